@@ -1,3 +1,4 @@
+// Computes a run's totals, scores and slices from its task results, one at a time.
 import { isEvalScore } from "../evals/definition.js";
 import {
   type AnsweredBy,
@@ -32,16 +33,16 @@ const METRICS: Readonly<Record<AveragedMetric, (result: TaskResult) => boolean |
 /** Metrics that do not apply to a question without gold mail. */
 const NEED_GOLD_MAIL: ReadonlySet<AveragedMetric> = new Set(["sourcesCorrect", "foundGold", "readGold"]);
 
-/** Totals of a run, task by task in any order. Keeps sums only, no tasks. */
+/** The totals of a run. Tasks are added in any order, and only sums are kept. */
 export class RunAggregate {
   private completed = 0;
   private failed = 0;
   private notRunnable = 0;
   private failedWithGold = 0;
-  /** Without tasks of suites, which have no such metrics. */
+  /** Failed questions. Suite tasks are excluded, because these metrics do not apply to them. */
   private failedQuestions = 0;
   private executionMs = 0;
-  /** Over the tasks that have them. */
+  /** Sums in milliseconds over the tasks with recorded times. */
   private readonly times = { tasks: 0, model: 0, tool: 0, waiting: 0 };
   private usage: Usage = NO_USAGE;
   private costUsd: number | null = 0;
@@ -52,11 +53,12 @@ export class RunAggregate {
   private cachedReplies = 0;
   private spent: Spent = { usage: NO_USAGE, costUsd: 0 };
   private readonly errors = new ErrorCounts();
+  private readonly refusals = new ErrorCounts();
   private readonly endings: Partial<Record<Ending, number>> = {};
   private readonly suite = new SuiteAggregate();
   private readonly sums = new Map<AveragedMetric, { sum: number; scored: number }>();
 
-  /** Adds an attempt that was superseded by another: only its cost counts. */
+  /** Adds a superseded attempt. Only its cost and usage count. */
   charge(result: TaskResult): void {
     this.usage = addUsage(this.usage, result.usage);
     this.costUsd = addCost(this.costUsd, result.costUsd);
@@ -73,6 +75,7 @@ export class RunAggregate {
     this.endings[result.ending] = (this.endings[result.ending] ?? 0) + 1;
     this.charge(result);
     this.suite.add(result);
+    if (result.ending === "refused") this.refusals.add(result.error ?? "The reason was not recorded");
     if (result.ending === "not_runnable") {
       this.notRunnable++;
       return;
@@ -95,7 +98,7 @@ export class RunAggregate {
     }
   }
 
-  /** Results of earlier versions have no such times. */
+  /** Ignores results of earlier versions, which do not include these times. */
   private addTimes({ modelTimeMs, toolTimeMs, waitingTimeMs }: TaskResult): void {
     if (modelTimeMs === undefined || toolTimeMs === undefined || waitingTimeMs === undefined) return;
     this.times.tasks++;
@@ -120,7 +123,8 @@ export class RunAggregate {
       totalTasks: this.completed + this.failed + this.notRunnable,
       completedTasks: this.completed,
       failedTasks: this.failed,
-      ...this.errors.field(),
+      ...this.errorField(),
+      ...this.refusalsField(),
       ...(this.notRunnable === 0 ? {} : { notRunnableTasks: this.notRunnable }),
       ...averages,
       avgExecutionTimeMs: this.completed === 0 ? null : this.executionMs / this.completed,
@@ -141,7 +145,19 @@ export class RunAggregate {
     };
   }
 
-  /** Over the completed tasks that the metric applies to, and the failed ones as wrong where they count. */
+  private errorField(): Pick<RunTotals, "mostFrequentError"> {
+    const [first] = this.errors.byFrequency();
+    return first === undefined ? {} : { mostFrequentError: { message: first[0], tasks: first[1] } };
+  }
+
+  private refusalsField(): Pick<RunTotals, "refusals"> {
+    const counted = this.refusals.byFrequency().slice(0, MAX_REFUSALS);
+    return counted.length === 0 ? {} : { refusals: counted.map(([reason, tasks]) => ({ reason, tasks })) };
+  }
+
+  /**
+   * Returns the averages over completed tasks that each metric applies to. `failedAsWrong` adds failed tasks as wrong.
+   */
   private averagesOver(failedAsWrong: boolean): Averages {
     const mean = (metric: AveragedMetric) => {
       const failed = NEED_GOLD_MAIL.has(metric) ? this.failedWithGold : this.failedQuestions;
@@ -157,7 +173,10 @@ export class RunAggregate {
   }
 }
 
-/** Counts equal error messages. Memory is bounded: servers can put an id into every message. */
+/** Maximum number of distinct reasons for the refusals of a run. */
+const MAX_REFUSALS = 20;
+
+/** Counts identical error messages. Memory is bounded, because servers can put an id into every message. */
 class ErrorCounts {
   private static readonly LONGEST = 500;
   private static readonly MOST = 1_000;
@@ -170,9 +189,8 @@ class ErrorCounts {
     this.tasks.set(message, (known ?? 0) + 1);
   }
 
-  field(): Pick<RunTotals, "mostFrequentError"> {
-    const [first] = [...this.tasks].sort(([, a], [, b]) => b - a);
-    return first === undefined ? {} : { mostFrequentError: { message: first[0], tasks: first[1] } };
+  byFrequency(): [message: string, tasks: number][] {
+    return [...this.tasks].sort(([, a], [, b]) => b - a);
   }
 }
 
@@ -181,20 +199,22 @@ function entries<K extends string, V>(record: Readonly<Record<K, V>>): [K, V][] 
 }
 
 /**
- * Every score of a run with its interval, and the same by slices. Repeats of a question are not independent: add them
- * one after the other, as they count as one cluster. Memory does not grow with the number of tasks.
+ * Computes every score of a run with its interval, for the run and per slice. The epochs of a question must be added
+ * consecutively, because they form one cluster. Memory does not grow with the number of tasks.
  */
 export class AllScores {
   private question: TaskResult[] = [];
   private asked = 0;
   private readonly byScorer = new Map<string, ScoreAggregate>();
   private readonly slices = new SliceAggregate();
-  /** By known score, the failed tasks of questions without a value: wrong for every scorer that applies to them. */
+  /**
+   * Per known score, the failed tasks of questions without a value. They count as wrong for every applicable scorer.
+   */
   private readonly onlyFailed: ReadonlyMap<string, ClusteredMean>;
-  /** The same for scorers that this version does not know. */
+  /** The same for scorers that this version does not have. */
   private readonly failedQuestions = new ClusteredMean();
 
-  /** `known`: the scores of this version, in the order in which they are shown. */
+  /** @param known the scores of this version, in display order */
   constructor(private readonly known: Readonly<Record<string, ScoreDescription>>) {
     this.onlyFailed = new Map(Object.keys(known).map((name) => [name, new ClusteredMean()]));
   }
@@ -223,12 +243,12 @@ export class AllScores {
   private endQuestion(): void {
     const [first] = this.question;
     if (first === undefined) return;
-    // What a task of a suite left behind may be graded though its time ran out; without a grade it is never 0.
+    // A suite task can be graded after a timeout. Without a grade, its score is null, never 0.
     const isOfSuite = first.suite !== undefined;
     const completed = isOfSuite ? this.question : this.question.filter(({ ending }) => !isFailure(ending));
     const failed = this.question.length - completed.length;
     this.asked = Math.max(this.asked, this.question.length);
-    // An eval judges failed tasks too: what it gave them counts like every other value.
+    // Evals also judge failed tasks. Their results count like any other value.
     const scored = scoresOf(this.question, (name, result) => isEvalScore(name) || completed.includes(result));
     if (failed > 0) this.addFailed(first, failed, scored);
     for (const [name, values] of scored) {
@@ -246,7 +266,7 @@ export class AllScores {
   private addFailed(question: TaskResult, failed: number, scored: ReadonlyMap<string, readonly number[]>): void {
     const { groundTruth: goldAnswer, goldSources: goldMails } = question;
     for (const [name, sums] of this.onlyFailed) {
-      // Failed repeats of a scored question are counted in the question's own cluster.
+      // Failed epochs of a scored question are counted in the question's own cluster.
       if ((scored.get(name) ?? []).length > 0) continue;
       if (this.known[name]?.appliesTo?.({ goldAnswer, goldMails }) ?? true) sums.add(failed, 0);
     }
@@ -256,7 +276,7 @@ export class AllScores {
 
 const NONE_FAILED = new ClusteredMean();
 
-/** By scorer, the values of a question's tasks that count. */
+/** Returns the values that count, per scorer, for the tasks of one question. */
 function scoresOf(
   question: readonly TaskResult[],
   counts: (scorer: string, result: TaskResult) => boolean,
@@ -273,19 +293,19 @@ function scoresOf(
   return scored;
 }
 
-/** A scorer of another version: its kind is guessed from its values. */
+/** Describes a scorer of another version. Its kind is guessed from its values. */
 function unknownScorer(name: string, sums: ScoreAggregate): ScoreDescription {
   const kind = sums.isBinary ? "rate" : "mean";
   return { label: name, kind, better: "higher", meaning: "" };
 }
 
-/** Counts the tasks of a suite by state, with those that have a score. */
+/** Counts suite tasks per state, and how many of them have a score. */
 class SuiteAggregate {
   private name: string | null = null;
   private graded = 0;
   private readonly states = new Map<TaskState, { tasks: number; graded: number }>();
 
-  /** Questions about mailboxes are passed over. */
+  /** Adds a suite task. Ignores questions about mailboxes. */
   add({ suite }: Pick<TaskResult, "suite">): void {
     if (suite === undefined) return;
     this.name = suite.name;
@@ -297,7 +317,7 @@ class SuiteAggregate {
     this.graded++;
   }
 
-  /** Nothing where no task is of a suite. */
+  /** Returns an empty object for runs without suite tasks. */
   figures(): Pick<RunTotals, "suite"> {
     if (this.name === null) return {};
     const states: SuiteTotals["states"] = Object.fromEntries(
@@ -312,7 +332,7 @@ class SuiteAggregate {
 
 type SuiteFacts = NonNullable<TaskResult["suite"]>;
 
-/** By slice, the part that a question belongs to. */
+/** The value of each slice for a question, or null. */
 const QUESTION_PART: Readonly<Record<(typeof QUESTION_SLICES)[number], (task: TaskResult) => string | null>> = {
   inbox: ({ inbox }) => inbox,
   realism: ({ howRealistic }) => (howRealistic === null ? null : realismBand(howRealistic)),
@@ -320,7 +340,7 @@ const QUESTION_PART: Readonly<Record<(typeof QUESTION_SLICES)[number], (task: Ta
   year: ({ queryDate }) => queryDate?.slice(0, 4) ?? null,
 };
 
-/** By slice, the parts that a task of a suite belongs to: several tags, and one or more applications. */
+/** The values of each slice for a suite task, which can have several tags and applications. */
 const SUITE_PARTS: Readonly<Record<(typeof SUITE_SLICES)[number], (task: SuiteFacts) => readonly string[]>> = {
   tool: ({ tool }) => [tool],
   difficulty: ({ actionNumber }) => [difficultyOf(actionNumber)],
@@ -340,7 +360,7 @@ class SliceAggregate {
   private readonly parts = new Map<SliceName, Map<string, SlicePart>>(SLICES.map((slice) => [slice, new Map()]));
   private hasSuite = false;
 
-  /** Adds a question: its number of tasks, and by scorer the values of the completed ones. */
+  /** Adds a question: its number of tasks, and the values of the completed tasks per scorer. */
   add(question: TaskResult, tasks: number, scored: ReadonlyMap<string, readonly number[]>): void {
     const { suite } = question;
     if (suite !== undefined) {
@@ -368,7 +388,7 @@ class SliceAggregate {
     }
   }
 
-  /** Estimates for the scores of the whole run, each of the same kind as there. */
+  /** Estimates the scores of each slice with the same kind of interval as for the entire run. */
   figures(scores: DescribedScores): RunTotals["slices"] {
     const of = <S extends SliceName>(slices: readonly S[]) =>
       Object.fromEntries(slices.map((slice) => [slice, this.slicesOf(slice, scores)])) as Record<S, Slice[]>;
@@ -387,7 +407,7 @@ class SliceAggregate {
   }
 }
 
-/** Difficulties from easy to hard, everything else by its name. */
+/** Orders difficulties from easy to hard and other values by name. */
 function byPart(slice: SliceName): (a: readonly [string, SlicePart], b: readonly [string, SlicePart]) => number {
   if (slice !== "difficulty") return ([a], [b]) => a.localeCompare(b, "en", { numeric: true });
   const order: readonly string[] = DIFFICULTIES;
@@ -395,10 +415,10 @@ function byPart(slice: SliceName): (a: readonly [string, SlicePart], b: readonly
   return ([a], [b]) => rank(a) - rank(b);
 }
 
-/** The k for which pass@k and pass^k are reported: all up to ten, then doubling. */
+/** The reported k of pass@k and pass^k: all up to 10, then about doubling. */
 const REPORTED_K = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 32, 64, 128, 256, 512, 1_000];
 
-/** What a `ClusteredMean` takes of a cluster's values. */
+/** A cluster as `ClusteredMean` needs it. */
 interface ClusterSums {
   readonly n: number;
   readonly sum: number;
@@ -409,7 +429,7 @@ const SHARE: Scale = { min: 0, max: 1 };
 class ScoreAggregate {
   private readonly completed = new ClusteredMean();
   private readonly withFailed = new ClusteredMean();
-  /** None for tasks of suites, which are about no inbox. */
+  /** Sums per inbox. Empty for suite tasks, which are not about an inbox. */
   private readonly inboxes = new Map<string, ClusterSums>();
   private readonly tries = new Map<number, { some: ClusteredMean; all: ClusteredMean }>();
   private hasValues = false;
@@ -417,9 +437,9 @@ class ScoreAggregate {
   private lowest = 0;
   private highest = 0;
 
-  /** The values of one question's completed tasks, and how many of its tasks failed. */
+  /** Adds the values of a question's completed tasks and its number of failed tasks. */
   add(values: readonly number[], failed: number, inbox: string): void {
-    // Completed but without a value: the score does not apply to the question.
+    // Completed without a value: the score does not apply to the question.
     if (values.length === 0) return;
     this.hasValues = true;
     const { n, sum } = sumsOf(values);
@@ -445,7 +465,7 @@ class ScoreAggregate {
     const byInbox = new ClusteredMean();
     for (const { n, sum } of this.inboxes.values()) byInbox.add(n, sum);
     const { low, high } = estimate(byInbox);
-    // A score without any value cannot count failed tasks as 0 either.
+    // A score without any values cannot count failed tasks as 0 either.
     const failureIsZero =
       this.hasValues && entry.failedAsWrong !== false && better === "higher" && this.isFromZeroToOne(entry);
     return {
@@ -460,7 +480,7 @@ class ScoreAggregate {
     };
   }
 
-  /** By the scorer's scale; for a scorer of another version, by its values. */
+  /** Decides by the scorer's scale, or by the values for a scorer of another version. */
   private isFromZeroToOne({ kind, scale }: ScoreDescription): boolean {
     if (scale !== undefined) return scale.min === 0 && scale.max === 1;
     return kind === "rate" || (this.lowest >= 0 && this.highest <= 1);
@@ -485,7 +505,7 @@ class ScoreAggregate {
   }
 }
 
-/** Rates and means use different intervals. */
+/** Returns the estimate with the interval for a rate or for a mean. */
 export function estimateOf({ kind, scale }: Pick<ScoreDescription, "kind" | "scale">, sums: ClusteredMean): Estimate {
   return kind === "rate" ? sums.rate() : sums.mean(scale);
 }

@@ -1,3 +1,4 @@
+// Analyses a run over a suite: failures, steps, durations, and abstract versus verbose instructions.
 import { sampleRankCorrelation } from "simple-statistics";
 import { meanOf, quantile } from "../statistics/intervals.js";
 import {
@@ -12,9 +13,9 @@ import { BANDS, type Band, bandOf } from "../traces/score.js";
 import { modelAndToolTimeOf, type TaskResult } from "../traces/task-result.js";
 import { comparePairs, type MetricComparison, type MetricDescription } from "./paired-comparison.js";
 
-/** Failures, steps, durations and styles of instruction, over all tasks of a run over a suite. */
+/** Analyses failures, steps, durations and instruction styles over all tasks of a suite run. */
 export function analyseSuite(tasks: readonly AnalysedTask[]): SuiteAnalysis {
-  // Tasks whose machine did not start, or whose model never answered, say nothing of steps and time.
+  // Tasks without a started machine or a model reply carry no information about steps and time.
   const worked = tasks.filter(({ turns }) => turns > 0);
   return {
     profile: profileOf(tasks),
@@ -49,7 +50,7 @@ function stepsOf(tasks: readonly AnalysedTask[]): StepFigures[] {
   });
 }
 
-/** Null of fewer than three tasks, or where one side does not vary. */
+/** Returns Spearman's rank correlation, or null for fewer than three tasks or if one side does not vary. */
 function correlation(tasks: readonly AnalysedTask[], read: (task: AnalysedTask) => number | null): number | null {
   const points = tasks.flatMap((task) => {
     const steps = read(task);
@@ -72,12 +73,12 @@ function durationsOf(tasks: readonly AnalysedTask[]): DurationFigures[] {
 const SCORE: MetricDescription = { metric: "taskScore", label: "Task score", kind: "mean", better: "higher" };
 const SOLVED: MetricDescription = { metric: "taskSolved", label: "Solved", kind: "rate", better: "higher" };
 
-/** A task with its repeats together. */
+/** A task with all of its epochs. */
 interface GuidedTask {
   readonly id: string;
   readonly counterpart: string | null;
   readonly guidance: InstructionStyle | null;
-  /** Of the graded repeats. */
+  /** Scores of the graded epochs. */
   readonly scores: number[];
 }
 
@@ -86,7 +87,7 @@ interface TaskPair {
   readonly verbose: GuidedTask;
 }
 
-/** Pairs each task with its counterpart, so that tasks are compared with themselves and not with others. */
+/** Pairs each task with its counterpart, so that each task is compared only with its own variant. */
 function compareInstructionStyles(results: readonly AnalysedTask[]): GuidanceComparison {
   const tasks = groupRepeats(results);
   const counterparts = pairTasks([...tasks.values()]);
@@ -94,7 +95,7 @@ function compareInstructionStyles(results: readonly AnalysedTask[]): GuidanceCom
   let sameGuidance = 0;
   for (const task of tasks.values()) {
     const other = tasks.get(counterparts.get(task.id) ?? "");
-    // Each pair once.
+    // Visits each pair once.
     if (other === undefined || task.id > other.id) continue;
     if (task.guidance === null || other.guidance === null || task.guidance === other.guidance) sameGuidance++;
     else
@@ -157,16 +158,16 @@ export interface AnalysedTask {
   readonly counterpart: string | null;
   readonly actionNumber: number | null;
   readonly state: TaskState;
-  /** Null: not graded. */
+  /** 0 to 1, or null if not graded. */
   readonly score: number | null;
   readonly turns: number;
-  /** Null: not known, as results files do not have them. */
+  /** Null for runs from results files, which do not contain tool calls. */
   readonly toolCalls: number | null;
-  /** Model and tool time. */
+  /** Model and tool time in milliseconds. */
   readonly ms: number;
 }
 
-/** Null for a question about a mailbox. */
+/** Returns null for a question about a mailbox. */
 export function analysedTask(result: TaskResult, toolCalls: number | null): AnalysedTask | null {
   if (result.suite === undefined) return null;
   const { tool, tags, counterpart, actionNumber, state, score } = result.suite;
@@ -181,19 +182,19 @@ interface StateCell {
   readonly tasks: number;
 }
 
-/** What tasks of one difficulty took, as means over those that the agent worked on. */
+/** Mean effort for the tasks of one difficulty, over the tasks that the agent worked on. */
 interface StepFigures {
   readonly difficulty: Difficulty;
   readonly tasks: number;
-  /** Steps that a person takes; null where the tasks do not say. */
+  /** Number of steps a person takes, or null if the tasks do not specify it. */
   readonly actions: number | null;
   readonly turns: number;
-  /** Null: not known, of results files. */
+  /** Null for runs from results files, which do not contain tool calls. */
   readonly toolCalls: number | null;
 }
 
 interface DurationFigures {
-  /** The folder of the suite that the tasks are in. */
+  /** The suite folder that contains the tasks. */
   readonly tool: string;
   readonly tasks: number;
   readonly mean: number;
@@ -201,33 +202,33 @@ interface DurationFigures {
   readonly p95: number;
 }
 
-/** Tasks with an abstract instruction against their counterparts with a verbose one. */
+/** Compares abstract instructions with the verbose instructions of the same tasks. */
 export interface GuidanceComparison {
-  /** Pairs that are compared: both are graded. */
+  /** Compared pairs. Both tasks are graded. */
   readonly pairs: number;
-  /** Pairs of which one or both are not graded. */
+  /** Pairs with at least one ungraded task. */
   readonly ungradedPairs: number;
-  /** Pairs that are not one abstract and one verbose. */
+  /** Pairs without one abstract and one verbose task. */
   readonly sameGuidance: number;
-  /** Tasks without a pair, by why. */
+  /** Number of tasks without a pair, per reason. */
   readonly unpaired: {
-    /** Their counterpart is not in the run. */
+    /** The counterpart is not in the run. */
     readonly notInRun: number;
-    /** They name themselves. */
+    /** The task names itself as its counterpart. */
     readonly own: number;
-    /** They name none. */
+    /** The task does not name a counterpart. */
     readonly none: number;
-    /** They name a task that is another's counterpart. */
+    /** The named counterpart belongs to another pair. */
     readonly notMutual: number;
   };
-  /** Before: abstract; after: verbose. */
+  /** `before` is abstract, `after` is verbose. */
   readonly metrics: readonly MetricComparison[];
 }
 
 export interface SuiteAnalysis {
   readonly profile: readonly StateCell[];
   readonly steps: readonly StepFigures[];
-  /** Spearman's rank correlation with the steps that a person takes; null where there is none to tell. */
+  /** Spearman's rank correlation with the steps that a person takes, or null if it cannot be computed. */
   readonly stepCorrelation: { readonly turns: number | null; readonly toolCalls: number | null };
   readonly durations: readonly DurationFigures[];
   readonly guidance: GuidanceComparison;

@@ -1,3 +1,4 @@
+// Compares two runs question by question, and a run with ART-E's published results.
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
 import type { Estimate } from "../statistics/estimate.js";
@@ -9,7 +10,10 @@ import { benchmarkResultSchema, scoreFiguresSchema } from "../traces/run-totals.
 import { isScored, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/score.js";
 import { modelAndToolTimeOf, runStatusSchema, type TaskResult, taskResultSchema } from "../traces/task-result.js";
 
-/** As OpenPipe published them with ART-E; without intervals or denominators. Null: not published. */
+/**
+ * OpenPipe's published ART-E results (https://openpipe.ai/blog/art-e-mail-agent). They include no intervals and no
+ * denominators. Null means not published.
+ */
 export const PUBLISHED = {
   figures: [
     { model: "ART-E 14B", accuracy: 0.96, secondsPerTask: 1.1, usdPerThousand: 0.85 },
@@ -19,7 +23,7 @@ export const PUBLISHED = {
     { model: "GPT-4.1", accuracy: 0.71, secondsPerTask: null, usdPerThousand: null },
   ],
   protocol:
-    "agent art-e over the first 100 test questions with one gold mail each, seven known bad ones left out; mail through ART's import filter, no cutoff; gemini-2.0-flash as judge, which says True or False; no intervals",
+    "agent art-e on the first 100 test questions with one gold email each, without seven known bad questions; mail imported through ART's filter; no cutoff; judge gemini-2.0-flash with True or False; no intervals",
 };
 
 export type PublishedResults = typeof PUBLISHED;
@@ -28,7 +32,8 @@ const QUESTIONS = 100;
 const JUDGE = "gemini-2.0-flash";
 
 /**
- * In words, how a run's protocol differs from that of the published results. `--protocol art` sets all that a run can.
+ * Describes how a run's protocol differs from that of the published results. `--protocol art` sets every option that
+ * can match.
  */
 export function protocolDifferences({ settings, split, agentId, scores, dataset }: RunHead): string[] {
   const selection = isRecord(settings.selection) ? settings.selection : {};
@@ -36,27 +41,30 @@ export function protocolDifferences({ settings, split, agentId, scores, dataset 
     ...judgeDifferences(settings.judge, isScored("judgeCorrect", scores)),
     agentId !== "art-e" && `agent ${agentId}, not art-e`,
     split !== "test" && `the ${split} split`,
-    dataset.revision === null && `questions of the file ${dataset.source}, which may be others`,
-    selection.maxSources !== 1 && "questions with several gold mails too (--max-sources 1 leaves them out)",
-    selection.excludeKnownBad !== true && "the known bad questions too (--exclude-known-bad leaves them out)",
+    dataset.revision === null && `questions from the file ${dataset.source}, possibly different ones`,
+    selection.maxSources !== 1 && "includes questions with several gold emails (--max-sources 1 leaves them out)",
+    selection.excludeKnownBad !== true && "includes known bad questions (--exclude-known-bad leaves them out)",
     isOtherSelection(selection) &&
-      `not the first ${QUESTIONS} questions (-l ${QUESTIONS}, in their order, and nothing else chosen)`,
-    settings.epochs !== 1 && `each question asked ${settings.epochs} times`,
+      `not the first ${QUESTIONS} questions (-l ${QUESTIONS} without shuffling or other selection)`,
+    settings.epochs !== 1 && `${settings.epochs} epochs, not 1`,
     settings.mailFilter !== "art" && "mail not imported through ART's filter (import --filter art)",
     settings.cutoff !== "off" && "mail after the question's date is invisible (--cutoff off shows it)",
     settings.maxTurns !== 10 && `${settings.maxTurns} turns, not 10`,
-    settings.maxTokens !== 2048 && `${settings.maxTokens} tokens a reply, not 2048`,
-    typeof settings.temperature === "number" && `temperature ${settings.temperature}, not the model's own`,
+    settings.maxTokens !== 2048 && `${settings.maxTokens} tokens per reply, not 2048`,
+    typeof settings.temperature === "number" && `temperature ${settings.temperature}, not the model's default`,
+    typeof settings.reasoningEffort === "string" &&
+      `reasoning effort ${settings.reasoningEffort}, not the model's default`,
+    isRecord(settings.extraBody) && `request fields ${Object.keys(settings.extraBody).join(", ")} (--body)`,
   ].filter((difference) => difference !== false);
 }
 
 function judgeDifferences(judge: unknown, isJudged: boolean): (string | false)[] {
-  if (!isJudged || !isRecord(judge)) return ["no judge: its accuracy is exact match, which is far stricter"];
+  if (!isJudged || !isRecord(judge)) return ["no judge: accuracy is exact match, which is much stricter"];
   const { model, protocol, votes } = judge;
   return [
-    protocol !== "art" && "a judge with four verdicts, not True or False (--judge art)",
+    protocol !== "art" && "judge with four verdicts, not True or False (--judge art)",
     typeof model === "string" && !model.endsWith(`/${JUDGE}`) && `judge ${model}, not ${JUDGE}`,
-    typeof votes === "number" && votes > 1 && `${votes} votes of the judge, not one`,
+    typeof votes === "number" && votes > 1 && `${votes} judge votes, not 1`,
   ];
 }
 
@@ -68,19 +76,19 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
 
-/** The scorers that metrics mean, among those there are figures of. */
+/** Returns the scorers for the requested metrics. Throws a UserError for a metric without a score. */
 export function scorersAmong(wanted: readonly string[], scores: ScoredTasks): string[] {
   const scorers = wanted.map((metric) => scorerOfMetric(metric, scores));
   const unknown = wanted.find((_, i) => scores[scorers[i] ?? ""] === undefined);
   if (unknown === undefined) return [...new Set(scorers)];
   throw new UserError(
     "metric_unknown",
-    `There is no metric "${unknown}" here.`,
-    `There are ${[...Object.keys(METRIC_ALIASES), ...Object.keys(scores)].join(", ")}.`,
+    `Unknown metric "${unknown}".`,
+    `Available: ${[...Object.keys(METRIC_ALIASES), ...Object.keys(scores)].join(", ")}.`,
   );
 }
 
-/** What two runs both have a value of, with how many tasks the lesser has it for. */
+/** Returns the scores that both runs have values for, with the smaller number of tasks. */
 export function sharedScores(a: ScoredTasks, b: ScoredTasks): ScoredTasks {
   const shared = Object.entries(a).flatMap(([name, { n }]) => {
     const other = b[name]?.n ?? 0;
@@ -89,7 +97,7 @@ export function sharedScores(a: ScoredTasks, b: ScoredTasks): ScoredTasks {
   return Object.fromEntries(shared);
 }
 
-/** All metrics of shared scores: accuracy first, where questions have one. */
+/** Returns all metrics for the shared scores. Accuracy comes first if it is available. */
 export function sharedMetrics(shared: ScoredTasks): string[] {
   const all = Object.keys(shared);
   return all.includes("exactMatch") || all.includes("judgeCorrect") ? ["accuracy", ...all] : all;
@@ -99,10 +107,10 @@ interface QuestionPair extends ValuePair {
   readonly taskId: TaskId;
 }
 
-/** Sums of the same numbers in another order differ in their last digits, also from 0. */
+/** Tolerance for rounding: sums of the same numbers in a different order differ in their last digits, even from 0. */
 const ROUNDING = { relative: 1e-9, absolute: 1e-12 };
 
-/** The questions that both runs have a value of the metric for. */
+/** Returns the questions with a value of the metric in both runs. */
 export function pairsOf(metric: string, baseline: ComparableRun, candidate: ComparableRun): QuestionPair[] {
   return [...baseline.questions].flatMap(([taskId, { values }]) => {
     const before = values[metric];
@@ -115,8 +123,8 @@ export function pairsOf(metric: string, baseline: ComparableRun, candidate: Comp
 }
 
 /**
- * How the candidate does on each question of the baseline, a letter each in their order: w won, l lost, t tied, `-`
- * where one of the two has no value.
+ * Returns the candidate's result on each of the baseline's questions, one letter per question: w for won, l for lost, t
+ * for tied, and `-` if a value is missing.
  */
 export function pairOutcomes(
   { metric, better }: Pick<MetricDescription, "metric" | "better">,
@@ -175,20 +183,20 @@ function significanceOf(
   return low > 0 === higherIsBetter ? "better" : "worse";
 }
 
-/** Characters of a question or answer that are kept: enough to recognise it. */
+/** Maximum stored length of a question or answer in characters, enough to recognize it. */
 const MAX_CHARS = 300;
 
-/** Cost, time and turns of a task, compared like scores; lower is better. Waiting is no property of the agent. */
+/**
+ * Cost, time and turns per task, compared like scores (lower is better). Waiting time is excluded, because it does not
+ * depend on the agent.
+ */
 const EFFORT = {
-  costUsd: { label: "Cost of a task, $", read: (task: TaskResult) => task.costUsd },
+  costUsd: { label: "Cost per task, $", read: (task: TaskResult) => task.costUsd },
   modelAndToolTimeMs: { label: "Model and tool time, ms", read: modelAndToolTimeOf },
-  turns: { label: "Turns of a task", read: (task: TaskResult) => task.turns },
+  turns: { label: "Turns per task", read: (task: TaskResult) => task.turns },
 } as const;
 
-/**
- * Groups the repeats of each question. Failed tasks have no values, except for the grade of a suite's task whose time
- * ran out.
- */
+/** Groups the epochs of each question. Failed tasks have values only if they are suite tasks graded after a timeout. */
 export class QuestionTally {
   private readonly sums = new Map<
     TaskId,
@@ -229,15 +237,16 @@ function outcomeText({ suite, agentAnswer }: TaskResult, failed: boolean): strin
   return failed ? "" : agentAnswer;
 }
 
-/** The questions and the mail of a run. */
+/** The run properties that determine its questions and mail. */
 type RunIdentity = Pick<RunHead, "dataset" | "split" | "corpusFingerprint" | "settings">;
 
-/** As the split of runs over suites, to which the database's mail does not matter. */
+/** The split of suite runs. They do not depend on the mail in the database. */
 const SUITE_SPLIT = "suite";
 
 /**
- * Compares two runs question by question, over the questions for which both have a value. `scorers`: the metrics to
- * compare, the first of which decides the flips; cost, time and turns follow. `flips`: the most to list per side.
+ * Compares two runs on the questions with values in both.
+ * @param scorers metrics to compare, followed by cost, time and turns. The first one determines the flips.
+ * @param flips maximum number of flips per side
  */
 export function compareRuns(
   baseline: ComparableRun,
@@ -269,7 +278,7 @@ function ungradedTasks(a: RunHead, b: RunHead): RunComparison["ungraded"] {
   return { baseline: a.totalTasks - a.suite.graded, candidate: b.totalTasks - b.suite.graded };
 }
 
-/** In words, why two runs are not comparable: other questions, other mail, another cutoff. */
+/** Describes why two runs are not comparable: different questions, mail or cutoffs. Empty if they are comparable. */
 export function incomparable(a: RunIdentity, b: RunIdentity): string[] {
   const sameDataset =
     a.dataset.sha256 === b.dataset.sha256 || (a.dataset.revision !== null && a.dataset.revision === b.dataset.revision);
@@ -332,7 +341,7 @@ function findFlips(
   };
 }
 
-/** What comparing and gating read of a results file; what other versions write beside it does not matter. */
+/** The part of a results file that comparisons and gates need. Unknown fields are ignored. */
 export const runHeadSchema = benchmarkResultSchema
   .pick({
     runId: true,
@@ -357,7 +366,7 @@ export const runHeadSchema = benchmarkResultSchema
   .extend({
     scores: z.record(z.string(), scoreFiguresSchema.strip()),
     settings: z.looseObject({ cutoff: z.string(), epochs: z.number() }),
-    // Not in files of earlier versions.
+    // Missing in files from earlier versions.
     status: runStatusSchema.exactOptional(),
     plannedTasks: z.number().exactOptional(),
   })
@@ -370,9 +379,9 @@ export const runFileSchema = runHeadSchema.extend({ taskResults: z.array(taskRes
 interface ComparedQuestion {
   readonly question: string;
   readonly inbox: string;
-  /** The first that was given; empty where there is none. Of a task of a suite: its state, and why it is not solved. */
+  /** The first answer, or an empty string. For a suite task: its state and the reason it was not solved. */
   readonly answer: string;
-  /** By metric, the mean over the repeats that completed and have a value. */
+  /** The mean per metric over the completed epochs with a value. */
   readonly values: Readonly<Record<string, number>>;
 }
 
@@ -381,7 +390,7 @@ export interface ComparableRun {
   readonly questions: ReadonlyMap<TaskId, ComparedQuestion>;
 }
 
-/** A question that the two runs do not do equally well. */
+/** A question that the two runs answered differently well. */
 export interface Flip {
   readonly taskId: TaskId;
   readonly inbox: string;
@@ -396,14 +405,14 @@ export interface RunComparison {
   readonly baseline: string;
   readonly candidate: string;
   readonly questions: { readonly common: number; readonly onlyBaseline: number; readonly onlyCandidate: number };
-  /** Of runs over suites: tasks that are not graded, and so in no comparison of scores. Null: of questions. */
+  /** Number of ungraded suite tasks, which score comparisons leave out. It is null for runs over questions. */
   readonly ungraded: { readonly baseline: number; readonly candidate: number } | null;
-  /** What makes them incomparable, in words; empty where nothing does. */
+  /** Reasons why the runs are incomparable, if any. */
   readonly incomparable: readonly string[];
-  /** Settings in which they differ. */
+  /** Names of the settings that differ. */
   readonly settings: readonly string[];
   readonly metrics: readonly MetricComparison[];
-  /** Of the first metric, the largest losses first, then the largest wins. */
+  /** The largest losses and wins on the first metric. */
   readonly flips: { readonly metric: string; readonly lost: readonly Flip[]; readonly won: readonly Flip[] };
 }
 
@@ -412,22 +421,24 @@ export interface MetricComparison {
   readonly label: string;
   readonly kind: "rate" | "mean";
   readonly better: "higher" | "lower";
-  /** Means over the pairs; null without pairs. */
+  /** The baseline's mean over the pairs, or null without pairs. */
   readonly baseline: number | null;
   readonly candidate: number | null;
-  /** Candidate less baseline. n counts questions. */
+  /** Candidate minus baseline. `n` counts questions. */
   readonly difference: Estimate;
-  /** Two-sided. McNemar's exact test where every pair is right or wrong, else drawing the differences' signs anew. */
+  /** Two-sided p value: McNemar's exact test if every pair is right or wrong, otherwise the sign-flip test. */
   readonly p: number | null;
   readonly test: "mcnemar" | "sign_flip";
-  /** Questions that the candidate does better, worse, and as well. */
+  /** Number of questions that the candidate does better on. Losses and ties are counted the same way. */
   readonly wins: number;
   readonly losses: number;
   readonly ties: number;
-  /** Null: the difference may be chance. Else the interval holds no 0 and p is below 0.05. */
+  /** `better` and `worse` mean that the interval excludes 0 and p is below 0.05. Otherwise null. */
   readonly verdict: "better" | "worse" | null;
-  /** Questions more for 80 % power at the observed difference; 0: there are enough; null: there is no difference. */
+  /**
+   * Additional questions for 80% power at the observed difference. 0 if there are enough. Null without a difference.
+   */
   readonly moreQuestions: number | null;
-  /** The smallest difference that this many questions find with 80 % power. */
+  /** The smallest difference that this number of questions detects with 80% power. */
   readonly detectable: number | null;
 }

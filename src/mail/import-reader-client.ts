@@ -115,8 +115,8 @@ interface PackedBatch {
 
 export function packBatch({ mails, bad, bytesRead }: CorpusBatch<PreparedMail>): PackedBatch {
   const fields: unknown[] = [];
-  for (const { messageId, path, owner, inbox, form, contentHash, art, content } of mails) {
-    fields.push(messageId, path, owner, inbox, form, contentHash, art, content !== null);
+  for (const { messageId, path, owner, inbox, form, contentHash, art, names, content } of mails) {
+    fields.push(messageId, path, owner, inbox, form, contentHash, art, names, content !== null);
     if (content === null) continue;
     const { subject, sender, recipients, toCount, ccCount, date, body } = content;
     fields.push(subject, sender, recipients, toCount, ccCount, date, body);
@@ -148,6 +148,7 @@ export function unpackBatch({ fields, bad, bytesRead }: PackedBatch): CorpusBatc
       form: text() as MailForm,
       contentHash: text(),
       art: fields[at++] as ArtFinding | null,
+      names: fields[at++] as readonly string[],
       content: fields[at++] === true ? content() : null,
     });
   }

@@ -218,9 +218,9 @@ export function prepareSource(source: CorpusSource, filter: ImportFilter): Corpu
     format,
     totalBytes,
     async *batches(signal) {
-      const hashes = new Set<string>();
+      const keys = new Set<string>();
       // ART's filter may drop the first copy and pass the next.
-      const isKnown = (hash: string) => filter === "none" && hashes.size === hashes.add(hash).size;
+      const isKnown = (key: string) => filter === "none" && keys.size === keys.add(key).size;
       for await (const { mails, bad, bytesRead } of source.batches(signal)) {
         yield { mails: mails.map((email) => prepareMail(email, filter, isKnown)), bad, bytesRead };
       }
@@ -228,10 +228,10 @@ export function prepareSource(source: CorpusSource, filter: ImportFilter): Corpu
   };
 }
 
-function prepareMail(email: FiledEmail, filter: ImportFilter, isKnown: (hash: string) => boolean): PreparedMail {
-  const { messageId, path, owner, inbox, contentHash, content } = toStorableMail(email, isKnown);
+function prepareMail(email: FiledEmail, filter: ImportFilter, isKnown: (key: string) => boolean): PreparedMail {
+  const { messageId, path, owner, inbox, contentHash, content, names } = toStorableMail(email, isKnown);
   const art = filter === "art" ? applyArtRules(email) : null;
-  return { messageId, path, owner, inbox, form: email.form, contentHash, content, art };
+  return { messageId, path, owner, inbox, form: email.form, contentHash, content, names, art };
 }
 
 /** ART's three rules in order of application. */

@@ -23,7 +23,7 @@ import {
 } from "./usable-mail.js";
 
 interface CheckOptions extends QuestionOptions {
-  /** provider/model; undefined: rules alone. */
+  /** provider/model, or undefined for rules only. */
   readonly checker?: string | undefined;
   readonly checkerBaseUrl?: string | undefined;
   readonly maxCost?: number | undefined;
@@ -32,10 +32,10 @@ interface CheckOptions extends QuestionOptions {
 interface CheckedQuestion {
   readonly question: Question;
   readonly checks: readonly QuestionCheck[];
-  /** It repeats a phrase of its mail, and the first search finds it. */
+  /** Whether the question repeats a phrase of its email and the first search finds that email. */
   readonly easy: boolean;
   readonly duplicate: boolean;
-  /** Why it is doubtful; empty: it is not. */
+  /** Reasons to doubt the question, if any. */
   readonly doubts: readonly string[];
 }
 
@@ -43,13 +43,13 @@ export interface CheckedDataset {
   readonly source: string;
   readonly checker: string | null;
   readonly questions: readonly CheckedQuestion[];
-  /** Not checked, as --max-cost was reached. */
+  /** Number of questions left unchecked because --max-cost was reached. */
   readonly unchecked: number;
-  /** Null: no price is known for the checker. */
+  /** US dollars, or null if the checker's price is unknown. */
   readonly costUsd: number | null;
 }
 
-/** Checks the questions of any dataset as new ones are checked. */
+/** Checks the questions of any dataset like newly made ones. */
 export function checkQuestions(options: CheckOptions, context: AppContext): Promise<CheckedDataset> {
   const { settings, signal, progress } = context;
   return withStore(settings, async (db) => {
@@ -61,10 +61,10 @@ export function checkQuestions(options: CheckOptions, context: AppContext): Prom
     const open = questionMailboxes(db);
     const duplicates = new NearDuplicates();
     const streak = new FailureStreak(checker?.id ?? "");
-    // A checker that fails for good ends the calls under way too.
+    // A permanent checker failure also aborts the running calls.
     const failing = new AbortController();
     const stop = AbortSignal.any([signal, failing.signal]);
-    // Every question under way listens to it.
+    // Every running question adds a listener.
     setMaxListeners(0, stop);
     const bar = progress("Checking");
     let done = 0;
@@ -81,8 +81,8 @@ export function checkQuestions(options: CheckOptions, context: AppContext): Prom
         streak.add(outcome instanceof ModelError ? outcome.message : isUnread ? UNREADABLE_REPLY : null);
         const failed = checks.flatMap(({ passed, reason }) => (passed ? [] : [reason]));
         const doubts = [
-          ...(outcome instanceof ModelError ? ["the checker's call failed"] : failed),
-          ...(duplicate ? ["it asks nearly the same as one before it"] : []),
+          ...(outcome instanceof ModelError ? ["the checker call failed"] : failed),
+          ...(duplicate ? ["it is nearly the same as an earlier question"] : []),
         ];
         return { question, checks, easy: isEasy(question, mailbox), duplicate, doubts };
       })
@@ -92,7 +92,7 @@ export function checkQuestions(options: CheckOptions, context: AppContext): Prom
       })
       .finally(() => bar.stop());
     if (signal.aborted) {
-      throw new Interrupted("stopped. The same command goes on: the checker's replies are in the cache.");
+      throw new Interrupted("interrupted. Run the same command again to continue. The checker's replies are cached.");
     }
     const kept = checked.filter((one) => one !== null);
     return {
@@ -105,12 +105,12 @@ export function checkQuestions(options: CheckOptions, context: AppContext): Prom
   });
 }
 
-/** Other matches that a checker is shown: as many as an agent gets by one search. */
+/** Number of other matches shown to a checker, the same as an agent gets from one search. */
 export const OTHER_MATCHES = 10;
 
 /**
- * Checks a question of any dataset: by rules, then by the checker if there is one. `isChange`: its latest mail is said
- * to correct those before it.
+ * Checks a question of any dataset, by rules and then with the checker, if any. `isChange` means that the latest cited
+ * email corrects the earlier ones.
  */
 export async function checkQuestion(
   question: Question,
@@ -133,12 +133,12 @@ export async function checkQuestion(
     .slice(0, OTHER_MATCHES);
   const sources = cited.flatMap(({ mail }) => mail ?? []);
   const { checks, equivalent } = await checkByModel(question, { sources, others, isChange }, checker, signal);
-  // A checker may name more mails than it answered from.
+  // A checker can list more emails than it answered from.
   const holding = equivalent.filter((id) => checkGold(question, [citedMail(id)]).passed);
   return { checks: [gold, ...checks], equivalent: holding };
 }
 
-/** Whether the question repeats a phrase of its mail, and finds it first. */
+/** Whether the question repeats a phrase of its email and finds that email first. */
 export function isEasy({ question, query_date, message_ids }: Question, mailbox: QuestionMailbox): boolean {
   const [first] = mailbox.bestMatches(question, query_date, 1);
   if (first === undefined) return false;

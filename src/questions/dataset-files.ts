@@ -1,3 +1,4 @@
+// Reads and validates question files in Parquet, CSV, JSON and JSON Lines.
 import { readFile } from "node:fs/promises";
 import { basename, extname, resolve } from "node:path";
 import type { FileMetaData } from "hyparquet";
@@ -13,8 +14,9 @@ import { type Question, type QuestionSet, questionSchema, type Split } from "../
 const COLUMNS: ReadonlySet<string> = new Set(Object.keys(questionSchema.shape));
 
 /**
- * The question columns of a Parquet file. Safe 64-bit integers become numbers, timestamps ISO 8601 strings.
- * @throws Error where the file is damaged or hyparquet does not support it
+ * Returns the question columns of a Parquet file. Safe 64-bit integers become numbers, and timestamps become ISO 8601
+ * strings.
+ * @throws Error if the file is damaged or hyparquet does not support it
  */
 export async function parquetRows(bytes: Uint8Array): Promise<RawRow[]> {
   const { parquetMetadataAsync, parquetReadObjects, parquetSchema } = await import("hyparquet");
@@ -30,11 +32,11 @@ export async function parquetRows(bytes: Uint8Array): Promise<RawRow[]> {
   return rows.map(rawRow);
 }
 
-/** Limit for questions in memory. */
+/** Limits the questions in memory. */
 const MAX_ROWS = 1_000_000;
 
 function refuseTooManyRows(rows: number): void {
-  if (rows > MAX_ROWS) throw new Error(`it has ${rows.toLocaleString("en")} rows, more than ${MAX_ROWS}`);
+  if (rows > MAX_ROWS) throw new Error(`it has ${rows.toLocaleString("en")} rows (maximum ${MAX_ROWS})`);
 }
 
 async function checkSize(file: ArrayBuffer, { num_rows, row_groups }: FileMetaData): Promise<void> {
@@ -56,19 +58,19 @@ function rawRow(row: Record<string, unknown>, index: number): RawRow {
 }
 
 function toJsonValue(cell: unknown): unknown {
-  // A larger one stays a bigint, which validation rejects with its field name.
+  // Larger integers stay bigints, which validation rejects with the field name.
   if (typeof cell === "bigint" && Number.isSafeInteger(Number(cell))) return Number(cell);
   if (cell instanceof Date) return cell.toISOString();
   return cell;
 }
 
-const FORMS = "Give a Parquet, CSV, JSON or JSONL file with the columns of corbt/enron_emails_sample_questions.";
+const FORMS = "Pass a Parquet, CSV, JSON or JSONL file with the columns of corbt/enron_emails_sample_questions.";
 
 /**
  * Returns the questions of one split of a file. Rows without a split belong to the split in the file's name, otherwise
  * to `wanted`.
- * @param wanted undefined for the file's only split, or `test` if the file has both
- * @throws UserError that names the file, and the bad row if any
+ * @param wanted the requested split, or undefined for the file's only split, or `test` if the file has both
+ * @throws UserError that names the file and the first bad row
  */
 export async function loadQuestionFile(
   path: string,
@@ -94,22 +96,22 @@ export async function readQuestionFile(path: string): Promise<Buffer> {
   }
 }
 
-/** Reasons and hints by error code, for a file whose content is not the problem. */
+/** Reasons and hints per error code, for files that cannot be opened. */
 const OPEN_FAILURES: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
-  ENOENT: ["there is no such file", "Check the path."],
-  ENOTDIR: ["there is no such file", "Check the path."],
+  ENOENT: ["no such file", "Check the path."],
+  ENOTDIR: ["no such file", "Check the path."],
   EISDIR: ["it is a folder, not a file", "Pass the path of a file."],
-  EACCES: ["permission denied", "Allow yourself to read the file and to open its folder, or pass another file."],
-  EPERM: ["permission denied", "Allow yourself to read the file and to open its folder, or pass another file."],
+  EACCES: ["permission denied", "Make the file and its folder readable, or pass another file."],
+  EPERM: ["permission denied", "Make the file and its folder readable, or pass another file."],
 };
 
 interface QuestionRows {
   readonly rows: readonly RawRow[];
-  /** The lines that the rows of JSON lines stand on, byte for byte; null for any other format. */
+  /** The line of each row in a JSON Lines file, byte for byte, or null for other formats. */
   readonly lines: readonly string[] | null;
 }
 
-/** Returns the rows of a question file, in any format. Throws a UserError that names the file. */
+/** Returns the rows of a question file in any supported format. Throws a UserError that names the file. */
 export async function readRows(path: string, bytes: Buffer): Promise<QuestionRows> {
   const text = decodeUtf8(bytes);
   const format = detectQuestionFormat(path, bytes, text);
@@ -129,7 +131,7 @@ export async function readRows(path: string, bytes: Buffer): Promise<QuestionRow
   } catch (cause) {
     throw unreadable(path, cause instanceof Error ? cause.message : String(cause), { cause });
   }
-  throw unreadable(path, "the JSON is neither an array of questions nor {rows: [...]}");
+  throw unreadable(path, "expected a JSON array of questions or {rows: [...]}");
 }
 
 function unreadable(
@@ -137,7 +139,7 @@ function unreadable(
   reason: string,
   { cause, hint = FORMS }: { readonly cause?: unknown; readonly hint?: string } = {},
 ): UserError {
-  const message = `could not read questions from ${path}: ${reason}`;
+  const message = `Cannot read questions from ${path}: ${reason}`;
   return new UserError("questions_unreadable", message, hint, undefined, { cause });
 }
 
@@ -151,14 +153,17 @@ function decodeUtf8(bytes: Buffer): string | null {
 
 function explainUnknownFormat(path: string, text: string | null): string {
   if (text?.startsWith("version https://git-lfs.github.com/spec/")) {
-    return "it is a Git LFS pointer, not the file itself (run `git lfs pull` where it was cloned)";
+    return "it is a Git LFS pointer, not the file itself (run `git lfs pull` in its repository)";
   }
   if (text?.trim() === "") return "it is empty";
-  if (extname(path).toLowerCase() === ".parquet") return "it is not a Parquet file, whatever its name says";
+  if (extname(path).toLowerCase() === ".parquet") return "it is not a Parquet file despite its extension";
   return text === null ? "it is neither Parquet nor UTF-8 text" : "it is neither Parquet, CSV, JSON nor JSONL";
 }
 
-/** `test-00000-of-00001.parquet`, `my_train.csv`; not `latest.csv`. Null where it names none or both. */
+/**
+ * Finds the split in a file name: `test-00000-of-00001.parquet`, `my_train.csv`, but not `latest.csv`. Null for neither
+ * or both.
+ */
 function splitInName(path: string): Split | null {
   const words = basename(path)
     .toLowerCase()
@@ -169,9 +174,9 @@ function splitInName(path: string): Split | null {
 }
 
 /**
- * Rows of a CSV file with a header (RFC 4180). Numbers are read from their text; an empty cell of a
- * number or of the split counts as missing. The apostrophe before what a spreadsheet would execute is removed.
- * @throws Error (csv-parse) that names the line
+ * Returns the rows of a CSV file with a header (RFC 4180, https://www.rfc-editor.org/rfc/rfc4180). Parses numbers.
+ * Empty number and split cells count as missing. Removes the apostrophe that protects spreadsheets from formulas.
+ * @throws Error from csv-parse that names the line
  */
 async function csvRows(text: string): Promise<RawRow[]> {
   const { parse } = await import("csv-parse/sync");
@@ -188,28 +193,28 @@ async function csvRows(text: string): Promise<RawRow[]> {
   }));
 }
 
-/** Text that is no number stays text, which validation then rejects. */
+/** Other text stays a string, which validation then rejects. */
 function parseNumber(cell: string | undefined): number | string | undefined {
   if (cell === undefined || cell.trim() === "") return undefined;
   const number = Number(cell);
   return Number.isNaN(number) ? cell : number;
 }
 
-/** The split of a dataset if none is requested and it has both. */
+/** The split of a dataset that has both, if the user does not request one. */
 export const DEFAULT_SPLIT: Split = "test";
 
 interface ValidateRequest {
   readonly name: string;
-  /** The requested split; undefined if the user left it open. */
+  /** The requested split, or undefined. */
   readonly wanted: Split | undefined;
-  /** The split of rows without one. */
+  /** The split of rows that do not specify one. */
   readonly unmarked: Split;
 }
 
 /**
- * Validates raw rows and selects a split. One bad row rejects the dataset, because a benchmark over some of its
- * questions is another benchmark.
- * @throws UserError for no rows, bad rows, a missing split or duplicate ids
+ * Validates raw rows and selects a split. One bad row rejects the dataset, because a benchmark over a subset of the
+ * questions is a different benchmark.
+ * @throws UserError for an empty dataset, bad rows, a missing split or duplicate ids
  */
 export async function validateQuestions(
   rows: readonly RawRow[],
@@ -220,22 +225,22 @@ export async function validateQuestions(
   const [first, second] = new Set(all.map(({ split = unmarked }) => split));
   const split = wanted ?? (second === undefined ? (first ?? unmarked) : DEFAULT_SPLIT);
   const questions = all.filter((question) => question.split === split);
-  // A trainer that asks for training questions must not get the test questions instead.
+  // A trainer that requests training questions must never receive test questions.
   if (questions.length === 0) {
     throw new UserError(
       "split_missing",
-      `${name} has no ${split} questions: its ${all.length} questions are all ${first} questions.`,
-      `Pass --split ${first}, or another file.`,
+      `Cannot use the ${split} split of ${name}: all ${all.length} questions belong to the ${first} split.`,
+      `Pass --split ${first} or another file.`,
     );
   }
   checkUniqueIds(questions, name);
   return { split, questions };
 }
 
-/** Bad rows counted before the rest is left unread. */
+/** Validation stops after this many bad rows. */
 const MAX_BAD_ROWS = 100;
 
-/** Rows validated between two looks at the signal. */
+/** Number of rows validated before the signal is checked again. */
 const ROWS_PER_TURN = 2_000;
 
 export async function checkRows(
@@ -244,7 +249,7 @@ export async function checkRows(
   signal: AbortSignal,
 ): Promise<readonly Question[]> {
   if (rows.length === 0) {
-    throw new UserError("questions_empty", `${name} contains no questions`, "Pass a file with at least one row.");
+    throw new UserError("questions_empty", `${name} does not contain questions`, "Pass a file with at least one row.");
   }
   const questions: Question[] = [];
   let firstProblem: string | null = null;
@@ -269,7 +274,7 @@ export async function checkRows(
   const counted = bad === MAX_BAD_ROWS ? `at least ${bad}` : `${bad}`;
   throw new UserError(
     "question_rows_bad",
-    `${name}: ${firstProblem} (${counted} of ${rows.length} rows ${bad === 1 ? "is" : "are"} bad)`,
+    `${name}: ${firstProblem} (${counted} of ${rows.length} rows ${bad === 1 ? "is" : "are"} invalid)`,
     "Every row needs id, question, answer, message_ids, how_realistic (0 to 1), inbox_address and query_date (YYYY-MM-DD).",
   );
 }
@@ -281,13 +286,13 @@ function describe(path: readonly PropertyKey[], message: string, row: unknown): 
   return missing ? `field "${String(field)}" is missing` : `field "${path.map(String).join(".")}": ${message}`;
 }
 
-/** Removes differences between the published forms of the dataset. */
+/** Removes the differences between the published forms of the dataset. */
 function normalizeRow(value: unknown, unmarked: Split | undefined): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const row: Record<string, unknown> = { ...value };
-  // A float32 0.7 reads as 0.699999988079071; six digits are exact in a float32.
+  // A float32 0.7 reads as 0.699999988079071. Six digits are exact in a float32.
   if (typeof row.how_realistic === "number") row.how_realistic = Number(row.how_realistic.toPrecision(6));
-  // Both datasets have [''] for some empty lists.
+  // Both splits of the dataset contain [''] for some empty lists.
   if (Array.isArray(row.message_ids)) row.message_ids = row.message_ids.filter((id) => id !== "");
   row.split ??= unmarked;
   return row;
@@ -301,14 +306,14 @@ export function checkUniqueIds(questions: readonly Question[], name: string): vo
   const shown = [...repeated].slice(0, 10).join(", ");
   throw new UserError(
     "question_ids_repeated",
-    `${name}: ids occur more than once: ${shown}${repeated.size > 10 ? ` and ${repeated.size - 10} more` : ""}`,
-    "Results are kept by id: give every question its own.",
+    `${name}: duplicate ids ${shown}${repeated.size > 10 ? ` and ${repeated.size - 10} more` : ""}`,
+    "Results are stored by id. Give every question a unique id.",
   );
 }
 
 /**
- * Message-IDs of a CSV cell: a JSON array, a Python list (`['<a>', '<b>']`), a NumPy array (`['<a>' '<b>']`), or
- * separated by commas or spaces. Other text is returned unchanged.
+ * Splits a CSV cell into Message-IDs. The cell can be a JSON array, a Python list (`['<a>', '<b>']`), a NumPy array
+ * (`['<a>' '<b>']`), or separated by commas or spaces. Other text is returned unchanged.
  */
 export function splitMessageIds(cell: string): string[] | string {
   const text = cell.trim();
@@ -319,7 +324,7 @@ export function splitMessageIds(cell: string): string[] | string {
     const between = text.replace(/<[^<>]+>/g, "");
     return /^[\s,;'"[\]]*$/.test(between) ? bracketed : cell;
   }
-  // Without angle brackets around the ids.
+  // Ids without angle brackets.
   const words = text.replace(/^\[|\]$/g, "").split(/[\s,;]+/);
   return words.map((word) => word.replace(/^['"]|['"]$/g, "")).filter((word) => word !== "");
 }
@@ -330,14 +335,14 @@ function jsonStrings(text: string): string[] | null {
   return text.startsWith("[") ? (stringsSchema.safeParse(parseJsonOrNull(text)).data ?? null) : null;
 }
 
-/** Rows of a JSON array, or of a reply of the rows API, `{rows:[{row_idx, row}]}`; null for anything else. */
+/** Returns the rows of a JSON array or of a rows API response, `{rows:[{row_idx, row}]}`, or null for anything else. */
 function jsonRows(document: unknown): RawRow[] | null {
   const list: unknown[] | null = Array.isArray(document) ? document : hasRows(document) ? document.rows : null;
   return list?.map((item: unknown, i) => ({ where: `row ${i + 1}`, value: isWrapped(item) ? item.row : item })) ?? null;
 }
 
 /**
- * Rows of JSON Lines; empty lines are skipped.
+ * Returns the rows of a JSON Lines text, skipping empty lines.
  * @throws SyntaxError that names the line
  */
 export function jsonLinesRows(text: string): RawRow[] {
@@ -362,7 +367,7 @@ function isWrapped(item: unknown): item is { row: unknown } {
 
 /** A row before validation. */
 interface RawRow {
-  /** For messages, counted from 1: `row 3`, `line 12`. */
+  /** The row's place in the file, counted from 1, for messages: `row 3`, `line 12`. */
   readonly where: string;
   readonly value: unknown;
 }
@@ -370,8 +375,8 @@ interface RawRow {
 type QuestionFormat = "parquet" | "csv" | "json" | "jsonl";
 
 /**
- * The format of a file of questions by its content, and by its extension where that is ambiguous.
- * @param text null where the content is not UTF-8
+ * Detects the format of a question file from its content, and from its extension if the content is ambiguous.
+ * @param text null if the content is not UTF-8
  * @returns null for an unknown format
  */
 function detectQuestionFormat(path: string, bytes: Uint8Array, text: string | null): QuestionFormat | null {
@@ -384,7 +389,7 @@ function detectQuestionFormat(path: string, bytes: Uint8Array, text: string | nu
   return extension === ".csv" || header.includes("question") ? "csv" : null;
 }
 
-/** JSON lines if the first line is an object, unless it is the only one and holds the rows. */
+/** Returns `jsonl` if the first line is an object, unless that is the only line and contains the rows. */
 function jsonOrLines(text: string, extension: string): QuestionFormat {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   const first = parseJsonOrNull(lines[0] ?? "");

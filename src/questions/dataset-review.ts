@@ -1,3 +1,4 @@
+// A person's review of a dataset. The decisions are stored in a file next to it.
 import { existsSync } from "node:fs";
 import pLimit from "p-limit";
 import type { z } from "zod";
@@ -39,7 +40,7 @@ export interface ReviewSummary {
 
 export interface QuestionDetails {
   readonly question: Question;
-  /** Undefined: it is not known how it was made. */
+  /** Undefined if the question's origin is unknown. */
   readonly provenance: QuestionProvenance | undefined;
   readonly checks: readonly QuestionCheck[];
   readonly mails: readonly EvidenceMail[];
@@ -47,16 +48,18 @@ export interface QuestionDetails {
 }
 
 interface Decided {
-  /** Null: an earlier decision is taken back. */
+  /** Null withdraws an earlier decision. */
   readonly decision: ReviewDecision | null;
-  /** With `edited` only. */
+  /** Only for the decision `edited`. */
   readonly edited: QuestionWording | null;
   readonly reason: string | null;
-  /** When the decision that the reviewer saw was made; null: he saw none. */
+  /** Time of the decision that the reviewer saw, or null without an earlier decision. */
   readonly seen: string | null;
 }
 
-/** A person's review of a dataset. What is decided stands in files alone, so that several may look at it. */
+/**
+ * A person's review of a dataset. Decisions are stored only in files, so several people can review it at the same time.
+ */
 export class DatasetReview {
   readonly path: string;
   readonly reviewedPath: string;
@@ -78,7 +81,7 @@ export class DatasetReview {
     this.mailboxOf = questionMailboxes(db);
   }
 
-  /** Throws a UserError for a file that cannot be used, and where decisions cannot be written beside it. */
+  /** Opens a review. Throws a UserError if the file is unusable or the decisions cannot be written next to it. */
   static async open(path: string, db: Db, signal: AbortSignal): Promise<DatasetReview> {
     const file = await openDataset(path, signal);
     const outputs = [reviewPath(path), reviewedPath(path)].map(
@@ -107,7 +110,7 @@ export class DatasetReview {
     };
   }
 
-  /** Saves a decision at once. Throws where another was made since the reviewer looked. */
+  /** Saves a decision immediately. Throws if someone else has decided since the reviewer loaded the question. */
   decide(id: number, decided: Decided): Promise<QuestionReview | null> {
     return this.oneAtATime(async () => {
       const { question, answer } = this.require(id);
@@ -137,7 +140,7 @@ export class DatasetReview {
     return { counts, agreement: checkerAgreement(reviewed) };
   }
 
-  /** Those recorded when it was made, else what rules say. */
+  /** Returns the checks recorded in the provenance file, otherwise runs the rule checks. */
   private async checksOf(question: Question): Promise<readonly QuestionCheck[]> {
     const recorded = this.provenance.get(question.id)?.checks ?? this.ruleChecks.get(question.id);
     if (recorded !== undefined) return recorded;
@@ -154,7 +157,7 @@ export class DatasetReview {
   private require(id: number): Question {
     const question = this.byId.get(id);
     if (question !== undefined) return question;
-    throw new UserError("question_unknown", `There is no question ${id} in ${this.path}.`, "Choose another.");
+    throw new UserError("question_unknown", `Unknown question ${id} in ${this.path}.`, "Choose another question.");
   }
 }
 
@@ -167,46 +170,50 @@ function reviewOf(
 }
 
 function decidedElsewhere(id: number, last: QuestionReview | null): UserError {
-  const now = last === null ? "taken back" : `${last.decision} at ${last.decided_at}`;
+  const now = last === null ? "withdrawn" : `${last.decision} at ${last.decided_at}`;
   return new UserError(
     "review_conflict",
-    `Question ${id} was ${now} elsewhere since it was shown here. Nothing was saved.`,
-    "Look at it again, and decide.",
+    `Cannot save the decision: question ${id} was ${now} in another window.`,
+    "Reload the question and decide again.",
   );
 }
 
 function changedDataset(path: string): UserError {
-  return new UserError("review_conflict", `${path} has changed since the review was started.`, "Start it again.");
+  return new UserError(
+    "review_conflict",
+    `Cannot save the decision: ${path} changed after the review started.`,
+    "Start the review again.",
+  );
 }
 
-/** `my.jsonl` -> `my.review.jsonl`: what was decided. */
+/** Path of the decisions: `my.jsonl` -> `my.review.jsonl`. */
 function reviewPath(dataset: string): string {
   return sidecarPath(dataset, ".review.jsonl");
 }
 
-/** `my.jsonl` -> `my.reviewed.jsonl`: the questions that were accepted, as they stood or as they were edited. */
+/** Path of the accepted and edited questions: `my.jsonl` -> `my.reviewed.jsonl`. */
 function reviewedPath(dataset: string): string {
   return sidecarPath(dataset, ".reviewed.jsonl");
 }
 
-/** How the questions of a dataset were made, by id; empty where that is not known. */
+/** Returns the provenance records by question id. Empty if the provenance file is missing. */
 function readProvenance(path: string): ReadonlyMap<number, QuestionProvenance> {
   return new Map(readLines(path, questionProvenanceSchema).map((line) => [line.id, line]));
 }
 
-/** What was decided so far, by id. */
+/** Returns the decisions by question id. */
 function readReviews(path: string): ReadonlyMap<number, QuestionReview> {
   return new Map(readLines(path, questionReviewSchema).map((line) => [line.id, line]));
 }
 
-/** The decisions first: the reviewed dataset can be written again from them. */
+/** Writes the decisions first, because the reviewed dataset can be rebuilt from them. */
 async function writeReviews(file: ReviewedFile, reviews: ReadonlyMap<number, QuestionReview>): Promise<void> {
   const lines = [...reviews.values()].sort((a, b) => a.id - b.id).map((review) => `${toWellFormedJson(review)}\n`);
   await writeFileAtomically(reviewPath(file.path), lines);
   await writeReviewed(file, reviews);
 }
 
-/** Lines of JSON lines stay byte for byte, but for the words that were edited. */
+/** Writes the reviewed dataset. JSON Lines stay byte for byte the same except for edited text. */
 async function writeReviewed(
   { path, questions, lines }: ReviewedFile,
   reviews: ReadonlyMap<number, QuestionReview>,
@@ -228,7 +235,9 @@ async function writeReviewed(
   await writeFileAtomically(reviewedPath(path), pieces);
 }
 
-/** Whether it was decided about these words: a dataset may have been made again, with other questions. */
+/**
+ * Whether the decision applies to this text. A dataset with the same ids can be made again with different questions.
+ */
 function isAbout(review: QuestionReview, { question, answer }: { question: string; answer: string }): boolean {
   return review.question === question && review.answer === answer;
 }
@@ -244,8 +253,8 @@ function readLines<T extends z.ZodType>(path: string, schema: T): z.output<T>[] 
   } catch (cause) {
     throw new UserError(
       "review_unreadable",
-      `${path} cannot be used: ${(cause as Error).message}`,
-      "It is written beside the dataset: mend the line, or move the file away.",
+      `Cannot read ${path}: ${(cause as Error).message}`,
+      "Fix the line, or move the file away. It belongs to the dataset next to it.",
       2,
       { cause },
     );
@@ -256,11 +265,11 @@ interface ReviewedFile {
   readonly path: string;
   readonly sha256: string;
   readonly questions: readonly Question[];
-  /** The line of each question in a file of JSON lines; null for other formats. */
+  /** The line of each question in a JSON Lines file, or null for other formats. */
   readonly lines: readonly string[] | null;
 }
 
-/** Throws a UserError that names the file, and the bad row if any. */
+/** Opens a dataset. Throws a UserError that names the file and the first bad row. */
 async function openDataset(path: string, signal: AbortSignal): Promise<ReviewedFile> {
   const bytes = await readQuestionFile(path);
   const { rows, lines } = await readRows(path, bytes);
@@ -269,7 +278,7 @@ async function openDataset(path: string, signal: AbortSignal): Promise<ReviewedF
   return { path, sha256: sha256Of(bytes), questions, lines };
 }
 
-/** Whether the file is as it was when it was opened. */
+/** Whether the file's content is the same as when it was opened. */
 async function isUnchanged({ path, sha256 }: ReviewedFile): Promise<boolean> {
   return sha256Of(await readQuestionFile(path)) === sha256;
 }

@@ -45,7 +45,10 @@ function histogram(values: readonly number[]): RealismBin[] {
 
 export type QuestionOptions = DatasetOptions & SelectionOptions;
 
-/** The questions of ART-E, or of a file like theirs: each is about one mailbox, and its answer is scored. */
+/**
+ * Opens ART-E's questions, or a file in the same format, as a suite. Each question is about one mailbox, and its answer
+ * is scored.
+ */
 export function artESuite(
   cutoff: "query_date" | "off",
   options: QuestionOptions,
@@ -63,10 +66,10 @@ export function artESuite(
   };
 }
 
-/** Nothing needs to be set up: the mail is there. */
+/** Opens questions as tasks. They need no setup, because the mail is already imported. */
 export function questionOpener(cutoff: "query_date" | "off"): Suite["open"] {
   return async (task) => {
-    if (!isQuestion(task)) throw new Error(`task ${task.id} is of a folder, and the run is over questions`);
+    if (!isQuestion(task)) throw new Error(`task ${task.id} is a suite task, but the run is over questions`);
     return { ok: true, opened: openQuestion(task, cutoff) };
   };
 }
@@ -81,47 +84,43 @@ function openQuestion(question: Question, cutoff: "query_date" | "off"): OpenedT
 }
 
 export interface DatasetOptions {
-  /** Undefined: the only split of `dataset`, otherwise `test`. */
+  /** Undefined selects the only split of `dataset`, otherwise `test`. */
   readonly split?: Split | undefined;
-  /** A file of questions instead of the published dataset. */
+  /** Path of a question file that replaces the published dataset. */
   readonly dataset?: string | undefined;
   readonly useJson: boolean;
   readonly revision?: string | undefined;
 }
 
 export interface SelectionOptions {
-  /** Minimum of `how_realistic`, 0 to 1. */
+  /** Minimum `how_realistic`, 0 to 1. */
   readonly minRealism?: number | undefined;
-  /** Maximum number of gold messages; ART uses 1. */
+  /** Maximum number of gold emails. ART uses 1. */
   readonly maxSources?: number | undefined;
-  /** Only these, in the order of the dataset. */
+  /** Selects these ids, in dataset order. */
   readonly ids?: readonly number[] | undefined;
-  /** Only of this mailbox. */
+  /** Selects the questions about this mailbox. */
   readonly inbox?: string | undefined;
-  /** Leaves out `KNOWN_BAD_IDS`; for the hub's dataset or a copy of it. */
+  /** Leaves out `KNOWN_BAD_IDS`. Intended for the hub's dataset and copies of it. */
   readonly excludeKnownBad: boolean;
   readonly shuffle: boolean;
-  /** Of the shuffle; undefined: 1. */
+  /** Seed of the shuffle, 1 by default. */
   readonly seed?: number | undefined;
-  /** 0: all. */
+  /** Maximum number of questions (0 = all). */
   readonly limit: number;
 }
 
-/** Refuses contradictory options, before anything is opened or downloaded. */
+/** Throws for contradictory options before anything is opened or downloaded. */
 export function refuseContradictions(options: DatasetOptions & Partial<SelectionOptions>): void {
   if (options.dataset !== undefined && (options.useJson || options.revision !== undefined)) {
     throw new UserError(
       "flags_contradict",
-      `--dataset names a file, ${options.useJson ? "--use-json" : "--revision"} the dataset on the hub.`,
-      "Leave one of them out.",
+      `--dataset cannot be combined with ${options.useJson ? "--use-json" : "--revision"}, which selects the dataset on the hub.`,
+      "Remove one of them.",
     );
   }
   if (options.seed !== undefined && !options.shuffle) {
-    throw new UserError(
-      "flags_contradict",
-      "--seed is for --shuffle, which is not given.",
-      "Add --shuffle, or leave --seed out.",
-    );
+    throw new UserError("flags_contradict", "--seed requires --shuffle.", "Add --shuffle or remove --seed.");
   }
 }
 
@@ -146,8 +145,8 @@ export async function loadDataset(
 }
 
 /**
- * Known bad questions are identified by id in the published dataset. In another file the ids may be other questions:
- * notes it.
+ * Reports left-out known-bad questions of another dataset. Their ids belong to the published dataset, so
+ * in another file these ids can belong to different questions.
  */
 export function noteKnownBad(
   { questions }: QuestionSet,
@@ -158,34 +157,36 @@ export function noteKnownBad(
   const left = questions.filter(({ id }) => KNOWN_BAD_IDS.has(id)).map(({ id }) => id);
   if (left.length === 0) return;
   const ids = left.length === 1 ? `question ${left[0]}` : `questions ${left.join(", ")}`;
-  note(`Left out as known to be bad: ${ids}, taking ${dataset} for a copy of ${QUESTIONS_DATASET}.`);
+  note(`Left out ${ids} as known to be bad, assuming that ${dataset} is a copy of ${QUESTIONS_DATASET}.`);
 }
 
-/** Selects questions. Throws where none is left. */
+/** Selects questions. Throws a UserError if none match. */
 export function select(set: QuestionSet, options: SelectionOptions): readonly Question[] {
   const questions = selectQuestions(set.questions, options);
   if (questions.length > 0) return questions;
   const { inbox } = options;
   const inboxes = new Set(set.questions.map(({ inbox_address }) => inbox_address));
   const isUnknown = inbox !== undefined && !inboxes.has(inbox.trim().toLowerCase());
-  // The nearest only: addresses of one company are alike.
+  // Suggests only the nearest address, because the addresses of one company are similar.
   const [near] = isUnknown ? nearestNames(inbox, inboxes) : [];
   throw new UserError(
     "questions_none",
-    `None of the ${count(set.questions.length)} questions of ${set.source} is left by the flags given.`,
+    `None of the ${count(set.questions.length)} questions in ${set.source} match the flags.`,
     isUnknown
-      ? `None of them is about --inbox ${inbox}.${near === undefined ? "" : ` Did you mean ${near}?`}`
-      : "Loosen --min-realism, --max-sources, --ids or --inbox.",
+      ? `No question is about --inbox ${inbox}.${near === undefined ? "" : ` Did you mean ${near}?`}`
+      : "Relax --min-realism, --max-sources, --ids or --inbox.",
   );
 }
 
-/** Questions that ART excludes for a wrong gold answer; ids of `corbt/enron_emails_sample_questions` only. */
+/**
+ * Questions that ART excludes because of a wrong gold answer. The ids belong to `corbt/enron_emails_sample_questions`.
+ */
 export const KNOWN_BAD_IDS: ReadonlySet<number> = new Set([49, 101, 129, 171, 208, 266, 327]);
 
 /**
- * Filters, shuffles, then takes the first `limit`, so that with one seed a smaller limit gives a prefix of a larger
- * one.
- * @throws UserError where `ids` are not in the dataset
+ * Filters, shuffles, and then takes the first `limit` questions. With the same seed, a smaller limit therefore selects
+ * a prefix of a larger one.
+ * @throws UserError if `ids` are not in the dataset
  */
 export function selectQuestions(questions: readonly Question[], selection: SelectionOptions): Question[] {
   const {
@@ -216,12 +217,12 @@ function knownIds(questions: readonly Question[], ids: readonly number[]): Reado
   if (unknown.length === 0) return new Set(ids);
   throw new UserError(
     "question_ids_unknown",
-    `the dataset has no question with id ${unknown.join(", ")}`,
-    "Check the ids, and whether they are of the other split (--split).",
+    `Unknown question ids: ${unknown.join(", ")}.`,
+    "Check the ids, or select the other split with --split.",
   );
 }
 
-/** A Fisher-Yates permutation that depends on the seed and the length only. */
+/** A Fisher-Yates permutation that depends only on the seed and the length. */
 export function shuffled<T>(items: readonly T[], seed: number): T[] {
   const result = [...items];
   const random = seededRandom(seed);
@@ -234,7 +235,7 @@ export function shuffled<T>(items: readonly T[], seed: number): T[] {
   return result;
 }
 
-/** What a task about a mailbox tells an agent of it, and lets its tools read. */
+/** The prompt variables of a mailbox task and the mail that its tools can access. */
 export function taskMailbox(
   { inbox_address, query_date }: Pick<Question, "inbox_address" | "query_date">,
   cutoff: "query_date" | "off",

@@ -1,3 +1,4 @@
+// Drafts questions without a model: finds values in emails and fills them into templates.
 import { type Email, ownText, plainSubject } from "../mail/email.js";
 import { contentWords, splitPassages, stemsOf } from "../models/answer-passage.js";
 import { NamedCounts } from "../statistics/intervals.js";
@@ -11,16 +12,16 @@ import {
   valuesIn,
 } from "./value-patterns.js";
 
-/** Few would ask like this. */
+/** Realism score of template questions. Few people would ask like this. */
 const TEMPLATE_REALISM = 0.3;
 
-/** Mails below it say nothing beside the value. Characters of the sender's own text. */
+/** Minimum length of the sender's own text, in characters. Shorter emails contain nothing besides the value. */
 const MIN_OWN_CHARS = 40;
 
-/** Passages that nobody wrote to say something: markup, and what lawyers put below. */
+/** Passages without a statement by the sender: markup and legal disclaimers. */
 const NO_STATEMENT = /<\/?[a-z][^>]*>|\bintended recipient|\bconfidential\b|\bprivileged\b/i;
 
-/** Content words beside the value: a line with fewer is an address block or a table. */
+/** Minimum number of content words besides the value. A line with fewer is an address block or a table. */
 const MIN_PASSAGE_WORDS = 3;
 
 interface PatternDrafts {
@@ -31,11 +32,12 @@ interface PatternDrafts {
 type Refuse = (reason: string) => null;
 
 /**
- * Questions for values that patterns find in mails. A question is made only where the mail holds one value of the kind,
- * and no other mail of the same sender and month that has the topic's words holds another. Mails with the same value
- * of that sender and month, and those with the same passage, as copies and quotations have it, are gold too.
- * @param usable mails that questions are made of
- * @param all mails of the mailbox
+ * Drafts questions about values that patterns find in emails. A question is drafted only if the email contains one
+ * value of the kind, and no other email from the same sender and month with the topic's words contains a different
+ * value. Emails from that sender and month with the same value are gold too, and so are emails with the same passage,
+ * such as copies and quotations.
+ * @param usable emails that questions can be made from
+ * @param all emails of the mailbox
  */
 export function draftPatternQuestions(
   inbox: string,
@@ -66,26 +68,26 @@ function draftValueQuestion(
   const { mail, own, month } = source;
   const [value, ...others] = valuesIn(pattern, own);
   if (value === undefined) return null;
-  if (others.length > 0) return refuse("the mail holds several values of the kind");
+  if (others.length > 0) return refuse("the email contains several values of this kind");
   const holdsIt = (text: string) => valuesIn(pattern, text).some((found) => isSameValue(found, value));
   const passage = splitPassages(own).find(holdsIt);
   if (passage === undefined || pattern.context?.test(passage) === false) return null;
-  // Nobody asks for the address that a mail came from.
+  // The sender's own address is not worth a question.
   if (isSameValue(value, mail.sender) || (pattern.isContact && index.isBoilerplate(mail.sender, value))) {
-    return refuse("the sender writes it below many mails");
+    return refuse("the value is in the sender's signature");
   }
   if (NO_STATEMENT.test(passage) || contentWords(passage.replace(value, "")).length < MIN_PASSAGE_WORDS) {
-    return refuse("the passage says nothing beside the value");
+    return refuse("the passage contains nothing besides the value");
   }
   const asker = mail.sender === index.inbox ? "I" : (personName(mail.sender) ?? mail.sender);
   const topic = topicOf(mail.subject, passage, `${value} ${asker}`, index.frequencies);
-  if (topic === null) return refuse("neither subject nor passage names a topic");
+  if (topic === null) return refuse("the topic is unclear");
   const sameTopic = index.mailsWithAll(topic).filter((one) => one !== source);
   const ofSender = sameTopic.filter((one) => one.mail.sender === mail.sender);
   const valuesOf = (one: IndexedMail) => valuesIn(pattern, one.own);
   const rivals = ofSender.filter((one) => one.month === month);
   if (rivals.some((one) => valuesOf(one).some((other) => !isSameValue(other, value)))) {
-    return refuse("another mail holds a different value");
+    return refuse("another email contains a different value");
   }
   const isGold = (one: IndexedMail) =>
     holdsPassage(one.mail, passage) || (rivals.includes(one) && valuesOf(one).length > 0);
@@ -101,7 +103,7 @@ function draftValueQuestion(
   };
 }
 
-/** Who wrote about a subject, where only one did in that month. */
+/** Drafts a question about the sender of a topic, if only one person wrote about it in that month. */
 function draftSenderQuestion(source: IndexedMail, index: MailboxIndex, refuse: Refuse): QuestionDraft | null {
   const { mail, month } = source;
   if (mail.sender === index.inbox) return null;
@@ -110,7 +112,8 @@ function draftSenderQuestion(source: IndexedMail, index: MailboxIndex, refuse: R
   if (topic === null) return null;
   const sameTopic = index.mailsWithAll(topic);
   const sameMonth = sameTopic.filter((one) => one !== source && one.month === month);
-  if (sameMonth.some((one) => one.mail.sender !== mail.sender)) return refuse("another mail holds a different value");
+  if (sameMonth.some((one) => one.mail.sender !== mail.sender))
+    return refuse("another email contains a different value");
   return {
     ...draftOf([source, ...sameMonth], mail.subject, index.inbox),
     kind: "who",
@@ -120,7 +123,7 @@ function draftSenderQuestion(source: IndexedMail, index: MailboxIndex, refuse: R
   };
 }
 
-/** What all drafts have in common. The first of `gold` is the mail that the question is made of. */
+/** Returns the fields common to all drafts. The first of `gold` is the email that the question was made from. */
 function draftOf(gold: readonly [IndexedMail, ...IndexedMail[]], passage: string, inbox: string) {
   const [{ mail }] = gold;
   return {
@@ -138,23 +141,23 @@ function holdsPassage({ body }: Email, passage: string): boolean {
   return body.replace(/[>\s]+/g, " ").includes(passage);
 }
 
-/** A mail with what is asked about it many times. */
+/** An email with precomputed properties that are needed often. */
 interface IndexedMail {
   readonly mail: Email & { readonly date: string };
-  /** What its sender wrote, without quotations and signature. */
+  /** The sender's own text, without quotations and signature. */
   readonly own: string;
   /** `May 2001` */
   readonly month: string;
-  /** Of the subject and the whole body: a reply that quotes a mail holds its value too. */
+  /** Stems of the subject and the entire body, because a reply that quotes an email contains its value too. */
   readonly stems: ReadonlySet<string>;
 }
 
-/** How to reach someone in mails of so many subjects of one sender stands below all of them. */
+/** Contact information in emails with at least this many subjects by one sender counts as a signature. */
 const BOILERPLATE_SUBJECTS = 2;
 
 const MONTH = new Intl.DateTimeFormat("en-US", { month: "long", year: "numeric", timeZone: "UTC" });
 
-/** The mails of a mailbox by the words that they hold. */
+/** An index from stems to the emails of a mailbox. */
 class MailboxIndex {
   readonly mails: readonly IndexedMail[];
   readonly frequencies: DocumentFrequencies;
@@ -170,14 +173,14 @@ class MailboxIndex {
     this.frequencies = documentFrequencies(this.mails.map(({ stems }) => stems));
   }
 
-  /** The mails that hold all words of a text, by their stems. */
+  /** Returns the emails that contain the stems of all words in a text. */
   mailsWithAll(text: string): readonly IndexedMail[] {
     const stems = [...stemsOf(text)];
     const lists = stems.map((stem) => this.byStem.get(stem) ?? []).sort((a, b) => a.length - b.length);
     return (lists[0] ?? []).filter((mail) => stems.every((stem) => mail.stems.has(stem)));
   }
 
-  /** Whether a sender writes a value into mails of several subjects. */
+  /** Whether a sender uses a value in emails with several subjects. */
   isBoilerplate(sender: string, value: string): boolean {
     return (this.contacts.get(contactKey(sender, value))?.size ?? 0) >= BOILERPLATE_SUBJECTS;
   }
@@ -189,7 +192,7 @@ class MailboxIndex {
     this.addContacts(sender, plainSubject(subject).toLowerCase(), own);
     const indexed = {
       mail: { ...mail, date },
-      own: stripSignature(own, sender),
+      own: withoutSignature(own, sender),
       month: MONTH.format(new Date(date)),
       stems: stemsOf(`${subject}\n${body}`),
     };
@@ -211,7 +214,7 @@ class MailboxIndex {
   }
 }
 
-/** Whether two spellings are one value. */
+/** Whether two strings are spellings of the same value. */
 function isSameValue(a: string, b: string): boolean {
   return plainValue(a) === plainValue(b);
 }
@@ -224,26 +227,14 @@ function plainValue(value: string): string {
   return value.toLowerCase().replace(/[\s.,]/g, "");
 }
 
-/** A line that closes a mail; what follows it is name, office and telephone. */
+/** A closing line. The name, office and telephone number follow it. */
 const CLOSING =
   /^(?:many |kind |best |warm |with (?:kind |best )?)?(?:thanks(?: (?:again|in advance|so much|a lot))?|thank you|thx|regards|best|best wishes|sincerely|yours|cheers|love|mfg|gruß|grüße)[\s,.!-]*$/i;
 
-/** After a closing line come no more lines than these: else it closed a part only. */
+/** Maximum number of lines after a closing line. With more, the line only closed one part of the email. */
 const MAX_SIGNATURE_LINES = 12;
 
-/** Headers of another mail where no rule or "From:" stands before them, as programs such as Lotus Notes quote. */
-const QUOTED_HEADER =
-  /^(?:(?:received|sent|date|to|cc): .*|.{0,60}\b\d{1,2}\/\d{1,2}\/\d{2,4}\s+\d{1,2}:\d{2}(?::\d{2})?\s?[ap]m)\s*$/im;
-
-/**
- * What a person wrote, without the block that stands below all his mails and what programs quote by headers alone.
- * @param own without other quotations (`ownText`)
- */
-function stripSignature(own: string, sender: string): string {
-  const quoted = own.search(QUOTED_HEADER);
-  return withoutSignature(quoted === -1 ? own : own.slice(0, quoted), sender);
-}
-
+/** Removes the signature: the block below all emails of a person. */
 function withoutSignature(text: string, sender: string): string {
   const lines = text.split("\n");
   const names = (personName(sender) ?? "").toLowerCase().split(" ");

@@ -1,3 +1,4 @@
+// Drafts questions from mailboxes, with patterns or with a model, in an order that spreads them over the mail.
 import type { Email } from "../mail/email.js";
 import { CostLimitReached } from "../models/call-budget.js";
 import { stopsRun } from "../models/failure-classes.js";
@@ -17,21 +18,21 @@ import { draftPatternQuestions } from "./draft-by-patterns.js";
 import type { MakeOptions } from "./question-models.js";
 import { stratifiedOrder, type UsableMailbox } from "./usable-mail.js";
 
-/** Mails that a model is shown in one call, and their mailbox. */
+/** The emails for one model call, and their mailbox. */
 export interface AddressedBatch {
   readonly address: string;
   read(): readonly Email[];
 }
 
-/** Batches whose drafts are checked before further ones are asked for, at most. */
+/** Maximum number of batches drafted before their drafts are checked. */
 const BATCHES_AT_ONCE = 8;
 
-/** Mails that are looked at for each question before the others are: most give a draft or two, or none. */
+/** Emails sampled per question before the remaining ones are used. Most emails yield no draft, one or two. */
 const MAILS_PER_QUESTION = 10;
 
 /**
- * Drafts for values that patterns find, one at a time, spread over mailboxes, kinds, months and senders: of a sample of
- * each mailbox, and where that does not suffice, of its other mails.
+ * Yields drafts for values found by patterns, one at a time, spread over mailboxes, kinds, months and senders. Uses a
+ * sample of each mailbox first, and its other emails if that is not enough.
  */
 export function* draftsOfPatterns(
   mailboxes: readonly UsableMailbox[],
@@ -51,7 +52,10 @@ export function* draftsOfPatterns(
   }
 }
 
-/** The batches of all mailboxes in turn, each spread over its time; the first ones of different parts of it. */
+/**
+ * Returns the batches of all mailboxes in turn. Each mailbox's batches are spread over time and start at a different
+ * point.
+ */
 export function batchesInTurn(mailboxes: readonly UsableMailbox[]): readonly AddressedBatch[] {
   const lists = mailboxes.map(({ address, usable, read }, i) => {
     const batches = mailBatches(usable).map((mails) => ({ address, read: () => read(mails) }));
@@ -62,18 +66,18 @@ export function batchesInTurn(mailboxes: readonly UsableMailbox[]): readonly Add
   return Array.from({ length: longest }, (_, i) => lists.flatMap((list) => list[i] ?? [])).flat();
 }
 
-/** Share of what is written that passes the checks. A guess. */
+/** Assumed fraction of drafts that pass the checks. A guess. */
 export const PASSING_SHARE = 0.5;
 
-/** Batches that are probably needed for so many questions. */
+/** Returns the expected number of batches for this many questions. */
 export function batchesFor(questions: number): number {
   return Math.ceil(questions / (QUESTIONS_PER_BATCH * PASSING_SHARE));
 }
 
 /**
- * Drafts that a model writes, of no more batches at a time than the missing questions probably need, spread over
- * mailboxes, kinds, months and senders. A batch whose call fails is counted and passed over. At the limit of cost, and
- * of a model that gives nothing usable, gives what was paid for, then throws.
+ * Yields drafts written by a model, spread over mailboxes, kinds, months and senders. Each round drafts only as many
+ * batches as the missing questions are expected to need. A failed batch is counted and skipped. At the cost limit, and
+ * if the model never returns anything usable, yields the drafts so far and then throws.
  */
 export async function* draftsOfModel(
   mailboxes: readonly UsableMailbox[],
@@ -85,7 +89,8 @@ export async function* draftsOfModel(
 ): AsyncGenerator<QuestionDraft[]> {
   const batches = batchesInTurn(mailboxes);
   const streak = new FailureStreak(model.id);
-  // Half of the unanswerable ones ask for a detail that no mail holds; the others are asked before their mail came.
+  // Half of the unanswerable questions ask for a detail that no email contains. The others are dated before their
+  // email.
   const everyNth =
     unanswerable === 0 ? 0 : Math.max(1, Math.round(batchesFor(number) / Math.max(1, unanswerable * number)));
   let from = 0;
@@ -113,7 +118,7 @@ export async function* draftsOfModel(
 
 interface WrittenBatch {
   readonly drafts: readonly QuestionDraft[];
-  /** Why there are none that could be read; null: there are, or the mails gave none. */
+  /** Why the reply is unreadable, or null for a readable reply, even without questions. */
   readonly problem: CostLimitReached | string | null;
 }
 
@@ -131,10 +136,10 @@ async function writeBatch(
     refusals.add(reason);
     return { drafts: [], problem };
   };
-  if (reply instanceof ModelError) return failed("the model's call failed", reply.message);
+  if (reply instanceof ModelError) return failed("the model call failed", reply.message);
   const written = readWrittenQuestions(reply);
-  if (written === null) return failed("the model's reply records no questions");
-  refusals.add("the model wrote no whole question", written.malformed);
+  if (written === null) return failed("the model's reply contains no questions");
+  refusals.add("the model wrote an incomplete question", written.malformed);
   const drafts = written.questions.flatMap((one) => {
     const located = resolveCitations(one, address, mails);
     if ("draft" in located) return [located.draft];
@@ -142,10 +147,13 @@ async function writeBatch(
     return [];
   });
   const isNoneWhole = written.malformed > 0 && written.questions.length === 0;
-  return { drafts, problem: isNoneWhole ? "the model wrote no whole question" : null };
+  return { drafts, problem: isNoneWhole ? "the model wrote only incomplete questions" : null };
 }
 
-/** What a call failed with after its retries, or the limit that forbids it. What fails for every call is thrown. */
+/**
+ * Returns the call's result, its error after all retries, or the cost limit. Throws for errors that would fail every
+ * call.
+ */
 export async function callOrFailure<T>(call: () => Promise<T>): Promise<T | ModelError | CostLimitReached> {
   try {
     return await call();
@@ -155,34 +163,34 @@ export async function callOrFailure<T>(call: () => Promise<T>): Promise<T | Mode
     if (!stopsRun(error.kind) && !error.unreachable) return error;
     throw new UserError(
       "model_failed",
-      `Nothing was written, as no call can succeed: ${error.message}`,
-      "Replies so far are in the cache: the same command goes on from there.",
+      `Cannot call the model: ${error.message}`,
+      "Nothing was written. Replies so far are cached: run the same command again to continue.",
       1,
       { cause: error },
     );
   }
 }
 
-/** So many unusable replies in a row are the model's way, and no accident. */
+/** This many consecutive unusable replies are assumed to be systematic. */
 const MAX_FAILURES = 8;
 
-/** A model that gives nothing usable. */
+/** Thrown if a model never returns a usable reply. */
 export class UnusableModel extends UserError {}
 
-/** Stops a command whose model never gives what it is asked for, before it has paid for a call about every mail. */
+/** Stops a command whose model never returns anything usable, before it pays for a call about every email. */
 export class FailureStreak {
   private failures = 0;
 
   constructor(private readonly modelId: string) {}
 
-  /** `problem`: what was wrong with a reply; null: nothing. Throws after too many in a row. */
+  /** Adds a reply: `problem` describes its defect, or is null. Throws after MAX_FAILURES consecutive problems. */
   add(problem: string | null): void {
     this.failures = problem === null ? 0 : this.failures + 1;
     if (this.failures < MAX_FAILURES) return;
     throw new UnusableModel(
       "model_failed",
-      `${this.modelId} gave nothing usable ${MAX_FAILURES} times in a row, the last time because ${problem}`,
-      "Take another model; replies so far are in the cache.",
+      `${this.modelId} returned nothing usable ${MAX_FAILURES} times in a row. Last reason: ${problem}`,
+      "Choose another model. Replies so far are cached.",
       1,
     );
   }

@@ -18,7 +18,7 @@ export interface EstimatedCalls {
   readonly model: string;
   readonly calls: number;
   readonly usage: Usage;
-  /** US dollars; null where the price is not known. */
+  /** US dollars, or null if the price is unknown. */
   readonly costUsd: number | null;
 }
 
@@ -27,24 +27,24 @@ export interface MakingEstimate {
   readonly questions: number;
   readonly mailboxes: number;
   readonly mails: MailCounts;
-  /** Of 20 mails. Null: no model writes. */
+  /** Number of 20-email batches, or null if no model writes. */
   readonly batches: { readonly needed: number; readonly available: number } | null;
-  /** Questions that these batches probably give; null: no model writes. */
+  /** Expected number of questions from these batches, or null if no model writes. */
   readonly expected: number | null;
   readonly writer: EstimatedCalls | null;
   readonly checker: EstimatedCalls | null;
-  /** Null where a price is not known. */
+  /** US dollars, or null if a price is unknown. */
   readonly costUsd: number | null;
 }
 
-/** Of mails in English and JSON. */
+/** For emails in English and JSON. */
 const CHARS_PER_TOKEN = 4;
 
-/** Tokens of a reply, and what a model that reasons adds to it. Guesses. */
+/** Assumed output tokens per reply, and additional tokens for models that reason. Guesses. */
 const WRITTEN_TOKENS = { reply: 900, reasoning: 2_000 };
 const CHECKED_TOKENS = { reply: 100, reasoning: 400 };
 
-/** About as long as what models write. */
+/** Texts of about the length that models write. */
 const SAMPLE = {
   question: "On which day does Virginia want to have the comments on the draft of the agreement?",
   answer: "By Friday, July 13, 2001",
@@ -52,8 +52,8 @@ const SAMPLE = {
 };
 
 /**
- * What `questions make` would take, without a call: of the very prompts it would send, if every second draft passes
- * and each is checked in full. Replies in the cache are not subtracted.
+ * Estimates the calls and the cost of `questions make` without a model call. It builds the actual prompts and assumes
+ * that half of the drafts pass and that each is checked in full. Cached replies are not subtracted.
  */
 export function estimateMaking(options: MakeOptions, { settings }: AppContext): Promise<MakingEstimate> {
   checkQuestionOutputs(options, settings);
@@ -83,7 +83,7 @@ export function estimateMaking(options: MakeOptions, { settings }: AppContext): 
   });
 }
 
-/** Null: none, patterns write and rules alone check. */
+/** Returns the model ids. Null means patterns for the writer and rules for the checker. */
 function modelsOf({ model, checker, baseUrl, checkerBaseUrl }: MakeOptions) {
   const idOf = (name: string, server: string | undefined) => parseModelName(name, null, server !== undefined).id;
   const writer = model === PATTERNS_MODEL ? null : idOf(model, baseUrl);
@@ -91,7 +91,9 @@ function modelsOf({ model, checker, baseUrl, checkerBaseUrl }: MakeOptions) {
   return { writer, checker: checker === "off" ? null : idOf(checker, checkerBaseUrl) };
 }
 
-/** Of each draft: an answer from its mail, from none and from other mails, and a verdict. */
+/**
+ * The checker's requests per draft: answers from its email, from no email and from other emails, and a verdict.
+ */
 function checkRequests(batches: readonly AddressedBatch[], drafts: number): ModelRequest[] {
   if (batches.length === 0) return [];
   return Array.from({ length: drafts }, (_, i) => batches[i % batches.length] as AddressedBatch).flatMap((batch) => {
@@ -103,7 +105,7 @@ function checkRequests(batches: readonly AddressedBatch[], drafts: number): Mode
   });
 }
 
-/** Priced call by call, as it is billed. */
+/** Computes the cost per call, like the provider's bill. */
 function estimateCalls(
   model: string,
   tokens: { readonly reply: number; readonly reasoning: number },

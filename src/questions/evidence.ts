@@ -1,3 +1,4 @@
+// The reviewer's view of a question: the cited emails with their answering passages, and the agreement with the checks.
 import type { MailLookup, StoredMail } from "../mail/mail-lookup.js";
 import { splitPassages, stemsOf } from "../models/answer-passage.js";
 import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
@@ -12,8 +13,8 @@ import {
 } from "./provenance.js";
 
 /**
- * A line of JSON, an object, with other texts for some of its members; everything else stays byte for byte. Of a
- * member that stands there twice the last is replaced, which is the one that counts.
+ * Replaces the strings of some properties in a line with a JSON object. Everything else stays byte for byte the same.
+ * If a property occurs twice, replaces the last one, because parsers use it.
  */
 export function replaceJsonTexts(line: string, texts: Readonly<Record<string, string>>): string {
   const replaced = [...topLevelValues(line)]
@@ -33,10 +34,10 @@ interface MemberValue {
   readonly end: number;
 }
 
-/** Strings, brackets and separators: between them stands nothing that is needed here. */
+/** Strings, brackets and separators, the only tokens that matter here. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]/gs;
 
-/** The values that are strings, of the outermost object. */
+/** Yields the string values of the outermost object. */
 function* topLevelValues(line: string): Generator<MemberValue> {
   let depth = 0;
   let previous = "";
@@ -58,13 +59,13 @@ interface ReviewedChecks {
 }
 
 export interface CheckerAgreement {
-  /** How often all checks of a question passed and it was accepted as it stood, or one failed and it was not. */
+  /** How often reviewers accepted a question unchanged if all its checks passed, and did not if one failed. */
   readonly all: Estimate;
-  /** The same of each check alone, over the questions that had it. */
+  /** The same rate per check, over the questions with that check. */
   readonly byCheck: readonly { readonly check: QuestionCheck["check"]; readonly agreement: Estimate }[];
 }
 
-/** How often a person and the checks say the same. A question that was edited was not right as it stood. */
+/** Returns how often reviewers and checks agree. An edited question counts as not accepted. */
 export function checkerAgreement(reviewed: readonly ReviewedChecks[]): CheckerAgreement {
   const checked = reviewed.filter(({ checks }) => checks.length > 0);
   const isSame = (decision: ReviewDecision, passed: boolean) => passed === (decision === "accepted");
@@ -96,18 +97,18 @@ function rateOf(same: readonly boolean[]): Estimate {
 
 export interface EvidenceMail {
   readonly messageId: string;
-  /** Null: it is not in the database. */
+  /** The email, or null if the database does not contain it. */
   readonly mail: StoredMail | null;
-  /** False: the question does not cite it, as it came later than the question. */
+  /** False if the question does not cite the email because it arrived after the query date. */
   readonly isCited: boolean;
-  /** What of it answers. */
+  /** Position of the answering passage in the subject. */
   readonly inSubject: readonly TextSpan[];
   readonly inBody: readonly TextSpan[];
-  /** recorded: when the question was made; found: by the words of the answer; null: none is known. */
+  /** `recorded` when the question was made, `found` by the words of the answer, or null if unknown. */
   readonly passage: "recorded" | "found" | null;
 }
 
-/** The mails that a question cites, and those of its recorded passages, each once. */
+/** Returns the cited emails and the emails of the recorded passages, without duplicates. */
 export function evidenceOf(
   question: Question,
   provenance: QuestionProvenance | undefined,
@@ -137,10 +138,12 @@ function litIn({ subject, body }: StoredMail, recorded: readonly Passage[], ques
   return { inSubject: [], inBody: found === null ? [] : [found], passage: found === null ? null : ("found" as const) };
 }
 
-/** A word of the answer tells more of where it stands than one of the question. */
+/** Words of the answer locate the passage better than words of the question. */
 const ANSWER_WEIGHT = 3;
 
-/** The passage of a mail that most likely gives the answer, by the words of both; null: none holds any. */
+/**
+ * Returns the passage that most likely contains the answer, based on shared words, or null if no passage shares a word.
+ */
 export function mostLikelyPassage(
   body: string,
   { question, answer }: { question: string; answer: string },
@@ -156,17 +159,18 @@ export function mostLikelyPassage(
   return best?.passage ?? null;
 }
 
-/** UTF-16 units of a text, the end exclusive. */
+/** A range of a text in UTF-16 code units. The end is exclusive. */
 interface TextSpan {
   readonly start: number;
   readonly end: number;
 }
 
-/** Below, a passage stands in any text by chance. Characters. */
+/** Minimum passage length in characters. Shorter passages match any text by chance. */
 const MIN_PASSAGE = 4;
 
 /**
- * Where a passage stands in a text, word for word but for case, white space and the marks of quotations; null: nowhere.
+ * Finds a passage in a text, ignoring case, white space and quotation marks of replies (>). Returns null if it is
+ * missing.
  */
 export function locatePassage(text: string, passage: string): TextSpan | null {
   const wanted = withoutSpace(passage);
@@ -178,7 +182,7 @@ export function locatePassage(text: string, passage: string): TextSpan | null {
   return { start, end: (dense.positions[at + wanted.text.length - 1] ?? start) + 1 };
 }
 
-/** A text in lower case without what may differ, and the position of each unit that is left. */
+/** A text in lower case without white space and `>`, with the original position of each remaining unit. */
 function withoutSpace(text: string): { readonly text: string; readonly positions: readonly number[] } {
   const positions: number[] = [];
   let dense = "";
@@ -186,7 +190,7 @@ function withoutSpace(text: string): { readonly text: string; readonly positions
     const unit = text.charAt(i);
     if (/[>\s]/.test(unit)) continue;
     const lower = unit.toLowerCase();
-    // A few letters become two in lower case, which would move all positions after them.
+    // Some letters become two in lower case, which would shift all following positions.
     dense += lower.length === 1 ? lower : unit;
     positions.push(i);
   }

@@ -1,3 +1,4 @@
+// `art-e questions make`: drafts questions, checks them, and writes the dataset with its provenance file.
 import { extname } from "node:path";
 import pLimit from "p-limit";
 import { CostLimitReached } from "../models/call-budget.js";
@@ -44,15 +45,17 @@ export interface MadeQuestions {
   readonly mailboxes: number;
   readonly mails: MailCounts;
   readonly refused: Readonly<Record<string, number>>;
-  /** Null: no price is known for a model. */
+  /** US dollars, or null if a model's price is unknown. */
   readonly costUsd: number | null;
   readonly calls: number;
   readonly cachedReplies: number;
-  /** Why there are fewer than asked for; null: there are as many. */
+  /** Why there are fewer questions than requested, or null if there are enough. */
   readonly shortfall: string | null;
+  /** What makes more of them; null: nothing known does. */
+  readonly hint: string | null;
 }
 
-/** Makes questions from mailboxes, checks each, and writes the dataset and how each was made beside it. */
+/** Makes questions from mailboxes, checks each, and writes the dataset and a provenance file next to it. */
 export function makeQuestions(options: MakeOptions, context: AppContext): Promise<MadeQuestions> {
   const { settings } = context;
   const format = checkQuestionOutputs(options, settings);
@@ -66,7 +69,8 @@ export function makeQuestions(options: MakeOptions, context: AppContext): Promis
     const read = readMailboxes([...mailboxes.values()], options.minChars);
     const refusals = new NamedCounts();
     const made = await collectQuestions(options, { mailboxes, usable: read.mailboxes, models, refusals }, context);
-    if (made.questions.length === 0) throw noQuestions(made, read.mails, refusals);
+    const hint = made.advice || shorterMailHint(options, read.mails);
+    if (made.questions.length === 0) throw noQuestions(made.stopped, hint, read.mails, refusals);
     const split = splitOf(inboxes, options);
     await writeQuestions(
       options.output,
@@ -89,11 +93,12 @@ export function makeQuestions(options: MakeOptions, context: AppContext): Promis
       calls: spending.limit.calls,
       cachedReplies: spending.cachedReplies,
       shortfall: made.questions.length < options.number ? made.stopped : null,
+      hint: made.questions.length < options.number ? hint : null,
     };
   });
 }
 
-/** The format of the dataset. Throws where it, or the file beside it, cannot be written. */
+/** Returns the dataset format. Throws if the dataset or its provenance file cannot be written. */
 export function checkQuestionOutputs({ output, overwrite }: MakeOptions, { db }: AppSettings): TableFormat {
   const format = formatOfDataset(output);
   checkOutputs(
@@ -107,9 +112,17 @@ export function checkQuestionOutputs({ output, overwrite }: MakeOptions, { db }:
   return format;
 }
 
-/** An empty dataset is of no use, and would take the place of one that is. */
+/** The hint for too short emails, or null if only a few emails are shorter than `--min-chars`. */
+function shorterMailHint({ minChars }: MakeOptions, { all, leftOut }: MailCounts): string | null {
+  const short = leftOut["too short"] ?? 0;
+  if (minChars === 1 || short * 10 < all) return null;
+  return `Pass --min-chars ${Math.floor(minChars / 2)} to include more of the ${count(short)} emails that are too short.`;
+}
+
+/** The error for a command without a single question. An empty dataset would replace an existing one. */
 function noQuestions(
-  { stopped, advice }: CollectedQuestions,
+  stopped: string,
+  hint: string | null,
   { usable, leftOut }: MailCounts,
   refusals: NamedCounts,
 ): UserError {
@@ -119,17 +132,17 @@ function noQuestions(
   };
   return new UserError(
     "no_questions",
-    `No question was made of ${count(usable)} usable mails, and nothing is written: ${stopped}.`,
+    `Cannot make questions from ${count(usable)} usable emails: ${stopped}. Nothing was written.`,
     [
       ...(usable === 0 ? listed("Left out", leftOut) : []),
-      ...listed("Refused", refusals.sorted()),
-      advice || "Import more mail.",
+      ...listed("Rejected", refusals.sorted()),
+      hint ?? "Import more mail.",
     ].join(" "),
     1,
   );
 }
 
-/** A mailbox is wholly for training or wholly for testing. */
+/** Assigns splits by mailbox: all questions about a mailbox are either for training or for testing. */
 function splitOf(inboxes: readonly string[], { train, seed }: MakeOptions): (inbox: string) => Split {
   const training = new Set(shuffled(inboxes, seed).slice(0, Math.round(inboxes.length * train)));
   return (inbox) => (training.has(inbox) ? "train" : "test");
@@ -156,7 +169,7 @@ export function provenancePath(dataset: string): string {
   return sidecarPath(dataset, ".provenance.jsonl");
 }
 
-/** The provenance first: a dataset is never there without it. */
+/** Writes the provenance first, so that a dataset never exists without it. */
 async function writeQuestions(path: string, format: TableFormat, made: readonly MadeQuestion[]): Promise<void> {
   await writeFileAtomically(
     provenancePath(path),
@@ -172,12 +185,12 @@ function formatOfDataset(path: string): TableFormat {
   if (format !== undefined) return format;
   throw new UserError(
     "output_format",
-    `--output: ${path} is not a .jsonl, .csv or .parquet file.`,
-    "The extension is the format that the questions are written in.",
+    `--output: expected a .jsonl, .csv or .parquet file, got ${path}.`,
+    "The extension selects the output format.",
   );
 }
 
-/** The file with another end beside a dataset: `my.jsonl`, `.review.jsonl` -> `my.review.jsonl`. */
+/** Returns the path of a file next to a dataset: `my.jsonl` and `.review.jsonl` -> `my.review.jsonl`. */
 export function sidecarPath(dataset: string, end: string): string {
   return `${dataset.slice(0, dataset.length - extname(dataset).length)}${end}`;
 }
@@ -191,13 +204,13 @@ interface CollectRequest {
 
 interface CollectedQuestions {
   readonly questions: readonly VerifiedQuestion[];
-  /** Why no more were made; a sentence without its full stop. */
+  /** Why no more questions were made, a sentence without its full stop. */
   readonly stopped: string;
-  /** What to do about it; empty: nothing. */
+  /** A remedy for the user, or an empty string. */
   readonly advice: string;
 }
 
-/** Drafts and checks until there are as many questions as wanted, the mail is used up, or the money is. */
+/** Drafts and checks questions until there are enough or the mail or the cost budget is used up. */
 async function collectQuestions(
   options: MakeOptions,
   request: CollectRequest,
@@ -223,14 +236,14 @@ async function collectQuestions(
       }
       if (quota.missing === 0) break;
     }
-    return { questions: quota.kept, stopped: "the mail gives no more", advice: "" };
+    return { questions: quota.kept, stopped: "the mail yields no more", advice: "" };
   } catch (error) {
     if (error instanceof CostLimitReached || error instanceof UnusableModel) {
       return { questions: quota.kept, stopped: error.message.replace(/\.$/, ""), advice: error.hint };
     }
     if (!signal.aborted) throw error;
     throw new Interrupted(
-      `stopped after ${count(quota.kept.length)} questions; nothing is written. The same command goes on: replies that are paid for are in the cache.`,
+      `interrupted after ${count(quota.kept.length)} questions. Nothing was written. Run the same command again to continue. Paid replies are cached.`,
     );
   } finally {
     bar.stop();
@@ -248,13 +261,13 @@ function draftGroups(
     : draftsOfModel(usable, writer, options, () => quota.missing, refusals, signal);
 }
 
-/** A draft that passed, why it did not, or the limit of cost that left it unchecked. */
+/** A passing draft, the reason for rejecting it, or the cost limit that left it unchecked. */
 type Verified =
   | { readonly kept: VerifiedQuestion }
   | { readonly refused: string; readonly fault: string | null }
   | CostLimitReached;
 
-/** In the drafts' order. */
+/** Checks drafts concurrently. The results are in the order of the drafts. */
 function verifyAll(
   drafts: readonly TakenDraft[],
   { model, seed }: MakeOptions,
@@ -267,13 +280,13 @@ function verifyAll(
     if (mailbox === undefined) throw new Error(`No mailbox ${draft.inbox} is open.`);
     const verified = await callOrFailure(() => verifyDraft(draft, mailbox, settings, signal));
     if (verified instanceof CostLimitReached || "kept" in verified) return verified;
-    if (verified instanceof ModelError) return { refused: "the checker's call failed", fault: verified.message };
+    if (verified instanceof ModelError) return { refused: "the checker call failed", fault: verified.message };
     const { refused } = verified;
     return { refused, fault: refused === UNREADABLE_REPLY ? refused : null };
   });
 }
 
-/** Throws where the checker gives nothing usable. */
+/** Counts a rejected draft. Throws if the checker returns nothing usable. */
 function recordRefusal(verified: Verified, refusals: NamedCounts, streak: FailureStreak): void {
   if (verified instanceof CostLimitReached) return;
   const refused = "kept" in verified ? null : verified;
@@ -287,19 +300,22 @@ interface Tally {
 }
 
 interface TakenDraft {
-  /** As it is to be checked. */
+  /** The draft to check, possibly with an earlier date. */
   readonly draft: QuestionDraft;
-  /** As it was drafted. */
+  /** The original draft. */
   readonly drafted: QuestionDraft;
 }
 
-/** Which drafts are checked: as many as are missing, no near-duplicates, and the share that cannot be answered. */
+/**
+ * Chooses the drafts to check: as many as are missing, without near-duplicates, with the requested fraction of
+ * unanswerable questions.
+ */
 class QuestionQuota {
   readonly kept: VerifiedQuestion[] = [];
   private readonly asked = new NearDuplicates();
   private readonly wanted: Tally;
 
-  /** @param refusals counts the drafts that are passed over */
+  /** @param refusals counts the skipped drafts */
   constructor(
     private readonly number: number,
     share: number,
@@ -319,8 +335,8 @@ class QuestionQuota {
   }
 
   /**
-   * Takes the next drafts to check from the front of a queue, no more than are missing. One that asks the same as
-   * another that is to be checked waits for its verdict in the queue.
+   * Takes the next drafts to check from the front of a queue, at most as many as are missing. A near-duplicate of a
+   * draft in the same batch stays in the queue until that draft is checked.
    */
   takeFrom(queue: QuestionDraft[]): TakenDraft[] {
     const planned = this.tally();
@@ -348,20 +364,20 @@ class QuestionQuota {
     return { unanswerable, answerable: this.kept.length - unanswerable };
   }
 
-  /** The draft as it is to be checked; null: it is counted as refused. */
+  /** Returns the draft to check, or null after counting it as rejected. */
   private choose(draft: QuestionDraft, planned: Tally): QuestionDraft | null {
     const { wanted, number } = this;
-    if (this.asked.has(draft)) return this.refuse("it asks the same as another");
+    if (this.asked.has(draft)) return this.refuse("it duplicates another question");
     if (draft.unanswerable !== null) {
       return planned.unanswerable < wanted.unanswerable
         ? draft
-        : this.refuse("there are enough that cannot be answered");
+        : this.refuse("there are enough unanswerable questions");
     }
     const isFull = planned.answerable >= wanted.answerable;
     const next = planned.answerable + planned.unanswerable + 1;
     const isDue = isFull || planned.unanswerable < Math.floor((next * wanted.unanswerable) / number);
     const early = isDue ? asAskedTooEarly(draft) : null;
-    if (early === null && isFull) return this.refuse("there are enough that can be answered");
+    if (early === null && isFull) return this.refuse("there are enough answerable questions");
     return early ?? draft;
   }
 
@@ -371,7 +387,7 @@ class QuestionQuota {
   }
 }
 
-/** The same asked before any mail that answers it; null: it would be answered then. */
+/** Returns the same question dated before every answering email, or null if it would be answerable then. */
 function asAskedTooEarly(draft: QuestionDraft): QuestionDraft | null {
   if (draft.askedTooEarly === null) return null;
   return { ...draft, question: draft.askedTooEarly, answer: "I don't know", unanswerable: "mail_later" };
@@ -385,12 +401,12 @@ interface VerifiedQuestion {
 interface VerifySettings {
   readonly madeBy: string;
   readonly synthetic: boolean;
-  /** Null: rules alone check. */
+  /** The checker model, or null if only rules check. */
   readonly checker: Checker | null;
   readonly seed: number;
 }
 
-/** Checks a draft by rules, then by the checker; refused with the reason of the first check that fails. */
+/** Checks a draft by rules and then with the checker. A rejection states the reason of the first failed check. */
 async function verifyDraft(
   draft: QuestionDraft,
   mailbox: QuestionMailbox,
@@ -400,7 +416,7 @@ async function verifyDraft(
   const { madeBy, synthetic, checker, seed } = settings;
   const isTooEarly = draft.unanswerable === "mail_later";
   const day = dayOf(draft, seed);
-  // A mail that quotes the source may come after the question.
+  // An email that quotes the source can arrive after the question.
   const cited = isTooEarly ? [] : draft.sources.filter(({ date }) => date.slice(0, 10) < day);
   const question: Question = {
     id: 0,
@@ -421,7 +437,7 @@ async function verifyDraft(
   const failed = checks.find(({ passed }) => !passed);
   if (failed !== undefined) return { refused: failed.reason };
   const found = equivalent.map((messageId) => ({ messageId, date: mailbox.get(messageId)?.mail.date ?? "" }));
-  // One of the day itself is a source too: the question is asked later, and checked again.
+  // Emails on the question's date are sources too. The question is dated later and checked again.
   const sameDay = found.filter(({ date }) => date.startsWith(day));
   if (sameDay.length > 0) {
     return verifyDraft({ ...draft, sources: [...draft.sources, ...sameDay] }, mailbox, settings, signal);
@@ -443,7 +459,10 @@ async function verifyDraft(
   };
 }
 
-/** Drawn by the question itself: a draft that another run did not have moves no date, and so changes no cached call. */
+/**
+ * Draws the date from a hash of the question, so additional drafts do not change the dates of others and cached calls
+ * stay valid.
+ */
 function dayOf({ question, sources, askableFrom, unanswerable }: QuestionDraft, seed: number): string {
   const random = seededRandom(seed + Number.parseInt(sha256Of(question).slice(0, 8), 16));
   const dates = sources.map(({ date }) => date).sort();

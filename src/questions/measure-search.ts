@@ -11,11 +11,11 @@ import { loadDataset, noteKnownBad, type QuestionOptions, select } from "./datas
 
 interface MeasuredSearch {
   readonly quality: SearchQuality;
-  /** Where the questions are from. */
+  /** Origin of the questions. */
   readonly source: string;
 }
 
-/** How well the search of email_search finds the gold mails, with each question itself as the query. */
+/** Measures how well email_search finds the gold emails if the query is the question itself. */
 export function measureMailSearch(options: QuestionOptions, context: AppContext): Promise<MeasuredSearch> {
   return withStore(context.settings, async (db) => {
     const set = await loadDataset(options, context);
@@ -36,31 +36,31 @@ type SearchForQuestion = (question: Question) => readonly string[];
 
 export interface GoldRank {
   readonly id: number;
-  /** Of the first gold mail, from 1; null: not among the first ten. */
+  /** Rank of the first gold email, from 1, or null if it is not among the first ten. */
   readonly rank: number | null;
 }
 
 /**
- * `recallAt...`: the share of the questions with a gold mail among the first so many; `mrrAt10`: the mean of 1 / rank
- * of the first gold mail, 0 where none is among the first ten.
+ * `recallAtN` is the fraction of questions with a gold email among the first N matches. `mrrAt10` is the mean
+ * reciprocal rank of the first gold email, which counts as 0 beyond the first ten.
  */
 type SearchMetric = "recallAt1" | "recallAt5" | "recallAt10" | "mrrAt10";
 
 export interface SearchQuality extends Readonly<Record<SearchMetric, number | null>> {
-  /** Questions with at least one gold mail; the figures are over these. */
+  /** Number of questions with at least one gold email, the denominator of the metrics. */
   readonly questions: number;
-  /** The figures with their 95 % intervals. */
+  /** The metrics with their 95% intervals. */
   readonly estimates: Readonly<Record<SearchMetric, Estimate>>;
   readonly latencyMs: { readonly p50: number | null; readonly p95: number | null; readonly p99: number | null };
-  /** Ids of the questions whose gold mail is not among the first ten. */
+  /** Ids of the questions without a gold email among the first ten matches. */
   readonly missed: readonly number[];
-  /** Of every question, so that two versions can be compared in pairs. */
+  /** The rank for every question, for paired comparisons of two versions. */
   readonly ranks: readonly GoldRank[];
 }
 
 const DEPTH = 10;
 
-/** Runs the search for each question that has gold mail. Copies count as the gold mail. */
+/** Runs the search for each question with gold mail. A copy counts as the gold email. */
 export function measureSearch(
   questions: readonly Question[],
   search: SearchForQuestion,
@@ -95,7 +95,7 @@ export function measureSearch(
   };
 }
 
-/** 0 where the gold mail is not among the first ten. */
+/** Returns 1 / rank, or 0 if the gold email is not among the first ten. */
 export function reciprocalRank({ rank }: GoldRank): number {
   return rank === null ? 0 : 1 / rank;
 }

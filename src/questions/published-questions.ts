@@ -1,3 +1,4 @@
+// Loads questions from a local file or from the published dataset on the Hugging Face Hub, which is cached.
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
@@ -32,17 +33,17 @@ import type { QuestionSet, Split } from "../tasks/question.js";
 import { DEFAULT_SPLIT, jsonLinesRows, loadQuestionFile, parquetRows, validateQuestions } from "./dataset-files.js";
 
 export interface QuestionRequest extends Omit<HubRequest, "split"> {
-  /** Undefined: the only split of `dataset`, otherwise `test`. */
+  /** Undefined selects the only split of `dataset`, otherwise `test`. */
   readonly split: Split | undefined;
-  /** A local file; null: the dataset of the hub. */
+  /** Path of a local file, or null for the dataset on the hub. */
   readonly dataset: string | null;
-  /** Use the JSON rows API of the hub instead of its Parquet file. */
+  /** Whether to use the hub's JSON rows API instead of the Parquet file. */
   readonly useJson: boolean;
 }
 
 /**
- * The validated questions of one split, in the order of the dataset.
- * @throws UserError; the signal's reason where it aborts
+ * Returns the validated questions of one split, in dataset order.
+ * @throws UserError, or the signal's reason if it aborts
  */
 export async function loadQuestions(request: QuestionRequest, signal: AbortSignal): Promise<QuestionSet> {
   if (request.dataset !== null) return loadQuestionFile(request.dataset, request.split, signal);
@@ -52,10 +53,10 @@ export async function loadQuestions(request: QuestionRequest, signal: AbortSigna
   return loadHubParquet(hubRequest, signal);
 }
 
-/** File sizes at `QUESTIONS_REVISION`. */
+/** File sizes in bytes at `QUESTIONS_REVISION`. */
 const SIZES: Readonly<Record<Split, number>> = { train: 7_954_326, test: 267_520 };
 
-/** Questions from the dataset's Parquet file, cached in `<cacheDir>/<dataset>/<commit>/`. */
+/** Loads questions from the dataset's Parquet file, cached in `<cacheDir>/<dataset>/<commit>/`. */
 async function loadHubParquet(request: HubRequest, signal: AbortSignal): Promise<QuestionSet> {
   const { split, hub, cacheDir } = request;
   const hints = questionHints(hub);
@@ -78,7 +79,7 @@ async function loadHubParquet(request: HubRequest, signal: AbortSignal): Promise
   });
   const rows = await parquetRows(await readFile(target)).catch((cause: unknown) => {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new UserError("questions_unreadable", `could not read ${target}: ${reason}`, hints.manual, undefined, {
+    throw new UserError("questions_unreadable", `Cannot read ${target}: ${reason}`, hints.manual, undefined, {
       cause,
     });
   });
@@ -86,7 +87,7 @@ async function loadHubParquet(request: HubRequest, signal: AbortSignal): Promise
   return { source: `${QUESTIONS_DATASET}@${revision}`, revision, sha256, ...checked };
 }
 
-/** Maximum of the API. */
+/** Maximum page size of the rows API. */
 const PAGE_ROWS = 100;
 
 const pageSchema = z.object({
@@ -104,7 +105,8 @@ const pageSchema = z.object({
 type Page = z.output<typeof pageSchema>;
 
 /**
- * All questions of the JSON rows API, cached as JSON Lines. It serves the newest revision only, which is recorded.
+ * Loads all questions from the JSON rows API and caches them as JSON Lines. The API serves only the newest revision,
+ * which is recorded.
  */
 async function loadHubRows(request: HubRequest, signal: AbortSignal): Promise<QuestionSet> {
   const { split, hub, cacheDir } = request;
@@ -163,7 +165,7 @@ async function fetchAllRows(
     const revision = page.headers.get("x-revision");
     first ??= { total: page.value.num_rows_total, revision };
     if (page.value.num_rows_total !== first.total || revision !== first.revision) {
-      throw new RequestFailed("the dataset changed while it was read", { retryable: true });
+      throw new RequestFailed("the dataset changed during the download", { retryable: true });
     }
     checkComplete(page.value, lines.length, first.total);
     for (const { row } of page.value.rows) {
@@ -176,19 +178,21 @@ async function fetchAllRows(
   return { lines, revision: first.revision };
 }
 
-/** The API truncates long cells and large datasets and reports it in these fields. */
+/**
+ * Throws if the response is incomplete. The API truncates long cells and large datasets and reports it in these fields.
+ */
 function checkComplete({ rows, partial }: Page, offset: number, total: number): void {
   const fault = (message: string) => new RequestFailed(message, { retryable: false });
-  if (total === 0) throw fault("the split has no rows");
-  if (partial) throw fault("the rows API holds only a part of the dataset");
-  if (rows.length === 0 && offset < total) throw fault(`no rows came from row ${offset} on, of ${total}`);
+  if (total === 0) throw fault("the split is empty");
+  if (partial) throw fault("the rows API returns only part of the dataset");
+  if (rows.length === 0 && offset < total) throw fault(`expected rows from ${offset} to ${total}, got none`);
   rows.forEach(({ row_idx, truncated_cells }, i) => {
-    if (row_idx !== offset + i) throw fault(`row ${row_idx} came where row ${offset + i} was to come`);
-    if (truncated_cells.length > 0) throw fault(`row ${row_idx} came with cells cut short: ${truncated_cells}`);
+    if (row_idx !== offset + i) throw fault(`expected row ${offset + i}, got row ${row_idx}`);
+    if (truncated_cells.length > 0) throw fault(`row ${row_idx} has truncated cells: ${truncated_cells}`);
   });
 }
 
-/** The token of a mirror is not sent to Hugging Face. */
+/** A mirror's token is never sent to Hugging Face. */
 function rowsHeaders(hub: Hub): Record<string, string> {
   const sameService = hub.rowsEndpoint !== undefined || checkedEndpoint(hub.endpoint) === DEFAULT_ENDPOINT;
   return authorization(sameService ? hub.token : null);
@@ -196,15 +200,15 @@ function rowsHeaders(hub: Hub): Record<string, string> {
 
 interface HubRequest {
   readonly split: Split;
-  /** `revision`: a commit, branch or tag; a commit needs no network once its file is cached. */
+  /** `revision` is a commit, branch or tag. A cached commit needs no network access. */
   readonly hub: Hub & { readonly revision: string };
   readonly cacheDir: string;
   readonly onProgress?: OnProgress | undefined;
 }
 
-/** For a failed download of the questions. */
+/** Hints for a failed download of the questions. */
 function questionHints(hub: Hub): DownloadHints {
   return hubHints(
-    `Or fetch the questions yourself from ${datasetPage(hub, QUESTIONS_DATASET)} and give the file: --dataset FILE.`,
+    `Or download the questions from ${datasetPage(hub, QUESTIONS_DATASET)} and pass the file with --dataset FILE.`,
   );
 }

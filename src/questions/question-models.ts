@@ -10,25 +10,27 @@ import { createJudge, JUDGE_TIMEOUT_MS } from "../scoring/judge-settings.js";
 import { answerRequest, readCheckerAnswer } from "./check-by-model.js";
 import type { Checker } from "./check-by-rules.js";
 
-/** The models that make and check questions; null: patterns make them, rules alone check them. */
+/**
+ * The models that write and check questions. Without a writer, patterns write. Without a checker, only rules apply.
+ */
 export interface OpenedModels {
   readonly writer: Model | null;
   readonly checker: Checker | null;
 }
 
 interface ModelChoice extends Pick<MakeOptions, "baseUrl" | "checker" | "checkerBaseUrl" | "maxCost"> {
-  /** provider/model; null: patterns write. */
+  /** provider/model, or null if patterns write. */
   readonly writer: string | null;
 }
 
-/** Without a checker of its own, a model checks what it wrote itself. */
+/** Opens the models. Without a separate checker, the writer checks its own questions. */
 export async function openModels(
   options: ModelChoice,
   spending: ModelSpending,
   context: AppContext,
 ): Promise<OpenedModels> {
   const { settings, note } = context;
-  // Replies are kept in the cache: a command that was stopped is given again, and pays for nothing twice.
+  // Cached replies let an interrupted command run again without paying twice.
   const open = async (
     id: string,
     address: string | undefined,
@@ -38,7 +40,7 @@ export async function openModels(
     const name = parseModelName(id, null, address !== undefined);
     const baseUrl = serverOf(name.provider, address, settings.env, addressFlag);
     if (options.maxCost !== undefined) {
-      const hint = "Leave --max-cost out, or take a model whose price is known.";
+      const hint = "Remove --max-cost, or choose a model with a known price.";
       requirePriced(await pricesOf(name), "--max-cost", name.id, hint);
     }
     const limits = { throttle: shared, costLimit: spending.limit };
@@ -62,7 +64,7 @@ export async function openModels(
   };
 }
 
-/** A checker that asks a model; whether two answers agree is asked by the judge's protocol. */
+/** Opens a checker that calls a model. The judge's protocol decides whether two answers agree. */
 async function openChecker(
   { model, throttle, baseUrl }: QuestionModel,
   spending: ModelSpending,
@@ -87,7 +89,7 @@ async function openChecker(
   };
 }
 
-/** Of one call. A batch of mails is long, and a model may think about it. */
+/** Timeout per call. A batch of emails is long, and reasoning models take time. */
 const TIMEOUT_MS = 300_000;
 
 interface QuestionModel {
@@ -96,17 +98,17 @@ interface QuestionModel {
   readonly baseUrl: string | null;
 }
 
-/** What the calls of a command cost within its limit, and how many replies the cache gave for nothing. */
+/** Tracks the cost of a command's calls against its limit, and the number of cached replies. */
 export class ModelSpending {
   cachedReplies = 0;
   readonly limit: CostLimit;
 
-  /** @param maxCostUsd undefined: no limit */
+  /** @param maxCostUsd limit in US dollars, or undefined for no limit */
   constructor(maxCostUsd: number | undefined) {
     this.limit = new CostLimit(maxCostUsd ?? null);
   }
 
-  /** The same model, which has a cache; its replies from there are counted. */
+  /** Wraps a model with a cache to count its cached replies. */
   countCached(model: Model): Model {
     return {
       id: model.id,
@@ -120,21 +122,21 @@ export class ModelSpending {
 }
 
 export interface MakeOptions {
-  /** Addresses; none: every imported mailbox. */
+  /** Addresses, or empty for every imported mailbox. */
   readonly inbox: readonly string[];
   readonly number: number;
   readonly output: string;
   readonly model: string;
   readonly baseUrl?: string | undefined;
-  /** provider/model or off; undefined: the model itself, and none for offline/patterns. */
+  /** provider/model or `off`. Undefined selects the writing model, or only rules for offline/patterns. */
   readonly checker?: string | undefined;
   readonly checkerBaseUrl?: string | undefined;
-  /** Share of the questions that cannot be answered, 0 to 1. */
+  /** Fraction of questions that are unanswerable, 0 to 1. */
   readonly unanswerable: number;
-  /** Share of the mailboxes whose questions are for training, 0 to 1. */
+  /** Fraction of mailboxes whose questions are for training, 0 to 1. */
   readonly train: number;
   readonly seed: number;
-  /** Shorter mails are left out: they mostly hold no answer. */
+  /** Minimum email length in characters. Shorter emails rarely contain an answer. */
   readonly minChars: number;
   readonly maxCost?: number | undefined;
   readonly overwrite: boolean;

@@ -1,3 +1,4 @@
+// Chooses the mail that questions are made from and keeps the questions varied: near-duplicates, stratified order.
 import { type Email, ownText } from "../mail/email.js";
 import { listImportedInboxes } from "../mail/import-owners.js";
 import { openMailboxListing, questionQuery } from "../mail/mail-lookup.js";
@@ -11,8 +12,8 @@ import { shuffled } from "./dataset.js";
 import type { MailHeading, QuestionDraft } from "./draft-by-model.js";
 
 /**
- * Drafts in an order in which any first part of them is spread over mailboxes, kinds, months and senders: each next
- * one is of those that had the least so far. Of equal ones a shuffle by `seed` decides.
+ * Yields drafts in an order whose every prefix is spread over mailboxes, kinds, months and senders. Each next draft
+ * belongs to the groups with the fewest drafts so far. A shuffle by `seed` breaks ties.
  */
 export function* stratifiedOrder(drafts: readonly QuestionDraft[], seed: number): Generator<QuestionDraft> {
   const rest = shuffled(drafts, seed).map((draft) => ({ draft, groups: groupsOf(draft) }));
@@ -37,10 +38,10 @@ function groupsOf({ inbox, kind, sender, sources }: QuestionDraft): string[] {
   return [`inbox ${inbox}`, `kind ${kind}`, `sender ${sender}`, `month ${sources[0]?.date.slice(0, 7)}`];
 }
 
-/** So many content words of the question in a row in the mail are a phrase of it. */
+/** This many consecutive content words in both texts count as a shared phrase. */
 export const PHRASE_WORDS = 4;
 
-/** The most content words of `question` that stand in `text` in the same order with no other content word between. */
+/** Returns the largest number of consecutive content words that `question` and `text` share. */
 export function longestSharedPhrase(question: string, text: string): number {
   const asked = sequence(question);
   const written = sequence(text);
@@ -64,7 +65,7 @@ function sequence(text: string): string[] {
   return wordsOf(text.toLowerCase()).filter((word) => content.has(word));
 }
 
-/** Of the stems of two questions, the share in common from which they ask the same. */
+/** Two questions count as the same if at least this fraction of their stems is shared (Jaccard). */
 const SAME_QUESTION = 0.8;
 
 interface AskedQuestion {
@@ -72,7 +73,7 @@ interface AskedQuestion {
   readonly question: string;
 }
 
-/** Remembers the questions of a mailbox. `add` is false, and adds nothing, where one like it is there already. */
+/** Remembers the questions of each mailbox. `add` returns false for a near-duplicate and ignores it. */
 export class NearDuplicates {
   private readonly byInbox = new Map<string, Set<string>[]>();
 
@@ -95,11 +96,11 @@ function jaccard(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   return all === 0 ? 1 : common / all;
 }
 
-/** One mailbox with what questions are made of. Bodies are read when they are needed: those of all take gigabytes. */
+/** A mailbox and its usable emails. Bodies are read on demand, because all bodies together take gigabytes. */
 export interface UsableMailbox {
   readonly address: string;
   readonly usable: readonly MailHeading[];
-  /** All mails of the mailbox, newest first. */
+  /** All emails of the mailbox, newest first. */
   readAll(): readonly Email[];
   read(mails: readonly MailHeading[]): readonly Email[];
 }
@@ -107,11 +108,14 @@ export interface UsableMailbox {
 export interface MailCounts {
   readonly all: number;
   readonly usable: number;
-  /** By the reason. */
+  /** Number of left-out emails per reason. */
   readonly leftOut: Readonly<Record<string, number>>;
 }
 
-/** The addresses asked for, or all that are imported. Throws a UserError for unknown ones and where there is none. */
+/**
+ * Returns the requested addresses, or all imported ones. Throws a UserError for an unknown address and if no mail is
+ * imported.
+ */
 export function chooseInboxes(db: Db, asked: readonly string[]): readonly string[] {
   const inboxes = [...new Set(asked.map((inbox) => inbox.trim().toLowerCase()))];
   requireInboxes(db, inboxes);
@@ -119,12 +123,12 @@ export function chooseInboxes(db: Db, asked: readonly string[]): readonly string
   if (all.length > 0) return all;
   throw new UserError(
     "corpus_empty",
-    `There is no mailbox in ${db.name}.`,
+    `${db.name} does not contain any mailboxes.`,
     `Import one first: ${commandLine`art-e import SOURCE`}`,
   );
 }
 
-/** Mailboxes with the mails that questions can be made of, and how many are left out for which reason. */
+/** Reads the usable emails of each mailbox and counts the left-out emails per reason. */
 export function readMailboxes(
   opened: readonly QuestionMailbox[],
   minChars: number,
@@ -150,37 +154,38 @@ export function readMailboxes(
   return { mailboxes, mails: { ...counts, leftOut: leftOut.sorted() } };
 }
 
-/** Why no question is made of a mail. */
+/** The reason for leaving an email out. */
 type UnusableReason = "no date" | "too short" | "too long" | "newsletter or notice" | "copy";
 
-/** As in ART: longer mails are reports and lists. Characters of the body. */
+/** Maximum body length in characters. Following ART, longer emails are reports and lists. */
 const MAX_CHARS = 5_000;
 
-/** A character of these scripts is about a word, or half of one. */
+/** Scripts whose characters correspond to about half a word or a word. */
 const DENSE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu;
 const LETTERS_PER_DENSE = 4;
 
-/** How many characters a text would have in Latin letters, about. */
+/** Estimates the length that a text would have in Latin letters. */
 function lettersIn(text: string, atLeast: number): number {
   if (text.length >= atLeast) return text.length;
   return text.length + (LETTERS_PER_DENSE - 1) * (text.match(DENSE)?.length ?? 0);
 }
 
-/** More recipients are a list. */
+/** Emails with more recipients count as mailing list emails. */
 const MAX_RECIPIENTS = 25;
 
 const LIST_SENDER =
   /^(no[-._]?reply|no[-._]?address|do-?not-?reply|news(letter)?|listserv|majordomo|mailer-daemon|postmaster|announce\w*|alerts?|subscri\w+|info|promo\w*|deals|offers|updates?)\b|\b(newsletter|mailing-?list|bounce)|(^|[._-])(announcements?|admin|administrator|mailsweeper|notifications?)([._-]|@)/i;
 
-/** Everyone in a company or at a site. */
+/** Addresses of everyone in a company or at a site. */
 const MASS_RECIPIENT = /(^|[._-])(all|everyone)([._-]|@)/i;
 
 const LIST_TEXT =
   /\bunsubscribe\b|\bto\s+be\s+removed\s+from\b|\bto\s+remove\s+your\b|\bclick\s+here\b|\bopt[-\s]out\b|\bthis\s+(e-?mail|message)\s+was\s+sent\s+to\b|\byou\s+are\s+receiving\s+this\b|\bdo\s+not\s+reply\b|\b(automatically|computer)[-\s]generated\b|\bno\s+longer\s+wish\s+to\s+receive\b|\bview\s+this\s+(e-?mail|message)\s+(in|as)\b/i;
 
 /**
- * The mails of which questions are made, and how many are left out for which reason. A copy is a mail whose own text
- * an earlier one of the same sender has.
+ * Returns the emails that questions can be made from, and the number of left-out emails per reason. A copy is an email
+ * whose own text repeats that of an earlier email from the same sender. If its own text is too short to compare, as in a
+ * forwarded email, the entire body counts.
  */
 export function usableMails<T extends Email>(
   mails: readonly T[],
@@ -201,7 +206,9 @@ function unusableReason(mail: Email, seen: Set<string>, minChars: number): Unusa
   if (mail.body.length > MAX_CHARS) return "too long";
   if (lettersIn(mail.body, minChars) < minChars) return "too short";
   if (isNewsletter(mail)) return "newsletter or notice";
-  const key = `${mail.sender}\n${ownText(mail.body).replace(/\s+/g, " ")}`;
+  const own = ownText(mail.body);
+  const compared = lettersIn(own, minChars) < minChars ? mail.body : own;
+  const key = `${mail.sender}\n${compared.replace(/\s+/g, " ")}`;
   if (seen.has(key)) return "copy";
   seen.add(key);
   return null;
@@ -220,11 +227,11 @@ function isNewsletter({ sender, to, cc, bcc, body }: Email): boolean {
 export interface QuestionMailbox {
   readonly address: string;
   mails(): Email[];
-  /** By any of its Message-IDs; null: no such mail in the corpus. */
+  /** Returns the email with this Message-ID, even of a copy, or null if the corpus does not contain it. */
   get(messageId: string): { readonly mail: Email; readonly isInInbox: boolean } | null;
-  /** The best matches of a question among the mail up to its day. Copies are one mail. */
+  /** Searches the mail up to the question's date. Copies count as one email. */
   bestMatches(question: string, day: string, limit: number): Email[];
-  /** One id for all Message-IDs of a mail. */
+  /** Returns the same id for all Message-IDs of an email. */
   canonicalId(messageId: string): string;
 }
 
@@ -269,7 +276,7 @@ function requireInboxes(db: Db, inboxes: readonly string[]): void {
   if (missing === undefined) return;
   throw new UserError(
     "inbox_missing",
-    `The mailbox ${missing} is not imported.`,
+    `Unknown mailbox "${missing}".`,
     `${didYouMean(missing, imported)}Imported: ${[...imported].sort().slice(0, 8).join(", ") || "none"}.`,
   );
 }

@@ -1,3 +1,4 @@
+// Finds dates, amounts, phone numbers and similar values in emails, and the topic of an email, for template questions.
 import { plainSubject } from "../mail/email.js";
 import { contentWords, stemsOf } from "../models/answer-passage.js";
 import { MONTH_NAMES, parseDatesAndTimes } from "../text/dates-and-numbers.js";
@@ -5,29 +6,29 @@ import type { QuestionKind } from "./provenance.js";
 
 interface FoundValue {
   readonly value: string;
-  /** The passage up to it. */
+  /** The part of the passage before the value. */
   readonly before: string;
   readonly passage: string;
 }
 
-/** A kind of value that patterns find in a passage, and how a question asks for it. */
+/** A kind of value that a regular expression can find, and the wording of a question about it. */
 export interface ValuePattern {
   readonly name: string;
   readonly kind: QuestionKind;
-  /** Global; the first group is the value, else the whole match. */
+  /** A global expression. The value is the first group, or the entire match without a group. */
   readonly value: RegExp;
-  /** What else the passage must hold; null: nothing. */
+  /** Must also match the passage, or null for no condition. */
   readonly context: RegExp | null;
-  /** Whether it is how to reach someone: below many mails of a person, it answers no question. */
+  /** Whether the value is contact information. In a signature it does not answer a question. */
   readonly isContact: boolean;
-  /** What is asked for, as in "... did Bo Kim give": the words before and the verb. */
+  /** The question words and the verb, as in "... did Bo Kim give". */
   ask(found: FoundValue): { readonly what: string; readonly verb: string };
 }
 
 const WEEKDAY = "(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\\s+)?";
-// "Jan 02" is a month as often as a day.
+// "Jan 02" can be a month as often as a day.
 const NAMED_DAY = `(?:${MONTH_NAMES})\\.?\\s+(?!0)\\d{1,2}(?:st|nd|rd|th)?(?:,?\\s+\\d{4})?`;
-// Neither "1/2" of something nor a part of a longer number.
+// Excludes fractions such as "1/2" and parts of longer numbers.
 const NUMERIC_DAY =
   "(?<![\\d/])(?!(?:1/[234]|[23]/[34])(?![\\d/]))\\d{1,2}/\\d{1,2}(?:/\\d{2,4})?(?!\\s*(?:hours?|hrs?|min(?:ute)?s?|days?|miles?|%))";
 const STREET =
@@ -39,7 +40,7 @@ const CURRENCY = "(?:[$€£]|\\b(?:USD|EUR|GBP|CHF)\\b)";
 const UNIT = "(?:\\s?(?:million|billion|thousand|mm|bn|[mbk])\\b)?(?:\\s?\\/\\s?[a-z]+(?:-[a-z]+)?)?";
 const SUM = "\\d(?:[\\d.,]*\\d)?";
 
-/** Ordered by how well a value can be told from others. */
+/** Ordered by how reliably a value can be recognized. */
 export const VALUE_PATTERNS: readonly ValuePattern[] = [
   {
     name: "time of an appointment",
@@ -110,15 +111,15 @@ export const VALUE_PATTERNS: readonly ValuePattern[] = [
   },
 ];
 
-/** The different values in a text, as written but for white space. */
+/** Returns the distinct values in a text, as written except for white space. */
 export function valuesIn({ value, name }: ValuePattern, text: string): string[] {
   const found = [...text.matchAll(value)].map((match) => (match[1] ?? match[0]).replace(/\s+/g, " ").trim());
-  // "20/30 minutes" is no date.
+  // "20/30 minutes" is not a date.
   const valid = name === "date" ? found.filter((one) => parseDatesAndTimes(one).days.length > 0) : found;
   return [...new Map(valid.map((one) => [one.toLowerCase(), one])).values()];
 }
 
-/** In how many mails of a mailbox each stem occurs. */
+/** The number of emails in a mailbox that contain each stem. */
 export type DocumentFrequencies = ReadonlyMap<string, number>;
 
 export function documentFrequencies(mails: Iterable<ReadonlySet<string>>): DocumentFrequencies {
@@ -127,32 +128,33 @@ export function documentFrequencies(mails: Iterable<ReadonlySet<string>>): Docum
   return counts;
 }
 
-/** Content words of a topic. One alone must be rare. */
+/** Number of content words in a topic. A single word must be rare. */
 const TOPIC_WORDS = { min: 2, max: 3 } as const;
 
-/** A word in no more mails than these names a topic alone. */
+/** A word in at most this many emails can be a topic on its own. */
 const RARE_IN_MAILS = 3;
 
-/** Words of the form of a mail, which say nothing about its topic. */
+/** Words that belong to the form of an email, not to its topic. */
 const FORM_WORDS: ReadonlySet<string> = new Set(
   `re fw fwd fyi asap please thanks thank regards sincerely attached attachment below above am pm read important urgent hello hi dear vs
   january february march april june july august september october november december jan feb mar apr jun jul aug sep sept
   oct nov dec`.split(/\s+/),
 );
 
-/** Words that hold a phrase together. */
+/** Words that can connect the words of a phrase. */
 const CONNECTIVES: ReadonlySet<string> = new Set("a an and at by for from in of on the to with".split(" "));
 
-/** Between the parts of a subject. A hyphen inside a word is none, nor the dot of "Rep." */
+/** Separators between the parts of a subject. A hyphen inside a word and the dot of "Rep." do not count. */
 const PARTS = /[:;,()[\]{}"“”!?|<>*#=_]+|(?<=\p{L}{4})\.(?:\s|$)|\s[-–—/]+\s|-{2,}/u;
 
-/** Two or more words with capitals, as names of companies, projects and places have. */
+/** Two or more capitalized words, as in the names of companies, projects and places. */
 const PROPER_NAME = /(?<![\p{L}\p{N}])\p{Lu}[\p{L}&'’-]+(?:\s+(?:(?:of|and|the|de|du)\s+)?\p{Lu}[\p{L}&'’-]+){1,3}/gu;
 
 /**
- * What a mail is about, as the rarest phrase of its subject, or else of the proper names of a passage: whole words
- * between prepositions and articles, in the order they are written in. Null where there is none.
- * @param known no topic holds a word of it: what is asked for, and what the question says anyhow
+ * Returns the topic of an email: the rarest phrase of its subject, or of the proper names in a passage. A phrase
+ * consists of whole words in their original order, including prepositions and articles between them. Returns null if
+ * neither yields a phrase.
+ * @param known text whose words a topic must not contain, because the question already uses them or asks for them
  */
 export function topicOf(
   subject: string,
@@ -173,7 +175,9 @@ interface Phrase {
   readonly words: readonly string[];
 }
 
-/** The stretches of a text between words that no phrase begins or ends with; of a long one its end. */
+/**
+ * The phrases of a text. A phrase neither starts nor ends with a connective. Only the end of a long phrase is returned.
+ */
 function phrasesOf(text: string): Phrase[] {
   const tokens = text.split(/\s+/).filter((token) => token !== "");
   const isTopical = tokens.map(isTopicWord);
@@ -186,7 +190,7 @@ function phrasesOf(text: string): Phrase[] {
       const isWhole = isTopical[end] && !isTopical[end + 1];
       if (!isTopical[end] && !CONNECTIVES.has((tokens[end] ?? "").toLowerCase())) break;
       const isHead = !isTopical[start - 1] || words.length === TOPIC_WORDS.max;
-      // "reset" of "Your password has been reset" is no topic; a subject of one word is.
+      // "reset" in "Your password has been reset" is not a topic. A one-word subject is.
       const isNoun = words.length > 1 || tokens.length === 1 || /^\p{Lu}/u.test(tokens[start] ?? "");
       if (isWhole && isHead && isNoun) phrases.push({ text: tokens.slice(start, end + 1).join(" "), words });
     }
@@ -221,7 +225,7 @@ function wordsIn(text: string): Set<string> {
   return new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
 }
 
-/** Nobody shouts a question; a single word in capitals is an abbreviation. */
+/** Questions are not written in capitals. A single word in capitals is probably an abbreviation. */
 function inLowerCaseIfShouted(phrase: string): string {
   return /\s/.test(phrase) && !/\p{Ll}/u.test(phrase) ? phrase.toLowerCase() : phrase;
 }

@@ -4,7 +4,7 @@ import type { SameMail, Score, ScorerEntry, UnscoredTrace } from "../traces/scor
 import type { ToolCallRecord } from "../traces/trace.js";
 import { foundGold, readGold, sourcesCorrect } from "./gold-mail-scorers.js";
 
-/** ART's record of one rollout (OpenPipe/ART, examples/art-e), under its own names. */
+/** ART's record of one rollout, with its field names (https://github.com/OpenPipe/ART, examples/art-e). */
 interface ArtRubric {
   /** Null without a judge's verdict. */
   readonly answer_correct: boolean | null;
@@ -27,10 +27,11 @@ interface ArtRubric {
 }
 
 /**
- * What ART's rollout would have recorded for the same replies. Its rollout ends at the first invalid call and at the
- * first reply without a call, even if that is an answer in plain text; our agents get an error and may go on, but what
- * follows is ignored here. Copies count as the gold mail, and one gold mail of several is enough. Ending without an
- * answer for another reason, such as a spent budget, counts as running out of turns.
+ * Returns the record that ART's rollout would have produced for the same replies. ART's rollout ends at the first
+ * invalid call and at the first reply without a call, even if that reply is an answer in plain text. Our agents receive
+ * an error and can continue, but later replies are ignored here. A copy counts as the gold email, and one of several
+ * gold emails is enough. Ending without an answer for another reason, such as an exhausted budget, counts as running
+ * out of turns.
  */
 export function artRubric(trace: UnscoredTrace, sameMail: SameMail): ArtRubric {
   const { end, seen } = findArtEnd(trace);
@@ -47,12 +48,12 @@ export function artRubric(trace: UnscoredTrace, sameMail: SameMail): ArtRubric {
   return {
     answer_correct: attempted ? (verdict === null ? null : verdict === "correct") : false,
     sources_correct: attempted && isRight(sourcesCorrect, trace),
-    // ART counts the turn in which it ran out too.
+    // ART also counts the turn after its last allowed one.
     num_turns: end === null ? turns.length + (ranOut ? 1 : 0) : end.turn + 1,
     attempted_answer: attempted,
     ever_found_right_email: isRight(foundGold, rollout),
     ever_read_right_email: isRight(readGold, rollout),
-    // Only for agents that write their calls as text; elsewhere such a call has bad arguments.
+    // Only agents that write their calls as text can fail to parse. For all others, such a call has bad arguments.
     cant_parse_tool_call: false,
     bad_tool_call_name: end?.why === "bad_tool_call_name",
     bad_tool_call_args: end?.why === "bad_tool_call_args",
@@ -66,10 +67,10 @@ export function artRubric(trace: UnscoredTrace, sameMail: SameMail): ArtRubric {
   };
 }
 
-/** Compared literally: ART counts any other wording as an attempt. */
+/** Compared literally. ART counts any other wording as an attempt. */
 const DONT_KNOW = "I don't know";
 
-/** Command and endpoint agents have no tool to answer with: their text is the answer. */
+/** Command and endpoint agents do not have an answer tool, so their text is the answer. */
 const ANSWERS_IN_TEXT = /^(command|endpoint)\//;
 
 const WRONG_CALLS: Partial<Record<ToolErrorKind, ArtEnd["why"]>> = {
@@ -83,7 +84,7 @@ interface ArtEnd {
   readonly turn: number;
 }
 
-/** Where ART's rollout would have ended at an invalid reply, if at all, and the calls before that. */
+/** The invalid reply that would have ended ART's rollout, or null, and the calls before it. */
 function findArtEnd({ toolCalls, messages, model }: UnscoredTrace): {
   end: ArtEnd | null;
   seen: readonly ToolCallRecord[];
@@ -106,14 +107,14 @@ function findArtEnd({ toolCalls, messages, model }: UnscoredTrace): {
   };
 }
 
-/** The answer as the agent wrote it, untrimmed; null if there is none. */
+/** The answer exactly as the agent wrote it, untrimmed, or null if it is missing. */
 function finalAnswer({ answer, toolCalls }: UnscoredTrace): string | null {
   if (answer === null) return null;
   const argument = jsonObjectSchema.safeParse(toolCalls.at(-1)?.arguments).data?.answer;
   return typeof argument === "string" && argument.trim() === answer ? argument : answer;
 }
 
-/** ART's reward for a rubric, from -2 to 1.5, by the first rule that applies; null without a verdict. */
+/** Returns ART's reward for a rubric, from -2 to 1.5. The first matching rule applies. Null without a verdict. */
 export function artRewardOf(rubric: ArtRubric, maxTurns: number): Score {
   const partial =
     (rubric.ever_found_right_email ? 0.1 : 0) +
@@ -122,11 +123,10 @@ export function artRewardOf(rubric: ArtRubric, maxTurns: number): Score {
     (rubric.sources_correct ? 0.1 : 0);
   const scored = (value: number, explanation: string): Score => ({ value: Number(value.toFixed(10)), explanation });
   if (rubric.cant_parse_tool_call) return scored(-2 + partial, "a tool call could not be parsed");
-  if (rubric.bad_tool_call_name) return scored(-1.9 + partial, "a tool was called that does not exist");
-  if (rubric.bad_tool_call_args) return scored(-1.8 + partial, "a tool was called with bad arguments");
-  if (rubric.answer_correct === null)
-    return { value: null, explanation: "no judge said whether the answer is correct" };
-  if (rubric.attempted_answer && !rubric.answer_correct) return scored(-1 + partial, "attempted and wrong");
+  if (rubric.bad_tool_call_name) return scored(-1.9 + partial, "the agent called an unknown tool");
+  if (rubric.bad_tool_call_args) return scored(-1.8 + partial, "the agent called a tool with bad arguments");
+  if (rubric.answer_correct === null) return { value: null, explanation: "no judge verdict" };
+  if (rubric.attempted_answer && !rubric.answer_correct) return scored(-1 + partial, "wrong answer");
   if (rubric.returned_i_dont_know || rubric.ran_out_of_turns) return scored(partial, "no answer");
   const sources = (rubric.sources_correct ? 0.3 : 0) + (rubric.num_sources > 0 ? 0.1 / rubric.num_sources : 0);
   return scored(1 + sources + 0.1 * (1 - rubric.num_turns / maxTurns), "correct");
@@ -135,13 +135,13 @@ export function artRewardOf(rubric: ArtRubric, maxTurns: number): Score {
 export const artReward: ScorerEntry = {
   score: (trace, sameMail) =>
     trace.judge === null
-      ? { value: null, explanation: "no judge was asked" }
+      ? { value: null, explanation: "no judge" }
       : artRewardOf(artRubric(trace, sameMail), trace.maxTurns),
   label: "ART reward",
   kind: "mean",
   scale: { min: -2, max: 1.5 },
   better: "higher",
   meaning:
-    "The reward ART trains with, -2 to 1.5: its rollout ends at the first wrong call and at a reply without one; over the tasks with a judge's verdict.",
+    "ART's training reward, -2 to 1.5. Its rollout ends at the first invalid call or at a reply without a call. Over the tasks with a judge's verdict.",
   judge: "needed",
 };

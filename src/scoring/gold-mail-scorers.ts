@@ -3,26 +3,26 @@ import { isDontKnow } from "../text/abstention.js";
 import type { SameMail, Scorer, ScorerEntry, UnscoredTrace } from "../traces/score.js";
 import { listedMails, openedMail, type ToolCallRecord, type Trace } from "../traces/trace.js";
 
-/** A scorer of questions that have gold mail; it says nothing of others. */
+/** A scorer for questions with gold emails. The score is null for other questions. */
 function withGoldMail(score: Scorer): Pick<ScorerEntry, "score" | "appliesTo"> {
   return {
     score: (trace, sameMail) =>
       trace.task.message_ids.length === 0
-        ? { value: null, explanation: "the question has no gold mail" }
+        ? { value: null, explanation: "no gold emails for this question" }
         : score(trace, sameMail),
     appliesTo: ({ goldMails }) => goldMails > 0,
   };
 }
 
 /**
- * Whether the Message-IDs include a gold mail. Each gold mail of a question contains the whole answer, so one is
- * enough; a copy under another Message-ID is the same mail.
+ * Scores whether the Message-IDs include a gold email. Each gold email contains the complete answer, so one is enough.
+ * A copy with another Message-ID counts as the same email.
  */
 function namesGoldMail(messageIdsOf: (trace: UnscoredTrace) => readonly string[]) {
   return withGoldMail((trace, sameMail) => {
     const goldIds = new Set(trace.task.message_ids);
     const ids = messageIdsOf(trace);
-    // Mostly the id itself matches, which saves looking up the copies.
+    // Usually the id itself matches, which avoids looking up copies.
     if (ids.some((id) => goldIds.has(id))) return { value: 1 };
     const gold = new Set(trace.task.message_ids.map(sameMail));
     return { value: ids.some((id) => gold.has(sameMail(id))) ? 1 : 0 };
@@ -34,7 +34,7 @@ export const sourcesCorrect: ScorerEntry = {
   label: "Sources correct",
   kind: "rate",
   better: "higher",
-  meaning: "The answer's sources name a gold mail.",
+  meaning: "The answer cites a gold email.",
 };
 
 export const foundGold: ScorerEntry = {
@@ -42,7 +42,7 @@ export const foundGold: ScorerEntry = {
   label: "Gold mail found",
   kind: "rate",
   better: "higher",
-  meaning: "A search listed a gold mail.",
+  meaning: "A search listed a gold email.",
 };
 
 export const readGold: ScorerEntry = {
@@ -50,21 +50,21 @@ export const readGold: ScorerEntry = {
   label: "Gold mail read",
   kind: "rate",
   better: "higher",
-  meaning: "The agent opened a gold mail.",
+  meaning: "The agent opened a gold email.",
 };
 
 function listedIds(call: ToolCallRecord): string[] {
   return listedMails(call).map(({ message_id }) => message_id);
 }
 
-/** Compares the cited mails with the gold mails; copies of a mail count once. */
+/** Compares the cited emails with the gold emails. Copies count once. */
 function scoreSources(measure: (shared: number, cited: number, gold: number) => number | null) {
   return withGoldMail(({ task, sources }, sameMail) => {
     const gold = new Set(task.message_ids.map(sameMail));
     const cited = new Set(sources.map(sameMail));
     const shared = [...cited].filter((id) => gold.has(id)).length;
     const value = measure(shared, cited.size, gold.size);
-    return value === null ? { value, explanation: "the answer names no source" } : { value };
+    return value === null ? { value, explanation: "the answer cites no source" } : { value };
   });
 }
 
@@ -73,7 +73,7 @@ export const sourcesPrecision: ScorerEntry = {
   label: "Sources precision",
   kind: "mean",
   better: "higher",
-  meaning: "Share of the cited mails that are gold mails; over the answers that cite any.",
+  meaning: "Fraction of the cited emails that are gold emails, over the answers that cite any.",
   scale: { min: 0, max: 1 },
 };
 
@@ -82,7 +82,7 @@ export const sourcesRecall: ScorerEntry = {
   label: "Sources recall",
   kind: "mean",
   better: "higher",
-  meaning: "Share of the gold mails that are cited.",
+  meaning: "Fraction of the gold emails that the answer cites.",
   scale: { min: 0, max: 1 },
 };
 
@@ -91,11 +91,11 @@ export const sourcesF1: ScorerEntry = {
   label: "Sources F1",
   kind: "mean",
   better: "higher",
-  meaning: "F1 of the cited mails against the gold mails, 0 where none is cited.",
+  meaning: "F1 of the cited emails against the gold emails, or 0 without citations.",
   scale: { min: 0, max: 1 },
 };
 
-/** The rank, from 1, of the first gold mail in each search of the trace; 0 for a search without one. */
+/** The rank, from 1, of the first gold email in each search of the trace. 0 for a search without one. */
 function goldRanks({ task, toolCalls }: UnscoredTrace, sameMail: SameMail): number[] {
   const gold = new Set(task.message_ids.map(sameMail));
   return toolCalls.map((call) => listedIds(call).findIndex((id) => gold.has(sameMail(id))) + 1);
@@ -109,7 +109,7 @@ function foundWithin(depth: number): ScorerEntry {
     label: `Found@${depth}`,
     kind: "rate",
     better: "higher",
-    meaning: `Some search listed a gold mail ${depth === 1 ? "first" : `among its first ${depth}`}.`,
+    meaning: `At least one search listed a gold email ${depth === 1 ? "first" : `among its first ${depth}`}.`,
   };
 }
 
@@ -120,45 +120,45 @@ export const foundAt10 = foundWithin(10);
 export const goldRank: ScorerEntry = {
   ...withGoldMail((trace, sameMail) => {
     const rank = goldRanks(trace, sameMail).find((each) => each > 0);
-    return rank === undefined ? { value: null, explanation: "no search listed a gold mail" } : { value: rank };
+    return rank === undefined ? { value: null, explanation: "no search listed a gold email" } : { value: rank };
   }),
   label: "Gold rank",
   kind: "mean",
   better: "lower",
-  meaning: "The rank, from 1, of the gold mail in the first search that listed it; over the tasks where one did.",
+  meaning: "Rank, from 1, of the gold email in the first search that listed it, over the tasks with such a search.",
   scale: { min: 1 },
 };
 
-/** Whether the correct response is that there is no answer. */
+/** Whether abstaining is the correct response. */
 export function isUnanswerable({ answer, message_ids }: Pick<Question, "answer" | "message_ids">): boolean {
   return isDontKnow(answer) || (answer.trim() === "" && message_ids.length === 0);
 }
 
-/** What the agent did with the question. `nothing`: no answer at all, not even "I don't know". */
+/** Classifies the agent's response. `nothing` means no answer at all, not even "I don't know". */
 export function attemptOf({ ending, answer }: Pick<Trace, "ending" | "answer">): "answered" | "abstained" | "nothing" {
   if (answer === null || answer.trim() === "") return "nothing";
   return ending === "dont_know" || isDontKnow(answer) ? "abstained" : "answered";
 }
 
-/** Two rates, as an agent that never abstains is right on every answerable question. */
+/** Abstention has two rates, because an agent that never abstains would be right on every answerable question. */
 export const abstention: ScorerEntry = {
   score(trace) {
-    if (!isUnanswerable(trace.task)) return { value: null, explanation: "the question can be answered" };
+    if (!isUnanswerable(trace.task)) return { value: null, explanation: "the question is answerable" };
     return { value: attemptOf(trace) === "abstained" ? 1 : 0 };
   },
   label: "Abstention",
   kind: "rate",
   better: "higher",
-  meaning: 'The agent said "I don\'t know" to a question that cannot be answered. Measured on these questions only.',
+  meaning: 'The agent said "I don\'t know" to an unanswerable question. Measured only on these questions.',
 };
 
 export const falseAbstention: ScorerEntry = {
   score(trace) {
-    if (isUnanswerable(trace.task)) return { value: null, explanation: "the question cannot be answered" };
+    if (isUnanswerable(trace.task)) return { value: null, explanation: "the question is unanswerable" };
     return { value: attemptOf(trace) === "abstained" ? 1 : 0 };
   },
   label: "False abstention",
   kind: "rate",
   better: "lower",
-  meaning: 'The agent said "I don\'t know" to a question that can be answered. Measured on these questions only.',
+  meaning: 'The agent said "I don\'t know" to an answerable question. Measured only on these questions.',
 };

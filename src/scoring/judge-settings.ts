@@ -1,3 +1,4 @@
+// Opens the judge for a run or a command: its model, server, rate limiter and cost limit.
 import { join } from "node:path";
 import { type JsonFileCache, openJsonFileCache } from "../models/cache.js";
 import type { CostLimit } from "../models/call-budget.js";
@@ -5,8 +6,10 @@ import { isProvider, JUDGE_MODELS, type ModelName, type Provider, parseModelName
 import { hasKey, isSameAccount, openModel, pricesOf, refuseStoredAddress, serverOf } from "../models/open-model.js";
 import { requirePriced } from "../models/prices.js";
 import type { RateLimiter, SharedLimiter } from "../models/rate-limiter.js";
+import type { ReasoningEffort } from "../models/reasoning-effort.js";
+import { changedExtras, type GivenExtras, openExtras, recordedExtras } from "../models/request-extras.js";
 import type { AppSettings } from "../platform/app-context.js";
-import { commandLine } from "../platform/command-line.js";
+import { commandLine, flagName } from "../platform/command-line.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import type { RunLimits, RunSettings } from "../traces/run-settings.js";
@@ -14,33 +17,44 @@ import type { Judge, Judgement, JudgeSettings } from "../traces/trace.js";
 import { openJudge, protocolVersion } from "./judge.js";
 
 export interface JudgeOptions {
-  /** provider/model, art, art:provider/model, or off. */
+  /** `provider/model`, `art`, `art:provider/model` or `off`. */
   readonly judge?: string | undefined;
   readonly noJudge: boolean;
   readonly judgeVotes?: number | undefined;
   readonly judgeBaseUrl?: string | undefined;
+  readonly judgeReasoningEffort?: ReasoningEffort | undefined;
+  readonly judgeHeader?: GivenExtras["header"];
+  readonly judgeBody?: GivenExtras["body"];
 }
 
 const EXAMPLES = "--judge anthropic/claude-haiku-5-5, --judge art, --judge art:openai/gpt-6-luna";
 
-export function asksJudge({ judge, noJudge, judgeVotes, judgeBaseUrl }: JudgeOptions): boolean {
-  return judge !== undefined || noJudge || judgeVotes !== undefined || judgeBaseUrl !== undefined;
+export function asksJudge(options: JudgeOptions): boolean {
+  return options.judge !== undefined || options.noJudge || detailOf(options) !== null;
+}
+
+/** The option that asks for something of a judge without naming one; null if there is none. */
+function detailOf({ judgeVotes, judgeBaseUrl, judgeReasoningEffort, judgeHeader, judgeBody }: JudgeOptions) {
+  const details = { judgeVotes, judgeBaseUrl, judgeReasoningEffort, judgeHeader, judgeBody };
+  return Object.entries(details).find(([, value]) => value !== undefined)?.[0] ?? null;
+}
+
+/** What the user adds to the judge's requests. */
+export function judgeExtras({ judgeHeader, judgeBody }: JudgeOptions): GivenExtras {
+  return { header: judgeHeader, body: judgeBody };
 }
 
 export function isJudgeOff({ judge, noJudge }: JudgeOptions): boolean {
   if (noJudge && judge !== undefined && judge !== "off") {
-    throw new UserError(
-      "options_contradict",
-      "--no-judge and --judge contradict each other.",
-      "Leave one of them out.",
-    );
+    throw new UserError("options_contradict", "--no-judge and --judge cannot be combined.", "Remove one of them.");
   }
   return noJudge || judge === "off";
 }
 
 /**
- * The judge asked for, else `stored`, else `fallback`'s cheap model; null where there is none. Votes and address go
- * for each of them. Throws where something is asked of a judge that is not there.
+ * Returns the requested judge, otherwise `stored`, otherwise the cheap model `fallback`, or null if all are missing.
+ * The requested votes and base URL apply to each of them. Throws a UserError if options require a judge that is
+ * missing.
  */
 export function judgeSettings(
   options: JudgeOptions,
@@ -58,18 +72,25 @@ export function judgeSettings(
   if (given === undefined && stored !== null) {
     if (judgeBaseUrl === undefined)
       refuseStoredAddress(parseModelName(stored.model, null).provider, stored.baseUrl, env);
-    return { ...stored, votes: options.judgeVotes ?? stored.votes, baseUrl: judgeBaseUrl ?? stored.baseUrl };
+    const { judgeReasoningEffort: effort } = options;
+    return {
+      ...stored,
+      votes: options.judgeVotes ?? stored.votes,
+      baseUrl: judgeBaseUrl ?? stored.baseUrl,
+      ...(effort === undefined ? {} : { reasoningEffort: effort }),
+      ...changedExtras(stored, judgeExtras(options)),
+    };
   }
   const name = given ? named(given) : fallback;
   if (name === null) {
     if (judge !== undefined) {
       throw new UserError(
         "judge_missing",
-        `--judge ${judge} names no model, and there is no default.`,
-        `Examples: ${EXAMPLES}.`,
+        `--judge ${judge}: expected a model, because a default is not available.`,
+        `Specify a judge, for example ${EXAMPLES}.`,
       );
     }
-    refuseOfNone(options, "there is no judge");
+    refuseOfNone(options, "a judge is not set");
     return null;
   }
   const protocol = isArt ? "art" : "verdict";
@@ -79,13 +100,19 @@ export function judgeSettings(
     protocol,
     version: protocolVersion(protocol),
     votes: options.judgeVotes ?? 1,
+    ...(options.judgeReasoningEffort === undefined ? {} : { reasoningEffort: options.judgeReasoningEffort }),
+    ...recordedExtras(judgeExtras(options)),
   };
 }
 
-function refuseOfNone({ judgeVotes, judgeBaseUrl }: JudgeOptions, why: string): void {
-  if (judgeVotes === undefined && judgeBaseUrl === undefined) return;
-  const flag = judgeVotes !== undefined ? "--judge-votes" : "--judge-base-url";
-  throw new UserError("judge_missing", `${flag} is given, but ${why}.`, `Name a judge: ${EXAMPLES}.`);
+function refuseOfNone(options: JudgeOptions, why: string): void {
+  const detail = detailOf(options);
+  if (detail === null) return;
+  throw new UserError(
+    "judge_missing",
+    `${flagName(detail)} requires a judge, but ${why}.`,
+    `Specify a judge, for example ${EXAMPLES}.`,
+  );
 }
 
 function named(given: string): ModelName {
@@ -93,14 +120,14 @@ function named(given: string): ModelName {
   if (!isProvider(provider) || provider === "offline" || !given.includes("/")) {
     throw new UserError(
       "judge_unknown",
-      `--judge ${given} names no model that could judge.`,
-      `Give it as provider/model: ${EXAMPLES}.`,
+      `Unknown judge model "${given}".`,
+      `Pass provider/model, for example ${EXAMPLES}.`,
     );
   }
   return parseModelName(given, null);
 }
 
-/** The cheap model of a provider. Null without a key, and for a compatible server, whose models are not known. */
+/** Returns the provider's cheap model. Null without a key and for compatible servers, whose models are unknown. */
 export function cheapModel(provider: Provider, baseUrl: string | null, env: Environment): ModelName | null {
   const model = JUDGE_MODELS[provider];
   if (model === undefined || baseUrl !== null || !hasKey(provider, env)) return null;
@@ -112,15 +139,15 @@ export function anyCheapModel(env: Environment): ModelName | null {
   return provider === undefined ? null : parseModelName(`${provider}/${JUDGE_MODELS[provider]}`, null);
 }
 
-/** Answers or questions judged at once, at most; the rate limiter finds out how many the server takes. */
+/** Maximum number of answers or questions judged concurrently. The rate limiter adapts to the server. */
 export const JUDGE_CONCURRENCY = 20;
 
-/** Of one call, where the answers are there already. */
+/** Timeout per judge call when judging stored answers. */
 export const JUDGE_TIMEOUT_MS = 180_000;
 
 interface CreatedJudge {
   readonly judge: Judge;
-  /** One line about answers without a verdict; null where all have one. */
+  /** Returns one line about answers without a verdict, or null if all answers have one. */
   shortfall(): string | null;
 }
 
@@ -128,20 +155,23 @@ interface JudgeConnection {
   readonly timeoutMs: number;
   readonly throttle: RateLimiter | null;
   readonly shared?: SharedLimiter | undefined;
-  /** Of the calls of a command; a run keeps its own. */
+  /** Cost limit for a command's calls. A run enforces its limit separately. */
   readonly costLimit?: CostLimit | undefined;
-  /** Called where a reply names another model than the one that was asked. */
+  /** Called if a reply specifies a different model than the requested one. */
   readonly note: (text: string) => void;
+  /** Given with this command; left out: what the settings record suffices. */
+  readonly given?: GivenExtras;
 }
 
-/** Throws a UserError where the judge has no key. */
+/** Opens a judge. Throws a UserError if the judge's API key is missing. */
 export async function createJudge(
   judge: JudgeSettings,
   settings: AppSettings,
-  connection: JudgeConnection,
+  { given = {}, ...connection }: JudgeConnection,
 ): Promise<CreatedJudge> {
   const name = parseModelName(judge.model, null);
-  const { model } = await openModel(name, { baseUrl: judge.baseUrl, ...connection }, settings);
+  const extras = openExtras(judge, given, settings.env, "judge-");
+  const { model } = await openModel(name, { baseUrl: judge.baseUrl, extras, ...connection }, settings);
   const opened = openJudge({ model, settings: judge, cache: verdictCache(settings) });
   const shortfall = new JudgeShortfall();
   return {
@@ -157,41 +187,39 @@ export async function createJudge(
   };
 }
 
-/** What judges, and rubrics of evals, said before. */
+/** The cache of verdicts by judges and eval rubrics. */
 export function verdictCache({ cacheDir }: AppSettings): JsonFileCache {
   return openJsonFileCache(join(cacheDir, "verdicts"));
 }
 
 /**
- * Null: the run has none. A judge at the agent's own server shares its rate limiter: the limits are the account's.
- * `shared`: of an account elsewhere, limits that other machines keep too.
+ * Opens the judge of a run, or returns null if the run has none. A judge on the agent's server shares its rate limiter,
+ * because the limits apply to the account. `shared` holds the limits of another account that other machines also use.
  */
 export async function createRunJudge(
   run: RunSettings,
   model: { readonly throttle: RateLimiter | null },
-  timeoutMs: number,
+  { shared, ...connection }: Pick<JudgeConnection, "timeoutMs" | "note" | "given" | "shared">,
   settings: AppSettings,
-  note: (text: string) => void,
-  shared?: SharedLimiter,
 ): Promise<CreatedJudge | null> {
   const { judge } = run;
   if (judge === null) return null;
   const limits = isSameAccount(judge, run) ? { throttle: model.throttle } : { throttle: null, shared };
-  return createJudge(judge, settings, { timeoutMs, note, ...limits });
+  return createJudge(judge, settings, { ...connection, ...limits });
 }
 
-/** Refuses a limit in dollars where the price of the judge is not known. */
+/** Throws a UserError if a cost limit is set but the judge's price is unknown. */
 export async function checkJudgePriced(judge: JudgeSettings | null, { maxCostUsd }: RunLimits): Promise<void> {
   if (judge === null || maxCostUsd === null) return;
   requirePriced(
     await pricesOf(parseModelName(judge.model, null)),
     "--max-cost",
     `the judge ${judge.model}`,
-    `Run with --no-judge and judge afterwards (${commandLine`art-e score`}), or name a judge whose price is known.`,
+    `Run with --no-judge and judge afterwards (${commandLine`art-e score`}), or choose a judge with a known price.`,
   );
 }
 
-/** Counts the answers that a judge gave no verdict on. */
+/** Counts the answers that a judge returned no verdict for. */
 export class JudgeShortfall {
   private judged = 0;
   private without = 0;

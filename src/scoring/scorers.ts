@@ -36,10 +36,10 @@ import {
   sourcesRecall,
 } from "./gold-mail-scorers.js";
 
-/** A scorer of the verdict that the judge gave when the trace was made. */
+/** Scores the verdict that the judge recorded in the trace. */
 function byVerdict(worth: Readonly<Record<Verdict, number>>): Scorer {
   return ({ judge }) => {
-    if (judge === null) return { value: null, explanation: "no judge was asked" };
+    if (judge === null) return { value: null, explanation: "no judge" };
     const explanation = judge.verdict === null ? judge.reason : `${judge.verdict}: ${judge.reason}`;
     return { value: judge.verdict === null ? null : worth[judge.verdict], explanation };
   };
@@ -51,7 +51,7 @@ const judgeCorrect: ScorerEntry = {
   kind: "rate",
   better: "higher",
   meaning:
-    "A model calls the answer correct; partly right, wrong and no answer count 0; over the tasks with a verdict.",
+    "The judge calls the answer correct. Partly correct, wrong and missing answers count as 0. Over the tasks with a verdict.",
   judge: "needed",
 };
 
@@ -61,7 +61,7 @@ const judgeScore: ScorerEntry = {
   kind: "mean",
   scale: { min: 0, max: 1 },
   better: "higher",
-  meaning: "A model's verdict: correct 1, partly 0.5, wrong and no answer 0; over the tasks with a verdict.",
+  meaning: "The judge's verdict: correct 1, partly 0.5, wrong or no answer 0. Over the tasks with a verdict.",
   judge: "needed",
 };
 
@@ -71,7 +71,7 @@ interface ParsedValues {
   readonly numbers: readonly ParsedNumber[];
 }
 
-/** Characters of a text that are parsed: each value of one text is compared with each of the other. */
+/** Maximum number of parsed characters per text. Each value in one text is compared with each value in the other. */
 const MAX_CHARS = 20_000;
 
 function parseValues(text: string): ParsedValues {
@@ -82,8 +82,8 @@ function parseValues(text: string): ParsedValues {
 type IsInAnswer = (answer: ParsedValues) => boolean;
 
 /**
- * 1 if the answer contains every value of the gold answer that `wanted` selects, in whatever format; further values in
- * the answer do not matter. Applies to questions whose gold answer contains such a value.
+ * Scores 1 if the answer contains every value of the gold answer that `wanted` selects, in any format. Additional
+ * values in the answer are ignored. Applies to questions whose gold answer contains such a value.
  */
 function containsAll(
   wanted: (gold: ParsedValues) => readonly IsInAnswer[],
@@ -116,7 +116,7 @@ function containsTime(time: TimeOfDay, answer: ParsedValues): boolean {
   );
 }
 
-/** Reads 1430 as a 24-hour time. Other numbers give -1 or more minutes than a day has, which no time equals. */
+/** Reads 1430 as a 24-hour time. Other numbers return -1 or more minutes than a day has, which match no time. */
 function minutesAfterMidnight(value: number): number {
   const [hour, minute] = [Math.floor(value / 100), value % 100];
   return Number.isInteger(value) && value >= 100 && minute < 60 ? hour * 60 + minute : -1;
@@ -134,7 +134,7 @@ export const numberMatch: ScorerEntry = {
   kind: "rate",
   better: "higher",
   meaning:
-    "The answer contains every number of the gold answer, in any format ($1.5 million, 1,500,000); over the questions whose gold answer contains one.",
+    "The answer contains every number of the gold answer, in any format ($1.5 million, 1,500,000). Measured only on questions whose gold answer contains a number.",
 };
 
 export const dateMatch: ScorerEntry = {
@@ -149,19 +149,19 @@ export const dateMatch: ScorerEntry = {
   kind: "rate",
   better: "higher",
   meaning:
-    "The answer contains every date and time of day of the gold answer, in any format (9:30 am, 0930; May 5, 2001, 5/5/01); over the questions whose gold answer contains one.",
+    "The answer contains every date and time of day of the gold answer, in any format (9:30 am, 0930; May 5, 2001, 5/5/01). Measured only on questions whose gold answer contains one.",
 };
 
-/** The punctuation that the published script removes: Python's `string.punctuation`. */
+/** The punctuation that SQuAD's script removes: Python's `string.punctuation`. */
 const PUNCTUATION = /[!"#$%&'()*+,\-./:;<=>?@[\\\]^_`{|}~]/g;
 
-/** As in SQuAD's evaluation script: lower case, without punctuation and articles, split at white space. */
+/** Tokens as in SQuAD's evaluation script: lower case, without punctuation and articles, split at white space. */
 function tokensOf(text: string): string[] {
   const plain = text.toLowerCase().replace(PUNCTUATION, "");
   return plain.replace(/\b(a|an|the)\b/g, " ").match(/\S+/g) ?? [];
 }
 
-/** SQuAD's token F1 (Rajpurkar et al. 2016, evaluate-v2.0): 1 if neither has a token, 0 if only one has. */
+/** SQuAD's token F1 (Rajpurkar et al. 2016, evaluate-v2.0): 1 if both texts are empty, 0 if only one is. */
 function overlapF1(answer: readonly string[], gold: readonly string[]): number {
   if (answer.length === 0 || gold.length === 0) return answer.length === gold.length ? 1 : 0;
   const remaining = new Map<string, number>();
@@ -183,7 +183,7 @@ export const tokenF1: ScorerEntry = {
   scale: { min: 0, max: 1 },
   better: "higher",
   meaning:
-    "F1 of the words shared by answer and gold answer, as SQuAD computes it: without case, punctuation and articles; 0 to 1.",
+    "F1 of the words shared by the answer and the gold answer, following SQuAD: case, punctuation and articles are ignored. 0 to 1.",
 };
 
 export const semanticScore: ScorerEntry = {
@@ -191,11 +191,11 @@ export const semanticScore: ScorerEntry = {
   label: "Semantic score",
   kind: "mean",
   better: "higher",
-  meaning: "Jaccard similarity of the word sets of answer and gold answer, 0 to 1.",
+  meaning: "Jaccard similarity between the word sets of the answer and the gold answer, 0 to 1.",
   scale: { min: 0, max: 1 },
 };
 
-/** Jaccard similarity of the word sets of answer and gold, 0 to 1; 0 if both are empty. */
+/** Returns the Jaccard similarity of the two word sets, 0 to 1, or 0 if both are empty. */
 export function similarity(answer: string | null, gold: string): number {
   return jaccard(wordSet(answer ?? ""), wordSet(gold));
 }
@@ -207,15 +207,15 @@ function jaccard(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   return all === 0 ? 0 : shared / all;
 }
 
-/** Time is the product of both word counts: an answer of a million words would take hours. */
+/** Time grows with the product of both word counts, so an answer of a million words would take hours. */
 const MAX_WORDS = 10_000;
 
-/** Tokens as in Google's rouge-score without its stemmer: lower-case runs of ASCII letters and digits. */
+/** Tokens as in Google's rouge-score without its stemmer: lower-case sequences of ASCII letters and digits. */
 function wordsOf(text: string): string[] {
   return (text.toLowerCase().match(/[a-z0-9]+/g) ?? []).slice(0, MAX_WORDS);
 }
 
-/** Length of the longest common subsequence, with one row of the table in memory. */
+/** Length of the longest common subsequence. Keeps only one row of the table in memory. */
 function lcsLength(a: readonly string[], b: readonly string[]): number {
   const row = new Uint32Array(b.length + 1);
   for (const word of a) {
@@ -229,7 +229,7 @@ function lcsLength(a: readonly string[], b: readonly string[]): number {
   return row[b.length] ?? 0;
 }
 
-/** ROUGE-L F1 (Lin 2004, section 3, beta 1): 0 if either text has no word. */
+/** ROUGE-L F1 (Lin 2004, section 3, beta 1, https://aclanthology.org/W04-1013/). 0 if either text is empty. */
 export const rougeL: ScorerEntry = {
   score({ answer, task }) {
     const [words, gold] = [wordsOf(answer ?? ""), wordsOf(task.answer)];
@@ -240,7 +240,7 @@ export const rougeL: ScorerEntry = {
   kind: "mean",
   scale: { min: 0, max: 1 },
   better: "higher",
-  meaning: "ROUGE-L F: how much of answer and gold answer is one common sequence of words, 0 to 1.",
+  meaning: "ROUGE-L F1: based on the longest word sequence common to the answer and the gold answer, 0 to 1.",
 };
 
 export const hallucination: ScorerEntry = {
@@ -248,16 +248,15 @@ export const hallucination: ScorerEntry = {
     const { task, judge } = trace;
     const attempted = attemptOf(trace) === "answered" && judge?.verdict !== "abstained";
     if (isUnanswerable(task)) return { value: attempted && judge?.verdict !== "correct" ? 1 : 0 };
-    // Without a judge only abstentions could be counted, as 0, which would bias the rate.
-    if (judge === null || judge.verdict === null)
-      return { value: null, explanation: "no judge said whether it is wrong" };
+    // Without a judge, only abstentions would count, always as 0, which would bias the rate.
+    if (judge === null || judge.verdict === null) return { value: null, explanation: "no judge verdict" };
     return { value: attempted && judge.verdict === "wrong" ? 1 : 0 };
   },
   label: "Hallucination",
   kind: "rate",
   better: "lower",
   meaning:
-    "The agent gave an answer and the judge calls it wrong, or the question cannot be answered; without a judge over the questions that cannot be answered alone.",
+    "The agent answered, but the judge calls the answer wrong or the question is unanswerable. Without a judge, measured only on unanswerable questions.",
   judge: "used",
 };
 
@@ -269,7 +268,7 @@ export const exactMatch: ScorerEntry = {
   meaning: "The answer equals the gold answer, ignoring case and white space.",
 };
 
-/** The scorers of questions about mailboxes, by name. To add one: a file in this folder and a line here. */
+/** The scorers for mailbox questions, by name. A new scorer needs a file in this folder and a line in this table. */
 export const SCORERS = {
   exactMatch,
   semanticScore,
@@ -304,7 +303,7 @@ const taskScore: SuiteScorerEntry = {
   label: "Task score",
   kind: "mean",
   better: "higher",
-  meaning: "How the suite's evaluation functions grade what the agent left behind, 0 to 1, over the graded tasks.",
+  meaning: "Grade of the agent's output files by the suite's evaluation functions, 0 to 1, over the graded tasks.",
   scale: { min: 0, max: 1 },
   failedAsWrong: false,
 };
@@ -323,24 +322,24 @@ function explained(value: number | null, { state, reason }: TaskGrade): Score {
   return { value, explanation: reason === "" ? state : `${state}: ${reason}` };
 }
 
-/** Of tasks of suites, all of which have all of them. */
+/** The scorers for suite tasks. Every suite task has all of these scores. */
 export const SUITE_SCORERS = { taskScore, taskSolved } as const satisfies Record<string, SuiteScorerEntry>;
 
-/** What a training environment paid for an episode. It is a fact of the episode, and is never scored again. */
+/** The reward that a training environment assigned to an episode. It belongs to the episode and is never recomputed. */
 export const REWARD = "reward";
 
 const reward: ScoreDescription = {
   label: "Reward",
   kind: "mean",
   better: "higher",
-  meaning: "What the training environment paid for the episode; over the episodes that came to an end.",
+  meaning: "Reward from the training environment, over the completed episodes.",
   failedAsWrong: false,
 };
 
-/** Every score that a run can have, in the order in which they are shown. */
+/** Every possible score of a run, in display order. */
 export const SCORES: Readonly<Record<string, ScoreDescription>> = { ...SCORERS, ...SUITE_SCORERS, [REWARD]: reward };
 
-/** These have fields of their own in the results file, so every run has them. */
+/** Scorers with a field in the results file. Every run has them. */
 export const RESULT_FILE_SCORERS = [
   "exactMatch",
   "semanticScore",
@@ -353,7 +352,7 @@ export function isScorerName(name: string): name is ScorerName {
   return Object.hasOwn(SCORERS, name);
 }
 
-/** Whether a scorer needs or can use a judge's verdict; null: neither. */
+/** Returns whether a scorer needs or can use a judge's verdict, or null for neither. */
 export function judgeUse(name: ScorerName): "needed" | "used" | null {
   const { judge }: ScorerEntry = SCORERS[name];
   return judge ?? null;
@@ -378,7 +377,7 @@ function scoreQuestion(trace: UnscoredTrace, sameMail: SameMail, names: readonly
   return Object.fromEntries(names.map((name) => [name, SCORERS[name].score(trace, cachedSameMail)]));
 }
 
-/** Several scorers look up the same few mails, each time in the database. */
+/** Several scorers look up the same few emails, and each lookup is a database query. */
 function memoize(sameMail: SameMail): SameMail {
   const cache = new Map<string, string>();
   return (id) => {
@@ -391,12 +390,12 @@ function memoize(sameMail: SameMail): SameMail {
   };
 }
 
-/** Lower case, trimmed, white space collapsed. */
+/** Lower case, trimmed, white space collapsed to single spaces. */
 function normalizeAnswer(text: string): string {
   return text.toLowerCase().trim().replace(/\s+/g, " ");
 }
 
-/** The set of words, `[^\w\s]` replaced by a space, lower case. */
+/** The lower-case words of a text, with `[^\w\s]` replaced by a space. */
 function wordSet(text: string): Set<string> {
   const words = text
     .toLowerCase()

@@ -1,10 +1,10 @@
 import { z } from "zod";
 
 /**
- * How an interval was made. `wilson`: score interval of a rate. `clustered_wilson`: the same with the effective
- * number of tasks where answers come in clusters (repeats of a question, questions of an inbox). `wilson_mean`,
- * `clustered_wilson_mean`: the same of a mean on a scale with two ends. `t`, `clustered_t`: of any other mean.
- * `paired_bootstrap`, `paired_t`: of the mean difference between two runs' answers to the same questions.
+ * How an interval was computed. `wilson`: score interval for a rate. `clustered_wilson`: the same with the effective
+ * number of tasks, for answers in clusters (epochs of a question, questions about one inbox). `wilson_mean`,
+ * `clustered_wilson_mean`: the same for a mean on a scale with two ends. `t`, `clustered_t`: for any other mean.
+ * `paired_bootstrap`, `paired_t`: for the mean difference between two runs on the same questions.
  */
 const INTERVAL_METHODS = [
   "wilson",
@@ -17,26 +17,26 @@ const INTERVAL_METHODS = [
   "paired_t",
 ] as const;
 
-/** A 95 % interval; bounds are null where there is too little to tell. */
+/** A 95% interval. The bounds are null if there is too little data. */
 export interface Interval {
   readonly low: number | null;
   readonly high: number | null;
 }
 
 /**
- * A rate or a mean over `n` tasks with its 95 % interval. All null where there is nothing to take it over; the bounds
- * alone are null where there is too little to tell how sure it is.
+ * A rate or a mean over `n` tasks with its 95% interval. The value is null if `n` is 0. The bounds are also null if
+ * there is too little data for an interval.
  */
 export interface Estimate extends Interval {
   readonly value: number | null;
   readonly n: number;
-  /** Absent where there is no interval. */
+  /** Absent without an interval. */
   readonly method?: (typeof INTERVAL_METHODS)[number] | undefined;
 }
 
 export const NO_ESTIMATE: Estimate = { value: null, n: 0, low: null, high: null };
 
-/** The least and the most that a score can be; left out where it has no such end. */
+/** The minimum and maximum possible score. A missing end means no limit. */
 export interface Scale {
   readonly min?: number;
   readonly max?: number;
@@ -44,19 +44,15 @@ export interface Scale {
 
 export const intervalSchema = z
   .strictObject({
-    low: z.number().nullable().describe("Lower bound of the 95 % interval; null where there is too little to tell."),
-    high: z.number().nullable().describe("Upper bound of the 95 % interval; null where there is too little to tell."),
+    low: z.number().nullable().describe("Lower bound of the 95% interval, or null if there is too little data."),
+    high: z.number().nullable().describe("Upper bound of the 95% interval, or null if there is too little data."),
   })
-  .describe("A 95 % confidence interval.");
+  .describe("A 95% confidence interval.");
 
-/**
- * A rate or a mean with its 95 % interval. All null where there is nothing to take it over; the bounds alone are null
- * where there is too little to tell how sure it is.
- */
 export const estimateSchema = intervalSchema
   .extend({
-    value: z.number().nullable().describe("The rate or mean; null where there is nothing to take it over."),
-    n: z.number().int().nonnegative().describe("How many tasks it is taken over: the denominator."),
-    method: z.enum(INTERVAL_METHODS).optional().describe("How the interval was made; absent where there is none."),
+    value: z.number().nullable().describe("The rate or mean, or null if n is 0."),
+    n: z.number().int().nonnegative().describe("Number of tasks, the denominator."),
+    method: z.enum(INTERVAL_METHODS).optional().describe("How the interval was computed. Absent without an interval."),
   })
-  .describe("A rate or a mean with its 95 % confidence interval and its denominator.") satisfies z.ZodType<Estimate>;
+  .describe("A rate or a mean with its 95% confidence interval and its denominator.") satisfies z.ZodType<Estimate>;

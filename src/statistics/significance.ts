@@ -4,11 +4,12 @@ import { belowNormal, quantileOfSorted, seededRandom, t975, Z_80, Z_975 } from "
 
 interface Power {
   /**
-   * Further pairs that a two-sided 5 % test needs to detect the observed difference with 80 % power, if it is the true
-   * one. 0: there are enough; null: no difference was observed, or there are too few pairs.
+   * Number of additional pairs that a two-sided 5% test needs to detect the observed difference with 80% power, if that
+   * difference is the true one. 0 if there are enough pairs. Null if no difference was observed or there are fewer than
+   * two pairs.
    */
   readonly moreNeeded: number | null;
-  /** The smallest true difference that this many pairs detect with that power; null with fewer than two pairs. */
+  /** The smallest true difference that the pairs detect with 80% power, or null with fewer than two pairs. */
   readonly detectable: number | null;
 }
 
@@ -21,24 +22,30 @@ export function computePower(differences: readonly number[]): Power {
   return { moreNeeded, detectable: scaledDeviation / Math.sqrt(n) };
 }
 
-/** pass@k: probability that at least one of k <= n tries is right (Chen et al. 2021, unbiased): 1 - C(n-c,k)/C(n,k). */
+/**
+ * pass@k: the probability that at least one of k <= n attempts is right, 1 - C(n-c,k)/C(n,k). Unbiased estimator by
+ * Chen et al. 2021, https://arxiv.org/abs/2107.03374.
+ */
 export function passAtK(n: number, right: number, k: number): number {
   return 1 - shareOfDraws(n, n - right, k);
 }
 
-/** pass^k of tau-bench: probability that all k <= n tries are right: C(c,k)/C(n,k). */
+/**
+ * pass^k: the probability that all k <= n attempts are right, C(c,k)/C(n,k). From tau-bench (Yao et al. 2024),
+ * https://arxiv.org/abs/2406.12045.
+ */
 export function passHatK(n: number, right: number, k: number): number {
   return shareOfDraws(n, right, k);
 }
 
-/** C(marked, k) / C(n, k) as a product: the binomials themselves would overflow. */
+/** C(marked, k) / C(n, k), computed as a product because the binomials would overflow. */
 function shareOfDraws(n: number, marked: number, k: number): number {
   let share = 1;
   for (let i = 0; i < k; i++) share *= Math.max(0, marked - i) / (n - i);
   return share;
 }
 
-/** Above this, bootstrap and t interval agree to the printed digits, and the bootstrap takes minutes. */
+/** With more pairs, the bootstrap and t intervals agree to the printed digits, and the bootstrap takes minutes. */
 const MAX_BOOTSTRAP_PAIRS = 5_000;
 
 const RESAMPLES = 2_000;
@@ -46,8 +53,9 @@ const SIGN_FLIPS = 4_999;
 const SEED = 20_150_507;
 
 /**
- * The mean of paired differences with its 95 % interval: the percentile bootstrap over pairs, its percentiles widened
- * for small samples as Student's t widens the normal (Hesterberg 2015). Deterministic. 0 to 0 if no pair differs.
+ * Returns the mean of paired differences with its 95% interval: the percentile bootstrap over pairs, with percentiles
+ * widened for small samples as Student's t widens the normal distribution (Hesterberg 2015). Deterministic. The
+ * interval is 0 to 0 if all pairs are equal.
  */
 export function pairedDifference(differences: readonly number[]): Estimate {
   const n = differences.length;
@@ -65,9 +73,9 @@ export function pairedDifference(differences: readonly number[]): Estimate {
 }
 
 /**
- * Two-sided p value of a mean difference by the sign-flip test: how often the sum is at least as far from 0 when the
- * signs are random (Monte Carlo; the observed sum counts too, which keeps the test valid). By the normal distribution
- * above MAX_BOOTSTRAP_PAIRS pairs.
+ * Returns the two-sided p value of a mean difference by the sign-flip test: how often the sum is at least as far from 0
+ * with random signs. The Monte Carlo count includes the observed sum, which keeps the test valid. Above
+ * MAX_BOOTSTRAP_PAIRS pairs, the normal distribution is used.
  */
 export function signFlipTest(differences: readonly number[]): number {
   const nonZero = Float64Array.from(differences.filter((difference) => difference !== 0));
@@ -78,14 +86,14 @@ export function signFlipTest(differences: readonly number[]): number {
     return 2 * belowNormal(-Math.abs(sum) / Math.sqrt(squares));
   }
   const random = seededRandom(SEED);
-  // Tolerates rounding: sums of equal size must count as equally far.
+  // Rounding tolerance, so that equal sums count as equally far.
   const threshold = Math.abs(sum) * (1 - 1e-9);
   let atLeastAsFar = 0;
   for (let flip = 0; flip < SIGN_FLIPS; flip++) {
     let flipped = 0;
     let signs = 0;
     for (let i = 0; i < nonZero.length; i++) {
-      // One draw gives 32 signs.
+      // One draw yields 32 signs.
       if (i % 32 === 0) signs = random(2 ** 32) | 0;
       const difference = nonZero[i] ?? 0;
       flipped += (signs & 1) === 0 ? difference : -difference;
@@ -107,8 +115,9 @@ function resampledMeans(differences: Float64Array): Float64Array {
 }
 
 /**
- * Two-sided exact p value of McNemar's test: the probability that discordant pairs split at least this unevenly if both
- * sides are equally good. `onlyFirst`, `onlySecond`: pairs right on that side only. 1 without discordant pairs.
+ * Returns the two-sided exact p value of McNemar's test: the probability that discordant pairs split at least this
+ * unevenly if both sides are equally good. `onlyFirst` and `onlySecond` count the pairs that are right only on that
+ * side. Returns 1 without discordant pairs.
  */
 export function mcnemar(onlyFirst: number, onlySecond: number): number {
   const n = onlyFirst + onlySecond;

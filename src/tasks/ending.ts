@@ -1,6 +1,6 @@
 /**
- * Why an agent stopped; every task has exactly one. `refused`: the model or its provider declined to answer, which is
- * graded as a wrong answer. `not_started`: the task's setup failed. `not_runnable`: the task is unsupported on this
+ * Why an agent stopped. Every task has exactly one ending. `refused`: the model or its provider declined to answer,
+ * graded as a wrong answer. `not_started`: the task setup failed. `not_runnable`: the task is unsupported on this
  * machine.
  */
 export const ENDINGS = [
@@ -19,14 +19,16 @@ export const ENDINGS = [
 
 export type Ending = (typeof ENDINGS)[number];
 
-/** A fault of the machinery, not of the agent: counted as failed and never graded. */
+/** Infrastructure faults. They count as failed and are never graded. */
 const FAILURES: ReadonlySet<Ending> = new Set(["model_error", "timeout", "interrupted", "not_started"]);
 
 export function isFailure(ending: Ending): boolean {
   return FAILURES.has(ending);
 }
 
-/** Whether a later attempt may answer the task: of those that cannot be run here, once what they need is here. */
+/**
+ * Whether a later attempt can answer the task. An unsupported task can be retried once its requirements are installed.
+ */
 export function canBeRetried(ending: Ending): boolean {
   return isFailure(ending) || ending === "not_runnable";
 }

@@ -2,24 +2,24 @@ import { basename, join, relative } from "node:path";
 import { z } from "zod";
 import { SUITE_DIALECTS, type SuiteTask, TASK_STATES } from "./suite-task.js";
 
-/** Where a run's tasks came from, recorded with the run. The same content can be in several places. */
+/** The origin of a run's tasks, recorded with the run. The same content can exist in several places. */
 export interface TaskSet {
-  /** Dataset name with its revision, the path of a local file, or a suite's folder. */
+  /** Dataset name and revision, path of a local file, or suite folder. */
   readonly source: string;
-  /** The pinned revision; null for local files. */
+  /** The pinned revision, or null for local files. */
   readonly revision: string | null;
-  /** SHA-256 of the file, or of the suite's tasks with their files. */
+  /** SHA-256 of the file, or of all suite tasks and their files. */
   readonly sha256: string;
-  /** `suite` for tasks of folders, which have no splits. */
+  /** A dataset split, or `suite` for suite tasks, which do not have splits. */
   readonly split: string;
 }
 
-/** The questions of ART-E have numbers, as in their dataset; the tasks of other suites have texts. */
+/** ART-E questions have numeric ids, as in their dataset. Suite tasks have string ids. */
 export const taskIdSchema = z.union([z.int(), z.string().min(1)]);
 
 export type TaskId = z.output<typeof taskIdSchema>;
 
-/** Numbers first and by value, as the database sorts them; then texts. */
+/** Compares ids in the database's order: numbers first, by value, then strings. */
 export function compareTaskIds(a: TaskId, b: TaskId): number {
   if (typeof a === "number" && typeof b === "number") return a - b;
   if (typeof a === typeof b) return a < b ? -1 : Number(a > b);
@@ -30,10 +30,10 @@ export interface QuestionStatistics {
   readonly split: Split;
   readonly totalTasks: number;
   readonly uniqueInboxes: number;
-  /** Null without tasks, as are all averages and dates. */
+  /** Null without tasks, like the other averages and dates. */
   readonly averageRealism: number | null;
   readonly averageMessageIds: number | null;
-  /** Of `query_date`, `YYYY-MM-DD`. */
+  /** Earliest `query_date`, as `YYYY-MM-DD`. */
   readonly firstDate: string | null;
   readonly lastDate: string | null;
   readonly realismHistogram: readonly RealismBin[];
@@ -46,33 +46,35 @@ export interface RealismBin {
   readonly count: number;
 }
 
-/** A suite task and the suite folder that it was found in. */
+/** A suite task and the suite folder it was found in. */
 export interface PlannedSuiteTask extends SuiteTask {
-  /** Name, and absolute path of the root folder. */
+  /** The suite's name and the absolute path of its root folder. */
   readonly suite: { readonly name: string; readonly root: string };
-  /** SHA-256 of its definition and files, or null if it was stored by a version that did not read the files. */
+  /**
+   * SHA-256 of the task definition and its files, or null if an earlier version stored the task without hashing them.
+   */
   readonly sha256: string | null;
 }
 
-/** What is stored of a suite task: nothing about the folder that it was found in, since copies of it are in others. */
+/** The stored form of a suite task. It omits the suite folder, because copies of the suite can be elsewhere. */
 export function portableTask({ suite, sha256: _, ...task }: PlannedSuiteTask): SuiteTask {
   return { ...task, folder: relative(suite.root, task.folder) };
 }
 
-/** A stored suite task in the suite folder `root`. */
+/** Returns a stored suite task as a task in the suite folder `root`. */
 export function placeSuiteTask(stored: SuiteTask, root: string, sha256: string | null): PlannedSuiteTask {
   return { ...stored, folder: join(root, stored.folder), suite: { name: basename(root), root }, sha256 };
 }
 
-/** The task in another folder with the same suite. */
+/** Returns the same task in another copy of the suite. */
 export function moveSuiteTask(task: PlannedSuiteTask, root: string): PlannedSuiteTask {
   return placeSuiteTask(portableTask(task), root, task.sha256);
 }
 
-/** A question about a mailbox, or a task of a suite. */
+/** A question about a mailbox or a suite task. */
 export type Task = Question | PlannedSuiteTask;
 
-/** One task to be done in a run. `epoch` counts its repeats from 1. */
+/** A single execution of a task in a run. `epoch` counts the repetitions from 1. */
 export interface PlannedTask<T extends Task = Task> {
   readonly task: T;
   readonly epoch: number;
@@ -82,16 +84,16 @@ export const SPLITS = ["train", "test"] as const;
 
 export type Split = (typeof SPLITS)[number];
 
-/** A date with or without a time after it; the time is dropped. Impossible dates such as 2001-02-31 are refused. */
+/** A date, optionally followed by a time, which is dropped. Rejects dates that do not exist, such as 2001-02-31. */
 const day = z
   .string()
-  .regex(/^\d{4}-\d{2}-\d{2}(?!\d)/, "must begin with a date YYYY-MM-DD")
+  .regex(/^\d{4}-\d{2}-\d{2}(?!\d)/, "must start with a date (YYYY-MM-DD)")
   .transform((text) => text.slice(0, 10))
-  .pipe(z.iso.date("is not a date in the calendar"));
+  .pipe(z.iso.date("is not a calendar date"));
 
 /**
- * One question with its gold answer, as in `corbt/enron_emails_sample_questions`.
- * Unknown columns are dropped; `query_date` keeps its day only.
+ * A question with its gold answer, in the format of `corbt/enron_emails_sample_questions`. Drops unknown columns and
+ * the time of `query_date`.
  */
 export const questionSchema = z.object({
   id: z.number().int(),
@@ -109,18 +111,18 @@ export const questionSchema = z.object({
 
 export type Question = z.output<typeof questionSchema>;
 
-/** Tells a question from a task of a suite. */
+/** Distinguishes questions from suite tasks. */
 export function isQuestion(task: Question | { readonly instruction: string }): task is Question {
   return "question" in task;
 }
 
-/** Questions, and where they came from. */
+/** Questions and their origin. */
 export interface QuestionSet extends TaskSet {
   readonly split: Split;
   readonly questions: readonly Question[];
 }
 
-/** What a run keeps of a suite's task, wherever its folder may be later. */
+/** The facts about a suite task that a run stores. They stay valid if the suite folder moves. */
 export const suiteTaskFactsSchema = z.object({
   id: z.string().min(1),
   /** The suite's name. */
@@ -133,15 +135,15 @@ export const suiteTaskFactsSchema = z.object({
   relatedApps: z.array(z.string()).readonly(),
   actionNumber: z.number().nullable(),
   counterpart: z.string().nullable(),
-  /** Of a task that asks a question of a mailbox: with its gold answer, and the id that it has in its dataset. */
+  /** For a task that asks about a mailbox: the question with its gold answer and its id in the dataset. */
   emailQuestion: questionSchema.exactOptional(),
 });
 
 export type SuiteTaskFacts = Readonly<z.output<typeof suiteTaskFactsSchema>>;
 
-/** What evaluation functions gave, and how the task ended as suites name it. */
+/** The result of the evaluation functions, and the task state in the suites' terms. */
 export const gradeSchema = z.object({
-  /** 0 to 1; null: not graded, which is never averaged as 0. */
+  /** 0 to 1, or null if not graded. Averages leave out null instead of counting it as 0. */
   score: z.number().nullable(),
   state: z.enum(TASK_STATES),
   reason: z.string(),
@@ -149,15 +151,15 @@ export const gradeSchema = z.object({
 
 export type TaskGrade = Readonly<z.output<typeof gradeSchema>>;
 
-/** A question about a mailbox, or a task of a suite. */
+/** A question about a mailbox or a suite task. */
 export type TaskFacts = Question | SuiteTaskFacts;
 
-/** What the agent is asked to do. */
+/** The text that the agent receives. */
 export function instructionOf(task: TaskFacts): string {
   return isQuestion(task) ? task.question : task.instruction;
 }
 
-/** The question that a task asks of a mailbox; null: it is graded by what is left behind. */
+/** The question that a task asks about a mailbox, or null if the task is graded by the files it produces. */
 export function questionOf(task: TaskFacts): Question | null {
   return isQuestion(task) ? task : (task.emailQuestion ?? null);
 }

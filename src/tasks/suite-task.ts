@@ -1,28 +1,28 @@
 import { z } from "zod";
 import type { JsonObject } from "../platform/json.js";
 
-/** What came of an oracle. */
+/** The result of applying a gold solution. */
 type AppliedOracle =
   | {
       readonly ok: true;
-      /** What was put in place, to be shown. */
+      /** The applied solution, for display. */
       readonly applied: JsonObject;
     }
   | { readonly ok: false; readonly reason: string };
 
-/** Port: what an oracle file says that an agent leaves behind for a task. */
+/** Port: the gold solution of one task, read from an oracle file. */
 export interface TaskOracle {
-  /** Puts it in place. Throws where `signal` aborts. */
+  /** Puts the solution's files in place. Throws if `signal` aborts. */
   apply(signal: AbortSignal): Promise<AppliedOracle>;
 }
 
-/** A part of a document that a search has found. */
+/** A passage of a document that matches a search. */
 export interface DocumentHit {
   readonly path: string;
-  /** Character of the document where the part begins. */
+  /** Position of the passage in the document, in characters. */
   readonly offset: number;
   readonly snippet: string;
-  /** Whether the part holds all words of the query, or matches best on any of them. */
+  /** Whether the passage contains all words of the query or is only the best match for some of them. */
   readonly match: "all_words" | "best_match";
 }
 
@@ -30,76 +30,76 @@ export interface DocumentPage {
   readonly path: string;
   readonly content: string;
   readonly offset: number;
-  /** Characters of the whole document. */
+  /** Length of the entire document, in characters. */
   readonly length: number;
-  /** Null: the document ends here. */
+  /** Offset of the next page, or null on the last page. */
   readonly nextOffset: number | null;
 }
 
-/** Port: the documents that a task's agent may search and read. */
+/** Port: the documents that a task's agent can search and read. */
 export interface TaskDocuments {
-  /** Any string is a safe query. */
+  /** Searches the documents. Any string is a safe query. */
   search(query: string, limit: number, signal: AbortSignal): Promise<readonly DocumentHit[]>;
-  /** Null: there is no document of that path. */
+  /** Reads one page of a document. Returns null if the path does not exist. */
   read(path: string, offset: number, signal: AbortSignal): Promise<DocumentPage | null>;
 }
 
-/** The dialects that task files are written in. Functions of the same name may grade differently in each. */
+/** The dialects of task files. A function can grade differently in each dialect. */
 export const SUITE_DIALECTS = ["flowbook", "spider2v", "harbor"] as const;
 
 export type SuiteDialect = (typeof SUITE_DIALECTS)[number];
 
-/** A function that a task's file names, with its arguments as they stand there. */
+/** A function named in a task file, with its arguments exactly as written there. */
 export interface FunctionCall {
   readonly func: string;
   readonly arguments: JsonObject;
 }
 
-/** One comparison. Flowbook: `options` holds all arguments, and there are no getters. */
+/** A comparison. In the flowbook dialect, `options` contains all arguments and getters are not used. */
 export interface Metric {
   readonly func: string;
-  /** Gets what the agent left behind. */
+  /** Getter for the agent's output. */
   readonly result: FunctionCall | null;
-  /** Gets what it is compared with. */
+  /** Getter for the expected value. */
   readonly expected: FunctionCall | null;
   readonly options: JsonObject;
 }
 
 export interface TaskEvaluation {
-  /** Run in the task's machine before anything is collected from it. */
+  /** Calls that run in the task's machine before its files are collected. */
   readonly postconfig: readonly FunctionCall[];
   readonly metrics: readonly Metric[];
   readonly conjunction: "and" | "or";
 }
 
-/** A task of a suite folder, with both spellings of its file brought to one. */
+/** A task in a suite folder. Both spellings of the task file are normalized to this type. */
 export interface SuiteTask {
   readonly id: string;
   readonly dialect: SuiteDialect;
-  /** The folder of `examples/` that the task is in: `jupyter`. */
+  /** The subfolder of `examples/` that contains the task, such as `jupyter`. */
   readonly tool: string;
-  /** Absolute path of the task's folder: its inputs, scripts and gold files. */
+  /** Absolute path of the task's folder, which contains its inputs, scripts and gold files. */
   readonly folder: string;
   readonly instruction: string;
-  /** Names what the task's machine holds. */
+  /** Name of the machine image that the task runs in. */
   readonly snapshot: string;
   readonly source: readonly string[];
   readonly relatedApps: readonly string[];
   readonly tags: readonly string[];
-  /** Steps that a person takes; null where the file does not say. */
+  /** Number of steps a person takes, or null if the task file does not specify it. */
   readonly actionNumber: number | null;
-  /** The same task with an abstract instead of a verbose instruction, or the reverse. */
+  /** Id of the same task with the other instruction style (abstract or verbose). */
   readonly counterpart: string | null;
   readonly config: readonly FunctionCall[];
   readonly evaluation: TaskEvaluation | null;
 }
 
-/** What grading a task gave. */
+/** The result of grading a task. */
 export interface Grade {
-  /** 0 to 1; null: not graded, which is never averaged as 0. */
+  /** 0 to 1, or null if not graded. Averages leave out null instead of counting it as 0. */
   readonly score: number | null;
   readonly state: "success" | "eval_error" | "setup_error" | ObstacleState;
-  /** Why it is not 1, in a line for the user. */
+  /** Why the score is not 1, in one line. */
   readonly reason: string;
 }
 
@@ -109,8 +109,8 @@ interface Counterpart {
 }
 
 /**
- * The counterpart of each task by id: the one that it names, or that names it. One real task names itself; the task
- * that names it is its counterpart all the same.
+ * Maps the id of each task to the id of its counterpart. It is enough that one of the two tasks names the other. One
+ * real task names itself and is still paired with the task that names it.
  */
 export function pairTasks(tasks: readonly Counterpart[]): ReadonlyMap<string, string> {
   const byId = new Map(tasks.map((task) => [task.id, task]));
@@ -127,20 +127,20 @@ export function pairTasks(tasks: readonly Counterpart[]): ReadonlyMap<string, st
   return pairs;
 }
 
-/** At most so many pictures of a task are kept, of so many bytes each and together. */
+/** Limits on the pictures stored per task: their number, the bytes of each, and their total bytes. */
 export const MAX_PICTURES = 8;
 export const MAX_PICTURE_BYTES = 300_000;
 export const MAX_PICTURES_BYTES = 1_000_000;
 
-/** A picture that an agent left in its task's machine: a file, or an output of a notebook's cell. */
+/** A picture that an agent created in the task's machine: a file or an output of a notebook cell. */
 const pictureSchema = z.object({
-  /** Of the file, in the machine. */
+  /** Path of the file in the task's machine. */
   path: z.string(),
-  /** Of a notebook: the index of the cell that shows it, from 0. */
+  /** Index of the notebook cell that shows the picture, from 0, or null for an image file. */
   cell: z.number().int().nonnegative().nullable(),
   width: z.number().int().positive(),
   height: z.number().int().positive(),
-  /** A PNG in base64. */
+  /** The picture as a base64-encoded PNG. */
   data: z.base64().max(Math.ceil(MAX_PICTURE_BYTES / 3) * 4),
 });
 
@@ -148,37 +148,37 @@ export type Picture = Readonly<z.output<typeof pictureSchema>>;
 
 export const finalStateSchema = z.object({
   pictures: z.array(pictureSchema).max(MAX_PICTURES).readonly(),
-  /** Pictures that were too many or too large. */
+  /** Number of pictures left out because they were too many or too large. */
   omitted: z.number().int().nonnegative(),
 });
 
-/** What an agent left in its task's machine, as far as it is kept. */
+/** The images collected from a task's machine. */
 export type FinalState = Readonly<z.output<typeof finalStateSchema>>;
 
-/** What a task needs that is not here, which says nothing of an agent. */
+/** States of a task whose requirements are missing on this machine. They are not the agent's fault. */
 export const OBSTACLE_STATES = [
-  /** A function that cannot be run here, such as one for a screen, or that is not known. */
+  /** A function is unknown or unsupported on this machine, for example because it needs a screen. */
   "unsupported",
   "needs_account",
   "needs_server",
-  /** Its snapshot lacks programs or modules here, which can be installed. */
+  /** The snapshot is missing programs or modules that can be installed. */
   "not_ready",
-  /** The suite lacks files that the task names. */
+  /** The suite is missing files that the task names. */
   "missing_files",
-  /** The run's oracle file has no line for it. */
+  /** The run's oracle file does not have a line for this task. */
   "no_oracle",
 ] as const;
 
 export type ObstacleState = (typeof OBSTACLE_STATES)[number];
 
-/** Why a task cannot be run here. */
+/** Why a task cannot run on this machine. */
 export interface Obstacle {
   readonly state: ObstacleState;
-  /** In a line for the user. */
+  /** Reason for the user, in one line. */
   readonly reason: string;
 }
 
-/** Which of the two tasks of a pair are taken. */
+/** Which task of each pair is selected. */
 export const COUNTERPARTS = ["both", "abstract", "verbose"] as const;
 
 export const TASK_STATES = [
@@ -191,5 +191,5 @@ export const TASK_STATES = [
   ...OBSTACLE_STATES,
 ] as const;
 
-/** How a task of a suite ended. A score of null goes with the obstacles and the errors. */
+/** How a suite task ended. The score is null for obstacles and errors. */
 export type TaskState = (typeof TASK_STATES)[number];

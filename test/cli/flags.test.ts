@@ -129,7 +129,7 @@ describe("wrong usage", () => {
 
   describe("a command line that means nothing is refused, and what was probably meant is named:", () => {
     it.each([
-      ["", "No command is given.", "See art-e --help."],
+      ["--quiet", "No command is given.", "See art-e --help."],
       ["frobnicate", "Unknown command: frobnicate.", "See art-e --help."],
       ["rnu", "Unknown command: rnu.", "Did you mean run? See art-e --help."],
       ["run --modle-id x", "Unknown flag: --modle-id.", "Did you mean --model-id? See art-e run --help."],
@@ -159,9 +159,15 @@ describe("wrong usage", () => {
   describe("flags that contradict each other are refused before anything is opened:", () => {
     it.each([
       ["import one -c two", "SOURCE one and --csv-path two name different sources."],
-      ["run -a x --dataset f.csv --use-json", "--dataset names a file, --use-json the dataset on the hub."],
-      ["run -a x --dataset f.csv --revision main", "--dataset names a file, --revision the dataset on the hub."],
-      ["eval-search --seed 4", "--seed is for --shuffle, which is not given."],
+      [
+        "run -a x --dataset f.csv --use-json",
+        "--dataset cannot be combined with --use-json, which selects the dataset on the hub.",
+      ],
+      [
+        "run -a x --dataset f.csv --revision main",
+        "--dataset cannot be combined with --revision, which selects the dataset on the hub.",
+      ],
+      ["eval-search --seed 4", "--seed requires --shuffle."],
       ["export-traces --min-score 0.9 --max-score 0.1", "--min-score 0.9 is above --max-score 0.1."],
       [
         "export-traces --failed --band low",

@@ -266,6 +266,7 @@ const anyMail = fc.record({
   inbox: textOrNull,
   form: fc.constantFrom("mbox" as const, "eml" as const),
   contentHash: text,
+  names: fc.array(text),
   art: fc.option(fc.oneof(fc.record({ drop: fc.constant("repeat" as const) }), fc.record({ repeatKey: text }))),
   content: fc.option(
     fc.record({

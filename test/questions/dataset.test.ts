@@ -74,7 +74,7 @@ const chosen = (options: Partial<SelectionOptions>) =>
 
 describe("selectQuestions", () => {
   it("refuses ids the dataset does not have, naming them once each", () => {
-    expect(() => chosen({ ids: [3, 99, 61, 99] })).toThrow("the dataset has no question with id 99, 61");
+    expect(() => chosen({ ids: [3, 99, 61, 99] })).toThrow("Unknown question ids: 99, 61.");
   });
 
   it("takes the first questions, and all of them for 0", () => {
@@ -211,7 +211,7 @@ describe("local file", () => {
       const path = join(folder, "none.csv");
       await expect(load(path)).rejects.toMatchObject({
         code: "questions_unreadable",
-        message: `could not read questions from ${path}: there is no such file`,
+        message: `Cannot read questions from ${path}: no such file`,
       });
     });
 
@@ -233,7 +233,7 @@ describe("local file", () => {
       ["x.parquet", "not a Parquet file", "<html></html>"],
       ["x.bin", "neither Parquet nor UTF-8 text", new Uint8Array([0xff, 0xfe, 0x00, 0x80])],
       ["x.json", "field", '{"questions": 3}\n '],
-      ["x.json", "neither an array of questions nor {rows: [...]}", '{\n  "version": 3\n}'],
+      ["x.json", "expected a JSON array of questions or {rows: [...]}", '{\n  "version": 3\n}'],
       ["x.json", "Expected", "[1, 2"],
       ["x.csv", "Quote Not Closed", 'id,question\n1,"open'],
       ["x.csv", "Invalid Record Length", "id,question\n1,a,b,c"],
@@ -275,7 +275,7 @@ describe("local file", () => {
       const path = await file(name, content);
       await expect(load(path)).rejects.toMatchObject({
         code: "questions_empty",
-        message: `${path} contains no questions`,
+        message: `${path} does not contain questions`,
       });
     });
 
@@ -286,7 +286,7 @@ describe("local file", () => {
       const path = await file("x.jsonl", jsonl(rows));
       await expect(load(path)).rejects.toMatchObject({
         code: "question_rows_bad",
-        message: `${path}: line 3, field "query_date": must begin with a date YYYY-MM-DD (2 of 6 rows are bad)`,
+        message: `${path}: line 3, field "query_date": must start with a date (YYYY-MM-DD) (2 of 6 rows are invalid)`,
       });
     });
 
@@ -305,7 +305,7 @@ describe("local file", () => {
       const path = await file("x.json", JSON.stringify(Array(50_000).fill({})));
       await expect(load(path)).rejects.toMatchObject({
         code: "question_rows_bad",
-        message: `${path}: row 1, field "id" is missing (at least 100 of 50000 rows are bad)`,
+        message: `${path}: row 1, field "id" is missing (at least 100 of 50000 rows are invalid)`,
       });
     });
 
@@ -321,7 +321,7 @@ describe("local file", () => {
       const path = await file("x.jsonl", jsonl([...questionRows(5), ...questionRows(2, 3)]));
       await expect(load(path)).rejects.toMatchObject({
         code: "question_ids_repeated",
-        message: `${path}: ids occur more than once: 3, 4`,
+        message: `${path}: duplicate ids 3, 4`,
       });
     });
   });
@@ -433,8 +433,8 @@ describe("local file", () => {
       const path = await file(name, jsonl(marked(other, 1)));
       await expect(load(path, asked)).rejects.toMatchObject({
         code: "split_missing",
-        message: `${path} has no ${asked} questions: its 2 questions are all ${other} questions.`,
-        hint: `Pass --split ${other}, or another file.`,
+        message: `Cannot use the ${asked} split of ${path}: all 2 questions belong to the ${other} split.`,
+        hint: `Pass --split ${other} or another file.`,
       });
     });
 

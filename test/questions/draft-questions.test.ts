@@ -108,7 +108,7 @@ describe("draftPatternQuestions", () => {
     const rival = mail({ body: source.body.replace("$12,500", "$13,000") });
     const { drafts, refused } = draftPatternQuestions(INBOX, [source, rival], [source, rival]);
     expect(drafts.filter(({ kind }) => kind === "how_much")).toEqual([]);
-    expect(refused["another mail holds a different value"]).toBeGreaterThan(0);
+    expect(refused["another email contains a different value"]).toBeGreaterThan(0);
   });
 
   it("takes a mail that quotes the passage for gold too", () => {
@@ -164,6 +164,22 @@ describe("usableMails", () => {
     const { usable, leftOut } = usableMails([mail({ body }), copy, mail({ body: long("Other words.") })], 200);
     expect(usable).toHaveLength(2);
     expect(leftOut).toEqual({ copy: 1 });
+  });
+
+  it("compares the bodies of emails whose own text is empty or short", () => {
+    const forwarded = (text: string, own = "") =>
+      mail({ body: `${own}\n-----Original Message-----\nFrom: c@x\n${long(text)}` });
+    const mails = [
+      forwarded("One."),
+      forwarded("Two."),
+      forwarded("Two."),
+      forwarded("One.", "FYI"),
+      forwarded("Two.", "FYI"),
+    ];
+    expect(usableMails(mails, 40)).toEqual({
+      usable: [mails[0], mails[1], mails[3], mails[4]],
+      leftOut: { copy: 1 },
+    });
   });
 });
 
@@ -260,17 +276,17 @@ describe("what a model wrote", () => {
   });
 
   it.each([
-    [{ message_ids: ["<other@x>"] }, "it cites a mail that was not shown"],
-    [{ message_ids: [] }, "it cites no mail"],
-    [{ detail_absent: true }, "it cites a mail for a detail that no mail holds"],
+    [{ message_ids: ["<other@x>"] }, "it cites an email that was not shown"],
+    [{ message_ids: [] }, "it cites no email"],
+    [{ detail_absent: true }, "it cites an email for a detail that no email contains"],
     [
       { passages: [{ message_id: shown[1]?.messageId ?? "", text: "Moved to June 4" }] },
-      "it quotes what the mail does not say",
+      "its quotation is not in the email",
     ],
-    [{ passages: [] }, "it quotes what the mail does not say"],
+    [{ passages: [] }, "its quotation is not in the email"],
     [
       { passages: [{ message_id: first?.messageId ?? "", text: "stays at $13,000" }] },
-      "it quotes what the mail does not say",
+      "its quotation is not in the email",
     ],
   ])("is refused with %j", (changes, refused) => {
     expect(resolveCitations({ ...written, ...changes }, INBOX, shown)).toEqual({ refused });

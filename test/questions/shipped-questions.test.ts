@@ -414,9 +414,9 @@ describe("the hand-written questions", () => {
 
 /** Why the rules of `questions check` doubt these, though they are right. */
 const DOUBTED: ReadonlyMap<number, string> = new Map([
-  [920002, "no word of the question stands in a cited mail"],
-  [920026, "the number 370000000 of the answer stands in no cited mail"], // "from $125M (...) to $370 (...)"
-  [920046, "the number 5097545045 of the answer stands in no cited mail"], // a space is missing in the mail
+  [920002, "no cited email contains a word of the question"],
+  [920026, "no cited email contains the number 370000000 in the answer"], // "from $125M (...) to $370 (...)"
+  [920046, "no cited email contains the number 5097545045 in the answer"], // a space is missing in the mail
 ]);
 
 describe("the questions about real mail, checked against it", needs("real-mail"), () => {
@@ -502,19 +502,19 @@ const problemOf = (question: string, answer: string) =>
   ).reason;
 
 it.each([
-  ["When is the call with the CAISO?", "November 6 at 10:00", "it holds together"],
-  ["Who wrote about the COI?", "Alan Comnes", "it holds together"],
-  ["Is the call still on November 7?", "No, not on November 7; it is on Tuesday.", "it holds together"],
-  ["Is there a call with the CAISO?", "Yes", "it holds together"],
-  ["CAISOとの電話はいつですか", "火曜日", "it holds together"],
-  ["How high are the dues?", "1250 bucks", "it holds together"],
-  ["When are the dues due?", "February 1", "it holds together"],
-  ["When are the slides due?", "November 13, 2001", "it holds together"],
-  ["When are the notes due?", "December 2", "it holds together"],
-  ["When are the slides due?", "December 13, 2001", "a date of the answer stands in no cited mail"],
-  ["How high are the dues?", "$1,300", "the number 1300 of the answer stands in no cited mail"],
-  ["When is the call?", "On November 8", "a date of the answer stands in no cited mail"],
-  ["When is the call?", "At 11:30 AM", "a time of the answer stands in no cited mail"],
-  ["Who picked the loser pool?", "Washington", "no word of the question stands in a cited mail"],
-  ["Who is sponsoring the call?", "Williams", "no word of the answer stands in a cited mail"],
+  ["When is the call with the CAISO?", "November 6 at 10:00", "consistent"],
+  ["Who wrote about the COI?", "Alan Comnes", "consistent"],
+  ["Is the call still on November 7?", "No, not on November 7; it is on Tuesday.", "consistent"],
+  ["Is there a call with the CAISO?", "Yes", "consistent"],
+  ["CAISOとの電話はいつですか", "火曜日", "consistent"],
+  ["How high are the dues?", "1250 bucks", "consistent"],
+  ["When are the dues due?", "February 1", "consistent"],
+  ["When are the slides due?", "November 13, 2001", "consistent"],
+  ["When are the notes due?", "December 2", "consistent"],
+  ["When are the slides due?", "December 13, 2001", "no cited email contains a date in the answer"],
+  ["How high are the dues?", "$1,300", "no cited email contains the number 1300 in the answer"],
+  ["When is the call?", "On November 8", "no cited email contains a date in the answer"],
+  ["When is the call?", "At 11:30 AM", "no cited email contains a time in the answer"],
+  ["Who picked the loser pool?", "Washington", "no cited email contains a word of the question"],
+  ["Who is sponsoring the call?", "Williams", "no cited email contains a word of the answer"],
 ])("%s %s: %s", (question, answer, reason) => expect(problemOf(question, answer)).toBe(reason));

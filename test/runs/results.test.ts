@@ -25,7 +25,7 @@ const scored = (changes: Partial<Trace> = {}): Trace => ({
     semanticScore: { value: 0.5 },
     sourcesCorrect: { value: 1 },
     foundGold: { value: 0 },
-    readGold: { value: null, explanation: "the question has no gold mail" },
+    readGold: { value: null, explanation: "no gold emails for this question" },
   },
   ...changes,
 });

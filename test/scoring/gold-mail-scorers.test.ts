@@ -35,7 +35,7 @@ describe("gold mail", () => {
     const everything = { sources: ["<gold@x>"], toolCalls: [called("email_search", list("<gold@x>"))] };
     expect(scorer.score(trace(everything, { message_ids: [] }), itself)).toEqual({
       value: null,
-      explanation: "the question has no gold mail",
+      explanation: "no gold emails for this question",
     });
   });
 

@@ -229,7 +229,7 @@ describe("ask judge", () => {
       stop.abort(new Error("stopped"));
       expect(await judging).toMatchObject({
         verdict: null,
-        reason: "stopped before the judge had answered",
+        reason: "interrupted before the judge replied",
         costUsd: 0,
       });
     });

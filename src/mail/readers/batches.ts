@@ -2,7 +2,7 @@ import { open } from "node:fs/promises";
 import { createGunzip } from "node:zlib";
 import { UserError } from "../../platform/errors.js";
 import { requireRegularFile } from "../../platform/files.js";
-import type { AsWritten, BadEmail, CorpusBatch, Email, FiledEmail, MailForm } from "../email.js";
+import type { AsWritten, BadEmail, CorpusBatch, Email, FiledEmail, HeaderNames, MailForm } from "../email.js";
 
 /** A truncated or damaged source. Inside a folder or an archive it is skipped, and `problem` is the reason. */
 export class BrokenSource extends UserError {
@@ -77,9 +77,9 @@ export function fileEmail(
   form: MailForm,
   inbox: string | null = null,
 ): FiledEmail {
-  const { messageId, subject, sender, to, cc, bcc, date, body, asWritten } = email;
+  const { messageId, subject, sender, to, cc, bcc, date, body, headerNames, asWritten } = email;
   // Spread syntax would take a tenth of the time of reading a corpus.
-  const filed: FiledEmail & { asWritten?: AsWritten } = {
+  const filed: FiledEmail & { headerNames?: HeaderNames; asWritten?: AsWritten } = {
     messageId,
     subject,
     sender,
@@ -93,6 +93,7 @@ export function fileEmail(
     inbox,
     form,
   };
+  if (headerNames !== undefined) filed.headerNames = headerNames;
   if (asWritten !== undefined) filed.asWritten = asWritten;
   return filed;
 }

@@ -21,11 +21,11 @@ describe("compare", () => {
       const [full, short] = [idOf("full.json"), idOf("short.json")];
       expect(stdout).toMatch(new RegExp(`^${full} +baseline +40 +0 +\\$0\\.00 .+\\n${short} +baseline +50 `, "m"));
       expect(stdout).toContain(`${short} against ${full}: 40 questions in both, 10 only in the second\n`);
-      expect(stdout).toContain("Settings that differ: maxTurns, selection\n");
+      expect(stdout).toContain("Different settings: maxTurns, selection\n");
       expect(stdout).toMatch(
         /^Sources correct +40 +0\.\d{3} +0\.000 +-0\.\d{3} \[-0\.\d{3}, -0\.\d{3}\] +<0\.001 +0\/\d+\/\d+ +worse$/m,
       );
-      expect(stdout).toMatch(/^Turns of a task +40 +3\.00 +2\.00 +-1\.00 /m);
+      expect(stdout).toMatch(/^Turns per task +40 +3\.00 +2\.00 +-1\.00 /m);
       expect(stdout.match(/^ {2}lost {2}\d+ {2}\S.+\n {8}1\.000 {2}\S.+\n {8}0\.000 {2}-$/gm)).toHaveLength(2);
     });
 
@@ -71,15 +71,15 @@ describe("compare", () => {
       );
       const forced = await artE("compare full.json other.json --force");
       expect(forced.code).toBe(0);
-      expect(forced.stdout).toContain("NOT COMPARABLE, they differ in the mail");
+      expect(forced.stdout).toContain("NOT COMPARABLE: the runs differ in the mail");
     });
 
     it.each([
       ["compare full.json", "There is one run only to compare."],
       ["compare full.json none.json", "There is no results file none.json."],
-      ["compare full.json run_none", 'There is no run "run_none" in ./art-e.db.'],
+      ["compare full.json run_none", 'Unknown run "run_none" in ./art-e.db.'],
       ["compare full.json broken.json", "broken.json is no results file of art-e: runId: "],
-      ["compare full.json short.json --metric f1", 'There is no metric "f1" here.'],
+      ["compare full.json short.json --metric f1", 'Unknown metric "f1".'],
       ["compare full.json short.json --flips -1", "--flips: expected a whole number"],
     ])("%s is refused", async (line, message) => {
       write("broken.json", "{}");
@@ -121,7 +121,7 @@ describe("compare", () => {
         "stats --run latest --by month",
         "--by: expected inbox or realism or sources or year or tool or difficulty or guidance or app or tag.",
       ],
-      ["stats --run latest --by year --metric x", 'There is no metric "x" here.'],
+      ["stats --run latest --by year --metric x", 'Unknown metric "x".'],
     ])("%s is refused", async (line, message) => {
       const { code, stderr } = await artE(line);
       expect(code).toBe(2);
@@ -229,7 +229,7 @@ describe("gate", () => {
         "--no-worse-than 1: accuracy is from 0 to 1, so nothing",
       ],
       ["gate base.json --baseline none.json", "There is no results file none.json."],
-      ["gate base.json --junit no/where.xml", "--junit: Cannot write no/where.xml: there is no folder no."],
+      ["gate base.json --junit no/where.xml", "--junit: Cannot write no/where.xml: the folder no does not exist."],
     ])("%s is refused", async (line, message) => {
       const { code, stdout, stderr } = await artE(line);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

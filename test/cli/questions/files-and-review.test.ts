@@ -135,7 +135,7 @@ describe("questions review", () => {
 
   it.each([
     ["a file that is not there", "none.jsonl", /no such file/],
-    ["decisions that cannot be read", "broken.jsonl", /broken\.review\.jsonl cannot be used: line 1: id:/],
+    ["decisions that cannot be read", "broken.jsonl", /Cannot read broken\.review\.jsonl: line 1: id:/],
     ["a reviewed dataset that is another's", "taken.jsonl", /taken\.reviewed\.jsonl exists/],
   ])("refuses %s", async (_, file, message) => {
     for (const name of ["broken.jsonl", "taken.jsonl"]) write(name, JSON.stringify(demoQuestions[0]));

@@ -69,10 +69,18 @@ describe("make", () => {
       expect([...splits.values()].map((one) => [...one].join()).sort()).toEqual(["test", "test", "train"]);
     });
 
-    it("says when the mail gives no more", async () => {
+    it("says when the mail yields no more", async () => {
       const { code, stdout } = await artE(`questions make --inbox ${MARCUS} -n 500 -o all.jsonl`);
       expect(code).toBe(0);
-      expect(stdout).toContain("(the mail gives no more)");
+      expect(stdout).toContain("(the mail yields no more)");
+    });
+
+    it("names --min-chars if many emails are too short", async () => {
+      const some = await artE("questions make -n 500 --min-chars 600 -o long.jsonl");
+      expect(some.stdout).toMatch(/^Pass --min-chars 300 to include more of the \d+ emails that are too short\.$/m);
+      const none = await artE("questions make -n 5 --min-chars 5000 -o none.jsonl");
+      expect(none.code).toBe(1);
+      expect(none.stderr).toContain("Pass --min-chars 2500 to include");
     });
   });
 
@@ -81,9 +89,9 @@ describe("make", () => {
       [
         "a mailbox that is not there",
         "--inbox marcus.hail@kestrelplains.example -o x.jsonl",
-        /not imported\.\n.*Did you mean marcus\.hale/,
+        /Unknown mailbox ".*"\.\n.*Did you mean marcus\.hale/,
       ],
-      ["a file that is no dataset of this form", "-o x.txt", /x\.txt is not a \.jsonl, \.csv or \.parquet file/],
+      ["a file that is no dataset of this form", "-o x.txt", /expected a \.jsonl, \.csv or \.parquet file, got x\.txt/],
       ["the database", "-o art-e.db.jsonl --db art-e.db.jsonl", /art-e\.db\.jsonl/],
       [
         "a limit for a model without a price",
@@ -188,25 +196,29 @@ describe("make", () => {
     });
 
     it.each([
-      ["cites a mail that it was not shown", { message_ids: ["<none@nowhere>"] }, "it cites a mail that was not shown"],
+      [
+        "cites a mail that it was not shown",
+        { message_ids: ["<none@nowhere>"] },
+        "it cites an email that was not shown",
+      ],
       [
         "quotes what no mail says",
         { passages: [{ message_id: "", text: "no such words here" }] },
-        "it quotes what the mail does not say",
+        "its quotation is not in the email",
       ],
       [
         "names a number that its mail does not",
         { answer: "It said 987654321" },
-        "the number 987654321 of the answer stands in no cited mail",
+        "no cited email contains the number 987654321 in the answer",
       ],
-      ["is of no known kind", { kind: "why" }, "the model wrote no whole question"],
+      ["is of no known kind", { kind: "why" }, "the model wrote an incomplete question"],
     ])("refuses one that %s", async (_, changes, reason) => {
       await serve({ write: (request, batch) => [written(request, batch, changes)] });
       const { code, stderr } = await make(
         `--inbox ${MARCUS} -n 2 --unanswerable 0 -o refused.jsonl --seed ${reason.length}`,
       );
       expect(code).toBe(1);
-      expect(stderr).toMatch(new RegExp(`Refused: ${reason} \\d+[.,]`));
+      expect(stderr).toMatch(new RegExp(`Rejected: ${reason} \\d+[.,]`));
     });
 
     it.each([
@@ -214,14 +226,14 @@ describe("make", () => {
         "is not answered by its mail",
         () => ({ found: false, answer: "", message_ids: [] }),
         "correct",
-        "the cited mails do not answer it",
+        "the cited emails do not answer it",
       ],
-      ["is answered otherwise by its mail", undefined, "wrong", "the cited mails give another answer"],
+      ["is answered otherwise by its mail", undefined, "wrong", "the cited emails give another answer"],
       [
         "is known without mail",
         () => ({ found: true, answer: "of course", message_ids: [] }),
         "correct",
-        "it is known without any mail",
+        "the answer is known without any email",
       ],
     ])("refuses one that %s", async (_, check, verdict, reason) => {
       await serve({ write: (request, batch) => [written(request, batch)], ...(check && { check }), verdict });
@@ -229,7 +241,7 @@ describe("make", () => {
         `--inbox ${MARCUS} -n 2 --unanswerable 0 -o refused.jsonl --cache-dir ${verdict}${reason.length}`,
       );
       expect(code).toBe(1);
-      expect(stderr).toMatch(new RegExp(`Refused: ${reason} \\d+[.,]`));
+      expect(stderr).toMatch(new RegExp(`Rejected: ${reason} \\d+[.,]`));
     });
 
     it("adds mails that give the same answer to the gold, and not those that a checker only names", async () => {
@@ -262,7 +274,7 @@ describe("make", () => {
       expect(json).toMatchObject({ code: 0, stderr: "" });
       const { refused, questions, calls, costUsd } = JSON.parse(json.stdout);
       expect({ questions, calls, costUsd }).toEqual({ questions: 1, calls: 5, costUsd: null });
-      expect(Object.keys(refused)).toEqual(["the number 987654321 of the answer stands in no cited mail"]);
+      expect(Object.keys(refused)).toEqual(["no cited email contains the number 987654321 in the answer"]);
       const again = await artE(
         `questions make ${line} --base-url ${provider.url}/v1 --seed 2 --cache-dir like2 --overwrite`,
         {
@@ -296,7 +308,7 @@ describe("make", () => {
       provider = await startFakeProvider(() => ({ fail: "status", status: 401, message: "invalid x-api-key" }));
       const { code, stderr } = await make(`--inbox ${MARCUS} -n 2 -o none.jsonl --cache-dir none`);
       expect(code).toBe(1);
-      expect(stderr).toContain("Nothing was written, as no call can succeed: anthropic/claude-haiku-4-5: 401");
+      expect(stderr).toContain("Cannot call the model: anthropic/claude-haiku-4-5: 401");
       expect(stderr).not.toContain("test-key");
     });
 
@@ -309,9 +321,9 @@ describe("make", () => {
       const { code, stderr } = await make(`-n 20 -o before.jsonl --overwrite --cache-dir refusal`);
       expect(code).toBe(1);
       expect(stderr).toContain(
-        "claude-haiku-4-5 gave nothing usable 8 times in a row, the last time because the model's reply records no questions",
+        "claude-haiku-4-5 returned nothing usable 8 times in a row. Last reason: the model's reply contains no questions",
       );
-      expect(stderr).toContain("Refused: the model's reply records no questions 8.");
+      expect(stderr).toContain("Rejected: the model's reply contains no questions 8.");
       expect(provider.requests).toHaveLength(8);
       expect(read("before.jsonl")).toBe(before);
     });
@@ -320,7 +332,7 @@ describe("make", () => {
       await serve({ write: (request, batch) => [written(request, batch)], check: () => ({ found: "maybe" }) });
       const { code, stderr } = await make(`-n 9 --unanswerable 0 -o unread.jsonl --cache-dir unread`);
       expect(code).toBe(1);
-      expect(stderr).toContain("8 times in a row, the last time because the checker's reply could not be read");
+      expect(stderr).toContain("8 times in a row. Last reason: the checker's reply could not be read");
     });
 
     it("asks for the same dates where a batch that failed before does not fail now", async () => {
@@ -333,7 +345,7 @@ describe("make", () => {
       });
       const line = `--inbox ${MARCUS} -n 50 --unanswerable 0 -o dates.jsonl --overwrite --json --cache-dir dates`;
       const first = JSON.parse((await make(line)).stdout);
-      expect(first.refused["the model's call failed"]).toBeGreaterThan(0);
+      expect(first.refused["the model call failed"]).toBeGreaterThan(0);
       fails = false;
       const second = JSON.parse((await make(line)).stdout);
       expect(second.questions).toBeGreaterThan(first.questions);
@@ -367,11 +379,11 @@ describe("make", () => {
       const doubts = JSON.parse(stdout).questions.map((one: { doubts: string[] }) => one.doubts.join());
       expect(doubts).toEqual([
         "",
-        "there is no mail <none@nowhere>",
-        "the number 123456.78 of the answer stands in no cited mail",
+        "email <none@nowhere> does not exist",
+        "no cited email contains the number 123456.78 in the answer",
         "<31893264.1075840732105.JavaMail.demo@kestrel> is later than the question",
-        "it asks nearly the same as one before it",
-        "it cites mails and has no answer",
+        "it is nearly the same as an earlier question",
+        "it cites emails but abstains",
       ]);
     });
 
@@ -382,9 +394,7 @@ describe("make", () => {
         { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url },
       ).finally(() => provider.close());
       expect(code).toBe(1);
-      expect(stderr).toMatch(
-        /claude-haiku-4-5 gave nothing usable 8 times in a row, the last time because .*no such tool/,
-      );
+      expect(stderr).toMatch(/claude-haiku-4-5 returned nothing usable 8 times in a row. Last reason: .*no such tool/);
       expect(stderr).not.toContain("MaxListeners");
       expect(provider.requests.length).toBeLessThan(73);
     });
@@ -461,8 +471,8 @@ describe("a question that cites two mails", () => {
   }
 
   it.each([
-    ["that are needed both", { earlier: false, later: false }, "each_mail: all cited mails are needed"],
-    ["that each give the answer", { earlier: true, later: true }, "each_mail: each cited mail answers it alone"],
+    ["that are needed both", { earlier: false, later: false }, "each_mail: all cited emails are needed"],
+    ["that each give the answer", { earlier: true, later: true }, "each_mail: each cited email is enough"],
   ])("is kept for mails %s", async (_, answers, reason) => {
     const { questions, checks } = await make("what", answers);
     expect(questions).toBe(1);
@@ -472,22 +482,22 @@ describe("a question that cites two mails", () => {
   it("is refused where one of them is superfluous", async () => {
     const { questions, refused } = await make("what", { earlier: false, later: true });
     expect(questions).toBe(0);
-    expect(refused).toContain("some cited mails answer it without the others");
+    expect(refused).toContain("some cited emails are superfluous");
   });
 
   it("about a change is kept where the later mail made it", async () => {
     const { questions, checks } = await make("change", { earlier: false, later: true });
     expect(questions).toBe(1);
-    expect(checks).toContain("earlier_mails: the latest mail changed it");
+    expect(checks).toContain("earlier_mails: the latest email changed the answer");
   });
 
   it("about a change is refused where the earlier mail says so already, or none is cited", async () => {
     expect((await make("change", { earlier: true, later: true })).refused).toContain(
-      "the earlier mails give the gold answer already",
+      "the earlier emails already give the gold answer",
     );
     await provider.close();
     expect((await make("change", { earlier: false, later: true }, 1)).refused).toContain(
-      "it asks for a change and cites one mail",
+      "it asks about a change but cites only one email",
     );
   });
 });

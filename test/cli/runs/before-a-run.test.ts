@@ -63,7 +63,11 @@ describe("before a run", () => {
       ));
 
     it("without a database", () =>
-      refused("run -a baseline --db no.db", "There is no database at no.db.", "Import some mail first"));
+      refused(
+        "run -a baseline --db no.db",
+        "Cannot open the database no.db: the file does not exist.",
+        "Import mail first",
+      ));
 
     it("with a database of another program", () => {
       write("notes.db", "this is no database");
@@ -86,12 +90,12 @@ describe("before a run", () => {
     it("with an output file in a folder that there is not", () =>
       refused(
         "run -a baseline -o no/results.json",
-        "--output: Cannot write no/results.json: there is no folder no.",
+        "--output: Cannot write no/results.json: the folder no does not exist.",
         "mkdir -p no",
       ));
 
     it.each([
-      ["that there is not", "no.jsonl", "could not read questions from no.jsonl: there is no such file"],
+      ["that there is not", "no.jsonl", "Cannot read questions from no.jsonl: no such file"],
       ["with a row that is no question", "bad-row.jsonl", 'bad-row.jsonl: line 2, field "answer" is missing'],
     ])("with a dataset %s", (_, file, message) => {
       write("bad-row.jsonl", `${JSON.stringify(demoQuestion(1))}\n{"id": 2, "question": "Who?"}\n`);
@@ -102,7 +106,7 @@ describe("before a run", () => {
       refused(
         `run -a baseline --dataset ${QUESTIONS} --inbox nobody@kestrelplains.example`,
         "None of the 73 questions",
-        "None of them is about --inbox nobody@kestrelplains.example.",
+        "No question is about --inbox nobody@kestrelplains.example.",
       ));
 
     it("when a mailbox is misspelt", () =>
@@ -116,19 +120,19 @@ describe("before a run", () => {
       refused(
         `run -a baseline --dataset ${QUESTIONS} --inbox ruth.whitlock@kestrelplains.example --ids 1`,
         "None of the 73 questions",
-        "Loosen --min-realism, --max-sources, --ids or --inbox.",
+        "Relax --min-realism, --max-sources, --ids or --inbox.",
       ));
 
     it("and no run has been begun", async () => {
-      expect((await artE("stats --runs")).stdout).toBe("No runs yet: art-e run -a AGENT makes one.\n");
+      expect((await artE("stats --runs")).stdout).toBe("No runs yet. Start one with art-e run -a AGENT.\n");
     });
   });
 
   describe("what is not in the file is said in one line:", () => {
     it.each([
-      ["stats --run run_1", 'There is no run "run_1"', "art-e runs list"],
-      ["export-traces", 'There is no run "latest"', "art-e runs list"],
-      ["show latest/1", 'There is no run "latest"', "art-e runs list"],
+      ["stats --run run_1", 'Unknown run "run_1"', "art-e runs list"],
+      ["export-traces", 'Unknown run "latest"', "art-e runs list"],
+      ["show latest/1", 'Unknown run "latest"', "art-e runs list"],
       ["show <no@mail>", "There is no mail <no@mail>", "art-e search ADDRESS WORDS finds mails."],
       ["search xyz@nowhere.example gas", "is from or to xyz@nowhere.example.", "The addresses with most mail: "],
       [

@@ -264,7 +264,7 @@ describe("protocol", () => {
       expect(code).toBe(0);
       expect(stderr).toBe(
         `--protocol art: the mail in ./art-e.db was imported without ART's filter. For it, import into a file of its own: art-e import --filter art --db FILE.\n` +
-          `Left out as known to be bad: questions ${KNOWN_BAD.join(", ")}, taking copy.jsonl for a copy of corbt/enron_emails_sample_questions.\n` +
+          `Left out questions ${KNOWN_BAD.join(", ")} as known to be bad, assuming that copy.jsonl is a copy of corbt/enron_emails_sample_questions.\n` +
           "art-e: the tool choice required is sent as auto to anthropic/claude-sonnet-5-5: claude-sonnet-5-5 thinks before it calls a tool, and cannot be made to call one.\n",
       );
       const { agentId, split, settings, taskResults } = resultsSchema.parse(readJson("art.json"));
@@ -290,12 +290,18 @@ describe("protocol", () => {
         (await artE(`compare ${file} --published`)).stdout.split("\n").find((line) => line.startsWith("run_"));
       const art = await differences("art.json");
       expect(art).toMatch(
-        /^run_\S+ differs: judge anthropic\/\S+, not gemini-2\.0-flash; questions of the file \S*copy\.jsonl, which may be others; mail not imported through ART's filter \(import --filter art\)\.$/,
+        /^run_\S+ differs: judge anthropic\/\S+, not gemini-2\.0-flash; questions from the file \S*copy\.jsonl, possibly different ones; mail not imported through ART's filter \(import --filter art\)\.$/,
       );
       const other = await artE(`run -a art-e --dataset ${QUESTIONS} --judge anthropic/x -l 3 -o other.json`, keys());
       expect(other.code).toBe(0);
       const said = await differences("other.json");
-      for (const what of ["four verdicts", "several gold mails", "known bad", "first 100 questions", "(--cutoff off"]) {
+      for (const what of [
+        "four verdicts",
+        "several gold emails",
+        "known bad",
+        "first 100 questions",
+        "(--cutoff off",
+      ]) {
         expect(said).toContain(what);
         expect(art).not.toContain(what);
       }
@@ -303,7 +309,7 @@ describe("protocol", () => {
       const { settings } = same;
       const exact = { ...settings, mailFilter: "art", judge: { ...settings.judge, model: "google/gemini-2.0-flash" } };
       write("same.json", JSON.stringify({ ...same, settings: exact, dataset: { ...same.dataset, revision: "abc" } }));
-      expect(await differences("same.json")).toMatch(/^run_\S+ was made under these conditions\.$/);
+      expect(await differences("same.json")).toMatch(/^run_\S+ was run under these conditions\.$/);
     });
 
     it("gives way to flags beside it, and is recorded by what it has set", async () => {

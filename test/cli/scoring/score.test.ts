@@ -185,15 +185,11 @@ describe("score", () => {
       "there is no scorer rogueL; there are exactMatch, semanticScore, tokenF1",
     ],
     ["no scorer", "--scorers ,", "no scorer is named"],
-    ["a judge without its provider", "--judge gpt-4.1", "--judge gpt-4.1 names no model that could judge."],
-    [
-      "a judge that is no model",
-      "--judge offline/baseline",
-      "--judge offline/baseline names no model that could judge.",
-    ],
-    ["a judge and none", "--judge openai/judge-1 --no-judge", "--no-judge and --judge contradict each other."],
-    ["votes of no judge", "--no-judge --judge-votes 3", "--judge-votes is given, but --judge is off."],
-    ["a run that there is not", "--run run_x", 'There is no run "run_x"'],
+    ["a judge without its provider", "--judge gpt-4.1", 'Unknown judge model "gpt-4.1".'],
+    ["a judge that is no model", "--judge offline/baseline", 'Unknown judge model "offline/baseline".'],
+    ["a judge and none", "--judge openai/judge-1 --no-judge", "--no-judge and --judge cannot be combined."],
+    ["votes of no judge", "--no-judge --judge-votes 3", "--judge-votes requires a judge, but --judge is off."],
+    ["a run that there is not", "--run run_x", 'Unknown run "run_x"'],
   ])("refuses %s", async (_, flags, message) => {
     const { code, stderr, stdout } = await artE(`score ${flags}`, variables());
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

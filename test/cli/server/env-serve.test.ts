@@ -67,8 +67,8 @@ describe("art-e env serve", () => {
       ["--reward art", "--reward art needs a judge"],
       ["--reward nonsense", "--reward: expected art or"],
       ["--agent nobody", 'There is no agent "nobody"'],
-      ["--host 0.0.0.0", "can be reached by others, and there is no token"],
-      ["--split train", "has no train questions: its 73 questions are all test questions."],
+      ["--host 0.0.0.0", "others can reach the server, but no token is set"],
+      ["--split train", "all 73 questions belong to the test split."],
     ] as const) {
       const { code, stderr } = await artE(`env serve --port 0 --dataset ${QUESTIONS} ${flags}`);
       expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);

@@ -82,7 +82,7 @@ gates:
       write("art-e.yaml", `agent: baseline\nrun:\n  seed: 4\n`);
       const { code, stderr } = await artE(`run --dataset ${QUESTIONS}`);
       expect(code).toBe(2);
-      expect(stderr).toContain("--seed is for --shuffle, which is not given.");
+      expect(stderr).toContain("--seed requires --shuffle.");
       expect(stderr).toContain("--seed is run.seed at art-e.yaml:3.");
     });
 

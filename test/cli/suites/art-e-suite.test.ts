@@ -81,7 +81,7 @@ describe("suite export art-e", () => {
     expect(read("again/test_all.json")).toBe(read("mail/test_all.json"));
     const before = readdirSync(path("."));
     const over = await artE(`${EXPORT} -o again`);
-    expect(over).toMatchObject({ code: 2, stderr: expect.stringContaining("again is there already") });
+    expect(over).toMatchObject({ code: 2, stderr: expect.stringContaining("again: it already exists") });
     const nowhere = await artE(`${EXPORT} -o none/suite`);
     expect(nowhere).toMatchObject({ code: 2, stderr: expect.stringContaining("--output") });
     expect(readdirSync(path("."))).toEqual(before);
@@ -121,7 +121,7 @@ describe("a suite of questions", () => {
     const check = await artE("suite check wrong");
     expect(check.code).toBe(1);
     expect(check.stdout).toContain("error arguments_invalid: 2");
-    expect(check.stdout).toContain("config[0].arguments.query_date: must begin with a date YYYY-MM-DD");
+    expect(check.stdout).toContain("config[0].arguments.query_date: must start with a date (YYYY-MM-DD)");
     await artE(`run -a baseline --suite wrong --task ${id} --quiet -o wrong.json`);
     const [result] = resultsOf("wrong.json").taskResults;
     expect(result).toMatchObject({ ending: "not_started", suite: { state: "setup_error", score: null } });
