@@ -194,6 +194,23 @@ describe("Apple Mail", () => {
   });
 });
 
+describe("an .emlx file", () => {
+  const mail = "From: ida@brook.example\nSubject: Plums\n\nTwo.\n";
+  const list = '<?xml version="1.0"?>\n<plist version="1.0"></plist>\n';
+
+  it.each([
+    ["with its exact count", `${mail.length}\n${mail}${list}`],
+    ["with spaces behind the count", `${mail.length}        \n${mail}${list}`],
+    ["with CRLF, which makes the count too small", `${mail.length}\n${mail}`.replaceAll("\n", "\r\n") + list],
+    ["with a count that is too large", `${mail.length + 20}\n${mail}${list}`],
+    ["without its property list", `${mail.length}\n${mail}`],
+    ["of more than 64 KB", `${mail.length + 100_000}\n${mail.trimEnd()}${" ".repeat(100_000)}\n${list}`],
+  ])("%s is read without its frame", async (_, text) => {
+    const { emails: found } = await readAll(await openCorpus(fileOf("1.emlx", text), null));
+    expect(found.map(({ subject, body, form }) => [subject, body, form])).toEqual([["Plums", "Two.", "emlx"]]);
+  });
+});
+
 describe("Maildirs", () => {
   it("are read in every layout of servers and clients, each with one owner", async () => {
     const result = await importOf(
