@@ -354,7 +354,9 @@ function parseAddresses(field: string, names: string[]): string[] {
   const texts = parsed
     .flatMap(({ address, name }) => splitJoined(decodeEncodedWords(address || name)))
     .filter((text) => !UNDISCLOSED.test(text.trim()))
-    .map(normalizeAddress);
+    .map(normalizeAddress)
+    // Remains of routes (`@hub.example`) and of empty groups.
+    .filter((text) => !/^(?:@|[^\p{L}\p{N}]*$)/u.test(text));
   const addresses = texts.filter((text) => text.includes("@"));
   if (addresses.length === 0) return texts.filter((text) => text !== "");
   for (const { name } of parsed) if (name !== "" && !UNDISCLOSED.test(name)) names.push(name);
