@@ -30,6 +30,8 @@ export function parseEmail(raw: Uint8Array): Email | string | Promise<Email | st
 
 /** Apple Mail's .emlx: a line with the byte count of the mail, the mail, and a property list. */
 function mailOfEmlx(bytes: Buffer): Buffer {
+  // Mail begins with a letter: a string for each would cost more.
+  if (!((bytes[0] ?? 0) >= 0x30 && (bytes[0] ?? 0) <= 0x39)) return bytes;
   const [line, count] = /^(\d{1,9})[ \t]*\r?\n/.exec(bytes.toString("latin1", 0, 32)) ?? [];
   if (line === undefined || Number(count) > bytes.length - line.length) return bytes;
   return bytes.subarray(line.length, line.length + Number(count));
