@@ -3,6 +3,7 @@ import { constants } from "node:fs";
 import { lstat, mkdir, open, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import type BetterSqlite3 from "better-sqlite3";
+import { htmlToText } from "../mail/html-text.js";
 import { allWordsExpression, queryTokens, termExpression } from "../mail/search-query.js";
 import { Database } from "../store/sqlite.js";
 import type { DocumentHit, DocumentPage, TaskDocuments } from "../tasks/suite-task.js";
@@ -349,7 +350,7 @@ const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">",
 /** Returns the text between tags, in one pass. The result is not safe to show as markup. */
 export function textOfHtml(html: string): string {
   return contentOf(html)
-    .replace(/&(#x?[0-9a-f]{1,6}|[a-z]{2,6});/gi, characterOf)
+    .replace(/&(#x?[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});/gi, characterOf)
     .split("\n")
     .map((line) => line.trim())
     .filter((line, i, lines) => line !== "" || (i > 0 && lines[i - 1] !== ""))
@@ -368,6 +369,8 @@ function contentOf(html: string): string {
     at = close + (isComment ? 3 : 1);
     const name = isComment ? "" : nameOf(html.slice(open + 1, Math.min(close, open + 40)));
     if (BREAKING.test(name)) parts.push("\n");
+    // The cells of a row are separated like those of mail.
+    else if (name === "/td" || name === "/th") parts.push("\t");
     if (SILENT.has(name)) at = endOfElement(html, name, at);
   }
   return parts.join("");
@@ -384,8 +387,21 @@ function nameOf(tag: string): string {
   return /^\/?[a-z][a-z0-9]*/i.exec(tag)?.[0].toLowerCase() ?? "";
 }
 
+const namedCharacters = new Map<string, string>();
+/** HTML names 2,231 characters. */
+const MAX_NAMES = 3_000;
+
+/** The character of an entity such as `&eacute;`, from the converter of mail. The entity itself if unknown. */
+function namedCharacter(entity: string): string {
+  const known = namedCharacters.get(entity);
+  if (known !== undefined) return known;
+  const character = htmlToText(entity) || entity;
+  if (namedCharacters.size < MAX_NAMES) namedCharacters.set(entity, character);
+  return character;
+}
+
 function characterOf(whole: string, name: string): string {
-  if (!name.startsWith("#")) return ENTITIES[name.toLowerCase()] ?? whole;
+  if (!name.startsWith("#")) return ENTITIES[name.toLowerCase()] ?? namedCharacter(whole);
   const isHex = /^#x/i.test(name);
   const code = Number.parseInt(name.slice(isHex ? 2 : 1), isHex ? 16 : 10);
   return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole;

@@ -146,6 +146,9 @@ test("textOfHtml returns the text between tags", async () => {
   expect(textOfHtml(html).trim()).toBe("Head line\n\na < b & c A &bogus;\n\none\ntwo");
   const { documents } = openSuite({ "documents/page.html": html });
   expect((await documents.read("documents/page.html", 0, signal))?.content).not.toContain("alert");
+  expect(textOfHtml("<p>Caf&eacute; &Auml;rger</p><table><tr><td>Gas</td><td>10</td></tr></table>").trim()).toBe(
+    "Café Ärger\n\nGas\t10",
+  );
   // In linear time.
   textOfHtml("<".repeat(2_000_000));
   textOfHtml("<!--".repeat(500_000));
