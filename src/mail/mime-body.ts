@@ -33,6 +33,8 @@ export function parseEmail(raw: Uint8Array): Email | string | Promise<Email | st
  * another program changed the line ends.
  */
 function mailOfEmlx(bytes: Buffer): Buffer {
+  // Mail begins with a letter: a string for each would cost more.
+  if (!((bytes[0] ?? 0) >= 0x30 && (bytes[0] ?? 0) <= 0x39)) return bytes;
   const [line, count] = /^(\d{1,9})[ \t]*\r?\n/.exec(bytes.toString("latin1", 0, 32)) ?? [];
   if (line === undefined) return bytes;
   const rest = bytes.subarray(line.length);

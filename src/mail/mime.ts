@@ -155,6 +155,8 @@ function endOfField(text: string, start: number): number {
 function startOfHeader(raw: Buffer): number {
   let start = raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? 3 : 0;
   while (raw[start] === LF || raw[start] === CR) start++;
+  // Not "Me", as in Message-ID.
+  if (raw[start + 1] !== 0x69) return start;
   return raw.toString("latin1", start, start + OUTLOOK_BANNER.length) === OUTLOOK_BANNER
     ? endOfLine(raw, start) + 1
     : start;
