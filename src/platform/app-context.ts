@@ -17,6 +17,19 @@ export interface ProgressBar {
   stop(): void;
 }
 
+/** Port: a person who answers in place of an agent. */
+export interface Person {
+  show(text: string): void;
+  /** One line from the person. Rejects with the signal's reason, or with `PersonLeft` at the end of the input. */
+  ask(prompt: string, signal: AbortSignal): Promise<string>;
+  close(): void;
+}
+
+/** The person's input has ended. */
+export class PersonLeft extends Error {
+  override readonly name = "PersonLeft";
+}
+
 /** What a use case gets from whoever calls it: settings, a place for notes and progress, and cancellation. */
 export interface AppContext {
   readonly settings: AppSettings;
@@ -24,6 +37,8 @@ export interface AppContext {
   note(text: string): void;
   /** Nothing is shown before the first update. */
   progress(title: string): ProgressBar;
+  /** Opens the terminal for a person as the agent. Absent if the caller has none. */
+  readonly openPerson?: () => Person;
   /** Aborts when the user asks to stop: finish what is under way, begin nothing new. */
   readonly signal: AbortSignal;
   /** Aborts when the user asks to stop a second time. `message` is shown at the first. */

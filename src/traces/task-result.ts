@@ -33,7 +33,8 @@ export function toTaskResult(trace: Trace): TaskResult {
     executionTimeMs: Math.round(trace.durationMs),
     ...roundedTimes(trace),
     traceId: trace.traceId,
-    ...(canBeRetried(trace.ending) || trace.ending === "refused" ? { error: trace.error ?? trace.ending } : {}),
+    ...(canBeRetried(trace.ending) ? { error: trace.error ?? trace.ending } : {}),
+    ...(trace.ending === "refused" && trace.error !== null ? { refusal: trace.error } : {}),
     ending: trace.ending,
     turns: trace.turns.length,
     ...answeredByField(repliesBy(trace.turns)),
@@ -184,7 +185,11 @@ export const taskResultSchema = z
       .exactOptional()
       .describe("What throttling, failed model calls and the pauses between them took, in ms."),
     traceId: z.string().describe("The trace of what was said and done."),
-    error: z.string().exactOptional().describe("Why the task failed or was refused; absent otherwise."),
+    error: z.string().exactOptional().describe("Why it failed; absent where it did not."),
+    refusal: z
+      .string()
+      .exactOptional()
+      .describe("Why the model or its provider declined to answer; absent if neither did, or no reason is known."),
     ending: z.enum(ENDINGS).describe("Why the agent stopped."),
     turns: z.number().int().nonnegative().describe("Model calls."),
     answeredBy: answeredBySchema

@@ -139,7 +139,7 @@ describe("help", () => {
         art-e run --resume latest --retry-failed
 
       What to run:
-        -a, --agent ID                       Agent to test (art-e agents list); required
+        -a, --agent ID                       Agent to test (art-e agents list), or human: you at this terminal; required
             --name NAME                      Name the new run, which can then be asked for by it
             --config FILE                    A file of settings, over which flags win, or off [default: art-e.yaml, here or
                                              beside the database, if there is one]
