@@ -1,5 +1,5 @@
-// The rooms, from the bottom up (docs/architecture.md): a room imports from those before it in this list.
-const ROOMS = [
+// The modules, from the bottom up (docs/architecture.md). A module imports only from modules before it in this list.
+const MODULES = [
   "platform",
   "statistics",
   "text",
@@ -25,26 +25,26 @@ const ROOMS = [
   "cli",
 ];
 
-const pathOf = (rooms) => `^src/(${rooms.join("|")})/`;
+const pathOf = (modules) => `^src/(${modules.join("|")})/`;
 
-/** Packages that only some commands need; platform/optional-packages.ts says so where one is missing. */
+/** Packages for some commands only. platform/optional-packages.ts reports a missing one. */
 const optionalPeers = Object.keys(require("./package.json").peerDependencies);
 
-const upward = ROOMS.slice(0, -1).map((room, i) => ({
-  name: `no-upward-from-${room}`,
+const upward = MODULES.slice(0, -1).map((module, i) => ({
+  name: `no-upward-from-${module}`,
   severity: "error",
-  comment: "What a lower room needs from a higher one comes in as an argument.",
-  from: { path: pathOf([room]) },
-  to: { path: `${pathOf(ROOMS.slice(i + 1))}|^src/cli\\.ts$` },
+  comment: "If a lower module needs something from a higher one, it receives it as an argument.",
+  from: { path: pathOf([module]) },
+  to: { path: `${pathOf(MODULES.slice(i + 1))}|^src/cli\\.ts$` },
 }));
 
 module.exports = {
   forbidden: [
     ...upward,
     {
-      name: "through-the-door",
+      name: "public-files-only",
       severity: "error",
-      comment: "Other rooms import only the files that stand directly in a room's folder.",
+      comment: "Other modules import only the files directly in a module's folder.",
       from: { path: "^src/([^/]+)" },
       to: { path: "^src/[^/]+/[^/]+/", pathNot: "^src/$1/" },
     },
@@ -56,10 +56,10 @@ module.exports = {
       to: { circular: true },
     },
     {
-      name: "known-rooms-only",
+      name: "known-modules-only",
       severity: "error",
-      comment: "Every file lives in a room of the house.",
-      from: { path: "^src/", pathNot: `${pathOf(ROOMS)}|^src/cli\\.ts$` },
+      comment: "Every file belongs to a module.",
+      from: { path: "^src/", pathNot: `${pathOf(MODULES)}|^src/cli\\.ts$` },
       to: {},
     },
     {

@@ -61,7 +61,7 @@ export default defineConfig({
             extends: true,
             test: {
               // Each worker loads the source, which takes seconds.
-              name: "rooms",
+              name: "modules",
               include: ["test/**/*.test.ts"],
               exclude: PROGRAMS,
               pool: "threads",

@@ -10,7 +10,16 @@ if (args.length === 1 && args[0] === "--version") {
     process.exitCode = 1;
   });
   console.log(JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version);
-} else {
+} else if (isSupportedNode()) {
   const { main } = await import("../dist/cli.js");
   process.exitCode = await main(args);
+} else {
+  process.stderr.write(`art-e: Node 20.19 or a later 20, or 22.14 or newer is required, this is ${process.version}.\n`);
+  process.exitCode = 2;
+}
+
+/** Node below 22.14 lacks Node-API 10: SQLite's prebuilt binaries would end the process with a segmentation fault. */
+function isSupportedNode() {
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  return (major === 20 && minor >= 19) || (major >= 22 && Number(process.versions.napi) >= 10);
 }

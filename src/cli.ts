@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { COMPLETE } from "./cli/command.js";
+import { COMPLETE, nameOf } from "./cli/command.js";
 import { COMMANDS } from "./cli/command-table.js";
 import { configuredDatabase } from "./cli/find-config.js";
 import { buildParser, formatError, refuseEmptyValues } from "./cli/parser.js";
@@ -14,7 +14,7 @@ import {
   writeAboveBar,
 } from "./cli/terminal.js";
 import { Interrupted } from "./platform/app-context.js";
-import { showDatabase } from "./platform/command-line.js";
+import { showDatabase, showProgram } from "./platform/command-line.js";
 import { notesOnEnvFile, readEnvironment } from "./platform/environment.js";
 import { EXIT, type ExitCode, UserError } from "./platform/errors.js";
 import { missingPackage } from "./platform/optional-packages.js";
@@ -28,7 +28,7 @@ export async function main(given: readonly string[]): Promise<ExitCode> {
     const { complete } = await import("./cli/completion.js");
     return complete(given.slice(1), COMMANDS);
   }
-  const args = withoutHelpCommand(given);
+  const args = withHelpFlag(given);
   let code: ExitCode = EXIT.done;
   let closeInterrupts = () => {};
   const parser = buildParser(args, COMMANDS, async ({ run }, argv) => {
@@ -57,6 +57,7 @@ export async function main(given: readonly string[]): Promise<ExitCode> {
     return printError(parser.explain(error), args);
   } finally {
     showDatabase(null);
+    showProgram("art-e");
     closeInterrupts();
   }
 }
@@ -79,7 +80,11 @@ function printError(error: unknown, args: readonly string[]): ExitCode {
   return exitCode;
 }
 
-/** `art-e help run` is `art-e run --help`. */
-function withoutHelpCommand([first, ...rest]: readonly string[]): readonly string[] {
-  return first === "help" ? [...rest, "--help"] : first === undefined ? [] : [first, ...rest];
+/** Words that stand for a flag: `help run` for `run --help`, `version` for `--version`, and no command for `--help`. */
+function withHelpFlag(args: readonly string[]): readonly string[] {
+  const [first, ...rest] = args;
+  if (first === "help") return [...rest, "--help"];
+  if (first === "version" && rest.length === 0) return ["--version"];
+  const isGroup = COMMANDS.some((entry) => nameOf(entry) === first && !("load" in entry));
+  return first === undefined || (isGroup && rest.length === 0) ? [...args, "--help"] : args;
 }

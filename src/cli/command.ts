@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { delimiter, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Options, PositionalOptions } from "yargs";
 import type { AppContext } from "../platform/app-context.js";
@@ -11,16 +11,22 @@ import { DEFAULT_CACHE_DIR, DEFAULT_DB, type Interrupts, type Output, type Setti
 
 /** The flags that every command takes. */
 export const GLOBAL_FLAGS: Flags = {
-  db: { type: "string", requiresArg: true, describe: `The database [ART_E_DB, art-e.yaml, default: ${DEFAULT_DB}]` },
+  db: {
+    type: "string",
+    requiresArg: true,
+    placeholder: "FILE",
+    describe: `Database file [ART_E_DB, art-e.yaml, default: ${DEFAULT_DB}]`,
+  },
   "cache-dir": {
     type: "string",
     requiresArg: true,
-    describe: `For downloads [ART_E_CACHE_DIR, default: ${DEFAULT_CACHE_DIR}]`,
+    placeholder: "FOLDER",
+    describe: `Folder for downloads [ART_E_CACHE_DIR, default: ${DEFAULT_CACHE_DIR}]`,
   },
-  json: { type: "boolean", describe: "Results as JSON on stdout, and nothing else there" },
-  quiet: { type: "boolean", describe: "No progress and no notes" },
-  "no-progress": { type: "boolean", describe: "No progress" },
-  verbose: { type: "boolean", describe: "Errors with their stack" },
+  json: { type: "boolean", describe: "Print results as JSON, and nothing else, on stdout" },
+  quiet: { type: "boolean", describe: "Print no progress and no notes" },
+  "no-progress": { type: "boolean", describe: "Print no progress" },
+  verbose: { type: "boolean", describe: "Print errors with their stack" },
 };
 
 /** The scripts of `art-e completion` call the program with this, and the words typed so far. */
@@ -30,12 +36,14 @@ export const COMPLETE = "--complete-words";
 export const PROGRAM = fileURLToPath(programFile("bin/art-e.js"));
 
 /**
- * How this installation is called from a shell: `art-e` where the path leads to it, else by its absolute path. Never
- * `npx art-e`, which outside of a checkout asks the registry for a package of that name, which is not this one.
+ * How this installation is called from a shell: `art-e` if it is on the PATH, otherwise by its file, whose path is
+ * relative if it is below the working directory. Never `npx art-e`, which outside of a checkout asks the registry for a
+ * package of that name, which is not this one.
  */
 export function programCall(env: Environment): string {
   const isOnPath = (env.PATH ?? "").split(delimiter).some((folder) => isProgram(join(folder, "art-e")));
-  return isOnPath ? "art-e" : `node ${shellWord(PROGRAM)}`;
+  const nearby = relative(process.cwd(), PROGRAM);
+  return isOnPath ? "art-e" : `node ${shellWord(nearby.startsWith("..") ? PROGRAM : nearby)}`;
 }
 
 function isProgram(path: string): boolean {
@@ -62,29 +70,28 @@ export interface CommandContext extends AppContext, Interrupts {
   readonly out: Output;
 }
 
-/** Flags by name, as yargs takes them. The command's schema sets the defaults; descriptions only state them. */
-export type Flags = Readonly<Record<string, Options>>;
+export interface Flag extends Options {
+  /** The word for the value in help, such as FILE. */
+  readonly placeholder?: string;
+}
+
+/** Flags by name. The command's schema sets the defaults; descriptions only state them. */
+export type Flags = Readonly<Record<string, Flag>>;
 
 /** The value of a repeated flag that takes one: the last, so that a command line can be extended to override it. */
 export function lastRepeated(values: unknown): unknown {
   return Array.isArray(values) ? values.at(-1) : values;
 }
 
-/** How the flags of a command with many of them are shown. What is not named is shown as that of any command. */
-export interface CommandHelp {
-  /** Command lines, each with what it does. */
-  readonly examples: readonly (readonly [line: string, does: string])[];
-  /** Names of flags by the title of their group. */
-  readonly groups: Readonly<Record<string, readonly string[]>>;
-  /** Names of flags by what stands for their value: FILE. */
-  readonly placeholders: Readonly<Record<string, readonly string[]>>;
-}
+/** Names of flags by the title of their group. */
+export type FlagGroups = Readonly<Record<string, readonly string[]>>;
 
 /** One command: its flags, and a function that takes them unchecked. */
 export interface Command {
   readonly positionals?: Readonly<Record<string, PositionalOptions>>;
   readonly flags: Flags;
-  readonly help?: CommandHelp;
+  /** For a command with many flags. */
+  readonly flagGroups?: FlagGroups;
   run(argv: Readonly<Record<string, unknown>>, context: CommandContext): Promise<ExitCode>;
 }
 

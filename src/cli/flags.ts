@@ -3,18 +3,18 @@ import { JUDGE_MODELS } from "../models/model-names.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { checkToken } from "./command.js";
-import { contradiction, listText, oneOf, text, wholeNumber } from "./read-flags.js";
+import { contradiction, file, listText, oneOf, text, url, wholeNumber } from "./read-flags.js";
 import { readText } from "./read-text.js";
 import type { Settings } from "./terminal.js";
 
 /** Where a server listens, and what its clients must know. */
 export const listenShape = (port: number) => ({
-  port: wholeNumber(0, 65_535).default(port).meta({ description: "0: any that is free" }),
+  port: wholeNumber(0, 65_535).default(port).meta({ description: "Port (0 = any free port)" }),
   host: text
     .default("127.0.0.1")
-    .meta({ description: "The address to listen on; any but a loopback one needs a token" }),
-  token: text.optional().meta({ description: "The token itself; others on this machine may see it here" }),
-  tokenFile: text.optional().meta({ description: "A file that holds the token [ART_E_TOKEN]" }),
+    .meta({ placeholder: "ADDRESS", description: "Address to listen on (a token is required if it is not loopback)" }),
+  token: text.optional().meta({ description: "Token (visible to other users of this machine)" }),
+  tokenFile: file.optional().meta({ description: "File with the token [ART_E_TOKEN]" }),
 });
 
 interface TokenFlags {
@@ -34,9 +34,9 @@ export function tokenOf(flags: TokenFlags, { env }: Settings): string | null {
 }
 
 export const queueShape = {
-  queue: text
+  queue: url
     .optional()
-    .meta({ description: "The Redis server with the queue: redis://HOST:PORT; required [ART_E_QUEUE_URL]" }),
+    .meta({ description: "Redis server with the queue, as redis://HOST:PORT (required) [ART_E_QUEUE_URL]" }),
 };
 
 export function queueUrlOf({ queue }: { readonly queue?: string | undefined }, { env }: Settings): string {
@@ -52,7 +52,7 @@ export function queueUrlOf({ queue }: { readonly queue?: string | undefined }, {
 export const protocolShape = {
   protocol: oneOf(["art"]).optional().meta({
     description:
-      "art: as the published ART-E figures were made: agent art-e, the first 100 test questions with one gold mail, known bad ones left out, no cutoff, its judge; flags beside it win",
+      "art: the conditions of the published ART-E figures (agent art-e, the first 100 test questions with one gold email, no known bad ones, no cutoff, ART's judge). Other flags override it",
   }),
 };
 
@@ -87,16 +87,16 @@ async function artJudge(env: Environment): Promise<string> {
 }
 
 export const overwriteShape = {
-  overwrite: z.boolean().default(false).meta({ description: "Write over an output file that is of another kind" }),
+  overwrite: z.boolean().default(false).meta({ description: "Replace an output file of another kind" }),
 };
 
 export const configShape = {
-  config: text.optional().meta({
+  config: file.optional().meta({
     description:
-      "A file of settings, over which flags win, or off [default: art-e.yaml, here or beside the database, if there is one]",
+      "Config file, or off. Flags override it [default: art-e.yaml here or next to the database, if it exists]",
   }),
   only: listText.optional().meta({
-    description: "Only these of the runs in the file of settings, separated by commas",
+    description: "Only these runs from the config file, separated by commas",
   }),
 };
 

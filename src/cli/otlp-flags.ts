@@ -1,20 +1,22 @@
 import { z } from "zod";
 import { SCORE_APIS } from "../trace-formats/otlp-server.js";
-import { contradiction, oneOf, text } from "./read-flags.js";
+import { contradiction, oneOf, url } from "./read-flags.js";
 
 export const otlpShape = {
   otlp: z
     .boolean()
     .default(false)
-    .meta({ description: "Send the traces to the server that OTEL_EXPORTER_OTLP_ENDPOINT names" }),
-  otlpEndpoint: text.optional().meta({ description: "Send them there; keys come from OTEL_EXPORTER_OTLP_HEADERS" }),
+    .meta({ description: "Send the traces to the server in OTEL_EXPORTER_OTLP_ENDPOINT" }),
+  otlpEndpoint: url
+    .optional()
+    .meta({ description: "Send the traces to this OTLP endpoint, with the keys from OTEL_EXPORTER_OTLP_HEADERS" }),
   scores: oneOf(SCORE_APIS)
     .optional()
-    .meta({ description: `Send the scores too, to the API of ${SCORE_APIS.join(" or ")} at the same server` }),
+    .meta({ description: `Also send the scores, to the API of ${SCORE_APIS.join(" or ")} at the same server` }),
   noContent: z
     .boolean()
     .default(false)
-    .meta({ description: "Of OTLP: without what was said, called, answered and explained" }),
+    .meta({ description: "With --otlp: leave out messages, calls, answers and reasons" }),
 };
 
 const shape = z.object(otlpShape);

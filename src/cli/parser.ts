@@ -8,7 +8,6 @@ import {
   type Command,
   type CommandEntry,
   type CommandGroup,
-  type CommandHelp,
   type Flags,
   GLOBAL_FLAGS,
   lastRepeated,
@@ -29,8 +28,8 @@ interface Parser {
 export function buildParser(args: readonly string[], table: readonly TableEntry[], execute: Execute): Parser {
   // Builders run from the outer command to the inner one: the last one set is the command that was called.
   let inUse: CommandInUse | null = null;
-  // Of a command that shows its flags in its own way.
-  let ownHelp: string | null = null;
+  // The help page of that command.
+  let renderHelp = (text: HelpText, columns: number) => text.programHelp(table, columns);
   const commands = table.map(nameOf);
 
   const addCommand = (parser: Argv, entry: CommandEntry, group?: CommandGroup): Argv =>
@@ -41,8 +40,7 @@ export function buildParser(args: readonly string[], table: readonly TableEntry[
         const command = await entry.load();
         const usage = group === undefined ? entry.usage : `${nameOf(group)} ${entry.usage}`;
         inUse = { usage, parent: group, known: writtenFlags({ ...command.flags, ...GLOBAL_FLAGS }) };
-        const { help, flags } = command;
-        if (help !== undefined) ownHelp = commandHelp(usage, entry.describe, flags, help, helpColumns());
+        renderHelp = (text, columns) => text.commandHelp(usage, entry.describe, command, columns);
         return addFlags(command, sub);
       },
       async (argv) => execute(await entry.load(), argv),
@@ -51,6 +49,7 @@ export function buildParser(args: readonly string[], table: readonly TableEntry[
   const addGroup = (parser: Argv, group: CommandGroup): Argv =>
     parser.command(group.usage, group.describe, async (sub) => {
       inUse = { usage: group.usage, isGroup: true, known: group.subcommands.map(nameOf) };
+      renderHelp = (text, columns) => text.groupHelp(group, columns);
       const loaded = await Promise.all(group.subcommands.map(({ load }) => load()));
       const withSubcommands = group.subcommands.reduce((rest, entry) => addCommand(rest, entry, group), sub);
       return hideBooleans(withSubcommands, loaded).demandCommand(1, `${group.usage} needs a subcommand.`);
@@ -66,11 +65,14 @@ export function buildParser(args: readonly string[], table: readonly TableEntry[
   });
   return {
     async parse() {
-      let help = "";
-      await parser.parseAsync(markOperands(args), {}, (_error, _argv, output) => {
-        help = output;
+      let output = "";
+      const argv = await parser.parseAsync(markOperands(args), {}, (_error, _argv, text) => {
+        output = text;
       });
-      if (help !== "") process.stdout.write(`${ownHelp === null ? help : ownHelp + globalPart(help)}\n`);
+      if (output === "") return;
+      const isVersion = argv.version === true && argv.help !== true;
+      const page = isVersion ? output : renderHelp(await import("./help-text.js"), helpColumns());
+      process.stdout.write(`${page}\n`);
     },
     explain: (error) =>
       // A flag without its value is an exception of the parser, which `fail` does not see.
@@ -90,39 +92,29 @@ function writtenFlags(flags: Flags): string[] {
   return Object.keys(flags).map((name) => `--${name}`);
 }
 
-/** What every help ends with. */
-function globalPart(help: string): string {
-  return `\n${help.slice(help.indexOf("\nGlobal:"))}`;
-}
+type HelpText = typeof import("./help-text.js");
 
 function helpColumns(): number {
   return Math.min(120, process.stdout.columns ?? 120);
 }
 
 function globalParser(args: readonly string[]): Argv {
-  const flags = Object.entries(GLOBAL_FLAGS).map(([name, options]) => [
+  const flags = Object.entries(GLOBAL_FLAGS).map(([name, { placeholder: _, ...options }]) => [
     name,
     { ...options, coerce: lastRepeated, global: true },
   ]);
   return yargs([...args])
     .scriptName("art-e")
-    .usage(
-      "$0 <command>\n\nRuns the ART-E benchmark: how well an agent answers a person's questions from that person's mailbox.",
-    )
     .options(Object.fromEntries(flags))
-    .updateStrings({ "Options:": "Global:" })
     .parserConfiguration(PARSER_CONFIGURATION)
     .strict()
     .demandCommand(1, "No command is given.")
     .help("help")
     .alias("help", "h")
     .version(programVersion())
-    .wrap(helpColumns())
+    .alias("version", "v")
     .exitProcess(false)
-    .showHelpOnFail(false)
-    .epilogue(
-      "Exit codes: 0 done, 1 failed, 2 wrong usage or unusable input, 3 a gate missed (or more than half of the tasks failed), 130 interrupted.",
-    );
+    .showHelpOnFail(false);
 }
 
 /** How an error is printed. */
@@ -301,76 +293,12 @@ function withoutMarks<T>(value: T): T {
 }
 
 /** Declares the arguments and flags of a command. */
-function addFlags({ positionals = {}, flags, help }: Command, parser: Argv): Argv {
+function addFlags({ positionals = {}, flags }: Command, parser: Argv): Argv {
   const named = Object.entries(positionals).reduce(
     (rest, [name, options]) => rest.positional(name, { ...options, coerce: withoutMarks }),
     parser,
   );
-  // Without a group, yargs lists them below the global flags.
-  const grouped = Object.entries(flags).map(([name, options]) => [
-    name,
-    // Those of a command with a help of its own are listed in that.
-    { ...options, group: "Options:", hidden: help !== undefined },
-  ]);
-  return named.options(Object.fromEntries(grouped));
-}
-
-interface FlagGroup {
-  readonly title: string;
-  readonly flags: Flags;
-}
-
-/** The flags of a command by group; those that are in none come last. */
-export function groupFlags({ groups }: CommandHelp, flags: Flags): readonly FlagGroup[] {
-  const grouped = new Set(Object.values(groups).flat());
-  const others = Object.keys(flags).filter((name) => !grouped.has(name));
-  return [...Object.entries(groups), ["Other", others] as const]
-    .map(([title, names]) => ({
-      title,
-      flags: Object.fromEntries(names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]]))),
-    }))
-    .filter((group) => Object.keys(group.flags).length > 0);
-}
-
-/** What stands for the value of a flag, with a space before it: ` FILE`, ` N`; empty for one that takes none. */
-export function placeholderOf(name: string, { type }: Flags[string], help?: CommandHelp): string {
-  if (type === "boolean") return "";
-  const [placeholder] = Object.entries(help?.placeholders ?? {}).find(([, names]) => names.includes(name)) ?? [];
-  return ` ${placeholder ?? (type === "number" ? "N" : "VALUE")}`;
-}
-
-/** Usage, flags in groups with placeholders, and examples, at most so many columns wide. */
-function commandHelp(usage: string, describe: string, flags: Flags, help: CommandHelp, columns: number): string {
-  const groups = groupFlags(help, flags).map(({ title, flags: own }) => ({
-    title,
-    rows: Object.entries(own).map(([name, options]) => [written(name, options, help), options.describe ?? ""] as const),
-  }));
-  const width = Math.max(...groups.flatMap(({ rows }) => rows.map(([flag]) => flag.length)));
-  const room = Math.max(20, columns - width - 4);
-  const sections = groups.map(({ title, rows }) =>
-    [
-      `${title}:`,
-      ...rows.map(([flag, text]) => `  ${flag.padEnd(width)}  ${wrap(text, room).join(`\n${" ".repeat(width + 4)}`)}`),
-    ].join("\n"),
+  return named.options(
+    Object.fromEntries(Object.entries(flags).map(([name, { placeholder: _, ...options }]) => [name, options])),
   );
-  const examples = help.examples.map(([line, what]) => `  # ${what}\n  ${line}`).join("\n");
-  return [`art-e ${usage}`, describe, `Examples:\n${examples}`, ...sections].join("\n\n");
-}
-
-/** `-l, --limit N`, in line with flags that have no short form. */
-function written(name: string, options: Flags[string], help: CommandHelp): string {
-  const aliases = [options.alias ?? []].flat();
-  const short = aliases.find((alias) => alias.length === 1);
-  const long = [name, ...aliases.filter((alias) => alias.length > 1)].map((each) => `--${each}`);
-  return `${short === undefined ? "   " : `-${short},`} ${long.join(", ")}${placeholderOf(name, options, help)}`;
-}
-
-function wrap(text: string, columns: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(" ")) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= columns) lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
 }

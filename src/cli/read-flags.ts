@@ -5,12 +5,16 @@ import { type JsonObject, jsonObjectSchema } from "../platform/json.js";
 import { type Command, type CommandContext, type CommandDefinition, type Flags, lastRepeated } from "./command.js";
 
 declare module "zod" {
-  /** How an argument or a flag is shown, beside its description. */
+  /** How help shows a flag, in addition to its description. */
   interface GlobalMeta {
-    /** Another name, as `l` or `csv-path`. */
+    /** Another name, such as `l` or `csv-path`. */
     alias?: string;
+    /** The word for the value, such as FILE. */
+    placeholder?: string;
     /** A comma-separated list: its values add up if the flag is repeated. */
     isList?: boolean;
+    /** A list whose flag takes one value and can be repeated: its values may contain commas. */
+    isRepeated?: boolean;
   }
 }
 
@@ -44,10 +48,12 @@ export function declaredIn({ shape }: z.ZodObject, usage: string): Required<Pick
   const flags = described
     .filter(({ name }) => !positionals.includes(name))
     .map(({ name, field, description, alias }): [string, Flags[string]] => {
-      const { type, isArray, isRequired, isList } = typeOf(field);
+      const { type, isArray, isRequired, isList, isRepeated, placeholder } = typeOf(field);
+      const coerce = isRepeated ? listOf : isList ? joinRepeated : lastRepeated;
       const options = {
+        ...(placeholder === undefined ? {} : { placeholder }),
         ...(alias === undefined ? {} : { alias }),
-        ...(isArray ? {} : { coerce: isList ? joinRepeated : lastRepeated }),
+        ...(isArray ? {} : { coerce }),
         type,
         describe: description,
       };
@@ -73,6 +79,11 @@ function joinRepeated(values: unknown): unknown {
   return Array.isArray(values) ? values.join(",") : values;
 }
 
+/** The values of a flag that can be repeated. */
+function listOf(values: unknown): unknown {
+  return values === undefined || Array.isArray(values) ? values : [values];
+}
+
 /** What a field means, with its default where the description names none: `Mails to show [default: 10]`. */
 export function describe(field: z.ZodType): string | undefined {
   const { description } = field;
@@ -87,18 +98,41 @@ interface FlagType {
   readonly type: "boolean" | "number" | "string";
   readonly isArray: boolean;
   readonly isList: boolean;
+  readonly isRepeated: boolean;
   readonly isRequired: boolean;
+  readonly placeholder: string | undefined;
 }
 
-/** What is typed for a field: below its defaults and what is made of it. */
+/** The type of a field's input, which can be wrapped in defaults and transformations. */
 function typeOf(field: z.ZodType): FlagType {
+  const { placeholder } = field.meta() ?? {};
   if (field instanceof z.ZodOptional || field instanceof z.ZodDefault) {
-    return { ...typeOf(field.def.innerType as z.ZodType), isRequired: false };
+    const inner = typeOf(field.def.innerType as z.ZodType);
+    return { ...inner, isRequired: false, placeholder: placeholder ?? inner.placeholder };
   }
-  if (field instanceof z.ZodPipe) return typeOf(field.def.in as z.ZodType);
+  if (field instanceof z.ZodPipe) {
+    const input = typeOf(field.def.in as z.ZodType);
+    return { ...input, placeholder: placeholder ?? input.placeholder };
+  }
   const type = field instanceof z.ZodBoolean ? "boolean" : field instanceof z.ZodNumber ? "number" : "string";
-  const isList = field.meta()?.isList ?? false;
-  return { type, isArray: field instanceof z.ZodArray, isList, isRequired: type !== "boolean" };
+  const { isList = false, isRepeated = false } = field.meta() ?? {};
+  return {
+    type,
+    isArray: field instanceof z.ZodArray && !isRepeated,
+    isList,
+    isRepeated,
+    isRequired: type !== "boolean",
+    placeholder: placeholder ?? choicesOf(field),
+  };
+}
+
+/** Longer lists of choices are in the flag's description only. */
+const MAX_CHOICES_CHARS = 24;
+
+function choicesOf(field: z.ZodType): string | undefined {
+  if (!(field instanceof z.ZodEnum)) return undefined;
+  const choices = field.options.join("|");
+  return choices.length <= MAX_CHOICES_CHARS ? choices : undefined;
 }
 
 /** Checks a command's flags. The error names the first invalid one as it is typed, a positional in upper case. */
@@ -137,18 +171,31 @@ export function numberAbove(min: number, max: number) {
 }
 
 /** A JSON object, as typed on the command line. */
-export const jsonObject = z.string("expected a JSON object").transform((written, issues): JsonObject => {
-  try {
-    return jsonObjectSchema.parse(JSON.parse(written));
-  } catch {
-    issues.addIssue({ code: "custom", message: 'expected a JSON object, such as {"key": "value"}' });
-    return z.NEVER;
-  }
-});
+export const jsonObject = z
+  .string("expected a JSON object")
+  .meta({ placeholder: "JSON" })
+  .transform((written, issues): JsonObject => {
+    try {
+      return jsonObjectSchema.parse(JSON.parse(written));
+    } catch {
+      issues.addIssue({ code: "custom", message: 'expected a JSON object, such as {"key": "value"}' });
+      return z.NEVER;
+    }
+  });
+
+/** Values of a flag that can be repeated. */
+export const repeated = z.array(z.string()).meta({ isRepeated: true });
 
 export const text = z.string("expected a text").min(1, "expected a text");
 
-export const day = z.iso.date("expected a day, YYYY-MM-DD");
+export const file = text.meta({ placeholder: "FILE" });
+export const folder = text.meta({ placeholder: "FOLDER" });
+export const url = text.meta({ placeholder: "URL" });
+export const address = text.meta({ placeholder: "ADDRESS" });
+/** An id of a run, the start of one, or `latest`. */
+export const runId = text.meta({ placeholder: "RUN" });
+
+export const day = z.iso.date("expected a day, YYYY-MM-DD").meta({ placeholder: "DATE" });
 
 export function oneOf<const T extends readonly [string, ...string[]]>(values: T) {
   return z.enum(values, `expected ${values.join(" or ")}`);
@@ -158,6 +205,7 @@ export function oneOf<const T extends readonly [string, ...string[]]>(values: T)
 export const price = z
   .string()
   .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?){1,2}$/, "expected IN,OUT or IN,OUT,CACHED: US dollars for a million tokens")
+  .meta({ placeholder: "IN,OUT" })
   .transform((text) => {
     const [input = 0, output = 0, cachedInput = input] = text.split(",").map(Number);
     return { input, output, cachedInput };
@@ -167,6 +215,7 @@ export const price = z
 export const failures = z
   .string()
   .regex(/^\d+%?$/, "expected a number of tasks, or a share such as 5%")
+  .meta({ placeholder: "N|N%" })
   .transform((text) => (text.endsWith("%") ? { share: Number(text.slice(0, -1)) / 100 } : { tasks: Number(text) }))
   .refine((limit) => ("share" in limit ? limit.share > 0 && limit.share <= 1 : limit.tasks >= 1), {
     message: "expected at least 1, or a share from 1% to 100%",
@@ -178,7 +227,7 @@ export function givenFlags(argv: Argv): ReadonlySet<string> {
 }
 
 /** A flag that takes a comma-separated list, as it is typed. */
-export const listText = text.meta({ isList: true });
+export const listText = text.meta({ isList: true, placeholder: "NAME,NAME" });
 
 /** `a,b c`: words separated by commas or white space. */
 export function wordList(written: string): string[] {
@@ -193,6 +242,7 @@ export const runNames = z
 
 /** `1,2,3` */
 export const ids = listText
+  .meta({ isList: true, placeholder: "ID,ID" })
   .transform(wordList)
   .pipe(
     z

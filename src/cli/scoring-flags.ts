@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { isEvalScore } from "../evals/definition.js";
 import { isScorerName, SCORER_NAMES } from "../scoring/scorers.js";
-import { listText, numberBetween, text, wholeNumber, wordList } from "./read-flags.js";
+import { file, listText, numberBetween, runId, text, url, wholeNumber, wordList } from "./read-flags.js";
+import { judgeRequestFlags } from "./request-flags.js";
 
 const names = listText
   .transform(wordList)
@@ -19,8 +20,7 @@ const names = listText
 
 export const scorerShape = {
   scorers: names.optional().meta({
-    description:
-      "Scorers besides the five of the results file, separated by commas; eval:NAME runs an eval [default: all there are]",
+    description: "Additional scorers, separated by commas (eval:NAME runs an eval) [default: all]",
   }),
 };
 
@@ -31,14 +31,16 @@ export const metrics = listText
 
 export const judgeShape = {
   judge: text.optional().meta({
+    placeholder: "MODEL",
     description:
-      "Model that judges the answers: provider/model, art or art:provider/model (the published protocol), or off [default: the agent's provider's cheap model, where there is a key]",
+      "Judge: provider/model, art or art:provider/model (the published protocol), or off [default: the cheap model of the agent's provider, if there is a key]",
   }),
-  noJudge: z.boolean().default(false).meta({ description: "The same as --judge off" }),
+  noJudge: z.boolean().default(false).meta({ description: "Same as --judge off" }),
   judgeVotes: wholeNumber(1, 25)
     .optional()
-    .meta({ description: "Ask the judge so many times; most votes win [default: 1]" }),
-  judgeBaseUrl: text.optional().meta({ description: "Address of a compatible server for the judge" }),
+    .meta({ description: "Number of verdicts per answer (the majority wins) [default: 1]" }),
+  judgeBaseUrl: url.optional().meta({ description: "URL of a compatible server for the judge" }),
+  ...judgeRequestFlags,
 };
 
 const thresholds = text
@@ -56,15 +58,22 @@ const thresholds = text
 
 export const gateShape = {
   failUnder: thresholds.optional().meta({
-    description: "accuracy=0.8,sources=0.7: exit with 3 where a score is below (above, where lower is better)",
+    placeholder: "SCORE=N",
+    description:
+      "Minimum scores, such as accuracy=0.8,sources=0.7 (maximum, if lower is better). Exit code 3 if missed",
   }),
   minCoverage: numberBetween(0, 1).optional().meta({
-    description: "With --fail-under eval:NAME: the least share of the tasks that the eval must judge [default: 0.9]",
+    placeholder: "FRACTION",
+    description: "With --fail-under eval:NAME: minimum fraction of tasks that the eval must cover [default: 0.9]",
   }),
-  baseline: text.optional().meta({ description: "A run or a results file that --metric must not be worse than" }),
+  baseline: runId
+    .optional()
+    .meta({ description: "Run or results file to compare --metric with. Exit code 3 if worse" }),
   noWorseThan: numberBetween(0, 1_000)
     .optional()
-    .meta({ description: "With --baseline: exit with 3 unless it is surely worse by less than this [default: 0.02]" }),
-  metric: text.optional().meta({ description: "The score of --baseline and --junit [default: accuracy]" }),
-  junit: text.optional().meta({ description: "Write every task as a test case to FILE (JUnit XML)" }),
+    .meta({ description: "With --baseline: maximum loss, excluded with 95% confidence [default: 0.02]" }),
+  metric: text
+    .optional()
+    .meta({ placeholder: "SCORE", description: "Score for --baseline and --junit [default: accuracy]" }),
+  junit: file.optional().meta({ description: "Write each gate and task as a test case to FILE (JUnit XML)" }),
 };

@@ -5,7 +5,20 @@ import { COUNTERPARTS } from "../tasks/suite-task.js";
 import type { TraceSelection } from "../trace-formats/export-traces.js";
 import { BANDS } from "../traces/score.js";
 import type { RunStatus } from "../traces/task-result.js";
-import { contradiction, day, ids, listText, numberBetween, oneOf, text, wholeNumber, wordList } from "./read-flags.js";
+import {
+  address,
+  contradiction,
+  day,
+  file,
+  folder,
+  ids,
+  listText,
+  numberBetween,
+  oneOf,
+  text,
+  wholeNumber,
+  wordList,
+} from "./read-flags.js";
 
 /** `0.5`, or `METRIC=VALUE,METRIC=VALUE`. */
 const scores = z
@@ -30,19 +43,23 @@ export const traceSelectionShape = {
   by: text
     .regex(/^[\w.-]+$/, "expected the name of a score")
     .optional()
-    .meta({ description: "The score that the next four go by [default: semantic; of a suite: taskScore]" }),
-  band: oneOf(BANDS).optional().meta({ description: "Only scores high (> 0.8), medium (0.5-0.8), low (< 0.5)" }),
+    .meta({
+      placeholder: "SCORE",
+      description: "Score for the next four flags [default: semantic, or taskScore for a suite]",
+    }),
+  band: oneOf(BANDS)
+    .optional()
+    .meta({ description: "Only traces with a high (> 0.8), medium (0.5 to 0.8) or low (< 0.5) score" }),
   minScore: scores
     .optional()
-    .meta({ description: "Only scores of at least this: 0.5, or by name: readGold=1,judgeCorrect=1" }),
-  maxScore: scores.optional().meta({ description: "Only scores of at most this" }),
-  bestOfEpochs: z
-    .boolean()
-    .default(false)
-    .meta({ description: "Of each question's repeats only the one with the best score" }),
+    .meta({ placeholder: "N", description: "Minimum score: 0.5, or by name: readGold=1,judgeCorrect=1" }),
+  maxScore: scores.optional().meta({ placeholder: "N", description: "Maximum score" }),
+  bestOfEpochs: z.boolean().default(false).meta({ description: "Only the best repeat of each question" }),
   failed: z.boolean().default(false).meta({ description: "Only failed tasks" }),
   ids: taskNames.optional().meta({ description: "Only these tasks: 3,7" }),
-  limit: wholeNumber(1).optional().meta({ description: "At most so many, by task id", alias: "l" }),
+  limit: wholeNumber(1)
+    .optional()
+    .meta({ description: "Maximum number of traces, in the order of task ids", alias: "l" }),
 };
 
 const shape = z.object(traceSelectionShape);
@@ -83,79 +100,86 @@ const STATUSES = { running: "running", completed: "completed", stopped: "interru
 >;
 
 export const runFilterShape = {
-  agent: text.optional().meta({ description: "Only runs of this agent" }),
-  model: text.optional().meta({ description: "Only runs with this in their model's name" }),
-  dataset: text.optional().meta({ description: "Only runs with this in the name of their dataset or suite" }),
+  agent: text.optional().meta({ placeholder: "ID", description: "Only runs of this agent" }),
+  model: text.optional().meta({ placeholder: "TEXT", description: "Only runs with this text in the model name" }),
+  dataset: file
+    .optional()
+    .meta({ placeholder: "TEXT", description: "Only runs with this text in the dataset or suite name" }),
   status: oneOf(["running", "completed", "stopped"])
     .transform((status) => STATUSES[status])
     .optional()
-    .meta({ description: "Only runs that are running, completed or stopped" }),
-  since: day.optional().meta({ description: "Only runs begun on this day (UTC) or later, YYYY-MM-DD" }),
-  before: day.optional().meta({ description: "Only runs begun before this day (UTC), YYYY-MM-DD" }),
+    .meta({ description: "Only runs with this status: running, completed or stopped" }),
+  since: day.optional().meta({ description: "Only runs started on this date (UTC) or later (YYYY-MM-DD)" }),
+  before: day.optional().meta({ description: "Only runs started before this date (UTC, YYYY-MM-DD)" }),
 };
 
 export const datasetSchema = z.object({
   split: oneOf(SPLITS).optional().meta({
+    placeholder: "train|test",
     description: "Dataset split: train or test [default: test, or the file's only split]",
     alias: "s",
   }),
-  dataset: text.optional().meta({
-    description: `A file of questions (Parquet, CSV, JSON, JSONL) instead of ${QUESTIONS_DATASET}`,
+  dataset: file.optional().meta({
+    description: `File of questions (Parquet, CSV, JSON, JSONL) instead of ${QUESTIONS_DATASET}`,
     alias: "csv-path",
   }),
-  useJson: z.boolean().default(false).meta({ description: "Load by the JSON rows API instead of the Parquet file" }),
+  useJson: z
+    .boolean()
+    .default(false)
+    .meta({ description: "Load the questions with the JSON rows API instead of the Parquet file" }),
   revision: text
     .optional()
-    .meta({ description: `Revision of the dataset [default: ${QUESTIONS_REVISION.slice(0, 8)}]` }),
+    .meta({ placeholder: "COMMIT", description: `Dataset revision [default: ${QUESTIONS_REVISION.slice(0, 8)}]` }),
 });
 
 /** Which questions of a dataset are meant. */
 export const questionsSchema = datasetSchema.extend({
-  minRealism: numberBetween(0, 1).optional().meta({ description: "Only questions at least so realistic, 0-1" }),
-  maxSources: wholeNumber(1)
-    .optional()
-    .meta({ description: "Only questions with at most so many gold mails (ART: 1)" }),
+  minRealism: numberBetween(0, 1).optional().meta({ description: "Minimum realism of the questions, from 0 to 1" }),
+  maxSources: wholeNumber(1).optional().meta({ description: "Maximum number of gold emails per question (ART: 1)" }),
   ids: ids.optional().meta({ description: "Only these task ids, separated by commas" }),
-  inbox: text.optional().meta({ description: "Only questions about this mailbox" }),
-  excludeKnownBad: z.boolean().default(false).meta({ description: "Leave out the questions ART found to be wrong" }),
-  shuffle: z.boolean().default(false).meta({ description: "In random order, by --seed" }),
+  inbox: address.optional().meta({ description: "Only questions about this mailbox" }),
+  excludeKnownBad: z
+    .boolean()
+    .default(false)
+    .meta({ description: "Leave out the questions that ART found to be wrong" }),
+  shuffle: z.boolean().default(false).meta({ description: "Ask in random order (see --seed)" }),
   seed: wholeNumber(0, 2 ** 32 - 1)
     .optional()
-    .meta({ description: "Seed of --shuffle [default: 1]" }),
+    .meta({ description: "Seed for --shuffle [default: 1]" }),
 });
 
 /** The folder of a suite, as an argument. */
 export const suiteDir = text.meta({
-  description: "The suite: a folder that holds examples/<tool>/<id>/<id>.json, or Harbor tasks",
+  description: "Suite folder with examples/<tool>/<id>/<id>.json, or with Harbor tasks",
 });
 
 const words = listText.transform(wordList);
 
 /** Which tasks of a suite are meant. */
 export const suiteSelectionShape = {
-  task: words.optional().meta({ description: "Task ids, or their beginnings, separated by commas" }),
-  tool: text
+  task: words.optional().meta({ description: "Task ids, or starts of ids, separated by commas" }),
+  tool: folder
     .optional()
-    .meta({ description: "Tasks of this folder of examples/ (or of Harbor tasks), such as jupyter" }),
-  tag: words.optional().meta({ description: "Tasks with all of these tags, separated by commas" }),
-  index: text.optional().meta({ description: "Tasks that an index file lists, such as test_one.json" }),
+    .meta({ description: "Only tasks in this folder of examples/ (or of Harbor tasks), such as jupyter" }),
+  tag: words.optional().meta({ description: "Only tasks with all of these tags, separated by commas" }),
+  index: file.optional().meta({ description: "Only tasks listed in this index file, such as test_one.json" }),
   counterparts: oneOf(COUNTERPARTS)
     .optional()
-    .meta({ description: "both: whole pairs, counterparts added; abstract or verbose: one of each pair" }),
-  runnable: z.boolean().optional().meta({ description: "Only tasks that can be run here" }),
+    .meta({ description: "Pairs of tasks: both (add counterparts), abstract or verbose (one of each pair)" }),
+  runnable: z.boolean().optional().meta({ description: "Only tasks that can run on this machine" }),
 };
 
 /** The user's own set-up and evaluation functions. */
 export const functionsShape = {
-  functions: text
+  functions: file
     .optional()
-    .meta({ description: "A module of your own set-up and evaluation functions; it runs with your rights" }),
+    .meta({ description: "Module with custom setup and evaluation functions. It runs with your permissions" }),
 };
 
 /** What tasks of suites take from outside of the suite. */
 export const suiteResourceShape = {
   ...functionsShape,
-  accountSettings: text.optional().meta({
-    description: "A folder of VENDOR/settings.json, for tasks tagged account [default: the suite's settings/]",
+  accountSettings: folder.optional().meta({
+    description: "Folder with VENDOR/settings.json, for tasks tagged account [default: the suite's settings/]",
   }),
 };

@@ -1,4 +1,13 @@
-/** A calendar part (RFC 5545), such as an invitation, as text: what, when, where and who. */
+/**
+ * Calendar parts (RFC 5545, and vCalendar 1.0 of older programs) as text: what, when, where and who.
+ *
+ * Not with ical.js 2.2: it refuses a whole calendar for one damaged line, a missing END or an unknown frequency, and
+ * reads `TZID=GMT+05:30:20120904T020000`, a date without VALUE=DATE and quoted-printable values wrong without an error.
+ */
+import { decodeCharset } from "./charset.js";
+import { htmlToText } from "./html-text.js";
+import { withLineFeeds } from "./mime.js";
+import { decodeQuotedPrintable } from "./transfer-encoding.js";
 
 interface Line {
   readonly name: string;
@@ -6,91 +15,195 @@ interface Line {
   readonly value: string;
 }
 
-/** Events of one calendar that are told; a published calendar may have thousands. */
+/** A published calendar can have thousands of events. */
 const MAX_EVENTS = 1_000;
 
-const COMPONENTS: Readonly<Record<string, string>> = { VEVENT: "Event", VTODO: "Task", VJOURNAL: "Journal" };
+const COMPONENTS: Readonly<Record<string, string>> = {
+  VEVENT: "Event",
+  VTODO: "Task",
+  VJOURNAL: "Journal",
+  VFREEBUSY: "Free/busy times",
+};
 
 const METHODS: Readonly<Record<string, string>> = {
   REQUEST: "Invitation",
   CANCEL: "Cancelled",
   REPLY: "Reply to an invitation",
   COUNTER: "Other time proposed",
+  DECLINECOUNTER: "Proposed time declined",
+  ADD: "Added to an invitation",
+  REFRESH: "Request for the current invitation",
 };
 
-/** The text as it is where it holds no event. */
-export function calendarText(source: string): string {
+/** The decoded source if it contains no event. */
+export function calendarText(content: Buffer, charset: string): string {
+  const source = decodeCharset(content, charset);
   const events: string[] = [];
   let method: string | undefined;
   let open: { readonly kind: string; readonly lines: Line[] } | null = null;
-  // Components inside an event, as an alarm, are passed over.
+  // Components inside an event, such as an alarm, are skipped.
   let inner = 0;
-  for (const line of linesOf(source)) {
+  const close = () => {
+    if (open !== null) events.push(eventText(COMPONENTS[open.kind] ?? "", open.lines));
+    open = null;
+  };
+  for (const line of linesOf(content, charset)) {
     if (line.name === "METHOD") method = METHODS[line.value.trim().toUpperCase()];
     const component = line.value.trim().toUpperCase();
     if (line.name === "BEGIN" && open !== null) inner++;
     else if (line.name === "BEGIN" && COMPONENTS[component] !== undefined) open = { kind: component, lines: [] };
     else if (line.name === "END" && inner > 0) inner--;
-    else if (line.name === "END" && open !== null) {
-      events.push(eventText(COMPONENTS[open.kind] ?? "", open.lines));
-      open = null;
+    else if (line.name === "END") {
+      close();
       if (events.length === MAX_EVENTS) break;
     } else if (inner === 0) open?.lines.push(line);
   }
   if (events.length === 0) return source;
+  // The END of a truncated calendar is missing.
+  close();
   return [...(method === undefined ? [] : [method]), ...events].join("\n\n");
 }
 
 function eventText(kind: string, lines: readonly Line[]): string {
   const all = (name: string) => lines.filter((line) => line.name === name && line.value.trim() !== "");
   const first = (name: string) => all(name)[0];
-  const textOf = (name: string) => first(name) && unescaped(first(name)?.value ?? "").trim();
+  const textOf = (name: string) => all(name).map(({ value }) => unescaped(value).trim())[0];
+  const textsOf = (name: string) => all(name).map(({ value }) => unescaped(value).trim());
+  const timesOf = (name: string) => all(name).flatMap(({ params, value }) => timeList(params, value));
   const status = textOf("STATUS")?.toLowerCase();
   const rows: [string, string | undefined][] = [
-    [kind, textOf("SUMMARY") ?? "(no title)"],
+    [kind, textOf("SUMMARY") ?? (kind === COMPONENTS.VFREEBUSY ? "" : "(no title)")],
     ["When", whenOf(first("DTSTART"), first("DTEND"), first("DURATION"))],
     ["Due", first("DUE") && timeOf(first("DUE"))],
-    ["Repeats", first("RRULE") && ruleText(first("RRULE")?.value ?? "")],
+    ["Completed", first("COMPLETED") && timeOf(first("COMPLETED"))],
+    [
+      "Repeats",
+      all("RRULE")
+        .map(({ value }) => ruleText(value))
+        .join("; "),
+    ],
+    ["Also on", timesOf("RDATE").join(", ")],
+    ["Except on", [...all("EXRULE").map(({ value }) => ruleText(value)), ...timesOf("EXDATE")].join(", ")],
+    ["Occurrence", occurrenceOf(first("RECURRENCE-ID"))],
+    ["Busy", timesOf("FREEBUSY").join(", ")],
     ["Where", textOf("LOCATION")],
+    ["Resources", textsOf("RESOURCES").join(", ")],
+    ["Conference", textsOf("CONFERENCE").join(", ")],
     ["Status", status === "confirmed" ? undefined : status],
     ["Organizer", all("ORGANIZER").map(personOf).join(", ")],
     ["Attendees", all("ATTENDEE").map(personOf).join(", ")],
+    ["Contact", textsOf("CONTACT").join(", ")],
+    ["Link", textOf("URL")],
   ];
-  const head = rows.flatMap(([name, value]) => (value === undefined || value === "" ? [] : [`${name}: ${value}`]));
-  const more = textOf("DESCRIPTION") ?? "";
-  return [head.join("\n"), ...(more === "" ? [] : [more])].join("\n\n");
+  const head = rows.flatMap(([name, value], i) =>
+    value === undefined || value === "" ? (i === 0 ? [name] : []) : [`${name}: ${value}`],
+  );
+  // A reply's comment is what its sender wrote (RFC 5546 3.2.3).
+  const comments = textsOf("COMMENT").map((comment) => `Comment: ${comment}`);
+  const description = textOf("DESCRIPTION") ?? htmlToText(textOf("X-ALT-DESC") ?? "").trim();
+  return [head.join("\n"), ...comments, ...(description === "" ? [] : [description])].join("\n\n");
 }
 
-/** Lines are folded: one that begins with a blank goes on the line before. */
-function* linesOf(source: string): Generator<Line> {
-  for (const line of source.replace(/\r?\n[ \t]/g, "").split(/\r?\n/)) {
-    const name = /^[\w-]+/.exec(line)?.[0];
-    if (name === undefined) continue;
-    const params: Record<string, string> = {};
-    let at = name.length;
-    while (line[at] === ";") {
-      const param = /;([\w-]+)=((?:"[^"]*"|[^",;:])*(?:,(?:"[^"]*"|[^",;:])*)*)/y;
-      param.lastIndex = at;
-      const found = param.exec(line);
-      if (found === null) break;
-      params[(found[1] ?? "").toUpperCase()] = (found[2] ?? "").replaceAll('"', "");
-      at = param.lastIndex;
-    }
-    if (line[at] === ":") yield { name: name.toUpperCase(), params, value: line.slice(at + 1) };
+/** The content lines, unfolded before their charset is decoded: folds may split a character. */
+function* linesOf(content: Buffer, charset: string): Generator<Line> {
+  // Bytes of UTF-16 cannot be unfolded.
+  const isWide = content.subarray(0, 4_096).includes(0);
+  const bytes = isWide ? Buffer.from(decodeCharset(content, charset), "utf8") : content;
+  const label = isWide ? "utf-8" : charset;
+  for (const folded of unfolded(withLineFeeds(bytes.toString("latin1")).split("\n"))) {
+    const line = parseLine(decodeCharset(Buffer.from(folded, "latin1"), label));
+    if (line !== null) yield line;
   }
 }
 
-function unescaped(value: string): string {
-  return value.replace(/\\([nN\\;,])/g, (_, char: string) => (char.toLowerCase() === "n" ? "\n" : char));
+/** vCalendar 1.0 also writes the encoding without its name. */
+const QUOTED_PRINTABLE = /^[\w-]+(?:;[^:]*)?;(?:encoding=)?"?quoted-printable\b/i;
+
+/** Lines of `source` in which a line that begins with white space continues the one before (RFC 5545 3.1). */
+function* unfolded(source: readonly string[]): Generator<string> {
+  let pieces: string[] = [];
+  let isQuotedPrintable = false;
+  for (const raw of source) {
+    const last = pieces.at(-1);
+    if (isQuotedPrintable && last?.endsWith("=")) {
+      pieces[pieces.length - 1] = last.slice(0, -1);
+      pieces.push(raw);
+    } else if (last !== undefined && /^[ \t]/.test(raw)) {
+      pieces.push(raw.slice(1));
+    } else {
+      if (last !== undefined) yield pieces.join("");
+      pieces = [raw];
+      isQuotedPrintable = QUOTED_PRINTABLE.test(raw);
+    }
+  }
+  if (pieces.length > 0) yield pieces.join("");
 }
+
+const DATE_TIME = String.raw`\d{4}-?\d\d-?\d\d(?:T\d\d:?\d\d(?::?\d\d)?Z?)?`;
+
+/** A property whose parameters contain an unquoted colon, as in `TZID=GMT+05:30`: its value is the time at the end. */
+const TIME_LINE = new RegExp(
+  String.raw`^(?:DTSTART|DTEND|DUE|EXDATE|RDATE|RECURRENCE-ID)(?<params>;[^"]*):(?<value>${DATE_TIME}(?:,${DATE_TIME})*)\s*$`,
+  "i",
+);
+
+function parseLine(line: string): Line | null {
+  const name = /^[\w-]+/.exec(line)?.[0];
+  if (name === undefined) return null;
+  const time = TIME_LINE.exec(line)?.groups;
+  if (time !== undefined) {
+    const pairs = (time.params ?? "").slice(1).split(";");
+    const params = pairs.map((pair) => [pair.split("=", 1)[0]?.toUpperCase(), pair.slice(pair.indexOf("=") + 1)]);
+    return { name: name.toUpperCase(), params: Object.fromEntries(params), value: time.value ?? "" };
+  }
+  const params: Record<string, string> = {};
+  let at = name.length;
+  while (line[at] === ";") {
+    const param = /;([\w-]+)(?:=((?:"[^"]*"|[^",;:])*(?:,(?:"[^"]*"|[^",;:])*)*))?/y;
+    param.lastIndex = at;
+    const found = param.exec(line);
+    if (found === null) break;
+    const [, key = "", value] = found;
+    // vCalendar 1.0 names some values without their parameter.
+    const isEncoding = value === undefined && /^(?:quoted-printable|base64)$/i.test(key);
+    params[isEncoding ? "ENCODING" : key.toUpperCase()] = isEncoding ? key : parameterValue(value ?? "");
+    at = param.lastIndex;
+  }
+  if (line[at] !== ":") return null;
+  return { name: name.toUpperCase(), params, value: decodedValue(params, line.slice(at + 1)) };
+}
+
+/** RFC 6868: `^n`, `^'` and `^^`. */
+function parameterValue(value: string): string {
+  return value
+    .replaceAll('"', "")
+    .replace(/\^([n'^])/g, (_, char: string) => (char === "n" ? "\n" : char === "'" ? '"' : char));
+}
+
+/** vCalendar 1.0 encodes text beyond ASCII and line ends. */
+function decodedValue(params: Readonly<Record<string, string>>, value: string): string {
+  const encoding = params.ENCODING?.toLowerCase();
+  if (encoding === "quoted-printable")
+    return decodeCharset(decodeQuotedPrintable(Buffer.from(value, "utf8")), params.CHARSET ?? "");
+  if (encoding === "base64" && params.VALUE === undefined)
+    return decodeCharset(Buffer.from(value, "base64"), params.CHARSET ?? "");
+  return value;
+}
+
+function unescaped(value: string): string {
+  return withLineFeeds(value).replace(/\\([nN\\;,:"])/g, (_, char: string) =>
+    char.toLowerCase() === "n" ? "\n" : char,
+  );
+}
+
+const ANSWERS = new Set(["accepted", "declined", "tentative", "delegated", "completed", "confirmed"]);
 
 /** `Bob Blake <bob@x.example> (accepted)` */
 function personOf({ params, value }: Line): string {
   const address = value.trim().replace(/^mailto:/i, "");
   const name = params.CN ?? "";
-  const answer = (params.PARTSTAT ?? "").toLowerCase();
-  const isAnswered = ["accepted", "declined", "tentative", "delegated"].includes(answer);
-  return `${name === "" || name === address ? address : `${name} <${address}>`}${isAnswered ? ` (${answer})` : ""}`;
+  const answer = (params.PARTSTAT ?? params.STATUS ?? "").toLowerCase();
+  return `${name === "" || name === address ? address : `${name} <${address}>`}${ANSWERS.has(answer) ? ` (${answer})` : ""}`;
 }
 
 interface Time {
@@ -100,20 +213,44 @@ interface Time {
   readonly zone: string;
 }
 
-/** Null where the value is no time. */
-function readTime(line: Line): Time | null {
+/** Null if the value is not a time. */
+function readTime({ params, value }: Pick<Line, "params" | "value">): Time | null {
   const [, year, month, day, hour, minute, utc] =
-    /^(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)\d*(Z?))?$/.exec(line.value.trim()) ?? [];
+    /^(\d{4})-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d)[:\d]*(Z?))?$/i.exec(value.trim()) ?? [];
   if (year === undefined) return null;
   const clock = hour === undefined ? "" : `${hour}:${minute}`;
-  const zone = clock === "" ? "" : utc === "Z" ? "UTC" : (line.params.TZID ?? "");
+  const zone = clock === "" ? "" : utc !== "" ? "UTC" : zoneName(params.TZID ?? "");
   return { day: `${year}-${month}-${day}`, clock, zone };
 }
 
-function timeOf(line: Line | undefined): string | undefined {
+/** Globally unique ids (`/mozilla.org/20050126_1/Europe/Berlin`) end with the name. */
+function zoneName(id: string): string {
+  return id.startsWith("/") ? (/[A-Z]\w+\/[\w+-]+$/.exec(id)?.[0] ?? id) : id;
+}
+
+function timeOf(line: Pick<Line, "params" | "value"> | undefined): string | undefined {
   if (line === undefined) return undefined;
   const time = readTime(line);
   return time === null ? line.value.trim() : written(time.day, time.clock, time.zone);
+}
+
+/** The changed occurrence of a repeated event, and whether the later ones change too. */
+function occurrenceOf(line: Line | undefined): string | undefined {
+  const isFuture = line?.params.RANGE?.toUpperCase() === "THISANDFUTURE";
+  return isFuture ? `${timeOf(line)} and later` : timeOf(line);
+}
+
+/** Times, and periods (RFC 5545 3.3.9), from a list; vCalendar 1.0 separates them by semicolons. */
+function timeList(params: Line["params"], list: string): string[] {
+  return list.split(/[,;]/).flatMap((item) => {
+    const [start = "", end] = item.trim().split("/", 2);
+    if (start === "") return [];
+    const lineOf = (value: string): Line => ({ name: "", params, value });
+    if (end === undefined) return timeOf(lineOf(start)) ?? [];
+    const isDuration = /^[+-]?P/i.test(end);
+    const when = whenOf(lineOf(start), isDuration ? undefined : lineOf(end), isDuration ? lineOf(end) : undefined);
+    return when ?? [];
+  });
 }
 
 function written(...parts: readonly string[]): string {
@@ -149,19 +286,97 @@ function dayBefore(day: string): string {
 /** `PT1H30M`: 1 h 30 min. */
 function durationText(value: string): string {
   const units: Readonly<Record<string, string>> = { W: "weeks", D: "days", H: "h", M: "min", S: "s" };
-  const parts = [...value.matchAll(/(\d+)([WDHMS])/g)].filter(([, count]) => Number(count) > 0);
-  return parts.map(([, count, unit]) => `${count} ${units[unit ?? ""]}`).join(" ") || value.trim();
+  const parts = [...value.matchAll(/(\d+)([WDHMS])/gi)].filter(([, count]) => Number(count) > 0);
+  return parts.map(([, count, unit]) => `${count} ${units[unit?.toUpperCase() ?? ""]}`).join(" ") || value.trim();
 }
 
-/** `FREQ=WEEKLY;INTERVAL=2;BYDAY=MO;UNTIL=20010401`: weekly, every 2, on MO, until 2001-04-01. */
+const MONTHS = ["January", "February", "March", "April", "May", "June", "July"].concat([
+  "August",
+  "September",
+  "October",
+  "November",
+  "December",
+]);
+
+/**
+ * `FREQ=WEEKLY;INTERVAL=2;BYDAY=MO;UNTIL=20010401` (RFC 5545 3.3.10) as "weekly, every 2, on MO, until 2001-04-01". No
+ * part is left out: each one changes the dates.
+ */
 function ruleText(rule: string): string {
-  const parts = Object.fromEntries(rule.split(";").map((part) => part.split("=", 2)));
-  const until = typeof parts.UNTIL === "string" ? readTime({ name: "UNTIL", params: {}, value: parts.UNTIL }) : null;
+  const parts = new Map(
+    rule.split(";").flatMap((part) => {
+      const [name = "", value = ""] = part.split("=", 2);
+      return value.trim() === "" ? [] : [[name.trim().toUpperCase(), value.trim()] as const];
+    }),
+  );
+  const frequency = parts.get("FREQ");
+  if (frequency === undefined) return oldRuleText(rule);
+  parts.delete("FREQ");
+  const texts = [...parts].flatMap(([name, value]) => partText(name, value));
+  const order = (text: string) => Number(/^(?:\d+ times|until )/.test(text));
+  return [frequency.toLowerCase(), ...texts.sort((a, b) => order(a) - order(b))].join(", ");
+}
+
+function partText(name: string, value: string): string[] {
+  const list = value.replace(/\s*,\s*/g, ", ");
+  switch (name) {
+    case "INTERVAL":
+      return value === "1" ? [] : [`every ${value}`];
+    case "BYDAY":
+      return [`on ${list}`];
+    case "BYMONTH":
+      return [
+        `in ${value
+          .split(",")
+          .map((month) => MONTHS[Number(month) - 1] ?? month.trim())
+          .join(", ")}`,
+      ];
+    case "BYMONTHDAY":
+      return [`on day ${list} of the month`];
+    case "BYYEARDAY":
+      return [`on day ${list} of the year`];
+    case "BYWEEKNO":
+      return [`in week ${list}`];
+    case "BYHOUR":
+      return [`at hour ${list}`];
+    case "BYMINUTE":
+      return [`at minute ${list}`];
+    case "BYSECOND":
+      return [`at second ${list}`];
+    case "BYSETPOS":
+      return [value === "-1" ? "only the last of them (position -1)" : `only position ${list} of them`];
+    case "WKST":
+      return [`weeks begin on ${value}`];
+    case "COUNT":
+      return [`${value} times`];
+    case "UNTIL":
+      return [`until ${readTime({ params: {}, value })?.day ?? value}`];
+    default:
+      return [`${name}=${value}`];
+  }
+}
+
+const OLD_FREQUENCIES: Readonly<Record<string, string>> = {
+  D: "daily",
+  W: "weekly",
+  MP: "monthly",
+  MD: "monthly",
+  YM: "yearly",
+  YD: "yearly",
+};
+
+/** The rules of vCalendar 1.0: `W2 MO WE #10` is weekly, every 2, on MO WE, 10 times. */
+function oldRuleText(rule: string): string {
+  const [, kind = "", interval = "", rest = ""] = /^(D|W|M[PD]|Y[MD])(\d+)(.*)$/i.exec(rule.trim()) ?? [];
+  const frequency = OLD_FREQUENCIES[kind.toUpperCase()];
+  if (frequency === undefined) return rule.trim();
+  const [, on = "", count, until] = /^(.*?)(?:\s*#(\d+))?(?:\s*(\d{8}T\d{4,6}Z?))?$/i.exec(rest.trim()) ?? [];
   return [
-    String(parts.FREQ ?? rule).toLowerCase(),
-    ...(parts.INTERVAL === undefined || parts.INTERVAL === "1" ? [] : [`every ${parts.INTERVAL}`]),
-    ...(parts.BYDAY === undefined ? [] : [`on ${parts.BYDAY.replaceAll(",", ", ")}`]),
-    ...(parts.COUNT === undefined ? [] : [`${parts.COUNT} times`]),
-    ...(until === null ? [] : [`until ${until.day}`]),
+    frequency,
+    ...(interval === "1" ? [] : [`every ${interval}`]),
+    ...(on === "" ? [] : [`on ${on}`]),
+    // `#0` repeats forever.
+    ...(count === undefined || count === "0" ? [] : [`${count} times`]),
+    ...(until === undefined ? [] : partText("UNTIL", until)),
   ].join(", ");
 }

@@ -34,13 +34,30 @@ export function decodeCharset(bytes: Buffer, label: string): string {
   const marked = decodeMarked(bytes);
   if (marked !== null) return marked;
   if (name === "utf-8" || name === "utf8") return bytes.toString("utf8");
-  if (isUtf8(bytes) && !LABEL_WINS.test(name)) return bytes.toString("utf8");
+  if (isUtf8(bytes) && (!LABEL_WINS.test(name) || isEastAsianUtf8(bytes, name))) return bytes.toString("utf8");
   if (NO_CHARSET.test(name) || WESTERN.test(name)) return bytes.toString("latin1");
   if (name === "iso-2022-kr") return decodeIso2022Kr(bytes);
   const decoder = textDecoder(name);
   if (decoder !== null) return decoder.decode(bytes);
   if (iconv.encodingExists(name)) return iconv.decode(bytes, name);
   return isUtf8(bytes) ? bytes.toString("utf8") : bytes.toString("latin1");
+}
+
+const EAST_ASIAN = /^(?:gb|big5|shift_jis|euc-)/;
+
+/**
+ * Whether valid UTF-8 was labeled with a charset of two bytes per character. Three characters of three bytes are valid
+ * in both by a chance of about one in 100,000.
+ */
+function isEastAsianUtf8(bytes: Buffer, name: string): boolean {
+  if (!EAST_ASIAN.test(name)) return false;
+  let triples = 0;
+  let beyondAscii = 0;
+  for (const byte of bytes) {
+    if (byte >= 0x80) beyondAscii++;
+    if (byte >= 0xe0 && byte <= 0xef) triples++;
+  }
+  return triples >= 3 && triples * 3 >= beyondAscii * 0.8;
 }
 
 /** UTF-8 or UTF-16 with a byte order mark, which is removed; null without one. */

@@ -1,51 +1,38 @@
-import { createReadStream, type Stats } from "node:fs";
+import { createReadStream, type Stats, statSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join, resolve, sep } from "node:path";
 import { UserError } from "../platform/errors.js";
 import { CORPUS_FORMATS, type CorpusFormat, type CorpusSource } from "./email.js";
-import { parseEmail } from "./mime-body.js";
-import { gunzip, isGzip, isSystemError, readHead, unreadable } from "./readers/batches.js";
 import {
-  findColumns,
-  isKaggleHeader,
-  isMailTable,
-  openKaggleCsv,
-  openParsedCsv,
-  readCsvHeader,
-} from "./readers/csv.js";
-import { openMaildir, walk } from "./readers/maildir.js";
-import { isMboxStart, openEml, openMbox } from "./readers/mbox.js";
-import { openParquet } from "./readers/parquet.js";
-import { openTarball } from "./readers/tar.js";
-
-const OPENERS: Readonly<Record<CorpusFormat, (path: string, files: readonly string[]) => Promise<CorpusSource>>> = {
-  maildir: openMaildir,
-  tar: openTarball,
-  "kaggle-csv": openKaggleCsv,
-  "parsed-csv": openParsedCsv,
-  parquet: (_path, files) => openParquet(files),
-  mbox: (_path, files) => openMbox(files),
-  eml: openEml,
-};
+  batchMails,
+  brokenSource,
+  DamagedData,
+  gunzip,
+  isSystemError,
+  type ReadItems,
+  readHead,
+  unreadable,
+} from "./readers/batches.js";
+import { findMailIn, readFolder, recognizeFile } from "./readers/folder.js";
+import { diskFile, type MailFile, peek, placeIn } from "./readers/mail-file.js";
+import { MailboxLayout } from "./readers/mailbox-layout.js";
+import { openParquetFile, readParquet } from "./readers/parquet.js";
+import { readInnerFile, readMailFile, requireTable } from "./readers/read-file.js";
+import { type FileKind, HEAD_BYTES, recognize } from "./readers/recognize.js";
 
 const FORMS =
-  "a maildir folder, a tar archive (gzipped or not), Kaggle's emails.csv, a parsed CSV, Parquet, an mbox (gzipped or not) or one mail (.eml)";
+  "a folder of mail, a tar or zip archive, an mbox, one email (.eml, .emlx), CSV (such as Kaggle's emails.csv) and Parquet, gzipped or not";
 
 /**
  * Opens a source of mail; a null `format` is detected by content. Reads headers and footers only.
- * @throws UserError where the path does not exist, no format fits, or the content does not match `format`
+ * @throws UserError if the path does not exist, no format fits, or the content does not match `format`
  */
 export async function openCorpus(path: string, format: CorpusFormat | null): Promise<CorpusSource> {
   try {
     const stats = await stat(path);
-    if (!stats.isFile() && !stats.isDirectory()) throw unknownFormat(path, "neither a file nor a folder");
-    // By content: file names do not matter.
-    const known = stats.isDirectory() ? await detectFolder(path) : await detectFile(path);
-    if (format !== null) checkFormat(path, stats.isDirectory(), format, known);
-    const chosen = format ?? known.format;
-    if (chosen === null) throw unknownFormat(path, known.instead);
-    const source = await OPENERS[chosen](path, known.files);
-    return stats.isFile() ? withChangeCheck(path, stats, source) : source;
+    if (stats.isDirectory()) return await openFolder(path, format);
+    if (!stats.isFile()) throw unknownFormat(path, "it is neither a file nor a folder");
+    return withChangeCheck(path, stats, await openFile(path, stats, format));
   } catch (error) {
     throw isSystemError(error) ? unreadable(path, error) : error;
   }
@@ -69,124 +56,169 @@ function withChangeCheck(path: string, opened: Stats, source: CorpusSource): Cor
   };
 }
 
-/** Accepts a named format that the content may have, such as a tar too old for the `ustar` mark. */
-function checkFormat(path: string, isFolder: boolean, format: CorpusFormat, known: DetectedFormat): void {
-  if (format === known.format) return;
-  const bothCsv = format.endsWith("-csv") && known.format?.endsWith("-csv");
-  const possible = isFolder ? format === "maildir" : format !== "maildir" && (known.format === null || bothCsv);
-  if (possible) return;
-  const found = known.format ?? known.instead ?? (isFolder ? "a folder" : "a file");
-  throw new UserError(
-    "wrong_format",
-    `${path} cannot be read as ${format}: it is ${found}`,
-    known.format === null
-      ? `Name a source that holds ${FORMS}.`
-      : `Leave --format out, or give --format ${known.format}.`,
-  );
+/** A source that `read` reads anew each time. It calls `onRead` with the bytes that it has read. */
+function sourceOf(
+  format: CorpusFormat,
+  totalBytes: number | null,
+  read: (onRead: (bytes: number) => void) => ReadItems,
+): CorpusSource {
+  return {
+    format,
+    totalBytes,
+    batches(signal) {
+      let bytesRead = 0;
+      const onRead = (bytes: number) => {
+        bytesRead += bytes;
+      };
+      return batchMails(read(onRead), () => Math.round(bytesRead), signal);
+    },
+  };
 }
 
-function unknownFormat(path: string, instead: string | null): UserError {
-  return new UserError(
-    "unknown_format",
-    `${path} is not mail in a form that can be read${instead === null ? "" : `: it is ${instead}`}`,
-    `Known are ${FORMS}. If it is one of these, name it: --format ${CORPUS_FORMATS.join("|")}.`,
-  );
-}
-
-/** `format` is null where none fits; `files` are the files to read, one or those of a folder. */
-interface DetectedFormat {
-  readonly format: CorpusFormat | null;
-  readonly files: readonly string[];
-  /** What an unknown source is, if known. */
-  readonly instead: string | null;
-}
-
-/** Enough for an mbox separator and the header after it. */
-const HEAD_BYTES = 16 * 1024;
-
-async function detectFile(path: string): Promise<DetectedFormat> {
-  const head = await readHead(path, HEAD_BYTES);
-  const detected = (format: CorpusFormat | null, instead: string | null = null) => ({ format, files: [path], instead });
-  if (head.length === 0) return detected(null, "an empty file");
-  if (isParquet(head)) return detected("parquet");
-  if (isGzip(head)) {
-    const unzipped = await readUnzippedHead(path);
-    if (isTar(unzipped)) return detected("tar");
-    if (isMboxStart(unzipped)) return detected("mbox");
-    return detected(null, "a gzip file that holds neither a tar archive nor an mbox");
+/** Without a format, every file of a folder is read by its own content. */
+async function openFolder(path: string, format: CorpusFormat | null): Promise<CorpusSource> {
+  if (format === "parquet" || format === "mbox") {
+    const files = await findFiles(path, format);
+    if (files.length === 0) throw wrongFormat(path, format, "a folder without such files", null);
+    return format === "parquet" ? openParquetFiles(files) : openMboxFiles(files);
   }
-  if (isTar(head)) return detected("tar");
-  if (head.subarray(0, 4).toString("latin1") === "PK\x03\x04") return detected(null, "a zip file: unzip it first");
-  if (isMboxStart(head)) return detected("mbox");
-  const names = await readCsvHeader(path);
-  if (names !== null && isKaggleHeader(names)) return detected("kaggle-csv");
-  if (names !== null && isMailTable(findColumns(names))) return detected("parsed-csv");
-  return detected((await isMail(path)) ? "eml" : null);
-}
-
-async function isMail(file: string): Promise<boolean> {
-  return typeof (await parseEmail(await readHead(file, 64 * 1024))) !== "string";
-}
-
-/** Files tried before a folder counts as unknown. */
-const FILES_TRIED = 50;
-
-async function detectFolder(path: string): Promise<DetectedFormat> {
-  const tables = (await findTableFiles(path)) ?? (await findTableFiles(join(path, "data")));
-  if (tables !== null) return tables;
-  let tried = 0;
-  for await (const { file, refused } of walk(path, "")) {
-    if (tried++ === FILES_TRIED) break;
-    if (refused === null && (await isMail(file))) {
-      return { format: "maildir", files: [path], instead: null };
+  if (format !== null && format !== "maildir") throw wrongFormat(path, format, "a folder", "maildir");
+  if (format === null) {
+    const { kind, files } = await findMailIn(path);
+    if (kind === null) {
+      throw unknownFormat(path, files === 0 ? "it is an empty folder" : `none of its ${files} files is mail`);
     }
   }
-  return { format: null, files: [path], instead: tried === 0 ? "an empty folder" : null };
+  return sourceOf("maildir", null, (onRead) =>
+    readFolder(path, (file) => readInnerFile(file, { depth: 0, onRead: () => undefined }), onRead),
+  );
 }
 
-/** The Parquet, else the mbox files directly in a folder, by name. Follows links, as caches store shards as links. */
-async function findTableFiles(folder: string): Promise<DetectedFormat | null> {
-  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];
-    throw error;
-  });
-  const parquet: string[] = [];
-  const mbox: string[] = [];
-  for (const [i, name] of names.sort().entries()) {
-    if (i >= FILES_TRIED && parquet.length + mbox.length === 0) return null;
-    const file = join(folder, name);
-    if (!(await isFile(file))) continue;
-    const head = await readHead(file, HEAD_BYTES);
-    if (isParquet(head)) parquet.push(file);
-    else if (isMboxStart(head) || (isGzip(head) && isMboxStart(await readUnzippedHead(file)))) mbox.push(file);
+/** The files of a form directly in a folder or in its `data`, by name. Follows links, as caches store shards as links. */
+async function findFiles(folder: string, form: "parquet" | "mbox"): Promise<string[]> {
+  for (const path of [folder, join(folder, "data")]) {
+    const names = await readdir(path).catch(() => []);
+    const files: string[] = [];
+    for (const name of names.sort()) {
+      const file = join(path, name);
+      if (isFile(file) && (await contentKind(file)).kind === form) files.push(file);
+    }
+    if (files.length > 0) return files;
   }
-  if (parquet.length > 0) return { format: "parquet", files: parquet, instead: null };
-  return mbox.length > 0 ? { format: "mbox", files: mbox, instead: null } : null;
+  return [];
 }
 
-async function isFile(path: string): Promise<boolean> {
+function isFile(path: string): boolean {
   try {
-    return (await stat(path)).isFile();
+    return statSync(path).isFile();
   } catch {
     // A broken link.
     return false;
   }
 }
 
-function isParquet(head: Buffer): boolean {
-  return head.subarray(0, 4).toString("latin1") === "PAR1";
+/** All footers are read first, to detect a truncated shard before any mail is read. */
+async function openParquetFiles(paths: readonly string[]): Promise<CorpusSource> {
+  const shards = await Promise.all(paths.map((path) => openParquetFile(path)));
+  const totalBytes = shards.reduce((sum, { file }) => sum + file.byteLength, 0);
+  return sourceOf("parquet", totalBytes, (onRead) => readParquet(shards, onRead));
 }
 
-/** POSIX and GNU tar both write `ustar` at byte 257. */
-function isTar(head: Buffer): boolean {
-  return head.subarray(257, 262).toString("latin1") === "ustar";
+async function openMboxFiles(paths: readonly string[]): Promise<CorpusSource> {
+  const totalBytes = paths.reduce((sum, path) => sum + statSync(path).size, 0);
+  return sourceOf("mbox", totalBytes, async function* (onRead) {
+    for (const path of paths) yield* readTopFile(topFile(path, statSync(path).size, onRead), "mbox");
+  });
 }
 
-async function readUnzippedHead(path: string): Promise<Buffer> {
+async function openFile(path: string, { size }: Stats, format: CorpusFormat | null): Promise<CorpusSource> {
+  const kind = await contentKind(path);
+  const known = formatOf(kind);
+  if (format !== null) checkFormat(path, format, known);
+  const chosen = format ?? known;
+  if (chosen === null) throw unknownFormat(path, kind.kind === "unknown" ? kind.reason : null);
+  if (chosen === "parquet" && kind.kind === "parquet") return openParquetFiles([path]);
+  const named = format === known ? null : format;
+  if (named === "kaggle-csv" || named === "parsed-csv") requireTable(path, named, await readHead(path, HEAD_BYTES));
+  return sourceOf(chosen, size, (onRead) => readTopFile(topFile(path, size, onRead), named, onRead));
+}
+
+/** The folder of a file tells whose mailbox it is if it has the name of one (`Inbox`, `Sent`). */
+function topFile(path: string, size: number, onRead: (bytes: number) => void): MailFile {
+  const name = basename(path);
+  const layout = new MailboxLayout(resolve(dirname(path)).split(sep));
+  layout.addFile(name);
+  return diskFile(path, size, name, placeIn(layout, name, name), onRead);
+}
+
+async function* readTopFile(
+  file: MailFile,
+  format: CorpusFormat | null,
+  onRead: (bytes: number) => void = () => undefined,
+): ReadItems {
   try {
-    for await (const chunk of gunzip(createReadStream(path))) return chunk;
-  } catch {
-    // Not gzip, or cut off in the first block.
+    yield* readMailFile(file, { format: format === "maildir" ? null : format, depth: 0, onRead });
+  } catch (error) {
+    throw error instanceof DamagedData ? brokenSource(file.where, "", error) : error;
   }
-  return Buffer.alloc(0);
+}
+
+/** Files compressed more often are not mail. */
+const MAX_GZIPS = 2;
+
+/** What a file contains: of a gzip file, what was compressed. */
+async function contentKind(path: string): Promise<FileKind> {
+  const kind = await recognizeFile(path);
+  if (kind.kind !== "gzip") return kind;
+  let head: Buffer = Buffer.alloc(0);
+  for (let gzips = 1; gzips <= MAX_GZIPS; gzips++) {
+    let content: AsyncIterable<Buffer> = createReadStream(path);
+    for (let i = 0; i < gzips; i++) content = gunzip(content);
+    const peeked = await peek(content, HEAD_BYTES);
+    await peeked.close();
+    head = peeked.head;
+    const inner = recognize(head, peeked.isWhole);
+    if (inner.kind !== "gzip")
+      return inner.kind === "unknown" ? { ...inner, reason: `it is a gzip file, and ${inner.reason}` } : inner;
+  }
+  return { kind: "unknown", reason: "it is compressed several times", isSideFile: false };
+}
+
+function formatOf(kind: FileKind): CorpusFormat | null {
+  switch (kind.kind) {
+    case "email":
+      return "eml";
+    case "csv":
+      return kind.table.form;
+    case "gzip":
+    case "unknown":
+      return null;
+    default:
+      return kind.kind;
+  }
+}
+
+/** Accepts a named format that the content may have, such as a tar too old for the `ustar` mark. */
+function checkFormat(path: string, format: CorpusFormat, known: CorpusFormat | null): void {
+  if (format === known) return;
+  const bothCsv = format.endsWith("-csv") && known?.endsWith("-csv");
+  if (format !== "maildir" && (known === null || bothCsv)) return;
+  throw wrongFormat(path, format, known ?? "a file", known);
+}
+
+function wrongFormat(path: string, format: CorpusFormat, found: string, known: CorpusFormat | null): UserError {
+  return new UserError(
+    "wrong_format",
+    `${path} cannot be read as ${format}: it is ${found}`,
+    known === null ? `Name a source that contains ${FORMS}.` : `Leave --format out, or pass --format ${known}.`,
+  );
+}
+
+/** @param reason why it is not mail, if known */
+function unknownFormat(path: string, reason: string | null): UserError {
+  return new UserError(
+    "unknown_format",
+    `${path} is not mail in a form that can be read${reason === null ? "" : `: ${reason}`}`,
+    `Supported are ${FORMS}. If it is one of these, pass --format ${CORPUS_FORMATS.join("|")}.`,
+  );
 }

@@ -1,27 +1,9 @@
-/** Start of quoted text: a rule, a `>`, a header in the body, or a line that ends in "wrote:". */
-const QUOTED = /(?<!-)-{3,}\s*(?:original message|forwarded by)|^>|^[ \t]*from: |\bwrote:[ \t]*$/im;
+import { withoutQuotations } from "./email/quoted-text.js";
 
-/** Every match of `QUOTED` in practice contains a rule, a `>` or one of these, which are found ten times as fast. */
-const QUOTED_WORDS = ["rom: ", "ROM: ", "rote:", "ROTE:"];
-
-/** Where quoted or forwarded mail starts in a body; -1: nowhere. */
-export function quotedStart(body: string): number {
-  return mayQuote(body) ? body.search(QUOTED) : -1;
-}
-
-/** What the sender wrote: the body before the mail that it quotes. */
+/** What the sender wrote: the body without quoted and forwarded email. Empty if everything is quoted. */
 export function ownText(body: string): string {
-  const quoted = quotedStart(body);
-  if (quoted === -1) return body.trim();
-  // "On May 1 Bo Kim wrote:" is no text of the sender's.
-  const isWrote = /^wrote:/i.test(body.slice(quoted, quoted + 6));
-  return body.slice(0, isWrote ? body.lastIndexOf("\n", quoted) + 1 : quoted).trim();
-}
-
-function mayQuote(body: string): boolean {
-  // Most texts have no colon, which rules the words out at once.
-  const hasWord = () => body.includes(":") && QUOTED_WORDS.some((word) => body.includes(word));
-  return body.includes("---") || body.includes(">") || hasWord();
+  const mayQuote = body.includes(">") || /[:：]/.test(body) || body.includes("--");
+  return mayQuote ? withoutQuotations(body) : body.trim();
 }
 
 /** A subject without its Re:, Fw: and Fwd:. */
@@ -67,8 +49,18 @@ export interface Email {
   readonly date: string | null;
   /** Decoded text, lines ended by LF, without white space at its end. */
   readonly body: string;
+  /** Left out if the header has no display names. */
+  readonly headerNames?: HeaderNames;
   /** What became of it on the way; left out where nothing did. */
   readonly asWritten?: AsWritten;
+}
+
+/** The display names in a header, as written: read further only for the first of the copies of an email. */
+export interface HeaderNames {
+  /** Next to the addresses of From, To, Cc and Bcc. */
+  readonly names: readonly string[];
+  /** Fields in which Enron's export lists names: X-From, X-To, X-cc and X-bcc. */
+  readonly lists: readonly string[];
 }
 
 /** What tidying a mail took away, for those who measure it as it was written. */
@@ -87,12 +79,21 @@ export interface FiledEmail extends Email {
   readonly owner: string | null;
   /** The mailbox address where the form itself names it (parsed CSV); null elsewhere. */
   readonly inbox: string | null;
+  readonly form: MailForm;
 }
 
-/** A mail that could not be used: where it stood and why, in words for the user. */
+/**
+ * The form of the file that an email was read from. `eml` is one email in a file with an extension, `maildir` one in a
+ * file without (Maildir, MH, the CMU layout).
+ */
+export type MailForm = "mbox" | "maildir" | "eml" | "emlx" | "kaggle-csv" | "parsed-csv" | "parquet";
+
+/** A skipped email or file: its location and the reason, as the end of a sentence. */
 export interface BadEmail {
   readonly where: string;
   readonly reason: string;
+  /** Set for files that mail programs and systems keep next to mail, such as indexes. `--strict` ignores them. */
+  readonly isSideFile?: true;
 }
 
 /** What a reader gives at a time: mails, the bad ones among them, and how far it has come in its source. */
@@ -103,7 +104,7 @@ export interface CorpusBatch<Mail = FiledEmail> {
   readonly bytesRead: number;
 }
 
-export const CORPUS_FORMATS = ["maildir", "tar", "kaggle-csv", "parsed-csv", "parquet", "mbox", "eml"] as const;
+export const CORPUS_FORMATS = ["maildir", "tar", "kaggle-csv", "parsed-csv", "parquet", "mbox", "eml", "zip"] as const;
 
 export type CorpusFormat = (typeof CORPUS_FORMATS)[number];
 

@@ -1,8 +1,8 @@
 import { decodeCharset } from "./charset.js";
 import { decodeQuotedPrintable } from "./transfer-encoding.js";
 
-// RFC 2047 2, with the language of RFC 2231 5. Spaces in the text are not allowed there, but common.
-const WORD = /=\?([^?\s*]+)(?:\*[^?\s]*)?\?([bq])\?([^?]*)\?=/gi;
+// RFC 2047 2, with the language of RFC 2231 5. Spaces in the text and a missing charset are not allowed, but occur.
+const WORD = /=\?([^?\s*]*)(?:\*[^?\s]*)?\?([bq])\?([^?]*)\?=/gi;
 
 interface EncodedWord {
   readonly charset: string;

@@ -81,7 +81,7 @@ export async function importMail(
           isIndexing = true;
           listenAgain = monitor.letSignalsEnd();
         }
-        monitor.show(progress, format);
+        monitor.show(progress, format === "maildir" ? "mail" : format);
       },
       signal,
     );

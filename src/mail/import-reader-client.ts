@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { type ExitCode, UserError } from "../platform/errors.js";
 import { builtFile } from "../platform/installation.js";
-import type { BadEmail, CorpusBatch, CorpusFormat, CorpusSource } from "./email.js";
+import type { BadEmail, CorpusBatch, CorpusFormat, CorpusSource, MailForm } from "./email.js";
 import type { ArtFinding, ImportFilter, PreparedMail } from "./import.js";
 
 /** A source that needs more memory is broken or malicious. */
@@ -115,8 +115,8 @@ interface PackedBatch {
 
 export function packBatch({ mails, bad, bytesRead }: CorpusBatch<PreparedMail>): PackedBatch {
   const fields: unknown[] = [];
-  for (const { messageId, path, owner, inbox, contentHash, art, content } of mails) {
-    fields.push(messageId, path, owner, inbox, contentHash, art, content !== null);
+  for (const { messageId, path, owner, inbox, form, contentHash, art, names, content } of mails) {
+    fields.push(messageId, path, owner, inbox, form, contentHash, art, names, content !== null);
     if (content === null) continue;
     const { subject, sender, recipients, toCount, ccCount, date, body } = content;
     fields.push(subject, sender, recipients, toCount, ccCount, date, body);
@@ -145,8 +145,10 @@ export function unpackBatch({ fields, bad, bytesRead }: PackedBatch): CorpusBatc
       path: text(),
       owner: textOrNull(),
       inbox: textOrNull(),
+      form: text() as MailForm,
       contentHash: text(),
       art: fields[at++] as ArtFinding | null,
+      names: fields[at++] as readonly string[],
       content: fields[at++] === true ? content() : null,
     });
   }

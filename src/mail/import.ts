@@ -3,7 +3,7 @@ import { UserError } from "../platform/errors.js";
 import type { Db } from "../store/open-store.js";
 import { sumOrNull } from "../text/dates-and-numbers.js";
 import { readCorpusStats, updateFingerprint } from "./corpus.js";
-import type { BadEmail, CorpusSource, Email, FiledEmail } from "./email.js";
+import type { BadEmail, CorpusSource, Email, FiledEmail, MailForm } from "./email.js";
 import { resolveOwners } from "./import-owners.js";
 import { rebuildCorpusIndex } from "./store/corpus-index.js";
 import { openCorpusWriter, type StorableMail, toStorableMail } from "./store/corpus-writer.js";
@@ -36,9 +36,12 @@ export type ImportProgress =
   | { readonly phase: "index"; readonly mails: number; readonly total: number };
 
 export interface ImportSummary {
-  /** The distinct formats of the sources. */
+  /** The distinct formats of the sources. Folders have the forms of their files. */
   readonly format: string;
+  /** Emails and skipped files. */
   readonly read: number;
+  /** Number of emails by the form of their files. */
+  readonly forms: Readonly<Partial<Record<MailForm, number>>>;
   /** New Message-IDs. */
   readonly stored: number;
   /** Of these, new mails; the others are copies under another Message-ID. */
@@ -54,7 +57,7 @@ export interface ImportSummary {
   readonly unresolvedOwners: number;
 }
 
-/** Bad mails; only the first are listed. */
+/** Skipped emails and files; only the first are listed. */
 export interface Skipped {
   readonly mails: number;
   readonly reasons: Readonly<Record<string, number>>;
@@ -116,6 +119,8 @@ async function readAll(
   const { sources, limit } = request;
   const dropRule = artFilter();
   const dropped = Object.fromEntries(ART_RULES.map((name) => [name, 0])) as Record<ArtRule, number>;
+  const forms = new Map<MailForm, number>();
+  const formats = new Set<string>();
   const outcomes = { new: 0, copy: 0, known: 0, renamed: 0 };
   const skipped = countSkipped(request);
   const totalBytes = sumOrNull(sources.map(({ source }) => source.totalBytes));
@@ -124,6 +129,7 @@ async function readAll(
   let mails = 0;
   let bytesBefore = 0;
   reading: for (const { name, source } of sources) {
+    const formsHere = new Set<MailForm>();
     const writer = openCorpusWriter(db, { source: name, format: source.format, filter: request.filter });
     let bytes = 0;
     for await (const batch of source.batches(signal)) {
@@ -133,21 +139,28 @@ async function readAll(
       for (const mail of batch.mails) {
         read++;
         mails++;
+        formsHere.add(mail.form);
+        forms.set(mail.form, (forms.get(mail.form) ?? 0) + 1);
         const drop = mail.art === null ? null : dropRule(mail.art);
         if (drop !== null) dropped[drop]++;
         else outcomes[writer.add(mail)]++;
         changed ||= writer.changed;
-        if (mails === limit) break reading;
+        if (mails === limit) {
+          formats.add(formatOf(source, formsHere));
+          break reading;
+        }
         if (mails % request.batchSize === 0) await checkAbort(signal);
       }
       bytes = batch.bytesRead;
       onProgress({ phase: "read", mails: read, bytes: bytesBefore + bytes, totalBytes });
     }
+    formats.add(formatOf(source, formsHere));
     bytesBefore += source.totalBytes ?? bytes;
   }
   return {
-    format: [...new Set(sources.map(({ source }) => source.format))].join(", "),
+    format: [...formats].join(", "),
     read,
+    forms: Object.fromEntries([...forms].sort(([, a], [, b]) => b - a)),
     stored: outcomes.new + outcomes.copy + outcomes.renamed,
     duplicates: outcomes.known,
     renamed: outcomes.renamed,
@@ -157,13 +170,19 @@ async function readAll(
   };
 }
 
+/** A folder is called after the forms that were found in it. */
+function formatOf({ format }: CorpusSource<PreparedMail>, forms: ReadonlySet<MailForm>): string {
+  const isFolderOfEmails = [...forms].every((form) => form === "maildir" || form === "eml");
+  return format !== "maildir" || isFolderOfEmails ? format : [...forms].join(", ");
+}
+
 function countSkipped({ strict, onSkipped }: ImportRequest) {
   const reasons = new Map<string, number>();
   const first: BadEmail[] = [];
   let mails = 0;
   return {
     add(bad: BadEmail): void {
-      if (strict) {
+      if (strict && bad.isSideFile === undefined) {
         throw new UserError(
           "bad_mail",
           `${bad.where}: ${bad.reason}.`,
@@ -190,7 +209,7 @@ async function checkAbort(signal: AbortSignal): Promise<void> {
 export type ImportFilter = "none" | "art";
 
 /** A mail ready to be stored. `art` is null without ART's filter. */
-export type PreparedMail = StorableMail & { readonly art: ArtFinding | null };
+export type PreparedMail = StorableMail & { readonly form: MailForm; readonly art: ArtFinding | null };
 
 /** Prepares the mail of a source. Without a filter only the first of the copies of a mail comes with its content. */
 export function prepareSource(source: CorpusSource, filter: ImportFilter): CorpusSource<PreparedMail> {
@@ -199,9 +218,9 @@ export function prepareSource(source: CorpusSource, filter: ImportFilter): Corpu
     format,
     totalBytes,
     async *batches(signal) {
-      const hashes = new Set<string>();
+      const keys = new Set<string>();
       // ART's filter may drop the first copy and pass the next.
-      const isKnown = (hash: string) => filter === "none" && hashes.size === hashes.add(hash).size;
+      const isKnown = (key: string) => filter === "none" && keys.size === keys.add(key).size;
       for await (const { mails, bad, bytesRead } of source.batches(signal)) {
         yield { mails: mails.map((email) => prepareMail(email, filter, isKnown)), bad, bytesRead };
       }
@@ -209,9 +228,10 @@ export function prepareSource(source: CorpusSource, filter: ImportFilter): Corpu
   };
 }
 
-function prepareMail(email: FiledEmail, filter: ImportFilter, isKnown: (hash: string) => boolean): PreparedMail {
-  const { messageId, path, owner, inbox, contentHash, content } = toStorableMail(email, isKnown);
-  return { messageId, path, owner, inbox, contentHash, content, art: filter === "art" ? applyArtRules(email) : null };
+function prepareMail(email: FiledEmail, filter: ImportFilter, isKnown: (key: string) => boolean): PreparedMail {
+  const { messageId, path, owner, inbox, contentHash, content, names } = toStorableMail(email, isKnown);
+  const art = filter === "art" ? applyArtRules(email) : null;
+  return { messageId, path, owner, inbox, form: email.form, contentHash, content, names, art };
 }
 
 /** ART's three rules in order of application. */

@@ -161,7 +161,7 @@ function unknown(db: Db, address: string, hint: string): UserError {
   return new UserError("inbox_unknown", `No mail in ${db.name} is from or to ${address}.`, hint);
 }
 
-export interface StoredMail extends Omit<Email, "asWritten"> {
+export interface StoredMail extends Omit<Email, "headerNames" | "asWritten"> {
   readonly mailId: number;
 }
 

@@ -45,6 +45,7 @@ interface Attachment {
   readonly name: string;
   readonly type: string;
   readonly content: Buffer;
+  readonly charset: string;
   /** Null for binary parts; the source of a forwarded mail. */
   readonly text: string | null;
   readonly isMail: boolean;
@@ -61,8 +62,6 @@ interface MailSection {
 const MAIL_TYPES = new Set(["message/rfc822", "message/global"]);
 
 const CALENDAR_TYPES = new Set(["text/calendar", "application/ics"]);
-
-const isCalendarType = (contentType: string) => /^text\/calendar\b/i.test(contentType);
 
 /** Longer attached texts are cut. */
 const MAX_TEXT_CHARS = 1_000_000;
@@ -96,8 +95,9 @@ function attachmentOf(part: MimePart): Attachment {
   const isMail = MAIL_TYPES.has(type.value) || (GENERIC_TYPES.has(type.value) && /\.eml$/i.test(name));
   const isText = isMail || isTextType(type.value) || (GENERIC_TYPES.has(type.value) && TEXT_NAME.test(name));
   const isInBody = isBodyText(part);
-  const text = isText && !isInBody ? textOf(part, content) : null;
-  return { name, type: type.value, content, text, isMail, isInBody };
+  const charset = type.params.get("charset") ?? "";
+  const text = isText && !isInBody ? textOf(content, charset) : null;
+  return { name, type: type.value, content, charset, text, isMail, isInBody };
 }
 
 const BODY_TYPES = new Set(["text/plain", "text/html", "text/enriched", "text/richtext"]);
@@ -118,11 +118,11 @@ function isTextType(type: string): boolean {
 }
 
 /** Null for binary data. */
-function textOf(part: MimePart, content: Buffer): string | null {
+function textOf(content: Buffer, charset: string): string | null {
   const isUtf16 = content.length > 1 && ["fffe", "feff"].includes(content.toString("hex", 0, 2));
-  const isWide = isUtf16 || /^utf-?(?:16|32)/i.test(part.type.params.get("charset") ?? "");
+  const isWide = isUtf16 || /^utf-?(?:16|32)/i.test(charset);
   if (!isWide && content.subarray(0, 4_096).includes(0)) return null;
-  return decodeCharset(content, part.type.params.get("charset") ?? "");
+  return decodeCharset(content, charset);
 }
 
 /** The body, followed by a list of the attachments and by their texts. */
@@ -187,8 +187,7 @@ function decodePlain(headers: BodyHeaders, body: Buffer): string | null {
   const isAttached = /^attachment\b/i.test(headers.disposition);
   if (charset === null || !PLAIN_ENCODINGS.has(encoding) || isAttached) return null;
   const bytes = encoding === "quoted-printable" ? decodeTransferEncoding(body, encoding) : body;
-  const text = isAscii(bytes) ? bytes.toString("latin1") : decodeCharset(bytes, charset);
-  return isCalendarType(headers.contentType) ? calendarText(text) : text;
+  return isAscii(bytes) ? bytes.toString("latin1") : decodeCharset(bytes, charset);
 }
 
 const PLAIN_ENCODINGS = new Set(["", "7bit", "8bit", "binary", "quoted-printable"]);
@@ -197,7 +196,8 @@ const PLAIN_ENCODINGS = new Set(["", "7bit", "8bit", "binary", "quoted-printable
 function westernCharset(contentType: string): string | null {
   const type = (/^[^;\s]*/.exec(contentType)?.[0] ?? "").toLowerCase();
   // A bare word such as `text` is no type; RFC 2045 5.2 reads such mail as plain text.
-  if ((BODY_TYPES.has(type) && type !== "text/plain") || (type.includes("/") && !type.startsWith("text/"))) return null;
+  const isConverted = (BODY_TYPES.has(type) && type !== "text/plain") || CALENDAR_TYPES.has(type);
+  if (isConverted || (type.includes("/") && !type.startsWith("text/"))) return null;
   if (/format\s*=\s*"?flowed/i.test(contentType)) return null;
   const charset = (/charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1] ?? "").toLowerCase();
   return WESTERN.has(charset) ? charset : null;
@@ -229,6 +229,9 @@ const NO_TEXT: BodyText = { text: "", isHtml: false };
 
 /** The text of the parts that a mail program shows as the body. */
 function bodyTextOf(part: MimePart, root: MimePart): BodyText {
+  if (part.encryption !== null) {
+    return { text: `[Encrypted with ${part.encryption}: the text cannot be read.]`, isHtml: false };
+  }
   if (part.children.length === 0) return leafTextOf(part, root);
   const texts = part.children.map((child) => bodyTextOf(child, root)).filter(({ text }) => !isBlank(text));
   if (part.type.value === "multipart/alternative") return preferredOf(texts);
@@ -247,13 +250,19 @@ function preferredOf(texts: readonly BodyText[]): BodyText {
 }
 
 const MAX_STUB_CHARS = 400;
+/** Shorter ones only name HTML. */
+const MAX_BARE_STUB_CHARS = 40;
 
 function isStub(plain: string, html: string): boolean {
-  if (plain.length > MAX_STUB_CHARS || html.length <= plain.length / 2) return false;
-  return (
-    /\b(?:html|browser|(?:e-?)?mail (?:program|client|reader|software))\b/i.test(plain) && !html.includes(plain.trim())
-  );
+  if (plain.length > MAX_STUB_CHARS || html.length <= plain.length / 2 || html.includes(plain.trim())) return false;
+  return VIEWER.test(plain) && (plain.length <= MAX_BARE_STUB_CHARS || CANNOT_SHOW.test(plain));
 }
+
+const VIEWER = /\b(?:html|browser|(?:e-?)?mail (?:program|client|reader|software))\b/i;
+
+/** Text about HTML as such has none of these. */
+const CANNOT_SHOW =
+  /\b(?:not|cannot|can['’]t|unable|instead|view\w*|read|see|display\w*|render\w*|support\w*|capable|compatible|compliant|enabled?|requires?|switch)\b|n['’]t\b/i;
 
 /** White space, no-break spaces and characters without width. */
 function isBlank(text: string): boolean {
@@ -264,7 +273,7 @@ function leafTextOf(part: MimePart, root: MimePart): BodyText {
   const { type, content } = part;
   const charset = type.params.get("charset") ?? "";
   if (CALENDAR_TYPES.has(type.value) && part === root && !isAttached(part)) {
-    return { text: calendarText(decodeCharset(content, charset)), isHtml: false };
+    return { text: calendarText(content, charset), isHtml: false };
   }
   if (type.value === "text/html" && !isAttached(part)) {
     return { text: htmlToText(decodeCharset(content, charset || metaCharset(content))), isHtml: true };
@@ -305,13 +314,16 @@ function unflowed(text: string, deleteSpace: boolean): string {
 }
 
 /** Null without a text, or if the body contains it. */
-function sectionOf({ name, type, content, text, isMail, isInBody }: Attachment, depth: number): MailSection | null {
+function sectionOf(
+  { name, type, content, charset, text, isMail, isInBody }: Attachment,
+  depth: number,
+): MailSection | null {
   if (isMail && depth === MAX_FORWARD_DEPTH) return null;
   const forwarded = isMail ? readMailFields(content) : "it is not a mail";
   if (typeof forwarded !== "string") return forwardedSection(forwarded, content, depth + 1);
   if (text === null || isInBody) return null;
   const isCalendar = CALENDAR_TYPES.has(type) || (GENERIC_TYPES.has(type) && /\.ics$/i.test(name));
-  const shown = type === "text/html" ? htmlToText(text) : isCalendar ? calendarText(text) : text;
+  const shown = type === "text/html" ? htmlToText(text) : isCalendar ? calendarText(content, charset) : text;
   return { title: `Attachment: ${name || type}`, text: shown };
 }
 

@@ -4,6 +4,7 @@
  */
 import { decodeCharset } from "./charset.js";
 import { splitPart, withLineFeeds } from "./mime.js";
+import { readSmime } from "./smime.js";
 import { decodeTransferEncoding } from "./transfer-encoding.js";
 
 export interface HeaderValue {
@@ -19,6 +20,8 @@ export interface MimePart {
   /** Decoded content; empty for a part with children. */
   readonly content: Buffer;
   readonly children: readonly MimePart[];
+  /** The encryption of its content, which cannot be read; null if it is not encrypted. */
+  readonly encryption: "S/MIME" | "OpenPGP" | null;
 }
 
 /** Parts nested more deeply stay text. Real mail has fewer than 10 levels. */
@@ -47,20 +50,32 @@ class TreeParser {
     if (!type.value.startsWith("multipart/") || depth === MAX_DEPTH) {
       const isTooDeep = type.value.startsWith("multipart/");
       const leafType = isTooDeep ? { value: "text/plain", params: type.params } : type;
-      return { type: leafType, disposition, content: leafContent(body, encoding), children: [] };
+      return this.leaf(leafType, disposition, leafContent(body, encoding), depth);
     }
     const childType = type.value === "multipart/digest" ? "message/rfc822" : "text/plain";
     for (const bytes of new Set([body, decodeTransferEncoding(body, encoding)])) {
       const pieces = this.split(bytes, type.params.get("boundary")?.trimEnd() ?? "");
       if (pieces.length === 0) continue;
       const children = pieces.map((piece) => this.parse(piece, depth + 1, childType));
-      return { type, disposition, content: Buffer.alloc(0), children };
+      return { type, disposition, content: Buffer.alloc(0), children, encryption: null };
     }
     // A multipart without parts is text.
     const content = decodeTransferEncoding(body, encoding);
     const isHtml = /^\s*<(?:!doctype|html|body)\b/i.test(content.toString("latin1", 0, 200));
     const text = { value: isHtml ? "text/html" : "text/plain", params: type.params };
-    return { type: text, disposition, content, children: [] };
+    return { type: text, disposition, content, children: [], encryption: null };
+  }
+
+  /** The only child of a signed S/MIME part is the signed entity. */
+  private leaf(type: HeaderValue, disposition: HeaderValue, content: Buffer, depth: number): MimePart {
+    const smime = depth < MAX_DEPTH && isSmime(type, disposition) ? readSmime(content) : null;
+    if (smime?.kind === "readable") {
+      const children = [this.parse(smime.entity, depth + 1, "text/plain")];
+      return { type, disposition, content: Buffer.alloc(0), children, encryption: null };
+    }
+    // RFC 3156 4: the part before the encrypted data.
+    const isOpenPgp = type.value === "application/pgp-encrypted";
+    return { type, disposition, content, children: [], encryption: smime ? "S/MIME" : isOpenPgp ? "OpenPGP" : null };
   }
 
   /** The pieces between the boundary lines; empty if the boundary does not occur. */
@@ -81,6 +96,13 @@ class TreeParser {
     add(body.length);
     return pieces;
   }
+}
+
+const SMIME_TYPES = new Set(["application/pkcs7-mime", "application/x-pkcs7-mime"]);
+
+function isSmime({ value, params }: HeaderValue, disposition: HeaderValue): boolean {
+  const name = disposition.params.get("filename") ?? params.get("name") ?? "";
+  return SMIME_TYPES.has(value) || (value === "application/octet-stream" && /\.p7[mz]$/i.test(name));
 }
 
 /** Text has LF line ends, so that a mail is equal in all formats. */

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { addressParser } from "postal-mime";
 import { trimEndOf } from "../platform/strings.js";
 import { decodeCharset } from "./charset.js";
-import type { AsWritten, Email } from "./email.js";
+import type { AsWritten, Email, HeaderNames } from "./email.js";
 import { decodeEncodedWords } from "./encoded-words.js";
 import { parseMailDate, withoutComments } from "./mail-date.js";
 
@@ -48,6 +48,7 @@ export function readMailFields(bytes: Buffer): RawMail | string {
     cc: all("cc"),
     bcc: all("bcc"),
     date: parseMailDate(first("date")),
+    nameLists: NAME_LIST_HEADERS.flatMap((name) => headers.get(name) ?? []),
   };
   return { fields, bodyHeaders, body };
 }
@@ -55,8 +56,12 @@ export function readMailFields(bytes: Buffer): RawMail | string {
 const LF = 0x0a;
 const CR = 0x0d;
 
+const NAME_LIST_HEADERS = ["x-from", "x-to", "x-cc", "x-bcc"];
+const NAME_LIST = /X-(?:From|To|b?cc):/iy;
+
 /** All other header fields are ignored. */
 const READ_HEADERS = new Set([
+  ...NAME_LIST_HEADERS,
   "message-id",
   "date",
   "from",
@@ -112,8 +117,8 @@ function readFields(block: string): Map<string, string[]> {
   const text = withLineFeeds(block);
   for (let start = 0, end = 0; start < text.length; start = end + 1) {
     end = endOfField(text, start);
-    // Half of the fields of most mail; none of those read begins so.
-    if (text[start] === "X") continue;
+    // Half of the fields of most mail; of those that are read, only the lists of names begin so.
+    if (text[start] === "X" && !isNameList(text, start)) continue;
     const field = text.slice(start, end);
     const colon = field.indexOf(":");
     if (colon <= 0) continue;
@@ -132,6 +137,11 @@ function readFields(block: string): Map<string, string[]> {
     else values.push(value);
   }
   return headers;
+}
+
+function isNameList(text: string, start: number): boolean {
+  NAME_LIST.lastIndex = start;
+  return NAME_LIST.test(text);
 }
 
 /** The line end after a field and its folded lines. */
@@ -158,13 +168,18 @@ function endOfHeader(raw: Buffer, start: number): { end: number; bodyStart: numb
   while (lineStart < raw.length) {
     const end = endOfLine(raw, lineStart);
     const next = raw[end] === CR && raw[end + 1] === LF ? end + 2 : end + 1;
-    if (isBlankLine(raw, lineStart, end)) return { end: lineStart, bodyStart: next };
+    if (isBlankLine(raw, lineStart, end)) {
+      if (end === lineStart || !continuesHeader(raw, start, lineStart, next))
+        return { end: lineStart, bodyStart: next };
+      lineStart = next;
+      continue;
+    }
     if (!isHeaderLine(raw, lineStart, end, hasField)) {
       const line = raw.toString("latin1", lineStart, Math.min(end, lineStart + 80));
       if (EMACS_BORDER.test(line)) return { end: lineStart, bodyStart: next };
       // mbox separators are passed over, including those that a mailbox program quoted.
       // A damaged line between fields, such as a badly folded one, is passed over too.
-      const isDamage = hasField && MAIL_FIELD.test(raw.toString("latin1", next, next + 40));
+      const isDamage = hasField && MAIL_FIELD.test(afterFolds(raw, next));
       if (!/^>?From /.test(line) && !isDamage) return { end: lineStart, bodyStart: lineStart };
     } else {
       hasField = true;
@@ -176,7 +191,30 @@ function endOfHeader(raw: Buffer, start: number): { end: number; bodyStart: numb
 
 /** Fields of which a line of prose practically never has the form. */
 const MAIL_FIELD =
-  /^(?:Message-ID|Date|From|Sender|To|Cc|Bcc|Subject|Received|MIME-Version|Content-[\w-]+|X-[\w-]+|References|In-Reply-To|Reply-To|Return-Path):/i;
+  /^(Message-ID|Date|From|Sender|To|Cc|Bcc|Subject|Received|MIME-Version|Content-[\w-]+|X-[\w-]+|References|In-Reply-To|Reply-To|Return-Path)[ \t]*:/i;
+
+/**
+ * Whether a line of white space is within the header, as RFC 5322 4.2 allows in folded fields, instead of at its end: a
+ * field that the header does not have yet follows. Email in the body repeats the fields.
+ */
+function continuesHeader(raw: Buffer, start: number, lineStart: number, next: number): boolean {
+  const name = MAIL_FIELD.exec(afterFolds(raw, next))?.[1];
+  if (name === undefined) return false;
+  return !new RegExp(`^${name}[ \\t]*:`, "im").test(raw.toString("latin1", start, lineStart));
+}
+
+/** Folded lines after a damaged one are skipped up to here. */
+const MAX_SKIPPED_LINES = 10;
+
+/** The start of the first line from `at` on that does not begin with white space. */
+function afterFolds(raw: Buffer, at: number): string {
+  let start = at;
+  for (let line = 0; line < MAX_SKIPPED_LINES && (raw[start] === SPACE || raw[start] === TAB); line++) {
+    const end = endOfLine(raw, start);
+    start = raw[end] === CR && raw[end + 1] === LF ? end + 2 : end + 1;
+  }
+  return raw.toString("latin1", start, start + 40);
+}
 
 /** Emacs separates the header of a draft from its body with this line. */
 const EMACS_BORDER = /^--text follows this line--\s*$/;
@@ -237,6 +275,8 @@ export interface EmailFields {
   readonly bcc: string;
   readonly date: string | null;
   readonly body: string;
+  /** Left out if the format does not have them. */
+  readonly nameLists?: HeaderNames["lists"];
 }
 
 /**
@@ -245,12 +285,18 @@ export interface EmailFields {
  */
 export function buildEmail(fields: Omit<EmailFields, "body">, text: string): Email {
   const { before, body, behind } = splitBody(text);
-  const [to, cc, bcc] = [parseAddresses(fields.to), parseAddresses(fields.cc), parseAddresses(fields.bcc)];
+  const names: string[] = [];
+  const from = parseAddresses(fields.from, names);
+  const [to, cc, bcc] = [fields.to, fields.cc, fields.bcc].map((field) => parseAddresses(field, names)) as [
+    string[],
+    string[],
+    string[],
+  ];
   // Spreading objects would take a fifth of the time of reading a corpus.
-  const email: Email & { messageId: string; asWritten?: AsWritten } = {
+  const email: Email & { messageId: string; headerNames?: HeaderNames; asWritten?: AsWritten } = {
     messageId: normalizeMessageId(fields.messageId),
     subject: normalizeSubject(fields.subject),
-    sender: parseAddresses(fields.from)[0] ?? "",
+    sender: from[0] ?? "",
     to: [...new Set(to)],
     cc: [...new Set(cc)],
     bcc: [...new Set(bcc)],
@@ -258,6 +304,8 @@ export function buildEmail(fields: Omit<EmailFields, "body">, text: string): Ema
     body,
   };
   if (email.messageId === "") email.messageId = idFromContent(email);
+  const lists = fields.nameLists?.filter((list) => list !== "") ?? [];
+  if (names.length + lists.length > 0) email.headerNames = { names, lists };
   const recipients = to.length + cc.length + bcc.length;
   const isUnchanged =
     before === "" && behind === "" && recipients === email.to.length + email.cc.length + email.bcc.length;
@@ -292,22 +340,36 @@ const UNDISCLOSED =
   /^"?(?:undisclosed|unlisted|recipient list (?:not|suppressed))[ -]?recipients?\b|^"?recipient list (?:not shown|suppressed)/i;
 
 /**
- * The addresses of a From, To, Cc or Bcc field, in order and lower case, without display names and quotes; groups
- * (RFC 5322 3.4) are expanded. If no entry has an `@`, their texts.
+ * The addresses of a From, To, Cc or Bcc field, in order and lower case, without quotes; groups (RFC 5322 3.4) are
+ * expanded. If no entry has an `@`, their texts. Adds the display names of the entries to `names`.
  */
-function parseAddresses(field: string): string[] {
+function parseAddresses(field: string, names: string[]): string[] {
   if (field === "") return [];
   const entries = field.split(",").map((entry) => entry.trim());
   if (entries.every((entry) => entry === "" || BARE_ADDRESS.test(entry))) {
     return entries.filter((entry) => entry !== "").map((entry) => entry.toLowerCase());
   }
   if (field.length > MAX_PARSED_CHARS) return field.toLowerCase().match(ANY_ADDRESS) ?? [];
-  const texts = addressParser(plainAddressSyntax(replaceControls(field)), { flatten: true })
-    .flatMap(({ address, name }) => splitJoined(address || name))
+  const parsed = addressParser(plainAddressSyntax(replaceControls(field)), { flatten: true });
+  const texts = parsed
+    .flatMap(({ address, name }) => splitJoined(decodeEncodedWords(address || name)))
     .filter((text) => !UNDISCLOSED.test(text.trim()))
     .map(normalizeAddress);
   const addresses = texts.filter((text) => text.includes("@"));
-  return (addresses.length > 0 ? addresses : texts).filter((text) => text !== "");
+  if (addresses.length === 0) return texts.filter((text) => text !== "");
+  for (const { name } of parsed) if (name !== "" && !UNDISCLOSED.test(name)) names.push(name);
+  if (field.includes("(")) names.push(...namesInComments(field));
+  return addresses;
+}
+
+/** `bo@plains.example (Bo Kim)`: the oldest way to write a name (RFC 822 4.1). */
+function namesInComments(field: string): string[] {
+  const names: string[] = [];
+  mapUnquoted(field, (piece) => {
+    for (const [, comment = ""] of piece.matchAll(/(?<=@\S+\s+)\(([^()]{1,200})\)/g)) names.push(comment);
+    return piece;
+  });
+  return names.map(decodeEncodedWords);
 }
 
 /** Rewrites forms that the parser does not know: source routes, comments, white space around dots, Exchange's types. */
@@ -331,16 +393,20 @@ function mapUnquoted(text: string, map: (piece: string) => string): string {
     .join("");
 }
 
-/** Removes comments if the text has an address outside of them, as in `pete(his account)@silly.test(his host)`. */
+/** Removes comments if the text has something outside of them, as in `pete(his account)@silly.test(his host)`. */
 function withoutInnerComments(text: string): string {
   if (!text.includes("(")) return text;
   const plain = withoutComments(text.replace(/\\[()]/g, ""));
+  // Without an address, a comment such as `(no To-header on input)` is not a recipient either.
+  if (!text.includes("@")) return plain.trim() === "" ? text : plain;
   // Enron has addresses such as `kirk.(e-mail)@example.com`.
   return plain.includes("@") && !plain.includes(".@") ? plain : text;
 }
 
-/** Addresses that one pair of brackets runs together (`<a@example.com, b@example.com>`). */
+/** Addresses that one pair of brackets runs together (`<a@example.com, b@example.com>`), without words after one. */
 function splitJoined(text: string): string[] {
+  const [, first] = /^([^\s"@]+@[^\s"@]+)\s+[^@]*$/.exec(text) ?? [];
+  if (first !== undefined) return [first];
   return text.split("@").length > 2 ? text.split(/[\s,;]+/) : [text];
 }
 

@@ -21,6 +21,8 @@ export interface SearchIndex {
   readonly mail: SearchableMail;
   /** Emails of the mailbox (null: of all mail) that contain a term (`termExpression`), and how often. */
   postingsOf(term: string, mailboxId: number | null): TermPostings;
+  /** Emails of the mailbox that contain any of several words, or of several words together in their text. */
+  postingsOfAny(spellings: readonly string[], mailboxId: number | null): TermPostings;
   /** Whether any email of the file contains a term. */
   isIndexed(term: string): boolean;
   /** Positions whose subject and body match an FTS5 expression, newest first. */
@@ -28,6 +30,8 @@ export interface SearchIndex {
   /** The value computed for the key since the last import, or the result of `compute`. */
   remember<Value extends object>(key: string, compute: () => Value): Value;
 }
+
+const NO_POSTINGS: TermPostings = { rowids: new Int32Array(), counts: new Uint16Array() };
 
 /** Columns of mail_words. */
 const NAMES = 0;
@@ -41,11 +45,12 @@ const MAX_KEPT_RESULTS = 250;
 
 /** Returns the index of the present mail. Another process can import mail between two calls. */
 export function openSearchIndex(db: Db): () => SearchIndex {
-  const readFingerprint = db.prepare("SELECT fingerprint FROM corpus_state").pluck();
-  let current: { readonly fingerprint: unknown; readonly index: SearchIndex } | null = null;
+  // An import of display names alone rewrites the index, and leaves the fingerprint as it is.
+  const readVersion = db.prepare("SELECT fingerprint || updated_at FROM corpus_state").pluck();
+  let current: { readonly version: unknown; readonly index: SearchIndex } | null = null;
   return () => {
-    const fingerprint = readFingerprint.get();
-    if (current === null || current.fingerprint !== fingerprint) current = { fingerprint, index: openIndex(db) };
+    const version = readVersion.get();
+    if (current === null || current.version !== version) current = { version, index: openIndex(db) };
     return current.index;
   };
 }
@@ -76,24 +81,36 @@ function openIndex(db: Db): SearchIndex {
   const readWord = (word: string, mailbox: PositionSet): TermPostings => {
     // An email with scripts without spaces has all of its words there, also those that stand next to such a script.
     const inBigrams = words.read(word, mailbox, BIGRAMS);
-    if (isUnsegmentedAt(word, 0)) return inBigrams;
-    const inText = mergePostings(text.read(word, mailbox), inBigrams, Math.max);
+    const inText = isUnsegmentedAt(word, 0) ? inBigrams : mergePostings(text.read(word, mailbox), inBigrams, Math.max);
     // A name counts once, however many people of an email have it.
     return mergePostings(inText, once(words.read(word, mailbox, NAMES).rowids));
+  };
+
+  const readSpellings = (spellings: readonly string[], mailbox: PositionSet): TermPostings => {
+    const phrases = spellings.filter((spelling) => spelling.includes(" ")).map(termExpression);
+    const rowids =
+      phrases.length === 0 ? [] : (matchingText.all(phrases.join(" OR "), 0, Number.MAX_SAFE_INTEGER) as number[]);
+    const together = once(Int32Array.from(rowids.filter((rowid) => mailbox.has(rowid))));
+    const words = spellings.filter((spelling) => !spelling.includes(" "));
+    return words.reduce((sum, word) => mergePostings(sum, readWord(word, mailbox), Math.max), together);
+  };
+  const rememberList = (key: string, read: () => TermPostings) => {
+    const list = lists.get(key) ?? read();
+    lists.set(key, list);
+    return list;
   };
 
   return {
     mail,
     matching,
-    postingsOf(term, mailboxId) {
-      const key = `${mailboxId} ${term}`;
-      let list = lists.get(key);
-      if (list === undefined) {
-        list = (isOneWord(term) ? readWord : readMatches)(term, mail.mailbox(mailboxId));
-        lists.set(key, list);
-      }
-      return list;
-    },
+    postingsOf: (term, mailboxId) =>
+      rememberList(`${mailboxId} ${term}`, () =>
+        (isOneWord(term) ? readWord : readMatches)(term, mail.mailbox(mailboxId)),
+      ),
+    postingsOfAny: (spellings, mailboxId) =>
+      spellings.length === 0
+        ? NO_POSTINGS
+        : rememberList(`${mailboxId} ${spellings.join("|")}`, () => readSpellings(spellings, mail.mailbox(mailboxId))),
     isIndexed(term) {
       const expression = termExpression(term);
       return isInText.get(expression) !== undefined || isInWords.get(expression) !== undefined;

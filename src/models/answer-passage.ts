@@ -1,5 +1,5 @@
-import { stemmer } from "stemmer";
 import { MONTH_NAMES } from "../text/dates-and-numbers.js";
+import { stemOf } from "../text/porter.js";
 import { MAIL_WORDS, STOP_WORDS } from "../text/stop-words.js";
 
 export interface SeenMail {
@@ -150,9 +150,6 @@ function shorten(passage: string, weights: ReadonlyMap<string, number>, wants: R
   return cut.slice(start, end > start ? end : cut.length).trim();
 }
 
-/** As in the index; the stemmer takes long over what is no word. */
-const LONGEST_STEMMED = 64;
-
 /** Letters and digits, with the marks that hold a name, an amount or an address together. */
 const WORD = /[\p{L}\p{N}]+(?:[.'’@&-][\p{L}\p{N}]+)*/gu;
 
@@ -175,7 +172,7 @@ function isContent(lower: string): boolean {
 export function stemsOf(text: string): Set<string> {
   const words = contentWords(text).flatMap((word) => [word, ...word.split(/[.'’@&-]/)]);
   const lower = words.map((word) => word.toLowerCase()).filter((word) => word !== "" && isContent(word));
-  return new Set(lower.map((word) => (word.length > LONGEST_STEMMED ? word : stemmer(word))));
+  return new Set(lower.map(stemOf));
 }
 
 /**

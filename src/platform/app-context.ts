@@ -1,12 +1,12 @@
 import type { Environment } from "./environment.js";
 
-/** What use cases take from the global flags and the environment. */
+/** Settings from the global flags and the environment. */
 export interface AppSettings {
   /** Path of the database. */
   readonly db: string;
   /** Folder for downloads and cached replies. */
   readonly cacheDir: string;
-  /** Gets what an agent's program writes to stderr; null: nobody wants it. */
+  /** Receives an agent program's stderr output, or null to discard it. */
   readonly agentStderr: ((text: string) => void) | null;
   readonly env: Environment;
 }
@@ -17,20 +17,20 @@ export interface ProgressBar {
   stop(): void;
 }
 
-/** What a use case gets from whoever calls it: settings, a place for notes and progress, and cancellation. */
+/** The caller's side of an operation: settings, output for notes and progress, and cancellation. */
 export interface AppContext {
   readonly settings: AppSettings;
-  /** One line for the user that is no result. */
+  /** Shows a line to the user that is not part of the result. */
   note(text: string): void;
-  /** Nothing is shown before the first update. */
+  /** Creates a progress bar, which is shown after its first update. */
   progress(title: string): ProgressBar;
-  /** Aborts when the user asks to stop: finish what is under way, begin nothing new. */
+  /** Aborts when the user interrupts. Finish running work, and start no more. */
   readonly signal: AbortSignal;
-  /** Aborts when the user asks to stop a second time. `message` is shown at the first. */
+  /** Returns a signal that aborts when the user interrupts a second time. `message` is shown at the first. */
   untilSecond(message: () => string): AbortSignal;
 }
 
-/** The user stopped the work. The message says what was saved and how to go on. */
+/** The user interrupted the work. The message says what was saved and how to resume. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 
-/** Lets the event loop run after each piece, so that a long sequence does not block it. */
+/** Yields the pieces and lets the event loop run after each, so that a long sequence does not block it. */
 export async function* yieldBetween<T>(pieces: Iterable<T>): AsyncGenerator<T, void, undefined> {
   for (const piece of pieces) {
     yield piece;
@@ -9,7 +9,7 @@ export async function* yieldBetween<T>(pieces: Iterable<T>): AsyncGenerator<T, v
   }
 }
 
-/** Inserts into a sorted list, after equals, and drops the last element beyond `most`. */
+/** Inserts into a sorted list, after equal elements, and drops the last element beyond `most`. */
 export function insertTopK<T>(list: T[], one: T, most: number, isBefore: (a: T, b: T) => boolean): void {
   let at = list.length;
   while (at > 0 && isBefore(one, list[at - 1] as T)) at--;
@@ -21,41 +21,41 @@ export function* chunk<T>(items: readonly T[], size: number): Generator<readonly
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
 }
 
-/** Whether a process of this machine exists, whoever owns it. A zombie still counts. */
+/** Returns whether a process exists on this machine, for any user. A zombie still counts. */
 export function isProcessAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: it runs, for another user.
+    // EPERM means that it runs as another user.
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 
 /**
- * How far V8 lets a heap grow over its live size before it collects, in percent. The default factor goes up to four:
- * a run then uses 370 to 650 MB with 60 MB live. With 100 it uses 280 MB for 1 % more CPU time; with 50, 270 MB for 4
- * %.
+ * Percentage by which V8 lets a heap grow over its live size before it collects garbage. The default grows it up to
+ * fourfold: a run with 60 MB live then uses 370 to 650 MB. With 100 it uses 280 MB for 1% more CPU time, with 50 it
+ * uses 270 MB for 4% more.
  */
 const GROWTH_PERCENT = 100;
 
 /**
- * For commands that run for hours. V8 reads this flag at each collection, so it takes effect now, in all threads;
- * initial heap sizes can no longer be set.
+ * Limits heap growth in commands that run for hours. V8 reads this flag at each collection, so it takes effect
+ * immediately, in all threads. Initial heap sizes can no longer be set afterwards.
  */
 export function limitHeapGrowth(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
 }
 
 interface HeldBytes {
-  /** False: they would exceed the budget. */
+  /** Returns false if the bytes would exceed the budget. */
   add(bytes: number): boolean;
   release(): void;
 }
 
 /**
- * A limit on the bytes that all holders have at once. The first `free` bytes of each holder are not counted, so that
- * small requests pass while large ones are refused.
+ * A limit on the bytes that all holders have at the same time. The first `free` bytes of each holder are not counted,
+ * so that small requests pass while large ones are refused.
  */
 export class ByteBudget {
   private held = 0;
@@ -86,8 +86,8 @@ export class ByteBudget {
 }
 
 /**
- * Joins calls that come while one is under way into one call of `run`, which takes many items as cheaply as few.
- * `run` gives a result for each item, in order.
+ * Combines calls that arrive while another is running into one call of `run`, for work that costs about the same for
+ * many items as for one. `run` returns a result for each item, in order.
  */
 export function batchCalls<T, R>(run: (items: readonly T[]) => Promise<readonly R[]>): (item: T) => Promise<R> {
   let waiting: { readonly items: T[]; readonly results: Promise<readonly R[]> } | null = null;

@@ -1,4 +1,5 @@
 import { distance } from "fastest-levenshtein";
+import { split } from "shlex";
 import { UserError } from "./errors.js";
 
 /** The database that command lines in messages name; null: the one that a call without --db opens. */
@@ -9,12 +10,22 @@ export function showDatabase(path: string | null): void {
   shownDatabase = path;
 }
 
+/** How command lines in messages call this program. */
+let shownProgram = "art-e";
+
+/** For commands that a newcomer pastes before the program is on the PATH, such as those of the demo. */
+export function showProgram(call: string): void {
+  shownProgram = call;
+}
+
 /**
  * A command line for the user to paste: commandLine`art-e show ${traceId}`. Values are quoted for a shell where they
  * need it, and the database is named where a call without --db would open another.
  */
 export function commandLine(words: TemplateStringsArray, ...values: readonly (string | number)[]): string {
-  const line = words.reduce((before, part, i) => `${before}${shellWord(String(values[i - 1]))}${part}`);
+  const line = words
+    .reduce((before, part, i) => `${before}${shellWord(String(values[i - 1]))}${part}`)
+    .replace(/^art-e(?= )/, () => shownProgram);
   return shownDatabase === null ? line : `${line} --db ${shellWord(shownDatabase)}`;
 }
 
@@ -24,17 +35,19 @@ export function shellWord(text: string): string {
 }
 
 /**
- * Splits a command line into words: white space separates them, quotes keep them together, nothing is expanded.
- * The library string-argv does the same, but accepts a quote that is not closed.
+ * Splits a command line into words like a POSIX shell: quotes and backslashes work as in bash, nothing is expanded.
+ * @throws UserError that names the flag, for a quote that is not closed or a backslash at the end
  */
 export function splitShellWords(line: string, flag: string): string[] {
-  if (!/^(?:[^"']|"[^"]*"|'[^']*')*$/.test(line)) {
-    throw new UserError("flag_invalid", `${flag}: a quote is not closed.`, "Close it, or leave it out.");
+  try {
+    return split(line);
+  } catch (cause) {
+    const isEscape = (cause as Error).message.includes("escape");
+    const [problem, hint] = isEscape
+      ? ["a backslash ends the command line", "Double it, or leave it out."]
+      : ["a quote is not closed", "Close it, or leave it out."];
+    throw new UserError("flag_invalid", `${flag}: ${problem}.`, hint, undefined, { cause });
   }
-  const words = line.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? [];
-  return words.map((word) =>
-    word.replace(/"([^"]*)"|'([^']*)'/g, (_, double?: string, single?: string) => double ?? single ?? ""),
-  );
 }
 
 /** How many letters may be wrong: a third of the word, and one of a short one. */

@@ -2,12 +2,12 @@ import type { Server } from "node:http";
 import type { Socket } from "node:net";
 
 /**
- * Limits the open connections of a server. A new connection takes the place of the oldest one without a request, so
- * connections that never send their header do not keep others out.
+ * Limits the open connections of a server. A new connection replaces the oldest one without a request, so connections
+ * that never send their header do not keep others out.
  */
 export function limitConnections(server: Server, max: number): void {
   const open = new Set<Socket>();
-  /** Connections that are not serving a request, the oldest first. */
+  /** Connections that are not serving a request, oldest first. */
   const idle = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     if (open.size >= max) {

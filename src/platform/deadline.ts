@@ -1,14 +1,14 @@
-/** A signal that aborts with an outer one or when its time is over, whichever comes first. */
+/** A signal that aborts with an outer signal or at a timeout, whichever comes first. */
 interface Deadline {
   readonly signal: AbortSignal;
   readonly hasPassed: boolean;
-  /** Detaches it from the outer signal, which lives longer, and clears its timer. */
+  /** Detaches the deadline from the outer signal, which lives longer, and clears its timer. */
   close(): void;
 }
 
 /**
- * Closed explicitly, unlike AbortSignal.any and AbortSignal.timeout: in a run of thousands of tasks those would leave
- * listeners on the run's signal and timers of tasks that have ended.
+ * Opens a deadline that must be closed, unlike AbortSignal.any and AbortSignal.timeout. In a run of thousands of tasks
+ * those would leave listeners on the run's signal and timers of finished tasks.
  */
 export function openDeadline(outer: AbortSignal, timeoutMs: number, reason: () => unknown): Deadline {
   const controller = new AbortController();
@@ -30,12 +30,12 @@ export function openDeadline(outer: AbortSignal, timeoutMs: number, reason: () =
   };
 }
 
-/** Controllers to abort together with a signal. */
+/** Controllers that abort together with a signal. */
 const followers = new WeakMap<AbortSignal, Set<AbortController>>();
 
 /**
- * Aborts the controller with `outer` until `leave`. All controllers share one listener: adding or removing a listener
- * scans all of a signal's listeners, and a run's signal would have one for every open task.
+ * Aborts the controller with `outer` until `leave` is called. All controllers share one listener: adding or removing a
+ * listener scans all listeners of a signal, and a run's signal would have one per open task.
  */
 function follow(outer: AbortSignal, controller: AbortController): void {
   if (outer.aborted) {

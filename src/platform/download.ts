@@ -25,12 +25,12 @@ import { DEFAULT_RETRY, type RetryPolicy } from "./retry-delay.js";
 export interface DownloadRequest {
   readonly url: string;
   readonly headers: Record<string, string>;
-  /** The record goes beside it; an unfinished download is `<target>.partial`. */
+  /** Path of the file. Its record is stored next to it, and an unfinished download in `<target>.partial`. */
   readonly target: string;
   readonly revision: string | null;
   readonly expectedSize?: number | undefined;
   readonly expectedSha256?: string | undefined;
-  /** ASCII bytes the file must begin and end with: `PAR1` for Parquet. */
+  /** ASCII bytes that the file must start and end with, such as `PAR1` for Parquet. */
   readonly magic?: string | undefined;
   readonly retry?: RetryPolicy | undefined;
   readonly onProgress?: OnProgress | undefined;
@@ -41,7 +41,7 @@ export interface DownloadRequest {
 /**
  * Downloads and verifies `target` and returns its record. A verified cached file needs no request. An interrupted
  * download resumes, now or in a later process, as long as the server has the same file.
- * @throws UserError where the file cannot be had; the signal's reason where it aborts.
+ * @throws UserError if the file cannot be downloaded, or the signal's reason if it aborts
  */
 export async function downloadFile(request: DownloadRequest): Promise<CacheRecord> {
   const { target, signal, revision } = request;
@@ -56,7 +56,7 @@ export async function downloadFile(request: DownloadRequest): Promise<CacheRecor
       await publish(partial, target, record);
       return record;
     } catch (error) {
-      // The error of the download matters more than one of the release.
+      // The download's error matters more than an error of the release.
       await partial.release().catch(() => undefined);
       throw error;
     }
@@ -69,7 +69,7 @@ async function downloadOnce(request: DownloadRequest, partial: PartialDownload):
     return await verifyPartial(request, partial);
   } catch (error) {
     if (!(error instanceof RequestFailed)) throw error;
-    // Discard wrong bytes. If older bytes were among them, a fresh download may succeed.
+    // Discard wrong bytes. If they included bytes of an earlier attempt, a fresh download might succeed.
     await partial.restart(null);
     throw resumed ? new RequestFailed(error.message, { retryable: true, cause: error }) : error;
   }
@@ -81,7 +81,7 @@ async function verifyPartial(request: DownloadRequest, partial: PartialDownload)
   const { size } = await stat(partial.bytesPath);
   if (expectedSize !== undefined && size !== expectedSize) throw wrongSize(`${size}`, expectedSize);
   if (magic !== undefined && !(await hasMagic(partial.bytesPath, size, magic))) {
-    const message = `what came does not begin and end with ${magic}, so it is not the file or not all of it`;
+    const message = `the response does not start and end with ${magic}, so it is another file or incomplete`;
     throw new RequestFailed(message, { retryable: false });
   }
   const sha256 = await sha256OfFile(partial.bytesPath, request.signal);
@@ -108,17 +108,17 @@ async function textAt(file: FileHandle, position: number, length: number): Promi
   return buffer.toString("latin1");
 }
 
-/** The record first: an old file beside a new record fails verification. */
+/** Writes the record before the file: an old file next to a new record fails verification. */
 async function publish(partial: PartialDownload, target: string, record: CacheRecord): Promise<void> {
   await writeRecord(target, record);
   await rename(partial.bytesPath, target);
   await partial.finish();
 }
 
-/** Bytes so far and in total; null where the total is not known. */
+/** Receives the bytes so far and in total, or null if the total is unknown. */
 export type OnProgress = (bytes: number, total: number | null) => void;
 
-/** Maximum bytes of a downloaded file, whatever size the server announces. */
+/** Maximum size of a downloaded file in bytes, regardless of the announced size. */
 const MAX_FILE_BYTES = 20_000_000_000;
 
 /** Offset of the body in the file, and the file size if the server sent it. */
@@ -127,12 +127,13 @@ interface Extent {
   readonly total: number | null;
 }
 
-/** An attempt that brings so much counts as progress and resets the failure count. */
+/** Bytes per attempt that count as progress and reset the failure count. */
 const PROGRESS_BYTES = 1 << 20;
 
 /**
- * One request for the rest of a partial file (RFC 9110: Range with If-Range), or for all of it. Bytes received before
- * an error stay in the partial file. Resolves to true where bytes of an earlier attempt were reused.
+ * Requests the rest of a partial file (Range with If-Range, https://www.rfc-editor.org/rfc/rfc9110#section-14), or the
+ * entire file. Bytes received before an error stay in the partial file.
+ * @returns whether bytes of an earlier attempt were reused
  * @throws RequestFailed
  */
 async function downloadRange(request: DownloadRequest, partial: PartialDownload): Promise<boolean> {
@@ -148,7 +149,7 @@ async function downloadRange(request: DownloadRequest, partial: PartialDownload)
     if (extent === "already whole") return true;
     if (extent === "unusable") {
       await partial.restart(null);
-      throw new RequestFailed("the server sent another part of the file than the one asked for", { retryable: true });
+      throw new RequestFailed("the server sent a different part of the file than requested", { retryable: true });
     }
     const total = extent.total ?? request.expectedSize ?? null;
     if (request.expectedSize !== undefined && total !== request.expectedSize) {
@@ -163,7 +164,7 @@ async function downloadRange(request: DownloadRequest, partial: PartialDownload)
   }
 }
 
-/** RFC 9110 sections 14.4, 15.3.7 and 15.5.17. */
+/** Reads the extent of a response, following RFC 9110, sections 14.4, 15.3.7 and 15.5.17. */
 function readExtent(
   response: Response,
   resume: { from: number; etag: string | null },
@@ -173,7 +174,7 @@ function readExtent(
   if (response.status === 206) {
     const range = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(contentRange);
     const etag = strongEtag(response);
-    // Some servers support Range but not If-Range: the part may be of a newer file.
+    // Some servers support Range but not If-Range, so the part might belong to a newer file.
     if (range === null || Number(range[1]) !== resume.from || (etag !== null && etag !== resume.etag))
       return "unusable";
     return { start: resume.from, total: range[2] === "*" ? null : Number(range[2]) };
@@ -219,7 +220,7 @@ async function append(
 }
 
 function tooLarge(size: string): RequestFailed {
-  const message = `the file has ${size} bytes, and at most ${MAX_FILE_BYTES} are downloaded`;
+  const message = `the file has ${size} bytes, and the maximum is ${MAX_FILE_BYTES}`;
   return new RequestFailed(message, { retryable: false });
 }
 
@@ -227,7 +228,7 @@ function wrongSize(size: string, expected: number): RequestFailed {
   return new RequestFailed(`the file has ${size} bytes, not ${expected}`, { retryable: false });
 }
 
-/** Null for weak ETags, which do not guarantee equal bytes. */
+/** Returns a response's ETag, or null for a weak one, which does not guarantee equal bytes. */
 function strongEtag(response: Response): string | null {
   const etag = response.headers.get("etag");
   return etag === null || etag.startsWith("W/") ? null : etag;
@@ -236,19 +237,19 @@ function strongEtag(response: Response): string | null {
 /**
  * An unfinished download that a later attempt can resume: a folder `<target>.partial` with the bytes and their ETag.
  *
- * A process locks it by renaming it to a name with its host and process id. A rename succeeds for one process only,
- * so no two write the same bytes and none waits. A process that finds no folder creates one. Folders of killed
- * processes are taken over the same way.
+ * A process locks the folder by renaming it to a name with its host and process id. A rename succeeds for only one
+ * process, so no two processes write the same bytes, and none waits. A process that finds no folder creates one, and
+ * takes over folders of killed processes in the same way.
  */
 interface PartialDownload {
   readonly bytesPath: string;
-  /** Bytes so far and their strong ETag; without one they cannot be resumed. */
+  /** Number of bytes so far and their strong ETag. Without an ETag they cannot be resumed. */
   state(): Promise<{ size: number; etag: string | null }>;
   /** Deletes the bytes and stores the ETag of the next ones. */
   restart(etag: string | null): Promise<void>;
-  /** Unlocks the folder for the next download if its bytes can be resumed, else deletes it. */
+  /** Unlocks the folder for the next download if its bytes can be resumed. Otherwise deletes it. */
   release(): Promise<void>;
-  /** Deletes this and all abandoned folders, after the bytes were moved to the target. */
+  /** Deletes this and all abandoned folders after the bytes have been moved to the target. */
   finish(): Promise<void>;
 }
 
@@ -257,10 +258,10 @@ const stateSchema = z.object({ etag: z.string().nullable() });
 /** Folders in use by this process. */
 const activeFolders = new Set<string>();
 
-/** After this time without a write, a download on another host (over a shared folder) counts as dead. */
+/** Milliseconds without a write after which a download on another host (over a shared folder) counts as dead. */
 const ABANDONED_AFTER_MS = 3_600_000;
 
-/** The target's folder must exist. */
+/** Locks an unfinished download of the target, whose folder must exist. */
 async function lockPartialDownload(target: string): Promise<PartialDownload> {
   const free = `${target}.partial`;
   const own = `${free}-${safeHostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
@@ -280,12 +281,12 @@ function partialIn(folder: string, target: string): PartialDownload {
     bytesPath,
     async state() {
       const size = await sizeOf(bytesPath);
-      // A missing or damaged state: the download starts over.
+      // If the state is missing or damaged, the download starts over.
       const state = await readJson(statePath, stateSchema);
       return { size, etag: state?.etag ?? null };
     },
     async restart(etag) {
-      // In this order, so that the ETag never applies to other bytes.
+      // Truncate before writing the state, so that the ETag never applies to other bytes.
       await writeFile(bytesPath, "", { flag: "a" });
       await truncate(bytesPath, 0);
       await writeFile(statePath, JSON.stringify({ etag }));
@@ -306,7 +307,7 @@ function partialIn(folder: string, target: string): PartialDownload {
   return partial;
 }
 
-/** False where the source is gone (another process took it) or the destination exists. */
+/** Returns false if the source is gone (another process took it) or the destination exists. */
 async function tryRename(from: string, to: string): Promise<boolean> {
   try {
     await rename(from, to);
@@ -317,7 +318,7 @@ async function tryRename(from: string, to: string): Promise<boolean> {
   }
 }
 
-/** Folders of the target whose process is dead. */
+/** Returns the folders of unfinished downloads of the target whose process is dead. */
 async function findAbandoned(target: string): Promise<string[]> {
   const prefix = `${basename(target)}.partial-`;
   const found: string[] = [];
@@ -354,44 +355,47 @@ function hasCode(error: unknown, codes: readonly string[]): boolean {
 }
 
 export interface DownloadHints {
-  /** A sentence: how to do without it. */
+  /** A sentence that says how to do without the download. */
   readonly manual: string;
-  /** A sentence about one failure. */
+  /** Returns a sentence about one failure. */
   of(error: RequestFailed): string;
 }
 
 /**
- * Runs a download. Its final error becomes a `UserError`; aborts and unexpected errors pass unchanged.
- * @param what the address or name of the download
+ * Runs a download. Converts its final error to a `UserError`; aborts and unexpected errors pass unchanged.
+ * @param what the URL or name of the download
  */
 export async function withDownloadHint<T>(what: string, hints: DownloadHints, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof RequestFailed) {
-      const message = `could not download ${what}: ${error.message}`;
+      const message = `Cannot download ${what}: ${error.message}`;
       throw new UserError("download_failed", message, `${hints.of(error)} ${hints.manual}`, EXIT.failed, {
         cause: error,
       });
     }
     if (isFileSystemError(error)) {
-      const message = `could not use the cache folder: ${error.syscall} ${error.path ?? ""} failed with ${error.code}`;
-      const hint = `Free some space or choose another folder with --cache-dir. ${hints.manual}`;
+      const message = `Cannot use the cache folder: ${error.syscall} ${error.path ?? ""} failed with ${error.code}`;
+      const hint = `Free some space, or pass another folder with --cache-dir. ${hints.manual}`;
       throw new UserError("cache_unusable", message, hint, EXIT.failed, { cause: error });
     }
     throw error;
   }
 }
 
-/** Node's file system errors name the failed call; socket errors are always wrapped. */
+/**
+ * Returns whether an error comes from the file system. Those name the failed call, and socket errors are always
+ * wrapped.
+ */
 function isFileSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "syscall" in error && "code" in error;
 }
 
-/** The record of a cached file, stored as `<file>.json`. A file without one is not used. */
+/** Record of a cached file, stored as `<file>.json`. A file without a record is not used. */
 const cacheRecordSchema = z.object({
   url: z.string(),
-  /** Commit of the dataset; null where the server sent none. */
+  /** Commit of the dataset, or null if the server sent none. */
   revision: z.string().nullable(),
   size: z.number().int().nonnegative(),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
@@ -401,7 +405,7 @@ const cacheRecordSchema = z.object({
 
 export type CacheRecord = z.output<typeof cacheRecordSchema>;
 
-/** What a cached file must match besides its record. Undefined: any. */
+/** Expected values of a cached file. Undefined values match anything. */
 interface Expected {
   readonly revision?: string | null | undefined;
   readonly size?: number | undefined;
@@ -413,8 +417,8 @@ function recordPath(file: string): string {
 }
 
 /**
- * The record of a cached file after its size and SHA-256 have been checked. Null where file or record are missing,
- * damaged or of another revision.
+ * Returns the record of a cached file after checking its size and SHA-256. Returns null if the file or its record is
+ * missing or damaged, or has another revision.
  */
 export async function verifiedRecord(
   file: string,
@@ -431,7 +435,7 @@ export async function verifiedRecord(
   return (await sha256OfFile(file, signal)) === record.sha256 ? record : null;
 }
 
-/** A JSON document checked against a schema; null where it is missing, cut off or of another shape. */
+/** Returns a JSON document that matches the schema, or null if it is missing, truncated or invalid. */
 export async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T | null> {
   const text = await readFile(path, "utf8").catch(() => "");
   return schema.safeParse(parseJsonOrNull(text)).data ?? null;
@@ -446,7 +450,7 @@ export async function removeDownload(file: string): Promise<void> {
   await Promise.all([file, recordPath(file)].map((path) => rm(path, { force: true })));
 }
 
-/** Lower-case hex. */
+/** Returns the SHA-256 in lower-case hex. */
 export async function sha256OfFile(path: string, signal: AbortSignal): Promise<string> {
   const hash = createHash("sha256");
   for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) {
@@ -456,7 +460,7 @@ export async function sha256OfFile(path: string, signal: AbortSignal): Promise<s
   return hash.digest("hex");
 }
 
-/** Lower-case hex. */
+/** Returns the SHA-256 in lower-case hex. */
 export function sha256Of(bytes: Uint8Array | string): string {
   return createHash("sha256").update(bytes).digest("hex");
 }

@@ -3,16 +3,16 @@ import { UserError } from "./errors.js";
 import { readNamedFile } from "./files.js";
 import { trimEndOf } from "./strings.js";
 
-/** The path of the `.env` file, in the working folder. */
+/** Path of the `.env` file, in the working directory. */
 const ENV_FILE = Symbol("what .env says");
 
-/** The environment; variables it does not set come from `.env`. */
+/** The process environment, extended by variables from `.env`. */
 export type Environment = Readonly<Record<string, string | undefined>> & {
   readonly [ENV_FILE]?: {
     readonly values: Readonly<Record<string, string | undefined>>;
-    /** The variables that come from `.env`. */
+    /** Names of the variables that come from `.env`. */
     readonly used: ReadonlySet<string>;
-    /** Numbers of the lines that set nothing, from 1. */
+    /** Line numbers, from 1, of the lines that set nothing. */
     readonly malformed: readonly number[];
   };
 };
@@ -24,17 +24,17 @@ export function readEnvironment(): Environment {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "EISDIR") return process.env;
-    throw new UserError("env_unreadable", `.env cannot be read: ${message}`, "Check that you may read it.");
+    throw new UserError("env_unreadable", `Cannot read .env: ${message}`, "Make the file readable.");
   }
   const values = parseEnv(text);
   const used = new Set(Object.keys(values).filter((name) => process.env[name] === undefined));
   return { ...values, ...process.env, [ENV_FILE]: { values, used, malformed: malformedLines(text) } };
 }
 
-/** A line each about what `.env` holds and does not set. What stands there is not shown: it may be a key. */
+/** Returns one note per malformed line in `.env`, without the line itself, which could be a key. */
 export function notesOnEnvFile(env: Environment): string[] {
   return (env[ENV_FILE]?.malformed ?? []).map(
-    (line) => `art-e: .env, line ${line} sets nothing: expected NAME=VALUE, or # before a comment.`,
+    (line) => `art-e: .env line ${line}: expected NAME=VALUE, or # before a comment. The line was ignored.`,
   );
 }
 
@@ -51,22 +51,22 @@ function malformedLines(text: string): number[] {
     const [, value] = /^\s*(?:export\s+)?[\w.-]+\s*=\s*(.*)$/.exec(line.replace(/^\uFEFF/, "")) ?? [];
     if (value === undefined) malformed.push(i + 1);
     const [opening] = value?.match(/^["'`]/) ?? [];
-    // A quoted value may go on over several lines.
+    // A quoted value can span several lines.
     const isOpen = opening !== undefined && !value?.slice(1).includes(opening);
     if (isOpen && lines.slice(i + 1).some((later) => later.includes(opening))) quote = opening;
   }
   return malformed;
 }
 
-/** An address in an environment variable, with the variables of its keys. */
+/** A base URL from an environment variable, with the variables of its keys. */
 export interface AddressedKey {
   readonly url: string;
-  /** Variables of the key: the first that is set is used. */
+  /** Variables for the key. The first one that is set is used. */
   readonly keys: readonly string[];
   readonly flag: string;
 }
 
-/** The providers' own addresses, which a `.env` file may name. */
+/** The providers' own URLs, which a `.env` file may set. */
 const MAKERS: ReadonlySet<string | undefined> = new Set([
   "https://api.anthropic.com",
   "https://api.openai.com",
@@ -74,22 +74,22 @@ const MAKERS: ReadonlySet<string | undefined> = new Set([
   "https://huggingface.co",
 ]);
 
-/** Whether the address comes from `.env` and is not a provider's own. */
+/** Returns whether the URL comes from `.env` and is not a provider's own. */
 export function isFromFile(env: Environment, url: string, value: string): boolean {
   const file = env[ENV_FILE];
   if (file === undefined || !file.used.has(url) || MAKERS.has(URL.parse(value)?.origin)) return false;
   return normalized(file.values[url] ?? "") === normalized(value);
 }
 
-/** Addresses are compared without trailing slashes. */
+/** URLs are compared without trailing slashes. */
 function normalized(value: string): string {
   return trimEndOf(URL.parse(value)?.href ?? value.trim(), "/");
 }
 
 /**
- * The key for an address: that of `.env` where `.env` names the address, whatever the environment says. That of the
- * environment goes there only if the address was named on a command line too: see `refuseStrangeAddress`. Null: there
- * is none.
+ * Returns the key for a URL, or null if there is none. If `.env` sets the URL, its key takes precedence over the
+ * environment's. The environment's key goes there only if the command line also names the URL (see
+ * `refuseStrangeAddress`).
  */
 export function keyFor({ url, keys }: AddressedKey, value: string | null, env: Environment): string | null {
   const isOfFile = value !== null && isFromFile(env, url, value);
@@ -102,17 +102,17 @@ function firstOf(names: readonly string[], values: Readonly<Record<string, strin
 }
 
 /**
- * Refuses an address that `.env` alone names where the key for it stands in the environment: whoever wrote the file
- * that lies in this folder must not learn the keys of whoever works here.
+ * Refuses a URL that only `.env` sets if its key is in the environment: the author of a `.env` file in this folder must
+ * not learn the user's keys.
  */
 export function refuseStrangeAddress({ url, keys, flag }: AddressedKey, value: string, env: Environment): void {
   if (!isFromFile(env, url, value) || keys.some((key) => env[ENV_FILE]?.values[key])) return;
   const key = keys.find((name) => env[name]);
   if (key === undefined) return;
-  const host = URL.parse(value)?.host ?? "an address that cannot be read";
+  const host = URL.parse(value)?.host ?? "an invalid URL";
   throw new UserError(
     "env_address",
-    `.env in this folder sets ${url} to ${host}, and ${key} comes from the environment: it is not sent there.`,
-    `If you trust that address, give it with ${flag}, or put ${key} into the same .env.`,
+    `Cannot send ${key} from the environment to ${host}, which .env in this folder sets as ${url}.`,
+    `If you trust that server, pass its URL with ${flag}, or put ${key} into the same .env.`,
   );
 }

@@ -4,8 +4,8 @@ export const EXIT = { done: 0, failed: 1, usage: 2, gate: 3, interrupted: 130 } 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /**
- * An error the user can fix: printed once, as one line and a hint, without a stack.
- * `message` says what could not be done and where (file, row, flag); `hint` says what to do; `code` is in snake_case.
+ * An error that the user can fix. It is printed once, as one line and a hint, without a stack. `message` says what
+ * failed and where (file, row, flag), `hint` says what to do, and `code` is in snake_case.
  */
 export class UserError extends Error {
   override readonly name = "UserError";

@@ -1,14 +1,14 @@
 import { lstatSync, type Stats, statSync } from "node:fs";
 
 /**
- * Stats of a path that the user named, or undefined if nothing can be reached there: it is missing, below a file, too
- * long, in a circle of links or denied. Opening the path reports why.
+ * Returns the stats of a path from the user, or undefined if nothing can be reached there: it is missing, below a file,
+ * too long, in a circle of links or denied. Opening the path reports the reason.
  */
 export function statOf(path: string): Stats | undefined {
   return undefinedOnFailure(() => statSync(path));
 }
 
-/** Like `statOf`, for the link itself if the path is one. */
+/** Like `statOf`, but does not follow a link. */
 export function linkStatOf(path: string): Stats | undefined {
   return undefinedOnFailure(() => lstatSync(path));
 }

@@ -20,21 +20,21 @@ import { UserError } from "./errors.js";
 import { linkStatOf, statOf } from "./file-stats.js";
 import { refuseReserved } from "./reserved-files.js";
 
-/** Symbolic links followed to a file that does not exist yet. */
+/** Maximum number of symbolic links to follow for a file that does not exist yet. */
 const MAX_LINKS = 40;
 
-/** Whether two paths name one file, also by relative paths, symbolic links or hard links. */
+/** Returns whether two paths lead to the same file, including relative paths, symbolic links and hard links. */
 export function isSameFile(a: string, b: string): boolean {
   return fileIdentity(a) === fileIdentity(b);
 }
 
-/** Device and inode; of a file that does not exist, its resolved path. */
+/** Returns device and inode, or the resolved path if the file does not exist. */
 function fileIdentity(path: string): string {
   const stats = statsOf(path);
   return stats === null ? resolvedPath(path, MAX_LINKS) : `${stats.dev}:${stats.ino}`;
 }
 
-/** Null where the file is missing or a parent is not a folder: opening it reports that. */
+/** Returns null if the file is missing or a parent is not a folder. Opening it reports that. */
 function statsOf(path: string) {
   try {
     return statSync(path, { bigint: true });
@@ -43,7 +43,7 @@ function statsOf(path: string) {
   }
 }
 
-/** Null where the path is not a symbolic link. */
+/** Returns null if the path is not a symbolic link. */
 function linkTarget(path: string): string | null {
   try {
     return readlinkSync(path);
@@ -64,10 +64,10 @@ function resolvedPath(path: string, links: number): string {
 
 export type Cell = string | number | null;
 
-/** Without it, Excel reads UTF-8 as Latin-1. */
+/** Without this mark, Excel reads UTF-8 as Latin-1. */
 export const BYTE_ORDER_MARK = "\ufeff";
 
-/** A line of RFC 4180. */
+/** Returns one CSV line (https://www.rfc-editor.org/rfc/rfc4180). */
 export function csvLineOf(cells: readonly Cell[]): string {
   return `${cells.map(formatCell).join(",")}\r\n`;
 }
@@ -75,35 +75,35 @@ export function csvLineOf(cells: readonly Cell[]): string {
 function formatCell(cell: Cell): string {
   if (cell === null) return "";
   if (typeof cell === "number") return String(cell);
-  // Readers written in C, such as that of pandas, end a cell at a NUL.
+  // Readers written in C, such as pandas, end a cell at a NUL.
   const safe = escapeFormula(cell.replaceAll("\0", "\ufffd"));
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** Text that spreadsheets execute as a formula, or that has a leading apostrophe, which prevents it, already. */
+/** Text that spreadsheets execute as a formula, also after an apostrophe, which already prevents that. */
 const FORMULA = /^'*\s*[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]/;
 
 function escapeFormula(text: string): string {
   return FORMULA.test(text) ? `'${text}` : text;
 }
 
-/** The text that was written as this cell. */
+/** Returns the text of a cell that `escapeFormula` wrote. */
 export function unescapeFormula(cell: string): string {
   return cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell;
 }
 
-/** Checks an output folder before anything is spent on its content: nothing may be there. */
+/** Checks before an expensive operation that nothing exists at the path of its output folder. */
 export function checkNewFolder(flag: string, folder: string): void {
   if (linkStatOf(folder) !== undefined) {
-    throw new UserError("output_exists", `${flag}: ${folder} is there already.`, "Name a folder that is not.");
+    throw new UserError("output_exists", `${flag}: Cannot write ${folder}: it already exists.`, "Pass a new folder.");
   }
   checkWritable(flag, folder);
 }
 
 /**
- * Writes a new folder all or nothing: under a temporary name beside it, then renamed. Stops between files when the
- * signal aborts, and leaves nothing then.
- * @param files contents by their path in the folder; what begins with `#!` may be executed
+ * Writes a new folder all or nothing: under a temporary name next to it, then renamed. If the signal aborts, stops
+ * between files and leaves nothing.
+ * @param files contents by their path in the folder; contents that start with `#!` become executable
  */
 export async function writeFolderAtomically(
   flag: string,
@@ -125,8 +125,8 @@ export async function writeFolderAtomically(
   } catch (cause) {
     await rm(temporary, { recursive: true, force: true });
     if (cause instanceof UserError || !(cause instanceof Error && "code" in cause) || signal?.aborted) throw cause;
-    const hint = "Free some space or name another folder.";
-    throw new UserError("output_unwritable", `${flag}: ${folder}: ${cause.message}`, hint, 1, { cause });
+    const hint = "Free some space, or pass another folder.";
+    throw new UserError("output_unwritable", `${flag}: Cannot write ${folder}: ${cause.message}`, hint, 1, { cause });
   } finally {
     temporaryFiles.delete(temporary);
   }
@@ -136,13 +136,16 @@ function isScript(content: string | Uint8Array): boolean {
   return content[0] === "#" && content[1] === "!";
 }
 
-/** Open already, so that opening it again does not wait: standard input, and what a shell gives for `<(command)`. */
+/**
+ * Paths of descriptors that are already open, so that opening them does not block: standard input and a shell's
+ * `<(command)`.
+ */
 const OPEN_ALREADY = /^\/(dev\/(stdin$|fd\/)|proc\/self\/fd\/)/;
 
 /**
- * Refuses a named pipe, a socket or a device, because opening a pipe without a writer never ends, and some devices have
- * no end. Refuses the open database too (`reserved-files.ts`). A missing file or a folder is left to the reader.
- * @throws Error that says what kind of file it is
+ * Refuses a named pipe, a socket or a device: opening a pipe without a writer never ends, and some devices have no end.
+ * Also refuses the open database (`reserved-files.ts`). The reader reports a missing file or a folder.
+ * @throws Error with the kind of file
  */
 export function requireRegularFile(path: string): void {
   const stats = statOf(path);
@@ -152,32 +155,32 @@ export function requireRegularFile(path: string): void {
   throw Object.assign(new Error(`it is ${kind}, not a file`), { syscall: "open" });
 }
 
-/** The bytes of a file that the user named. Throws what reading throws, and an Error where it is no regular file. */
+/** Returns the bytes of a file from the user. Throws an Error if it cannot be read or is not a regular file. */
 export function readNamedFile(path: string): Buffer {
   requireRegularFile(path);
   return readFileSync(path);
 }
 
-/** Checks an output file before anything is spent on its content. */
+/** Checks before an expensive operation that its output file is writable. */
 export function checkWritable(flag: string, path: string): void {
   const folder = dirname(path);
   let stats: Stats | undefined;
   try {
     stats = statSync(path, { throwIfNoEntry: false });
-    // With a separator at its end it must be a folder: below a file, Node 24 finds no entry, where Node 20 throws.
+    // A path with a trailing separator must be a folder. Below a file, Node 24 finds no entry where Node 20 throws.
     accessSync(stats === undefined || stats.isFile() ? join(folder, sep) : path, constants.W_OK);
   } catch (cause) {
     const { reason, hint } = whyUnwritable(cause, path, folder);
     throw new UserError("output_unwritable", `${flag}: Cannot write ${path}: ${reason}.`, hint, 2, { cause });
   }
   if (stats?.isDirectory()) {
-    throw new UserError("output_unwritable", `${flag}: ${path} is a folder.`, "Name a file.");
+    throw new UserError("output_unwritable", `${flag}: Cannot write ${path}: it is a folder.`, "Pass a file.");
   }
 }
 
 /**
- * Creates an output folder and its parents, if missing.
- * @throws UserError that says which path is in the way
+ * Creates an output folder and its missing parents.
+ * @throws UserError that names the path in the way
  */
 export function createFolder(flag: string, folder: string): void {
   try {
@@ -189,7 +192,7 @@ export function createFolder(flag: string, folder: string): void {
   }
 }
 
-/** The path itself or the closest parent that exists. */
+/** Returns the path itself or its closest existing parent. */
 function closestEntry(path: string): string {
   return statOf(path) !== undefined || dirname(path) === path ? path : closestEntry(dirname(path));
 }
@@ -200,17 +203,17 @@ function whyUnwritable(cause: unknown, path: string, folder: string): { reason: 
     return { reason: "the file system is read-only", hint: "Pass a path on another file system." };
   }
   if (code === "EACCES" || code === "EPERM") {
-    // Without rights on a parent folder, even the folder's existence is unknown.
+    // Without permissions on a parent folder, it is unknown whether the folder exists.
     const denied = canAccess(folder, constants.W_OK) ? path : folder;
     return {
       reason: `no permission to write to ${denied}`,
-      hint: `Allow yourself to write to it: chmod u+rwx ${shellWord(denied)}, or pass another path.`,
+      hint: `Make it writable: chmod u+rwx ${shellWord(denied)}, or pass another path.`,
     };
   }
   const isFolder = statsOf(folder)?.isDirectory() ?? false;
   if (code === "ENOENT" && !isFolder) {
     return {
-      reason: `there is no folder ${folder}`,
+      reason: `the folder ${folder} does not exist`,
       hint: `Create it: mkdir -p ${shellWord(folder)}, or pass another path.`,
     };
   }
@@ -228,9 +231,9 @@ function canAccess(path: string, mode: number): boolean {
 }
 
 /**
- * Writes a file the user named, by `replaceFile`. A device or a pipe (`/dev/null`, `>(gzip)`) is written to directly:
- * a rename would put a plain file in its place. The event loop runs between writes, so `pieces` may be many.
- * @throws UserError where the file cannot be written
+ * Writes a file from the user with `replaceFile`. Writes directly to a device or a pipe (`/dev/null`, `>(gzip)`), which
+ * a rename would replace with a regular file. The event loop runs between writes, so there can be many `pieces`.
+ * @throws UserError if the file cannot be written
  */
 export async function writeFileAtomically(path: string, pieces: Iterable<string | Uint8Array>): Promise<void> {
   const isFile = statOf(path)?.isFile() ?? true;
@@ -238,12 +241,12 @@ export async function writeFileAtomically(path: string, pieces: Iterable<string 
     if (isFile) await replaceFile(path, pieces);
     else await writeToPipeOrDevice(path, pieces);
   } catch (error) {
-    // An error without a system call is from whoever makes the pieces, such as SQLite's from a damaged database.
+    // An error without a system call comes from the source of the pieces, such as SQLite with a damaged database.
     if (!(error instanceof Error && "syscall" in error)) throw error;
     throw new UserError(
       "output_unwritable",
-      `${path} cannot be written: ${error.message}`,
-      "Free some space or name another file; what was to go into it is still in the database.",
+      `Cannot write ${path}: ${error.message}`,
+      "Free some space, or pass another file. The data is still in the database.",
       1,
       { cause: error },
     );
@@ -251,9 +254,9 @@ export async function writeFileAtomically(path: string, pieces: Iterable<string 
 }
 
 /**
- * Writes a file all or nothing: a temporary file beside it, synced to the disk, then renamed. Readers see the old
- * file or the new one, and of several writers the last rename wins.
- * @param sync false for caches, where an entry lost in a power cut costs little
+ * Writes a file all or nothing: a temporary file next to it, synced to the disk, then renamed. Readers see the old or
+ * the new file, and the last of several writers wins.
+ * @param sync false for caches, where losing an entry in a power failure costs little
  */
 export async function replaceFile(
   path: string,
@@ -274,7 +277,7 @@ export async function replaceFile(
 }
 
 async function writeToPipeOrDevice(path: string, pieces: Iterable<string | Uint8Array>): Promise<void> {
-  // Held until the file is open: a reader takes the end of the only writer for the end of the text.
+  // Held until the file is open, because a reader treats the end of the only writer as the end of the text.
   const held = statSync(path).isFIFO() ? await openReadPipe(path) : null;
   try {
     await writeTo(path, "w", pieces, false);
@@ -283,10 +286,10 @@ async function writeToPipeOrDevice(path: string, pieces: Iterable<string | Uint8
   }
 }
 
-/** How long to wait for somebody to read a pipe. */
+/** Maximum milliseconds to wait for a reader of a pipe. */
 const READER_MS = 10_000;
 
-/** Opens a pipe for writing that somebody reads: opening one that nobody reads would never end. */
+/** Opens a pipe for writing once it has a reader. Opening a pipe without a reader blocks. */
 async function openReadPipe(path: string): Promise<number> {
   for (const began = performance.now(); ; await delay(20)) {
     try {
@@ -294,8 +297,10 @@ async function openReadPipe(path: string): Promise<number> {
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code !== "ENXIO") throw cause;
       if (performance.now() - began < READER_MS) continue;
-      const hint = "Begin to read it first.";
-      throw new UserError("output_unwritable", `${path} is a named pipe, and nobody reads it.`, hint, 1, { cause });
+      const hint = "Start its reader first.";
+      throw new UserError("output_unwritable", `Cannot write ${path}: it is a named pipe without a reader.`, hint, 1, {
+        cause,
+      });
     }
   }
 }
@@ -315,7 +320,7 @@ async function writeTo(
   }
 }
 
-/** Temporary files and folders being written. A second Ctrl-C exits in the middle of it. */
+/** Paths of the files and folders being written. A second Ctrl-C can exit in the middle of a write. */
 const temporaryFiles = new Set<string>();
 let hasExitListener = false;
 
@@ -328,7 +333,7 @@ function removeOnExit(path: string): void {
   });
 }
 
-/** Characters written at once: pieces are often a line each. */
+/** Characters per write. Pieces are often single lines. */
 const CHUNK = 1 << 16;
 
 function* joinShort(pieces: Iterable<string | Uint8Array>): Generator<string | Uint8Array> {

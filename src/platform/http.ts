@@ -4,45 +4,51 @@ import { firstIssue } from "./json.js";
 import { proxiedFetch } from "./proxied-fetch.js";
 import { type RetryPolicy, retry } from "./retry-delay.js";
 
-/** The address of a server: http or https, without user name or password. Null for any other text. */
+/** Returns an http or https URL without user name and password, or null for any other text. */
 export function parseHttpUrl(text: string): URL | null {
   const url = URL.parse(text.trim());
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") return null;
   return url;
 }
 
-/** The address that paths are appended to: as `parseHttpUrl`, without query and fragment. Null for any other text. */
+/**
+ * Returns a URL that paths can be appended to: like `parseHttpUrl`, without query and fragment. Null for any other
+ * text.
+ */
 export function parseServerUrl(text: string): URL | null {
   const url = parseHttpUrl(text);
   return url === null || url.search !== "" || url.hash !== "" ? null : url;
 }
 
-/** Checks of who may send requests to a server of this machine: by Host, Origin and bearer token. */
+/** Access control for servers on this machine, by Host, Origin and bearer token. */
 
 export function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
 }
 
 /**
- * A server on a loopback address accepts only loopback names as Host. Otherwise a page could have a name of its own
- * resolve to this machine (DNS rebinding) and then count as same-origin.
+ * Returns whether a request's Host header is allowed. A server on a loopback address accepts only loopback names.
+ * Otherwise a page could make its own name resolve to this machine (DNS rebinding) and then count as same-origin.
  */
 export function isAllowedHost(listenHost: string, hostHeader: string | undefined): boolean {
   return !isLoopback(listenHost) || isLoopback(parseHost(hostHeader)?.hostname ?? "");
 }
 
-/** Whether the page that a browser names as Origin was served by the server that is named as Host. */
+/** Returns whether the page in a browser's Origin header was served by the server in the Host header. */
 export function isOwnOrigin(origin: string, hostHeader: string | undefined): boolean {
   const page = URL.parse(origin);
   const server = parseHost(hostHeader);
   if (page === null || server === null) return false;
-  // Behind a proxy that ends TLS, the scheme differs.
+  // Behind a proxy that terminates TLS, the scheme differs.
   if (page.host === hostHeader?.toLowerCase()) return true;
   const isHttpLoopback = page.protocol === "http:" && isLoopback(page.hostname) && isLoopback(server.hostname);
   return isHttpLoopback && page.port === server.port;
 }
 
-/** Tests an Authorization header for `Bearer TOKEN`, in a time that does not depend on how much of it is right. */
+/**
+ * Returns a check of an Authorization header for `Bearer TOKEN`, in a time independent of the number of correct
+ * characters.
+ */
 export function bearerTokenCheck(token: string): (authorization: string | undefined) => boolean {
   const expected = digest(token);
   return (authorization) => {
@@ -62,8 +68,8 @@ function parseHost(hostHeader: string | undefined): URL | null {
 const RETRYABLE_STATUS = new Set([408, 425, 429]);
 
 /**
- * One GET. Resolves to a 2xx response, or 416 for a range; any other status and network errors are a `RequestFailed`.
- * Redirects are followed; fetch removes the Authorization header for another origin.
+ * Sends one GET request. Resolves to a 2xx response, or 416 for a range. Any other status or a network error is a
+ * `RequestFailed`. Follows redirects; fetch removes the Authorization header for another origin.
  */
 export async function get(url: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
   const response = await withNetworkErrors(() => proxiedFetch(url, { headers, signal, redirect: "follow" }), signal);
@@ -76,15 +82,15 @@ export async function get(url: string, headers: Record<string, string>, signal: 
   });
 }
 
-/** The headers that a server with a token asks for; null: it has none. */
+/** Returns the headers for a server's token, or none if it is null. */
 export function authorization(token: string | null): Record<string, string> {
   return token === null ? {} : { authorization: `Bearer ${token}` };
 }
 
-/** Maximum bytes of a JSON answer. */
+/** Maximum size of a JSON response in bytes. */
 const MAX_JSON_BYTES = 32_000_000;
 
-/** A JSON document checked against a schema, with the response headers. */
+/** Returns a JSON document that matches the schema, with the response headers. */
 export async function getJson<T>(
   url: string,
   headers: Record<string, string>,
@@ -103,7 +109,10 @@ export async function getJson<T>(
   );
 }
 
-/** @throws RequestFailed if the body is longer than `maxBytes`. The rest is not read. */
+/**
+ * Reads a body as text.
+ * @throws RequestFailed if the body is longer than `maxBytes`, without reading the rest
+ */
 async function readText(response: Response, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -111,7 +120,7 @@ async function readText(response: Response, maxBytes: number): Promise<string> {
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
     if (bytes > maxBytes) {
-      throw new RequestFailed(`the answer is longer than ${maxBytes} bytes`, { retryable: false });
+      throw new RequestFailed(`the response is longer than ${maxBytes} bytes`, { retryable: false });
     }
     chunks.push(chunk);
   }
@@ -123,17 +132,17 @@ function parseJson<T>(text: string, schema: z.ZodType<T>): T {
   try {
     document = JSON.parse(text);
   } catch (cause) {
-    throw new RequestFailed("the answer is not JSON", { retryable: false, cause });
+    throw new RequestFailed("the response is not JSON", { retryable: false, cause });
   }
   const parsed = schema.safeParse(document);
   if (parsed.success) return parsed.data;
-  throw new RequestFailed(`the answer is not as expected: ${firstIssue(parsed.error)}`, {
+  throw new RequestFailed(`the response is invalid: ${firstIssue(parsed.error)}`, {
     retryable: false,
     cause: parsed.error,
   });
 }
 
-/** Turns the TypeErrors of fetch (refused, reset, cut off) into a `RequestFailed`, an abort into its reason. */
+/** Converts fetch's TypeErrors (refused, reset, closed early) to a `RequestFailed`, and an abort to its reason. */
 export async function withNetworkErrors<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return await step();
@@ -146,14 +155,14 @@ export async function withNetworkErrors<T>(step: () => Promise<T>, signal: Abort
 }
 
 function describeStatus(response: Response): string {
-  // The hub sends its reason in this header.
+  // The Hugging Face Hub sends its reason in this header.
   const reason = response.headers.get("x-error-message") ?? response.statusText;
   return `the server answered ${response.status}${reason === "" ? "" : ` (${reason.slice(0, 200)})`}`;
 }
 
 /**
- * A `Retry-After` header in milliseconds, never negative: seconds (decimals too, which RFC 9110 section 10.2.3 does
- * not allow but servers send) or an HTTP date. Null where it is absent or unreadable.
+ * Returns a `Retry-After` header in milliseconds, never negative: seconds or an HTTP date. Accepts decimals, which
+ * servers send although RFC 9110, section 10.2.3, does not allow them. Null if the header is missing or invalid.
  */
 export function parseRetryAfter(value: string | null | undefined, now = Date.now()): number | null {
   const text = value?.trim() ?? "";
@@ -164,33 +173,33 @@ export function parseRetryAfter(value: string | null | undefined, now = Date.now
   return Number.isNaN(date) ? null : Math.max(0, date - now);
 }
 
-/** Name resolution and certificate errors are not temporary. */
+/** Name resolution and certificate errors are permanent. */
 const PERMANENT_ERROR_CODE = /^(ENOTFOUND|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_TLS|ERR_INVALID_URL)/;
 
 interface ConnectionFault {
   /** Never empty. */
   readonly message: string;
-  /** Worth another attempt: refused, reset, cut off. */
+  /** Whether another attempt could succeed, such as after a refused or reset connection. */
   readonly retryable: boolean;
 }
 
-/** The message of fetch is "fetch failed"; the reason is in its causes. */
+/** Returns the fault of a failed fetch. Its own message is "fetch failed", and the reason is in its causes. */
 export function connectionFault(error: Error): ConnectionFault {
   let deepest: Error = error;
   while (deepest.cause instanceof Error) deepest = deepest.cause;
   const code = "code" in deepest && typeof deepest.code === "string" ? deepest.code : "";
-  // A connection tried on several addresses gives an AggregateError without a message.
+  // A connection tried on several IP addresses fails with an AggregateError without a message.
   const message = deepest.message || "no connection";
   return { message: code === "" ? message : `${message} (${code})`, retryable: !PERMANENT_ERROR_CODE.test(code) };
 }
 
-/** A request that got no usable answer. `message` is a clause for the user, without the address. */
+/** A request without a usable response. `message` is a clause for the user, without the URL. */
 export class RequestFailed extends Error {
   override readonly name = "RequestFailed";
   readonly status: number | null;
   readonly retryable: boolean;
   readonly retryAfterMs: number | null;
-  /** The attempt brought the work well forward, so the count of failures in a row starts anew. */
+  /** The attempt made enough progress to reset the count of consecutive failures. */
   readonly progressed: boolean;
 
   constructor(

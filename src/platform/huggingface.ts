@@ -14,19 +14,22 @@ export const DEFAULT_ROWS_ENDPOINT = "https://datasets-server.huggingface.co";
 
 export interface Hub {
   readonly endpoint: string;
-  /** Base of the JSON rows API; Hugging Face's own where undefined. */
+  /** Base URL of the JSON rows API, or undefined for Hugging Face's own. */
   readonly rowsEndpoint?: string | undefined;
   readonly token: string | null;
   readonly retry?: RetryPolicy | undefined;
 }
 
-/** @throws UserError where the address is no plain http(s) address. */
+/**
+ * Returns a valid hub URL without trailing slashes.
+ * @throws UserError if the URL is not a plain http(s) URL
+ */
 export function checkedEndpoint(address: string): string {
   if (parseHttpUrl(address) === null) {
     throw new UserError(
       "endpoint_invalid",
-      "the hub's address is not a plain http or https address",
-      `Set HF_ENDPOINT to an address such as ${DEFAULT_ENDPOINT}, without a name or password in it.`,
+      "Cannot use the hub's URL: expected a plain http or https URL.",
+      `Set HF_ENDPOINT to a URL such as ${DEFAULT_ENDPOINT}, without a user name or password.`,
     );
   }
   return trimEndOf(address, "/");
@@ -36,12 +39,12 @@ export function datasetPage(hub: Hub, dataset: string): string {
   return `${checkedEndpoint(hub.endpoint)}/datasets/${dataset}`;
 }
 
-/** Address of a file's bytes. `revision` may hold slashes (`refs/convert/parquet`). */
+/** Returns the URL of a file's bytes. `revision` can contain slashes (`refs/convert/parquet`). */
 export function fileUrl(hub: Hub, dataset: string, revision: string, path: string): string {
   return `${datasetPage(hub, dataset)}/resolve/${encodeURIComponent(revision)}/${path}`;
 }
 
-/** The current commit of a branch or tag; a commit needs no request. */
+/** Returns the current commit of a branch or tag. A commit needs no request. */
 export async function resolveRevision(
   hub: Hub,
   dataset: string,
@@ -60,7 +63,7 @@ async function askHub<T>(hub: Hub, path: string, schema: z.ZodType<T>, signal: A
   return value;
 }
 
-/** A file of a dataset. `sha256` is null for files that are not in LFS. */
+/** A dataset file. `sha256` is null for files that are not in LFS. */
 const hubFileSchema = z.object({ path: z.string(), size: z.number().int(), sha256: z.string().nullable() });
 
 type HubFile = z.output<typeof hubFileSchema>;
@@ -74,7 +77,7 @@ const treeSchema = z.array(
   }),
 );
 
-/** The files directly in a folder of a dataset at a commit. */
+/** Lists the files directly in a folder of a dataset at a commit. */
 async function listFolder(
   hub: Hub,
   dataset: string,
@@ -88,29 +91,29 @@ async function listFolder(
     .map(({ path, size, lfs }) => ({ path, size, sha256: lfs?.oid ?? null }));
 }
 
-/** What to do about a failed download from the hub. `manual`: a sentence, how to do without it. */
+/** Returns hints for failed downloads from the hub. `manual` is a sentence that says how to do without the download. */
 export function hubHints(manual: string): DownloadHints {
   return { manual, of: hintFor };
 }
 
 function hintFor(error: RequestFailed): string {
-  if (error.status === 401 || error.status === 403) return "Set HF_TOKEN to a token that may read it.";
+  if (error.status === 401 || error.status === 403) return "Set HF_TOKEN to a token with read access.";
   if (error.status === 404) return "Check the revision, and HF_ENDPOINT if it is set.";
-  if (error.status === 429) return "Too many requests: wait some minutes and run it again (HF_TOKEN raises the limit).";
-  if (!error.retryable) return "Check HF_ENDPOINT if it is set, and whether a proxy stands in between.";
-  return "Check the connection and run it again; a file is continued where it stopped.";
+  if (error.status === 429) return "Too many requests. Wait some minutes and try again (HF_TOKEN raises the limit).";
+  if (!error.retryable) return "Check HF_ENDPOINT if it is set, and any proxy on the way.";
+  return "Check the connection and try again. The download continues where it stopped.";
 }
 
 export const QUESTIONS_DATASET = "corbt/enron_emails_sample_questions";
 export const EMAILS_DATASET = "corbt/enron-emails";
 
-/** An older revision of the questions had a train set 12 times smaller, so the default is a fixed commit. */
+/** A fixed commit, because an older revision of the questions had a train set 12 times smaller. */
 export const QUESTIONS_REVISION = "abc84674cefc28ca4bf2cd3f0f0c9c860d690d70";
 
-/** `data/train-00000-of-00003.parquet` */
+/** Matches `data/train-00000-of-00003.parquet`. */
 const SHARD = /^data\/train-\d{5}-of-(\d{5})\.parquet$/;
 
-/** The commit of `main` at the start of the download, and its files. */
+/** Schema of the pin: the commit of `main` at the start of the download, and its files. */
 const pinSchema = z.object({
   dataset: z.literal(EMAILS_DATASET),
   branch: z.literal("main"),
@@ -121,11 +124,11 @@ const pinSchema = z.object({
 type Pin = z.output<typeof pinSchema>;
 
 /**
- * Downloads and verifies the shards of the mail corpus, in order, until those there are `suffice`. The commit of
- * `main` is resolved once and stored in `<cacheDir>/corbt/enron-emails/main.json`; delete that file for a newer one.
- * Progress counts all shards, also cached ones.
- * @returns the folder of the shards (`*.parquet`, each with its record `*.parquet.json`); its name is the commit
- * @throws UserError; the signal's reason where it aborts
+ * Downloads and verifies the shards of the mail corpus, in order, until the downloaded ones `suffice`. Resolves the
+ * commit of `main` once and stores it in `<cacheDir>/corbt/enron-emails/main.json`; delete that file to get a newer
+ * one. Progress counts all shards, including cached ones.
+ * @returns the folder of the shards (`*.parquet`, each with its record `*.parquet.json`), named after the commit
+ * @throws UserError, or the signal's reason if it aborts
  */
 export async function downloadEnronEmails(
   hub: Hub,
@@ -136,7 +139,7 @@ export async function downloadEnronEmails(
 ): Promise<string> {
   const page = datasetPage(hub, EMAILS_DATASET);
   const hints = hubHints(
-    `Or fetch the files under data/ from ${page} into a folder and run: ${commandLine`art-e import FOLDER`}`,
+    `Or download the files under data/ from ${page} into a folder and run: ${commandLine`art-e import FOLDER`}`,
   );
   const pinPath = join(cacheDir, EMAILS_DATASET, "main.json");
   const pin =

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The value of a JSON text; null where the text is not JSON. */
+/** Returns the value of a JSON text, or null if the text is not JSON. */
 export function parseJsonOrNull(text: string): JsonValue {
   try {
     return JSON.parse(text);
@@ -9,10 +9,10 @@ export function parseJsonOrNull(text: string): JsonValue {
   }
 }
 
-/** Deeper JSON is rejected: it would overflow the stack of recursive code. */
+/** Maximum nesting depth. Deeper JSON would overflow the stack of recursive code. */
 export const MAX_JSON_DEPTH = 100;
 
-/** Nesting depth of a JSON text: counts brackets and braces outside of strings, without recursion. */
+/** Returns the nesting depth of a JSON text. Counts brackets and braces outside of strings, without recursion. */
 export function jsonDepth(text: string): number {
   let depth = 0;
   let deepest = 0;
@@ -31,11 +31,11 @@ export function jsonDepth(text: string): number {
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** The closing character's code is the opening one's plus 2. */
+// Code points of the opening characters. The closing character's code is 2 higher.
 const BRACKET = 0x5b;
 const BRACE = 0x7b;
 
-/** Whether a value is nested at most MAX_JSON_DEPTH levels deep. */
+/** Returns whether a value is nested at most MAX_JSON_DEPTH levels deep. */
 export function isShallow(value: unknown): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; depth <= MAX_JSON_DEPTH; depth++) {
@@ -45,10 +45,10 @@ export function isShallow(value: unknown): boolean {
   return false;
 }
 
-/** Bounds the work on a text of nothing but braces. */
+/** Maximum number of braces to try, because each can require a scan of the rest of the text. */
 const MAX_BRACES = 200;
 
-/** The outermost JSON objects in a text, in order. Skips what is between them and what is not JSON. */
+/** Returns the outermost JSON objects in a text, in order. Skips everything else. */
 export function jsonObjectsIn(text: string): JsonObject[] {
   const objects: JsonObject[] = [];
   let at = text.indexOf("{");
@@ -65,7 +65,9 @@ export function isJsonObject(value: JsonValue | undefined): value is JsonObject 
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The index of the brace that closes the one at `start`, ignoring braces in strings; -1 if there is none. */
+/**
+ * Returns the index of the brace that closes the one at `start`, ignoring braces in strings, or -1 if it is missing.
+ */
 function closingBrace(text: string, start: number): number {
   let depth = 0;
   let inString = false;
@@ -83,7 +85,7 @@ function closingBrace(text: string, start: number): number {
 
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
-/** Checked before z.json(), which is recursive. */
+/** Checks the depth before z.json(), which is recursive. */
 const shallow = z.unknown().refine(isShallow, {
   abort: true,
   message: `expected JSON, nested at most ${MAX_JSON_DEPTH} levels deep`,
@@ -98,9 +100,11 @@ export const jsonObjectSchema = z.record(z.string(), jsonValueSchema) as z.ZodTy
 /** A JSON Schema document as stored in the registry and sent to providers. */
 export type JsonSchema = JsonObject;
 
-/** What is wrong with a value first: `path.to.field: expected a string`. `whole` names the value itself. */
+/**
+ * Returns the first problem with a value: `path.to.field: expected a string`. `whole` is the name of the value itself.
+ */
 export function firstIssue({ issues: [issue] }: z.ZodError, whole = ""): string {
   const where = issue?.path.join(".") || whole;
-  const what = issue?.message ?? "cannot be used";
+  const what = issue?.message ?? "invalid value";
   return where === "" ? what : `${where}: ${what}`;
 }

@@ -10,7 +10,7 @@ const WORKER = programFile("bin/module-worker.mjs");
 /** Compiles TypeScript as it is loaded. */
 const JITI = pathToFileURL(createRequire(import.meta.url).resolve("jiti")).href;
 
-/** Characters of one result that may come out of a module. */
+/** Maximum number of characters in one result of a module. */
 const MAX_CHARS = 10_000_000;
 
 const messageSchema = z.union([
@@ -25,13 +25,13 @@ export interface ModuleStart {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A module that cannot be loaded, or a call of it that failed; the message says why. */
+/** A failure to load or call a module. The message says why. */
 export class ModuleFailed extends Error {
   override readonly name = "ModuleFailed";
 
   constructor(
     message: string,
-    /** The module was loaded, but does not export `call`. */
+    /** Whether the module was loaded but does not export `call`. */
     readonly lacksCall = false,
   ) {
     super(message);
@@ -43,7 +43,7 @@ interface PendingCall {
   reject(error: unknown): void;
 }
 
-/** One module on a thread of its own. */
+/** A module on its own thread. */
 class LoadedModule {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, PendingCall>();
@@ -68,10 +68,7 @@ class LoadedModule {
         if ("ready" in parsedMessage.data) resolve(parsedMessage.data.ready);
         else if ("broken" in parsedMessage.data)
           reject(
-            new ModuleFailed(
-              `The module cannot be loaded: ${parsedMessage.data.broken}`,
-              parsedMessage.data.missingExport,
-            ),
+            new ModuleFailed(`Cannot load the module: ${parsedMessage.data.broken}`, parsedMessage.data.missingExport),
           );
         else this.#answer(parsedMessage.data);
       });
@@ -81,7 +78,7 @@ class LoadedModule {
         for (const { reject: fail } of this.#waiting.values()) fail(error);
         this.#waiting.clear();
       };
-      this.#worker.on("error", (error) => end(new ModuleFailed(`The module broke down: ${error.message}`)));
+      this.#worker.on("error", (error) => end(new ModuleFailed(`The module crashed: ${error.message}`)));
       this.#worker.on("exit", () => end(new ModuleFailed("The module was ended. Call again if you still need it.")));
     });
     this.#ready.catch(() => undefined);
@@ -118,7 +115,7 @@ class LoadedModule {
   }
 }
 
-/** The modules of a run: each loaded once, and again after it was terminated. */
+/** The modules of a run. Each is loaded once, and again after it was terminated. */
 export class ModuleWorkers {
   readonly #loaded = new Map<string, LoadedModule>();
 
@@ -126,7 +123,7 @@ export class ModuleWorkers {
     return this.#use(start, signal, (module) => module.describe());
   }
 
-  /** On abort the thread is terminated: nothing else stops a synchronous loop. */
+  /** Calls a module. An abort terminates the thread, because nothing else stops a synchronous loop. */
   async call(start: ModuleStart, args: JsonObject, context: JsonObject, signal: AbortSignal): Promise<JsonValue> {
     return this.#use(start, signal, (module) => module.call(args, context));
   }

@@ -1,13 +1,13 @@
 import { EXIT, UserError } from "./errors.js";
 import { readManifest } from "./installation.js";
 
-/** What needs packages that npm installs only when they are named: optional peers in package.json. */
+/** Features with optional peer dependencies, which npm installs only on request. */
 const NEEDED_FOR: readonly (readonly [need: string, packages: readonly string[]])[] = [
   ["A queue needs", ["bullmq", "ioredis", "rate-limiter-flexible"]],
   ["Comparing DuckDB files needs", ["@duckdb/node-api"]],
 ];
 
-/** The error for an import of such a package that is not installed, with what installs it; null for any other. */
+/** Returns the error for a missing optional package, with the command that installs it, or null for any other error. */
 export function missingPackage(error: unknown): UserError | null {
   if (!(error instanceof Error) || !("code" in error) || error.code !== "ERR_MODULE_NOT_FOUND") return null;
   const missing = /Cannot find package '([^']+)'/.exec(error.message)?.[1] ?? "";
@@ -19,7 +19,7 @@ export function missingPackage(error: unknown): UserError | null {
   return new UserError(
     "package_missing",
     `${words} ${packages.join(", ")}, which art-e does not install by itself.`,
-    `Install beside art-e (with -g if it was installed so): ${line}`,
+    `Install it next to art-e (with -g if art-e was installed with -g): ${line}`,
     EXIT.usage,
     { cause: error },
   );

@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from "undici";
 import { proxySettings } from "./proxies.js";
 
-/** Connections to other servers, through the proxy if one is set. A plain http request is not tunneled. */
+/** Opens connections to other servers, through the proxy if one is set. Plain http requests are not tunneled. */
 export function openConnections(options: Agent.Options): Dispatcher {
   const proxies = proxySettings();
   return proxies === null ? new Agent(options) : new EnvHttpProxyAgent({ ...options, ...proxies, proxyTunnel: false });

@@ -6,38 +6,40 @@ interface PageHeader {
   readonly dictionary_page_header?: { readonly num_values: number } | undefined;
 }
 
-/** hyparquet's reader; it moves the offset past the header. */
+/** hyparquet's header reader, which moves the offset past the header. */
 export type ReadPageHeader = (reader: { view: DataView; offset: number }) => PageHeader;
 
-/** Part of a file; shorter where the file ends. */
+/** Reads part of a file. The result is shorter at the end of the file. */
 export type ReadBytes = (start: number, end: number) => Promise<ArrayBuffer> | ArrayBuffer;
 
-/** The byte range of one column's pages. */
+/** Byte range of one column's pages. */
 export interface ColumnChunk {
   readonly name: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** A page is always decoded completely: eight bytes a value, plus its text. */
+/** Maximum size of a page. Pages are always decoded completely, at eight bytes per value plus its text. */
 const MAX_VALUES = 5_000_000;
 const MAX_BYTES = 1_000_000_000;
 
-/** Up to this many rows are read whatever the file size: they may all be equal and compress to nothing. */
+/** Number of rows to read regardless of the file size, because equal rows compress to almost nothing. */
 const FEW_ROWS = 100_000;
 
-/** A header is some dozens of bytes, but may hold the minimum and maximum value of its page. */
+/**
+ * Bytes to read for a page header. Most headers take some dozens, but can contain the minimum and maximum value of the
+ * page.
+ */
 const HEADER_BYTES = [1 << 14, 1 << 22];
 
-/** Throws where a file claims more rows than bytes: every row has an id of its own. */
+/** Throws if a file claims more rows than bytes. Each row has its own id, which takes at least a byte. */
 export function checkRowCount(rows: number, fileBytes: number): void {
   if (rows <= FEW_ROWS || rows <= fileBytes) return;
   throw new Error(`it claims ${rows.toLocaleString("en")} rows in ${fileBytes.toLocaleString("en")} bytes`);
 }
 
 /**
- * Throws where a page would take too much memory: run-length encoding packs any number of equal values in a few
- * bytes.
+ * Throws if a page would take too much memory. Run-length encoding packs any number of equal values into a few bytes.
  */
 export async function checkPages(chunk: ColumnChunk, read: ReadBytes, readHeader: ReadPageHeader): Promise<void> {
   for (let at = chunk.start; at < chunk.end; ) {
@@ -47,7 +49,7 @@ export async function checkPages(chunk: ColumnChunk, read: ReadBytes, readHeader
     if (header.uncompressed_page_size > MAX_BYTES) {
       throw tooLarge(chunk, `${header.uncompressed_page_size.toLocaleString("en")} bytes`);
     }
-    if (header.compressed_page_size < 0) throw new Error(`a page of its column ${chunk.name} has no size`);
+    if (header.compressed_page_size < 0) throw new Error(`a page of its column ${chunk.name} has a negative size`);
     at += bytes + header.compressed_page_size;
   }
 }
@@ -63,9 +65,9 @@ async function headerAt(at: number, end: number, read: ReadBytes, readHeader: Re
       if (view.byteLength < size || size === HEADER_BYTES.at(-1)) throw error;
     }
   }
-  throw new Error("there is a last size");
+  throw new Error("unreachable: the loop returns at the last size");
 }
 
 function tooLarge({ name }: ColumnChunk, what: string): Error {
-  return new Error(`a page of its column ${name} would be ${what}, more than is read`);
+  return new Error(`a page of its column ${name} has ${what}, more than the maximum`);
 }

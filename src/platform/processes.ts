@@ -10,17 +10,17 @@ import { longestSecret, redactEnd } from "./secrets.js";
 interface ProgramOutput {
   readonly end: ProgramEnd;
   readonly stdout: string;
-  /** Its last characters. */
+  /** The last characters of stderr. */
   readonly stderr: string;
-  /** Killed because it wrote too much. */
+  /** Whether the program was killed because it wrote too much. */
   readonly tooLong: boolean;
 }
 
 const STDERR_CHARS = 2_000;
 
 /**
- * Runs a program once with `input` on its stdin. On abort it is killed, and this rejects with the reason.
- * `secrets` are redacted from its stderr.
+ * Runs a program once with `input` on its stdin. On abort, kills it and rejects with the signal's reason. Redacts
+ * `secrets` from its stderr.
  */
 export async function runProcess(
   start: ProgramStart,
@@ -65,30 +65,26 @@ export function lastOf(stream: Readable, secrets: readonly string[]): () => stri
   return () => redactEnd(text, isCut, STDERR_CHARS, secrets).trim();
 }
 
-/** The program that opens an address, with its first arguments; on other systems xdg-open. */
-const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
-  darwin: ["open"],
-  // Not `start`: that is of the shell, which would read the & of an address as its own.
-  win32: ["rundll32", "url.dll,FileProtocolHandler"],
-};
-
-/** An opener that still runs after so long has opened something: some end with the browser. */
+/** Milliseconds after which a running opener counts as successful: some end with the browser. */
 const SETTLED_MS = 3_000;
 
-/** Opens a file or an address in the user's browser. False: this machine has no program for it, or it failed. */
-export function openInBrowser(target: string): Promise<boolean> {
-  const [program = "", ...args] = OPENERS[process.platform] ?? ["xdg-open"];
-  return new Promise((resolve) => {
-    const opener = spawn(program, [...args, target], { detached: true, stdio: "ignore" });
-    opener.unref();
-    const settled = setTimeout(() => resolve(true), SETTLED_MS);
-    const end = (isOpen: boolean) => {
-      clearTimeout(settled);
-      resolve(isOpen);
-    };
-    opener.once("error", () => end(false));
-    opener.once("exit", (code) => end(code === 0));
-  });
+/** Opens a file or URL in the user's browser. Resolves with false if that failed or this machine has no opener. */
+export async function openInBrowser(target: string): Promise<boolean> {
+  // Most commands open no browser.
+  const { default: open } = await import("open");
+  try {
+    const opener = await open(target);
+    if (opener.exitCode !== null) return opener.exitCode === 0;
+    return await new Promise((resolve) => {
+      const settled = setTimeout(() => resolve(true), SETTLED_MS);
+      opener.once("exit", (code) => {
+        clearTimeout(settled);
+        resolve(code === 0);
+      });
+    });
+  } catch {
+    return false;
+  }
 }
 
 const KEEPER = fileURLToPath(programFile("bin/process-supervisor.mjs"));
@@ -111,19 +107,19 @@ export interface SupervisedProcess {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Resolves when it and all its child processes have ended. */
+  /** Resolves when the program and all its child processes have ended. */
   readonly ended: Promise<ProgramEnd>;
   kill(): void;
 }
 
-/** Time for the supervisor to kill the child processes. */
+/** Milliseconds for the supervisor to kill the child processes. */
 const KILL_MS = 5_000;
 
 let prefix: readonly string[] | undefined;
 
 /**
- * Starts a program without a shell, under a supervisor process that kills it and all its child processes, in other
- * sessions too: on request, when the program has ended, and when this process dies, even by kill -9.
+ * Starts a program without a shell, under a supervisor process that kills it and all its child processes, including
+ * those in other sessions: on request, when the program has ended, and when this process dies, even from kill -9.
  */
 export function startSupervised(start: ProgramStart): SupervisedProcess {
   prefix ??= subreaperPrefix();
@@ -137,7 +133,7 @@ export function startSupervised(start: ProgramStart): SupervisedProcess {
     timer ??= setTimeout(() => killGroup(keeper), KILL_MS).unref();
   };
   const ended = new Promise<ProgramEnd>((resolve) => {
-    let end: ProgramEnd = { error: "it could not be kept" };
+    let end: ProgramEnd = { error: "its supervisor failed" };
     let reportText = "";
     line.setEncoding("utf8").on("data", (text: string) => {
       reportText += text;
@@ -169,7 +165,7 @@ function killGroup({ pid }: ChildProcess): void {
   }
 }
 
-/** prctl's PR_SET_CHILD_SUBREAPER, and prctl's number on each processor. */
+/** PR_SET_CHILD_SUBREAPER of prctl(2), and prctl's system call number on each processor. */
 const SET_SUBREAPER = 36;
 const PRCTL: Readonly<Record<string, number>> = { x64: 157, arm64: 167 };
 
@@ -185,9 +181,9 @@ except (ImportError, OSError, AttributeError):
 os.execv(sys.argv[1], sys.argv[1:])`;
 
 /**
- * A command prefix that makes its process a subreaper, the new parent of orphaned descendants, so that a daemonised
- * program can still be found. Node has no prctl, Perl and Python do; empty without either, and on systems other than
- * Linux.
+ * Returns a command prefix that makes its process a subreaper, the new parent of orphaned descendants, so that a
+ * daemonized program can still be found. Node has no prctl, but Perl and Python do. Empty without either, and on
+ * systems other than Linux.
  */
 function subreaperPrefix(): readonly string[] {
   if (process.platform !== "linux") return [];

@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import { proxySettings } from "./proxies.js";
 
-/** Connections through the proxy. Opened, and undici loaded, at the first request that needs them. */
+/** Connections through the proxy. Opened, with undici loaded, at the first request that needs them. */
 let connections: Dispatcher | undefined;
 
 /** The platform's fetch, through the proxy if one is set. */

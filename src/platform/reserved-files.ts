@@ -5,23 +5,23 @@ import { UserError } from "./errors.js";
 /**
  * Files that this process must not open through `fs`, because a library holds POSIX locks on them: closing any
  * descriptor of such a file, in any thread, drops all of the process's locks on it (fcntl(2), "Record locks").
- * `store/database-file.ts` reserves the database; whatever reads files that the user names asks here first.
+ * `store/database-file.ts` reserves the database, and readers of user-named files check here first.
  */
 
 interface Reservation {
   readonly path: string;
-  /** Endings of the files next to it that belong to it as well. */
+  /** Suffixes of the files next to it that belong to it. */
   readonly endings: readonly string[];
   isHeld(): boolean;
 }
 
-/** Under this name a thread inherits the paths that the thread which started it had reserved by then. */
+/** Under this key a thread inherits the paths that its parent thread had reserved. */
 const INHERITED = "art-e:reserved-files";
 
 const inherited = (getEnvironmentData(INHERITED) ?? []) as readonly string[];
 const reservations = new Set<Reservation>();
 
-/** Reserves a file until `isHeld` returns false, in this thread and in those that it starts. */
+/** Reserves a file until `isHeld` returns false, in this thread and in the threads that it starts. */
 export function reserveFile(path: string, endings: readonly string[], isHeld: () => boolean): void {
   for (const reservation of reservations) if (!reservation.isHeld()) reservations.delete(reservation);
   reservations.add({ path, endings, isHeld });
@@ -34,7 +34,7 @@ function listReserved(): string[] {
   return [...new Set([...inherited, ...own])];
 }
 
-/** Whether a path names a reserved file, including through a link. */
+/** Returns whether a path leads to a reserved file, directly or through a link. */
 export function isReserved(path: string): boolean {
   const reserved = listReserved();
   if (reserved.length === 0) return false;
@@ -42,7 +42,7 @@ export function isReserved(path: string): boolean {
   return stats !== undefined && reserved.some((file) => isSame(statsOf(file), stats));
 }
 
-/** The inode numbers of the reserved files, for readers of many files that have called `stat` anyway. */
+/** Returns the inode numbers of the reserved files, for readers of many files that call `stat` anyway. */
 export function reservedInodes(): ReadonlySet<number> {
   return new Set(
     listReserved()
@@ -57,7 +57,7 @@ export function refuseReserved(path: string): void {
   throw new UserError(
     "input_is_database",
     `Cannot read ${path}: it is the database that this command uses.`,
-    "Name another file.",
+    "Pass another file.",
   );
 }
 

@@ -1,15 +1,15 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 export interface RetryPolicy {
-  /** Attempts that may fail in a row, the first included. */
+  /** Maximum number of consecutive failures, including the first attempt's. */
   readonly attempts: number;
-  /** Upper bound of the first wait; it doubles with every failure. */
+  /** Maximum first wait in milliseconds. It doubles with every failure. */
   readonly baseMs: number;
-  /** Upper bound of any wait the server did not ask for. */
+  /** Maximum wait in milliseconds, unless the server requests a longer one. */
   readonly maxMs: number;
-  /** Attempts and waits together since the last progress; a wait that would end later is not begun. */
+  /** Maximum milliseconds of attempts and waits since the last progress. A wait that would end later does not start. */
   readonly totalMs: number;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
 }
 
@@ -27,9 +27,9 @@ const sleepOnTimer: Sleep = (ms, signal) => delay(ms, undefined, { signal });
 
 export interface AttemptFailure {
   readonly retryable: boolean;
-  /** How long the server asked to wait. */
+  /** Wait that the server requested, in milliseconds. */
   readonly retryAfterMs: number | null;
-  /** The attempt brought the work forward, so that the failures in a row are counted anew. */
+  /** Whether the attempt made enough progress to reset the count of consecutive failures. */
   readonly progressed?: boolean;
 }
 
@@ -37,14 +37,15 @@ export interface RetryOptions {
   readonly policy: RetryPolicy;
   readonly signal: AbortSignal;
   readonly sleep?: Sleep | undefined;
-  /** Null: not a failure to retry but a fault; it is thrown as it is. */
+  /** Returns null for an error that must not be retried and is thrown unchanged. */
   readonly failureOf: (error: unknown) => AttemptFailure | null;
   readonly onRetry?: (error: unknown, waitMs: number) => void;
 }
 
 /**
- * Repeats `attempt` while it throws a retryable error and the policy allows it. Waits with full jitter, or as long as
- * the server asked. Throws the last error, or the signal's reason when it aborts during a wait.
+ * Repeats `attempt` while it throws a retryable error and the policy allows it. Waits with full jitter
+ * (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/), or as long as the server requests.
+ * Throws the last error, or the signal's reason if it aborts during a wait.
  */
 export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { policy, signal, sleep = sleepOnTimer, failureOf, onRetry } = options;
@@ -73,7 +74,7 @@ export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions)
 }
 
 function waitBefore(failures: number, retryAfterMs: number | null, { baseMs, maxMs, random }: RetryPolicy): number {
-  // The jitter on top keeps a hundred callers that were told the same second from coming back in it together.
+  // Jitter on top prevents a hundred callers with the same requested wait from returning in the same second.
   if (retryAfterMs !== null) return Math.round(retryAfterMs + random() * baseMs);
   return Math.round(random() * Math.min(maxMs, baseMs * 2 ** (failures - 1)));
 }

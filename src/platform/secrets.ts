@@ -2,22 +2,22 @@ import type { JsonValue } from "./json.js";
 
 const REDACTED = "[secret]";
 
-/** Shorter values would match ordinary text. */
+/** Minimum length of a secret. Shorter values would match ordinary text. */
 const MIN_LENGTH = 4;
 
-/** Shorter values in base64 or hex would match other such text. */
+/** Minimum bytes of an encoded secret. Shorter values in base64 or hex would match other such text. */
 const MIN_ENCODED_BYTES = 6;
 
 interface SecretForms {
-  /** As they are written in a text; longest first, since one may be a prefix of another. */
+  /** Forms as they appear in text, longest first, because one can be a prefix of another. */
   readonly whole: readonly string[];
-  /** Base64 and hex, which programs break into lines and groups. */
+  /** Base64 and hex forms, which programs break into lines and groups. */
   readonly encoded: readonly string[];
 }
 
 const formsBySecrets = new WeakMap<readonly string[], SecretForms>();
 
-/** Each plain, JSON-escaped, URL-encoded, in base64 and in hex. */
+/** Returns each secret's forms: plain, JSON-escaped, URL-encoded, in base64 and in hex. */
 function formsOf(secrets: readonly string[]): SecretForms {
   const known = formsBySecrets.get(secrets);
   if (known !== undefined) return known;
@@ -31,7 +31,7 @@ function formsOf(secrets: readonly string[]): SecretForms {
 }
 
 function urlForms(secret: string): string[] {
-  // A half of a character has no form in an address.
+  // A lone surrogate has no URL-encoded form.
   const component = encodeURIComponent(secret.toWellFormed());
   const strict = component.replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
   return [component, strict, ...[component, strict].map((form) => form.replaceAll("%2F", "/"))].flatMap((form) => [
@@ -41,7 +41,10 @@ function urlForms(secret: string): string[] {
   ]);
 }
 
-/** Base64 depends on how many bytes stand before, by threes; its last character also on what follows. */
+/**
+ * Returns the base64 and hex forms. Base64 depends on the number of preceding bytes modulo 3, and its last character
+ * also on the next bytes.
+ */
 function encodedForms(secret: string): string[] {
   const bytes = Buffer.from(secret);
   if (bytes.length < MIN_ENCODED_BYTES) return [];
@@ -54,7 +57,7 @@ function encodedForms(secret: string): string[] {
   return [...base64, ...base64.map((form) => form.replaceAll("+", "-").replaceAll("/", "_")), hex, hex.toUpperCase()];
 }
 
-/** White space, also as JSON escapes it, within an encoded text. */
+/** White space within an encoded text, plain or JSON-escaped. */
 const BREAKS = /\s+|\\[nrt]/g;
 
 function redactForms(text: string, { whole, encoded }: SecretForms): string {
@@ -71,20 +74,20 @@ function redactForms(text: string, { whole, encoded }: SecretForms): string {
 }
 
 /**
- * Replaces secrets in a text, also URL-encoded, in base64 and in hex. Call it before truncating: part of a secret is
- * not found.
+ * Replaces secrets in a text, including URL-encoded, base64 and hex forms. Call it before truncating, because it does
+ * not find part of a secret.
  */
 export function redact(text: string, secrets: readonly string[]): string {
   return secrets.length === 0 ? text : redactForms(text, formsOf(secrets));
 }
 
-/** `redact` for the bytes of a file, one character each (latin1). */
+/** Like `redact`, for the bytes of a file as a latin1 string. */
 export function redactBytes(bytes: string, secrets: readonly string[]): string {
   const { whole, encoded } = formsOf(secrets);
   return redactForms(bytes, { whole: whole.map((form) => Buffer.from(form).toString("latin1")), encoded });
 }
 
-/** Replaces secrets in a JSON value, including field names. */
+/** Replaces secrets in a JSON value, including property names. */
 export function redactJson<T extends JsonValue>(value: T, secrets: readonly string[]): T {
   const forms = formsOf(secrets);
   if (forms.whole.length === 0) return value;
@@ -97,19 +100,22 @@ export function redactJson<T extends JsonValue>(value: T, secrets: readonly stri
   return clean(value) as T;
 }
 
-/** Extra characters to buffer of a text truncated while reading, for `redactEnd` and `redactStart`. */
+/**
+ * Returns the number of extra characters to buffer of a text truncated while reading, for `redactEnd` and
+ * `redactStart`.
+ */
 export function longestSecret(secrets: readonly string[]): number {
-  // Encoded ones may be broken into lines and groups.
+  // Encoded secrets can be broken into lines and groups.
   return 2 * (formsOf(secrets).whole[0]?.length ?? 0);
 }
 
-/** The last `shown` characters of a text whose end was buffered, without a partial secret at its start. */
+/** Returns the last `shown` characters of a text whose end was buffered, without a partial secret at its start. */
 export function redactEnd(kept: string, isCut: boolean, shown: number, secrets: readonly string[]): string {
   const clean = redact(kept, secrets);
   return (isCut ? clean.slice(longestSecret(secrets)) : clean).slice(-shown);
 }
 
-/** A text of which only the start was buffered, without a partial secret at its end. */
+/** Returns a text whose start was buffered, without a partial secret at its end. */
 export function redactStart(kept: string, isCut: boolean, secrets: readonly string[]): string {
   const clean = redact(kept, secrets);
   return isCut ? clean.slice(0, Math.max(0, clean.length - longestSecret(secrets))) : clean;

@@ -1,5 +1,5 @@
 /**
- * Replaces control characters and bidi marks, which could steer a terminal or reverse a line, by visible symbols
+ * Replaces control characters and bidi marks, which could control a terminal or reverse a line, with visible symbols
  * (U+2400 and up) or U+FFFD.
  */
 export function stripControls(text: string): string {
@@ -10,8 +10,8 @@ export function stripControls(text: string): string {
 }
 
 /**
- * The text without any of `characters` at its end. `/[...]+$/` would take quadratic time where many stand before the
- * end.
+ * Returns the text without any of `characters` at its end. `/[...]+$/` would take quadratic time if many of them
+ * precede the end.
  */
 export function trimEndOf(text: string, characters: string): string {
   let end = text.length;

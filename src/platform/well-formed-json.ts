@@ -3,7 +3,8 @@ const LONE_SURROGATE = /(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g;
 
 /**
  * Returns JSON for other programs, with U+FFFD in place of each lone surrogate. JSON.stringify escapes lone surrogates,
- * which RFC 8259 (section 8.2) calls unpredictable: jq, DuckDB and Python's UTF-8 encoder reject them.
+ * whose handling is unpredictable (https://www.rfc-editor.org/rfc/rfc8259#section-8.2): jq, DuckDB and Python's UTF-8
+ * encoder reject them.
  */
 export function toWellFormedJson(value: unknown, indent?: number): string {
   const json = JSON.stringify(value, null, indent);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { parentPort, Worker } from "node:worker_threads";
 
-/** A call and its answer carry the same id. Both are sent in batches. */
+/** One call. Its answer carries the same id, and both are sent in batches. */
 export interface RpcCall<Call> {
   readonly id: number;
   readonly call: Call;
@@ -18,12 +18,15 @@ interface RpcError {
 
 type ThrownError = Error & { readonly code?: string };
 
-/** In the thread: tells that it is loaded, which a caller waits for before it terminates the thread. */
+/** Reports, inside the thread, that its code is loaded. The caller waits for this before it terminates the thread. */
 export function tellLoaded(): void {
   parentPort?.postMessage([]);
 }
 
-/** In the thread: answers its calls in order, each as soon as it is done. `errorOf`: what the caller gets to know. */
+/**
+ * Answers calls inside the thread, in order, each as soon as it is done. `errorOf` chooses what the caller learns about
+ * an error.
+ */
 export function serveCalls<Call, Answer>(
   answer: (call: Call) => Answer | Promise<Answer>,
   errorOf: (error: ThrownError) => RpcError = ({ message, code }) => ({ message, code }),
@@ -43,18 +46,18 @@ export function serveCalls<Call, Answer>(
 
 export interface WorkerRpcOptions {
   readonly data: unknown;
-  /** V8 fills a larger young generation with garbage, which counts as memory. */
+  /** Size of V8's young generation in MB. A larger one fills with garbage, which counts as memory. */
   readonly youngGenerationMb: number;
-  /** Calls within so many milliseconds of the last batch are sent together: waking a thread costs time. */
+  /** Milliseconds within which calls after a batch are sent together, because waking a thread costs time. */
   readonly batchDelayMs?: number;
 }
 
-/** How long to wait for termination: a thread inside a SQLite statement terminates only after it. */
+/** Maximum milliseconds to wait for termination. A thread inside a SQLite statement terminates only after it. */
 const TERMINATE_MS = 2_000;
 
 const openThreads = new Set<{ readonly pending: number }>();
 
-/** Whether any thread has unanswered calls. */
+/** Returns whether any thread has unanswered calls. */
 export function isAnyThreadBusy(): boolean {
   return [...openThreads].some((thread) => thread.pending > 0);
 }
@@ -95,7 +98,7 @@ export class WorkerRpc<Call, Answer> {
     return this.waiting.size;
   }
 
-  /** Rejects with the error the thread threw, or with the reason it ended. */
+  /** Calls the thread. Rejects with the error that the thread threw, or with the reason that it ended. */
   call(call: Call): Promise<Answer> {
     if (this.ended !== null) return Promise.reject(this.ended);
     const id = this.calls++;
@@ -110,8 +113,8 @@ export class WorkerRpc<Call, Answer> {
   }
 
   /**
-   * Terminates the thread, also during a call, but not while it loads: SQLite's native code ends the process where it
-   * cannot be loaded any more.
+   * Terminates the thread, even during a call, but not while it loads: SQLite's native code crashes the process if it
+   * can no longer be loaded.
    */
   async close(): Promise<void> {
     clearTimeout(this.gathering);

@@ -1,16 +1,16 @@
 import { isAlias, isMap, isNode, LineCounter, parseDocument, visit } from "yaml";
 
-/** A YAML document that holds nothing but plain data. */
+/** A YAML document that contains only plain data. */
 export interface YamlDocument {
   readonly value: unknown;
   /**
-   * The line (from 1) of the value at `path`, or of the nearest node that contains it; with `key`, that of this key of
-   * the mapping at `path`. Undefined in an empty document.
+   * Returns the line (from 1) of the value at `path`, or of the nearest node that contains it. With `key`, the line of
+   * this key in the mapping at `path`. Undefined for an empty document.
    */
   lineOf(path: readonly PropertyKey[], key?: string): number | undefined;
 }
 
-/** `line` is undefined where the whole document is meant. */
+/** A fault in a YAML document. `line` is undefined if it concerns the entire document. */
 export class YamlError extends Error {
   constructor(
     message: string,
@@ -21,7 +21,7 @@ export class YamlError extends Error {
   }
 }
 
-/** Reads one YAML document. Throws a YamlError for bad syntax, a key that stands twice, anchors and aliases. */
+/** Parses one YAML document. Throws a YamlError for bad syntax, a duplicate key, anchors and aliases. */
 export function readYamlDocument(text: string): YamlDocument {
   const lines = new LineCounter();
   const lineAt = (offset: number | undefined) => (offset === undefined ? undefined : lines.linePos(offset).line);
@@ -39,7 +39,7 @@ export function readYamlDocument(text: string): YamlDocument {
   visit(document, {
     Node(_, node) {
       if (isAlias(node) || ("anchor" in node && node.anchor !== undefined)) {
-        throw new YamlError("has an anchor or an alias, which are not allowed", lineAt(node.range?.[0]));
+        throw new YamlError("has an anchor or an alias, which are not supported", lineAt(node.range?.[0]));
       }
     },
   });

@@ -192,7 +192,7 @@ class MailboxIndex {
     this.addContacts(sender, plainSubject(subject).toLowerCase(), own);
     const indexed = {
       mail: { ...mail, date },
-      own: stripSignature(own, sender),
+      own: withoutSignature(own, sender),
       month: MONTH.format(new Date(date)),
       stems: stemsOf(`${subject}\n${body}`),
     };
@@ -234,19 +234,7 @@ const CLOSING =
 /** Maximum number of lines after a closing line. With more, the line only closed one part of the email. */
 const MAX_SIGNATURE_LINES = 12;
 
-/** Headers of a quoted email without a separator or "From:" before them, as programs such as Lotus Notes write them. */
-const QUOTED_HEADER =
-  /^(?:(?:received|sent|date|to|cc): .*|.{0,60}\b\d{1,2}\/\d{1,2}\/\d{2,4}\s+\d{1,2}:\d{2}(?::\d{2})?\s?[ap]m)\s*$/im;
-
-/**
- * Removes the signature and quotations that consist only of headers.
- * @param own text without other quotations (`ownText`)
- */
-function stripSignature(own: string, sender: string): string {
-  const quoted = own.search(QUOTED_HEADER);
-  return withoutSignature(quoted === -1 ? own : own.slice(0, quoted), sender);
-}
-
+/** Removes the signature: the block below all emails of a person. */
 function withoutSignature(text: string, sender: string): string {
   const lines = text.split("\n");
   const names = (personName(sender) ?? "").toLowerCase().split(" ");

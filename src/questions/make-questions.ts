@@ -51,6 +51,8 @@ export interface MadeQuestions {
   readonly cachedReplies: number;
   /** Why there are fewer questions than requested, or null if there are enough. */
   readonly shortfall: string | null;
+  /** What makes more of them; null: nothing known does. */
+  readonly hint: string | null;
 }
 
 /** Makes questions from mailboxes, checks each, and writes the dataset and a provenance file next to it. */
@@ -67,7 +69,8 @@ export function makeQuestions(options: MakeOptions, context: AppContext): Promis
     const read = readMailboxes([...mailboxes.values()], options.minChars);
     const refusals = new NamedCounts();
     const made = await collectQuestions(options, { mailboxes, usable: read.mailboxes, models, refusals }, context);
-    if (made.questions.length === 0) throw noQuestions(made, read.mails, refusals);
+    const hint = made.advice || shorterMailHint(options, read.mails);
+    if (made.questions.length === 0) throw noQuestions(made.stopped, hint, read.mails, refusals);
     const split = splitOf(inboxes, options);
     await writeQuestions(
       options.output,
@@ -90,6 +93,7 @@ export function makeQuestions(options: MakeOptions, context: AppContext): Promis
       calls: spending.limit.calls,
       cachedReplies: spending.cachedReplies,
       shortfall: made.questions.length < options.number ? made.stopped : null,
+      hint: made.questions.length < options.number ? hint : null,
     };
   });
 }
@@ -108,9 +112,17 @@ export function checkQuestionOutputs({ output, overwrite }: MakeOptions, { db }:
   return format;
 }
 
+/** The hint for too short emails, or null if only a few emails are shorter than `--min-chars`. */
+function shorterMailHint({ minChars }: MakeOptions, { all, leftOut }: MailCounts): string | null {
+  const short = leftOut["too short"] ?? 0;
+  if (minChars === 1 || short * 10 < all) return null;
+  return `Pass --min-chars ${Math.floor(minChars / 2)} to include more of the ${count(short)} emails that are too short.`;
+}
+
 /** The error for a command without a single question. An empty dataset would replace an existing one. */
 function noQuestions(
-  { stopped, advice }: CollectedQuestions,
+  stopped: string,
+  hint: string | null,
   { usable, leftOut }: MailCounts,
   refusals: NamedCounts,
 ): UserError {
@@ -124,7 +136,7 @@ function noQuestions(
     [
       ...(usable === 0 ? listed("Left out", leftOut) : []),
       ...listed("Rejected", refusals.sorted()),
-      advice || "Import more mail.",
+      hint ?? "Import more mail.",
     ].join(" "),
     1,
   );

@@ -184,7 +184,8 @@ const LIST_TEXT =
 
 /**
  * Returns the emails that questions can be made from, and the number of left-out emails per reason. A copy is an email
- * whose own text is the same as that of an earlier email from the same sender.
+ * whose own text repeats that of an earlier email from the same sender. If its own text is too short to compare, as in a
+ * forwarded email, the entire body counts.
  */
 export function usableMails<T extends Email>(
   mails: readonly T[],
@@ -205,7 +206,9 @@ function unusableReason(mail: Email, seen: Set<string>, minChars: number): Unusa
   if (mail.body.length > MAX_CHARS) return "too long";
   if (lettersIn(mail.body, minChars) < minChars) return "too short";
   if (isNewsletter(mail)) return "newsletter or notice";
-  const key = `${mail.sender}\n${ownText(mail.body).replace(/\s+/g, " ")}`;
+  const own = ownText(mail.body);
+  const compared = lettersIn(own, minChars) < minChars ? mail.body : own;
+  const key = `${mail.sender}\n${compared.replace(/\s+/g, " ")}`;
   if (seen.has(key)) return "copy";
   seen.add(key);
   return null;

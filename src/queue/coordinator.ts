@@ -35,15 +35,15 @@ import {
 import { WorkersWatch } from "./status.js";
 
 /**
- * Tasks on the queue, at most: what the workers go on with while the coordinator is away. More would only be memory of
- * Redis.
+ * Maximum number of tasks on the queue: enough work for the workers while the coordinator is away. More would only fill
+ * Redis's memory.
  */
 const TASKS_AHEAD = 5_000;
 
 /** Maximum milliseconds to wait for Redis to remove a finished run from the queue. */
 const CLOSING_MS = 5_000;
 
-/** Answers the tasks of a run by the workers of a queue. Throws a UserError where the queue cannot be used. */
+/** Lets the workers of a queue answer a run's tasks. Throws a UserError if the queue cannot be used. */
 export async function queueAnswerer(
   plan: RunPlan,
   url: string,
@@ -52,10 +52,10 @@ export async function queueAnswerer(
 ): Promise<AnswererOfRun> {
   checkQueueRun(plan);
   const address = parseQueueUrl(url);
-  // Before connecting: a connection would stay open if this fails.
+  // Built before connecting: a connection would stay open if this fails.
   const manifest = await manifestOf(plan, options, signal);
   const redis = await connectRedis(address, lostConnectionNotes(address, note), signal);
-  // Results on the queue wait there for a resume.
+  // On an interrupt, do not wait for Redis: results on the queue stay there until the run is resumed.
   const endPatience = () => redis.endPatience();
   signal.addEventListener("abort", endPatience, { once: true });
   let tasks: DispatchedTasks | null = null;
@@ -116,7 +116,9 @@ interface ReturnedResult extends Pick<ResultMessage, "isHeld" | "isStopped" | "s
   readonly trace: Trace;
 }
 
-/** The trace of a task that came back. Where there is none, a failed one that says why. */
+/**
+ * Returns the trace of a finished task, or a failed trace with the reason if the worker's result is missing or invalid.
+ */
 async function readResult(
   finished: FinishedTask,
   planned: PlannedTask,
@@ -137,12 +139,12 @@ async function readResult(
     const { isHeld, isStopped, server } = result;
     return { trace, isHeld, isStopped, server };
   } catch (error) {
-    if (error instanceof StrangeMessage) return failed(`What ${result.worker} sent is refused: ${error.message}`);
+    if (error instanceof StrangeMessage) return failed(`Cannot use the result of ${result.worker}: ${error.message}`);
     throw error;
   }
 }
 
-/** Null where the result cannot be read. */
+/** Returns null if the result cannot be read. */
 async function readTraceId(finished: FinishedTask): Promise<string | null> {
   if ("failure" in finished) return null;
   const schema = traceSchema.pick({ traceId: true });
@@ -150,18 +152,20 @@ async function readTraceId(finished: FinishedTask): Promise<string | null> {
   return read?.traceId ?? null;
 }
 
-/** BullMQ's words for a task whose worker was lost too often. */
+/** Rewords BullMQ's message for a task whose worker was lost too often. */
 function reasonOf(failure: string): string {
-  return failure.includes("stalled") ? "Its worker died, or was cut off, three times: it is not tried again." : failure;
+  return failure.includes("stalled")
+    ? "Its worker died or lost its connection three times. The task is not tried again."
+    : failure;
 }
 
 function checkSameTask(trace: Trace, { task, epoch }: PlannedTask, { runId }: RunManifest): void {
   const isSame =
     trace.runId === runId && trace.taskId === task.id && trace.task.id === task.id && trace.epoch === epoch;
-  if (!isSame) throw new StrangeMessage("its trace is of another task");
+  if (!isSame) throw new StrangeMessage("its trace belongs to another task");
 }
 
-/** A fault of the machinery, which is never graded. */
+/** Returns the trace of an infrastructure fault, which is never graded. */
 function failedTrace(why: string, planned: PlannedTask, { runId, settings }: RunManifest): Trace {
   const { agentId, model, maxTurns } = settings;
   const fields = traceFields({ runId, agentId, model, maxTurns }, planned, notAttempted("interrupted", why));
@@ -172,14 +176,14 @@ function failedTrace(why: string, planned: PlannedTask, { runId, settings }: Run
 interface OutstandingTask {
   readonly planned: PlannedTask;
   readonly message: TaskMessage;
-  /** Null: it is left for a resume. */
+  /** Settles the task with its answer, or leaves it for a resume if `answered` is null. */
   settle(answered: Answered | null): void;
 }
 
-/** The tasks that were asked for and have no answer yet, by their ids on the queue. */
+/** The requested tasks without an answer, by their queue ids. */
 class OutstandingTasks {
   private readonly tasks = new Map<string, OutstandingTask>();
-  /** Not on the queue yet. */
+  /** Ids of the tasks that are not on the queue yet. */
   private unsent: string[] = [];
   private isOver = false;
   private fault: { readonly error: unknown } | null = null;
@@ -200,7 +204,7 @@ class OutstandingTasks {
     return this.tasks.get(id)?.planned;
   }
 
-  /** Resolves when the task is settled, to null also where the signal aborts. Rejects if they end with a fault. */
+  /** Resolves when the task is settled, with null if the signal aborts. Rejects if the tasks end with a fault. */
   add(planned: PlannedTask, signal: AbortSignal): Promise<Answered | null> {
     const id = taskKey(planned.task.id, planned.epoch);
     return new Promise((resolve, reject) => {
@@ -222,7 +226,7 @@ class OutstandingTasks {
     this.tasks.get(id)?.settle(answered);
   }
 
-  /** They are to be put on the queue, again or for the first time. */
+  /** Marks tasks to be added to the queue, again or for the first time. */
   send(...ids: string[]): void {
     this.unsent.push(...ids);
   }
@@ -231,7 +235,7 @@ class OutstandingTasks {
     this.unsent = [];
   }
 
-  /** Up to so many of those that are not on the queue yet. */
+  /** Returns at most N of the tasks that are not on the queue yet. */
   takeUnsent(most: number): { readonly id: string; readonly message: TaskMessage }[] {
     return this.unsent.splice(0, most).flatMap((id) => {
       const found = this.tasks.get(id);
@@ -239,7 +243,7 @@ class OutstandingTasks {
     });
   }
 
-  /** Ends these tasks and all later ones: with the fault, or left for a resume if it is null. */
+  /** Ends these and all later tasks with the fault, or leaves them for a resume if it is null. */
   end(fault: { readonly error: unknown } | null): void {
     this.isOver = true;
     this.fault = fault;
@@ -251,14 +255,14 @@ function messageOf({ task, epoch }: PlannedTask): TaskMessage {
   return { task: isQuestion(task) ? task : { suiteTask: task.id }, epoch };
 }
 
-/** Tasks added per round trip. */
+/** Number of tasks or results per round trip. */
 const AT_ONCE = 200;
 
-/** Pause between two looks for results: short while they come, longer while none does. */
+/** Milliseconds between two checks for results. The pause grows while no results arrive. */
 const SHORTEST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 200;
 
-/** How often to see whether workers are there, and whether Redis still has the tasks. */
+/** Milliseconds between two checks that workers are present and that Redis still has the tasks. */
 const LOOK_EVERY_MS = 1_000;
 
 interface DispatchRequest {
@@ -272,7 +276,7 @@ interface DispatchRequest {
   note(text: string): void;
 }
 
-/** Has the tasks of a run answered by workers: puts each on the queue, and takes its trace from there. */
+/** Lets workers answer the tasks of a run: adds each task to the queue and collects its trace from there. */
 class DispatchedTasks implements TaskAnswerer {
   readonly watch: WorkersWatch;
   private readonly queue: RunQueue;
@@ -293,7 +297,7 @@ class DispatchedTasks implements TaskAnswerer {
     this.running = this.loop().catch((error) => this.tasks.end(redis.isAbandoned ? null : { error }));
   }
 
-  /** Null where it was not answered: the run stops before. */
+  /** Resolves with null if the run stops before the task is answered. */
   answer(planned: PlannedTask, signal: AbortSignal): Promise<Answered | null> {
     if (signal.aborted) return Promise.resolve(null);
     this.results.expect(taskKey(planned.task.id, planned.epoch));
@@ -305,8 +309,8 @@ class DispatchedTasks implements TaskAnswerer {
   }
 
   /**
-   * Removes the run from the queue, unless workers still have tasks of it or results wait to be saved. Never throws:
-   * what the run has saved is more important than what it leaves on the queue.
+   * Removes the run from the queue, unless workers still have tasks of it or results are waiting to be saved. Never
+   * throws: the saved results matter more than what is left on the queue.
    */
   async close(): Promise<void> {
     this.isClosed = true;
@@ -316,7 +320,7 @@ class DispatchedTasks implements TaskAnswerer {
       await this.running;
       await this.tidy();
     } catch (error) {
-      const why = redis.isAbandoned ? "it is away" : (error as Error).message.replace(/\.$/, "");
+      const why = redis.isAbandoned ? "the server is away" : (error as Error).message.replace(/\.$/, "");
       const clean = commandLine`art-e queue clean ${manifest.runId}`;
       note(`art-e: run ${manifest.runId} is still on the queue (${why}). Resume it, or remove it with: ${clean}`);
     }
@@ -338,7 +342,10 @@ class DispatchedTasks implements TaskAnswerer {
     }
   }
 
-  /** Workers that know of an earlier attempt, with other settings, take no task before they know of this one. */
+  /**
+   * Starts the run. Workers that know an earlier attempt, with other settings, get no task before they know this
+   * attempt.
+   */
   private async begin(): Promise<void> {
     await this.queue.pause();
     await this.publish();
@@ -356,18 +363,18 @@ class DispatchedTasks implements TaskAnswerer {
     this.lookedAt = performance.now();
     const { redis, manifest } = this.request;
     if (!(await isPublished(redis, manifest.runId))) {
-      this.request.note("art-e: the queue has lost this run: what is missing of it is put back.");
+      this.request.note("art-e: the queue has lost this run. Adding the missing tasks again.");
       await this.publish();
     }
     await learnReached(this.request);
     const counts = await this.queue.counts();
     await this.watch.look(counts.active);
-    // A server that was killed may have lost the last second of what it was told, or all of it.
+    // A killed Redis server might have lost the last second of its data, or all of it.
     if (this.isWithdrawing || counts.waiting + counts.active + counts.finished >= this.tasks.size) return;
     this.tasks.send(...(await this.queue.missing(this.tasks.ids())));
   }
 
-  /** Takes back what no worker has begun. What workers have is waited for. */
+  /** Takes back the tasks that no worker has started, and waits for the others. */
   private async withdraw(): Promise<void> {
     this.tasks.sendNone();
     if (!this.isWithdrawing) await this.queue.pause();
@@ -401,22 +408,22 @@ class DispatchedTasks implements TaskAnswerer {
   }
 }
 
-/** Tells the budget of the limit at which a worker has stopped the run. */
+/** Passes the limit at which a worker stopped the run to the budget. */
 async function learnReached({ redis, manifest, budget }: DispatchRequest): Promise<void> {
   const reached = await getReachedLimit(redis, manifest.runId);
   if (reached !== null) budget.setReached(reached);
 }
 
 /**
- * Takes the results of a run from its queue. A result stays there until it is saved, so that a coordinator that is
- * killed finds it again.
+ * Collects the results of a run from its queue. A result stays there until it is saved, so that the next coordinator
+ * finds it if this one is killed.
  */
 class ResultCollector {
-  /** Results that were read: to be saved, or of no task that is asked now. */
+  /** Ids of the results that were read: not saved yet, or not for a requested task. */
   private readonly seen = new Set<string>();
-  /** Results that are saved, and still on the queue. */
+  /** Ids of the saved results that are still on the queue. */
   private unneeded: string[] = [];
-  /** Failures that may be the server's: not saved so far. */
+  /** Ids of the unsaved failures that might be the server's fault. */
   private readonly held = new Set<string>();
 
   constructor(
@@ -426,7 +433,7 @@ class ResultCollector {
     private readonly request: DispatchRequest,
   ) {}
 
-  /** The task is asked for: its result may have waited here since an earlier attempt at the run. */
+  /** Registers a requested task. An earlier attempt at the run might have left its result on the queue. */
   expect(id: string): void {
     this.seen.delete(id);
   }
@@ -448,7 +455,7 @@ class ResultCollector {
     for (const id of this.held) await this.queue.remove(id);
   }
 
-  /** Settles the tasks whose results have come. Returns how many results there were. */
+  /** Settles the tasks whose results have arrived. Returns the number of results. */
   async collect(): Promise<number> {
     const ids = (await this.queue.finishedIds(AT_ONCE + this.seen.size)).filter((id) => !this.seen.has(id));
     for (const finished of await this.queue.read(ids)) await this.takeIn(finished);
@@ -459,14 +466,14 @@ class ResultCollector {
     const { id } = finished;
     const planned = this.tasks.planned(id);
     if (planned === undefined) {
-      // Of a task that will be asked yet, or that an earlier attempt at the run has saved.
+      // The task is requested later, or an earlier attempt at the run has saved its result.
       this.seen.add(id);
       if (await this.isOfSavedTrace(finished)) this.unneeded.push(id);
       return;
     }
     const { trace, isHeld, isStopped, server } = await readResult(finished, planned, this.request.manifest);
     if (this.request.isSaved(trace.traceId)) {
-      // A coordinator was killed between saving it and removing it here, and now the task is asked again.
+      // A coordinator was killed after saving this result and before removing it. Now the task is requested again.
       await this.queue.remove(id);
       this.tasks.send(id);
       return;

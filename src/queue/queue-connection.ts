@@ -3,13 +3,13 @@ import { UserError } from "../platform/errors.js";
 import { redact } from "../platform/secrets.js";
 
 /**
- * The connection to a queue. Its commands wait while Redis refuses them (out of memory, failover, loading, a changed
+ * Connection to a queue. Its commands wait while Redis refuses them (out of memory, failover, loading, a changed
  * password), just as ioredis lets them wait while the connection is lost. art-e and BullMQ send all commands through
- * it, so neither of them sees a temporary refusal. Transactions (MULTI) are not covered, because a single command of
- * a transaction cannot be sent again.
+ * it, so neither sees a temporary refusal. Transactions (MULTI) are not covered, because a single command of a
+ * transaction cannot be resent.
  */
 
-/** Where the queue is. `url` may hold a password; `shown` never does. */
+/** Location of the queue. `url` can contain a password; `shown` never does. */
 export interface QueueAddress {
   readonly url: string;
   readonly shown: string;
@@ -29,7 +29,9 @@ const TEMPORARY = [
   ...["MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "ERR max number of clients"],
 ];
 
-/** The first sentence of a refusal, and its code. Redis 6 puts its own text before the code if it refused a script. */
+/**
+ * Matches the first sentence of a refusal and its code. If Redis 6 refuses a script, its own text precedes the code.
+ */
 const REFUSAL = new RegExp(`^(?:ERR Error running script .* -)?((${TEMPORARY.join("|")})\\b.*?)(?:\\.\\s|\\.?$)`, "s");
 
 interface Refusal {
@@ -58,7 +60,7 @@ const OPTIONS: RedisOptions = {
   retryStrategy: pauseMs,
 };
 
-/** The text by which BullMQ recognizes a closed connection. */
+/** BullMQ recognizes a closed connection by this text. */
 const CLOSED = "Connection is closed.";
 
 export class QueueConnection extends Redis {
@@ -66,7 +68,7 @@ export class QueueConnection extends Redis {
   private readonly unanswered = new Set<Command>();
   private readonly refused = new Set<Command>();
   private readonly copies = new Set<QueueConnection>();
-  /** What was reported last: an error code or `lost`. Null if all is well or nothing can be reported yet. */
+  /** The last reported trouble: an error code or `lost`. Null if all is well or nothing can be reported yet. */
   private trouble: string | null = null;
   private lastError = "";
   private hasConnected = false;
@@ -100,7 +102,7 @@ export class QueueConnection extends Redis {
     return this.status !== "ready" || this.refused.size > 0;
   }
 
-  /** Whether nothing can be sent any more. */
+  /** Whether the connection has ended for good. */
   get isAbandoned(): boolean {
     return this.abandoned;
   }
@@ -116,7 +118,7 @@ export class QueueConnection extends Redis {
     if (this.isAway) this.abandon();
   }
 
-  /** Ends the connection at once, in whatever state it is, and rejects all commands without a reply. */
+  /** Ends the connection immediately, in any state, and rejects all commands without a reply. */
   abandon(): void {
     this.isPatient = false;
     this.abandoned = true;
@@ -127,7 +129,7 @@ export class QueueConnection extends Redis {
   }
 
   override disconnect(reconnect = false): void {
-    // Between two attempts to connect there is no socket, and ioredis would never end.
+    // There is no socket between two attempts to connect, so ioredis would never end.
     if (!reconnect && this.status === "reconnecting") this.status = "wait";
     super.disconnect(reconnect);
   }
@@ -151,7 +153,10 @@ export class QueueConnection extends Redis {
     return super.sendCommand(command, stream);
   }
 
-  /** The handshake must fail at once, and a command of a transaction is meaningless by itself. */
+  /**
+   * Returns whether a command can be resent. The handshake must fail immediately, and one command of a transaction is
+   * meaningless by itself.
+   */
   private canBeRepeated({ name, inTransaction }: Command): boolean {
     const isTransaction = inTransaction || name === "multi" || name === "exec";
     return !isTransaction && !(this.status === "connect" && Command.checkFlag("HANDSHAKE_COMMANDS", name));
@@ -187,7 +192,7 @@ export class QueueConnection extends Redis {
     this.retryTimer ??= setTimeout(
       () => {
         this.retryTimer = undefined;
-        // After a failover the address may lead to another server.
+        // After a failover the host name might resolve to another server.
         if (this.trouble === "READONLY") this.disconnect(true);
         for (const waiting of this.refused) super.sendCommand(waiting);
       },
@@ -236,7 +241,7 @@ export class QueueConnection extends Redis {
   }
 }
 
-/** A host with several addresses gives one error per address. */
+/** Returns the message of a connection error. A host with several IP addresses causes one error per IP address. */
 export function messageOf(error: Error): string {
   const [first] = error instanceof AggregateError ? (error.errors as Error[]) : [error];
   return (first ?? error).message || error.name;

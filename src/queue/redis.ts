@@ -7,24 +7,27 @@ import { firstIssue, parseJsonOrNull } from "../platform/json.js";
 import { redact } from "../platform/secrets.js";
 import { type ConnectionListener, messageOf, type QueueAddress, QueueConnection } from "./queue-connection.js";
 
-/** Names of what this program has in Redis. BullMQ's own keys begin alike, with its names behind. */
+/** Names of art-e's keys in Redis. BullMQ's own keys start with the same prefix and run id. */
 
 export const PREFIX = "art-e";
 
-/** The runs on the queue, by id, each with the attempt at it. */
+/** Hash of the runs on the queue: run id to the id of the current attempt. */
 export const RUNS = `${PREFIX}:runs`;
 
-/** In braces, so that all keys of a run lie on one node of a cluster. */
+/**
+ * The braces put all keys of a run on one node of a Redis cluster
+ * (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags).
+ */
 export function queueName(runId: string): string {
   return `{${runId}}`;
 }
 
-/** What model calls of a run are counted under. */
+/** Returns the key that counts the requests or tokens of a run. */
 export function limitKey(runId: string, what: "requests" | "tokens"): string {
   return `${PREFIX}:${queueName(runId)}:${what}`;
 }
 
-/** Of an account whose server has refused a call. */
+/** Returns the key that pauses calls to an account whose server has refused a call. */
 export function pauseKey(account: string): string {
   return `${PREFIX}:pause:${account}`;
 }
@@ -32,28 +35,28 @@ export function pauseKey(account: string): string {
 const deflate = promisify(deflateRaw);
 const inflate = promisify(inflateRaw);
 
-/** Bytes of one compressed message. A trace of 200 turns with pages of mail takes a hundredth of it. */
+/** Maximum size of a compressed message. A trace of 200 turns with pages of mail takes a hundredth of it. */
 const MAX_COMPRESSED_BYTES = 16 * 1024 * 1024;
 
-/** A small message may be made to unfold into any size. */
+/** Maximum uncompressed size: a small hostile message could otherwise inflate to any size. */
 const MAX_INFLATED_BYTES = 128 * 1024 * 1024;
 
 export class MessageTooLarge extends Error {
   override readonly name = "MessageTooLarge";
 }
 
-/** A message that cannot be read, or is not what it should be. */
+/** A message that cannot be read or does not match its schema. */
 export class StrangeMessage extends Error {
   override readonly name = "StrangeMessage";
 }
 
-/** JSON as compressed text. Compression runs on a thread. */
+/** Returns JSON as compressed base64 text. Compression runs on another thread. */
 export async function compressJson(what: string, value: unknown): Promise<string> {
   const bytes = await deflate(JSON.stringify(value), { level: 6 });
   if (bytes.length <= MAX_COMPRESSED_BYTES) return bytes.toString("base64");
   const mb = (size: number) => `${(size / 1024 / 1024).toFixed(1)} MB`;
   throw new MessageTooLarge(
-    `${what} has ${mb(bytes.length)} compressed; the queue takes ${mb(MAX_COMPRESSED_BYTES)} at most`,
+    `${what} has ${mb(bytes.length)} compressed, and the queue accepts at most ${mb(MAX_COMPRESSED_BYTES)}`,
   );
 }
 
@@ -70,21 +73,22 @@ export async function readCompressed<T extends z.ZodType>(what: string, text: st
 export function readMessage<T extends z.ZodType>(what: string, value: unknown, schema: T): z.output<T> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw new StrangeMessage(`${what} is not what art-e writes: ${firstIssue(result.error, "it")}`);
+  throw new StrangeMessage(`${what} is invalid: ${firstIssue(result.error, "it")}`);
 }
 
-/** Tells the user when the queue is lost, and when it is back. */
+/** Notes for the user when the queue is lost and when it is back. */
 export function lostConnectionNotes({ shown }: QueueAddress, note: (text: string) => void): ConnectionListener {
   return {
-    lost: (why) => note(`art-e: the queue at ${shown} is gone (${why}): waiting until it is back.`),
-    refused: (why) => note(`art-e: the queue at ${shown} refuses commands (${why}): waiting until it accepts them.`),
+    lost: (why) => note(`art-e: the queue at ${shown} is unreachable (${why}). Waiting until it is back.`),
+    refused: (why) => note(`art-e: the queue at ${shown} refuses commands (${why}). Waiting until it accepts them.`),
     restored: () => note(`art-e: the queue at ${shown} is back.`),
   };
 }
 
 /**
- * Connects, or throws a UserError or, if `signal` aborts first, its reason. From then on commands wait while the
- * connection is lost or Redis refuses them; without a listener, a refused command fails.
+ * Connects to Redis. Afterwards commands wait while the connection is lost or Redis refuses them. Without a listener, a
+ * refused command fails.
+ * @throws UserError if the queue is unreachable, or the signal's reason if it aborts first
  */
 export async function connectRedis(
   address: QueueAddress,
@@ -111,13 +115,13 @@ export async function connectRedis(
 function unreachable({ shown }: QueueAddress, why: string): UserError {
   return new UserError(
     "queue_unreachable",
-    `The queue at ${shown} cannot be used: ${why.replace(/\.$/, "")}.`,
-    "See that Redis runs there, and that address, user and password are right (--queue, ART_E_QUEUE_URL).",
+    `Cannot connect to the queue at ${shown}: ${why.replace(/\.$/, "")}.`,
+    "Check that Redis runs there, and check the URL, user and password (--queue, ART_E_QUEUE_URL).",
     1,
   );
 }
 
-/** A server that evicts keys when its memory is full would lose tasks and results. */
+/** Rejects a server that evicts keys when its memory is full: it would lose tasks and results. */
 async function checkMemoryPolicy(redis: Redis, { shown }: QueueAddress): Promise<void> {
   const info = await redis.info("memory");
   const field = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, "m").exec(info)?.[1];
@@ -125,20 +129,20 @@ async function checkMemoryPolicy(redis: Redis, { shown }: QueueAddress): Promise
   if ((field("maxmemory") ?? "0") === "0" || policy === undefined || policy === "noeviction") return;
   throw new UserError(
     "queue_evicts",
-    `The queue at ${shown} would lose tasks: its maxmemory-policy is ${policy}.`,
-    "Set maxmemory-policy noeviction on that server.",
+    `Cannot use the queue at ${shown}: its maxmemory-policy ${policy} would lose tasks.`,
+    "Set maxmemory-policy to noeviction on that server.",
   );
 }
 
-/** Reads the address of a Redis or Valkey server. The error does not repeat what was given: it may hold a password. */
+/** Parses the URL of a Redis or Valkey server. The error does not repeat the URL, which can contain a password. */
 export function parseQueueUrl(text: string): QueueAddress {
   const url = URL.parse(text);
   const isRedis = url !== null && (url.protocol === "redis:" || url.protocol === "rediss:");
   if (!isRedis || url.hostname === "" || !/^(\/\d*)?$/.test(url.pathname) || url.search !== "" || url.hash !== "") {
     throw new UserError(
       "queue_url",
-      "--queue (or ART_E_QUEUE_URL): expected the address of a Redis server.",
-      "Give it as redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], or rediss:// for TLS.",
+      "--queue (or ART_E_QUEUE_URL): expected the URL of a Redis server.",
+      "Pass redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], or rediss:// for TLS.",
     );
   }
   const password = decode(url.password);

@@ -5,18 +5,18 @@ import type { QueueConnection } from "./queue-connection.js";
 import { PREFIX, queueName, RUNS, readMessage, StrangeMessage } from "./redis.js";
 import { type ResultMessage, resultMessageSchema, type TaskMessage, taskMessageSchema } from "./shared-state.js";
 
-/** A task that kills its worker so often is not given to another. */
+/** Number of worker deaths after which a task is not given to another worker. */
 const DEATHS = 3;
 
 interface TaskWorkerOptions {
   readonly runId: string;
   readonly name: string;
   readonly slots: number;
-  /** A worker that is silent for so long has lost its tasks. */
+  /** Milliseconds without a sign of life after which a worker loses its tasks. */
   readonly lockMs: number;
-  /** Null: the task goes back to the queue. Throws only for bugs, which end the task as failed. */
+  /** Resolves with null to put the task back on the queue. Throws only for bugs, which end the task as failed. */
   answer(message: TaskMessage, signal: AbortSignal): Promise<ResultMessage | null>;
-  /** A result that came too late: another worker has the task. */
+  /** Reports a result that came too late, because another worker has the task. */
   onDropped(taskId: string): void;
   /** Receives permanent Redis errors. */
   onFault(error: UserError): void;
@@ -32,7 +32,7 @@ if holder == ARGV[2] or (not holder and redis.call("LPOS", KEYS[2], ARGV[1])) th
   redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[3])
 end`;
 
-/** Takes tasks of one run from the queue, and answers them. */
+/** Takes tasks of one run from the queue and answers them. */
 export class TaskWorker {
   private readonly worker: Worker;
   /** Results that Redis has not confirmed. */
@@ -58,7 +58,7 @@ export class TaskWorker {
     this.worker.on("completed", ({ id }) => this.sent.delete(id ?? ""));
     this.worker.on("error", (error) => {
       if (error instanceof UserError) return options.onFault(error);
-      // BullMQ has no other sign of a refused result. Connection faults are reported by whoever opened the connection.
+      // BullMQ has no other sign of a refused result. The connection's opener reports connection faults.
       const [, id = ""] = /\bjob (\S+?)\.? /i.exec(`${error.message} `) ?? [];
       if ("code" in error && typeof error.code === "number") this.drop(id);
     });
@@ -81,28 +81,28 @@ export class TaskWorker {
     await this.worker.pause(true);
   }
 
-  /** From here on no worker takes a task of the run. */
+  /** Stops all workers from taking tasks of the run. */
   async pauseAll(): Promise<void> {
     const queue = new RunQueue(this.redis, this.options.runId, { isVisitor: true });
     await queue.pause();
     await queue.close();
   }
 
-  /** Aborts what is under way; its tasks go back to the queue. */
+  /** Aborts the running tasks, which go back to the queue. */
   abort(): void {
     this.worker.cancelAllJobs("the worker stops");
   }
 
-  /** Never throws. If the connection is abandoned, `unconfirmed` tells how many results were not sent. */
+  /** Closes the worker. Never throws. If the connection is abandoned, `unconfirmed` is the number of unsent results. */
   async close(): Promise<void> {
     await this.worker.close();
     if (this.redis.isAbandoned) return;
-    // A worker that closes does not report what Redis refuses.
+    // A closing BullMQ worker does not report results that Redis refuses.
     for (const id of this.sent) this.drop(id);
     await this.removeLeftovers().catch(() => undefined);
   }
 
-  /** BullMQ's checks for stalled tasks make keys anew where a run is gone. */
+  /** Removes the keys that BullMQ's checks for stalled tasks create again after a run is gone. */
   private async removeLeftovers(): Promise<void> {
     const { runId } = this.options;
     if (this.redis.isAway || (await this.redis.hexists(RUNS, runId)) === 1) return;
@@ -124,11 +124,11 @@ export class TaskWorker {
     this.tokens.set(id, token ?? "");
     try {
       const message = this.read(job);
-      // Redis may hand out a task that was requested before the pause.
+      // Redis can still return a task that was requested before the pause.
       const result = this.isPaused ? null : await this.options.answer(message, signal ?? new AbortController().signal);
       if (result !== null) {
         this.sent.add(id);
-        // BullMQ stops renewing now, and drops the result of a task whose lock expires before Redis takes it.
+        // BullMQ stops renewing now, and drops a task's result if the lock expires before Redis accepts the result.
         await this.renewLock(id);
         return result;
       }
@@ -153,7 +153,10 @@ export class TaskWorker {
   }
 }
 
-/** BullMQ writes every event of a job, its result included, to a stream that nobody reads here. */
+/**
+ * Maximum number of stored events. BullMQ writes every job event, including its result, to a stream that art-e does not
+ * read.
+ */
 const EVENTS_KEPT = 10;
 
 export type FinishedTask =
@@ -166,7 +169,7 @@ export interface QueueCounts {
   readonly finished: number;
 }
 
-/** The id of a task on its run's queue: equal for equal tasks, so that adding one twice adds it once. */
+/** Returns a task's id on its run's queue. Equal tasks have equal ids, so adding a task twice adds it once. */
 export function taskKey(taskId: string | number, epoch: number): string {
   return `e${epoch}-${encodeURIComponent(taskId)}`;
 }
@@ -177,7 +180,7 @@ export class RunQueue {
   constructor(
     private readonly redis: Redis,
     runId: string,
-    /** Look at what is there, and make no key. */
+    /** Only reads, and creates no key. */
     { isVisitor = false }: { readonly isVisitor?: boolean } = {},
   ) {
     this.queue = new Queue(queueName(runId), {
@@ -186,17 +189,17 @@ export class RunQueue {
       skipMetasUpdate: isVisitor,
       streams: { events: { maxLen: EVENTS_KEPT } },
     });
-    // What concerns the connection is reported by whoever opened it; commands reject by themselves.
+    // The connection's opener reports connection faults, and commands reject by themselves.
     this.queue.on("error", () => undefined);
   }
 
-  /** Tasks that are on the queue already stay as they are. */
+  /** Adds tasks. Tasks that are already on the queue do not change. */
   async add(tasks: readonly { readonly id: string; readonly message: TaskMessage }[]): Promise<void> {
     const jobs = tasks.map(({ id, message }) => ({ name: "task", data: message, opts: { jobId: id, attempts: 1 } }));
     await this.queue.addBulk(jobs);
   }
 
-  /** Ids of the tasks that have come back, oldest first; they stay until they are removed. */
+  /** Returns the ids of finished tasks, oldest first. They stay on the queue until they are removed. */
   async finishedIds(limit: number): Promise<string[]> {
     return this.queue.getRanges(["completed", "failed"], 0, limit - 1, true);
   }
@@ -206,7 +209,7 @@ export class RunQueue {
     return jobs.flatMap((job) => (job === undefined ? [] : [toFinished(job)]));
   }
 
-  /** Those of the tasks that are not on the queue. */
+  /** Returns the ids of the tasks that are not on the queue. */
   async missing(ids: readonly string[]): Promise<string[]> {
     const found = await Promise.all(ids.map((id) => this.redis.exists(this.queue.toKey(id))));
     return ids.filter((_, i) => found[i] === 0);
@@ -238,7 +241,7 @@ export class RunQueue {
     await this.queue.drain(true);
   }
 
-  /** Removes all there is of the run's tasks, also of those that workers have. */
+  /** Removes all tasks of the run, including the tasks that workers have. */
   async obliterate(): Promise<void> {
     await this.queue.obliterate({ force: true });
   }

@@ -13,25 +13,25 @@ import { limitKey, pauseKey } from "./redis.js";
 
 interface SharedLimitsOptions {
   readonly runId: string;
-  /** Stands for the account: equal where workers share a key. No part of the key can be told from it. */
+  /** Hash of the provider's account, equal on workers that share a key. The key cannot be derived from it. */
   readonly account: string;
-  /** Of the run as a whole; null: no limit. */
+  /** Limit per minute for the entire run, or null if unlimited. */
   readonly rpm: number | null;
   readonly tpm: number | null;
-  /** Receives permanent Redis errors. They must not end a task whose calls are already paid. */
+  /** Receives permanent Redis errors, which must not end a task whose calls are already paid. */
   onFault(error: unknown): void;
 }
 
-/** After a refusal that says nothing of how long to wait. */
+/** Pause in milliseconds after a refusal without a stated wait. */
 const PAUSE_MS = 1_000;
 
-/** Limits on model calls that all workers keep together, counted in Redis. */
+/** Limits on model calls that all workers share, counted in Redis. */
 export class SharedLimits implements SharedLimiter {
   private readonly requestsKey: string;
   private readonly tokensKey: string;
   private readonly requests: RateLimiterAbstract | null;
   private readonly tokens: RateLimiterAbstract | null;
-  /** Calls of this worker go one by one, so that those that wait do not all ask Redis again and again. */
+  /** Serializes this worker's calls, so that waiting calls do not all poll Redis. */
   private readonly gate = pLimit(1);
   private waitingFor: ReturnType<SharedLimiter["state"]>["why"] = null;
 
@@ -48,13 +48,16 @@ export class SharedLimits implements SharedLimiter {
     this.tokens = tpm === null ? null : limiter(Math.max(1, Math.floor(tpm)), 60);
   }
 
-  /** Calls that wait here, and why. */
+  /** Returns the number of waiting calls and the reason. */
   state(): ReturnType<SharedLimiter["state"]> {
     const waiting = this.gate.activeCount + this.gate.pendingCount;
     return { waiting, why: waiting > 0 ? this.waitingFor : null };
   }
 
-  /** Throws a `BudgetReached` on a permanent Redis error, so that the call is not made and the task can be resumed. */
+  /**
+   * Waits for permission to call. Throws `BudgetReached` on a permanent Redis error, so that the call is not made and
+   * the task can be resumed.
+   */
   async enter(signal: AbortSignal): Promise<void> {
     await this.gate(async () => {
       for (;;) {
@@ -74,7 +77,7 @@ export class SharedLimits implements SharedLimiter {
     if (tokens > 0) await this.tokens?.penalty(this.tokensKey, tokens).catch(this.options.onFault);
   }
 
-  /** The server has refused a call: whoever uses its key waits. */
+  /** Pauses all users of the key after the server has refused a call. */
   async pause(ms: number): Promise<void> {
     const wanted = Math.max(PAUSE_MS, Math.ceil(ms));
     const key = pauseKey(this.options.account);
@@ -88,7 +91,7 @@ export class SharedLimits implements SharedLimiter {
   private async waitMs(): Promise<number> {
     const paused = await this.redis.pttl(pauseKey(this.options.account));
     if (paused > 0) return this.wait("server", paused);
-    // `get` uses a transaction, which cannot be sent again if Redis refuses it.
+    // `get` uses a transaction, which cannot be resent if Redis refuses it.
     const spent = await this.tokens?.penalty(this.tokensKey, 0);
     if (spent && spent.remainingPoints <= 0) return this.wait("tokens", spent.msBeforeNext);
     try {
@@ -106,7 +109,7 @@ export class SharedLimits implements SharedLimiter {
   }
 }
 
-/** So many requests in so many seconds: the shortest window that holds a whole number of both. */
+/** Splits a rate into N requests per window, in the shortest window with whole numbers of requests and seconds. */
 function evenly(rpm: number): [points: number, seconds: number] {
   if (rpm < 1) return [1, Math.ceil(60 / rpm)];
   const whole = Math.floor(rpm);
@@ -118,7 +121,9 @@ function greatestCommonDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestCommonDivisor(b, a % b);
 }
 
-/** A name for a provider's account: equal on machines that share its key, which cannot be told from it. */
+/**
+ * Returns a hash of the provider's account, equal on machines that share its key. The key cannot be derived from it.
+ */
 export function accountOf(
   { model, baseUrl, wireApi }: Pick<RunSettings, "model" | "baseUrl" | "wireApi">,
   env: Environment,

@@ -8,10 +8,10 @@ import { questionSchema } from "../tasks/question.js";
 import { NO_LIMITS, type RunLimits, runLimitsSchema, runSettingsSchema } from "../traces/run-settings.js";
 import { compressJson, limitKey, PREFIX, queueName, RUNS, readCompressed } from "./redis.js";
 
-/** A worker that has not shown itself for so long is gone. */
+/** Milliseconds without an update after which a worker is gone. */
 const EXPIRES_MS = 10_000;
 
-/** A set of the ids of workers. Each has a key of its own that expires. */
+/** Set of worker ids. Each worker also has its own key, which expires. */
 const WORKERS = `${PREFIX}:workers`;
 
 function workerKey(id: string): string {
@@ -22,7 +22,7 @@ function manifestKey(runId: string): string {
   return `${PREFIX}:${queueName(runId)}:manifest`;
 }
 
-/** What a run has spent: cost, tokens, tasks finished and failed. */
+/** Key of a run's spending: cost, tokens, and the numbers of finished and failed tasks. */
 function spentKey(runId: string): string {
   return `${PREFIX}:${queueName(runId)}:spent`;
 }
@@ -37,7 +37,7 @@ export async function removeWorker(redis: Redis, id: string): Promise<void> {
   await redis.del(workerKey(id));
 }
 
-/** The workers that are there, by name; what cannot be read is left out. Forgets those that are gone. */
+/** Returns the present workers, by name, without unreadable entries. Forgets workers that are gone. */
 export async function listWorkers(redis: Redis): Promise<WorkerState[]> {
   const ids = await redis.smembers(WORKERS);
   if (ids.length === 0) return [];
@@ -53,8 +53,8 @@ export async function listWorkers(redis: Redis): Promise<WorkerState[]> {
 }
 
 /**
- * Begins to count for a run that is begun or resumed. What Redis has counted stays, as it knows of results that no
- * coordinator has taken in yet; `known` is what the database knows of.
+ * Starts counting for a new or resumed run. Keeps Redis's counts, which include results that no coordinator has
+ * collected yet; `known` is the spending that the database has recorded.
  */
 export async function beginSpending(redis: Redis, runId: string, known: Spending, limits: RunLimits): Promise<void> {
   const key = spentKey(runId);
@@ -92,7 +92,7 @@ export async function readSpending(
 export async function addCall(redis: Redis, runId: string, { costUsd, tokens }: Spending): Promise<void> {
   if (costUsd === 0 && tokens === 0) return;
   const key = spentKey(runId);
-  // Not in a transaction, whose commands could not be sent again if Redis refuses them.
+  // Not in a transaction, whose commands could not be resent if Redis refuses them.
   await Promise.all([redis.hincrbyfloat(key, "cost", costUsd), redis.hincrby(key, "tokens", tokens)]);
 }
 
@@ -116,8 +116,8 @@ export async function getReachedLimit(redis: Redis, runId: string): Promise<Limi
 }
 
 /**
- * Puts a run where workers find it. `attempt` is another one for each attempt at the run: what workers know of an
- * earlier one, such as its limits, may be wrong.
+ * Publishes a run to the workers. `attempt` differs for each attempt at the run, because what workers know about an
+ * earlier one, such as its limits, might be wrong.
  */
 export async function publishRun(redis: Redis, manifest: RunManifest, attempt: string): Promise<void> {
   const text = await compressJson(`The description of run ${manifest.runId}`, manifest);
@@ -129,13 +129,13 @@ export async function isPublished(redis: Redis, runId: string): Promise<boolean>
   return (await redis.exists(manifestKey(runId))) === 1 && (await redis.hexists(RUNS, runId)) === 1;
 }
 
-/** The runs on the queue, each with its attempt, oldest first: their ids begin with their time. */
+/** Returns the runs on the queue, each with its attempt, oldest first. Run ids start with their time. */
 export async function listPublishedRuns(redis: Redis): Promise<ReadonlyMap<string, string>> {
   const runs = Object.entries(await redis.hgetall(RUNS));
   return new Map(runs.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Null where the run is gone. Throws a `StrangeMessage` for anything that this program has not written. */
+/** Returns a run's manifest, or null if the run is gone. Throws a `StrangeMessage` if the manifest is invalid. */
 export async function readPublishedRun(redis: Redis, runId: string): Promise<RunManifest | null> {
   const text = await redis.get(manifestKey(runId));
   return text === null ? null : readCompressed(`The description of run ${runId}`, text, runManifestSchema);
@@ -146,7 +146,7 @@ export async function withdrawRun(redis: Redis, runId: string): Promise<void> {
   await redis.del(manifestKey(runId), spentKey(runId), limitKey(runId, "requests"), limitKey(runId, "tokens"));
 }
 
-/** Grows when a message changes its meaning. */
+/** Version of the messages. Increases when a message changes its meaning. */
 export const PROTOCOL = 2;
 
 const toolSchema = z.strictObject({
@@ -162,14 +162,17 @@ const toolSchema = z.strictObject({
   config: z.string().nullable(),
 });
 
-/** What a worker has to know of a run, read once: the agent's version, its tools, settings and scorers. No key. */
+/**
+ * Everything a worker needs to know about a run, read once: the agent's version, its tools, settings and scorers.
+ * Contains no key.
+ */
 export const runManifestSchema = z.strictObject({
   protocol: z.literal(PROTOCOL),
   runId: z.string().regex(/^run_[\w-]{1,100}$/),
   programVersion: z.string(),
-  /** Empty: its tasks are not about mail. */
+  /** Empty if the tasks do not use the mail. */
   corpusFingerprint: z.string(),
-  /** The suite that its tasks are of, and the SHA-256 of its task files; null: questions. */
+  /** The tasks' suite and the SHA-256 of its task files, or null for questions. */
   suite: z.strictObject({ name: z.string(), digest: z.string() }).nullable(),
   settings: runSettingsSchema,
   tools: z.array(toolSchema),
@@ -177,7 +180,7 @@ export const runManifestSchema = z.strictObject({
     timeoutMs: z.number().positive(),
     rpm: z.number().positive().nullable(),
     tpm: z.number().positive().nullable(),
-    /** Answer from the worker's cache folder, as --cache does. */
+    /** Whether to answer from the worker's cache folder, like --cache. */
     cache: z.boolean(),
   }),
 });
@@ -185,50 +188,50 @@ export const runManifestSchema = z.strictObject({
 export type RunManifest = z.output<typeof runManifestSchema>;
 
 export const taskMessageSchema = z.strictObject({
-  /** Of a suite, its id: the rest is in the worker's own folder. */
+  /** A suite task is sent as its id. Its files are in the worker's own folder. */
   task: z.union([questionSchema.strict(), z.strictObject({ suiteTask: z.string() })]),
   epoch: z.number().int().positive(),
 });
 
 export type TaskMessage = z.output<typeof taskMessageSchema>;
 
-/** What a worker gives back for a task. */
+/** A worker's result for a task. */
 export const resultMessageSchema = z.strictObject({
   worker: z.string(),
   trace: z.string(),
-  /** A failure that may be the server's: it counts only if the server answers again. */
+  /** Whether a failure might be the server's fault. It counts only if the server answers again. */
   isHeld: z.boolean(),
-  /** A limit of the run was reached meanwhile: the task is left for a resume. */
+  /** Whether the run reached a limit during the task, which is then left for a resume. */
   isStopped: z.boolean(),
-  /** How the model's server was at this worker when the task ended. */
+  /** State of the model's server, as seen by this worker, when the task ended. */
   server: z.enum(["answering", "failing", "unreachable"]),
 });
 
 export type ResultMessage = z.output<typeof resultMessageSchema>;
 
 const runOfWorkerSchema = z.strictObject({
-  /** The attempt at the run that it has read. */
+  /** The attempt at the run whose manifest the worker has read. */
   attempt: z.string(),
   active: z.number().int().nonnegative(),
   answered: z.number().int().nonnegative(),
-  /** Answered in the last half minute. */
+  /** Answered tasks per second in the last half minute. */
   perSecond: z.number().nonnegative(),
-  /** What its requests wait for; null where none does. */
+  /** The limit that its requests are waiting for, or null if none is waiting. */
   waitingFor: z.enum(LIMIT_REASONS).nullable(),
 });
 
 const faultSchema = z.strictObject({ by: z.enum(["key", "account", "model", "server"]), why: z.string() });
 
-/** A worker, as it shows itself every few seconds. */
+/** A worker's state, which it publishes every second. */
 const workerStateSchema = z.strictObject({
   id: z.string().min(1),
   name: z.string(),
   programVersion: z.string(),
   slots: z.number().int().positive(),
   runs: z.record(z.string(), runOfWorkerSchema),
-  /** Those that it does not, and why. */
+  /** Refused runs, each with the reason. */
   refused: z.record(z.string(), z.string()),
-  /** Those that it has left, as no further task could succeed. */
+  /** Runs that the worker has left because no further task could succeed. */
   faults: z.record(z.string(), faultSchema),
 });
 

@@ -16,7 +16,7 @@ import {
 } from "./shared-state.js";
 import { shorten } from "./worker-refusals.js";
 
-/** Workers show themselves within this number of looks after they start or find Redis again. */
+/** Number of checks within which workers report after they start or find Redis again. */
 const PATIENCE_LOOKS = 6;
 
 export class WorkersWatch {
@@ -25,7 +25,7 @@ export class WorkersWatch {
   private workers: readonly WorkerState[] = [];
   private active = 0;
   private readonly noted = new Set<string>();
-  /** Successful looks since a worker answered this run. While Redis is away, none succeeds. */
+  /** Successful checks since a worker last answered this run. While Redis is away, none succeeds. */
   private emptyLooks = 0;
 
   constructor(
@@ -38,7 +38,7 @@ export class WorkersWatch {
     return this.found;
   }
 
-  /** Whether the last result came from a server that answers. */
+  /** Whether the last result came from a server that responds. */
   get isAnswering(): boolean {
     return this.last === null || this.last.server === "answering";
   }
@@ -47,10 +47,10 @@ export class WorkersWatch {
     this.last = { server, error };
   }
 
-  /** No task is left: a server that cannot be reached any more is dead for more than these tasks. */
+  /** Ends the watch when no task is left. A server that is still unreachable is a fault of the entire run. */
   close(): void {
     if (this.found !== null || this.last?.server !== "unreachable") return;
-    this.found = { by: "server", why: `the server does not answer: ${this.last.error ?? "no reason was given"}` };
+    this.found = { by: "server", why: `the server does not respond: ${this.last.error ?? "unknown reason"}` };
   }
 
   state(): WorkersState {
@@ -63,7 +63,7 @@ export class WorkersWatch {
     };
   }
 
-  /** Whether no worker answers an earlier attempt at the run. One that died is forgotten after some seconds. */
+  /** Returns whether no worker answers an earlier attempt at the run. A dead worker is forgotten after some seconds. */
   async isKnownEverywhere(attempt: string): Promise<boolean> {
     const { runId } = this.manifest;
     const workers = await listWorkers(this.redis);
@@ -93,7 +93,7 @@ export class WorkersWatch {
   }
 }
 
-const NO_WORKER = "art-e: no worker answers this run yet. Start one: art-e worker --queue URL --db FILE";
+const NO_WORKER = "art-e: no worker is answering this run yet. Start one: art-e worker --queue URL --db FILE";
 
 interface QueuedRun extends QueueCounts {
   readonly runId: string;
@@ -101,12 +101,12 @@ interface QueuedRun extends QueueCounts {
   readonly model: string;
   readonly corpus: string;
   readonly workers: readonly string[];
-  /** Why its description cannot be used; null where it can. */
+  /** Why the run's description cannot be used, or null if it can. */
   readonly fault: string | null;
 }
 
 export interface QueueStatus {
-  /** The server, without its password. */
+  /** URL of the server, without its password. */
   readonly queue: string;
   readonly runs: readonly QueuedRun[];
   readonly workers: readonly {
@@ -141,7 +141,7 @@ export function readQueueStatus(url: string): Promise<QueueStatus> {
   });
 }
 
-/** Removes runs from a queue, with the results that nobody has taken in. Returns which were there. */
+/** Removes runs from a queue, including their uncollected results. Returns the ids of the removed runs. */
 export function cleanQueue(url: string, only: string | undefined): Promise<readonly string[]> {
   return withQueue(url, async (redis) => {
     const ids = [...(await listPublishedRuns(redis)).keys()];

@@ -44,27 +44,27 @@ import {
 import { refusalOf, shorten, type WorkerTerms } from "./worker-refusals.js";
 
 interface WorkOptions {
-  /** Address of the queue; may hold a password. */
+  /** URL of the queue, possibly with a password. */
   readonly queue: string;
   readonly name: string;
   readonly concurrency: number | "auto";
-  /** Seconds without a sign after which a worker's tasks are given to others. */
+  /** Seconds without a sign of life after which a worker's tasks go to other workers. */
   readonly lock: number;
-  /** Seconds that tasks under way may take when the worker is stopped. */
+  /** Maximum seconds for running tasks to finish after the worker is stopped. */
   readonly grace: number;
   readonly allowPrograms: boolean;
-  /** Folder of a suite whose tasks it answers; null: questions only. */
+  /** Folder of the suite whose tasks the worker answers, or null for questions only. */
   readonly suite: string | null;
-  /** Where the mail comes from; null: it is in the database of the settings. */
+  /** Server to fetch the mail from, or null to use the database in the settings. */
   readonly corpus: CorpusServer | null;
 }
 
-/** How often a worker looks for runs, and shows itself. */
+/** Milliseconds between two updates: the worker looks for runs and publishes its state. */
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * Answers tasks of the runs on a queue until it is told to stop. What is under way then may be finished for some time,
- * and is given back after it.
+ * Answers tasks of the runs on a queue until it is interrupted. Running tasks then have a grace period to finish, after
+ * which they go back to the queue.
  */
 export async function work(options: WorkOptions, context: AppContext): Promise<void> {
   const { note } = context;
@@ -73,7 +73,7 @@ export async function work(options: WorkOptions, context: AppContext): Promise<v
   const { signal } = context;
   const suite =
     options.suite === null ? null : { path: options.suite, ...(await identifySuite(options.suite, signal)) };
-  // Tasks of suites need no mail.
+  // Suite tasks need no mail.
   const db = openStore(settings.db, { mustExist: suite === null });
   limitPageCache(db);
   const mailDb = openReadOnly(settings.db);
@@ -117,36 +117,36 @@ export async function work(options: WorkOptions, context: AppContext): Promise<v
   }
 }
 
-/** Throws permanent Redis errors. */
+/** Takes tasks until the signal aborts. Throws permanent Redis errors. */
 async function takeTasks(runs: RunsOfWorker, signal: AbortSignal): Promise<void> {
   const stopped = once(signal, "abort");
   while (!signal.aborted) {
-    // A look waits as long as Redis is away.
+    // A look waits while Redis is away.
     await Promise.race([runs.look(), stopped]);
     await delay(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
   }
 }
 
 function mailText(fingerprint: string | null): string {
-  return fingerprint === null ? "no mail: its database has none" : `the mail ${shorten(fingerprint)}`;
+  return fingerprint === null ? "no mail (its database has none)" : `the mail ${shorten(fingerprint)}`;
 }
 
 function stoppingText(tasks: number, grace: number): string {
   if (tasks === 0) return "Stopping.";
   const what = tasks === 1 ? "1 task" : `${tasks} tasks`;
-  return `Stopping: ${what} under way may be finished within ${grace} s; once more to give them back now.`;
+  return `Stopping: waiting up to ${grace} s for ${what}. Press Ctrl-C again to stop now.`;
 }
 
 /** Maximum milliseconds that a stopping worker waits for Redis to take back its tasks. */
 const GIVE_BACK_MS = 3_000;
 
-/** Slots of a worker whose `auto` finds out what a server takes. */
+/** Maximum number of slots if --concurrency is `auto`, which finds the number that the server accepts. */
 const MOST_SLOTS = 256;
 
-/** The runs that a worker answers, refuses and has left. It joins and leaves them as they come and go. */
+/** The runs that a worker answers, refuses or has left. The worker joins and leaves runs as they come and go. */
 class RunsOfWorker {
   private readonly id: string;
-  /** The attempt at each run that the rest is about. */
+  /** Attempt at each run that the fields below refer to. */
   private published: ReadonlyMap<string, string> = new Map();
   private readonly joined = new Map<string, WorkerRun>();
   private readonly refused = new Map<string, string>();
@@ -170,7 +170,7 @@ class RunsOfWorker {
 
   look(): Promise<void> {
     this.looking = this.lookOnce();
-    // It may fail after the worker has stopped waiting for it.
+    // The look can fail after the worker has stopped waiting for it.
     this.looking.catch(() => undefined);
     return this.looking;
   }
@@ -220,8 +220,8 @@ class RunsOfWorker {
     const results = this.unsent === 1 ? "1 result" : `${this.unsent} results`;
     throw new UserError(
       "results_unsent",
-      `Cannot send ${results}: the queue was away until the worker stopped.`,
-      "Their tasks are answered again. Give a worker more time with --grace.",
+      `Cannot send ${results}: the queue was unreachable until the worker stopped.`,
+      "Other workers answer their tasks again. Pass a longer --grace to give the worker more time.",
       1,
     );
   }
@@ -254,7 +254,7 @@ class RunsOfWorker {
     this.refused.set(runId, run);
   }
 
-  /** A text: why not. Null: the run is gone. */
+  /** Opens a run. Returns the reason if the worker refuses it, or null if it is gone. */
   private async open(runId: string, attempt: string): Promise<WorkerRun | string | null> {
     const onFault = (error: unknown) => {
       this.fault ??= error;
@@ -277,7 +277,7 @@ class RunsOfWorker {
     this.leaving.set(run, left);
   }
 
-  /** Runs with tasks share the slots; one without keeps a single slot, so that it sees the next. */
+  /** Divides the slots among the runs with tasks. A run without tasks keeps one slot to notice its next task. */
   private shareSlots(): void {
     const { concurrency } = this.shared;
     const most = (concurrency === "auto" ? MOST_SLOTS : concurrency) - tasksOf(this.leaving.keys());
@@ -312,7 +312,7 @@ interface OpenAnswerContext {
   close(): Promise<void>;
 }
 
-/** Loads the run's agent, its tools, its judge and its suite. Throws a UserError for what is not to be had here. */
+/** Loads the run's agent, tools, judge and suite. Throws a UserError if one of them is unavailable on this machine. */
 async function openAnswerContext(
   manifest: RunManifest,
   shared: WorkerResources,
@@ -326,7 +326,8 @@ async function openAnswerContext(
   const limits = new SharedLimits(shared.redis, { runId, account, rpm, tpm, onFault });
   const options = { concurrency: shared.concurrency, requestTimeout: timeoutMs / 1_000, cache, shared: limits };
   const model = await createModel(settings, options, { settings: own, note });
-  const judge = await createRunJudge(settings, model, timeoutMs, own, note, judgeLimits(manifest, shared, onFault));
+  const judging = { timeoutMs, note, shared: judgeLimits(manifest, shared, onFault) };
+  const judge = await createRunJudge(settings, model, judging, own);
   const { suite, toTask, close } = await openTasks(manifest, shared);
   const context = buildAnswerContext(
     { runId, settings, model, tools, suite, judge: judge?.judge ?? null },
@@ -343,7 +344,10 @@ async function openAnswerContext(
   };
 }
 
-/** A server that refuses the judge at one worker is left alone by all. Undefined: there is no judge. */
+/**
+ * Returns shared limits for the judge, so that all workers pause if its server refuses one. Undefined if there is no
+ * judge.
+ */
 function judgeLimits(
   { runId, settings: { judge } }: RunManifest,
   { redis, context }: WorkerResources,
@@ -354,7 +358,10 @@ function judgeLimits(
   return new SharedLimits(redis, { runId, account, rpm: null, tpm: null, onFault });
 }
 
-/** Of a suite only the ids of tasks come over the queue: what is run and graded is in this machine's folder. */
+/**
+ * Opens the tasks. Only the ids of suite tasks come over the queue: their files and grading come from this machine's
+ * folder.
+ */
 async function openTasks(
   { suite: wanted, settings }: RunManifest,
   { suite: own, context }: WorkerResources,
@@ -362,14 +369,14 @@ async function openTasks(
   if (wanted === null || own === null) {
     return { suite: { open: questionOpener(settings.cutoff) }, toTask: questionOf, close: async () => undefined };
   }
-  // Machines are not loaded for runs over questions.
+  // Load machines only for runs with suite tasks.
   const { openSuite } = await import("../suites/suite.js");
   const suite = await openSuite(own.path, { limit: null, cutoff: settings.cutoff }, context);
   return {
     suite,
     toTask({ task, epoch }) {
       const found = "suiteTask" in task ? own.tasks.get(task.suiteTask) : undefined;
-      if (found === undefined) throw new Error(`the suite ${own.name} has no such task`);
+      if (found === undefined) throw new Error(`unknown task in the suite ${own.name}`);
       return { task: found, epoch };
     },
     close: () => suite.close(),
@@ -377,7 +384,7 @@ async function openTasks(
 }
 
 function questionOf({ task, epoch }: TaskMessage): PlannedTask {
-  if ("suiteTask" in task) throw new Error("a task of a suite is in a run over questions");
+  if ("suiteTask" in task) throw new Error("a run over questions contains a suite task");
   return { task, epoch };
 }
 
@@ -385,7 +392,7 @@ interface WorkerResources {
   readonly redis: QueueConnection;
   readonly name: string;
   readonly tools: ToolResources;
-  /** A suite's folder on this machine; null: none. */
+  /** The suite in this machine's folder, or null if it has none. */
   readonly suite: (IdentifiedSuite & { readonly path: string }) | null;
   readonly context: AppContext;
   readonly concurrency: number | "auto";
@@ -394,11 +401,11 @@ interface WorkerResources {
 
 const WINDOW_MS = 30_000;
 
-/** How many were added in the last half minute, and in all. */
+/** Counts items: in total, and per second over the last half minute. */
 class RecentRate {
   total = 0;
   private readonly startedAt = performance.now();
-  /** Counts by second, the oldest first. */
+  /** Counts per second, oldest first. */
   private readonly seconds: { readonly at: number; count: number }[] = [];
 
   add(): void {
@@ -447,7 +454,7 @@ class WorkerRun {
       lockMs: shared.lockMs,
       answer: (message, signal) => this.answer(message, signal),
       onDropped: (id) =>
-        shared.context.note(`art-e: the result of ${id} of run ${manifest.runId} came too late and is dropped.`),
+        shared.context.note(`art-e: the result of ${id} of run ${manifest.runId} came too late and was dropped.`),
       onFault,
     });
   }
@@ -488,7 +495,7 @@ class WorkerRun {
     };
   }
 
-  /** Takes at most so many tasks at once, and no more than the server takes. */
+  /** Takes at most `most` concurrent tasks, and no more than the server accepts. */
   setSlots(most: number): void {
     this.tasks.setSlots(Math.max(1, Math.min(most, this.wanted)));
   }
@@ -506,7 +513,7 @@ class WorkerRun {
     await this.opened.close();
   }
 
-  /** The limit that all workers together have reached. Whoever finds it stops them all. */
+  /** Returns the limit that all workers together have reached, or null. The worker that finds it stops all others. */
   private async reached(): Promise<LimitReached | null> {
     const { redis } = this.shared;
     const { runId } = this.manifest;
@@ -518,7 +525,7 @@ class WorkerRun {
     return reached;
   }
 
-  /** Calls are counted in Redis, where all workers see them before their next. */
+  /** Counts calls in Redis, where all workers see them before their next call. */
   private readonly budget: CallBudget = {
     beforeCall: async () => {
       const limit = await this.reached().catch((error) => {
@@ -536,7 +543,7 @@ class WorkerRun {
     try {
       const answered = await this.opened.answerer.answer(this.opened.toTask(message), signal, this.budget);
       if (answered === null) {
-        // Otherwise this worker would take the task again at once.
+        // Otherwise this worker would immediately take the task again.
         await this.tasks.pause();
         return null;
       }

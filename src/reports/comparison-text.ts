@@ -3,7 +3,7 @@ import { count, estimate, oneDecimal, share, table, usd } from "../text/format.j
 import { scorerOfMetric } from "../traces/score.js";
 import { metricCells, oneLine, runNameOrId, runTitle, significanceText, workTime } from "./wording.js";
 
-/** An overview of the runs, then each compared with the first. */
+/** Formats an overview of the runs, then the comparison of each run with the first. */
 export function comparisonText(runs: readonly RunHead[], comparisons: readonly RunComparison[]): string {
   return [overviewTable(runs), ...comparisons.map((comparison) => pairText(comparison, runs))].join("\n\n");
 }
@@ -11,7 +11,7 @@ export function comparisonText(runs: readonly RunHead[], comparisons: readonly R
 function overviewTable(runs: readonly RunHead[]): string {
   const perTask = (sum: number | null, tasks: number) => (sum === null || tasks === 0 ? null : sum / tasks);
   return table(
-    ["run", "agent", "tasks", "failed", "cost", "cost of a task", "time of a task", "turns", "model"],
+    ["run", "agent", "tasks", "failed", "cost", "cost per task", "time per task", "turns", "model"],
     runs.map((run) => [
       runNameOrId(run),
       run.agentId,
@@ -43,20 +43,22 @@ function pairText(comparison: RunComparison, runs: readonly RunHead[]): string {
     ...(ungraded === null || ungraded.baseline + ungraded.candidate === 0
       ? []
       : [
-          `Not graded, and in no score: ${count(ungraded.baseline)} of the first, ${count(ungraded.candidate)} of the second`,
+          `Not graded and not in any score: ${count(ungraded.baseline)} in the first, ${count(ungraded.candidate)} in the second`,
         ]),
-    ...(incomparable.length === 0 ? [] : [`NOT COMPARABLE, they differ in ${incomparable.join("; ")}`]),
-    ...(settings.length === 0 ? [] : [`Settings that differ: ${settings.join(", ")}`]),
+    ...(incomparable.length === 0 ? [] : [`NOT COMPARABLE: the runs differ in ${incomparable.join("; ")}`]),
+    ...(settings.length === 0 ? [] : [`Different settings: ${settings.join(", ")}`]),
     "",
     table(
-      ["", "n", "before", "after", "difference, 95 %", "p", "won/lost/tied", "verdict"],
+      ["", "n", "before", "after", "difference (95%)", "p", "won/lost/tied", "verdict"],
       metrics.map((metric) => [
         ...metricCells(metric),
         [metric.wins, metric.losses, metric.ties].map(count).join("/"),
         significanceText(metric, noun),
       ]),
     ),
-    ...(flipCount === 0 ? [] : ["", `${noun === "task" ? "Tasks" : "Questions"} that changed (${flips.metric}):`]),
+    ...(flipCount === 0
+      ? []
+      : ["", `${noun === "task" ? "Tasks" : "Questions"} with a different result (${flips.metric}):`]),
     ...flips.lost.flatMap((flip) => flipLines("lost", flip)),
     ...flips.won.flatMap((flip) => flipLines("won", flip)),
   ].join("\n");
@@ -71,7 +73,7 @@ function flipLines(side: "lost" | "won", flip: Flip): string[] {
   ];
 }
 
-/** The published figures, runs of ours among them by accuracy, and how each was made otherwise. */
+/** Formats the published figures and our runs by accuracy, with the differences in how each run was made. */
 export function publishedText(
   runs: readonly RunHead[],
   published: PublishedResults,
@@ -103,7 +105,7 @@ export function publishedText(
   const rows = [...ours, ...theirs].toSorted((a, b) => (b.accuracy ?? -1) - (a.accuracy ?? -1));
   return [
     table(
-      ["model", "accuracy", "time", "cost of 1,000", "source"],
+      ["model", "accuracy", "time", "cost per 1,000", "source"],
       rows.map(({ row }) => row),
     ),
     `Published: ${published.protocol}.`,
@@ -113,6 +115,6 @@ export function publishedText(
 
 function protocolText(run: string, differences: readonly string[]): string {
   return differences.length === 0
-    ? `${run} was made under these conditions.`
+    ? `${run} was run under these conditions.`
     : `${run} differs: ${differences.join("; ")}.`;
 }

@@ -10,7 +10,7 @@ interface Summary {
 
 const FIGURE_COLUMNS = ["value", "low", "high", "n"];
 
-/** By file name, without those of suites. */
+/** Summaries for all reports, by file name. */
 const OF_ALL: Readonly<Record<string, Summary>> = {
   "scores.csv": {
     columns: ["score", ...FIGURE_COLUMNS],
@@ -71,10 +71,12 @@ const OF_SUITES: Readonly<Record<string, Summary>> = {
   },
 };
 
-/** Names of all files that may be written. */
+/** Names of all files that can be written. */
 export const SUMMARY_FILES: readonly string[] = [...Object.keys(OF_ALL), ...Object.keys(OF_SUITES)];
 
-/** Summaries of runs as tables, by file name; those of suites only where a run is over one. */
+/**
+ * Returns the summaries of runs as tables, by file name. Summaries for suites are included only if a run is over one.
+ */
 export function csvSummaries({ runs }: ReportHead): ReadonlyMap<string, Iterable<string>> {
   const hasSuites = runs.some(({ suite }) => suite !== null);
   const summaries = { ...OF_ALL, ...(hasSuites ? OF_SUITES : {}) };
@@ -96,7 +98,7 @@ function rowsOfSuite(rows: (suite: SuiteFigures) => readonly (readonly Cell[])[]
   return ({ suite }) => (suite === null ? [] : rows(suite));
 }
 
-/** One line per task. `ofSuites`: with what suites say of their tasks. */
+/** The header of the task table. `ofSuites` adds the columns about suite tasks. */
 export function csvHead(meanings: readonly ScoreMeaning[], ofSuites = false): string {
   return BYTE_ORDER_MARK + csvLineOf([...columnsOf(ofSuites), ...meanings.map(({ name }) => name)]);
 }
@@ -106,7 +108,7 @@ export function csvLine(row: TaskResultRow, meanings: readonly ScoreMeaning[], o
   return csvLineOf([...cells, ...meanings.map(({ name }) => row.result.scores[name] ?? null)]);
 }
 
-/** Of the columns of the table of tasks; what that has besides came later. */
+/** The original columns of the task table. Later columns are not included. */
 const COLUMNS = [
   ...["runId", "agentId", "model", "runName", "taskId", "epoch", "inbox", "queryDate", "howRealistic", "goldSources"],
   ...["question", "groundTruth", "agentAnswer", "ending", "error", "turns", "executionTimeMs", "modelTimeMs"],

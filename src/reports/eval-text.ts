@@ -3,15 +3,15 @@ import { commandLine } from "../platform/command-line.js";
 import { share, table } from "../text/format.js";
 import { estimateText, oneLine } from "./wording.js";
 
-/** `wrong-year@2`: an eval's version, as commands take it. */
+/** Formats an eval's version the way commands accept it, such as `wrong-year@2`. */
 export function evalLabel({ name, version }: Pick<StoredEval["definition"], "name" | "version">): string {
   return `${name}@${version}`;
 }
 
-/** Of contradictions as many are listed; --json has all. */
+/** Maximum number of listed contradictions. --json lists all. */
 const LISTED = 10;
 
-/** What testing an eval on the held-out half gave. */
+/** Formats the result of testing an eval on the held-out half. */
 export function evalTestText({ definition }: StoredEval, test: EvalTest, isStale = false): string {
   const { agreement, heldOutReads, readsByThisEval, thresholds, rejections, warnings } = test;
   const passed = rejections.length === 0;
@@ -20,13 +20,13 @@ export function evalTestText({ definition }: StoredEval, test: EvalTest, isStale
     "",
     agreementTable(agreement),
     "",
-    ...(test.isImported ? ["This test came with the eval's file: its labels are elsewhere."] : []),
-    `The held-out traces were tested on ${times(heldOutReads)}, for any criterion; this eval was tested ${times(readsByThisEval)}.`,
+    ...(test.isImported ? ["This test was imported with the eval's file, without its labels."] : []),
+    `The held-out traces were used in tests ${times(heldOutReads)} for any criterion, and ${times(readsByThisEval)} for this eval.`,
     ...ceilingLines(test),
     ...warnings.map((warning) => `Note: ${warning}.`),
-    commandLine`Where it and the labels of the training half disagree: art-e evals review ${definition.name} --criterion ${test.criterion}`,
+    commandLine`To see disagreements with the labels of the training half: art-e evals review ${definition.name} --criterion ${test.criterion}`,
     "",
-    ...(isStale ? ["Stale: the held-out labels have changed since. Test it again."] : []),
+    ...(isStale ? ["Stale: the held-out labels have changed since this test. Test the eval again."] : []),
     ...(passed
       ? [`Passed the thresholds "${thresholds}".`]
       : [`Rejected by the thresholds "${thresholds}":`, ...rejections.map((reason) => `  ${reason}`)]),
@@ -38,7 +38,7 @@ interface EvalVersion {
   readonly tests: readonly { readonly report: EvalTest; readonly createdAt: string; readonly isStale: boolean }[];
 }
 
-/** The versions of an eval with what changed in each, and what their tests said, as they came. */
+/** Formats the versions of an eval in chronological order, with their changes and test results. */
 export function evalHistoryText(
   versions: readonly EvalVersion[],
   readable: (definition: StoredEval["definition"]) => string,
@@ -75,15 +75,15 @@ function testLine(
 ): string {
   const { good, bad, truePositiveRate, trueNegativeRate, kappa } = agreement;
   const labels =
-    before !== undefined && before.labelsHash !== test.labelsHash ? "; other labels than in the test before" : "";
+    before !== undefined && before.labelsHash !== test.labelsHash ? "; different labels than in the previous test" : "";
   return [
-    `${rejections.length === 0 ? "passed" : "rejected"} (${test.thresholds}) for ${criterion}${test.isImported ? ", elsewhere" : ""}:`,
+    `${rejections.length === 0 ? "passed" : "rejected"} (${test.thresholds}) for ${criterion}${test.isImported ? ", imported" : ""}:`,
     `TPR ${share(truePositiveRate.value)}, TNR ${share(trueNegativeRate.value)}, kappa ${share(kappa.value)},`,
     `${good} good, ${bad} bad${labels}${isStale ? "; stale now" : ""}`,
   ].join(" ");
 }
 
-/** Lines that went and lines that came. */
+/** Returns the removed and the added lines. */
 function changedLines(before: string, after: string): string[] {
   const [old, now] = [before.split("\n"), after.split("\n")];
   return [
@@ -92,29 +92,26 @@ function changedLines(before: string, after: string): string[] {
   ];
 }
 
-/** What the labels themselves allow. */
+/** The best result that is possible with these labels. */
 function ceilingLines({ ceiling }: EvalTest): string[] {
   if (!ceiling) return [];
   const { noise, truePositiveRate, trueNegativeRate } = ceiling;
   return [
-    `Asked again, people contradict themselves as if ${share(noise)} of the labels were wrong: a perfect eval would show`,
-    `a true positive rate of ${share(truePositiveRate)} and a true negative rate of ${share(trueNegativeRate)}. Thresholds are shares of these.`,
+    `People contradict their own labels as if ${share(noise)} of the labels were wrong. A perfect eval would show`,
+    `a true positive rate of ${share(truePositiveRate)} and a true negative rate of ${share(trueNegativeRate)}. Thresholds are fractions of these.`,
   ];
 }
 
-/** All figures of an eval against labels. */
+/** Formats all figures of an eval's agreement with labels. */
 export function agreementTable(agreement: Agreement): string {
   const { good, bad, notApplicable, errors, confusion, shuffledKappa } = agreement;
   const rows: [string, string][] = [
-    [
-      "labels",
-      `${good} good, ${bad} bad${extra(notApplicable, "it does not apply to")}${extra(errors, "it failed on")}`,
-    ],
-    // Not in tests of earlier versions.
+    ["labels", `${good} good, ${bad} bad${extra(notApplicable, "not applicable to")}${extra(errors, "failed on")}`],
+    // Absent in tests of earlier versions.
     ...(agreement.judged === undefined
       ? []
       : [
-          ["judged, of good / bad", `${share(agreement.judged.good)} / ${share(agreement.judged.bad)}`] as [
+          ["judged (good / bad)", `${share(agreement.judged.good)} / ${share(agreement.judged.bad)}`] as [
             string,
             string,
           ],
@@ -129,7 +126,7 @@ export function agreementTable(agreement: Agreement): string {
     ["kappa", estimateText(agreement.kappa)],
     ["kappa, shuffled labels, up to", share(shuffledKappa)],
   ];
-  return table(["figure", "value (95 % interval)"], rows);
+  return table(["figure", "value (95% interval)"], rows);
 }
 
 export function contradictionLines(contradictions: readonly Contradiction[]): string[] {

@@ -3,29 +3,36 @@ import { deflateRawSync } from "node:zlib";
 import { readBuiltFile } from "../platform/installation.js";
 import type { ReportHead, ReportTasks, TraceView } from "./report-data.js";
 
-/** A conversation, deflated and in base64: a fifth of its size, and safe in a page whatever the mail contains. */
+/**
+ * Deflates a conversation and encodes it in base64. This takes a fifth of its size and is safe in a page, whatever the
+ * mail contains.
+ */
 export function packedTrace(view: TraceView): string {
   return deflateRawSync(JSON.stringify(view), { level: 9 }).toString("base64");
 }
 
-/** The file of a conversation: a script, as a page opened from disk (file://) can load nothing else from its folder. */
+/**
+ * Creates the file of a conversation. It is a script, because a page opened from disk (file://) can load nothing else
+ * from its folder.
+ */
 export function traceFile(key: string, packed: string): string {
   return `artETrace(${JSON.stringify(key)}, ${JSON.stringify(packed)});\n`;
 }
 
-/** Everything that a page shows except conversations. */
+/** The data of a page without conversations. */
 export interface Report {
   readonly head: ReportHead;
   readonly tasks: ReportTasks;
 }
 
-/** Conversations embedded in the page: key and packed text. */
+/** Conversations embedded in the page, as key and packed text. */
 type PackedTraces = Iterable<readonly [key: string, packed: string]>;
 
 /**
- * A report as one HTML file, in chunks. Untrusted data (mail, replies, questions) is embedded as JSON without any `<`,
- * or packed, in elements that are not executed; the page's script turns it into text nodes. The content security policy
- * allows these scripts and no request; with a folder of conversations, also the scripts that they load from it.
+ * Yields a report as one HTML file, in chunks. Untrusted data (mail, replies, questions) is embedded as JSON without
+ * any `<`, or packed, in elements that are not executed. The page's script turns it into text nodes. The content
+ * security policy allows these scripts and no requests. With a folder of conversations, it also allows the scripts that
+ * they load from it.
  */
 export function* htmlReport({ head, tasks }: Report, assets: PageAssets, traces: PackedTraces): Generator<string> {
   const title = `ART-E report: ${head.runs.map(({ label }) => label).join(", ")}`;
@@ -42,7 +49,7 @@ export function* htmlReport({ head, tasks }: Report, assets: PageAssets, traces:
 ${assets.style}</style>
 </head>
 <body>
-<noscript>This report is drawn by its own script, and JavaScript is turned off here.</noscript>
+<noscript>This report requires JavaScript, which is turned off.</noscript>
 <div id="report"></div>
 `;
   yield* dataBlock("head", [escapeJson(JSON.stringify(head))]);
@@ -58,7 +65,7 @@ function policyOf({ scripts }: PageAssets, { traces, runs }: ReportHead): string
   return [
     "default-src 'none'",
     `script-src ${allowed.join(" ")}`,
-    // Pictures that agents left; data: URIs make no request.
+    // Images that agents created. data: URIs make no requests.
     ...(runs.some(({ suite }) => suite !== null) ? ["img-src data:"] : []),
     // Plot adds a style element to each chart. Styles cannot make requests under this policy.
     "style-src 'unsafe-inline'",
@@ -81,7 +88,7 @@ function* jsonArray(items: readonly unknown[]): Generator<string> {
   yield "]";
 }
 
-/** The same JSON with the characters escaped that HTML or a script would interpret. */
+/** Escapes the characters of JSON that HTML or a script would interpret. */
 function escapeJson(json: string): string {
   return json.replace(/[<>&\u2028\u2029]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
@@ -92,10 +99,10 @@ function escapeHtml(text: string): string {
   return text.replace(/[<>&"]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** What a report's page is made of besides its data. */
+/** The parts of a report's page other than its data. */
 interface PageAssets {
   readonly style: string;
-  /** In the order they are to run. */
+  /** In order of execution. */
   readonly scripts: readonly string[];
 }
 
@@ -112,7 +119,7 @@ const STYLES = [
   "report/style/media",
 ];
 
-/** The page's style and script, and the libraries' builds with the licence notices at their heads. */
+/** Reads the page's style and script, and the library builds with the license notices at their start. */
 export function readPageAssets(): PageAssets {
   const scripts = ["libraries/d3", "libraries/plot", "libraries/diff", "report"].map((name) =>
     readBuiltFile(`web/${name}.js`),
@@ -123,12 +130,12 @@ export function readPageAssets(): PageAssets {
   };
 }
 
-/** Escapes what would end the script element or open a comment in it. */
+/** Escapes sequences that would end the script element or open a comment in it. */
 function insideScript(text: string): string {
   return text.replace(/<(?=\/script|script|!--)/gi, "\\x3c").replace(/\n\/\/# sourceMappingURL=.*/g, "");
 }
 
-/** The hash that allows a script in a content security policy. */
+/** Returns the hash that allows a script in a content security policy. */
 function policyHash(script: string): string {
   return `'sha256-${createHash("sha256").update(script).digest("base64")}'`;
 }

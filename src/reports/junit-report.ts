@@ -4,7 +4,7 @@ import type { TaskResult } from "../traces/task-result.js";
 import { gateText } from "./run-text.js";
 import { runTitle } from "./wording.js";
 
-/** Characters of a question in the name of its test case. */
+/** Maximum characters of a question in the name of its test case. */
 const MAX_NAME_CHARS = 120;
 
 /**
@@ -68,7 +68,7 @@ function testCase(task: TaskResult, scorer: string, outcome: TaskOutcome): strin
   return `${head}>\n      ${outcomeElement(task, scorer, outcome)}\n    </testcase>\n`;
 }
 
-/** Viewers group test cases by it: the mailbox, or the suite and the folder of its task. */
+/** Viewers group test cases by this name: the mailbox, or the suite and the folder of its task. */
 function groupOf({ inbox, suite }: TaskResult): string {
   return suite === undefined ? inbox : [suite.name, suite.tool].filter((part) => part !== "").join("/");
 }
@@ -95,7 +95,10 @@ function seconds(ms: number): string {
 
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-/** Replaces what XML 1.0 cannot represent even escaped: control characters, lone surrogates, non-characters. */
+/**
+ * Replaces characters that XML 1.0 does not allow even if escaped: control characters, lone surrogates and
+ * noncharacters (https://www.w3.org/TR/xml/#charsets).
+ */
 function escapeText(value: string): string {
   return (
     value
@@ -107,7 +110,7 @@ function escapeText(value: string): string {
   );
 }
 
-/** Parsers normalise unescaped white space in attributes to spaces. */
+/** Parsers normalize unescaped white space in attributes to spaces. */
 function escapeAttribute(value: string): string {
   return escapeText(value).replace(/[\t\n]/g, (space) => `&#${space.charCodeAt(0)};`);
 }

@@ -18,11 +18,13 @@ import {
   workTime,
 } from "./wording.js";
 
-/** Tasks shown, and characters of each text: GitHub limits a step summary to 1 MiB. */
+/** Maximum tasks, and characters of each text. GitHub limits a step summary to 1 MiB. */
 const SHOWN_TASKS = 20;
 const SHOWN_TEXT = 200;
 
-/** A run as Markdown for a GitHub step summary: totals, gates, and the first tasks that are wrong by `scorer`. */
+/**
+ * Formats a run as Markdown for a GitHub step summary: totals, gates, and the first tasks that are wrong by `scorer`.
+ */
 export function stepSummary(
   run: RunHead,
   gates: readonly Gate[],
@@ -34,11 +36,11 @@ export function stepSummary(
   return `${[
     `### ART-E: ${escapeSummary(runTitle(run))}`,
     "",
-    `Run ${escapeSummary(run.runId)}: ${count(run.completedTasks)} of ${count(run.totalTasks)} tasks completed, ${count(run.failedTasks)} failed; cost ${escapeSummary(cost)}; ${escapeSummary(time)} a task.`,
+    `Run ${escapeSummary(run.runId)}: ${count(run.completedTasks)} of ${count(run.totalTasks)} tasks completed, ${count(run.failedTasks)} failed; cost ${escapeSummary(cost)}; ${escapeSummary(time)} per task.`,
     "",
     ...gates.map((gate) => `- ${gate.passed ? ":white_check_mark:" : ":x:"} ${escapeSummary(gateText(gate))}`),
     ...(gates.length === 0 ? [] : [""]),
-    "| score | value | 95 % interval | n |",
+    "| score | value | 95% interval | n |",
     "| --- | ---: | --- | ---: |",
     ...Object.values(run.scores).map(
       ({ label, value, low, high, n }) =>
@@ -74,7 +76,7 @@ function wrongTasks(score: OutcomeScore, results: Iterable<TaskResult>): string[
   ];
 }
 
-/** Untrusted text, safe in Markdown tables and HTML: on one line, with punctuation as entities. */
+/** Makes untrusted text safe in Markdown tables and HTML: on one line, with punctuation as entities. */
 function escapeSummary(value: string): string {
   const line = stripControls(value.toWellFormed()).replace(/\s+/g, " ").trim();
   const short = line.length <= SHOWN_TEXT ? line : `${line.slice(0, SHOWN_TEXT - 1).toWellFormed()}…`;
@@ -85,33 +87,33 @@ type ReportFigures = Omit<ReportHead, "traces" | "comparisons"> & {
   readonly comparisons: readonly Omit<ReportComparison, "outcomes">[];
 };
 
-/** The figures of a report as JSON, without what only its page reads. */
+/** Returns the figures of a report as JSON, without the data that only its page reads. */
 export function reportFigures({ traces: _, comparisons, ...figures }: ReportHead): ReportFigures {
   return { ...figures, comparisons: comparisons.map(({ outcomes: __, ...comparison }) => comparison) };
 }
 
-/** Mailboxes listed, those with the most tasks first: a pull request comment should stay short. */
+/** Maximum mailboxes, starting with those with the most tasks, because a pull request comment should be short. */
 const MAX_INBOXES = 12;
 
 const SLICE_TITLES: Readonly<Record<SliceName, string>> = {
   inbox: "Mailbox",
   realism: "Realism",
-  sources: "Gold mails",
+  sources: "Gold emails",
   year: "Year",
   tool: "Tool",
-  difficulty: "Actions of a person",
+  difficulty: "Human actions",
   guidance: "Instruction",
   app: "Application",
   tag: "Tag",
 };
 
-/** A report as GitHub Markdown, for a pull request. */
+/** Formats a report as GitHub Markdown for a pull request. */
 export function markdownReport({ runs, scores, leading, comparisons }: ReportHead): string {
   const leader = scores.find(({ name }) => name === leading);
   return [
     `## ART-E: ${runs.map(({ label }) => escapeMarkdown(label)).join(", ")}`,
     table(["", ...runs.map(({ label }) => label)], headlines(runs)),
-    `Scores over the ${runs.every(({ suite }) => suite === null) ? "completed" : "completed or graded"} tasks, with their 95 % intervals and the number of tasks they are taken over.`,
+    `Scores over the ${runs.every(({ suite }) => suite === null) ? "completed" : "completed or graded"} tasks, with 95% intervals and the number of tasks.`,
     table(
       ["Score", ...runs.map(({ label }) => label)],
       scores.map(({ name, label, better }) => [
@@ -132,7 +134,7 @@ function headlines(runs: readonly RunFigures[]): string[][] {
   const ms = (value: number | null) => (value === null ? "-" : duration(value));
   return [
     line("Run", ({ runId }) => `\`${runId}\``),
-    // In the heading of a run without a name.
+    // The heading already contains it for a run without a name.
     ...(runs.every(({ name }) => name === null)
       ? []
       : [line("Agent", ({ agentId, model }) => `${agentId} · ${model}`)]),
@@ -141,10 +143,13 @@ function headlines(runs: readonly RunFigures[]): string[][] {
       : [line("Answered by", ({ answeredBy, model }) => answeredBy.join(", ") || model)]),
     line("Tasks", ({ tasks, failed }) => `${count(tasks)}${failed === 0 ? "" : `, ${count(failed)} failed`}`),
     line("Cost", ({ costUsd }) => usd(costUsd)),
-    line("Cost of 1,000 tasks", ({ costUsd, tasks }) =>
+    line("Cost per 1,000 tasks", ({ costUsd, tasks }) =>
       costUsd === null || tasks === 0 ? "-" : usd((costUsd / tasks) * 1_000),
     ),
-    line("Model and tool time per task, median and 95 %", ({ latency }) => `${ms(latency.p50)}, ${ms(latency.p95)}`),
+    line(
+      "Model and tool time per task, median and 95th percentile",
+      ({ latency }) => `${ms(latency.p50)}, ${ms(latency.p95)}`,
+    ),
     line("Waiting per task", ({ latency }) => ms(latency.waiting)),
     line("Endings", ({ endings }) => endingsText(endings)),
     ...(runs.every(({ suite }) => suite === null)
@@ -156,12 +161,14 @@ function headlines(runs: readonly RunFigures[]): string[][] {
   ];
 }
 
-function errorsAndTools({ label, errors, tools }: RunFigures, hasSeveralRuns: boolean): string[] {
+function errorsAndTools({ label, errors, refusals, tools }: RunFigures, hasSeveralRuns: boolean): string[] {
   const of = hasSeveralRuns ? ` of ${label}` : "";
   const failed = errors.map(({ message, tasks }) => [count(tasks), message]);
+  const refused = refusals.map(({ message, tasks }) => [count(tasks), message]);
   const used = tools.map(({ name, calls, errors: failures }) => [name, count(calls), count(failures)]);
   return [
     ...(failed.length === 0 ? [] : [details(`Errors${of}`, table(["Tasks", "Error"], failed))]),
+    ...(refused.length === 0 ? [] : [details(`Refusals${of}`, table(["Tasks", "Reason"], refused))]),
     ...(used.length === 0 ? [] : [details(`Tools${of}`, table(["Tool", "Calls", "Refused or failed"], used))]),
   ];
 }
@@ -176,7 +183,7 @@ function sliceTable(by: SliceName, leader: ReportHead["scores"][number], runs: r
     ...runs.map((run) => figureText(run.slices[by]?.find((slice) => slice.label === label)?.scores[leader.name])),
   ]);
   const hidden = labels.length - shown.length;
-  const more = hidden === 0 ? "" : `\n\n${count(hidden)} further mailboxes are not shown.`;
+  const more = hidden === 0 ? "" : `\n\n${count(hidden)} more mailboxes are not shown.`;
   return [
     details(`${leader.label} by ${title.toLowerCase()}`, table([title, ...runs.map((run) => run.label)], rows) + more),
   ];
@@ -189,17 +196,17 @@ function figureText(figure: Figure | undefined): string {
   return `${share(value)} (${interval}n ${count(n)})`;
 }
 
-/** Of a run over a suite: failures, steps, and abstract against verbose instructions. */
+/** Details of a suite run: failures, steps, and the comparison of abstract with verbose instructions. */
 function suiteParts({ label, suite }: RunFigures, hasSeveralRuns: boolean): string[] {
   if (suite === null) return [];
   const of = hasSeveralRuns ? ` of ${label}` : "";
   const profile = suite.profile.map(({ state, band, tasks }) => [stateName(state), band, count(tasks)]);
   const [steps, times] = [stepRows(suite), durationRows(suite)];
   return [
-    details(`Abstract against verbose instructions${of}`, pairTable(suite.guidance)),
+    details(`Abstract and verbose instructions${of}`, pairTable(suite.guidance)),
     details(`States by score${of}`, table(["State", "Score", "Tasks"], profile)),
-    details(`Steps${of}`, table(["Actions of a person", "Tasks", "Actions a task", "Turns", "Tool calls"], steps)),
-    details(`Model and tool time${of}`, table(["Tool", "Tasks", "Mean", "Median", "95 % within"], times)),
+    details(`Steps${of}`, table(["Human actions", "Tasks", "Actions per task", "Turns", "Tool calls"], steps)),
+    details(`Model and tool time${of}`, table(["Tool", "Tasks", "Mean", "Median", "95th percentile"], times)),
   ];
 }
 
@@ -208,21 +215,21 @@ function pairTable({ metrics, ...guidance }: SuiteFigures["guidance"]): string {
     ...pairCells(metric),
     [metric.wins, metric.losses, metric.ties].map(count).join(", "),
   ]);
-  const columns = ["Score", "Pairs", "Abstract", "Verbose", "Difference, 95 %", "p", "Verbose better, worse, same"];
+  const columns = ["Score", "Pairs", "Abstract", "Verbose", "Difference (95%)", "p", "Verbose better, worse, same"];
   return [table(columns, rows), ...leftOut(guidance)].join("\n\n");
 }
 
-const COLUMNS = ["", "n", "Before", "After", "Difference, 95 %", "p", "Won, lost, tied", "Verdict"];
+const COLUMNS = ["", "n", "Before", "After", "Difference (95%)", "p", "Won, lost, tied", "Verdict"];
 
-/** A run against the first: the verdict in words, and every metric. */
+/** Formats the comparison of a run with the first: the verdict in words, and every metric. */
 function comparisonParts(comparison: ReportComparison, runs: readonly RunFigures[]): string[] {
   const { candidate, headline, incomparable, questions, metrics } = comparison;
   const noun: TaskNoun = comparison.ungraded === null ? "question" : "task";
   const title = `### ${[candidate, 0].map((run) => escapeMarkdown(runs[run]?.label ?? "")).join(" against ")}`;
   if (incomparable.length > 0) {
-    return [title, `They cannot be compared. They differ in ${escapeMarkdown(incomparable.join("; "))}.`];
+    return [title, `The runs cannot be compared because they differ in ${escapeMarkdown(incomparable.join("; "))}.`];
   }
-  if (questions.common === 0) return [title, `They have no ${noun} in common.`];
+  if (questions.common === 0) return [title, `The runs have no ${noun} in common.`];
   const rows = metrics.map((metric) => [
     ...metricCells(metric),
     [metric.wins, metric.losses, metric.ties].map(count).join(", "),
@@ -232,7 +239,7 @@ function comparisonParts(comparison: ReportComparison, runs: readonly RunFigures
   return [title, ...(first === undefined ? [] : [escapeMarkdown(verdictSentence(first, noun))]), table(COLUMNS, rows)];
 }
 
-/** A part that is folded. */
+/** A collapsed section. */
 function details(summary: string, body: string): string {
   return `<details><summary>${escapeMarkdown(summary)}</summary>\n\n${body}\n\n</details>`;
 }
@@ -243,12 +250,12 @@ function table(heading: readonly string[], rows: readonly (readonly string[])[])
   return [line(heading), rule, ...rows.map(line)].join("\n");
 }
 
-/** Run ids stay code; everything else is escaped. */
+/** Run ids remain code. Everything else is escaped. */
 function cell(text: string): string {
   return /^`[\w-]+`$/.test(text) ? text : escapeMarkdown(text);
 }
 
-/** Untrusted text (model names, errors, addresses) on one line, without markup, links and mentions. */
+/** Puts untrusted text (model names, errors, addresses) on one line, without markup, links and mentions. */
 function escapeMarkdown(text: string): string {
   return stripControls(text)
     .replace(/\s+/g, " ")

@@ -3,7 +3,7 @@ import type { MetricComparison } from "../analysis/paired-comparison.js";
 import type { SliceName } from "../traces/task-slices.js";
 import type { TimelineSegment } from "../traces/timeline.js";
 
-/** The data embedded in a report's page: written by `src/reports/html`, read by the page. */
+/** The data embedded in a report's page. `src/reports/html-report.ts` writes it and the page reads it. */
 
 /** A score and its description for the reader. */
 export interface ScoreMeaning {
@@ -14,7 +14,7 @@ export interface ScoreMeaning {
   readonly meaning: string;
 }
 
-/** A rate or mean over `n` tasks with its 95 % interval; nulls where `n` is 0. */
+/** A rate or mean over `n` tasks with its 95% interval. All values are null if `n` is 0. */
 export interface Figure {
   readonly value: number | null;
   readonly n: number;
@@ -24,19 +24,19 @@ export interface Figure {
 
 type Figures = Readonly<Record<string, Figure>>;
 
-/** The scores of the tasks with one value in common. */
+/** Scores of the tasks with a common property. */
 export interface Slice {
   readonly label: string;
   readonly tasks: number;
   readonly scores: Figures;
 }
 
-/** How far an agent came on the way to the gold mail. */
+/** How close an agent came to the gold email. */
 export const STAGES = ["read", "found", "missed", "none", "failed"] as const;
 
 export type Stage = (typeof STAGES)[number];
 
-/** The band of the report's leading score, or why there is none. */
+/** The band of the report's headline score, or the reason why it is missing. */
 export const OUTCOMES = ["high", "medium", "low", "unscored", "failed"] as const;
 
 export type Outcome = (typeof OUTCOMES)[number];
@@ -51,24 +51,24 @@ export interface ToolUse {
   readonly name: string;
   readonly calls: number;
   readonly errors: number;
-  /** Tasks that called it at least once. */
+  /** Number of tasks that called the tool at least once. */
   readonly tasks: number;
   readonly meanMs: number;
 }
 
 export interface RunFigures {
   readonly runId: string;
-  /** What a person calls it; null: nothing. */
+  /** The name given by a user, or null without one. */
   readonly name: string | null;
-  /** Short, and unique in the report. */
+  /** Short label that is unique in the report. */
   readonly label: string;
   readonly agentId: string;
   readonly model: string;
-  /** Models that replies name, where some are not the model asked. */
+  /** Models that the server reported, if some differ from the requested model. */
   readonly answeredBy: readonly string[];
   readonly split: string;
   readonly status: string;
-  /** False: read from a results file, which has none. */
+  /** False for a results file, which does not contain conversations. */
   readonly hasConversations: boolean;
   readonly startedAt: string;
   readonly dataset: string;
@@ -79,12 +79,9 @@ export interface RunFigures {
   readonly failed: number;
   /** Over the completed tasks. */
   readonly scores: Figures;
-  /** Null: the price of the model is not known. */
+  /** US dollars, or null if the model's price is unknown. */
   readonly costUsd: number | null;
-  /**
-   * Time in the model and tools over the completed tasks, in milliseconds; `waiting`: the mean time spent waiting
-   * besides.
-   */
+  /** Milliseconds of model and tool time over the completed tasks. `waiting` is the mean additional waiting time. */
   readonly latency: {
     readonly mean: number | null;
     readonly p50: number | null;
@@ -97,34 +94,36 @@ export interface RunFigures {
   readonly profile: readonly ProfileCell[];
   /** Errors of failed tasks, most frequent first. */
   readonly errors: readonly { readonly message: string; readonly tasks: number }[];
-  /** By score: the histogram over 0 to 1 in twenty bins. Scores outside this range have none. */
+  /** Reasons of refused tasks, most frequent first. */
+  readonly refusals: readonly { readonly message: string; readonly tasks: number }[];
+  /** Histogram from 0 to 1 in twenty bins, per score. Scores outside this range do not have one. */
   readonly distribution: Readonly<Record<string, readonly number[]>>;
-  /** Index: turns; value: tasks that took as many. */
+  /** Number of tasks by number of turns, which is the index. */
   readonly turns: readonly number[];
   readonly tools: readonly ToolUse[];
-  /** What the run's tasks can be divided by. */
+  /** Scores by properties that the run's tasks have. */
   readonly slices: Readonly<Partial<Record<SliceName, readonly Slice[]>>>;
-  /** Of a run over a suite; null of questions. */
+  /** For a run over a suite, otherwise null. */
   readonly suite: SuiteFigures | null;
 }
 
-/** What an eval says of a run, and what its newest test says of the eval. */
+/** An eval's result for a run, and the result of the eval's newest test. */
 export interface EvalFigures {
-  /** `eval:NAME`: one of the head's scores. */
+  /** `eval:NAME`, which is one of the scores in the head. */
   readonly score: string;
   /** Index of the run. */
   readonly run: number;
   readonly name: string;
-  /** Null: the version is not known here. */
+  /** Version of the eval, or null if unknown. */
   readonly version: number | null;
-  /** It sees gold. */
+  /** Whether the eval sees the gold answer. */
   readonly reference: boolean;
   readonly passRate: Figure;
-  /** Without the errors that the test measured; null: it was never tested. */
+  /** Corrected for the errors that the test measured, or null if the eval was never tested. */
   readonly corrected: Figure | null;
-  /** Share of the good traces that it fails; null: it was never tested. */
+  /** Fraction of the good traces that the eval fails, or null if it was never tested. */
   readonly falseAlarms: Figure | null;
-  /** Labels of the held-out half, and whether its thresholds were met. */
+  /** Labels of the held-out half, and whether the eval met its thresholds. */
   readonly test: {
     readonly good: number;
     readonly bad: number;
@@ -137,26 +136,26 @@ export interface ReportHead {
   readonly version: string;
   readonly createdAt: string;
   readonly scores: readonly ScoreMeaning[];
-  /** The score that bands and outcomes are computed from. */
+  /** The score that determines bands and outcomes. */
   readonly leading: string;
   readonly runs: readonly RunFigures[];
-  /** By eval, and of each by run. */
+  /** Sorted by eval, then by run. */
   readonly evals: readonly EvalFigures[];
-  /** Each run but the first against the first. */
+  /** Comparisons of the other runs with the first. */
   readonly comparisons: readonly ReportComparison[];
-  /** Where the conversations are; `folder` is relative to the page. */
+  /** Location of the conversations. `folder` is relative to the page. */
   readonly traces: { readonly kind: "embed" | "none" } | { readonly kind: "folder"; readonly folder: string };
 }
 
-/** As in the results: a number or a text. */
+/** Number or string, as in the results. */
 export type TaskKey = number | string;
 
-/** taskId, question, gold answer, inbox, day, realism, number of gold mails; of a suite's task what that says of it. */
+/** taskId, question, gold answer, inbox, date, realism and number of gold emails, then the facts about a suite task. */
 export type QuestionRow = readonly [TaskKey, string, string, string, string, number, number, SuiteTaskRow | null];
 
 /**
- * Index of the question, epoch, answer, ending, turns, ms, US dollars, stage, scores in the head's order, error; of a
- * suite's task how that ended.
+ * Index of the question, epoch, answer, ending, turns, milliseconds, US dollars, stage, scores in the head's order and
+ * error, then the ending of a suite task.
  */
 export type TaskRow = readonly [
   number,
@@ -174,7 +173,7 @@ export type TaskRow = readonly [
 
 export interface ReportTasks {
   readonly questions: readonly QuestionRow[];
-  /** By run, in the head's order. */
+  /** Rows per run, in the head's order. */
   readonly rows: readonly (readonly TaskRow[])[];
 }
 
@@ -187,13 +186,13 @@ export interface MailView {
   readonly body: string;
 }
 
-/** A gold mail, and what the agent did with it or a copy of it. */
+/** A gold email, with the agent's use of it or of a copy. */
 export interface GoldMailView extends MailView {
   readonly reached: "read" | "found" | "missed";
   readonly cited: boolean;
 }
 
-/** A call as it was made; `arguments` is raw text where it could not be parsed. */
+/** An executed call. `arguments` is raw text if it could not be parsed. */
 export interface CallView {
   readonly name: string;
   readonly arguments: unknown;
@@ -218,10 +217,10 @@ export interface StepView {
   readonly turn: TurnView | null;
 }
 
-/** One conversation with its gold mails and scores. */
+/** A conversation with its gold emails and scores. */
 export interface TraceView {
   readonly traceId: string;
-  /** What its time went into, in order. */
+  /** How its time was spent, in order. */
   readonly timeline: readonly TimelineSegment[];
   readonly maxTurns: number;
   readonly steps: readonly StepView[];
@@ -229,36 +228,36 @@ export interface TraceView {
   readonly gold: readonly GoldMailView[];
   /** Gold Message-IDs that are not in the database. */
   readonly goldMissing: readonly string[];
-  /** Message-IDs of this conversation that are a gold mail or a copy of one. */
+  /** Message-IDs in this conversation that belong to a gold email or a copy of one. */
   readonly goldIds: readonly string[];
   readonly scores: Readonly<
     Record<string, { readonly value: number | null; readonly explanation?: string | undefined }>
   >;
   readonly judge: { readonly verdict: string; readonly reason: string | null } | null;
-  /** Of a task of a suite: what the agent left behind; null of questions. */
+  /** Images created in a suite task, or null for questions. */
   readonly left: { readonly pictures: readonly PictureView[]; readonly omitted: number } | null;
 }
 
 /**
- * The key of a task's conversation in the page, and its file's name in the folder beside it. Ids of a suite's tasks may
- * be any text: what is not a letter, a digit or a dash is written as its code.
+ * Returns the key of a task's conversation in the page, which is also its file name in the folder next to the page.
+ * Suite task ids can contain any characters, so everything except letters, digits and dashes is replaced with its code.
  */
 export function traceKey(run: number, taskId: TaskKey, epoch: number): string {
   const safe = String(taskId).replace(/[^A-Za-z0-9-]/g, (character) => `_${character.charCodeAt(0).toString(16)}_`);
   return `${run}-${safe}-${epoch}`;
 }
 
-/** What a report's page knows of runs over task suites. */
+/** Data about runs over task suites in a report's page. */
 
 /** The totals of a run over a suite, and their analysis. */
 export interface SuiteFigures extends SuiteAnalysis {
   readonly name: string;
-  /** Tasks that have a score. */
+  /** Number of tasks with a score. */
   readonly graded: number;
   readonly states: Readonly<Record<string, { readonly tasks: number; readonly graded: number }>>;
 }
 
-/** Tool, snapshot, tags, applications, action number, counterpart. */
+/** Tool, snapshot, tags, applications, number of human actions, counterpart. */
 export type SuiteTaskRow = readonly [
   string,
   string,
@@ -268,41 +267,44 @@ export type SuiteTaskRow = readonly [
   string | null,
 ];
 
-/** State, why it is not solved, tool calls; null: not known, of a results file. */
+/** State, reason why the task is not solved, and number of tool calls, which is null if unknown (in a results file). */
 type SuiteOutcomeRow = readonly [string, string, number | null];
 
-/** A picture that the agent left behind. */
+/** An image that the agent created. */
 export interface PictureView {
   readonly path: string;
-  /** Of a notebook: the index of the cell that shows it, from 0. */
+  /** For a notebook, the index of the cell that shows it, from 0. */
   readonly cell: number | null;
   readonly width: number;
   readonly height: number;
-  /** A PNG in base64. */
+  /** PNG in base64. */
   readonly data: string;
 }
 
-/** A run of a report against the report's first. */
+/** The comparison of a run with the first run of the report. */
 export interface ReportComparison {
-  /** Its index in the report. */
+  /** Index of the run in the report. */
   readonly candidate: number;
   readonly questions: { readonly common: number; readonly onlyBaseline: number; readonly onlyCandidate: number };
-  /** Of runs over suites: tasks that are not graded, and so in no comparison of scores. Null: of questions. */
+  /**
+   * For runs over suites, the number of ungraded tasks, which are excluded from comparisons of scores. Null for
+   * questions.
+   */
   readonly ungraded: { readonly baseline: number; readonly candidate: number } | null;
-  /** What makes them incomparable, in words; empty where nothing does. */
+  /** Reasons why the runs are incomparable. Empty if they are comparable. */
   readonly incomparable: readonly string[];
-  /** Settings in which they differ. */
+  /** Settings that differ between the runs. */
   readonly settings: readonly string[];
-  /** The score that the verdict is about; null: they have none in common. */
+  /** The score of the verdict, or null if the runs do not share a score. */
   readonly headline: string | null;
-  /** Scores, then cost, time and turns; none where they are not comparable. */
+  /** Scores, then cost, time and turns. Empty if the runs are incomparable. */
   readonly metrics: readonly MetricComparison[];
   /**
-   * By score, a letter for each task of the first run, in the order in which they appear: w won, l lost, t tied, `-`
-   * where one of the two has no value.
+   * A letter per task of the first run, per score, in the order in which the tasks appear: w (won), l (lost), t (tied)
+   * or `-` if one of the two runs does not have a value.
    */
   readonly outcomes: Readonly<Record<string, string>>;
 }
 
-/** Where the conversations of a report are: in the page, in a folder beside it, or nowhere. */
+/** Location of a report's conversations: in the page, in a folder next to it, or left out. */
 export const TRACE_PLACEMENTS = ["auto", "embed", "folder", "none"] as const;

@@ -18,7 +18,7 @@ import {
   type ToolUse,
 } from "./report-data.js";
 
-/** The tasks of a report as table rows; a question that several runs answered is stored once. */
+/** The tasks of a report as table rows. A question that several runs answered is stored once. */
 export class TaskRows {
   private readonly questions: QuestionRow[] = [];
   private readonly indexes = new Map<string, number>();
@@ -67,12 +67,12 @@ function suiteFacts({ suite }: TaskResult): SuiteTaskRow | null {
   return [tool, snapshot, tags, relatedApps, actionNumber, counterpart];
 }
 
-/** To four digits, which is more than the table shows. */
+/** Rounds to four digits, which is more than the table shows. */
 function roundOff(value: number | null): number | null {
   return value === null ? null : Math.round(value * 10_000) / 10_000;
 }
 
-/** Counts calls and errors of each tool, and the tasks that used it. */
+/** Counts the calls and errors of each tool, and the tasks that used it. */
 export class ToolUseTally {
   private readonly tools = new Map<string, { calls: number; errors: number; tasks: number; ms: number }>();
 
@@ -97,15 +97,32 @@ export class ToolUseTally {
 }
 
 const BINS = 20;
-/** Distinct errors listed, the most frequent first. */
-const ERRORS = 12;
+/** Maximum number of distinct messages, most frequent first. */
+const MESSAGES = 12;
+
+function mostFrequent(counts: ReadonlyMap<string, number>) {
+  return [...counts]
+    .map(([message, tasks]) => ({ message, tasks }))
+    .sort((a, b) => b.tasks - a.tasks)
+    .slice(0, MESSAGES);
+}
 
 type TalliedFigures = Pick<
   RunFigures,
-  "tasks" | "completed" | "failed" | "latency" | "endings" | "profile" | "errors" | "distribution" | "turns" | "tools"
+  | "tasks"
+  | "completed"
+  | "failed"
+  | "latency"
+  | "endings"
+  | "profile"
+  | "errors"
+  | "refusals"
+  | "distribution"
+  | "turns"
+  | "tools"
 >;
 
-/** The figures of a run that its totals do not have, task by task. Keeps figures only, no tasks. */
+/** Collects the figures of a run that its totals do not contain, task by task. Stores only figures, no tasks. */
 export class RunTally {
   private failed = 0;
   private notRunnable = 0;
@@ -114,6 +131,7 @@ export class RunTally {
   private readonly endings: Partial<Record<Ending, number>> = {};
   private readonly profile = new Map<string, number>();
   private readonly errors = new Map<string, number>();
+  private readonly refusals = new Map<string, number>();
   private readonly bins = new Map<string, number[]>();
   private readonly turns: number[] = [];
   private readonly times: number[] = [];
@@ -124,14 +142,15 @@ export class RunTally {
     private readonly leading: string,
   ) {}
 
-  /** `trace` is null of a results file, which does not say which tools were called. */
+  /** `trace` is null for a results file, which does not contain the called tools. */
   add(result: TaskResult, trace: Trace | null): void {
     this.endings[result.ending] = (this.endings[result.ending] ?? 0) + 1;
     this.turns[result.turns] = (this.turns[result.turns] ?? 0) + 1;
     if (trace !== null) this.tools.add(trace);
     increment(this.profile, `${stageOf(result)} ${classifyTask(result, this.leading)}`);
-    // What a task of a suite left behind may be graded though its time ran out.
+    // Files created in a suite task can be graded even after a timeout.
     for (const { name } of this.meanings) this.addToBin(name, result.scores[name] ?? null);
+    if (result.ending === "refused") increment(this.refusals, result.error ?? "The reason was not recorded");
     if (result.ending === "not_runnable") {
       this.notRunnable++;
       return;
@@ -159,10 +178,8 @@ export class RunTally {
       },
       endings: this.endings,
       profile: this.cells(),
-      errors: [...this.errors]
-        .map(([message, tasks]) => ({ message, tasks }))
-        .sort((a, b) => b.tasks - a.tasks)
-        .slice(0, ERRORS),
+      errors: mostFrequent(this.errors),
+      refusals: mostFrequent(this.refusals),
       distribution: Object.fromEntries(this.bins),
       turns: Array.from(this.turns, (tasks) => tasks ?? 0),
       tools: this.tools.all(),
@@ -189,7 +206,10 @@ function increment(counts: Map<string, number>, key: string): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
-/** How far the agent got: it opened a gold mail, only had it listed, or never saw it; `none`: there is no gold mail. */
+/**
+ * Returns the agent's progress: it opened a gold email, only got it listed, or never saw it. `none` means that there is
+ * no gold email.
+ */
 function stageOf(result: TaskResult): Stage {
   if (isFailure(result.ending)) return "failed";
   if (result.readGold === null || result.foundGold === null) return "none";
@@ -197,7 +217,10 @@ function stageOf(result: TaskResult): Stage {
   return result.foundGold ? "found" : "missed";
 }
 
-/** The band of the leading score. A task of a suite is graded or not, whatever its ending; its state tells the rest. */
+/**
+ * Returns the band of the headline score. Suite tasks can be graded after any ending, and their state contains the
+ * details.
+ */
 function classifyTask(result: TaskResult, leading: string): Outcome {
   if (isFailure(result.ending) && result.suite === undefined) return "failed";
   return bandOf(result.scores[leading] ?? null);

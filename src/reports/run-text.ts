@@ -38,7 +38,7 @@ interface RunLine {
 }
 
 const RUN_COLUMNS: readonly FittedColumn[] = [
-  // An id is needed whole, to be copied; a name after it can be cut.
+  // Ids must be complete so that they can be copied. A name after the id can be truncated.
   { title: "run", least: 26 },
   { title: "agent", least: 8 },
   { title: "model", least: 12, leaveOut: 3 },
@@ -51,18 +51,18 @@ const RUN_COLUMNS: readonly FittedColumn[] = [
   { title: "tags", least: 6, leaveOut: 4 },
 ];
 
-/** Where the interval of a score has room. */
+/** Terminal width in characters from which score intervals fit. */
 const WIDE = 100;
 
 /**
- * One line a run, and below it what the score is where nobody judged. `width`: of the terminal, which the table fits as
- * far as it can; null: no terminal.
+ * Formats one line per run, with a note about unjudged scores. `width` is the terminal's width, which the table fits if
+ * possible, or null without a terminal.
  */
 export function runTable(
   runs: readonly (RunLine & { readonly headline: Headline | null; readonly costUsd: number | null })[],
   width: number | null,
 ): string {
-  if (runs.length === 0) return `No runs yet: ${commandLine`art-e run -a AGENT`} makes one.`;
+  if (runs.length === 0) return `No runs yet. Start one with ${commandLine`art-e run -a AGENT`}.`;
   const isNarrow = width !== null && width < WIDE;
   const rows = runs.map((run) => [
     run.name === null ? run.id : `${run.id} ${run.name}`,
@@ -80,17 +80,19 @@ export function runTable(
   const isUnjudged = runs.some(({ headline }) => headline?.scorer === "semanticScore");
   return [
     text,
-    ...(left.length === 0 ? [] : ["", `Without ${left.join(", ")}: the terminal is too narrow. --json has all.`]),
+    ...(left.length === 0
+      ? []
+      : ["", `Hidden columns (the terminal is too narrow): ${left.join(", ")}. --json shows all.`]),
     ...(isUnjudged ? ["", UNJUDGED] : []),
   ].join("\n");
 }
 
-/** `73/73`, or `73/73, 2 failed`. */
+/** Formats `73/73` or `73/73, 2 failed`. */
 function tasksText({ tasks, failedTasks, totalTasks }: RunLine): string {
   return `${count(tasks)}/${count(totalTasks)}${failedTasks === 0 ? "" : `, ${count(failedTasks)} failed`}`;
 }
 
-/** `0.917 [0.821, 0.964]`, with a star where nobody judged. */
+/** Formats `0.917 [0.821, 0.964]`, with a star for an unjudged score. */
 function headlineText(headline: Headline | null): string {
   if (headline === null) return "-";
   const { value, low, high, scorer } = headline;
@@ -98,12 +100,12 @@ function headlineText(headline: Headline | null): string {
   return `${share(value)}${interval}${scorer === "semanticScore" ? "*" : ""}`;
 }
 
-/** A run that was interrupted or whose process is gone has stopped, and can go on. */
+/** Shows an interrupted run as stopped, because it can be resumed. */
 function statusText(status: RunStatus): string {
   return status === "interrupted" ? "stopped" : status;
 }
 
-/** What `runs delete` and `runs prune` did, or would do. */
+/** Formats the result of `runs delete` and `runs prune`, or of a dry run of them. */
 export function deletedRunsText({
   runs,
   deleted,
@@ -111,7 +113,7 @@ export function deletedRunsText({
   readonly runs: readonly RunLine[];
   readonly deleted: boolean;
 }): string {
-  if (runs.length === 0) return "No run to delete.";
+  if (runs.length === 0) return "No runs to delete.";
   const many = counted(runs.length, "run");
   const rows = runs.map((run) => [
     run.id,
@@ -124,7 +126,7 @@ export function deletedRunsText({
   return [
     table(["run", "agent", "model", "status", "tasks", "started"], rows),
     "",
-    deleted ? `${many} deleted, with results and traces.` : `${many} would be deleted. Give --yes to do it.`,
+    deleted ? `${many} deleted, with results and traces.` : `${many} would be deleted. Pass --yes to delete them.`,
   ].join("\n");
 }
 
@@ -138,7 +140,7 @@ interface TaskLine {
   readonly question: string;
 }
 
-/** The figures of a run, what a person says of it, and its first tasks. */
+/** Formats the figures of a run, its name, note and tags, and its first tasks. */
 export function runDetailsText(
   run: {
     readonly name: string | null;
@@ -183,21 +185,21 @@ function taskTable(tasks: readonly TaskLine[], headline: string | null, total: n
   return table(["task", "ending", headline ?? "score", "sources", "cost", "question"], rows);
 }
 
-/** Names a task of the list. */
+/** Explains how to show a task of the list. */
 function hint(runId: string, [first]: readonly TaskLine[]): string[] {
   if (first === undefined) return [];
   const name = [runId, first.taskId, ...(first.epoch > 1 ? [first.epoch] : [])].join("/");
-  return ["", `A task in full: ${commandLine`art-e show ${name}`}`];
+  return ["", `Show a complete task: ${commandLine`art-e show ${name}`}`];
 }
 
-/** `missed  accuracy (exactMatch) 0.742 [0.690, 0.789] n=300, wanted at least 0.8` */
+/** Formats `missed  accuracy (exactMatch) 0.742 [0.690, 0.789] n=300, wanted at least 0.8`. */
 export function gateText(gate: Gate): string {
   const { metric, scorer, figure, passed } = gate;
   const name = metric === scorer ? metric : `${metric} (${scorer})`;
-  return `${passed ? "passed" : "missed"}  ${name} ${formatFigure(gate)}, wanted ${formatThreshold(gate)}${figure.n === 0 ? ": there is no such score" : formatCoverage(gate)}`;
+  return `${passed ? "passed" : "missed"}  ${name} ${formatFigure(gate)}, wanted ${formatThreshold(gate)}${figure.n === 0 ? ": the run does not have this score" : formatCoverage(gate)}`;
 }
 
-/** `; judged 16 of 30 tasks (0.533), wanted at least 0.9 of them (--min-coverage)` */
+/** Formats `; judged 16 of 30 tasks (0.533), wanted at least 0.9 of them (--min-coverage)`. */
 function formatCoverage({ coverage }: Gate): string {
   if (coverage === null || coverage.judged === coverage.tasks) return "";
   const { judged, tasks, least } = coverage;
@@ -217,7 +219,7 @@ function formatThreshold({ kind, better, limit, baseline }: Gate): string {
   return `${bound} against ${baseline}`;
 }
 
-/** The statistics of a dataset, in the lines of the published runner and two more. */
+/** Formats a dataset's statistics, with the lines of the published runner and two more. */
 export function datasetSummary(statistics: QuestionStatistics): string {
   const { averageMessageIds, firstDate, lastDate } = statistics;
   return summaryBox(`ART-E Dataset Statistics (${statistics.split} split)`, [
@@ -235,12 +237,14 @@ function histogram({ realismHistogram }: QuestionStatistics): string {
   return filled.map(({ from, to, count: tasks }) => `${from}-${to}: ${count(tasks)}`).join(", ") || "-";
 }
 
-/** The mail in a database. Two databases with the same fingerprint give every agent the same mail. */
+/**
+ * Formats the statistics of a database's mail. Two databases with the same fingerprint give every agent the same mail.
+ */
 export function corpusSummary(stats: CorpusStats, file: string): string {
   const day = (date: string | null) => date?.slice(0, 10) ?? "-";
   return summaryBox(`ART-E Corpus (${file})`, [
     ["Messages", count(stats.messages)],
-    ["Distinct mails", count(stats.distinct)],
+    ["Distinct emails", count(stats.distinct)],
     ["Inboxes", count(stats.inboxes)],
     ["Folders without address", count(stats.unresolvedOwners)],
     ["Addresses", count(stats.addresses)],
@@ -249,7 +253,7 @@ export function corpusSummary(stats: CorpusStats, file: string): string {
   ]);
 }
 
-/** How well a judge agrees with human labels, and the disagreements. */
+/** Formats a judge's agreement with human labels, and the disagreements. */
 export function calibrationText(
   judge: JudgeSettings,
   figures: Calibration & { readonly costUsd: number | null },
@@ -278,8 +282,8 @@ export function calibrationText(
 }
 
 /**
- * The totals of a run. Scores are over the completed tasks, each with its 95 % interval and denominator; if tasks
- * failed, also over all tasks with the failed ones as wrong.
+ * Formats the totals of a run. Scores are over the completed tasks, each with its 95% interval and denominator. If
+ * tasks failed, scores are also shown over all tasks, with the failed ones as wrong.
  */
 export function runSummary(totals: RunTotals): string {
   return summaryBox(`ART-E Benchmark Results: ${runTitle(totals)}`, [
@@ -292,6 +296,7 @@ export function runSummary(totals: RunTotals): string {
       `${count(totals.totalTasks)} of ${sourceText(totals)}: ${count(totals.completedTasks)} completed, ${count(totals.failedTasks)} failed${notRunnableText(totals)}`,
     ],
     ...errorRow(totals),
+    ...refusalRow(totals),
     ...gradedRow(totals),
     ...scoreRows(totals),
     ...(totals.suite === undefined ? [] : [["States", statesText(totals.suite.states)] as const]),
@@ -315,7 +320,7 @@ function tokensText({ inputTokens, cachedInputTokens, outputTokens, reasoningTok
   return `${count(inputTokens)} in (${count(cachedInputTokens)} cached), ${count(outputTokens)} out${reasoning}`;
 }
 
-/** Why it is unknown what a run cost. */
+/** Explains why the cost of a run is unknown. */
 function unknownCost({ usage }: RunTotals): string {
   const silent = "replies without their usage";
   const hasNone = usage.inputTokens + usage.outputTokens === 0;
@@ -323,7 +328,7 @@ function unknownCost({ usage }: RunTotals): string {
 }
 
 function notRunnableText({ notRunnableTasks = 0 }: RunTotals): string {
-  return notRunnableTasks === 0 ? "" : `, ${count(notRunnableTasks)} cannot be run here`;
+  return notRunnableTasks === 0 ? "" : `, ${count(notRunnableTasks)} unsupported on this machine`;
 }
 
 function sourceText({ suite, split }: RunTotals): string {
@@ -337,13 +342,26 @@ function errorRow({ mostFrequentError }: RunTotals): [string, string][] {
   return [["Errors", `${oneLine(message, LONGEST_ERROR)} (${counted(tasks, "task")})`]];
 }
 
+/** Why tasks were refused, each reason with its number of tasks. */
+function refusalRow({ refusals = [] }: RunTotals): [string, string][] {
+  if (refusals.length === 0) return [];
+  const shown = refusals
+    .slice(0, SHOWN_REFUSALS)
+    .map(({ reason, tasks }) => `${oneLine(reason, LONGEST_ERROR)} (${counted(tasks, "task")})`);
+  const left = refusals.length - shown.length;
+  const more = left === 0 ? [] : [`${counted(left, "more reason")} in the results file`];
+  return [["Refusals", [...shown, ...more].join("; ")]];
+}
+
+const SHOWN_REFUSALS = 5;
+
 const LONGEST_ERROR = 160;
 
-/** Of a suite, as its scores are over the graded tasks only. */
+/** Only for suites, because their scores are over the graded tasks. */
 function gradedRow({ suite, totalTasks }: RunTotals): [string, string][] {
   if (suite === undefined) return [];
   const ungraded = totalTasks - suite.graded;
-  const others = ungraded === 0 ? "" : `; not graded, and in no average: ${count(ungraded)}`;
+  const others = ungraded === 0 ? "" : `; ${count(ungraded)} not graded and not in any average`;
   return [["Graded", `${count(suite.graded)} of ${count(totalTasks)}${others}`]];
 }
 
@@ -354,10 +372,10 @@ function answeredByRow({ model, answeredBy = {} }: RunTotals): [string, string][
   return [["Answered by", models.join(", ")]];
 }
 
-/** The part of the cost that was spent in this run. Shown only if replies came from the cache. */
+/** The cost of new replies in this run. Shown only if some replies came from the cache. */
 function cacheRow({ cachedReplies, turns, spent }: RunTotals): [string, string][] {
   if (cachedReplies === 0) return [];
-  const now = spent.costUsd === null ? "an unknown sum" : usd(spent.costUsd);
+  const now = spent.costUsd === null ? "an unknown amount" : usd(spent.costUsd);
   return [["From the cache", `${count(cachedReplies)} of ${count(turns)} replies; ${now} of the cost was spent now`]];
 }
 

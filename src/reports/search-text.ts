@@ -16,7 +16,7 @@ const hitsSchema = z.array(
   }),
 );
 
-/** What email_search or search_emails found. `explanations`: of each hit, in the order of the hits. */
+/** Formats the hits of email_search or search_emails. `explanations` has one entry per hit, in the same order. */
 export function searchHits(value: unknown, explanations: readonly string[] = []): string {
   const { emails, total } = z
     .union([
@@ -24,7 +24,7 @@ export function searchHits(value: unknown, explanations: readonly string[] = [])
       hitsSchema.transform((emails) => ({ emails, total: emails.length })),
     ])
     .parse(value);
-  if (emails.length === 0) return "No mail found.";
+  if (emails.length === 0) return "No emails found.";
   const shown = emails.map((mail, i) =>
     [
       `${mail.message_id}${mail.match === undefined ? "" : `  (${mail.match.replace("_", " ")})`}`,
@@ -40,13 +40,13 @@ export function searchHits(value: unknown, explanations: readonly string[] = [])
   );
   return [
     ...shown,
-    `${count(emails.length)} of ${count(total)} mails. ${commandLine`art-e show '<MESSAGE-ID>'`} reads one.`,
+    `${count(emails.length)} of ${count(total)} emails. Read one with ${commandLine`art-e show '<MESSAGE-ID>'`}.`,
   ].join("\n\n");
 }
 
 const two = (value: number) => value.toFixed(2);
 
-/** The parts of a hit's score: a table of the words that the email contains, and a line for what its date adds. */
+/** Formats the parts of a hit's score: a table of the words in the email, and a line for the effect of its date. */
 export function explainedScore({ score, words, raises }: ScoreExplanation): string {
   const sum = words.reduce((total, word) => total + word.score, 0);
   const held = words.filter((word) => word.score > 0);
@@ -66,16 +66,16 @@ function wordTable(words: ScoreExplanation["words"]): string {
   );
 }
 
-/** A line for each word that is in no mail: what was searched for instead, and in how many mails that is. */
+/** Formats a line per misspelled word: the words that were searched for instead, and the number of emails with them. */
 export function correctedWords(corrections: readonly TermCorrection[]): string {
   const lines = corrections.map(
     ({ word, taken, by, mails }) =>
-      `${word}: in no mail; searched for ${takenText(taken)} (${by}), in ${counted(mails, "mail")}`,
+      `${word}: not found; searched for ${takenText(taken)} (${by}) instead, in ${counted(mails, "email")}`,
   );
   return lines.join("\n");
 }
 
 function takenText(taken: string): string {
-  if (taken.endsWith("*")) return `words that begin with ${taken.slice(0, -1)}`;
+  if (taken.endsWith("*")) return `words starting with ${taken.slice(0, -1)}`;
   return taken.includes(" ") ? `"${taken}"` : taken;
 }

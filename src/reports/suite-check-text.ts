@@ -3,10 +3,10 @@ import { isEqual, isSkipped, type OracleReport } from "../suites/grade-oracle.js
 import type { SuiteFinding } from "../suites/suite-folder.js";
 import { table } from "../text/format.js";
 
-/** Findings of one code that are listed; --json has all. */
+/** Maximum number of listed findings per code. --json lists all. */
 const LISTED = 10;
 
-/** The findings of a suite by code, errors first. */
+/** Formats the findings in a suite by code, errors first. */
 export function checkText({ suite, tasks, errors, warnings, notReady }: SuiteCheck): string {
   const groups = [...byCode(errors), ...byCode(warnings)].map(([code, findings]) => {
     const more = findings.length - LISTED;
@@ -21,7 +21,9 @@ export function checkText({ suite, tasks, errors, warnings, notReady }: SuiteChe
     ({ snapshot, tasks: count, why }) => `  ${snapshot}, of ${count} ${count === 1 ? "task" : "tasks"}: ${why}`,
   );
   const missing =
-    lines.length === 0 ? [] : [["Snapshots that cannot be had here (art-e doctor):", ...lines].join("\n")];
+    lines.length === 0
+      ? []
+      : [["Snapshots that are unsupported on this machine (see art-e doctor):", ...lines].join("\n")];
   return [...groups, ...missing, summary].join("\n\n");
 }
 
@@ -31,7 +33,7 @@ function byCode(findings: readonly SuiteFinding[]): Map<string, SuiteFinding[]> 
   return groups;
 }
 
-/** The lines that differ or could not be graded, and the counts. */
+/** Formats the lines that differ or could not be graded, and the counts. */
 export function oracleText({ lines, equal, different, skipped }: OracleReport): string {
   const odd = lines.filter((line) => isSkipped(line) || !isEqual(line));
   const rows = odd.map(({ uuid, state, expected, score, status, reason }) => [

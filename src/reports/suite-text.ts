@@ -6,7 +6,7 @@ import { BANDS } from "../traces/score.js";
 import type { ToolUse } from "./report-data.js";
 import { differenceText, pText, sliceTable, stateName } from "./wording.js";
 
-/** `ended 12, timeout 3 (1 not graded), unsupported 4 (not graded)`: the most frequent state first. */
+/** Formats `ended 12, timeout 3 (1 not graded), unsupported 4 (not graded)`, with the most frequent state first. */
 export function statesText(states: SuiteTotals["states"]): string {
   const sorted = Object.entries(states).sort(([, a], [, b]) => b.tasks - a.tasks);
   return (
@@ -20,12 +20,12 @@ function ungradedText({ tasks, graded }: { readonly tasks: number; readonly grad
   return graded === 0 ? " (not graded)" : ` (${count(tasks - graded)} not graded)`;
 }
 
-/** Tools listed, those with the most calls first. */
+/** Maximum number of listed tools, starting with those with the most calls. */
 const MAX_TOOLS = 10;
 
 const SCORES = ["taskScore", "taskSolved"];
 
-/** What a run over a suite shows beside its totals, as tables. */
+/** Formats the analysis of a run over a suite as tables, in addition to its totals. */
 export function suiteAnalysisText(
   totals: RunTotals,
   analysis: SuiteAnalysis & { readonly tools: readonly ToolUse[] },
@@ -35,14 +35,14 @@ export function suiteAnalysisText(
     ...slices,
     profileTable(analysis),
     stepTable(analysis),
-    table(["time by tool", "tasks", "mean", "median", "95 % within"], durationRows(analysis)),
+    table(["time by tool", "tasks", "mean", "median", "95th percentile"], durationRows(analysis)),
     toolTable(analysis.tools),
     guidanceText(analysis.guidance),
   ];
   return texts.join("\n\n");
 }
 
-/** How tasks ended, by how good what they left behind was. */
+/** Formats how tasks ended, by the score of their output files. */
 function profileTable({ profile }: SuiteAnalysis): string {
   const bands = [...BANDS, "unscored"] as const;
   const states = [...new Set(profile.map(({ state }) => state))];
@@ -59,12 +59,13 @@ function stepTable(analysis: SuiteAnalysis): string {
     turns === null && toolCalls === null
       ? []
       : [`Rank correlation with the actions: turns ${share(turns)}, tool calls ${share(toolCalls)}`];
-  return [table(["actions", "tasks", "actions a task", "turns", "tool calls"], stepRows(analysis)), ...correlated].join(
-    "\n",
-  );
+  return [
+    table(["actions", "tasks", "actions per task", "turns", "tool calls"], stepRows(analysis)),
+    ...correlated,
+  ].join("\n");
 }
 
-/** By how many actions a person takes: tasks, actions, turns and tool calls of a task. */
+/** Returns tasks, actions, turns and tool calls per task, by the number of actions that a person needs. */
 export function stepRows({ steps }: SuiteAnalysis): string[][] {
   return steps.map(({ difficulty, tasks, actions, turns, toolCalls }) => [
     difficulty,
@@ -73,7 +74,7 @@ export function stepRows({ steps }: SuiteAnalysis): string[][] {
   ]);
 }
 
-/** By tool: tasks, and the mean, the median and the 95th percentile of their times. */
+/** Returns the number of tasks and the mean, median and 95th percentile of their times, by tool. */
 export function durationRows({ durations }: SuiteAnalysis): string[][] {
   return durations.map(({ tool, tasks, mean, p50, p95 }) => [tool, count(tasks), ...[mean, p50, p95].map(duration)]);
 }
@@ -88,22 +89,25 @@ function toolTable(tools: readonly ToolUse[]): string {
       count(tasks),
       duration(meanMs),
     ]);
-  return table(["tool of the agent", "calls", "errors", "tasks", "mean time"], rows);
+  return table(["agent tool", "calls", "errors", "tasks", "mean time"], rows);
 }
 
-/** Abstract against verbose instructions, with what is left out of it. */
+/** Formats the comparison of abstract with verbose instructions, and the tasks left out of it. */
 function guidanceText(guidance: GuidanceComparison): string {
   const rows = guidance.metrics.map((metric) => [
     ...pairCells(metric),
     [metric.wins, metric.losses, metric.ties].map(count).join("/"),
   ]);
   return [
-    table(["pairs", "n", "abstract", "verbose", "difference, 95 %", "p", "verbose better/worse/same"], rows),
+    table(["pairs", "n", "abstract", "verbose", "difference (95%)", "p", "verbose better/worse/same"], rows),
     ...leftOut(guidance),
   ].join("\n");
 }
 
-/** A score over the pairs: its name, how many pairs, both means, the difference, and how sure it is. */
+/**
+ * Returns the cells of a score over the pairs: its name, the number of pairs, both means, the difference and its
+ * p-value.
+ */
 export function pairCells({ label, baseline, candidate, difference, p, test }: MetricComparison): string[] {
   return [
     label,
@@ -117,12 +121,12 @@ export function pairCells({ label, baseline, candidate, difference, p, test }: M
 
 export const TEST_NAMES = { mcnemar: "McNemar", sign_flip: "sign flips" } as const;
 
-/** Each reason why tasks are in no pair, with their number. */
+/** Returns the reasons why tasks are not in any pair, with the number of tasks. */
 export function leftOut({ ungradedPairs, sameGuidance, unpaired }: Omit<GuidanceComparison, "metrics">): string[] {
   const { notInRun, own, none, notMutual } = unpaired;
   const reasons = [
     [ungradedPairs, "pairs not graded on both sides"],
-    [sameGuidance, "pairs that are not one abstract and one verbose task"],
+    [sameGuidance, "pairs without one abstract and one verbose task"],
     [notInRun, "tasks whose counterpart is not in the run"],
     [own, "tasks that are their own counterpart"],
     [none, "tasks without a counterpart"],

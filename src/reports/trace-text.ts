@@ -10,13 +10,13 @@ import { type ChatTrace, isChatTrace, isSuiteTrace, type Judgement, type Trace }
 import { type MachineResultView, readMachineResult, readToolResult } from "./trace-view.js";
 import { callLines } from "./wording.js";
 
-/** Characters shown of one message; the exported trace has all of it. */
+/** Maximum characters per message. The exported trace contains the complete message. */
 const MAX_MESSAGE_CHARS = 1_500;
 
-/** Recipients of a mail that are listed. */
+/** Maximum number of listed recipients. */
 const MAX_RECIPIENTS = 6;
 
-/** A trace for the terminal: the question, the messages and calls, the answer and the gold answer. */
+/** Formats a trace for the terminal: the question, the messages and calls, the answer and the gold answer. */
 export function traceText(trace: Trace | ChatTrace): string {
   const isChat = isChatTrace(trace);
   const heading = `${trace.traceId}  ${trace.agentId} (${trace.model})`;
@@ -51,7 +51,7 @@ export function traceText(trace: Trace | ChatTrace): string {
       : [
           ...goldLines(trace),
           ...(trace.judge === null ? [] : [`Judge:    ${judgeText(trace.judge)}`]),
-          `Scores:   ${scores.join(", ") || "none: a failed task is not scored"}`,
+          `Scores:   ${scores.join(", ") || "none (failed tasks are not scored)"}`,
         ]),
   ];
   return [...head, ...trace.messages.flatMap(messageLines), ...foot].join("\n");
@@ -63,12 +63,12 @@ function whereOf(task: TaskFacts): string {
     : `${task.suite}  ${task.tool}  ${task.snapshot}`;
 }
 
-/** What a suite says of its task. */
+/** Facts about a suite task. */
 function suiteLines(task: TaskFacts): string[] {
   if (isQuestion(task)) return [];
   const { tags, relatedApps, actionNumber, counterpart } = task;
   return [
-    `${[...new Set([...tags, ...relatedApps])].join(", ")}  ${actionNumber ?? "unknown"} actions of a person`,
+    `${[...new Set([...tags, ...relatedApps])].join(", ")}  ${actionNumber ?? "unknown"} human actions`,
     ...(counterpart === null ? [] : [`counterpart ${counterpart}`]),
   ];
 }
@@ -77,30 +77,30 @@ function isOfSuite(trace: Trace | ChatTrace): boolean {
   return "task" in trace && isSuiteTrace(trace);
 }
 
-/** What the answer, or what was left behind, is measured by. */
+/** The gold answer of a question or the grade of a suite task. */
 function goldLines(trace: Trace): string[] {
   const question = questionOf(trace.task);
   const gold =
-    question === null ? [] : [`Gold:     ${question.answer}`, `Mails:    ${question.message_ids.join(", ") || "-"}`];
+    question === null ? [] : [`Gold:     ${question.answer}`, `Emails:   ${question.message_ids.join(", ") || "-"}`];
   if (!isSuiteTrace(trace)) return gold;
   const { score, state, reason } = trace.grade;
   const grade = `Grade:    ${score ?? "not graded"}  ${state}${reason === "" ? "" : `: ${reason}`}`;
   return [...gold, grade, ...pictureLine(trace.left)];
 }
 
-/** Shown only where there are any; `art-e report` shows the pictures themselves. */
+/** Shown only if there are images. `art-e report` shows the images themselves. */
 function pictureLine({ pictures, omitted }: FinalState = { pictures: [], omitted: 0 }): string[] {
   if (pictures.length + omitted === 0) return [];
   const named = pictures.map(
     ({ path, cell, width, height }) => `${path}${cell === null ? "" : ` cell ${cell}`} (${width} x ${height})`,
   );
-  return [`Pictures: ${[...named, ...(omitted === 0 ? [] : [`${count(omitted)} not kept`])].join(", ")}`];
+  return [`Pictures: ${[...named, ...(omitted === 0 ? [] : [`${count(omitted)} omitted`])].join(", ")}`];
 }
 
 /** Shown only if another model than the requested one replied. */
 function answeredBy({ model, turns }: Pick<Trace, "model" | "turns">): string[] {
   const others = otherModels(model, repliesBy(turns));
-  return others.length === 0 ? [] : [`By:       ${others.join(", ")}, as the replies say; ${model} was asked`];
+  return others.length === 0 ? [] : [`By:       ${others.join(", ")} according to the replies; ${model} was requested`];
 }
 
 function timeText(trace: Trace | ChatTrace): string {
@@ -133,7 +133,7 @@ function reasoningLines(message: Message): string[] {
   return reasoning === "" ? [] : indent(["Reasoning:", ...indent(shorten(reasoning))].join("\n"));
 }
 
-/** A tool result: search results as a list, a mail with its headers, anything else unchanged. */
+/** Formats a tool result: search results as a list, an email with its headers, and anything else unchanged. */
 function resultText(content: string): string {
   let value: unknown;
   try {
@@ -159,7 +159,7 @@ function resultText(content: string): string {
     const more = recipients.length > MAX_RECIPIENTS ? ` and ${count(recipients.length - MAX_RECIPIENTS)} more` : "";
     return [
       messageId,
-      `${date ?? "no date"}  ${sender} to ${to || "nobody named"}${more}`,
+      `${date ?? "no date"}  ${sender} to ${to || "unknown recipients"}${more}`,
       subject,
       "",
       shorten(body),
@@ -175,10 +175,10 @@ function indent(text: string): string[] {
 function shorten(text: string): string {
   return text.length <= MAX_MESSAGE_CHARS
     ? text
-    : `${text.slice(0, MAX_MESSAGE_CHARS)}\n… (${text.length - MAX_MESSAGE_CHARS} characters more)`;
+    : `${text.slice(0, MAX_MESSAGE_CHARS)}\n… (${text.length - MAX_MESSAGE_CHARS} more characters)`;
 }
 
-/** What each kind of time is called. */
+/** Names of the kinds of time. */
 export const TIMELINE_WORDS: Readonly<Record<TimelineKind, string>> = {
   model: "model",
   tool: "tools",
@@ -201,10 +201,10 @@ const LETTERS: Readonly<Record<TimelineKind, string>> = {
   other: "-",
 };
 
-/** Characters of the line; a stretch shorter than half of one is not seen in it. */
+/** Characters of the time line. A segment shorter than half a character is not visible. */
 const WIDTH = 60;
 
-/** A line of time, a letter for what each part of it went into, and what they mean; none where nothing is known. */
+/** Formats a time line with one letter per kind of time, and its legend. Empty if no times are known. */
 export function timelineText(segments: readonly TimelineSegment[]): string[] {
   const total = segments.reduce((sum, { durationMs }) => sum + durationMs, 0);
   if (segments.every(({ kind }) => kind === "other")) return [];
@@ -216,7 +216,7 @@ export function timelineText(segments: readonly TimelineSegment[]): string[] {
   return [line.join(""), legend.join(", ")];
 }
 
-/** What a command printed, a file holds or a notebook shows. */
+/** Formats the output of a command, the contents of a file or a notebook. */
 function machineResultText(view: MachineResultView): string {
   switch (view.kind) {
     case "command":

@@ -5,13 +5,13 @@ import { type TimelineSegment, timelineOf } from "../traces/timeline.js";
 import { isSuiteTrace, type ToolCallRecord, type Trace, type Turn } from "../traces/trace.js";
 import type { CallView, GoldMailView, MailView, StepView, TraceView, TurnView } from "./report-data.js";
 
-/** Looks up gold mail. */
+/** Looks up gold emails. */
 export interface MailSource {
   readonly mailOf: (messageId: string) => MailView | null;
   readonly sameMail: SameMail;
 }
 
-/** A trace for the page: each call with its result, and the gold mail. */
+/** Converts a trace for the page: each call with its result, and the gold emails. */
 export function traceView(trace: Trace, { mailOf, sameMail }: MailSource): TraceView {
   const message_ids = questionOf(trace.task)?.message_ids ?? [];
   const canonicalGold = new Set(message_ids.map(sameMail));
@@ -39,13 +39,13 @@ export function traceView(trace: Trace, { mailOf, sameMail }: MailSource): Trace
   };
 }
 
-/** To a tenth of a ms. */
+/** Rounds to 0.1 ms. */
 function roundOff(segment: TimelineSegment): TimelineSegment {
   const tenth = (ms: number) => Math.round(ms * 10) / 10;
   return { ...segment, startMs: tenth(segment.startMs), durationMs: tenth(segment.durationMs) };
 }
 
-/** The Message-IDs of mails that searches listed and of mails that were opened. */
+/** Returns the Message-IDs of the emails that searches listed and that the agent opened. */
 function idsIn({ toolCalls }: Trace): { listed: string[]; opened: string[] } {
   const views = toolCalls.map(({ result }) => readToolResult(result));
   return {
@@ -54,7 +54,7 @@ function idsIn({ toolCalls }: Trace): { listed: string[]; opened: string[] } {
   };
 }
 
-/** Tool results are shown with their calls; a tool message is a step of its own only if its call is unknown. */
+/** Shows tool results with their calls. A tool message is a separate step only if its call is unknown. */
 function stepsOf({ messages, toolCalls, turns }: Trace): StepView[] {
   // Some servers restart call ids in every turn, so an id can occur again.
   const records = new Queues(toolCalls, ({ id }) => id);
@@ -94,7 +94,7 @@ function callsOf(message: Message) {
   return message.role === "assistant" ? message.toolCalls : [];
 }
 
-/** Some agents execute only the first call of a reply; the others have neither result nor error. */
+/** Some agents execute only the first call of a reply. The others have neither a result nor an error. */
 function answerTo(record: ToolCallRecord | undefined, message: ToolMessage | undefined) {
   if (record !== undefined) return { result: record.result, error: record.error, durationMs: record.durationMs };
   const { content = null, isError = false } = message ?? {};
@@ -109,15 +109,15 @@ function toTurn(turn: Turn | undefined): TurnView | null {
   return { ...ms, tokens, costUsd, finishReason, retries: retries.length };
 }
 
-/** The result of a tool that works in a task's machine, classified by its shape, whatever the tool is called. */
+/** The result of a tool that works in a task's machine. The shape determines its kind, because tool names vary. */
 export type MachineResultView =
   | {
       readonly kind: "command";
       readonly stdout: string;
       readonly stderr: string;
-      /** Null: it was stopped. */
+      /** Exit code, or null if the command was stopped. */
       readonly exitCode: number | null;
-      /** Why it was stopped. */
+      /** The reason why it was stopped. */
       readonly stopped: string | null;
     }
   | {
@@ -143,7 +143,7 @@ interface NotebookOutput {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Null where it is the result of another tool. */
+/** Returns null for the result of another tool. */
 export function readMachineResult(value: unknown): MachineResultView | null {
   if (!isRecord(value)) return null;
   return readCommand(value) ?? readFile(value) ?? readNotebook(value);
@@ -179,13 +179,13 @@ function textOf(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** A tool result, classified by its shape as in scoring, whatever the tool is called. */
+/** A tool result. The shape determines its kind, as in scoring, because tool names vary. */
 export type ToolResultView =
   | { readonly kind: "hits"; readonly hits: readonly Hit[]; readonly total: number | null }
   | { readonly kind: "mail"; readonly mail: MailView }
   | { readonly kind: "other"; readonly value: unknown };
 
-/** A mail in a list of search results. */
+/** An email in a list of search results. */
 export interface Hit {
   readonly messageId: string;
   readonly subject: string | null;

@@ -7,18 +7,21 @@ import type { SliceName } from "../traces/task-slices.js";
 
 type MeanTimes = Pick<RunHead, "avgExecutionTimeMs" | "avgModelTimeMs" | "avgToolTimeMs" | "avgWaitingTimeMs">;
 
-/** Model and tool time of a task, without waiting; for runs that did not record these, the total time. */
+/**
+ * Formats model and tool time of a task, without waiting. Falls back to the total time for runs without these times.
+ */
 export function workTime({
   avgModelTimeMs: model,
   avgToolTimeMs: tools,
   avgExecutionTimeMs: total,
 }: MeanTimes): string {
-  if (model == null || tools == null) return total === null ? "-" : `${duration(total)} with waiting`;
+  if (model == null || tools == null) return total === null ? "-" : `${duration(total)} including waiting`;
   return duration(model + tools);
 }
 
 /**
- * `1.2 s (model 1.1 s, tools 86 ms); waiting 3.9 s`: waiting is throttling and failed calls, no property of the agent.
+ * Formats `1.2 s (model 1.1 s, tools 86 ms); waiting 3.9 s`. Waiting is rate limiting and failed calls, which are not a
+ * property of the agent.
  */
 export function timePerTask(times: MeanTimes): string {
   const { avgModelTimeMs: model, avgToolTimeMs: tools, avgWaitingTimeMs: waiting } = times;
@@ -26,7 +29,7 @@ export function timePerTask(times: MeanTimes): string {
   return `${workTime(times)} (model ${duration(model)}, tools ${duration(tools)}); waiting ${duration(waiting)}`;
 }
 
-/** One slice of a run: a row per part, a column per metric with intervals and denominators. */
+/** Formats one slice of a run: a row per part, and a column per metric with intervals and denominators. */
 export function sliceTable(totals: RunTotals, slice: SliceName, metrics: readonly string[]): string {
   const labels = metrics.map((name) => totals.scores[name]?.label ?? name);
   const rows = (totals.slices[slice] ?? []).map(({ value, tasks, scores }) => [
@@ -37,30 +40,30 @@ export function sliceTable(totals: RunTotals, slice: SliceName, metrics: readonl
   return table([slice, "tasks", ...labels], rows);
 }
 
-/** What the compared tasks are called: `task` of suites. */
+/** The noun for the compared tasks: `task` for suites. */
 export type TaskNoun = "question" | "task";
 
-/** Cost, time and turns are not shares and need other formats. */
+/** Cost, time and turns are not fractions and need other formats. */
 const EFFORT_FORMATS: Readonly<Record<string, (value: number) => string>> = {
   costUsd: (value) => (value === 0 ? "0" : value.toPrecision(3)),
   modelAndToolTimeMs: (value) => value.toFixed(0),
   turns: (value) => value.toFixed(2),
 };
 
-/** A value of the metric. */
+/** Returns the format for a metric's values. */
 export function metricFormat(metric: string): (value: number) => string {
   return EFFORT_FORMATS[metric] ?? share;
 }
 
-/** In a table's cell: `better`, `worse`, or why there is no verdict. */
+/** Formats a table cell: `better`, `worse`, or the reason for a missing verdict. */
 export function significanceText({ verdict, moreQuestions, difference }: MetricComparison, noun: TaskNoun): string {
   if (verdict !== null) return verdict;
   if (difference.n === 0) return `no ${noun} in common`;
   if (moreQuestions === null) return "no difference";
-  return moreQuestions === 0 ? "may be chance" : `may be chance; ~${count(moreQuestions)} more ${noun}s would tell`;
+  return moreQuestions === 0 ? "could be chance" : `could be chance; ~${count(moreQuestions)} more ${noun}s needed`;
 }
 
-/** The verdict of one metric as a sentence, with what it rests on. */
+/** Formats the verdict on one metric as a sentence, with the figures that it is based on. */
 export function verdictSentence(metric: MetricComparison, noun: TaskNoun): string {
   const { label, verdict, baseline, candidate, difference, p, moreQuestions } = metric;
   if (baseline === null || candidate === null) return `${label}: no ${noun} in common has a value.`;
@@ -69,17 +72,20 @@ export function verdictSentence(metric: MetricComparison, noun: TaskNoun): strin
   const figures = `${format(candidate)} against ${format(baseline)}, a difference of ${differenceText(difference, format)} with p ${pText(p)}`;
   if (verdict !== null) return `${label} is ${verdict}: ${figures}, over ${many}.`;
   if (moreQuestions === null) return `${label} is the same: ${format(candidate)} on both sides, over ${many}.`;
-  const more = moreQuestions === 0 ? "" : ` About ${count(moreQuestions)} more ${noun}s would tell.`;
-  return `No difference is shown. ${label} is ${figures}, which over ${many} may be chance.${more}`;
+  const more = moreQuestions === 0 ? "" : ` About ${count(moreQuestions)} more ${noun}s are needed to tell.`;
+  return `No clear difference. ${label} is ${figures}, which could be chance over ${many}.${more}`;
 }
 
-/** `0.912 (0.77 to 0.97)`; a dash where there is nothing to tell. */
+/** Formats `0.912 (0.77 to 0.97)`, or a dash without a value. */
 export function estimateText({ value, low, high }: Estimate): string {
   if (value === null) return "-";
   return low === null || high === null ? share(value) : `${share(value)} (${low.toFixed(2)} to ${high.toFixed(2)})`;
 }
 
-/** A tool call: `name(query: "gas", limit: 10)`; what has several lines, as a program, stands below it as it is. */
+/**
+ * Formats a tool call, such as `name(query: "gas", limit: 10)`. An argument with several lines, such as a program,
+ * follows unchanged below.
+ */
 export function callLines(name: string, callArguments: JsonValue): string[] {
   if (typeof callArguments !== "object" || callArguments === null || Array.isArray(callArguments)) {
     return [`  -> ${name}(${JSON.stringify(callArguments)})`];
@@ -100,17 +106,20 @@ interface LabelledRun {
   readonly name?: string;
 }
 
-/** What a run is called beside others: its name, else its id. */
+/** Returns a run's name, otherwise its id. */
 export function runNameOrId({ name, runId }: Pick<LabelledRun, "name" | "runId">): string {
   return name ?? runId;
 }
 
-/** `nightly: email-search (openai/x)`, and without the name where it has none. */
+/** Formats `nightly: email-search (openai/x)`, or without the name for a run without one. */
 export function runTitle({ name, agentId, model }: Omit<LabelledRun, "runId">): string {
   return `${name === undefined ? "" : `${name}: `}${agentId} (${model})`;
 }
 
-/** Labels of several runs: the name of each, else agent and model, with the end of the id where these are equal. */
+/**
+ * Returns labels that distinguish several runs: the name, otherwise agent and model. The end of the id is added to
+ * labels that are equal.
+ */
 export function runLabels(runs: readonly LabelledRun[]): string[] {
   const labels = runs.map(({ name, agentId, model }) => name ?? `${agentId} · ${model}`);
   return labels.map((label, i) =>
@@ -118,7 +127,7 @@ export function runLabels(runs: readonly LabelledRun[]): string[] {
   );
 }
 
-/** `+0.120 [0.010, 0.230]`: a difference with its 95 % interval. */
+/** Formats a difference with its 95% interval, such as `+0.120 [0.010, 0.230]`. */
 export function differenceText(
   { value, low, high }: { readonly value: number | null; readonly low: number | null; readonly high: number | null },
   format: (value: number) => string = share,
@@ -128,20 +137,20 @@ export function differenceText(
   return `${value > 0 ? "+" : ""}${format(value)}${bounds}`;
 }
 
-/** What a comparison says of one metric, but for won, lost and tied, and the verdict. */
+/** Returns the table cells for one metric of a comparison, except won, lost and tied, and the verdict. */
 export function metricCells({ metric, label, baseline, candidate, difference, p }: MetricComparison): string[] {
   const format = metricFormat(metric);
   const text = (value: number | null) => (value === null ? "-" : format(value));
   return [label, count(difference.n), text(baseline), text(candidate), differenceText(difference, format), pText(p)];
 }
 
-/** `answered 12, timeout 3`: the most frequent first. */
+/** Formats `answered 12, timeout 3`, most frequent first. */
 export function endingsText(endings: Readonly<Record<string, number>>): string {
   const sorted = Object.entries(endings).sort(([, a], [, b]) => b - a);
   return sorted.map(([ending, tasks]) => `${ending} ${count(tasks)}`).join(", ") || "-";
 }
 
-/** Suites call a state `success` if the agent ended by itself, whatever its score. */
+/** In suites, the state `success` means that the agent ended by itself, whatever its score. */
 export function stateName(state: string): string {
   return state === "success" ? "ended" : state;
 }
@@ -151,13 +160,13 @@ export function oneLine(text: string, limit: number): string {
   return line.length <= limit ? line : `${line.slice(0, limit - 1)}…`;
 }
 
-/** The first line of a text, its beginning where it is longer. */
+/** Returns the first line of a text, truncated to the limit. */
 export function firstLine(text: string, limit: number): string {
   const [line = ""] = text.trim().split("\n");
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
 }
 
-/** `1 mail`, `1,234 mails`. */
+/** Formats `1 email` or `1,234 emails`. */
 export function counted(n: number, noun: string): string {
   return `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
 }
@@ -167,12 +176,11 @@ export function pText(p: number | null): string {
   return p < 0.001 ? "<0.001" : share(p);
 }
 
-/** The name of a dataset without its revision; the last part of a path. */
+/** Returns a dataset's name without its revision, or the last part of a path. */
 export function datasetText({ dataset, split }: { readonly dataset: string; readonly split: string }): string {
   const short = dataset.startsWith("/") ? (dataset.split("/").at(-1) ?? dataset) : dataset.replace(/@.*$/, "");
   return split === "suite" ? short : `${short} ${split}`;
 }
 
-/** Below a list of runs with a star at headline scores that are no judge's. */
-export const UNJUDGED =
-  "* Nobody judged these answers: this is how far their words agree with the gold answers' (semanticScore).";
+/** Note below a list of runs with a star at unjudged headline scores. */
+export const UNJUDGED = "* Not judged: the score is the word overlap with the gold answers (semanticScore).";

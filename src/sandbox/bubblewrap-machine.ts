@@ -13,27 +13,27 @@ import { type FoundPython, findProgram, findPython } from "./python.js";
 import { seccompFilter } from "./seccomp-filter.js";
 import { HOME, outputStart } from "./task-machine.js";
 
-/** The processes of a machine, as this process sees them. */
+/** The processes of a machine as seen from outside. */
 export interface StartedGuest {
-  /** The machine's first process where nothing binds its memory, so that it must be watched; else null. */
+  /** The machine's first process if its memory must be watched because no cgroup limits it. Otherwise null. */
   readonly watched: number | null;
   readonly stdin: Writable;
   readonly stdout: Readable;
-  /** Resolves, with what was written to stderr, as soon as the machine has ended by itself or by `kill`. */
+  /** Resolves with the stderr text as soon as the machine has ended, by itself or through `kill`. */
   readonly ended: Promise<string>;
-  /** Ends all of its processes, and returns when none is left. */
+  /** Ends all of the machine's processes. Resolves when none is left. */
   kill(): Promise<void>;
 }
 
 interface GuestSettings {
   readonly mounts: MachineMounts;
   readonly shims: Readonly<Record<string, string>>;
-  /** Files that are in the machine from its start, also among its packages. */
+  /** Files that are in the machine from the start, including files in its package folders. */
   readonly files: readonly BuiltInFile[];
   readonly limits: MachineLimits;
 }
 
-/** Throws an Error that says why where the machine cannot be started, and the signal's reason where it aborts. */
+/** Starts a machine. Throws an Error with the reason if it cannot start, or the signal's reason if it aborts. */
 export async function startGuest(
   host: MachineHost,
   { mounts, shims, files: added, limits }: GuestSettings,
@@ -74,7 +74,7 @@ export async function startGuest(
     const pid = await status.ready();
     if (pid === null) {
       await closed;
-      throw new Error(failure || stderr().trim() || `it was not ready within ${limits.startMs / 1000} s`);
+      throw new Error(failure || stderr().trim() || `the machine was not ready within ${limits.startMs / 1000} s`);
     }
     const bound = { memoryBytes: limits.memoryBytes, processes: limits.processes, endTogether: false };
     cgroup = host.cgroups === null ? null : await bindProcesses(pid, host.cgroups, bound);
@@ -95,7 +95,7 @@ export async function startGuest(
   }
 }
 
-/** bwrap's own process: the machine's first one is bound to die with it, and all others die with that. */
+/** Kills bwrap itself. The machine's first process dies with it, and all others die with the first. */
 function killGroup({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, "SIGKILL");
@@ -104,9 +104,9 @@ function killGroup({ pid }: ChildProcess): void {
   }
 }
 
-/** The packages of this machine, where distributions put them. Some are links into /usr. */
+/** Folders in which distributions install packages. Some are links into /usr. */
 const SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
-/** Settings of packages, public on every machine. */
+/** Settings of packages, which are public on every machine. */
 const SETTINGS = [
   "alternatives",
   "fonts",
@@ -125,22 +125,22 @@ const SETTINGS = [
   "R",
 ].map((name) => `/etc/${name}`);
 const CACHES = ["/var/cache/fontconfig", "/var/lib/libreoffice"];
-/** Where people keep files of their own below /usr. */
+/** Folders below /usr that contain people's own files. */
 const PRIVATE = ["/usr/src", "/usr/local/src", "/usr/local/etc"];
 
-/** Descriptors: the filter, bwrap's status, the guest's word that it waits, and then a file each. */
+/** Descriptors: the filter, bwrap's status, the guest's ready signal, and then one per file. */
 const DESCRIPTORS = { filter: 3, status: 4, ready: 5, files: 6 } as const;
 
 interface MachineMounts {
-  /** Folders of this machine that can be read in it too, beside its packages. */
+  /** Host folders that are readable in the machine, in addition to the packages. */
   readonly readOnly: readonly string[];
-  /** Folders of this machine whose contents must not show, also where they lie in those. */
+  /** Host folders whose contents must not be visible, even inside readable folders. */
   readonly hidden: readonly string[];
 }
 
 /**
- * The packages of this machine read-only and nothing else of it; file systems in memory of a size that cannot be
- * passed; loopback alone; and a first process that signals from inside do not end.
+ * Returns bwrap's arguments: the host's packages read-only and nothing else of the host, file systems in memory with a
+ * fixed maximum size, loopback alone, and a first process that cannot be killed from inside.
  */
 async function machineArguments(
   python: FoundPython,
@@ -161,7 +161,7 @@ async function machineArguments(
       .flatMap((path) => [["--tmpfs", path, "--remount-ro", path]])
       .flat(),
     ["--dir", "/etc", "--dir", "/var", "--dir", "/opt", "--dir", GUEST, "--proc", "/proc", "--dev", "/dev"],
-    // Mapping /dev/zero shares memory that counts for no process; /dev/full reads as zeros too.
+    // Mapping /dev/zero shares memory that counts for no process. /dev/full also reads as zeros.
     ["--dev-bind", "/dev/full", "/dev/zero"],
     ["--symlink", "/tmp", "/var/tmp"],
     files.flatMap(({ path, mode }, i) => ["--perms", mode, "--ro-bind-data", String(DESCRIPTORS.files + i), path]),
@@ -174,14 +174,14 @@ async function machineArguments(
   ].flat();
 }
 
-/** A link as a link, so that /bin/sh and /usr/bin/sh are one file there too. */
+/** Mounts a system folder. Keeps a link as a link, so that /bin/sh and /usr/bin/sh are the same file in the machine. */
 async function systemFolder(path: string): Promise<string[]> {
   const found = await lstat(path).catch(() => null);
   if (found === null) return [];
   return found.isSymbolicLink() ? ["--symlink", await readlink(path), path] : ["--ro-bind", path, path];
 }
 
-/** A file's path over the links of this machine's system, such as /bin for /usr/bin. */
+/** Resolves the host's system links, such as /bin for /usr/bin, in a file's path. */
 async function atRealPath(file: BuiltInFile): Promise<BuiltInFile> {
   const folder = await existingFolder(file.path);
   return isBelowAny(folder, SYSTEM)
@@ -189,7 +189,7 @@ async function atRealPath(file: BuiltInFile): Promise<BuiltInFile> {
     : file;
 }
 
-/** The nearest folder above a path that this machine has. */
+/** Returns the nearest existing host folder above a path. */
 async function existingFolder(path: string): Promise<string> {
   const folder = posix.dirname(path);
   const isThere = await stat(folder).then(
@@ -199,13 +199,13 @@ async function existingFolder(path: string): Promise<string> {
   return isThere ? folder : existingFolder(folder);
 }
 
-/** The folders of packages that get files of their own, which can be mounted only where their folder can be changed. */
+/** Returns the package folders that get additional files. Such a folder must be rebuilt in memory to be changeable. */
 async function extendedFolders(files: readonly BuiltInFile[]): Promise<string[]> {
   const folders = await Promise.all(files.map(({ path }) => existingFolder(path)));
   return [...new Set(folders)].filter((folder) => isBelowAny(folder, SYSTEM)).sort();
 }
 
-/** A folder in memory that shows what lies in this machine's, but for what is put in its place. */
+/** Mounts a folder in memory with the entries of the host's folder, except for the replaced files. */
 async function openFolder(folder: string, files: readonly BuiltInFile[]): Promise<string[]> {
   const replaced = new Set(files.map(({ path }) => path));
   const entries = (await readdir(folder, { withFileTypes: true })).filter(
@@ -215,12 +215,12 @@ async function openFolder(folder: string, files: readonly BuiltInFile[]): Promis
   return ["--tmpfs", folder, ...(await Promise.all(shown)).flat()];
 }
 
-/** A Python outside the system's folders, such as one in /opt. */
+/** Returns the files of a Python outside the system folders, for example in /opt. */
 function pythonElsewhere({ program, library, shared }: FoundPython): string[] {
   return [program, ...library, ...shared].filter((path) => !isBelowAny(path, SYSTEM));
 }
 
-/** Those of them that would show, since they lie in what can be read. */
+/** Returns the hidden folders that would be visible because they are inside readable ones. */
 async function hiddenFolders(readable: readonly string[], hidden: readonly string[]): Promise<string[]> {
   const found = await Promise.all(
     hidden.map(async (path) => {
@@ -235,13 +235,13 @@ export function isBelowAny(path: string, folders: readonly string[]): boolean {
   return folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
 }
 
-/** What machines for tasks are made of here. */
+/** Everything on the host that task machines are made of. */
 export interface MachineHost {
   /** Path of bwrap. */
   readonly program: string;
   readonly python: FoundPython;
   readonly filter: Buffer;
-  /** The source files of the machine's first process, by name. */
+  /** Source files of the machine's first process, by name. */
   readonly guest: Readonly<Record<string, string>>;
   readonly cgroups: CgroupParent | null;
 }
@@ -250,11 +250,15 @@ export type MachineHostChoice =
   | { readonly ok: true; readonly host: MachineHost }
   | { readonly ok: false; readonly why: string; readonly hint: string };
 
-/** Whether machines do start here only a start can tell. */
+/** Finds what machines need on this host. Only an actual start shows whether they work. */
 export async function findMachineHost(): Promise<MachineHostChoice> {
   const filter = seccompFilter(arch(), { loopback: true });
   if (platform() !== "linux" || filter === null) {
-    return { ok: false, why: `bubblewrap is not used on ${platform()} ${arch()}`, hint: "Use Linux on x64 or arm64." };
+    return {
+      ok: false,
+      why: `bubblewrap is unsupported on ${platform()} ${arch()}`,
+      hint: "Use Linux on x64 or arm64.",
+    };
   }
   const [program, python, cgroups] = await Promise.all([findProgram("bwrap"), findPython(), findCgroups()]);
   if (program === null || python === null) {

@@ -20,9 +20,9 @@ import { seccompFilter } from "./seccomp-filter.js";
 import { outputStart } from "./task-machine.js";
 import { INSIDE, makeFolder, remove, type WorkspaceFolders } from "./workspace.js";
 
-/** A sandbox that Python has been started in and in which it waits for its program. */
+/** A sandbox in which Python has started and waits for its program. */
 export interface ReadySandbox {
-  /** The process that all others in it are below. */
+  /** The ancestor of all processes in the sandbox. */
   readonly pid: number;
   readonly files: PrivateFolders;
   readonly cgroup: Cgroup | null;
@@ -30,7 +30,10 @@ export interface ReadySandbox {
 
 const LIMITS = { memoryBytes: PYTHON_LIMITS.memoryBytes, processes: PYTHON_LIMITS.processes, endTogether: true };
 
-/** Binds the sandbox's processes and gives them the workspace, while no foreign code runs yet. Null: it has ended. */
+/**
+ * Limits the sandbox's processes and fills its workspace, before any untrusted code runs. Null if the sandbox has
+ * ended.
+ */
 export async function prepareSandbox(
   status: BubblewrapStatus,
   cgroups: CgroupParent | null,
@@ -47,43 +50,47 @@ export async function prepareSandbox(
   }
 }
 
-/** The only devices there are: no /dev/zero, since mapping it shares memory that counts for no process. */
+/** The sandbox's only devices. /dev/zero is missing because mapping it shares memory that counts for no process. */
 const DEVICES = ["/dev/null", "/dev/urandom"];
-/** Public data, and nothing of which zone this machine is in. */
+/** Public data, which does not reveal this machine's time zone. */
 const TIME_ZONES = "/usr/share/zoneinfo";
-/** Descriptors that `Launch.filter` and bwrap's status are on. */
+/** Descriptors of `Launch.filter` and of bwrap's status. */
 const FILTER = "3";
 const STATUS = "4";
-/** Where Python says that it waits for its program. */
+/** Descriptor on which Python reports that it waits for its program. */
 const READY = 5;
 /**
- * Of /workspace, and of /tmp: what both may hold together, and for each file the part of its last page that it leaves
- * empty.
+ * Size in bytes of /workspace and of /tmp: the limit for both together, plus the unused part of each file's last page.
  */
 const SIZE = WORKSPACE_LIMITS.bytes + 4096 * WORKSPACE_LIMITS.files;
 
-/** Starting is quick, but not on a machine that is busy. */
+/** Maximum milliseconds to start: a start is quick, but not on a busy machine. */
 const START_MS = 15_000;
 
-/** What to do where bubblewrap is there and does not start. */
+/** Hint for a bubblewrap that is installed but does not start. */
 export const ALLOW_NAMESPACES =
   "Allow user namespaces: sysctl kernel.unprivileged_userns_clone=1, and on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0.";
 
-/** Bubblewrap as this machine has it. Whether it may be used here only a run can tell. */
+/** Finds bubblewrap on this machine. Only an actual start shows whether it works. */
 export async function findBubblewrap(): Promise<SandboxChoice> {
   if (platform() !== "linux") {
-    return { ok: false, why: "bubblewrap is for Linux only", hint: "Install Docker and start it." };
+    return { ok: false, why: "bubblewrap only supports Linux", hint: "Install Docker and start it." };
   }
   const filter = seccompFilter(arch());
   if (filter === null) {
-    return { ok: false, why: `bubblewrap is not used on ${arch()} processors`, hint: "Install Docker and start it." };
+    return {
+      ok: false,
+      why: `bubblewrap is unsupported on ${arch()} processors`,
+      hint: "Install Docker and start it.",
+    };
   }
   const program = await findProgram("bwrap");
   if (program === null) {
     return { ok: false, why: "bubblewrap is not installed", hint: "Install it: apt-get install bubblewrap." };
   }
   const python = await findPython();
-  if (python === null) return { ok: false, why: "there is no Python 3", hint: "Install it: apt-get install python3." };
+  if (python === null)
+    return { ok: false, why: "Python 3 is not installed", hint: "Install it: apt-get install python3." };
   const { stdout } = await promisify(execFile)(program, ["--version"]);
   const cgroups = await findCgroups();
   return {
@@ -92,7 +99,7 @@ export async function findBubblewrap(): Promise<SandboxChoice> {
       kind: "bubblewrap",
       about: `${stdout.trim()}, Python ${python.version}`,
       limits: {
-        memory: cgroups.ok ? "hard (cgroup v2)" : `watched, as there is no cgroup for it: ${cgroups.why}`,
+        memory: cgroups.ok ? "hard (cgroup v2)" : `watched, because no cgroup is available: ${cgroups.why}`,
         disk: `hard (file systems in memory of ${Math.round(SIZE / 2 ** 20)} MB)`,
         processes: "hard",
       },
@@ -111,8 +118,9 @@ export async function findBubblewrap(): Promise<SandboxChoice> {
 }
 
 /**
- * Everything unshared, nothing of the host but Python's own files, read-only. There is no /proc, no /sys, no /etc.
- * /workspace and /tmp are file systems in memory, of a size that cannot be passed: no way of writing reaches a disk.
+ * Returns bwrap's arguments. Everything is unshared, and only Python's own files are visible, read-only. There is no
+ * /proc, /sys or /etc. /workspace and /tmp are file systems in memory with a fixed maximum size, so that no write
+ * reaches a disk.
  */
 function bubblewrapArguments(python: FoundPython): string[] {
   const readable = [python.program, ...python.library, ...python.shared];
@@ -138,20 +146,21 @@ function environment({ shared }: FoundPython): Record<string, string> {
     TMPDIR: "/tmp",
     LANG: "C.UTF-8",
     TZ: "UTC",
-    // Where the linker's own list, which lies in /etc, would have led.
+    // The linker's own list of these folders is in /etc, which is not visible.
     LD_LIBRARY_PATH: foldersOf(shared).join(":"),
   };
 }
 
-/** Where the sandbox has its temporary files. */
+/** Folder for temporary files in the sandbox. */
 const TEMPORARY = "/tmp";
 
 /**
- * The sandbox's own /workspace and /tmp, which lie in memory and end with it. An open folder keeps its file system, so
- * that the files can be fetched when every process of the sandbox is gone and nothing can change them any more.
+ * The sandbox's own /workspace and /tmp, which are in memory and end with it. An open folder handle keeps its file
+ * system alive, so that the files can be copied after every process of the sandbox has ended and nothing can change
+ * them.
  */
 class PrivateFolders {
-  /** They as this process reaches them. */
+  /** Paths of both folders, as reached from this process. */
   readonly folders: WorkspaceFolders;
 
   private constructor(
@@ -163,8 +172,8 @@ class PrivateFolders {
   }
 
   /**
-   * Those of the sandbox whose first process is `pid`, filled with what the workspace holds. No foreign code may run
-   * in it yet.
+   * Opens the folders of the sandbox whose first process is `pid`, and copies the workspace's files into them. No
+   * untrusted code may run in the sandbox yet.
    */
   static async open(pid: number, kept: WorkspaceFolders): Promise<PrivateFolders> {
     const files = await openFolder(`/proc/${pid}/root${INSIDE}`);
@@ -174,7 +183,7 @@ class PrivateFolders {
     });
     const opened = new PrivateFolders(files, temporary, kept);
     try {
-      // Root has no rights in a file system of the sandbox's user, so that this is done as that user.
+      // Root has no rights in a file system of the sandbox's user, so that user does this.
       await opened.#eachFolder((inside, path) => copyAll(["--", `${path}/.`, HANDED], inside, kept.owner));
       return opened;
     } catch (error) {
@@ -183,13 +192,13 @@ class PrivateFolders {
     }
   }
 
-  /** Bytes in use, also of files that have lost their names. */
+  /** Returns the number of bytes in use, including deleted files that are still open. */
   async bytes(): Promise<number> {
     const used = await Promise.all([this.folders.files, this.folders.temporary].map((path) => statfs(path)));
     return used.reduce((sum, { blocks, bfree, bsize }) => sum + (blocks - bfree) * bsize, 0);
   }
 
-  /** Makes the workspace hold what these do. Only when the sandbox is gone. */
+  /** Copies the files back to the workspace. Call it only after the sandbox has ended. */
   async keep(): Promise<void> {
     await this.#eachFolder(async (inside, path) => {
       const fresh = `${path}.new`;
@@ -198,7 +207,7 @@ class PrivateFolders {
       try {
         await copyAll(["--", `${HANDED}/.`, fresh], inside, null);
       } catch {
-        // What its owner may not read cannot be copied by that owner.
+        // Not even the owner can copy files without read permission.
         await makeReadable(inside);
         await copyAll(["--", `${HANDED}/.`, fresh], inside, null);
       }
@@ -213,7 +222,7 @@ class PrivateFolders {
     await this.temporary.close();
   }
 
-  /** Leaves out what is empty on both sides. */
+  /** Calls `work` for both folders. Skips a folder that is empty on both sides. */
   async #eachFolder(work: (inside: FileHandle, path: string) => Promise<void>): Promise<void> {
     for (const [inside, path] of [
       [this.files, this.kept.files],
@@ -236,7 +245,7 @@ async function hasEntries(path: string): Promise<boolean> {
   }
 }
 
-/** The name that a program finds a folder under which it was handed as descriptor 3. */
+/** Path of a folder that a program receives as descriptor 3. */
 const HANDED = "/proc/self/fd/3";
 
 const copyAll = (args: readonly string[], handed: FileHandle, user: WorkspaceFolders["owner"]) =>
@@ -256,7 +265,7 @@ async function runTool(
   if (code !== 0) throw new Error(`${name} could not copy the workspace: ${stderr().slice(0, 500).trim()}`);
 }
 
-/** What bwrap says on descriptor 4, and the program in the sandbox on 5. */
+/** Reads bwrap's status on descriptor 4, and the ready signal from inside the sandbox on descriptor 5. */
 export class BubblewrapStatus {
   #said = "";
   readonly #ready: Promise<unknown>;
@@ -275,13 +284,15 @@ export class BubblewrapStatus {
     return pid === undefined ? undefined : Number(pid);
   }
 
-  /** The sandbox's first process goes last, after every other in it. */
+  /** Waits until the sandbox's first process has ended, which is the last one to end. */
   async allGone(): Promise<void> {
     if (this.pid === undefined) return;
     while (!(await isGone(this.pid))) await new Promise((resolve) => setTimeout(resolve, 2));
   }
 
-  /** The process that all others in the sandbox are below, as soon as it waits for its work. Null: it has ended. */
+  /**
+   * Resolves with the ancestor of all processes in the sandbox as soon as it waits for work, or null if it has ended.
+   */
   async ready(): Promise<number | null> {
     await this.#ready;
     const pid = this.pid;
@@ -289,7 +300,7 @@ export class BubblewrapStatus {
   }
 }
 
-/** Binds the processes of a sandbox, in which no foreign code runs yet. */
+/** Limits the processes of a sandbox before any untrusted code runs. */
 export async function bindProcesses(pid: number, parent: CgroupParent, limits: CgroupLimits): Promise<Cgroup> {
   const cgroup = await parent.create(limits);
   try {
@@ -301,7 +312,7 @@ export async function bindProcesses(pid: number, parent: CgroupParent, limits: C
   }
 }
 
-/** A program that does not read its input to the end is no fault. */
+/** Writes a program's input. A program that does not read all of it is not an error. */
 export function feed(stream: Writable, content: string | Buffer): void {
   stream.on("error", () => undefined);
   stream.end(content);

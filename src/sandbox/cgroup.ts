@@ -6,36 +6,37 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isProcessAlive } from "../platform/async.js";
 import { readOrEmpty } from "./limits.js";
 
-/** What all processes of one cgroup may take together. */
+/** Limits for all processes of one cgroup together. */
 export interface CgroupLimits {
   readonly memoryBytes: number;
   readonly processes: number;
-  /** Whether the kernel ends all its processes where memory runs out, or only the one that costs the least. */
+  /** Whether the kernel kills all processes when memory runs out, or only one of them. */
   readonly endTogether: boolean;
 }
 
 const PROBE: CgroupLimits = { memoryBytes: 64 * 2 ** 20, processes: 8, endTogether: true };
 
 const NAME = "art-e-";
-/** Where this process itself goes, so that the cgroup it was started in can have children with limits. */
+/** Leaf for this process itself: only a cgroup without its own processes can have children with limits. */
 const OWN_LEAF = `${NAME}main`;
 const CONTROLLERS = ["memory", "pids"];
-/** Of the sandbox's own first process, and of the moment between a process and the next. */
+/** Allowance for the sandbox's first process and for overlaps between processes. */
 const SPARE_PROCESSES = 4;
 const REMOVE_TRIES = 200;
 
 type CgroupChoice = { readonly ok: true; readonly parent: CgroupParent } | { readonly ok: false; readonly why: string };
 
 /**
- * Where cgroups (version 2) with limits can be made: below the cgroup that this process is in, or beside it, where its
- * rights allow it.
+ * Finds a place for cgroups (version 2) with limits: below the cgroup of this process, or next to it, if permissions
+ * allow it. See https://docs.kernel.org/admin-guide/cgroup-v2.html.
  */
 export async function findCgroups(): Promise<CgroupChoice> {
   const own = ownFolder(await readOrEmpty("/proc/self/mountinfo"), await readOrEmpty("/proc/self/cgroup"));
   if (own === null) return { ok: false, why: "cgroup v2 is not mounted" };
   const offered = await readWords(join(own.mount, "cgroup.controllers"));
   const missing = CONTROLLERS.filter((name) => !offered.includes(name));
-  if (missing.length > 0) return { ok: false, why: `cgroup v2 is without ${missing.join(" and ")} here` };
+  if (missing.length > 0)
+    return { ok: false, why: `cgroup v2 does not offer the controllers ${missing.join(" and ")}` };
   for (let folder = own.folder; folder.length >= own.mount.length; folder = dirname(folder)) {
     if (await canHold(folder, folder === own.folder)) {
       const parent = new CgroupParent(folder);
@@ -45,25 +46,25 @@ export async function findCgroups(): Promise<CgroupChoice> {
   }
   return {
     ok: false,
-    why: "no cgroup may be made here (systemd-run --user --scope -p Delegate=yes art-e ... gives one)",
+    why: "no permission to create a cgroup (systemd-run --user --scope -p Delegate=yes art-e ... provides one)",
   };
 }
 
-/** The folder of this process's cgroup, and of the mount it is in; null: there is none. */
+/** Returns the folder of this process's cgroup and of its mount, or null if there is none. */
 export function ownFolder(mountinfo: string, cgroup: string): { mount: string; folder: string } | null {
   const path = /^0::(\/.*)$/m.exec(cgroup)?.[1];
   const mounted = /^(?:\S+ ){3}(\/\S*) (\S+) .* - cgroup2 /m.exec(mountinfo);
   if (path === undefined || mounted === null) return null;
   const [, root = "/", mount = ""] = mounted;
-  // A container may see only a part of the tree, under the tree's own names.
+  // A container can see only a part of the tree, under the tree's own names.
   const below = root !== "/" && (path === root || path.startsWith(`${root}/`)) ? path.slice(root.length) : path;
   if (below.startsWith("/..")) return null;
   return { mount, folder: join(mount, below).replace(/\/$/, "") };
 }
 
 /**
- * Whether children of this cgroup can be made, entered and limited; sets that up where the cgroup is this process's
- * alone.
+ * Returns whether children of this cgroup can be created, entered and limited. Enables that if the cgroup contains only
+ * this process.
  */
 async function canHold(folder: string, own: boolean): Promise<boolean> {
   try {
@@ -86,7 +87,7 @@ async function handsDown(folder: string): Promise<boolean> {
   return CONTROLLERS.every((name) => words.includes(name));
 }
 
-/** A cgroup in which each sandbox gets one of its own. */
+/** A cgroup that contains one cgroup per sandbox. */
 export class CgroupParent {
   #made = 0;
 
@@ -100,7 +101,7 @@ export class CgroupParent {
       await writeFile(join(folder, "memory.max"), String(memoryBytes));
       await writeFile(join(folder, "pids.max"), String(processes + SPARE_PROCESSES));
       await writeFile(join(folder, "memory.oom.group"), endTogether ? "1" : "0");
-      // Missing if the kernel does not account swap.
+      // Missing if the kernel does not account for swap.
       await writeFile(join(folder, "memory.swap.max"), "0").catch(() => undefined);
       return cgroup;
     } catch (error) {
@@ -109,7 +110,7 @@ export class CgroupParent {
     }
   }
 
-  /** Probes it with a process, and removes cgroups of dead processes. */
+  /** Tests the cgroup with a process, and removes cgroups of dead processes. */
   async works(): Promise<boolean> {
     const child = spawn("cat", { stdio: ["pipe", "ignore", "ignore"], cwd: "/" });
     const ended = once(child, "close").catch(() => undefined);
@@ -145,17 +146,19 @@ export class Cgroup {
     await writeFile(join(this.folder, "cgroup.procs"), String(pid));
   }
 
-  /** Whether the kernel has ended its processes because they took more memory than they may. */
+  /** Returns whether the kernel has killed processes because they exceeded the memory limit. */
   async ranOutOfMemory(): Promise<boolean> {
     return /^oom_kill [1-9]/m.test(await readOrEmpty(join(this.folder, "memory.events")));
   }
 
-  /** Kills all its processes. Needs kernel 5.14. */
+  /** Kills all processes of the cgroup. Requires Linux 5.14. */
   async kill(): Promise<void> {
     await writeFile(join(this.folder, "cgroup.kill"), "1").catch(() => undefined);
   }
 
-  /** A process that has just ended may still be in it for a moment. One that cannot be removed costs nothing. */
+  /**
+   * Removes the cgroup. A process that has just ended can remain in it for a moment. A leftover cgroup costs nothing.
+   */
   async remove(): Promise<void> {
     for (let tries = 0; tries < REMOVE_TRIES; tries++) {
       try {

@@ -7,7 +7,7 @@ import { runPython } from "./run-python.js";
 import { lastLine } from "./task-machine.js";
 import { INSIDE, openWorkspace, type WorkspaceFolders } from "./workspace.js";
 
-/** Printed by the probe after writing to the workspace and reading back. */
+/** Output of the probe, printed after it has written to the workspace and read back. */
 const PROOF = "art-e sandbox 42";
 const PROBE = `
 open("proof", "w").write("42")
@@ -15,15 +15,15 @@ print("art-e sandbox", open("proof").read())`;
 
 const HINTS: Readonly<Record<PythonSandbox["kind"], string>> = {
   bubblewrap: ALLOW_NAMESPACES,
-  docker: "See what docker run says.",
+  docker: "Check the output of docker run.",
   host: "Install Python 3.",
 };
 
 let chosen: Promise<SandboxChoice> | undefined;
 
 /**
- * The sandbox of this machine: bubblewrap, else Docker, else none with the reason. Each is probed by running a
- * program, since an installed one may not work (user namespaces may be forbidden). Probed once per process.
+ * Returns this machine's sandbox: bubblewrap, otherwise Docker, otherwise none with the reason. Probes each by running
+ * a program, because an installed one might not work (user namespaces can be forbidden). Probes once per process.
  */
 export function chooseSandbox(): Promise<SandboxChoice> {
   chosen ??= probeAll();
@@ -51,7 +51,7 @@ async function probe(choice: Extract<SandboxChoice, { ok: true }>): Promise<Sand
   try {
     const run = await runPython(sandbox, PROBE, workspace, new AbortController().signal);
     if (run.stdout.trim() === PROOF) return choice;
-    const why = `${sandbox.about} does not work here (${lastLine(run.stderr) || "it printed nothing"})`;
+    const why = `${sandbox.about} does not work on this machine (${lastLine(run.stderr) || "no output"})`;
     return { ok: false, why, hint: HINTS[sandbox.kind] };
   } catch (error) {
     const why = `${sandbox.about} does not start (${(error as Error).message})`;
@@ -61,21 +61,21 @@ async function probe(choice: Extract<SandboxChoice, { ok: true }>): Promise<Sand
   }
 }
 
-/** Never pulled automatically: a run should not start with an unrequested download. */
+/** Never pulled automatically, because a run must not start with an unrequested download. */
 export const DOCKER_IMAGE = "python:3.12-slim";
 
-/** A container is slower to start than a namespace. */
+/** Maximum milliseconds to start. A container is slower to start than a namespace. */
 const START_MS = 15_000;
 
-/** Checks that the Docker daemon answers and has the image. */
+/** Checks that the Docker daemon responds and has the image. */
 async function findDocker(): Promise<SandboxChoice> {
   const version = await dockerVersion();
   if (version === "not installed") return { ok: false, why: "Docker is not installed", hint: "Install Docker." };
   if (version === "no answer") {
-    return { ok: false, why: "Docker's daemon does not answer", hint: "Start Docker." };
+    return { ok: false, why: "the Docker daemon does not respond", hint: "Start Docker." };
   }
   if (!(await hasImage(DOCKER_IMAGE))) {
-    return { ok: false, why: `Docker has no image ${DOCKER_IMAGE}`, hint: `Fetch it: docker pull ${DOCKER_IMAGE}.` };
+    return { ok: false, why: `the Docker image ${DOCKER_IMAGE} is missing`, hint: `Run docker pull ${DOCKER_IMAGE}.` };
   }
   return {
     ok: true,
@@ -118,7 +118,7 @@ export function dockerArguments(name: string, folders: WorkspaceFolders, user: s
   ].flat();
 }
 
-/** Runs as the workspace's owner, so that its files can be read and removed afterwards. */
+/** Runs as the workspace's owner, so that its files can be read and removed afterward. */
 function userOf({ owner }: WorkspaceFolders): string {
   if (owner !== null) return `${owner.uid}:${owner.gid}`;
   return `${process.getuid?.() ?? 65_534}:${process.getgid?.() ?? 65_534}`;

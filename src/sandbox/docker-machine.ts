@@ -16,21 +16,21 @@ const KILL_MS = 30_000;
 export const docker = (args: readonly string[], timeout: number) =>
   promisify(execFile)("docker", [...args], { timeout });
 
-/** What is missing for machines of this image; null: nothing. Images are never pulled by a run. */
+/** Returns what machines of this image are missing, or null if nothing. A run never pulls an image. */
 export async function missingForImage(image: string): Promise<string | null> {
   const missing = await missingDocker();
   if (missing !== null || (await hasImage(image))) return missing;
-  return `Docker has no image ${image}: art-e suite image writes a Dockerfile for it`;
+  return `the Docker image ${image} is missing: art-e suite image writes a Dockerfile for it`;
 }
 
-/** What is missing for any; null: nothing. */
+/** Returns what any Docker machine is missing, or null if nothing. */
 export async function missingDocker(): Promise<string | null> {
   const version = await dockerVersion();
   if (version === "not installed") return "Docker is not installed";
-  return version === "no answer" ? "Docker's daemon does not answer: start it" : null;
+  return version === "no answer" ? "the Docker daemon does not respond: start it" : null;
 }
 
-/** Of its daemon. */
+/** Returns the version of the Docker daemon. */
 export async function dockerVersion(): Promise<{ readonly number: string } | "not installed" | "no answer"> {
   try {
     return { number: (await docker(["version", "--format", "{{.Server.Version}}"], 10_000)).stdout.trim() };
@@ -47,8 +47,8 @@ export function hasImage(image: string): Promise<boolean> {
 }
 
 /**
- * Starts the machine's first process in a container. It is the same program as under bubblewrap, and its memory is
- * bound by Docker. Whether it works shows with the first thing that it is asked.
+ * Starts the machine's first process in a container. It is the same program as under bubblewrap, with its memory
+ * limited by Docker. The first request shows whether it works.
  */
 export async function startDockerGuest(image: string, writable: boolean, signal: AbortSignal): Promise<StartedGuest> {
   signal.throwIfAborted();
@@ -75,12 +75,12 @@ export async function startDockerGuest(image: string, writable: boolean, signal:
 }
 
 const BASE_IMAGE = "debian:12-slim";
-/** What the machine's own first process and commands take. */
+/** Packages for the machine's first process and for commands. */
 const NEEDED = ["bash", "coreutils", "python3"];
 
 /**
- * A Dockerfile of what a snapshot's machine holds of programs and modules. Its files, folders and set-up come with each
- * machine, since the home of an image is covered by one in memory.
+ * Returns a Dockerfile for a snapshot's programs and modules. The snapshot's files, folders and setup are added to each
+ * machine when it opens, because a folder in memory covers the image's home.
  */
 export function writeDockerfile({ name, commands, modules, shims, readOnly, unavailable }: Snapshot): string {
   const wanted = Object.entries({ ...commands, ...modules }).filter(([program]) => !(program in shims));
@@ -89,9 +89,9 @@ export function writeDockerfile({ name, commands, modules, shims, readOnly, unav
   return [
     "# syntax=docker/dockerfile:1",
     `# The snapshot ${name}: art-e suite image ${name} | docker build -t art-e-${imageWord(name)} -`,
-    ...(unavailable === null ? [] : [`# No machine can hold it as it is: ${unavailable}.`]),
-    ...missing.map((program) => `# Debian has no package of ${program}: install it below.`),
-    ...readOnly.map((folder) => `# ${folder} is a folder of the machine that this was written on: copy it below.`),
+    ...(unavailable === null ? [] : [`# No machine can provide it as it is: ${unavailable}.`]),
+    ...missing.map((program) => `# Debian has no package for ${program}: install it below.`),
+    ...readOnly.map((folder) => `# ${folder} is a folder of the machine that wrote this file: copy it below.`),
     `FROM ${BASE_IMAGE}`,
     "RUN apt-get update \\",
     ` && apt-get install -y --no-install-recommends ${[...packages].sort().join(" ")} \\`,
@@ -104,7 +104,9 @@ export function writeDockerfile({ name, commands, modules, shims, readOnly, unav
   ].join("\n");
 }
 
-/** A quoted word, so that nothing in the lines is replaced; one that is no line of the script. */
+/**
+ * Returns a here-document for a shim. The quoted end word prevents substitution, and must not be a line of the script.
+ */
 function shim(program: string, script: string): string[] {
   const lines = script.split("\n");
   let end = "END";
@@ -114,14 +116,14 @@ function shim(program: string, script: string): string[] {
 
 const imageWord = (name: string) => name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
 
-/** Threads of Docker's own in the container. */
+/** Allowance for Docker's own threads in the container. */
 const SPARE_PROCESSES = 16;
 const SHARED_MEMORY = "/dev/shm";
 
 /**
- * Nothing of this machine but the program of the first process; loopback alone; file systems in memory of a size that
- * cannot be passed; no rights and no new ones. `writable`: files lie in the image, as its user leaves them, and may be
- * changed. Else only those in memory can.
+ * Returns the arguments of `docker run`: nothing of the host but the first process's program, loopback alone, file
+ * systems in memory with a fixed maximum size, no capabilities and no new ones. With `writable`, files of the image can
+ * be changed. Otherwise only files in memory can.
  */
 export function dockerMachineArguments(name: string, image: string, guestFolder: string, writable: boolean): string[] {
   const limits = MACHINE_LIMITS;

@@ -2,24 +2,24 @@ import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 
 export interface MachineLimits {
-  /** Resident memory of all processes together with the files, which lie in memory. */
+  /** Resident memory of all processes, together with the files, which are in memory. */
   readonly memoryBytes: number;
-  /** Address space of each process: more than it may use, since libraries reserve much that they never touch. */
+  /** Address space per process. Larger than the memory, because libraries reserve much that they never touch. */
   readonly addressBytes: number;
-  /** Threads count. */
+  /** Maximum number of processes, including threads. */
   readonly processes: number;
   readonly openFiles: number;
-  /** The file systems that can be written to, by their paths, with their sizes. */
+  /** Sizes of the writable file systems, by path. */
   readonly disk: Readonly<Record<string, number>>;
-  /** Kept of a command's stdout and stderr each. */
+  /** Maximum bytes of stdout, and of stderr, kept per command. */
   readonly outputBytes: number;
-  /** The longest time limit of a command. */
+  /** Maximum time limit of a command. */
   readonly commandMs: number;
-  /** Starting is quick, but not on a machine that is busy. */
+  /** Maximum time to start, which is short except on a busy machine. */
   readonly startMs: number;
-  /** Within which it answers what takes no time of its own. */
+  /** Maximum time to respond to a request that needs no time of its own. */
   readonly answerMs: number;
-  /** The largest file that is copied in or out, and what one folder may bring along. */
+  /** Maximum bytes and files per copied file or folder. */
   readonly copyBytes: number;
   readonly copyFiles: number;
 }
@@ -39,23 +39,26 @@ export const MACHINE_LIMITS: MachineLimits = {
   copyFiles: 5_000,
 };
 
-/** The programs of its own that a snapshot puts on the path. */
+/** Folder, first on the path, for a snapshot's own programs. */
 export const SHIMS = "/opt/machine/bin";
 
-/** `nobody`, as every Linux has it. */
+/** User id of `nobody` on every Linux system. */
 const NOBODY = 65_534;
 
 /**
- * Whom untrusted code runs as: as root somebody else, since the kernel's limit on processes does not bind root,
- * not even root that has no rights left; otherwise null, whoever runs this program. So too where root is one of a
- * container that has no other users, whom the limit does bind.
+ * Returns the user that untrusted code runs as. For root it is `nobody`, because the kernel's process limit does not
+ * apply to root, even without capabilities. Otherwise it is null, the current user; also for root in a container
+ * without other users, to whom the limit does apply.
  */
 export function sandboxUser(): { readonly uid: number; readonly gid: number } | null {
   if (process.getuid?.() !== 0 || !isMapped("uid") || !isMapped("gid")) return null;
   return { uid: NOBODY, gid: NOBODY };
 }
 
-/** Whether nobody is a user here: lines of the map are the first id inside, the first outside, and how many. */
+/**
+ * Returns whether `nobody` is mapped. Each line of the map has the first id inside, the first id outside, and the
+ * count.
+ */
 function isMapped(kind: "uid" | "gid"): boolean {
   let map: string;
   try {
@@ -69,7 +72,7 @@ function isMapped(kind: "uid" | "gid"): boolean {
   });
 }
 
-/** Limits of a task's workspace, temporary files included. */
+/** Limits of a task's workspace, including temporary files. */
 export const WORKSPACE_LIMITS = {
   files: 1_000,
   bytes: 64 * 2 ** 20,
@@ -84,21 +87,24 @@ export const PYTHON_LIMITS = {
   memoryBytes: 512 * 2 ** 20,
   processes: 32,
   openFiles: 64,
-  /** Of each process. More than threads can use before `wallMs`, which says why it stopped; this one would not. */
+  /**
+   * CPU time per process. More than threads can use within `wallMs`, because only that limit reports why it stopped the
+   * run.
+   */
   cpuSeconds: 60,
-  /** Total bytes written: files deleted while open do not show in the workspace. */
+  /** Total bytes written, because files deleted while open do not appear in the workspace. */
   writtenBytes: 256 * 2 ** 20,
-  /** Kept of stdout and stderr each. */
+  /** Maximum bytes of stdout, and of stderr, to keep. */
   outputBytes: 20_000,
-  /** Printed in all, after which the run is stopped. */
+  /** Maximum bytes of output, after which the run is stopped. */
   printedBytes: 4 * 2 ** 20,
 } as const;
 
-/** Totals of a process and its descendants from /proc; ended or unreadable processes count as 0. */
+/** Totals for a process and its descendants from /proc. Ended or unreadable processes count as 0. */
 interface TreeUsage {
-  /** Resident or swapped out, with the tables that say where. */
+  /** Resident or swapped memory, including page tables. */
   readonly memoryBytes: number;
-  /** Handed to disks, by processes that have ended and were waited for too. */
+  /** Bytes written to disks, including by ended processes that were waited for. */
   readonly writtenBytes: number;
   readonly pids: readonly number[];
 }
@@ -114,19 +120,19 @@ export async function usageOfTree(pid: number): Promise<TreeUsage> {
 }
 
 /**
- * What the sockets of the process's own network may hold at most: a socket's buffer shows nowhere, but none can be made
- * larger than the system's default in the sandbox.
+ * Returns the maximum bytes in the sockets of the process's own network namespace. Socket buffers are not reported
+ * anywhere, but in the sandbox none can exceed the system's default.
  */
 export async function socketBytesOf(pid: number): Promise<number> {
   const [sockets, buffer] = await Promise.all([
     readOrEmpty(`/proc/${pid}/net/unix`),
     readOrEmpty("/proc/sys/net/core/wmem_default"),
   ]);
-  // The first line is the table's head, and the last is empty.
+  // The first line is the table's header, and the last is empty.
   return Math.max(0, sockets.split("\n").length - 2) * Number(buffer || 212_992);
 }
 
-/** Also true for a zombie. */
+/** Returns whether a process has ended. Also true for a zombie. */
 export async function isGone(pid: number): Promise<boolean> {
   const stat = await readOrEmpty(`/proc/${pid}/stat`);
   return stat === "" || /\) [ZX] /.test(stat);
@@ -154,7 +160,7 @@ async function writtenBy(pid: number): Promise<number> {
   return Number(/^write_bytes: (\d+)$/m.exec(await readOrEmpty(`/proc/${pid}/io`))?.[1] ?? 0);
 }
 
-/** Empty where it cannot be read. */
+/** Returns the file's text, or an empty string if it cannot be read. */
 export function readOrEmpty(path: string): Promise<string> {
   return readFile(path, "utf8").catch(() => "");
 }

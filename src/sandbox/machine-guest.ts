@@ -6,7 +6,7 @@ import { z } from "zod";
 import { type MachineLimits, SHIMS } from "./limits.js";
 import { HOME } from "./task-machine.js";
 
-/** What the machine's first process is told to bind itself and its commands by. */
+/** Returns the limits that the machine's first process applies to itself and its commands. */
 export function guestLimits(limits: MachineLimits): object {
   return {
     address_bytes: limits.addressBytes,
@@ -20,7 +20,7 @@ export function guestLimits(limits: MachineLimits): object {
 const CHUNK = 2 ** 20;
 const EXECUTABLE = 0o111;
 
-/** Copies a regular file or a folder of them into the machine; what is there is replaced. */
+/** Copies a regular file or a folder of regular files into the machine. Replaces existing files. */
 export async function copyIntoMachine(
   guest: GuestConnection,
   from: string,
@@ -43,7 +43,7 @@ async function copyEntry(
   budget: CopyBudget,
   replace: boolean,
 ): Promise<void> {
-  if (--budget.files < 0) throw new Error(`${from} is one file too many to be copied into the machine`);
+  if (--budget.files < 0) throw new Error(`Cannot copy ${from} into the machine: too many files`);
   const stat = await lstat(from);
   if (stat.isDirectory()) {
     await guest.request("folder", { path, replace });
@@ -52,10 +52,12 @@ async function copyEntry(
     }
   } else if (stat.isFile()) {
     budget.bytes -= stat.size;
-    if (budget.bytes < 0) throw new Error(`${from} is too large to be copied into the machine`);
+    if (budget.bytes < 0) throw new Error(`Cannot copy ${from} into the machine: it is too large`);
     await copyFile(guest, from, path);
   } else {
-    throw new Error(`${from} is neither a regular file nor a folder: links are not followed`);
+    throw new Error(
+      `Cannot copy ${from} into the machine: it is neither a regular file nor a folder (links are not followed)`,
+    );
   }
 }
 
@@ -80,7 +82,7 @@ async function* chunksOf(source: FileHandle, size: number): AsyncGenerator<Buffe
   }
 }
 
-/** Writes a file in the machine, in parts that are each waited for. */
+/** Writes a file in the machine in parts, and waits for each part. */
 export async function writeIntoMachine(
   guest: GuestConnection,
   path: string,
@@ -95,7 +97,7 @@ export async function writeIntoMachine(
 
 const fetchedSchema = z.object({ size: z.number().int().nonnegative().nullable(), last: z.boolean() });
 
-/** Copies a regular file out, to which no link leads; false where there is none. */
+/** Copies a regular file out of the machine without following links. Returns false if there is none. */
 export async function copyOutOfMachine(
   guest: GuestConnection,
   path: string,
@@ -110,17 +112,17 @@ export async function copyOutOfMachine(
     const part = fetchedSchema.parse(head);
     size = part.size;
     bytes += body.length;
-    if (bytes > most) throw new Error(`more than ${most} bytes came of ${path}`);
+    if (bytes > most) throw new Error(`received more than ${most} bytes of ${path}`);
     parts.push(body);
     return part.last;
   });
   if (size === null) return false;
-  if (size > most) throw new Error(`${path} has ${size} bytes: files of up to ${most} are collected`);
+  if (size > most) throw new Error(`${path} has ${size} bytes, more than the maximum of ${most}`);
   await writeNew(to, parts);
   return true;
 }
 
-/** Never through a link that lies there. */
+/** Writes a new file, never through an existing link. */
 async function writeNew(to: string, parts: readonly Buffer[]): Promise<void> {
   await rm(to, { force: true });
   const target = await open(to, "wx", 0o600);
@@ -131,25 +133,25 @@ async function writeNew(to: string, parts: readonly Buffer[]): Promise<void> {
   }
 }
 
-/** The path without `..`, which must be absolute. */
+/** Normalizes an absolute path of the machine. */
 function absolute(path: string): string {
-  if (!posix.isAbsolute(path) || path.includes("\0")) throw new Error(`${path} is not an absolute path of the machine`);
+  if (!posix.isAbsolute(path) || path.includes("\0")) throw new Error(`${path} is not an absolute path in the machine`);
   const normal = posix.normalize(path).replace(/\/$/, "");
   if (normal === "") throw new Error(`${path} is not a file or folder that can be copied`);
   return normal;
 }
 
-/** A file that is in the machine from its start and cannot be changed there. */
+/** A read-only file that is in the machine from the start. */
 export interface BuiltInFile {
   readonly path: string;
   readonly content: string | Buffer;
   readonly mode: string;
 }
 
-/** Where the machine finds the program of its first process. */
+/** Folder of the first process's program in the machine. */
 export const GUEST = "/opt/machine/guest";
 
-/** What programs ask of /etc, with nothing of this machine's: LibreOffice does not start without a user's name. */
+/** Contents of /etc, with nothing from the host. Programs need them: LibreOffice does not start without a user name. */
 const ETC: Readonly<Record<string, string>> = {
   passwd: `root:x:0:0:root:/root:/bin/bash\nuser:x:1000:1000:user:${HOME}:/bin/bash\nnobody:x:65534:65534::/:/bin/false\n`,
   group: "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n",
@@ -176,12 +178,12 @@ export function builtInFiles(
 const headSchema = z.looseObject({ id: z.number().int(), error: z.string().optional() });
 
 interface Pending {
-  /** True: the last of the replies. */
+  /** Returns whether this was the last reply. */
   readonly onReply: (frame: GuestFrame) => boolean;
   readonly reject: (error: Error) => void;
 }
 
-/** Requests to the program that is the machine's first process, and its replies. */
+/** Connection to the machine's first process: sends requests and receives replies. */
 export class GuestConnection {
   readonly #pending = new Map<number, Pending>();
   #ended: Error | null = null;
@@ -205,12 +207,12 @@ export class GuestConnection {
     });
   }
 
-  /** The id that the next request gets, by which a later one can speak of it. */
+  /** Id of the next request. A later request can refer to it. */
   get nextId(): number {
     return this.#last + 1;
   }
 
-  /** The reply to it. Throws where the machine could not do it, or has ended. */
+  /** Sends a request and resolves with its reply. Throws if the machine could not do it or has ended. */
   request(op: string, values: object, body?: Buffer): Promise<GuestFrame> {
     let reply: GuestFrame | undefined;
     return this.stream(op, values, body, (frame) => {
@@ -219,7 +221,7 @@ export class GuestConnection {
     }).then(() => reply as GuestFrame);
   }
 
-  /** Every reply to it, until `onReply` says that this was the last. */
+  /** Sends a request and receives replies until `onReply` returns true. */
   stream(op: string, values: object, body: Buffer | undefined, onReply: (frame: GuestFrame) => boolean): Promise<void> {
     if (this.#ended !== null) return Promise.reject(this.#ended);
     const id = ++this.#last;
@@ -234,7 +236,7 @@ export class GuestConnection {
     });
   }
 
-  /** Whoever waits is told why. */
+  /** Ends the connection and rejects all pending requests with the reason. */
   end(why: Error): void {
     this.#ended ??= why;
     for (const { reject } of this.#pending.values()) reject(this.#ended);
@@ -254,19 +256,19 @@ export class GuestConnection {
   }
 
   #break(error: Error): void {
-    const broken = new Error(`the task's machine gave an answer that cannot be read: ${error.message}`);
+    const broken = new Error(`the task's machine sent an invalid reply: ${error.message}`);
     this.end(broken);
     this.onBroken(broken);
   }
 }
 
-/** What the machine could not do, in its own words. The machine goes on. */
+/** A failure of one request, in the machine's own words. The machine continues. */
 class GuestError extends Error {
   override readonly name = "GuestError";
 }
 
 const LENGTHS = 8;
-/** What the guest may send at once: the output of a command, or a part of a file. */
+/** Maximum sizes of a frame from the guest: the output of a command, or part of a file. */
 const MOST_HEAD = 64 * 2 ** 10;
 const MOST_BODY = 16 * 2 ** 20;
 
@@ -275,7 +277,7 @@ interface GuestFrame {
   readonly body: Buffer;
 }
 
-/** Two lengths, a JSON object and raw bytes. */
+/** Encodes a frame: two lengths, a JSON object and raw bytes. */
 export function toFrame(head: object, body: Buffer = Buffer.alloc(0)): Buffer {
   const text = Buffer.from(JSON.stringify(head));
   const lengths = Buffer.alloc(LENGTHS);
@@ -284,7 +286,7 @@ export function toFrame(head: object, body: Buffer = Buffer.alloc(0)): Buffer {
   return Buffer.concat([lengths, text, body]);
 }
 
-/** Takes frames out of a stream's chunks. What comes from the machine may be anything: throws where it is no frame. */
+/** Reads frames from a stream's chunks. A hostile machine can send anything: throws for an invalid frame. */
 export class FrameReader {
   #chunks: Buffer[] = [];
   #bytes = 0;
@@ -295,7 +297,7 @@ export class FrameReader {
     while (this.#bytes >= LENGTHS) {
       const lengths = this.#join(LENGTHS);
       const [head, body] = [lengths.readUInt32BE(0), lengths.readUInt32BE(4)];
-      if (head > MOST_HEAD || body > MOST_BODY) throw new Error("the machine's answer is no frame");
+      if (head > MOST_HEAD || body > MOST_BODY) throw new Error("its frame is too large");
       const end = LENGTHS + head + body;
       if (this.#bytes < end) return;
       const frame = this.#join(end);
@@ -308,7 +310,7 @@ export class FrameReader {
     }
   }
 
-  /** The received bytes in one piece where the first is shorter than this. */
+  /** Returns the received bytes, joined until the first chunk has at least this length. */
   #join(bytes: number): Buffer {
     const [first] = this.#chunks;
     if (first !== undefined && first.length >= bytes) return first;

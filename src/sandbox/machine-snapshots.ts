@@ -10,7 +10,7 @@ import { findProgram } from "./python.js";
 const NAME = "snapshots.json";
 const MOST_BYTES = 2 ** 20;
 
-/** All snapshots by name: the built-in ones, and those of a suite's own file, which go before them. */
+/** Returns all snapshots by name: the built-in ones, and those of the suite's own file, which take precedence. */
 export async function readSnapshots(suiteRoot: string | null): Promise<ReadonlyMap<string, Snapshot>> {
   const written: unknown = JSON.parse(await readFile(builtFile("sandbox/builtin-snapshots.json"), "utf8"));
   const builtIn = new Map(Object.entries(snapshotsSchema.parse(written)));
@@ -20,20 +20,20 @@ export async function readSnapshots(suiteRoot: string | null): Promise<ReadonlyM
   return new Map([...entries.keys()].map((name) => [name, resolve(name, entries, builtIn, file)]));
 }
 
-/** Throws a UserError that lists what there is, where the task's file names one that is not known. */
+/** Returns the snapshot of a task. Throws a UserError that lists the known snapshots if the name is unknown. */
 export function snapshotOf(name: string, snapshots: ReadonlyMap<string, Snapshot>): Snapshot {
   const found = snapshots.get(name);
   if (found !== undefined) return found;
   const known = [...snapshots.keys()].sort().join(", ");
   throw new UserError(
     "unknown_snapshot",
-    `There is no snapshot "${name}". Known are: ${known}.`,
+    `Unknown snapshot "${name}". Available: ${known}.`,
     `Add it to ${NAME} in the suite's folder.`,
   );
 }
 
 function invalid(message: string): UserError {
-  return new UserError("invalid_snapshots", `${message}.`, `Correct ${NAME} in the suite's folder, or remove it.`);
+  return new UserError("invalid_snapshots", `${message}.`, `Correct or remove ${NAME} in the suite's folder.`);
 }
 
 function parse(text: string, file: string): Record<string, SnapshotEntry> {
@@ -41,27 +41,27 @@ function parse(text: string, file: string): Record<string, SnapshotEntry> {
   try {
     json = JSON.parse(text);
   } catch (error) {
-    throw invalid(`${file} is not JSON: ${(error as Error).message}`);
+    throw invalid(`Cannot read ${file}: it is not JSON: ${(error as Error).message}`);
   }
   const parsed = snapshotsSchema.safeParse(json);
   if (parsed.success) return parsed.data;
   throw invalid(`${file}: ${parsed.error.issues.slice(0, 5).map(describeIssue).join("; ")}`);
 }
 
-/** Of a name that cannot be one, what the name must be is said further down. */
+/** Describes an issue. An invalid property name has its requirement in a nested issue. */
 function describeIssue(issue: z.core.$ZodIssue): string {
   const cause = issue.code === "invalid_key" ? (issue.issues[0]?.message ?? issue.message) : issue.message;
   return `${issue.path.join(".")}: ${cause}`;
 }
 
-/** Null where there is none. */
+/** Returns null if the file does not exist. */
 async function readRegular(file: string): Promise<string | null> {
   try {
     const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       const stat = await handle.stat();
       if (!stat.isFile() || stat.size > MOST_BYTES) {
-        throw invalid(`${file} is not a regular file of at most ${MOST_BYTES} bytes`);
+        throw invalid(`Cannot read ${file}: expected a regular file of at most ${MOST_BYTES} bytes`);
       }
       return await handle.readFile("utf8");
     } finally {
@@ -70,12 +70,12 @@ async function readRegular(file: string): Promise<string | null> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return null;
-    if (code === "ELOOP") throw invalid(`${file} is a link, which is not followed`);
+    if (code === "ELOOP") throw invalid(`Cannot read ${file}: it is a link, which is not followed`);
     throw error;
   }
 }
 
-/** A suite's own may extend the built-in one of the same name. */
+/** Merges a snapshot with the ones it extends. A suite's snapshot can extend the built-in one of the same name. */
 function resolve(
   name: string,
   entries: ReadonlyMap<string, SnapshotEntry>,
@@ -89,7 +89,7 @@ function resolve(
     const last = chain.at(-1);
     const entry: SnapshotEntry | undefined =
       last !== undefined && entries.get(current) === last ? builtIn.get(current) : entries.get(current);
-    if (entry === undefined) throw invalid(`${file}: the snapshot "${name}" extends "${current}", which is none`);
+    if (entry === undefined) throw invalid(`${file}: the snapshot "${name}" extends the unknown snapshot "${current}"`);
     if (chain.includes(entry)) throw invalid(`${file}: the snapshot "${name}" extends itself`);
     chain.push(entry);
     next = entry.extends;
@@ -114,7 +114,7 @@ function merge(below: Snapshot, entry: SnapshotEntry): Snapshot {
   };
 }
 
-/** Where the machine's own path leads, outside of the home. */
+/** Folders on the machine's path outside of the home. */
 const PATH = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"];
 
 const ASK = `
@@ -128,7 +128,7 @@ print(json.dumps([name for name in json.loads(sys.argv[1]) if not found(name)]))
 interface SnapshotStatus {
   readonly name: string;
   readonly ready: boolean;
-  /** Why not, in a line for the user; null where it is ready. */
+  /** Why the snapshot is not ready, in one line for the user. Null if it is ready. */
   readonly why: string | null;
   /** Programs and modules that are missing. */
   readonly missing: readonly string[];
@@ -136,13 +136,13 @@ interface SnapshotStatus {
 
 interface SnapshotsStatus {
   readonly snapshots: readonly SnapshotStatus[];
-  /** The line that installs all that is missing and that Debian has; null: nothing. */
+  /** Command line that installs everything missing that Debian has a package for, or null if nothing. */
   readonly install: string | null;
-  /** What is missing and has no package: it is installed in a folder that the snapshot then shows (`readOnly`). */
+  /** Missing programs and modules without a package, to be installed in one of the snapshot's `readOnly` folders. */
   readonly withoutPackage: readonly string[];
 }
 
-/** Which snapshots this machine can hold, and what is missing for the others. Nothing is started or imported. */
+/** Returns which snapshots this machine can provide, and what is missing for the others. Starts and imports nothing. */
 export async function checkSnapshots(snapshots: Iterable<Snapshot>): Promise<SnapshotsStatus> {
   const all = [...snapshots];
   const missingOf = await Promise.all(all.map(missingEntries));
@@ -178,7 +178,7 @@ async function missingEntries({ commands, modules, shims, env, unavailable }: Sn
   return [...wanted.filter((_, i) => !found[i]), ...Object.entries(modules).filter(([name]) => absent.has(name))];
 }
 
-/** The optional programs that these scripts call and that are not here, with the package of each. */
+/** Returns the missing optional programs that these scripts call, each with its package. */
 export async function missingOptional(
   { optional, shims, env }: Snapshot,
   scripts: readonly string[],
@@ -191,7 +191,10 @@ export async function missingOptional(
   return called.filter((_, i) => found[i] === null);
 }
 
-/** Whether a shell script begins a command with the program: `x=$(dagster run list)`, or asks a server beside it. */
+/**
+ * Returns whether a shell script has a command that starts with the program, such as `x=$(dagster run list)`, or calls
+ * a local server.
+ */
 function callsProgram(script: string, program: string): boolean {
   const name = program.replace(/[.+]/g, "\\$&");
   const begin = String.raw`(?:^|[;&|({\x60!]|\b(?:if|elif|while|until|then|do|else|sudo|exec|nohup|time))[ \t]*`;
@@ -200,7 +203,7 @@ function callsProgram(script: string, program: string): boolean {
   return new RegExp(`${begin}${name}(?=[\\s;&|)]|$)`, "m").test(code);
 }
 
-/** Asked of the Python that a task gets, without the packages of whoever runs this program. */
+/** Looks for modules with the Python that a task gets, without the user's own packages. */
 async function missingModules(
   names: readonly string[],
   path: readonly string[],
@@ -219,9 +222,9 @@ async function missingModules(
   }
 }
 
-/** Where folders of a suite's choice may lie: packages, never somebody's files. */
+/** Parents of the host folders that a suite can show. They contain packages, never anyone's files. */
 const BINDABLE = ["/opt/", "/usr/", "/nix/store/"];
-/** What tasks can write to, which is where a snapshot's files can be. */
+/** Folders that tasks can write to, and in which a snapshot's files can be. */
 const WRITABLE = ["/home/user/", "/tmp/", "/mnt/"];
 
 const absolutePath = z
@@ -239,59 +242,62 @@ const writable = absolutePath.refine((path) => WRITABLE.some((folder) => path.st
 const programName = z.string().regex(/^[\w.+-]+$/, "must be the name of a program");
 const moduleName = z.string().regex(/^[A-Za-z_]\w*$/, "must be the name of a Python module");
 const variableName = z.string().regex(/^[A-Za-z_]\w*$/, "must be the name of a variable");
-/** A Debian package; null where Debian has none. */
+/** A Debian package, or null if Debian has none. */
 const packageName = z
   .string()
   .regex(/^[a-z0-9][a-z0-9.+-]+$/, "must be the name of a Debian package")
   .nullable();
 const script = z.string().max(100_000);
 
-/** A snapshot as `snapshots.json` has it. */
+/** A snapshot as written in `snapshots.json`. */
 const snapshotSchema = z.strictObject({
-  /** Another one, whose contents it has too. */
+  /** Name of another snapshot whose contents this one includes. */
   extends: z.string().optional(),
-  /** Programs that must be there, with the package each comes from. */
+  /** Required programs, each with its package. */
   commands: z.record(programName, packageName).default({}),
-  /** Programs that only some tasks call, likewise: without them a task whose scripts call one cannot be run. */
+  /**
+   * Programs that only some tasks call, each with its package. Without such a program, a task whose scripts call it
+   * cannot run.
+   */
   optional: z.record(programName, packageName).default({}),
-  /** Python modules, likewise. */
+  /** Required Python modules, each with its package. */
   modules: z.record(moduleName, packageName).default({}),
-  /** Folders of this machine that are shown read-only beside its packages. */
+  /** Host folders that are visible read-only in addition to the packages. */
   readOnly: z.array(bindable).max(50).default([]),
-  /** Programs of its own, first on the path: a name and the lines of a shell script. */
+  /** The snapshot's own programs, first on the path: names and shell scripts. */
   shims: z.record(programName, script).default({}),
-  /** Files and folders that are there from the start. */
+  /** Files and folders that exist from the start. */
   files: z.record(writable, script).default({}),
   folders: z.array(writable).max(100).default([]),
   env: z.record(variableName, z.string().max(10_000)).default({}),
-  /** Commands that are run in it before the task's own set-up. */
+  /** Commands to run in the machine before the task's own setup. */
   setUp: z
     .array(z.array(z.string().max(10_000)).min(1))
     .max(20)
     .default([]),
-  /** A Docker image that holds its programs and modules: its machines are containers, and `readOnly` is left out. */
+  /** Docker image with the snapshot's programs and modules. Its machines are containers without `readOnly` folders. */
   image: z
     .string()
     .max(255)
     .regex(/^[a-z0-9][\w./:@-]*$/, "must be the name of a Docker image")
     .optional(),
-  /** Why no machine can hold it: what its tasks need that is not here. */
+  /** Why no machine can provide the snapshot: the missing requirements of its tasks. */
   unavailable: z.string().min(1).optional(),
 });
 
 type SnapshotEntry = z.output<typeof snapshotSchema>;
 
-/** With what it extends. */
+/** A snapshot merged with the ones it extends. */
 export interface Snapshot extends Omit<SnapshotEntry, "extends" | "image" | "unavailable"> {
   readonly name: string;
-  /** Null: bubblewrap over the packages of this machine. */
+  /** Docker image, or null for bubblewrap with the host's packages. */
   readonly image: string | null;
   readonly unavailable: string | null;
 }
 
 const snapshotsSchema = z.record(z.string().min(1).max(100), snapshotSchema);
 
-/** One with nothing but what every machine has. */
+/** The snapshot with only the basics of every machine. */
 export const EMPTY_SNAPSHOT: Snapshot = {
   name: "empty",
   commands: {},

@@ -22,25 +22,25 @@ import {
 import { checkSnapshots, EMPTY_SNAPSHOT, readSnapshots, type Snapshot, snapshotOf } from "./machine-snapshots.js";
 import { type CommandResult, HOME, lastLine, type MachineCommand, type TaskMachine } from "./task-machine.js";
 
-/** Which machines for the tasks of suites can be had here. */
+/** The machines for suite tasks that are available on this host. */
 export interface MachineAvailability {
-  /** Why there are none at all; null: they can be started, where a snapshot is ready. */
+  /** Why no machine can start, or null if machines with a ready snapshot can. */
   readonly obstacle: string | null;
   readonly ready: readonly string[];
-  /** Names with why not. */
+  /** Reasons, by snapshot name. */
   readonly notReady: Readonly<Record<string, string>>;
-  /** Names with why no machine can hold them: they are servers, or take an account. */
+  /** Reasons why no machine can provide a snapshot (it needs servers or an account), by snapshot name. */
   readonly unavailable: Readonly<Record<string, string>>;
-  /** The line that installs all that is missing and that Debian has; null: nothing. */
+  /** Command line that installs everything missing that Debian has a package for, or null if nothing. */
   readonly install: string | null;
-  /** Missing, and in no package. */
+  /** Missing programs and modules without a package. */
   readonly withoutPackage: readonly string[];
 }
 
-/** Of the built-in snapshots. */
+/** Returns the availability of the built-in snapshots. */
 export async function machineAvailability(): Promise<MachineAvailability> {
   const snapshots = await readSnapshots(null);
-  // What machines are made of stands in the same line as what they hold.
+  // The machine's own programs are installed with the same command line.
   const machine = { ...EMPTY_SNAPSHOT, name: "", commands: { bwrap: "bubblewrap", python3: "python3" } };
   const [choice, { snapshots: statuses, install, withoutPackage }] = await Promise.all([
     chooseMachineHost(),
@@ -62,8 +62,8 @@ export async function machineAvailability(): Promise<MachineAvailability> {
 let chosen: Promise<MachineHostChoice> | undefined;
 
 /**
- * What machines for tasks are made of here, where one does start, or why none does and what to do. Probed once per
- * process, by a command in a machine: an installed bubblewrap may be forbidden to work.
+ * Returns what task machines are made of on this host, or why none starts and what to do. Probes once per process by
+ * running a command in a machine, because an installed bubblewrap can be forbidden to work.
  */
 export function chooseMachineHost(): Promise<MachineHostChoice> {
   chosen ??= findMachineHost().then((choice) => (choice.ok ? probe(choice) : choice));
@@ -103,14 +103,14 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
 };
 
 interface MachineOptions {
-  /** Folders of this machine whose contents must never show in it: suites with their golds, art-e's own files. */
+  /** Host folders whose contents must never be visible: suites with their gold files, and art-e's own files. */
   readonly hidden: readonly string[];
   readonly limits?: MachineLimits;
-  /** In the machine from its start, and never changed there. */
+  /** Read-only files that are in the machine from the start. */
   readonly files?: readonly BuiltInFile[];
 }
 
-/** Starts a machine that holds what the snapshot says, with its folders, files and set-up. Close it in the end. */
+/** Starts a machine with the snapshot's folders, files and setup. The caller must close it. */
 export async function openTaskMachine(
   host: MachineHost,
   snapshot: Snapshot,
@@ -123,8 +123,8 @@ export async function openTaskMachine(
 }
 
 /**
- * The same over Docker, of a snapshot that names an image: of this machine nothing shows in it. `writable`: the image's
- * own files may be changed.
+ * Starts the same machine in Docker, for a snapshot with an image. Nothing of the host is visible in it. With
+ * `writable`, the image's own files can be changed.
  */
 export async function openDockerMachine(
   snapshot: Snapshot & { readonly image: string },
@@ -135,7 +135,7 @@ export async function openDockerMachine(
   return await furnish(started, snapshot, MACHINE_LIMITS, signal);
 }
 
-/** Its folders, files and set-up. */
+/** Adds the snapshot's folders, files and setup to a started machine. */
 async function furnish(
   started: StartedGuest,
   snapshot: Snapshot,
@@ -150,7 +150,7 @@ async function furnish(
       const result = await machine.run({ argv, cwd: null, env: {}, timeoutMs: SET_UP_MS }, signal);
       if (result.exitCode !== 0) {
         const said = lastLine(result.stderr) || lastLine(result.stdout);
-        throw new Error(`the machine could not be set up: ${argv.join(" ")} (exit code ${result.exitCode}): ${said}`);
+        throw new Error(`cannot set up the machine: ${argv.join(" ")} (exit code ${result.exitCode}): ${said}`);
       }
     }
     return machine;
@@ -160,7 +160,7 @@ async function furnish(
   }
 }
 
-/** A link in one of the allowed folders may lead anywhere: what counts is where it ends. Missing ones are left out. */
+/** Returns the existing folders to show. A link could lead anywhere, so only the resolved path counts. */
 async function checkedBinds({ readOnly }: Snapshot, hidden: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   const secret = await Promise.all(hidden.map((path) => realpath(path).catch(() => path)));
@@ -168,7 +168,7 @@ async function checkedBinds({ readOnly }: Snapshot, hidden: readonly string[]): 
     const real = await realpath(path).catch(() => null);
     if (real === null) continue;
     if (real !== path || isBelowAny(real, secret)) {
-      throw new Error(`${path} cannot be shown in the machine: it is a link or lies in a folder that stays hidden`);
+      throw new Error(`cannot show ${path} in the machine: it is a link or inside a hidden folder`);
     }
     found.push(path);
   }
@@ -180,7 +180,7 @@ const resultSchema = z.object({
   stdout: z.number().int().nonnegative(),
 });
 
-/** A machine over bubblewrap or Docker. What a command starts lives on until the machine is closed, and ends then. */
+/** A machine in bubblewrap or Docker. Processes that a command starts live until the machine is closed. */
 export class SandboxedMachine implements TaskMachine {
   readonly canRun = true;
   readonly #guest: GuestConnection;
@@ -195,7 +195,7 @@ export class SandboxedMachine implements TaskMachine {
   ) {
     this.#guest = new GuestConnection(started.stdin, started.stdout, (error) => void this.#end(error.message));
     void started.ended.then((stderr) => {
-      this.#guest.end(new Error(`the task's machine has ended: ${lastLine(stderr) || "its first process is gone"}`));
+      this.#guest.end(new Error(`the task's machine has ended: ${lastLine(stderr) || "its first process ended"}`));
       this.#over.abort();
     });
     this.#watched = started.watched === null ? Promise.resolve() : this.#watch(started.watched);
@@ -209,7 +209,7 @@ export class SandboxedMachine implements TaskMachine {
     return copyOutOfMachine(this.#guest, path, to, this.limits);
   }
 
-  /** Creates missing folders, and replaces what is there. */
+  /** Writes a file. Creates missing folders and replaces an existing file. */
   writeFile(path: string, content: string): Promise<void> {
     return writeIntoMachine(this.#guest, path, 0o644, [Buffer.from(content)]);
   }
@@ -223,10 +223,10 @@ export class SandboxedMachine implements TaskMachine {
     const timeout = Math.min(Math.max(1, timeoutMs), this.limits.commandMs);
     const id = this.#guest.nextId;
     const { answerMs } = this.limits;
-    let late = setTimeout(() => this.#end("it does not answer"), timeout + answerMs);
+    let late = setTimeout(() => this.#end("it does not respond"), timeout + answerMs);
     const aborted = () => {
       clearTimeout(late);
-      late = setTimeout(() => this.#end("it does not answer"), answerMs);
+      late = setTimeout(() => this.#end("it does not respond"), answerMs);
       this.#guest.request("stop", { command: id }).catch(() => undefined);
     };
     signal.addEventListener("abort", aborted, { once: true });
@@ -249,7 +249,7 @@ export class SandboxedMachine implements TaskMachine {
     }
   }
 
-  /** Ends everything that runs in it; when it returns, none of its processes is left. */
+  /** Ends all processes in the machine. Resolves when none is left. */
   close(): Promise<void> {
     return this.#end("it was closed");
   }
@@ -266,22 +266,22 @@ export class SandboxedMachine implements TaskMachine {
 
   #watch(pid: number): Promise<void> {
     const megabytes = Math.round(this.limits.memoryBytes / 2 ** 20);
-    const why = `The machine's memory of ${megabytes} MB was used up: all processes were ended.`;
+    const why = `The machine ran out of memory (${megabytes} MB): all processes were killed.`;
     const onTooMuch = async () => {
       await this.#guest.request("end_all", { why }).catch(() => undefined);
     };
-    const onFull = () => void this.#end(`its files take more than its memory of ${megabytes} MB`);
+    const onFull = () => void this.#end(`its files exceed its memory of ${megabytes} MB`);
     return watchMemory(pid, this.limits, onTooMuch, onFull, this.#over.signal);
   }
 }
 
 const LOOK_EVERY_MS = 200;
-/** What the kernel takes for a file or folder, whatever it holds. */
+/** Kernel memory per file or folder, whatever its size. */
 const INODE_BYTES = 1536;
 
 /**
- * Where no cgroup binds the machine: looks at what its processes, files and sockets take together. `onTooMuch` ends the
- * processes; where the files alone are too much, `onFull` ends the machine.
+ * Watches the memory of a machine that no cgroup limits: its processes, files and sockets together. `onTooMuch` ends
+ * the processes. If the files alone exceed the limit, `onFull` ends the machine.
  */
 async function watchMemory(
   pid: number,
@@ -314,7 +314,7 @@ async function bytesInFiles(pid: number, { disk }: MachineLimits): Promise<numbe
   }, 0);
 }
 
-/** What unix sockets may hold at most, and what waits in those of loopback. */
+/** Returns the maximum bytes in Unix sockets plus the queued bytes of loopback sockets. */
 async function bytesInSockets(pid: number): Promise<number> {
   const tables = await Promise.all(
     ["tcp", "tcp6", "udp", "udp6"].map((name) => readFile(`/proc/${pid}/net/${name}`, "utf8").catch(() => "")),

@@ -8,34 +8,34 @@ import type { CgroupParent } from "./cgroup.js";
 import { PYTHON_LIMITS, WORKSPACE_LIMITS } from "./limits.js";
 import type { WorkspaceFolders } from "./workspace.js";
 
-/** One way to run Python apart from the rest of the machine; `launch` says how to start it for a workspace. */
+/** A way to run Python isolated from the rest of the machine. `launch` describes how to start it for a workspace. */
 export interface PythonSandbox {
   readonly kind: "bubblewrap" | "docker" | "host";
-  /** What it is made of, with versions. */
+  /** The sandbox's components, with versions. */
   readonly about: string;
-  /** Which limits hold by themselves, and which by a look at what is used, every 50 ms. */
+  /** How each limit is enforced: hard, or by checking the usage every 50 ms. */
   readonly limits: Readonly<Record<"memory" | "disk" | "processes", string>>;
   launch(folders: WorkspaceFolders): Launch;
 }
 
-/** A program to be started. It reads the Python source from stdin. */
+/** A program to start, which reads the Python source from stdin. */
 export interface Launch {
   readonly program: string;
   readonly args: readonly string[];
-  /** Its whole environment; null: this process's. */
+  /** The program's entire environment, or null for this process's. */
   readonly env: Readonly<Record<string, string>> | null;
-  /** Whom to start it as; null: as whoever runs this program. */
+  /** The user to start it as, or null for the current user. */
   readonly owner: WorkspaceFolders["owner"];
   /** Folder to start it in. */
   readonly folder: string;
   /**
-   * Where given, descriptor 3 reads this, bwrap's status is written to descriptor 4, and Python writes to descriptor 5
-   * when it waits for its program; /workspace and /tmp are the sandbox's own.
+   * If not null: descriptor 3 reads this filter, bwrap writes its status to descriptor 4, Python writes to descriptor 5
+   * when it waits for its program, and /workspace and /tmp are the sandbox's own.
    */
   readonly filter: Buffer | null;
-  /** Where its processes can be bound in memory and number all together. */
+  /** Parent for a cgroup that limits memory and the number of processes, or null. */
   readonly cgroups: CgroupParent | null;
-  /** What starting may take beyond the time that Python has. */
+  /** Maximum milliseconds to start, in addition to Python's own time limit. */
   readonly startMs: number;
   /** Stops what a kill of the program itself would not reach. */
   readonly stop?: () => Promise<void>;
@@ -46,7 +46,7 @@ export type SandboxChoice =
   | { readonly ok: true; readonly sandbox: PythonSandbox }
   | { readonly ok: false; readonly why: string; readonly hint: string };
 
-/** Not in the namespace of the user's code, and none of its tracebacks shows it. */
+/** Runs outside of the namespace of the user's code, and does not appear in its tracebacks. */
 const PREAMBLE = `
 import sys
 def start(limits, strict, ready):
@@ -84,9 +84,9 @@ def start(limits, strict, ready):
 `;
 
 /**
- * The program that `python3 -c` is given: it binds itself by the kernel's limits, which its children inherit and
- * which it cannot raise again, and then becomes the source it reads from stdin. With `strict` it does not start where
- * a limit cannot be set; on the descriptor `ready` it says that it is about to read.
+ * Returns the program for `python3 -c`. It applies the kernel's limits to itself, which its children inherit and which
+ * it cannot raise again, and then becomes the source that it reads from stdin. With `strict` it does not start if a
+ * limit cannot be set. It writes to the descriptor `ready` when it is about to read.
  */
 export function pythonPreamble({ strict, ready }: { strict: boolean; ready: number | null }): string {
   const limits: [string, number][] = [
@@ -96,25 +96,25 @@ export function pythonPreamble({ strict, ready }: { strict: boolean; ready: numb
     ["RLIMIT_NOFILE", PYTHON_LIMITS.openFiles],
     ["RLIMIT_NPROC", PYTHON_LIMITS.processes],
     ["RLIMIT_MEMLOCK", 65_536],
-    // One byte, not none: at 0 the kernel would still start a program that takes core dumps, outside.
+    // One byte, because at 0 the kernel would still start a core dump handler, outside of the sandbox.
     ["RLIMIT_CORE", 1],
   ];
   const list = limits.map(([name, value]) => `("${name}", ${value})`).join(", ");
   return `${PREAMBLE}exec(*start([${list}], ${strict ? "True" : "False"}, ${ready ?? "None"}))\n`;
 }
 
-/** Nothing of the host's own packages, settings or working folder; UTF-8; no compiled files left behind. */
+/** Ignores the host's packages, settings and working directory, uses UTF-8, and leaves no compiled files. */
 export const PYTHON_FLAGS = ["-I", "-S", "-B", "-u", "-X", "utf8"] as const;
 
 const run = promisify(execFile);
 
-/** A Python of this machine and every file it needs, for a sandbox that shows it nothing else. */
+/** A Python on this machine and every file it needs, for a sandbox that shows nothing else. */
 export interface FoundPython {
   readonly version: string;
   readonly program: string;
   /** Folders of the standard library. */
   readonly library: readonly string[];
-  /** Folders inside those that hold other people's packages. */
+  /** Folders inside `library` that contain third-party packages. */
   readonly packages: readonly string[];
   /** The dynamic linker and all shared libraries of Python and of its extension modules. */
   readonly shared: readonly string[];
@@ -139,10 +139,10 @@ const answerSchema = z.object({
   extensions: z.array(z.string()),
 });
 
-/** The system's own first: the one of the search path may be a wrapper, or lie in a home folder. */
+/** Programs to try. The system's Python first, because the one on the path can be a wrapper or in a home folder. */
 const CANDIDATES = ["/usr/bin/python3", "/usr/local/bin/python3", "python3"];
 
-/** The first Python 3 that answers; null: there is none. */
+/** Returns the first Python 3 that works, or null if there is none. */
 export async function findPython(): Promise<FoundPython | null> {
   for (const candidate of CANDIDATES) {
     try {
@@ -150,13 +150,16 @@ export async function findPython(): Promise<FoundPython | null> {
       const { extensions, ...found } = answerSchema.parse(JSON.parse(stdout));
       return { ...found, shared: await sharedLibraries([found.program, ...extensions]) };
     } catch {
-      // Not there, or no Python 3: the next one may be.
+      // Missing or not Python 3. Try the next one.
     }
   }
   return null;
 }
 
-/** The absolute path of a program in the first of the folders that has it, or null. By default those of the system. */
+/**
+ * Returns the absolute path of a program in the first folder that contains it, or null. Searches the system's folders
+ * by default.
+ */
 export async function findProgram(
   name: string,
   folders: readonly string[] = ["/usr/bin", "/usr/local/bin", "/bin"],
@@ -166,7 +169,7 @@ export async function findProgram(
       await access(`${folder}/${name}`, constants.X_OK);
       return `${folder}/${name}`;
     } catch {
-      // Look on.
+      // Try the next folder.
     }
   }
   return null;
@@ -182,7 +185,7 @@ async function sharedLibraries(files: readonly string[]): Promise<string[]> {
   return [...new Set(paths)].sort();
 }
 
-/** The first bytes of a program's output. The rest is discarded, up to a limit that stops the program. */
+/** Keeps the first bytes of a program's output. Discards the rest, up to a limit that stops the program. */
 export class KeptOutput {
   readonly #kept: Buffer[] = [];
   #keptBytes = 0;
@@ -206,7 +209,7 @@ export class KeptOutput {
     return this.#bytes > this.#keptBytes;
   }
 
-  /** Decoded as UTF-8; invalid bytes become U+FFFD. */
+  /** Returns the text as UTF-8. Invalid bytes become U+FFFD. */
   text(): string {
     return Buffer.concat(this.#kept).toString("utf8");
   }

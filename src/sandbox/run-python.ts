@@ -17,28 +17,28 @@ import {
 } from "./python.js";
 import { emptyWorkspace, usageOf, type Workspace, type WorkspaceFolders } from "./workspace.js";
 
-/** Why a run was stopped before its end. `workspace`: over its limits; it has been emptied. */
+/** Why a run was stopped early. `workspace` means that the workspace exceeded its limits and was emptied. */
 export type StopReason = "time" | "output" | "memory" | "disk" | "workspace";
 
 export interface PythonRun {
   readonly stdout: string;
   readonly stderr: string;
-  /** 128 and the signal's number where one ended it; null where the run was stopped. */
+  /** Exit code, 128 plus the signal's number if a signal ended the run, or null if the run was stopped. */
   readonly exitCode: number | null;
   readonly stopped: StopReason | null;
-  /** Output was dropped. */
+  /** Whether output was dropped. */
   readonly truncated: boolean;
 }
 
 const LOOK_EVERY_MS = 50;
-/** How long output is still read after the program ended. */
+/** Milliseconds to read output after the program has ended. */
 const OUTPUT_GRACE_MS = 2_000;
 const places = pLimit(2 * availableParallelism());
 
 /**
- * Runs Python source in a sandbox, at most two per core at once; waiting for a slot does not count as time.
- * When it returns, none of its processes is left. Throws the signal's reason where it aborts, and where the sandbox
- * cannot be started an Error that says why.
+ * Runs Python source in a sandbox, at most two runs per core concurrently. Waiting for a slot does not count as time.
+ * When it returns, none of the run's processes is left. Throws the signal's reason if it aborts, or an Error with the
+ * reason if the sandbox cannot start.
  */
 export function runPython(
   sandbox: PythonSandbox,
@@ -64,7 +64,7 @@ async function runOnce(
 ): Promise<PythonRun> {
   const child = start(launch);
   const closed = once(child, "close") as Promise<[code: number | null, signal: NodeJS.Signals | null]>;
-  // Awaited below; avoids an unhandled rejection until then.
+  // Awaited below. Avoids an unhandled rejection until then.
   closed.catch(() => undefined);
   let sandbox: ReadySandbox | null = null;
   let stopped: StopReason | "abort" | null = null;
@@ -74,7 +74,7 @@ async function runOnce(
     kill(child, launch, sandbox);
   };
   let timer = setTimeout(() => stop("time"), PYTHON_LIMITS.wallMs + launch.startMs);
-  // On the host, remaining children may hold the output open.
+  // On the host, remaining child processes can keep the output open.
   child.once("exit", () => setTimeout(() => closeOutput(child), OUTPUT_GRACE_MS).unref());
   const aborted = () => stop("abort");
   signal.addEventListener("abort", aborted, { once: true });
@@ -97,7 +97,7 @@ async function runOnce(
     await watched;
     const outOfMemory = (await sandbox?.cgroup?.ranOutOfMemory()) === true;
     if (status !== null && sandbox === null && stopped !== "abort") {
-      throw new Error(stderr.text().trim() || (stopped === null ? "no reason given" : "it took too long"));
+      throw new Error(stderr.text().trim() || (stopped === null ? "unknown reason" : "it took too long"));
     }
     const why = await finalWord(outOfMemory ? "memory" : stopped, sandbox, folders);
     return {
@@ -128,7 +128,7 @@ function start({ program, args, env, owner, folder, filter }: Launch): ChildProc
     cwd: folder,
     ...(env === null ? {} : { env: { ...env } }),
     ...(owner === null ? {} : owner),
-    // A process group of its own, so that a kill reaches child processes on the host.
+    // Its own process group, so that a kill reaches child processes on the host.
     detached: true,
     stdio: filter === null ? ["pipe", "pipe", "pipe"] : ["pipe", "pipe", "pipe", "pipe", "pipe", "pipe"],
   });
@@ -140,7 +140,7 @@ function kill(child: ChildProcess, launch: Launch, sandbox: ReadySandbox | null)
   const { pid } = child;
   if (pid === undefined) return;
   if (sandbox !== null || launch.filter !== null) send(-pid, "SIGKILL");
-  // On the host some may have left the group: they are looked for while those above them are still there.
+  // On the host some might have left the group. Find them while their parents still exist.
   else void killTree(pid);
 }
 
@@ -181,8 +181,8 @@ async function watch(
 }
 
 /**
- * Nothing where the kernel itself watches over it. The sandbox's files are memory, and nothing in it writes to a
- * disk.
+ * Returns the memory and disk usage to check, 0 for what the kernel itself limits. The sandbox's files are in memory,
+ * and nothing in it writes to a disk.
  */
 async function usageOfRun(
   sandbox: ReadySandbox | null,
@@ -200,7 +200,9 @@ async function usageOfRun(
 
 const NOTHING = { memoryBytes: 0, writtenBytes: 0 };
 
-/** Looks once more, since the last look may have been before the last file, and keeps the files of a sandbox. */
+/**
+ * Checks once more, because the last check might have been before the last file, and copies the sandbox's files back.
+ */
 async function finalWord(
   stopped: StopReason | "abort" | null,
   sandbox: ReadySandbox | null,
@@ -215,12 +217,12 @@ async function finalWord(
 }
 
 /**
- * No sandbox at all: Python on this machine, with the rights and files of the current user, but without the
- * environment. Only if requested explicitly.
+ * Finds Python on this machine, to run without a sandbox: with the rights and files of the current user, but without
+ * the environment. Only on explicit request.
  */
 export async function findHostPython(): Promise<SandboxChoice> {
   const python = await findPython();
-  if (python === null) return { ok: false, why: "there is no Python 3", hint: "Install Python 3." };
+  if (python === null) return { ok: false, why: "Python 3 is not installed", hint: "Install Python 3." };
   return {
     ok: true,
     sandbox: {
@@ -229,7 +231,7 @@ export async function findHostPython(): Promise<SandboxChoice> {
       limits: { memory: "watched", disk: "watched", processes: "watched" },
       launch: ({ files, temporary }) => ({
         program: python.program,
-        // No -S: the host's packages are the reason to run on the host.
+        // No -S, because the host's packages are the reason to run on the host.
         args: [...PYTHON_FLAGS.filter((flag) => flag !== "-S"), "-c", pythonPreamble({ strict: false, ready: null })],
         env: { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: files, TMPDIR: temporary, LANG: "C.UTF-8" },
         owner: null,

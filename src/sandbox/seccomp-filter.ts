@@ -1,6 +1,7 @@
 /**
- * System calls that programs do not need and that would widen what it can reach, by their numbers on x64 and arm64
- * (Linux, arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h); null: not there.
+ * Numbers on x64 and arm64 of system calls that programs do not need and that would widen their reach (Linux,
+ * arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h). Null if the processor does not have
+ * the call.
  */
 const REFUSED: Readonly<Record<string, readonly [x64: number, arm64: number | null]>> = {
   // Other processes.
@@ -28,7 +29,7 @@ const REFUSED: Readonly<Record<string, readonly [x64: number, arm64: number | nu
   open_by_handle_at: [304, 265],
   mknod: [133, null],
   mknodat: [259, 33],
-  // Memory that no limit of a process counts.
+  // Memory that no process limit counts.
   memfd_create: [319, 279],
   memfd_secret: [447, 447],
   shmget: [29, 194],
@@ -77,8 +78,9 @@ const REFUSED: Readonly<Record<string, readonly [x64: number, arm64: number | nu
 };
 
 /**
- * The first number that is not known here. What Linux 6.8 and later have added is refused as old kernels do, so that
- * libraries fall back: statmount and listmount (457, 458), open_tree_attr (467), and whatever comes.
+ * First system call number that the filter does not know. It refuses the calls of Linux 6.8 and later like an old
+ * kernel would, so that libraries fall back: statmount and listmount (457, 458), open_tree_attr (467), and all later
+ * ones.
  */
 const FIRST_UNKNOWN = 457;
 
@@ -88,21 +90,21 @@ const EOPNOTSUPP = 95;
 const EAFNOSUPPORT = 97;
 const ENETUNREACH = 101;
 const AF_UNIX = 1;
-/** AF_INET, AF_INET6: without `loopback`, as what it holds in its buffers counts for no process. */
+/** AF_INET and AF_INET6, refused unless `loopback` is set: their buffers count for no process. */
 const INTERNET = [2, 10];
-/** Of which only NETLINK_ROUTE (0) is let through: how libraries list network interfaces. */
+/** Only NETLINK_ROUTE (0) is allowed in this family, because libraries list network interfaces with it. */
 const AF_NETLINK = 16;
 const SOL_SOCKET = 1;
-/** SO_SNDBUF, SO_RCVBUF, and the same by force: memory of the kernel's that counts for no process. */
+/** SO_SNDBUF, SO_RCVBUF and their FORCE variants, which use kernel memory that counts for no process. */
 const BUFFERS = [7, 8, 32, 33];
-/** SO_ATTACH_FILTER, likewise. */
+/** SO_ATTACH_FILTER, which also uses such kernel memory. */
 const ATTACH_FILTER = [26];
 const MAP_ANONYMOUS = 0x20;
 /** Also set in MAP_SHARED_VALIDATE. */
 const MAP_SHARED = 0x01;
-/** Every CLONE_NEW* flag of clone. */
+/** All CLONE_NEW* flags of clone. */
 const NEW_NAMESPACES = 0x7e020080;
-/** ioctls that type into a terminal: TIOCSTI, TIOCLINUX. */
+/** The ioctls that type into a terminal: TIOCSTI, TIOCLINUX. */
 const TYPING = [0x5412, 0x541c];
 
 const LOAD = 0x20;
@@ -114,7 +116,9 @@ const ALLOW = 0x7fff0000;
 const KILL = 0x80000000;
 const refuse = (errno: number) => 0x00050000 | errno;
 
-/** Offsets in struct seccomp_data; arguments are 64 bits, of which the kernel reads the low half of these. */
+/**
+ * Offsets in struct seccomp_data. Arguments have 64 bits, and the kernel reads only the low half of those checked here.
+ */
 const NUMBER = 0;
 const ARCHITECTURE = 4;
 const argument = (index: number) => 16 + 8 * index;
@@ -160,8 +164,8 @@ const LOOPBACK: readonly Instruction[] = [
 type Checked = "socket" | "socketpair" | "setsockopt" | "clone" | "clone3" | "ioctl" | "fallocate" | "mmap";
 
 /**
- * The filter as bwrap's `--seccomp` reads it: an array of struct sock_filter. Null for a processor whose system calls
- * are not known here. With `loopback` sockets of the internet's families can be made.
+ * Returns the filter for bwrap's `--seccomp`, an array of struct sock_filter, or null for an unknown processor
+ * architecture. With `loopback`, Internet sockets can be created. See seccomp(2).
  */
 export function seccompFilter(architecture: string, { loopback = false } = {}): Buffer | null {
   const known = ARCHITECTURES[architecture];
@@ -173,14 +177,14 @@ export function seccompFilter(architecture: string, { loopback = false } = {}): 
     [IF_EQUAL, audit, 1, 0],
     [RETURN, KILL],
     [LOAD, NUMBER],
-    // Among them the x32 numbers of x64, which would lead past every line below.
+    // This includes x64's x32 numbers, which would bypass every rule below.
     [IF_AT_LEAST, FIRST_UNKNOWN, 0, 1],
     [RETURN, refuse(ENOSYS)],
     ...numbers.flatMap((number): Instruction[] => [
       [IF_EQUAL, number, 0, 1],
       [RETURN, refuse(EPERM)],
     ]),
-    // Its flags lie in memory, where a filter cannot look; the C library falls back to clone.
+    // clone3's flags are in memory, which a filter cannot read. The C library falls back to clone.
     [IF_EQUAL, calls.clone3, 0, 1],
     [RETURN, refuse(ENOSYS)],
     ...[calls.socket, calls.socketpair].flatMap((number) =>
@@ -192,23 +196,23 @@ export function seccompFilter(architecture: string, { loopback = false } = {}): 
       ]),
     ),
     ...whenCalled(calls.setsockopt, 1, [
-      // Of other levels the numbers mean other things, such as IPV6_V6ONLY.
+      // On other levels the numbers have other meanings, such as IPV6_V6ONLY.
       [IF_EQUAL, SOL_SOCKET, 1, 0],
       [RETURN, ALLOW],
       [LOAD, argument(2)],
-      // Servers ask for buffers and do not start when refused: with loopback they are told that they have them.
+      // Some servers do not start without their buffer size, so with loopback the call pretends to succeed.
       ...refuseAny(BUFFERS, loopback ? 0 : EPERM),
       ...refuseAny(ATTACH_FILTER, EPERM),
       [RETURN, ALLOW],
     ]),
     ...whenCalled(calls.ioctl, 1, [...refuseAny(TYPING, EPERM), [RETURN, ALLOW]]),
-    // Its modes give a file room beyond its length, which no limit of a process counts, and holes.
+    // fallocate's modes give a file space beyond its length, which no process limit counts, and holes.
     ...whenCalled(calls.fallocate, 1, [
       [IF_EQUAL, 0, 0, 1],
       [RETURN, ALLOW],
       [RETURN, refuse(EOPNOTSUPP)],
     ]),
-    // Shared memory without a file keeps its pages when they are given back, and then counts for no process.
+    // Shared memory without a file keeps its pages after they are freed, and then counts for no process.
     ...whenCalled(calls.mmap, 3, [
       [IF_ANY_BIT, MAP_ANONYMOUS, 1, 0],
       [RETURN, ALLOW],
@@ -226,7 +230,7 @@ export function seccompFilter(architecture: string, { loopback = false } = {}): 
   return Buffer.concat(program.map(toBytes));
 }
 
-/** Every branch of `then` must end in a RETURN, since it has overwritten the call's number. */
+/** Every branch of `then` must end in a RETURN, because it has overwritten the call's number. */
 function whenCalled(number: number, index: number, then: readonly Instruction[]): Instruction[] {
   return [[IF_EQUAL, number, 0, then.length + 1], [LOAD, argument(index)], ...then];
 }

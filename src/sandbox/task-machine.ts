@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 
 const MOST_CHARS = 4096;
 
-/** The beginning of a program's output, as far as it has come. */
+/** Collects the first characters of a program's output. Returns a function for the text so far. */
 export function outputStart(stream: Readable): () => string {
   let text = "";
   stream.setEncoding("utf8").on("data", (part: string) => {
@@ -16,52 +16,55 @@ export function lastLine(text: string): string {
   return text.trimEnd().split("\n").at(-1)?.trim() ?? "";
 }
 
-/** The home folder of the user that agents and scripts of suites are. */
+/** Home folder of the user that agents and suite scripts run as. */
 export const HOME = "/home/user";
 
 export interface MachineCommand {
-  /** Program and arguments; a shell is one of them where one is meant. */
+  /** Program and arguments. A shell must be given explicitly. */
   readonly argv: readonly string[];
-  /** Absolute path in the machine; null: where its commands begin. */
+  /** Absolute path in the machine, or null for the default working directory. */
   readonly cwd: string | null;
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
 }
 
 export interface CommandResult {
-  /** Null where the time limit ended it. */
+  /** Null if the time limit ended the command. */
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** The machine that an agent works on: set up before it, collected from and graded after it. Paths are its own. */
+/**
+ * The machine that an agent works on. It is set up before the agent, and its files are collected and graded afterward.
+ * All paths are inside the machine.
+ */
 export interface TaskMachine {
-  /** Copies a file or folder in, creates missing folders, and replaces what is there. */
+  /** Copies a file or folder into the machine. Creates missing folders and replaces existing files. */
   copyIn(from: string, path: string): Promise<void>;
-  /** Copies a regular file out without following links; false where there is none. */
+  /** Copies a regular file out of the machine without following links. Resolves with false if there is none. */
   copyOut(path: string, to: string): Promise<boolean>;
-  /** Whether commands can be run in it. A folder that only holds files cannot. */
+  /** Whether the machine can run commands. A folder that only contains files cannot. */
   readonly canRun: boolean;
-  /** Where commands and relative paths begin; left out: the user's home. */
+  /** Working directory for commands and relative paths. The user's home if omitted. */
   readonly workdir?: string;
-  /** Throws where `canRun` is false. */
+  /** Runs a command. Throws if `canRun` is false. */
   run(command: MachineCommand, signal: AbortSignal): Promise<CommandResult>;
 }
 
-/** A machine that was opened for one task. */
+/** A machine opened for one task. */
 export interface OpenedMachine extends TaskMachine {
-  /** Ends what runs in it, and removes it. */
+  /** Ends all processes in the machine and removes it. */
   close(): Promise<void>;
 }
 
-/** Where the machines of a suite's tasks come from. */
+/** Source of the machines for a suite's tasks. */
 export interface TaskMachines {
-  /** What there is none for here, and why; null: nothing. `scripts`: texts, which may call optional programs. */
+  /** Returns why there is no machine for a snapshot, or null if there is. `scripts` might call optional programs. */
   findObstacle(
     snapshot: string,
     scripts: readonly string[],
   ): Promise<{ readonly state: "not_ready" | "needs_server"; readonly reason: string } | null>;
-  /** Ask first whether there is an obstacle. */
+  /** Opens a machine. Call `findObstacle` first. */
   open(snapshot: string, signal: AbortSignal): Promise<OpenedMachine>;
 }

@@ -21,7 +21,7 @@ import pLimit, { type LimitFunction } from "p-limit";
 import { isProcessAlive } from "../platform/async.js";
 import { sandboxUser, WORKSPACE_LIMITS } from "./limits.js";
 
-/** The workspace of one task, under the system's temporary folder. Nothing is made until it is used. */
+/** Opens the workspace of one task, a folder below the system's temporary folder that is created at the first use. */
 export function openWorkspace(): Workspace {
   let oneAtATime: LimitFunction | undefined;
   let root: string | null = null;
@@ -53,12 +53,12 @@ export function openWorkspace(): Workspace {
 let cleared: Promise<void> | undefined;
 
 /**
- * A folder of this process below the system's temporary folder. What a process that is killed leaves of them, the next
- * one removes.
+ * Creates a folder for this process below the system's temporary folder. If the process is killed, a later process
+ * removes the folder.
  */
 export async function makeTemporaryFolder(kind: TemporaryFolder): Promise<string> {
   cleared ??= clearStale();
-  // Its name says whose it is.
+  // The name identifies the process that owns the folder.
   return mkdtemp(join(await realpath(tmpdir()), `art-e-${kind}-${await processIds()}-${process.pid}-`));
 }
 
@@ -66,7 +66,7 @@ const TEMPORARY_FOLDERS = ["workspace", "machine", "machine-file", "left", "task
 
 type TemporaryFolder = (typeof TEMPORARY_FOLDERS)[number];
 
-/** Removes what processes that were killed have left, once. What cannot be removed is no reason not to work. */
+/** Removes folders of killed processes, once. Failures do not prevent work. */
 async function clearStale(): Promise<void> {
   const stale = await realpath(tmpdir())
     .then(staleFolders)
@@ -74,7 +74,7 @@ async function clearStale(): Promise<void> {
   for (const path of stale) await remove(path).catch(() => undefined);
 }
 
-/** Throws everything in it away, where it has grown beyond its limits. */
+/** Deletes the contents of a workspace that has exceeded its limits. */
 export async function emptyWorkspace({ files, temporary, owner }: WorkspaceFolders): Promise<void> {
   for (const folder of [files, temporary]) {
     await remove(folder);
@@ -85,7 +85,7 @@ export async function emptyWorkspace({ files, temporary, owner }: WorkspaceFolde
 async function makeFolders(root: string): Promise<WorkspaceFolders> {
   const owner = sandboxUser();
   const folders = { files: join(root, "files"), temporary: join(root, "temporary"), owner };
-  // Whoever runs the sandbox must get through to the folders, and sees nothing else on the way.
+  // The sandbox's user must be able to reach the folders, and can see nothing else on the way.
   await chmod(root, owner === null ? 0o700 : 0o711);
   await makeFolder(folders.files, owner);
   await makeFolder(folders.temporary, owner);
@@ -98,8 +98,8 @@ export async function makeFolder(folder: string, owner: WorkspaceFolders["owner"
 }
 
 /**
- * Code may have left folders without permissions, or nested too deep for any path: `rm` gets through those, Node's
- * does not.
+ * Removes a folder. Untrusted code can leave folders without permissions or with too long paths, which Node's `rm`
+ * cannot remove, but the `rm` program can.
  */
 export async function remove(folder: string): Promise<void> {
   try {
@@ -110,7 +110,7 @@ export async function remove(folder: string): Promise<void> {
   }
 }
 
-/** Reads a complete UTF-8 text file; rejects anything else. */
+/** Reads a complete UTF-8 text file. Rejects anything else. */
 export async function readText(folders: WorkspaceFolders, path: string): Promise<string> {
   const bytes = await withFile(folders, path, false, async (file) => {
     const { size } = await file.stat();
@@ -122,19 +122,19 @@ export async function readText(folders: WorkspaceFolders, path: string): Promise
   throw new WorkspaceRefusal(`${path} is a binary file of ${bytes.length} bytes, not UTF-8 text.`);
 }
 
-/** Writes or replaces a file, and says how many bytes it has. Creates parent folders. */
+/** Writes or replaces a file and returns its size in bytes. Creates parent folders. */
 export async function writeText(folders: WorkspaceFolders, path: string, content: string): Promise<number> {
   const bytes = Buffer.from(content, "utf8");
   if (bytes.length > WORKSPACE_LIMITS.fileBytes) {
-    throw new WorkspaceRefusal(`${path} would be too large: a file may have ${WORKSPACE_LIMITS.fileBytes} bytes.`);
+    throw new WorkspaceRefusal(`${path} would be too large: the maximum is ${WORKSPACE_LIMITS.fileBytes} bytes.`);
   }
-  if (partsOf(path).length > WORKSPACE_LIMITS.depth) throw new WorkspaceRefusal(`${path} is nested too deep.`);
+  if (partsOf(path).length > WORKSPACE_LIMITS.depth) throw new WorkspaceRefusal(`${path} is nested too deeply.`);
   const usage = await usageOf(folders);
   if (usage.files + partsOf(path).length > WORKSPACE_LIMITS.files) {
-    throw new WorkspaceRefusal(`The workspace is full: it may hold ${WORKSPACE_LIMITS.files} files and folders.`);
+    throw new WorkspaceRefusal(`The workspace is full: the maximum is ${WORKSPACE_LIMITS.files} files and folders.`);
   }
   if (usage.bytes + bytes.length > WORKSPACE_LIMITS.bytes) {
-    throw new WorkspaceRefusal(`The workspace is full: it may hold ${WORKSPACE_LIMITS.bytes} bytes.`);
+    throw new WorkspaceRefusal(`The workspace is full: the maximum is ${WORKSPACE_LIMITS.bytes} bytes.`);
   }
   await withFile(folders, path, true, async (file) => {
     await file.truncate(0);
@@ -144,8 +144,7 @@ export async function writeText(folders: WorkspaceFolders, path: string, content
 }
 
 /**
- * Everything below a folder, by path; at most `limit` entries, with how many there are up to the workspace's own
- * limit.
+ * Returns all entries below a folder by path, at most `limit`, with their total number up to the workspace's own limit.
  */
 export async function listEntries(
   folders: WorkspaceFolders,
@@ -173,8 +172,8 @@ function decode(bytes: Buffer): string | null {
 }
 
 /**
- * Folders of this user left behind by killed processes. Those made in another container, which may share the
- * folder but not the process ids, are left alone.
+ * Returns this user's folders that killed processes have left. Skips folders from another container, which can share
+ * the folder but not the process ids.
  */
 async function staleFolders(folder: string): Promise<string[]> {
   const pattern = new RegExp(`^art-e-(?:${TEMPORARY_FOLDERS.join("|")})-${await processIds()}-(\\d+)-\\w+$`);
@@ -195,32 +194,32 @@ async function staleFolders(folder: string): Promise<string[]> {
 
 const startedAt = Date.now() - 1000 * process.uptime();
 
-/** The process-id namespace: its number on Linux, the whole machine elsewhere. */
+/** Returns the process id namespace: its number on Linux, or 0 for the entire machine elsewhere. */
 async function processIds(): Promise<string> {
   const link = await readlink("/proc/self/ns/pid").catch(() => "");
   return /\d+/.exec(link)?.[0] ?? "0";
 }
 
-/** Path of the workspace inside the sandbox; agents use it too. */
+/** Path of the workspace inside the sandbox. Agents use it too. */
 export const INSIDE = "/workspace";
 
 /**
- * Splits a path given by an agent. Rejects absolute paths (except `/workspace/...`), `..` and NUL. An empty list is
- * the workspace itself.
+ * Splits a path from an agent. Rejects absolute paths (except `/workspace/...`), `..` and NUL. An empty list means the
+ * workspace itself.
  */
 function partsOf(path: string): string[] {
-  if (path.includes("\0")) throw new WorkspaceRefusal("A path cannot hold a NUL character.");
+  if (path.includes("\0")) throw new WorkspaceRefusal("A path cannot contain a NUL character.");
   const inside = path === INSIDE || path.startsWith(`${INSIDE}/`) ? path.slice(INSIDE.length + 1) : path;
   if (inside.startsWith("/")) {
-    throw new WorkspaceRefusal(`${path} is outside the workspace. Give a path inside it, such as notes/a.txt.`);
+    throw new WorkspaceRefusal(`${path} is outside the workspace. Use a path inside it, such as notes/a.txt.`);
   }
   const parts = inside.split("/").filter((part) => part !== "" && part !== ".");
   if (parts.includes(".."))
-    throw new WorkspaceRefusal(`${path} holds "..", which is not allowed. Name it from the top.`);
+    throw new WorkspaceRefusal(`${path} contains "..", which is not allowed. Use the path from the workspace's root.`);
   return parts;
 }
 
-/** Opens the folder and passes `work` a path that stays valid even if the folder is renamed. */
+/** Opens the folder and calls `work` with a path that stays valid even if the folder is renamed. */
 async function inFolder<T>(
   folders: WorkspaceFolders,
   parts: readonly string[],
@@ -248,8 +247,8 @@ async function inFolder<T>(
 }
 
 /**
- * Opens regular files only: no symbolic link in any path segment, no pipe, no device. `make` also creates the file
- * and its parent folders.
+ * Opens only regular files: no symbolic link in any path segment, no pipe, no device. `make` also creates the file and
+ * its parent folders.
  */
 async function withFile<T>(
   folders: WorkspaceFolders,
@@ -261,7 +260,7 @@ async function withFile<T>(
   const name = parts.pop();
   if (name === undefined) throw new WorkspaceRefusal(`${path} is a folder.`);
   return inFolder(folders, parts, make, async (folder) => {
-    // Without O_NONBLOCK, opening a pipe without a writer would block for ever.
+    // Without O_NONBLOCK, opening a pipe without a writer would block forever.
     const flags = constants.O_NOFOLLOW | constants.O_NONBLOCK;
     const access = make ? constants.O_RDWR | constants.O_CREAT : constants.O_RDONLY;
     const file = await open(join(folder, name), flags | access, 0o600).catch((error: unknown) => {
@@ -279,7 +278,7 @@ async function withFile<T>(
   });
 }
 
-/** On Linux, /proc/self/fd names an open folder independently of renames. */
+/** On Linux, /proc/self/fd refers to an open folder independently of renames. */
 const ANCHORED = process.platform === "linux";
 
 async function makeFolderNoFollow(path: string, { owner }: WorkspaceFolders): Promise<void> {
@@ -294,45 +293,45 @@ async function makeFolderNoFollow(path: string, { owner }: WorkspaceFolders): Pr
   await made.chown(owner.uid, owner.gid).finally(() => made.close());
 }
 
-/** An error of a path or file that the caller can fix; the message is for them. */
+/** An error about a path or file that the agent can fix. The message is for the agent. */
 export class WorkspaceRefusal extends Error {
   override readonly name = "WorkspaceRefusal";
 }
 
-/** Translates a system error about a workspace path; other errors are returned unchanged. */
+/** Translates a system error about a workspace path. Returns other errors unchanged. */
 function refusalOf(error: unknown, path: string): unknown {
   const meaning = MEANINGS[(error as NodeJS.ErrnoException).code ?? ""];
   return meaning === undefined ? error : new WorkspaceRefusal(`${path} ${meaning}`);
 }
 
 const MEANINGS: Readonly<Record<string, string>> = {
-  ENOENT: "does not exist in the workspace. list_files shows what there is.",
+  ENOENT: "does not exist in the workspace. Call list_files to see the existing files.",
   ENOTDIR: "goes through something that is not a folder.",
   EISDIR: "is a folder.",
   ELOOP: "is or goes through a symbolic link, which is not followed.",
-  EACCES: "may not be opened: its permissions forbid it.",
-  EPERM: "may not be opened: its permissions forbid it.",
+  EACCES: "cannot be opened: permission denied.",
+  EPERM: "cannot be opened: permission denied.",
   ENXIO: "is not a regular file.",
   ENODEV: "is not a regular file.",
   ENAMETOOLONG: "is too long for a path.",
-  EINVAL: "is not a usable path.",
-  ENOSPC: "could not be written: the disk is full.",
-  EDQUOT: "could not be written: the disk is full.",
+  EINVAL: "is not a valid path.",
+  ENOSPC: "cannot be written: the disk is full.",
+  EDQUOT: "cannot be written: the disk is full.",
 };
 
 interface Entry {
   /** Relative to the listed folder, with slashes. */
   readonly path: string;
   readonly type: "file" | "folder" | "link" | "other";
-  /** Length in bytes; 0 except for files. */
+  /** Length in bytes, 0 for anything but files. */
   readonly size: number;
   /** The larger of length and disk usage, so that sparse files count in full. */
   readonly counted: number;
 }
 
 /**
- * Everything below a folder, parents first; links are listed, never followed. A null entry stands for something
- * unreadable (no permission, nested too deep).
+ * Yields all entries below a folder, parents first. Lists links without following them. A null entry stands for
+ * something unreadable (no permission, nested too deeply).
  */
 async function* entriesOf(folder: string, below = "", depth = 1): AsyncGenerator<Entry | null> {
   if (depth > WORKSPACE_LIMITS.depth) {
@@ -347,7 +346,7 @@ async function* entriesOf(folder: string, below = "", depth = 1): AsyncGenerator
       if (type === "folder") yield* entriesOf(folder, path, depth + 1);
     }
   } catch (error) {
-    // Removed meanwhile.
+    // Removed in the meantime.
     if (!isGone(error)) yield null;
   }
 }
@@ -355,11 +354,11 @@ async function* entriesOf(folder: string, below = "", depth = 1): AsyncGenerator
 interface Usage {
   readonly files: number;
   readonly bytes: number;
-  /** False: more than the workspace may hold, or hidden from being counted. */
+  /** False if the workspace exceeds its limits or has uncountable parts. */
   readonly fits: boolean;
 }
 
-/** Stops counting at the limit. */
+/** Counts files and bytes. Stops counting at the limit. */
 export async function usageOf({ files, temporary }: WorkspaceFolders): Promise<Usage> {
   const usage = { files: 0, bytes: 0 };
   for (const folder of [files, temporary]) {
@@ -393,15 +392,15 @@ function isGone(error: unknown): boolean {
 
 /** A task's folders on this machine, and the owner of new files. */
 export interface WorkspaceFolders {
-  /** The files the agent sees. */
+  /** Files that the agent sees. */
   readonly files: string;
-  /** For the temporary files of programs; not shown to the agent. */
+  /** Temporary files of programs, hidden from the agent. */
   readonly temporary: string;
-  /** Owner of new files; null: the user of this process. */
+  /** Owner of new files, or null for the user of this process. */
   readonly owner: { readonly uid: number; readonly gid: number } | null;
 }
 
-/** Port: the files of one task. Its folder is created at the first use and removed on close. */
+/** The files of one task. The folder is created at the first use and removed on close. */
 export interface Workspace {
   /** Runs `work` in it, one at a time. Throws after `close`. */
   use<T>(work: (folders: WorkspaceFolders) => Promise<T>): Promise<T>;

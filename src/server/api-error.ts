@@ -2,20 +2,20 @@ import type { MiddlewareHandler } from "hono";
 import { UserError } from "../platform/errors.js";
 import { bearerTokenCheck, isAllowedHost, isOwnOrigin } from "../platform/http.js";
 
-/** Who may send requests. */
+/** Restrictions on who can send requests. */
 export interface Access {
-  /** The address that is listened on. */
+  /** The host that the server listens on. */
   readonly host: string;
-  /** Null: no token is needed. */
+  /** The required token, or null. */
   readonly token: string | null;
-  /** The one other origin whose pages may send requests; null: none. */
+  /** The only other origin whose pages can send requests, or null. */
   readonly cors: string | null;
 }
 
 export function checkHost({ host }: Access): MiddlewareHandler {
   return async (c, next) => {
     if (!isAllowedHost(host, c.req.header("host"))) {
-      throw new ApiError("FORBIDDEN", "This server answers to localhost only.");
+      throw new ApiError("FORBIDDEN", "This server only accepts requests to localhost.");
     }
     await next();
   };
@@ -25,18 +25,18 @@ export function checkOrigin({ cors }: Access): MiddlewareHandler {
   return async (c, next) => {
     const origin = c.req.header("origin");
     if (origin !== undefined && origin !== cors && !isOwnOrigin(origin, c.req.header("host"))) {
-      throw new ApiError("FORBIDDEN", "Pages of other origins may not ask this server.");
+      throw new ApiError("FORBIDDEN", "This server does not accept requests from pages of other origins.");
     }
     await next();
   };
 }
 
-/** Not hono's bearerAuth: the MCP listener, which is no hono app, checks its token the same way. */
+/** Does not use hono's bearerAuth, because the MCP listener is not a hono app and must check its token the same way. */
 export function checkToken({ token }: Access): MiddlewareHandler {
   const isToken = token === null ? () => true : bearerTokenCheck(token);
   return async (c, next) => {
     if (!isToken(c.req.header("authorization"))) {
-      throw new ApiError("UNAUTHORIZED", "A token is needed: Authorization: Bearer TOKEN.", null, {
+      throw new ApiError("UNAUTHORIZED", "Missing or wrong token. Send Authorization: Bearer TOKEN.", null, {
         "www-authenticate": "Bearer",
       });
     }
@@ -44,20 +44,23 @@ export function checkToken({ token }: Access): MiddlewareHandler {
   };
 }
 
-/** Refuses bodies that are not JSON: forms, which pages of other origins can send without a preflight, never are. */
+/**
+ * Refuses bodies that are not JSON. Pages of other origins can send forms without a CORS preflight, and forms are never
+ * JSON.
+ */
 export function checkContentType(): MiddlewareHandler {
   return async (c, next) => {
     const hasBody = c.req.header("content-length") !== undefined || c.req.header("transfer-encoding") !== undefined;
     const isJson = /^application\/json\s*(;|$)/i.test(c.req.header("content-type") ?? "");
     const isEmpty = c.req.header("content-length") === "0";
     if (hasBody && !isEmpty && !isJson) {
-      throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "A body must be sent as application/json.");
+      throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "The body must be application/json.");
     }
     await next();
   };
 }
 
-/** The HTTP status of each code. The first five are those of the API that this one is compatible with. */
+/** HTTP status per error code. The first five codes come from the compatible API. */
 const STATUS = {
   VALIDATION_ERROR: 400,
   NOT_FOUND: 404,
@@ -69,21 +72,21 @@ const STATUS = {
   CONFLICT: 409,
   PAYLOAD_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
-  /** A server that this one depends on refuses; a retry would not help. */
+  /** A server that this one depends on refused the request, and a retry would not help. */
   UPSTREAM_REFUSED: 424,
   OVERLOADED: 503,
 } as const;
 
 export type ErrorCode = keyof typeof STATUS;
 
-/** A request that is not served; the message is for the client. */
+/** Thrown for a request that is not served. The message is for the client. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
 
   constructor(
     readonly code: ErrorCode,
     message: string,
-    /** JSON, or null. */
+    /** Any JSON value. */
     readonly details: unknown = null,
     readonly headers: Readonly<Record<string, string>> = {},
   ) {
@@ -95,7 +98,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Of the codes of UserErrors; those of all others are VALIDATION_ERROR. */
+/** API codes for UserError codes. All other UserErrors become VALIDATION_ERROR. */
 const CODES = new Map<string, ErrorCode>([
   ["agent_exists", "ALREADY_EXISTS"],
   ["tool_exists", "ALREADY_EXISTS"],
@@ -118,7 +121,7 @@ const CODES = new Map<string, ErrorCode>([
   ["review_conflict", "CONFLICT"],
 ]);
 
-/** What was thrown as a response. */
+/** Converts anything thrown into a response. */
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (thrown instanceof UserError && thrown.exitCode === 2) {
@@ -128,7 +131,7 @@ export function toApiError(thrown: unknown): ApiError {
   return internalError();
 }
 
-/** A fault of this program, of which the client is told no more. */
+/** A bug in this program. The client receives no details. */
 export function internalError(): ApiError {
-  return new ApiError("INTERNAL_ERROR", "The server could not do this; its log says why.");
+  return new ApiError("INTERNAL_ERROR", "Internal server error. See the server's log.");
 }

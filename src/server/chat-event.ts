@@ -3,15 +3,17 @@ import type { JsonValue } from "../platform/json.js";
 
 const id = z.string();
 
-/** The events of a streamed chat; each is the JSON `data` of one server-sent event, and the last data is `[DONE]`. */
+/**
+ * The events of a streamed chat. Each event is the JSON `data` of a server-sent event, and the last data is `[DONE]`.
+ */
 export const chatEventSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("message-start"), messageId: id }),
   z.object({ type: z.literal("text-delta"), text: z.string() }),
   z.object({ type: z.literal("tool-call"), toolCallId: id, toolName: z.string() }),
-  // `args` is JSON text, or what the model sent where that is not JSON.
+  // `args` is JSON text, or the model's output if that is not JSON.
   z.object({ type: z.literal("tool-call-args"), toolCallId: id, args: z.string() }),
   z.object({ type: z.literal("tool-call-end"), toolCallId: id }),
-  // A result that is an error is `{ error }`.
+  // An error is `{ error }`.
   z.object({ type: z.literal("tool-result"), toolCallId: id, result: z.json() as z.ZodType<JsonValue> }),
   z.object({ type: z.literal("finish"), messageId: id }),
   z.object({ type: z.literal("error"), errorText: z.string(), errorCategory: z.string(), retryable: z.boolean() }),
@@ -23,7 +25,7 @@ export const chatEventSchema = z.discriminatedUnion("type", [
     recoverable: z.boolean(),
   }),
   z.object({ type: z.literal("session-info"), sessionId: id, traceId: id }),
-  // Attempt `attempt` at a model call failed; the next one begins after `waitMs`.
+  // Attempt `attempt` at a model call failed. The next one starts after `waitMs`.
   z.object({ type: z.literal("retry"), attempt: z.number().int(), reason: z.string(), waitMs: z.number() }),
 ]);
 

@@ -11,6 +11,7 @@ import { stopsRun } from "../models/failure-classes.js";
 import { type Message, type Model, ModelError } from "../models/model.js";
 import { API_KEY_VARIABLES, DEFAULT_MODEL, PROVIDERS, type Provider } from "../models/model-names.js";
 import { answeringModelOf, baseUrlOf, connectionOf, noteReplies } from "../models/open-model.js";
+import { type GivenExtras, openExtras, recordedExtras } from "../models/request-extras.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { createModel } from "../runs/model-of-run.js";
@@ -32,27 +33,28 @@ import type { ChatTrace, MailboxBinding } from "../traces/trace.js";
 import { ServedModels } from "./served-models.js";
 import type { ChatLimits } from "./sse-writer.js";
 
-interface ChatTimeouts {
+interface ChatModelOptions extends GivenExtras {
   readonly chatMs: number;
-  /** One model call, before it is tried again. */
+  /** Timeout per attempt at a model call. */
   readonly modelCallMs: number;
 }
 
 const NEVER = new AbortController().signal;
 
-/** Opens what chats need for the length of `use`: the database, the tools' resources and the models. */
+/** Opens the resources of chats (the database, the tools' resources and the models) while `use` is running. */
 export async function withChatServices<T>(
-  { chatMs, modelCallMs }: ChatTimeouts,
+  { chatMs, modelCallMs, ...given }: ChatModelOptions,
   liveOptions: LiveOptions,
   { settings, note }: Pick<AppContext, "settings" | "note">,
   use: (services: Omit<ChatServices, "chats">) => Promise<T>,
 ): Promise<T> {
   const { env } = settings;
+  const extras = openExtras(recordedExtras(given), given, env);
   const endpointOf = (provider: Provider) => {
     const baseUrl = baseUrlOf(provider, undefined, env, "the same variable in the environment itself");
-    return connectionOf(provider, { baseUrl, wireApi: null, timeoutMs: modelCallMs }, env);
+    return connectionOf(provider, { baseUrl, wireApi: null, timeoutMs: modelCallMs, extras }, env);
   };
-  // Refuse an address that its key may not be sent to now, not at the first chat.
+  // Refuses a URL that must not receive its key at startup instead of at the first chat.
   for (const provider of PROVIDERS) endpointOf(provider);
   const models = new ServedModels(endpointOf, DEFAULT_MODEL, (model) => noteReplies(model, note));
   return withStore(settings, async (db) => {
@@ -71,7 +73,7 @@ export async function withChatServices<T>(
 interface AskOptions extends RunOptions {
   readonly inbox_address: string;
   readonly question: string;
-  /** Mail from this day on is invisible. */
+  /** Email from this date on is hidden. */
   readonly before?: string | undefined;
 }
 
@@ -80,7 +82,7 @@ interface AnsweredQuestion {
   readonly cited: readonly CitedMail[];
 }
 
-/** Answers one question from a mailbox, and stores it as a chat of its own. */
+/** Answers one question from a mailbox and stores it as a separate chat. */
 export function ask(options: AskOptions, context: AppContext): Promise<AnsweredQuestion> {
   return withStore(context.settings, async (db) => {
     const inbox = resolveInbox(db, options.inbox_address);
@@ -92,7 +94,10 @@ export function ask(options: AskOptions, context: AppContext): Promise<AnsweredQ
   });
 }
 
-/** The agent and model where none is named: what the keys of the environment allow. Notes its choice. */
+/**
+ * Chooses agent and model depending on the API keys in the environment, if the user specifies neither. Notes the
+ * choice.
+ */
 function chooseAgent(options: AskOptions, { settings, note }: AppContext): { agentId: string; chosen: AskOptions } {
   const isModelGiven =
     options.modelId !== undefined || options.modelProvider !== undefined || options.baseUrl !== undefined;
@@ -104,7 +109,7 @@ function chooseAgent(options: AskOptions, { settings, note }: AppContext): { age
     return { agentId, chosen: { ...options, modelId } };
   }
   const variables = Object.values(API_KEY_VARIABLES).flat().join(", ");
-  note(`No API key is set (${variables}): asking the offline baseline, which is no language model.`);
+  note(`No API key is set (${variables}): asking the offline baseline, which is not a language model.`);
   return { agentId: "baseline", chosen: options };
 }
 
@@ -147,7 +152,10 @@ function dayBefore(day: string): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) - 1).toISOString().slice(0, 10);
 }
 
-/** Throws if there is nothing to keep: the key is refused, the account is empty, or the user has stopped it. */
+/**
+ * Returns the chat's trace. Throws if it is not worth storing: the key was refused, the account is empty, or the user
+ * interrupted the chat.
+ */
 function storable({ trace, failure }: AnsweredChat, { modelId }: AskOptions): ChatTrace {
   if (trace.ending === "interrupted") throw new Interrupted("stopped.");
   if (failure !== null && stopsRun(failure.kind)) {
@@ -157,32 +165,32 @@ function storable({ trace, failure }: AnsweredChat, { modelId }: AskOptions): Ch
   return trace;
 }
 
-/** A request for a chat, whichever API it came by. */
+/** A request for a chat through any of the APIs. */
 export interface ChatRequest {
   readonly agentId: string;
-  /** Absent: a new session. */
+  /** Absent for a new session. */
   readonly sessionId?: string | null | undefined;
-  /** Earlier messages, for a new session; a session that continues has its own. */
+  /** Earlier messages for a new session. A continued session has its own messages. */
   readonly history: readonly Message[];
   readonly question: string;
   readonly instructions: string | null;
   readonly inbox?: string | null | undefined;
   readonly queryDate?: string | null | undefined;
-  /** The session that `history` was taken from: the new one gets its mailbox and day. */
+  /** Session that `history` comes from. The new session gets its mailbox and date. */
   readonly continuedFrom?: string | undefined;
   readonly maxTurns?: number | null | undefined;
   readonly modelProvider?: string | null | undefined;
   readonly modelId?: string | null | undefined;
 }
 
-/** What all chats of a process share. */
+/** Resources shared by all chats of a process. */
 export interface ChatServices {
   readonly db: Db;
   readonly resources: ToolResources;
   readonly models: ServedModels;
   readonly chats: ChatLimits;
   readonly chatTimeoutMs: number;
-  /** Null: traces are not sent anywhere. */
+  /** Sends finished traces, or null if they are not sent. */
   readonly live: LiveTraces | null;
 }
 
@@ -191,11 +199,11 @@ export interface PreparedChat {
   readonly sessionId: string;
   /** Aborts the chat because its client has disconnected. */
   abandon(reason: string): void;
-  /** Answers, saves the trace and releases the chat's slot. Throws only for faults of this program. */
+  /** Answers, saves the trace and releases the chat's slot. Throws only for bugs in this program. */
   answer(listener: ChatListener): Promise<AnsweredChat>;
 }
 
-/** All that can refuse a chat happens here, before the first byte of a response is sent. */
+/** Makes all checks that can refuse a chat, before the first byte of a response is sent. */
 export async function prepareChat(services: ChatServices, request: ChatRequest): Promise<PreparedChat> {
   const { db, models, chats, resources, chatTimeoutMs, live } = services;
   const stored = getAgent(db, request.agentId);
@@ -238,8 +246,8 @@ export async function prepareChat(services: ChatServices, request: ChatRequest):
 }
 
 /**
- * A session stays bound to its agent, mailbox and day: otherwise mail that was read under one binding would be told
- * under another.
+ * A session remains bound to its agent, mailbox and date. Otherwise an answer could reveal email that was opened under
+ * another binding.
  */
 function chooseSession({ db }: ChatServices, request: ChatRequest) {
   const { inbox = null, queryDate = null, history } = request;
@@ -252,13 +260,13 @@ function chooseSession({ db }: ChatServices, request: ChatRequest) {
   if (session.agentId !== request.agentId) {
     throw new UserError(
       "session_unknown",
-      `Agent "${request.agentId}" has no session "${session.id}".`,
-      `It is a session of ${session.agentId}.`,
+      `Unknown session "${session.id}" of agent "${request.agentId}".`,
+      `The session belongs to agent "${session.agentId}".`,
     );
   }
   if ((inbox !== null && inbox !== session.inbox) || (queryDate !== null && queryDate !== session.queryDate)) {
-    const bound = `${session.inbox ?? "no mailbox"} and ${session.queryDate ?? "no day"}`;
-    throw new UserError("session_bound", `Session "${session.id}" is bound to ${bound}.`, "Begin another session.");
+    const bound = `${session.inbox ?? "no mailbox"} and ${session.queryDate ?? "no date"}`;
+    throw new UserError("session_bound", `Session "${session.id}" is bound to ${bound}.`, "Start another session.");
   }
   const binding: MailboxBinding = { inbox: session.inbox, queryDate: session.queryDate };
   return request.sessionId == null
@@ -271,26 +279,26 @@ function newSessionId(): string {
 }
 
 /**
- * A chat with the scores of the evals in use. Those that see gold are not among them, as a chat has none, nor rubrics,
- * as a model would be paid for every chat.
+ * Adds the scores of the evals in use to a chat. Excludes evals that see the gold answer, which chats do not have, and
+ * rubrics, because each chat would then cost a model call.
  */
 async function scoreChat(db: Db, trace: ChatTrace): Promise<ChatTrace> {
   if (isFailure(trace.ending)) return trace;
   const evals = evalsWithoutModels(
     listEvals(db).filter(({ status, definition }) => status === "active" && !definition.reference),
   );
-  // The chat has been answered: it is scored also where the caller has left.
+  // The chat has been answered, so it is scored even if the caller has disconnected.
   const [outcomes = []] = await evals.run([trace], NEVER);
   return withEvals(trace, evals.definitions, outcomes);
 }
 
-/** A mail that an answer names as its source; null where the mailbox has no such mail. */
+/** An email that an answer cites. `mail` is null if the mailbox does not contain it. */
 export interface CitedMail {
   readonly messageId: string;
   readonly mail: { readonly subject: string; readonly sender: string; readonly date: string | null } | null;
 }
 
-/** The mails that an answer names, looked up as its agent could. */
+/** Looks up the emails cited by an answer, with the same access as its agent. */
 function citedMails({ sources, inbox, queryDate }: ChatTrace, mailbox: Mailbox): CitedMail[] {
   const context = { inbox, cutoff: queryDate === null ? null : endOfDay(queryDate), signal: NEVER };
   return sources.map((messageId) => {
@@ -301,34 +309,34 @@ function citedMails({ sources, inbox, queryDate }: ChatTrace, mailbox: Mailbox):
   });
 }
 
-/** One message to an agent, and the conditions it is answered under. */
+/** A message to an agent, and its binding and limits. */
 interface Chat {
   readonly sessionId: string;
   readonly agent: Agent;
   readonly agentVersion: number;
   readonly model: Model;
   readonly tools: readonly Tool[];
-  /** Without the system prompt. */
+  /** Excludes the system prompt. */
   readonly history: readonly Message[];
   readonly question: string;
-  /** Appended to the agent's own prompt; null: nothing. */
+  /** Text to append to the agent's prompt, or null. */
   readonly instructions: string | null;
   readonly binding: MailboxBinding;
   readonly timeoutMs: number;
 }
 
-/** Hears how an answer comes about. */
+/** Receives the progress of an answer. */
 type ChatListener = Pick<AgentRun, "onStep" | "onActivity">;
 
 export interface AnsweredChat {
   readonly trace: ChatTrace;
-  /** The model's error where the ending is model_error; else null. */
+  /** The model's error if the ending is model_error, otherwise null. */
   readonly failure: ModelError | null;
 }
 
 /**
- * Answers one message as a task of a run is answered: within the mailbox and up to the day it is bound to. Errors of
- * the model or its server become the trace's ending; they are not thrown.
+ * Answers one message like a task of a run, within the bound mailbox and date. Errors of the model or its server
+ * determine the trace's ending and are not thrown.
  */
 async function answerChat(
   chat: Chat,
@@ -344,7 +352,7 @@ async function answerChat(
         transcript.messages.splice(1, 0, ...chat.history);
         return runAgent(run, transcript);
       },
-      // Null: a bug of this program, which must not be recorded as a failure of the model.
+      // Null for a bug in this program, which must not be recorded as a model failure.
       endingOf: (thrown) => (thrown instanceof ModelError ? "model_error" : null),
     },
     signal,

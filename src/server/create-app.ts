@@ -34,26 +34,27 @@ import { toolRoutes } from "./routes/tools.js";
 import { feedbackRoutes, labelRoutes, traceRoutes } from "./routes/traces.js";
 import { RunStreams, runStreamRoutes } from "./run-page.js";
 
-/** Besides the one connection of each chat. */
+/** In addition to one connection per chat. */
 const MAX_OTHER_CONNECTIONS = 256;
 
-/** After their abort, chats have so long to send their last events. */
+/** Time for aborted chats to send their last events. */
 const LAST_EVENTS_MS = 2_000;
 
 export interface Running {
   /** `http://127.0.0.1:8787` */
   readonly url: string;
-  /** Takes no more requests; running chats have `graceMs` to finish. Resolves when everything is closed. */
+  /** Stops accepting requests and gives running chats `graceMs` to finish. Resolves when everything is closed. */
   stop(graceMs: number): Promise<void>;
 }
 
 /**
- * Port 0 takes any that is free. Throws a UserError where the address is in use, or is open to others without a token.
+ * Starts the server. Port 0 selects any free port. Throws a UserError if the port is in use or the server would be open
+ * to others without a token.
  */
 export async function startServer(services: Services, access: Access, port: number, write: WriteLog): Promise<Running> {
   refuseOpenAddress(access);
   const { db, chats, report, version } = services;
-  // Runs are executed by other processes than this one.
+  // Other processes execute the runs.
   const subscriptions = new RunSubscriptions(
     db,
     () => null,
@@ -101,17 +102,17 @@ function addPages(app: Hono<Env>, reports: ReportLinks): void {
   reports.addPage(app);
 }
 
-/** What a server offers. */
+/** The routes and pages of a server. */
 interface Served {
   readonly routes: readonly Route[];
-  /** Adds what is no operation of the API. */
+  /** Adds pages that are not part of the API. */
   addPages(app: Hono<Env>): void;
   readonly version: string;
-  /** Logs an error that is a bug of this program. */
+  /** Logs an error caused by a bug in this program. */
   report(fault: unknown, requestId: string): void;
 }
 
-/** The hono app: access checks, the routes, the pages, and the form of errors. */
+/** Creates the hono app: access checks, routes, pages and error responses. */
 export function createApp(served: Served, access: Access, write: WriteLog): Hono<Env> {
   const app = new OpenAPIHono<Env>();
   app.use(async (c, next) => {
@@ -148,7 +149,7 @@ export function createApp(served: Served, access: Access, write: WriteLog): Hono
   served.addPages(app);
 
   app.notFound((c) => {
-    throw new ApiError("NOT_FOUND", `There is no ${c.req.method} ${c.req.path.slice(0, 200)}. See /openapi.json.`);
+    throw new ApiError("NOT_FOUND", `Unknown route ${c.req.method} ${c.req.path.slice(0, 200)}. See /openapi.json.`);
   });
   app.onError((thrown, c) => {
     const error = toApiError(thrown);
@@ -164,12 +165,12 @@ export function createApp(served: Served, access: Access, write: WriteLog): Hono
   return app;
 }
 
-/** Writes one line of JSON. */
+/** Writes one JSON line. */
 type WriteLog = (line: Readonly<Record<string, unknown>>) => void;
 
 /**
- * Logs one line a request, once its response was sent or its client has disconnected. Queries and headers are left out,
- * as they may hold secrets.
+ * Logs one line per request after its response was sent or its client disconnected. Queries and headers are left out
+ * because they can contain secrets.
  */
 function accessLog(write: WriteLog): MiddlewareHandler<Env> {
   return async (c, next) => {

@@ -4,7 +4,7 @@ import { UserError } from "../platform/errors.js";
 import { checkNewFolder, checkWritable, writeFileAtomically, writeFolderAtomically } from "../platform/files.js";
 import { programVersion, readBuiltFile } from "../platform/installation.js";
 
-/** Clients of the training environment in Python, one for each trainer; what they have in common is in each. */
+/** Python clients of the training environment, one per trainer. The common code is copied into each of them. */
 const CLIENTS = {
   trl: { output: "art_e_trl.py", source: "trl_client.py" },
   verifiers: { output: "art_e_mail", source: "verifiers_client.py" },
@@ -15,8 +15,9 @@ export type Trainer = keyof typeof CLIENTS;
 export const TRAINERS = Object.keys(CLIENTS) as [Trainer, ...Trainer[]];
 
 /**
- * Writes the client: a file, for verifiers the folder of a package. Returns its absolute path.
- * @throws UserError where it is there already: it may have been changed by hand
+ * Writes the client and returns its absolute path. It is one file, or a package folder for verifiers.
+ *
+ * @throws UserError if the path already exists, because a user may have edited it
  */
 export async function writeEnvironmentClient(trainer: Trainer, flag: string, output?: string): Promise<string> {
   const client = CLIENTS[trainer];
@@ -24,7 +25,11 @@ export async function writeEnvironmentClient(trainer: Trainer, flag: string, out
   const code = withCommonCode(template(client.source));
   if (trainer !== "verifiers") {
     if (existsSync(path)) {
-      throw new UserError("output_exists", `${flag}: ${path} is there already.`, "Name another file, or remove it.");
+      throw new UserError(
+        "output_exists",
+        `${flag}: ${path} already exists.`,
+        "Choose another file, or remove this one.",
+      );
     }
     checkWritable(flag, path);
     await writeFileAtomically(path, [code]);
@@ -39,7 +44,7 @@ export async function writeEnvironmentClient(trainer: Trainer, flag: string, out
   return path;
 }
 
-/** Puts the common code in place of its import, without the imports that are there already. */
+/** Replaces the import of the common code with the code itself, without imports that the client already has. */
 function withCommonCode(code: string): string {
   const imports = new Set(code.match(/^(import|from) .*$/gm));
   const common = template("environment_client.py")

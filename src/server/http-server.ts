@@ -18,26 +18,29 @@ export interface HttpServer {
   /** `http://127.0.0.1:8787` */
   readonly url: string;
   /**
-   * Takes no more requests, and resolves when those under way are finished, which `endWork` is to bring about. After
-   * `forceAfterMs` their connections are closed.
+   * Stops accepting requests and resolves when the running ones have finished, which `endWork` must cause. After
+   * `forceAfterMs`, closes their connections.
    */
   close(forceAfterMs: number, endWork: () => Promise<void>): Promise<void>;
 }
 
-/** Throws a UserError where an address that others can reach has no token: anybody could spend on the user's keys. */
+/**
+ * Throws a UserError if others can reach the host and no token is set, because anyone could then spend the user's API
+ * credit.
+ */
 export function refuseOpenAddress({ host, token }: Omit<Access, "cors">): void {
   if (isLoopback(host) || token !== null) return;
   throw new UserError(
     "serve_open",
-    `--host ${host} can be reached by others, and there is no token.`,
-    "Set ART_E_TOKEN or give --token-file, or leave --host out: the server is for this machine only then.",
+    `--host ${host}: others can reach the server, but no token is set.`,
+    "Set ART_E_TOKEN, pass --token-file, or leave out --host to serve only this machine.",
   );
 }
 
-/** Takes over the connection of a request for another protocol. */
+/** Takes over a connection that switches to another protocol. */
 type OnUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
-/** Port 0 takes any that is free. Throws a UserError where the address is in use. */
+/** Starts listening. Port 0 selects any free port. Throws a UserError if the port is in use. */
 export async function openHttpServer(
   app: Hono<Env>,
   host: string,
@@ -67,7 +70,7 @@ export async function openHttpServer(
       const forceClose = setTimeout(() => server.closeAllConnections(), forceAfterMs);
       await endWork();
       await requests.allFinished();
-      // Browsers open connections in advance; node does not count those as idle.
+      // Browsers open connections in advance, which Node does not count as idle.
       server.closeAllConnections();
       await closed;
       clearTimeout(forceClose);
@@ -75,7 +78,7 @@ export async function openHttpServer(
   };
 }
 
-/** Counts requests whose responses are not finished. */
+/** Counts requests with unfinished responses. */
 class OpenRequests {
   private count = 0;
   private onFinished: (() => void) | null = null;
@@ -102,7 +105,7 @@ function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
       const why = cause.code === "EADDRINUSE" ? "it is in use" : cause.message;
-      const hint = "Choose another one with --port (0: any that is free) or --host.";
+      const hint = "Choose another port with --port (0 for any free port), or another --host.";
       reject(new UserError("serve_address", `Cannot listen on port ${port} of ${host}: ${why}.`, hint, 1, { cause }));
     });
     server.listen(port, host.replace(/^\[|\]$/g, ""), resolve);

@@ -13,8 +13,8 @@ import {
 } from "./openenv-sessions.js";
 
 /**
- * JSON-RPC at /mcp: the methods of OpenEnv, whose sessions are named in the parameters, and those of MCP over
- * streamable HTTP, whose sessions are named in a header. Both call the tools of an episode; its reward stands in _meta.
+ * JSON-RPC at /mcp. Supports the methods of OpenEnv, which specify the session in the parameters, and MCP over
+ * streamable HTTP, which specifies it in a header. Both call the tools of an episode. The reward is in _meta.
  */
 
 const requestSchema = z.strictObject({
@@ -45,32 +45,32 @@ class RpcError extends Error {
   }
 }
 
-/** Newest first; a client that asks for another gets the newest. */
+/** Newest first. A client that requests an unsupported version gets the newest. */
 const MCP_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const;
 
-/** Clients of MCP that have not called a tool yet, and use no session of the server's. */
+/** Maximum MCP clients that have not called a tool yet. They do not occupy a session. */
 const MAX_INTRODUCED = 10_000;
 
-/** A client of MCP: its session begins with its first call. */
+/** An MCP client. Its session starts with its first call. */
 interface McpClient {
   readonly task: OfferedTask;
   session: Session | null;
 }
 
-/** How a caller names its session, and how it hears of a tool that failed. */
+/** How a caller identifies its session, and the form in which it receives a failed tool call. */
 interface Caller {
   readonly session: Session | null;
   readonly client: McpClient | null;
-  /** What the address says of the task. */
+  /** Query parameters of the URL, which can specify the task. */
   readonly query: Readonly<Record<string, string>>;
-  /** Told the id of a new client of MCP. */
+  /** Called with the id of a new MCP client. */
   onClient(id: string): void;
 }
 
 export class McpEndpoint {
   private readonly sessions = new Map<string, Session>();
   private readonly clients = new Map<string, McpClient>();
-  /** Clients of MCP over a WebSocket. */
+  /** MCP clients over WebSocket. */
   private readonly bySession = new WeakMap<Session, McpClient>();
   private readonly listed: JsonValue;
 
@@ -79,7 +79,7 @@ export class McpEndpoint {
     private readonly open: Sessions,
     private readonly version: string,
   ) {
-    // Versions of OpenEnv differ in the name of the schema.
+    // The schema has different names in different versions of OpenEnv.
     this.listed = environment.tools.map(({ id, description, parameters }) => ({
       name: id,
       description,
@@ -88,7 +88,7 @@ export class McpEndpoint {
     }));
   }
 
-  /** Over HTTP. */
+  /** Answers a message over HTTP. */
   async post(text: string, clientId: string | undefined, query: Readonly<Record<string, string>>): Promise<Response> {
     const client = clientId === undefined ? null : (this.clients.get(clientId) ?? null);
     if (clientId !== undefined && client === null) {
@@ -111,12 +111,12 @@ export class McpEndpoint {
     return new Response(null, { status: 204 });
   }
 
-  /** Over a WebSocket, which is a session. */
+  /** Answers a message over a WebSocket, which is a session. */
   answer(text: string, session: Session): Promise<string> {
     return this.answerText(text, callerOf(session));
   }
 
-  /** Of a message of a session's own protocol. */
+  /** Answers an MCP message inside a message of the session protocol. */
   answerRequest(request: unknown, session: Session): Promise<string> {
     return this.answerValue(request, callerOf(session));
   }
@@ -138,7 +138,7 @@ export class McpEndpoint {
     return this.answerValue(value, caller);
   }
 
-  /** Empty: a notification, which is not answered. */
+  /** Returns an empty string for a notification, which needs no answer. */
   private async answerValue(value: unknown, caller: Caller): Promise<string> {
     const read = requestSchema.safeParse(value);
     if (!read.success) {
@@ -156,7 +156,7 @@ export class McpEndpoint {
     }
   }
 
-  /** The result, as JSON. */
+  /** Returns the result as JSON. */
   private async carryOut({ method, params = {} }: Request, caller: Caller): Promise<string> {
     switch (method) {
       case "initialize":
@@ -179,7 +179,8 @@ export class McpEndpoint {
 
   private introduce(params: Record<string, unknown>, caller: Caller): JsonObject {
     const asked = resetSchema.safeParse({ ...caller.query, ...numbersOf(caller.query) });
-    if (!asked.success) throw new RpcError(INVALID_PARAMS, "The address names no task: split, index, task_id or seed");
+    if (!asked.success)
+      throw new RpcError(INVALID_PARAMS, "The URL does not specify a task: expected split, index, task_id or seed");
     const task = this.environment.choose(readReset(asked.data).request);
     const client = { task, session: caller.session };
     if (caller.session === null) caller.onClient(this.keep(client));
@@ -193,7 +194,7 @@ export class McpEndpoint {
     };
   }
 
-  /** The id of the client's session: it takes a place among the others with its first call. */
+  /** Stores a client and returns its session id. The client occupies a session only from its first call on. */
   private keep(client: McpClient): string {
     const [oldest] = this.clients.size >= MAX_INTRODUCED ? this.clients.keys() : [];
     if (oldest !== undefined) this.delete(oldest);
@@ -204,10 +205,12 @@ export class McpEndpoint {
 
   private async call(params: Record<string, unknown>, caller: Caller): Promise<string> {
     const read = callSchema.safeParse(params);
-    if (!read.success) throw new RpcError(INVALID_PARAMS, "Missing 'name' in params, or arguments that are no object");
+    if (!read.success)
+      throw new RpcError(INVALID_PARAMS, "Missing 'name' in params, or arguments that are not an object");
     const { name, arguments: args } = read.data;
     const session = this.named(params) ?? this.sessionOf(caller);
-    if (session === null) throw new RpcError(TOOL_FAILED, "There is no episode: openenv/session/create begins one.");
+    if (session === null)
+      throw new RpcError(TOOL_FAILED, "No episode is running. Start one with openenv/session/create.");
     if (!session.hasEpisode) {
       const { split, index } = (caller.client ?? this.bySession.get(session))?.task ?? {};
       await session.reset({ split, index });
@@ -223,7 +226,7 @@ export class McpEndpoint {
     return `{"content":[{"type":"text","text":${JSON.stringify(result.error)}}],"isError":true,"_meta":${meta}}`;
   }
 
-  /** The session that a caller has by its connection or its header. */
+  /** Returns the caller's session, based on its connection or its header. */
   private sessionOf({ client, session }: Caller): Session | null {
     if (client === null) return session;
     if (client.session === null) {
@@ -235,7 +238,7 @@ export class McpEndpoint {
     return client.session;
   }
 
-  /** The session that is named in the parameters; null: none is. */
+  /** Returns the session specified in the parameters, or null if they specify none. */
   private named({ session_id: id }: Record<string, unknown>): Session | null {
     if (id === undefined || id === null) return null;
     const session = this.sessions.get(String(id));
@@ -243,7 +246,7 @@ export class McpEndpoint {
     throw new RpcError(INVALID_PARAMS, `Unknown session_id: ${String(id).slice(0, 100)}`);
   }
 
-  /** The parameters may name the task, as a reset does. */
+  /** The parameters can specify the task, as in a reset. */
   private async create(params: Record<string, unknown>): Promise<JsonObject> {
     const session = this.open.take();
     const id = randomUUID();
@@ -253,7 +256,7 @@ export class McpEndpoint {
       const { begun } = await session.reset(params);
       return { session_id: id, task: { ...begun.task }, instructions: begun.instructions };
     } catch (error) {
-      session.end("it could not begin");
+      session.end("it could not start");
       throw error;
     }
   }
@@ -266,7 +269,7 @@ export class McpEndpoint {
   }
 }
 
-/** Of a WebSocket, which is a session. */
+/** The caller behind a WebSocket, which is a session. */
 function callerOf(session: Session): Caller {
   return { session, client: null, query: {}, onClient() {} };
 }
@@ -287,7 +290,7 @@ function toRpcError(error: unknown): RpcError {
   return new RpcError(codes[error.code] ?? TOOL_FAILED, error.message, error.details);
 }
 
-/** Numbers come as text in an address. */
+/** Numbers are strings in a URL. */
 function numbersOf(query: Readonly<Record<string, string>>): Record<string, number> {
   const names = ["index", "seed"].filter((name) => /^\d{1,15}$/.test(query[name] ?? ""));
   return Object.fromEntries(names.map((name) => [name, Number(query[name])]));

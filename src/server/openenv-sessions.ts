@@ -4,17 +4,17 @@ import { type BegunEpisode, NoSuchTask, type TrainingEnvironment } from "../runs
 import type { EpisodeEnd, EpisodeStep } from "../runs/training-episode.js";
 import type { Tool, ToolResult } from "../tools/tool.js";
 
-/** Sessions of the OpenEnv protocol, and the forms of what they are asked and answer, whichever way they came. */
+/** Sessions of the OpenEnv protocol, with the schemas of their messages and answers, for all transports. */
 
 const NAMES_TOLD = 20;
 
 export interface SessionLimits {
   readonly maxSessions: number;
-  /** A session without a message for so long is ended. */
+  /** Milliseconds without a message after which a session ends. */
   readonly idleMs: number;
 }
 
-/** Other keys of a reset are allowed, and named as ignored. */
+/** Other keys of a reset are allowed and reported as ignored. */
 export const resetSchema = z.looseObject({
   seed: z.int().nonnegative().nullish(),
   episode_id: z.string().min(1).max(255).nullish(),
@@ -23,7 +23,7 @@ export const resetSchema = z.looseObject({
   task_id: z.coerce.number().int().nullish(),
 });
 
-/** The task that a reset asks for, and the names of its other keys. */
+/** Returns the requested task and the names of the other keys. */
 export function readReset({ seed, episode_id, split, index, task_id, ...others }: z.output<typeof resetSchema>) {
   const asked = Object.entries({ seed, episode_id, split, index, task_id }).filter(([, value]) => value != null);
   return { request: Object.fromEntries(asked), ignored: Object.keys(others) };
@@ -41,7 +41,7 @@ const actionSchema = z.union([
 
 export type Action = z.output<typeof actionSchema>;
 
-/** As pydantic tells them. */
+/** Formats issues like pydantic. */
 export function issuesOf({ issues }: z.ZodError, input: unknown, at: readonly string[] = []): JsonObject[] {
   return issues.slice(0, NAMES_TOLD).flatMap((issue) => {
     const path = issue.path.map((part) => (typeof part === "symbol" ? String(part) : part));
@@ -70,14 +70,14 @@ function has(input: unknown, path: readonly (string | number)[]): boolean {
   return true;
 }
 
-/** The action, or what is wrong with it by the form that it seems to have. */
+/** Returns the action, or the errors for the type of action that it most resembles. */
 export function readAction(data: unknown): { ok: true; action: Action } | { ok: false; error: z.ZodError } {
   const isListing = typeof data === "object" && data !== null && "type" in data && data.type === "list_tools";
   const read = actionSchema.options[isListing ? 0 : 1].safeParse(data);
   return read.success ? { ok: true, action: read.data } : { ok: false, error: read.error };
 }
 
-/** A refused message. The session goes on, unless it `ends`. */
+/** A refused message. The session continues unless `ends` is true. */
 export class Refused extends Error {
   constructor(
     readonly code: string,
@@ -97,7 +97,7 @@ export function invalid(error: z.ZodError, input: unknown): Refused {
   return new Refused("VALIDATION_ERROR", "Invalid message", { errors: issuesOf(error, input) });
 }
 
-/** The sessions of all clients, of WebSocket and of MCP: there are so many at once, whichever way they came. */
+/** The sessions of all WebSocket and MCP clients, with a common limit. */
 export class Sessions {
   private readonly open = new Set<Session>();
   private readonly ending = new Set<Promise<void>>();
@@ -112,7 +112,7 @@ export class Sessions {
     this.timer = setInterval(() => this.endIdle(), every).unref();
   }
 
-  /** Throws a `Refused` where there are as many sessions as there may be. */
+  /** Throws a `Refused` if the maximum number of sessions is reached. */
   take(): Session {
     const { open, limits } = this;
     if (open.size >= limits.maxSessions) {
@@ -144,7 +144,7 @@ export class Sessions {
   }
 }
 
-/** One client's environment: at most one episode at a time. */
+/** A client's environment, with at most one episode at a time. */
 export class Session {
   usedAt = performance.now();
   private begun: BegunEpisode | null = null;
@@ -157,7 +157,7 @@ export class Session {
     private readonly release: (closing: Promise<void>) => void,
   ) {}
 
-  /** Called once, with why it ended. */
+  /** Registers a listener that is called once, with the reason for the end. */
   whenEnded(listener: (why: string) => void): void {
     this.onEnd = listener;
   }
@@ -181,11 +181,11 @@ export class Session {
       await begun.episode.interrupt("The client left before an answer.");
       throw new Refused("SESSION_ERROR", "The session has ended.", {}, true);
     }
-    await previous?.episode.interrupt("The client began another episode before this one was answered.");
+    await previous?.episode.interrupt("The client started another episode before it answered this one.");
     return { begun, ignored };
   }
 
-  /** The observation, as JSON. */
+  /** Returns the observation as JSON. */
   async step(data: unknown): Promise<string> {
     const read = readAction(data);
     if (!read.ok) throw invalid(read.error, data);
@@ -202,7 +202,7 @@ export class Session {
 
   async call(name: string, args: Record<string, unknown>, metadata?: unknown): Promise<EpisodeStep> {
     this.usedAt = performance.now();
-    if (this.begun === null) throw new Refused("EXECUTION_ERROR", "There is no episode yet: reset begins one.");
+    if (this.begun === null) throw new Refused("EXECUTION_ERROR", "No episode is running. Start one with reset.");
     return this.begun.episode.call(name, args as JsonObject, metadata);
   }
 
@@ -213,7 +213,7 @@ export class Session {
     return { episode_id: episode.id, step_count: episode.stepCount, split, index, task_id, ending: episode.ending };
   }
 
-  /** Its slot is free at once; an episode that is not over is recorded as interrupted. */
+  /** Releases the slot immediately. An unfinished episode is recorded as interrupted. */
   end(why: string): void {
     if (this.hasEnded) return;
     this.hasEnded = true;
@@ -224,10 +224,10 @@ export class Session {
 
 const METADATA = { type: "object", additionalProperties: true } as const;
 
-/** By the title and the names of its properties trainers know an environment of tools. */
+/** Trainers recognize a tool environment by this title and these property names. */
 export const actionJsonSchema = {
   title: "CallToolAction",
-  description: 'Calls a tool. {"type": "list_tools"} lists them.',
+  description: 'Calls a tool. {"type": "list_tools"} lists the tools.',
   type: "object",
   properties: {
     type: { const: "call_tool", default: "call_tool", type: "string" },
@@ -235,7 +235,7 @@ export const actionJsonSchema = {
     arguments: { type: "object", additionalProperties: true, description: "Arguments of the tool" },
     metadata: {
       ...METADATA,
-      description: "What the model said with the call (content), its name (model) and tokens (usage), for the trace",
+      description: "Model output for the trace: text (content), model name (model) and tokens (usage)",
     },
   },
   required: ["tool_name"],
@@ -244,11 +244,11 @@ export const actionJsonSchema = {
 
 export const observationJsonSchema = {
   title: "CallToolObservation",
-  description: "What a tool returned, or the task that a reset began.",
+  description: "Result of a tool, or the task of a new episode.",
   type: "object",
   properties: {
     tool_name: { type: "string" },
-    result: { description: "What the tool returned, in data; of a reset the task" },
+    result: { description: "The tool's result in data, or the task after a reset" },
     error: {
       anyOf: [
         {
@@ -266,7 +266,7 @@ export const observationJsonSchema = {
         { type: "null" },
       ],
     },
-    tools: { type: "array", items: { type: "object" }, description: "Of list_tools" },
+    tools: { type: "array", items: { type: "object" }, description: "Only for list_tools" },
     done: { type: "boolean", default: false },
     reward: { anyOf: [{ type: "number" }, { type: "null" }], default: null },
     metadata: METADATA,
@@ -288,7 +288,9 @@ export const stateJsonSchema = {
   additionalProperties: true,
 };
 
-/** What a reset is answered with: JSON. Every client sees the task, in the result or in the metadata. */
+/**
+ * Returns the answer to a reset as JSON. The task is in both the result and the metadata, so that every client sees it.
+ */
 export function resetObservation({ begun, ignored }: Awaited<ReturnType<Session["reset"]>>): string {
   const { task, maxTurns, instructions } = begun;
   const metadata = { ...task, max_turns: maxTurns, ...(ignored.length === 0 ? {} : { ignored: cut(ignored) }) };
@@ -313,21 +315,23 @@ export function stepObservation(name: string, { result, reward, done, end }: Epi
   return observation(`"tool_name":${JSON.stringify(name)},${outcome}`, metadata, JSON.stringify(reward), done);
 }
 
-/** What the end of an episode tells: how the reward came about, never the gold answer. */
+/** Returns the metadata at the end of an episode, which explains the reward but never contains the gold answer. */
 export function endMetadata({ ending, reward, scores, traceId }: EpisodeEnd): JsonObject {
   const { value, scorer, explanation } = reward;
   const told = { value, scorer, ...(explanation === undefined ? {} : { explanation }) };
   return { ending, reward: told, scores, trace_id: traceId };
 }
 
-/** Newer clients read the metadata beside the reward, older ones in the observation. */
+/** Newer clients read the metadata next to the reward, older ones inside the observation. */
 function observation(fields: string, metadata: string, reward: string, done: boolean): string {
   return `{"observation":{${fields},"metadata":${metadata}},"reward":${reward},"done":${done},"metadata":${metadata}}`;
 }
 
 type OkResult = Extract<ToolResult, { ok: true }>;
 
-/** As FastMCP writes it: clients take `data`, else the text. */
+/**
+ * Formats a tool result like FastMCP (https://gofastmcp.com/clients/tools). Clients read `data`, otherwise the text.
+ */
 export function toolResult({ value, json = JSON.stringify(value) }: OkResult): string {
   const text = JSON.stringify(typeof value === "string" ? value : json);
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);

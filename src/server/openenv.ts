@@ -34,47 +34,51 @@ import {
 import type { Env } from "./route.js";
 
 /**
- * The OpenEnv protocol (0.3 to 0.6): over WebSocket one connection is one session with one episode at a time; each
- * message gets one answer, in order. HTTP tells of the environment and its tasks; it has no sessions.
+ * The OpenEnv protocol (0.3 to 0.6, https://github.com/meta-pytorch/OpenEnv). Over WebSocket, each connection is a
+ * session with one episode at a time, and messages are answered one by one in order. HTTP only describes the
+ * environment and its tasks and has no sessions.
  */
 
-/** As the servers that the clients were written against. */
+/** The limit of the servers that the clients were written for. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
-/** A client that is busy may answer no ping for a while; one that is gone never does. */
+/** A busy client might not answer a ping for a while. A disconnected one never does. */
 const PINGS = { everyMs: 20_000, silentMs: 120_000 };
 
-/** Messages of a session that wait for their turn; no more is read then. */
+/** Maximum waiting messages per session. Reading pauses at this number. */
 const MAX_WAITING = 16;
 
-/** Text that a client has not read yet; its next message waits. */
+/** Unread bytes after which a client's next message has to wait. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
-/** The clients stop waiting after a minute, and would take a late answer for the next one's. */
+/** Clients stop waiting after a minute and would mistake a late answer for the next one. */
 const STEP_MS = 55_000;
 
-/** Beside those of sessions. */
+/** In addition to the connections of sessions. */
 const OTHER_CONNECTIONS = 256;
 
-/** At the end clients have so long to take their leave. */
+/** Time for clients to disconnect at the end. */
 const CLOSE_MS = 1_000;
 
 const MAX_BODY_BYTES = 4_000_000;
 
-/** Tasks in one answer. */
+/** Maximum number of tasks per answer. */
 const MAX_TASKS = 10_000;
 
 export interface OpenEnvOptions extends SessionLimits {
   readonly access: Pick<Access, "host" | "token">;
   readonly port: number;
   readonly version: string;
-  /** How often clients are pinged, and after how long a silence one counts as gone. */
+  /** The interval between pings, and the silence after which a client counts as disconnected. */
   readonly pings?: { readonly everyMs: number; readonly silentMs: number };
-  /** Logs an error that is a bug of this program. */
+  /** Logs an error caused by a bug in this program. */
   report(fault: unknown, where: string): void;
 }
 
-/** Port 0 takes any that is free. A UserError where the address is in use, or is open to others without a token. */
+/**
+ * Starts the server. Port 0 selects any free port. Throws a UserError if the port is in use or the server would be open
+ * to others without a token.
+ */
 export async function serveOpenEnv(environment: TrainingEnvironment, options: OpenEnvOptions): Promise<Running> {
   const { access, port, maxSessions, report } = options;
   refuseOpenAddress(access);
@@ -99,7 +103,10 @@ function header({ headers }: IncomingMessage, name: string): string | undefined 
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** Null, or the status of a refusal. A token comes as that of a bearer, or as a password: clients take it in a URL. */
+/**
+ * Returns a function that returns null or the status of a refusal. Clients can send the token as a bearer token or as
+ * the password in a URL.
+ */
 function accessCheck({ host, token }: OpenEnvOptions["access"]) {
   const isToken = token === null ? () => true : bearerTokenCheck(token);
   return (read: (name: string) => string | undefined): 401 | 403 | null => {
@@ -114,7 +121,7 @@ function accessCheck({ host, token }: OpenEnvOptions["access"]) {
   };
 }
 
-/** Routes that have no session: what the environment is, its tasks, and MCP. */
+/** Routes without sessions: the environment, its tasks, and MCP. */
 function httpApp(environment: TrainingEnvironment, mcp: McpEndpoint, options: OpenEnvOptions): Hono<Env> {
   const app = new Hono<Env>();
   app.use(refuseOthers(options.access));
@@ -129,7 +136,7 @@ function httpApp(environment: TrainingEnvironment, mcp: McpEndpoint, options: Op
   app.post("/reset", async (c) => {
     const { request, ignored } = readReset(await readBody(c, resetSchema));
     const begun = await environment.begin(request, false);
-    await begun.episode.interrupt("HTTP has no session.");
+    await begun.episode.interrupt("HTTP does not support episodes.");
     return json(resetObservation({ begun, ignored }));
   });
   app.post("/step", async (c) => {
@@ -137,7 +144,7 @@ function httpApp(environment: TrainingEnvironment, mcp: McpEndpoint, options: Op
     const read = readAction(action);
     if (!read.ok) throw refused(422, issuesOf(read.error, action));
     if (read.action.type === "list_tools") return json(toolsObservation(environment.tools));
-    const error = "HTTP has no session: an episode is played over a WebSocket, /ws.";
+    const error = "HTTP does not support episodes. Use the WebSocket at /ws.";
     const step = { result: { ok: false, kind: "failed", error }, reward: 0, done: false, end: null } as const;
     return json(stepObservation(read.action.tool_name, step, 0));
   });
@@ -157,13 +164,13 @@ function httpApp(environment: TrainingEnvironment, mcp: McpEndpoint, options: Op
   return app;
 }
 
-/** Which tasks there are, for trainers that make their datasets of them. */
+/** Lists the tasks, for trainers that build datasets from them. */
 function addTaskApi(app: Hono<Env>, environment: TrainingEnvironment): void {
   app.get("/list_environments", (c) => c.json([environment.name]));
   app.use("/:env/:what{splits|tasks|num_tasks|task|task_range}", (c, next) => {
     const { env } = c.req.param();
     if (env.toLowerCase().replaceAll("_", "-") === environment.name) return next();
-    throw refused(404, `There is no environment "${env.slice(0, 100)}": there is ${environment.name}.`);
+    throw refused(404, `Unknown environment "${env.slice(0, 100)}". Available: ${environment.name}.`);
   });
   app.get("/:env/splits", (c) => c.json(environment.splits.map(({ name }) => ({ name, type: name }))));
   const tasks = (split: string, start: number, stop: number) =>
@@ -191,7 +198,7 @@ function addTaskApi(app: Hono<Env>, environment: TrainingEnvironment): void {
   });
 }
 
-/** An end of a slice as Python takes it: from the end where it is negative, and within the list. */
+/** Resolves a slice index like Python: negative values count from the end, and the result is within the list. */
 function sliceEnd(at: number, length: number): number {
   return Math.min(length, Math.max(0, at < 0 ? length + at : at));
 }
@@ -201,8 +208,8 @@ function refuseOthers(access: OpenEnvOptions["access"]): MiddlewareHandler<Env> 
   return async (c, next) => {
     const status = check((name) => c.req.header(name));
     if (status === 401)
-      return detail(401, "A token is needed: Authorization: Bearer TOKEN", { "www-authenticate": "Bearer" });
-    if (status === 403) return detail(403, "This server answers to this machine only");
+      return detail(401, "Missing or wrong token. Send Authorization: Bearer TOKEN", { "www-authenticate": "Bearer" });
+    if (status === 403) return detail(403, "This server only accepts requests from this machine");
     return next();
   };
 }
@@ -219,7 +226,7 @@ function refused(status: 404 | 422, what: unknown): HTTPException {
   return new HTTPException(status, { res: detail(status, what) });
 }
 
-/** A body that is empty is an object without keys. */
+/** An empty body counts as an empty object. */
 async function readBody<T extends z.ZodType>(c: Context<Env>, schema: T): Promise<z.output<T>> {
   const body = parseJson((await c.req.text()) || "{}");
   const read = schema.safeParse(body);
@@ -243,7 +250,7 @@ function metadataOf({ name, splits }: TrainingEnvironment, version: string) {
   const counts = splits.map((split) => `${split.tasks} ${split.name}`).join(", ");
   return {
     name,
-    description: `Questions about a person's mailbox (${counts}), to be answered by searching and reading its mail.`,
+    description: `Questions about a person's mailbox (${counts}), answered by searching and reading its email.`,
     readme_content: null,
     version,
     author: null,
@@ -251,7 +258,7 @@ function metadataOf({ name, splits }: TrainingEnvironment, version: string) {
   };
 }
 
-/** What `openenv validate` reads of it: the version of the protocol, and the paths. */
+/** The parts of an OpenAPI document that `openenv validate` reads: the protocol version and the paths. */
 function openapi(environment: TrainingEnvironment, version: string) {
   const { description } = metadataOf(environment, version);
   const operation = (summary: string) => ({
@@ -264,20 +271,20 @@ function openapi(environment: TrainingEnvironment, version: string) {
   });
   return {
     openapi: "3.1.0",
-    // The version of the protocol's HTTP interface, by which its validator knows it.
+    // Version of the protocol's HTTP interface, which its validator checks.
     info: { title: "OpenEnv Environment HTTP API", description, version: "1.0.0" },
     paths: {
-      "/health": get("Whether the server is up"),
+      "/health": get("Server health"),
       "/metadata": get("Name and description"),
       "/schema": get("JSON schemas of actions, observations and state"),
-      "/state": get("State of an environment without an episode: HTTP has no session"),
-      "/reset": post("The beginning of an episode that is not kept: HTTP has no session"),
-      "/step": post("list_tools; episodes are played over /ws"),
+      "/state": get("State of an environment without an episode, because HTTP has no sessions"),
+      "/reset": post("Start of an episode that is not stored, because HTTP has no sessions"),
+      "/step": post("list_tools only, because episodes use /ws"),
       "/mcp": post("JSON-RPC: OpenEnv's methods, and MCP over streamable HTTP"),
       "/list_environments": get("Names of environments"),
       "/{env}/splits": get("Splits of the dataset"),
       "/{env}/tasks": post("Tasks of a split"),
-      "/{env}/num_tasks": post("How many tasks a split has"),
+      "/{env}/num_tasks": post("Number of tasks in a split"),
       "/{env}/task": post("The task with an index"),
       "/{env}/task_range": post("Tasks from one index to another"),
     },
@@ -358,7 +365,9 @@ class Sockets {
   }
 }
 
-/** Answers a text; null: the client closes the session; empty: there is nothing to answer. */
+/**
+ * Answers a message. Returns null if the client closes the session, and an empty string if there is nothing to answer.
+ */
 type AnswerText = (text: string, session: Session, mcp: McpEndpoint) => Promise<string | null>;
 
 const ANSWERS: Readonly<Record<string, AnswerText>> = {
@@ -404,7 +413,7 @@ class SocketSession {
     });
   }
 
-  /** A socket that says nothing for long is half-open: its client is gone. */
+  /** Closes a socket that has been silent for too long, because its client has probably disconnected. */
   ping(now: number, silentMs: number): void {
     if (this.client.readyState !== this.client.OPEN) return;
     if (this.isAnswering) this.heardAt = now;
@@ -425,7 +434,7 @@ class SocketSession {
     this.isAnswering = false;
   }
 
-  /** False: the session is over. */
+  /** Returns false if the session has ended. */
   private async answerOne(data: RawData, isBinary: boolean): Promise<boolean> {
     let answer: string | null;
     let ends = false;
@@ -445,10 +454,10 @@ class SocketSession {
 
   private toRefused(error: unknown): Refused {
     this.report(error, "ws");
-    return new Refused("EXECUTION_ERROR", "The environment failed; its log says why.");
+    return new Refused("EXECUTION_ERROR", "The environment failed. See its log.");
   }
 
-  /** Resolves at once, unless the client is far behind in reading. */
+  /** Resolves immediately, unless the client is far behind in reading. */
   private async send(answer: string): Promise<void> {
     const sent = new Promise<void>((resolve) => this.client.send(answer, () => resolve()));
     if (this.client.bufferedAmount > MAX_UNREAD_BYTES) await sent;
@@ -486,7 +495,7 @@ function readMessage(text: string): Message {
   return message as Message;
 }
 
-/** Null: the client closes the session. */
+/** Returns null if the client closes the session. */
 async function answerMessage(message: Message, session: Session, mcp: McpEndpoint): Promise<string | null> {
   const { type } = message;
   if (typeof type !== "string" || !Object.hasOwn(envelopes, type)) {

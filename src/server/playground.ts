@@ -21,11 +21,11 @@ const FILES: ReadonlyMap<string, PageFile> = new Map([
   ["/page/main.js", { type: "text/javascript", read: () => readBuiltFile("web/playground.js") }],
 ]);
 
-/** The page loads, runs and asks nothing but this server, and cannot be framed. */
+/** The page can load, execute and request only files of this server, and cannot be framed. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Which sections of the page there are: of the playground, of a page that ends with a run, or of a review. */
+/** Sections of the page: the entire playground, the page of one run, or the page of a review. */
 type PageScope = "all" | "run" | "review";
 
 export function addPage(app: Hono<Env>, scope: PageScope): void {
@@ -36,7 +36,7 @@ export function addPage(app: Hono<Env>, scope: PageScope): void {
   }
 }
 
-/** The page's files hold no data, so they need no token. */
+/** The page's files contain no data and therefore require no token. */
 export function isPage(path: string): boolean {
   return FILES.has(path);
 }
@@ -46,7 +46,7 @@ function readStyle(): string {
   return ["web/theme.css", ...own].map(readBuiltFile).join("");
 }
 
-/** Sessions in camel case, as the playground API's client expects them. */
+/** Sessions in camel case, as clients of the playground API expect them. */
 
 const lineShape = z.strictObject({
   id: z.string(),
@@ -73,7 +73,7 @@ const messageShape = z.strictObject({
   content: z.string(),
   timestamp: z.string(),
   traceId: z.string().optional(),
-  toolCalls: z.array(toolCallShape).optional().meta({ description: "args and result are texts of JSON" }),
+  toolCalls: z.array(toolCallShape).optional().meta({ description: "args and result are JSON strings" }),
 });
 
 const pageQuery = z.object(offsetQuery);
@@ -89,7 +89,7 @@ export function playgroundSessionRoutes({ db }: Services): Route[] {
       method: "get",
       path: "/api/playground/sessions",
       tag,
-      summary: "The sessions of all agents, newest first",
+      summary: "List the sessions of all agents, newest first",
       query: pageQuery,
       status: 200,
       response: z.strictObject({
@@ -109,7 +109,7 @@ export function playgroundSessionRoutes({ db }: Services): Route[] {
       method: "get",
       path: "/api/agents/:id/playground/sessions",
       tag,
-      summary: "The sessions of an agent, newest first",
+      summary: "List the sessions of an agent, newest first",
       query: pageQuery,
       status: 200,
       response: z.strictObject({ sessions: z.array(lineShape), pagination: pageShape }),
@@ -122,7 +122,7 @@ export function playgroundSessionRoutes({ db }: Services): Route[] {
       method: "get",
       path: "/api/agents/:id/playground/sessions/:sessionId",
       tag,
-      summary: "One session of an agent, with what was said in it",
+      summary: "Get a session of an agent with its messages",
       status: 200,
       response: lineShape.omit({ messageCount: true }).extend({
         workspaceId: z.string(),
@@ -152,7 +152,7 @@ export function playgroundSessionRoutes({ db }: Services): Route[] {
       method: "delete",
       path: "/api/agents/:id/playground/sessions/:sessionId",
       tag,
-      summary: "Delete a session; its traces stay",
+      summary: "Delete a session but not its traces",
       status: 204,
       response: null,
       handle: ({ params }) => deleteSession(db, sessionOfAgent(db, params.id, params.sessionId).session.id),
@@ -172,7 +172,7 @@ function sessionLine({ id, agentId, agentVersion, model, chats, createdAt, updat
   };
 }
 
-/** The question of a chat, and its answer with the calls that led to it. */
+/** The question of a chat, and its answer with the preceding tool calls. */
 function messagesOf(trace: ChatTrace): z.output<typeof messageShape>[] {
   const { traceId, question, startedAt, endedAt, toolCalls } = trace;
   const calls = toolCalls.map((call) => ({

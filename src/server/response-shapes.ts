@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
 import { jsonObjectSchema as jsonObject } from "../platform/json.js";
 import { questionCheckSchema, questionReviewSchema, REVIEW_DECISIONS } from "../questions/provenance.js";
 import { estimateSchema } from "../statistics/estimate.js";
@@ -9,11 +10,13 @@ import { runStatusSchema } from "../traces/task-result.js";
 import { type ChatTrace, RATINGS, type Trace } from "../traces/trace.js";
 
 /**
- * Schemas of responses, in snake case, and the types that the playground reads them with. They are strict for the
- * OpenAPI document only: responses are not validated.
+ * Schemas of responses in snake case, and their types for the playground. They are strict only for the OpenAPI
+ * document. Responses are not validated.
  */
 
-/** The generator of the OpenAPI document does not end with recursive schemas: these name a type instead. */
+/**
+ * The generator of the OpenAPI document does not terminate with recursive schemas, so these schemas state only a type.
+ */
 export const jsonObjectSchema = jsonObject.meta({ type: "object" });
 export const nullableJsonObjectSchema = jsonObject.nullable().meta({ type: ["object", "null"] });
 const jsonValueSchema = z.json().meta({ type: ["object", "array", "string", "number", "boolean", "null"] });
@@ -27,6 +30,7 @@ export const settingsShape = z.strictObject({
   toolCalls: z.enum(["all", "first"]),
   toolChoice: z.enum(["auto", "required"]),
   temperature: z.number().optional(),
+  reasoningEffort: z.enum(REASONING_EFFORTS).optional(),
 });
 
 export const agentShape = z.strictObject({
@@ -34,10 +38,10 @@ export const agentShape = z.strictObject({
   name: z.string(),
   description: z.string(),
   prompt: z.string(),
-  model: z.string().nullable().meta({ description: "provider/name; null takes the chat's" }),
+  model: z.string().nullable().meta({ description: "provider/name, or null for the chat's model" }),
   settings: settingsShape,
   version: z.number().int(),
-  builtin: z.boolean().meta({ description: "Came with the program: may be copied, never changed" }),
+  builtin: z.boolean().meta({ description: "Part of the program: can be copied but not changed" }),
   tools: z.array(z.string()),
   created_at: time,
   updated_at: time,
@@ -61,7 +65,7 @@ export const toolShape = z.strictObject({
 export type ToolJson = z.output<typeof toolShape>;
 
 export const agentToolShape = z.strictObject({
-  id: z.string().meta({ description: "The tool's" }),
+  id: z.string().meta({ description: "Tool id" }),
   agent_id: z.string(),
   tool_id: z.string(),
   name: z.string(),
@@ -81,14 +85,14 @@ export const sessionShape = z.strictObject({
   inbox_address: z.string().nullable(),
   query_date: z.string().nullable(),
   chats: z.number().int().optional(),
-  question: z.string().nullable().optional().meta({ description: "What was asked first" }),
+  question: z.string().nullable().optional().meta({ description: "First question" }),
   created_at: time,
   updated_at: time,
 });
 
 export type SessionLineJson = z.output<typeof sessionShape>;
 
-/** Of a list that is asked for by offsets. */
+/** For lists with offsets. */
 const offsetPage = { has_more: z.boolean(), total_count: z.number().int() };
 
 export type OffsetPageJson = z.output<z.ZodObject<typeof offsetPage>>;
@@ -108,7 +112,7 @@ export type InboxesJson = z.output<typeof inboxesShape>;
 
 export const modelsShape = z.strictObject({
   models: z.array(z.strictObject({ id: z.string(), provider: z.string() })),
-  default_model: z.string().meta({ description: "Of agents without a model of their own" }),
+  default_model: z.string().meta({ description: "Model for agents without their own" }),
 });
 
 export type ModelsJson = z.output<typeof modelsShape>;
@@ -136,14 +140,14 @@ const runLineShape = z.strictObject({
   dataset: z.string(),
   split: z.string(),
   status: runStatusSchema,
-  tasks: z.number().int().meta({ description: "Answered so far" }),
-  completed_tasks: z.number().int().meta({ description: "Those of them that did not fail" }),
-  failed_tasks: z.number().int().meta({ description: "Those of them that failed" }),
+  tasks: z.number().int().meta({ description: "Number of tasks with a result" }),
+  completed_tasks: z.number().int().meta({ description: "Number of these tasks that did not fail" }),
+  failed_tasks: z.number().int().meta({ description: "Number of these tasks that failed" }),
   total_tasks: z.number().int(),
   score: estimateSchema
     .extend({ scorer: z.enum(HEADLINE_SCORERS) })
     .nullable()
-    .meta({ description: "The figure that stands for the run, over its completed tasks; null: nothing is scored yet" }),
+    .meta({ description: "Headline score over the completed tasks, or null if no task is scored yet" }),
   started_at: z.string(),
 });
 
@@ -231,10 +235,10 @@ export const stepShape = z.strictObject({
 export const traceDetailsShape = traceLineShape.omit({ rating: true }).extend({
   steps: z.array(stepShape),
   feedback: z.array(feedbackShape),
-  trace: z.looseObject({ traceId: z.string() }).meta({ description: "As export-traces writes it" }),
+  trace: z.looseObject({ traceId: z.string() }).meta({ description: "In the format of export-traces" }),
 });
 
-/** `trace` whole: its schema leaves out what export-traces' own documents. */
+/** The complete `trace`. The schema does not repeat the documentation of export-traces. */
 export type TraceDetailsJson = Omit<z.output<typeof traceDetailsShape>, "trace"> & {
   readonly trace: Trace | ChatTrace;
 };
@@ -246,12 +250,12 @@ export const reviewSummaryShape = z.strictObject({
       all: estimateSchema,
       by_check: z.array(z.strictObject({ check: z.string(), agreement: estimateSchema })),
     })
-    .meta({ description: "How often the reviewer and the checks say the same of a question as it stood" }),
+    .meta({ description: "Agreement of the reviewer with the checks on the original questions" }),
 });
 
 export type ReviewSummaryJson = z.output<typeof reviewSummaryShape>;
 
-const reviewShape = questionReviewSchema.nullable().meta({ description: "Null: nothing is decided" });
+const reviewShape = questionReviewSchema.nullable().meta({ description: "Null before a decision" });
 
 export const reviewListShape = reviewSummaryShape.extend({
   dataset: z.string(),
@@ -282,14 +286,14 @@ export const questionDetailsShape = z.strictObject({
   mails: z.array(
     z.strictObject({
       message_id: z.string(),
-      is_cited: z.boolean().meta({ description: "False: it came after the question" }),
+      is_cited: z.boolean().meta({ description: "False if it is from after the question" }),
       passage: z.enum(["recorded", "found"]).nullable(),
       in_subject: spans,
       in_body: spans,
       mail: mailShape
         .omit({ message_id: true, bcc: true })
         .nullable()
-        .meta({ description: "Null: it is not in the database" }),
+        .meta({ description: "Null if it is not in the database" }),
     }),
   ),
   review: reviewShape,
@@ -315,7 +319,7 @@ export const openaiErrorShape = z
   })
   .openapi("OpenAIError");
 
-/** `2026-11-21 12:38:41`, as SQLite writes it, as ISO 8601. */
+/** Converts SQLite's `2026-11-21 12:38:41` to ISO 8601. */
 export function isoTime(sqlite: string): string {
   return `${sqlite.replace(" ", "T")}Z`;
 }

@@ -10,21 +10,21 @@ import { questionDetailsShape, reviewListShape, savedReviewShape } from "./respo
 import { defineRoute, type Route } from "./route.js";
 import { mailRoutes } from "./routes/mail.js";
 
-/** Only this machine can reach it. */
+/** Only programs on this machine can reach it. */
 const HOST = "127.0.0.1";
 const MAX_CONNECTIONS = 64;
 
 interface ReviewServerOptions {
   readonly version: string;
-  /** 0: any that is free. */
+  /** Port, or 0 for any free port. */
   readonly port: number;
-  /** Null: no token is needed. */
+  /** The required token, or null. */
   readonly token: string | null;
-  /** Logs an error that is a bug of this program. */
+  /** Logs an error caused by a bug in this program. */
   report(fault: unknown, requestId: string): void;
 }
 
-/** Serves the page of a review until it is closed. Throws a UserError where the port is in use. */
+/** Serves the page of a review until it is closed. Throws a UserError if the port is in use. */
 export function startReviewServer(
   db: Db,
   review: DatasetReview,
@@ -43,7 +43,7 @@ export function startReviewServer(
   return openHttpServer(app, HOST, port, MAX_CONNECTIONS);
 }
 
-/** What the page of a review asks for. */
+/** The API of the review page. */
 function reviewRoutes(review: DatasetReview): Route[] {
   const tag = "review";
   return [
@@ -51,7 +51,7 @@ function reviewRoutes(review: DatasetReview): Route[] {
       method: "get",
       path: "/api/review",
       tag,
-      summary: "The questions of the dataset, and what was decided",
+      summary: "List the questions of the dataset with their decisions",
       status: 200,
       response: reviewListShape,
       async handle() {
@@ -67,7 +67,7 @@ function reviewRoutes(review: DatasetReview): Route[] {
       method: "get",
       path: "/api/review/questions/:id",
       tag,
-      summary: "A question with the mails that it cites and what the checks said",
+      summary: "Get a question with its cited emails and the results of the checks",
       status: 200,
       response: questionDetailsShape,
       handle: async ({ params }) => detailsJson(await review.details(idOf(params.id))),
@@ -76,17 +76,20 @@ function reviewRoutes(review: DatasetReview): Route[] {
       method: "post",
       path: "/api/review/questions/:id",
       tag,
-      summary: "Save a decision about a question, or take it back",
+      summary: "Save or undo a decision about a question",
       body: z
         .object({
-          decision: z.enum(REVIEW_DECISIONS).nullable().meta({ description: "Null: takes the last one back" }),
-          edited: questionWordingSchema.nullable().default(null).meta({ description: "With the decision edited" }),
+          decision: z.enum(REVIEW_DECISIONS).nullable().meta({ description: "Null undoes the last decision" }),
+          edited: questionWordingSchema
+            .nullable()
+            .default(null)
+            .meta({ description: "New wording for the decision edited" }),
           reason: z.string().trim().max(10_000).nullable().default(null),
-          seen: z.string().nullable().meta({ description: "decided_at of the decision that was shown; null: none" }),
+          seen: z.string().nullable().meta({ description: "decided_at of the displayed decision, or null" }),
         })
         .refine(({ decision, edited }) => (decision === "edited") === (edited !== null), {
           path: ["edited"],
-          message: "goes with the decision edited, and with no other",
+          message: "is allowed only with the decision edited",
         }),
       status: 200,
       response: savedReviewShape,
@@ -100,7 +103,7 @@ function reviewRoutes(review: DatasetReview): Route[] {
 
 function idOf(given: string): number {
   if (/^-?\d{1,15}$/.test(given)) return Number(given);
-  throw new ApiError("NOT_FOUND", `There is no question ${given.slice(0, 100)}.`);
+  throw new ApiError("NOT_FOUND", `Unknown question "${given.slice(0, 100)}".`);
 }
 
 async function summaryJson(review: DatasetReview) {

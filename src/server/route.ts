@@ -16,11 +16,14 @@ interface FileToSend {
   readonly path: string;
   readonly bytes: number;
   readonly type: string;
-  /** Strong: equal only for equal bytes. */
+  /** A strong ETag, which is equal only for equal bytes. */
   readonly etag: string;
 }
 
-/** A file, or the rest of it where the request asks for that of the same file (RFC 9110: Range with If-Range). */
+/**
+ * Sends a file, or the rest of it if the request continues a download of the same file (Range with If-Range,
+ * https://www.rfc-editor.org/rfc/rfc9110#name-range-requests).
+ */
 export function sendFile(
   { path, bytes, type, etag }: FileToSend,
   header: (name: string) => string | undefined,
@@ -37,43 +40,49 @@ export function sendFile(
   return new Response(body, { status: 206, headers: { ...headers, ...length, ...range } });
 }
 
-/** Null: all of it. Of ranges only "from here to the end" is served; a server may answer others with all. */
+/**
+ * Returns null for the entire file. Only ranges up to the end of the file are supported. A server is allowed to ignore
+ * others.
+ */
 function askedStart(header: (name: string) => string | undefined, etag: string): number | null {
   const [, start] = /^bytes=(\d+)-$/.exec(header("range") ?? "") ?? [];
   const condition = header("if-range");
   return start === undefined || (condition !== undefined && condition !== etag) ? null : Number(start);
 }
 
-/** What the requests of one server share. */
+/** Resources shared by all requests of a server. */
 export interface Services extends ChatServices {
   readonly version: string;
   readonly stream: StreamLimits;
   readonly corpus: CorpusCopies;
-  /** Whether tools may be made that run programs here, read the environment or reach private addresses. */
+  /**
+   * Whether clients can create tools that run programs on this machine, read the environment or reach private
+   * addresses.
+   */
   readonly allowPrograms: boolean;
-  /** Logs an error that is a bug of this program. */
+  /** Logs an error caused by a bug in this program. */
   report(fault: unknown, requestId: string): void;
 }
 
 const MAX_BODY_BYTES = 4_000_000;
 
-/** The total of all bodies still being received, so that many half-sent ones cannot fill the memory. */
+/** Maximum total of all bodies that are being received, so that many incomplete ones cannot fill the memory. */
 const MAX_RECEIVING_BYTES = 32_000_000;
 
-/** Of each body, not counted in that total. */
+/** Bytes of each body that do not count toward that total. */
 const FREE_BYTES = 64_000;
 
 /**
- * Reads a JSON body for the validators after it. Throws an ApiError where it is too large, breaks off, is not JSON or
- * is nested too deep. hono's bodyLimit bounds one body only; this bounds the total of all bodies being received as
- * well.
+ * Reads a JSON body for the validators after it. Throws an ApiError if it is too large, breaks off, is not JSON or is
+ * nested too deep. hono's bodyLimit limits each body. This middleware also limits the total of all bodies being
+ * received.
  */
 export function readJsonBody(): MiddlewareHandler<Env> {
   const budget = new ByteBudget(MAX_RECEIVING_BYTES, FREE_BYTES);
   return async (c, next) => {
     const text = await readBody(c, budget);
     parseJson(text, "The body");
-    // hono keeps promises here; the validator's c.req.json() parses this text.
+    // hono stores promises here. The validator's c.req.json() parses this text.
     Object.assign(c.req.bodyCache, { text: Promise.resolve(text) });
     await next();
   };
@@ -92,7 +101,7 @@ async function readBody(c: Context<Env>, budget: ByteBudget): Promise<string> {
       if (bytes > MAX_BODY_BYTES) throw tooLarge();
       if (!held.add(chunk.length)) {
         const headers = { "retry-after": "2", connection: "close" };
-        throw new ApiError("OVERLOADED", "Too much is being sent at once.", null, headers);
+        throw new ApiError("OVERLOADED", "The server is receiving too many large requests.", null, headers);
       }
       chunks.push(chunk);
     }
@@ -105,10 +114,10 @@ async function readBody(c: Context<Env>, budget: ByteBudget): Promise<string> {
   }
 }
 
-/** Throws an ApiError where the text is not JSON or is nested too deep. */
+/** Throws an ApiError if the text is not JSON or is nested too deep. */
 export function parseJson(text: string, what: string): unknown {
   if (jsonDepth(text) > MAX_JSON_DEPTH) {
-    throw new ApiError("VALIDATION_ERROR", `${what} is nested more than ${MAX_JSON_DEPTH} deep.`);
+    throw new ApiError("VALIDATION_ERROR", `${what} is nested more than ${MAX_JSON_DEPTH} levels deep.`);
   }
   try {
     return JSON.parse(text);
@@ -118,33 +127,33 @@ export function parseJson(text: string, what: string): unknown {
 }
 
 function tooLarge(): ApiError {
-  return new ApiError("PAYLOAD_TOO_LARGE", `A body may have ${MAX_BODY_BYTES} bytes.`);
+  return new ApiError("PAYLOAD_TOO_LARGE", `The body is too large (maximum: ${MAX_BODY_BYTES} bytes).`);
 }
 
 const limit = z.coerce.number().int().min(1).max(200).default(50);
 
-/** The query of a list that is asked for by offsets. */
+/** Query of a list with offsets. */
 export const offsetQuery = { limit, offset: z.coerce.number().int().min(0).max(10_000_000).default(0) };
 
-/** Of one that is asked for page after page. */
+/** Query of a list with cursors. */
 export const cursorQuery = {
-  cursor: z.string().max(500).optional().meta({ description: "next_cursor of the page before" }),
+  cursor: z.string().max(500).optional().meta({ description: "next_cursor of the previous page" }),
   limit,
 };
 
-/** The last line of a page, in a list ordered by time and id. */
+/** The last line of a page in a list ordered by time and id. */
 interface PageEnd {
   readonly at: string;
   readonly id: string;
 }
 
-/** What a page says of those after it. `last`: its last line. */
+/** Returns the fields about the following pages. `last` is the last line of this page. */
 export function pageEnd(hasMore: boolean, last: PageEnd | undefined) {
   const cursor = hasMore && last !== undefined ? JSON.stringify([last.at, last.id]) : null;
   return { next_cursor: cursor && Buffer.from(cursor).toString("base64url"), has_more: hasMore };
 }
 
-/** Null: the list from its beginning. */
+/** Returns null for the start of the list. */
 export function readCursor(cursor: string | undefined): PageEnd | null {
   if (cursor === undefined) return null;
   try {
@@ -152,11 +161,11 @@ export function readCursor(cursor: string | undefined): PageEnd | null {
     const [at, id] = z.tuple([z.string(), z.string()]).parse(JSON.parse(text));
     return { at, id };
   } catch {
-    throw new ApiError("VALIDATION_ERROR", "The query: cursor: is not one that this server gave.");
+    throw new ApiError("VALIDATION_ERROR", "The query: cursor: expected the next_cursor of a page.");
   }
 }
 
-/** `readJson` puts the body where the route's validator reads it. */
+/** `readJson` stores the body where the route's validator reads it. */
 export function addRoute(app: OpenAPIHono<Env>, route: Route, readJson: MiddlewareHandler<Env>): void {
   const config = { ...toRouteConfig(route), middleware: route.body === undefined ? [] : [readJson] };
   const handle = async (c: Context<Env>) => {
@@ -187,11 +196,11 @@ function validationError(part: "query" | "body", error: z.ZodError, schema: z.Zo
   const where = first === undefined || first.path === "" ? `The ${part}` : `The ${part}: ${first.path}`;
   const [issue] = error.issues;
   const keys = issue?.code === "unrecognized_keys" ? keysAt(schema, issue.path) : [];
-  const known = keys.length === 0 ? "" : ` Its keys are: ${keys.join(", ")}.`;
+  const known = keys.length === 0 ? "" : ` Known keys: ${keys.join(", ")}.`;
   return new ApiError("VALIDATION_ERROR", `${where}: ${first?.message}.${known}`, { issues });
 }
 
-/** The keys of the object that a schema has at a path; none where it is no plain object. */
+/** Returns the keys of the schema's object at a path, or an empty list if it is not a plain object. */
 function keysAt(schema: unknown, path: readonly PropertyKey[]): string[] {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {
     return keysAt(schema.def.innerType, path);
@@ -202,12 +211,15 @@ function keysAt(schema: unknown, path: readonly PropertyKey[]): string[] {
   return key === undefined ? Object.keys(schema.shape) : keysAt(schema.shape[String(key)], below);
 }
 
-/** Clients of the API that this one is compatible with send it; there is one workspace here. */
+/** Clients of the compatible API send this header. This server has only one workspace. */
 const workspaceHeader = z.object({
-  "X-Workspace-Id": z.string().optional().meta({ description: "Accepted and ignored: there is one workspace." }),
+  "X-Workspace-Id": z
+    .string()
+    .optional()
+    .meta({ description: "Accepted and ignored, because there is only one workspace." }),
 });
 
-/** What @hono/zod-openapi validates and documents of a route. */
+/** The parts of a route that @hono/zod-openapi validates and documents. */
 function toRouteConfig(route: Route): RouteConfig {
   const { method, path, tag, summary, query, body, response, events } = route;
   const params = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => [name, z.string()]);
@@ -230,17 +242,17 @@ function toRouteConfig(route: Route): RouteConfig {
     responses: {
       [route.status]: { description: "Done", ...(Object.keys(content).length === 0 ? {} : { content }) },
       default: {
-        description: "Not done, and why",
+        description: "Error",
         content: { "application/json": { schema: route.errors === "openai" ? openaiErrorShape : errorShape } },
       },
     },
   };
 }
 
-/** The OpenAPI 3.1 document of all routes that were added. */
+/** Returns the OpenAPI 3.1 document of all added routes. */
 export function openapiDocument(app: OpenAPIHono<Env>, version: string): object {
   app.openAPIRegistry.registerComponent("securitySchemes", "token", { type: "http", scheme: "bearer" });
-  // The library's type is of OpenAPI 3.0, which has no license identifier.
+  // The library's type is for OpenAPI 3.0, which does not support license identifiers.
   const license = { name: "MIT", identifier: "MIT" };
   return app.getOpenAPI31Document({
     openapi: "3.1.0",
@@ -255,10 +267,10 @@ export function openapiDocument(app: OpenAPIHono<Env>, version: string): object 
   });
 }
 
-/** OpenAPI 3.1 cannot describe the events of a stream, so their schema stands in the description. */
+/** OpenAPI 3.1 cannot describe the events of a stream, so the description contains their schema. */
 function eventStreamSchema(events: z.ZodType) {
   const schema = JSON.stringify(z.toJSONSchema(events, { io: "output", unrepresentable: "any" }));
-  const description = `Server-sent events; the data of each but the last, which is [DONE], is JSON of this schema: ${schema}`;
+  const description = `Server-sent events. The last data is [DONE]. All other data is JSON with this schema: ${schema}`;
   return { type: "string" as const, description };
 }
 
@@ -276,7 +288,7 @@ interface RouteRequest<Params, Query, Body> {
   readonly query: Query;
   readonly body: Body;
   readonly requestId: string;
-  /** Undefined where the request has none of this name. */
+  /** Returns undefined if the request does not have the header. */
   readonly header: (name: string) => string | undefined;
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
@@ -285,7 +297,7 @@ interface RouteRequest<Params, Query, Body> {
   readonly log: LogFields;
 }
 
-/** One operation of the API: what is validated, and what the OpenAPI document says of it. */
+/** An operation of the API, with its validation and OpenAPI documentation. */
 export interface Route<Params = unknown, Query = unknown, Body = unknown> {
   readonly method: "get" | "post" | "patch" | "delete";
   /** `/api/agents/:id` */
@@ -295,16 +307,16 @@ export interface Route<Params = unknown, Query = unknown, Body = unknown> {
   readonly query?: z.ZodType<Query>;
   readonly body?: z.ZodType<Body>;
   readonly status: 200 | 201 | 204;
-  /** Null: no JSON body. */
+  /** Null for a response without a JSON body. */
   readonly response: z.ZodType | null;
-  /** The data of each event, where the response is (or may be) a stream of server-sent events. */
+  /** The data of each event, if the response can be a stream of server-sent events. */
   readonly events?: z.ZodType;
-  /** The form of errors; ours where undefined. */
+  /** Format of errors, by default that of this API. */
   readonly errors?: "openai";
   handle(request: RouteRequest<Params, Query, Body>): unknown;
 }
 
-/** Checks that a route's types fit together, then erases them, so that all routes fit in one list. */
+/** Checks that a route's types fit together, then erases them, so that all routes fit into one list. */
 export function defineRoute<const Path extends string, Query = unknown, Body = unknown>(
   route: Route<ParamsOf<Path>, Query, Body> & { readonly path: Path },
 ): Route {

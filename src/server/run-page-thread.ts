@@ -11,14 +11,14 @@ import { runRoutes } from "./routes/runs.js";
 import { traceRoutes } from "./routes/traces.js";
 import { type RunPageAnswer, type RunPageCall, type RunPageData, RunStreams, runStreamRoutes } from "./run-page.js";
 
-/** The thread of a run's page: a server for as long as the run goes on, which only reads the database. */
+/** The thread of a run's page: a server that runs as long as the run and only reads the database. */
 
 const HOST = "127.0.0.1";
 const ANY_PORT = 0;
 const MAX_CONNECTIONS = 256;
 const STREAM_LIMITS = { heartbeatMs: 15_000, stallMs: 30_000 };
 
-/** At its end the run waits so long for browsers to take the last state. */
+/** Time at the end of a run for browsers to receive the last state. */
 const LAST_STATE_MS = 2_000;
 
 const { path, version, token } = workerData as RunPageData;
@@ -26,7 +26,7 @@ const db = openReadOnly(path);
 let ofRun: { readonly runId: string; readonly state: RunProcessState } | null = null;
 let server: HttpServer | null = null;
 
-/** The page shows that it failed; the run's own output is not the place for it. */
+/** The page shows failures. They must not appear in the run's own output. */
 const ignoreFault = () => undefined;
 
 const processOf = (runId: string) => (ofRun?.runId === runId ? ofRun.state : null);

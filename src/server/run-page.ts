@@ -13,7 +13,7 @@ export function runStreamRoutes({ db }: Pick<Services, "db">, streams: RunStream
       method: "get",
       path: "/api/runs/:id/events",
       tag: "runs",
-      summary: "How far a run has got: all of it at once, and again whenever something changes",
+      summary: "Stream the progress of a run: the current state, then every change",
       status: 200,
       response: null,
       events: runProgressSchema,
@@ -24,20 +24,20 @@ export function runStreamRoutes({ db }: Pick<Services, "db">, streams: RunStream
 
 const YOUNG_GENERATION_MB = 16;
 
-/** How often the thread hears what the tasks are doing. */
+/** Milliseconds between updates of the tasks' activity to the thread. */
 const PUBLISH_MS = 250;
 
 interface RunPageOptions extends RunPageData {
   readonly activity: RunActivity;
-  /** The user has asked the run to stop. */
+  /** Whether the user asked the run to stop. */
   isStopping(): boolean;
-  /** Called with the address of the run's page, and with why there is none any more. */
+  /** Called with the URL of the run's page, and with the reason if the page fails. */
   note(text: string): void;
 }
 
 /**
- * A page that shows the run of this process as it goes on, and ends with it. A thread serves it, so that no browser
- * slows the run; where the thread fails, the run goes on without the page.
+ * A page that shows the progress of this process's run and ends with it. A thread serves it, so that no browser slows
+ * down the run. If the thread fails, the run continues without the page.
  */
 export class RunPage {
   private readonly tasks: TasksUnderWay;
@@ -46,7 +46,7 @@ export class RunPage {
   private runId: string | null = null;
   private publishing: NodeJS.Timeout | undefined;
   private published = "";
-  /** Nothing more is sent to the thread: the run has ended, or the thread has failed. */
+  /** Nothing more is sent to the thread, because the run has ended or the thread has failed. */
   private isClosed = false;
 
   constructor(private readonly options: RunPageOptions) {
@@ -63,7 +63,7 @@ export class RunPage {
     if (event.type === "run_started") void this.announce(event.runId);
   }
 
-  /** Open pages get the run's last state, then the server ends. */
+  /** Sends the run's last state to open pages, then stops the server. */
   async close(): Promise<void> {
     clearInterval(this.publishing);
     if ((await this.url) !== null) await this.call({ type: "end" });
@@ -89,19 +89,19 @@ export class RunPage {
     void this.call({ type: "process_state", runId: this.runId, state });
   }
 
-  /** Null where the thread has failed, of which the user hears once. */
+  /** Returns null if the thread has failed. The user is notified once. */
   private async call(call: RunPageCall): Promise<RunPageAnswer> {
     try {
       return await this.thread.call(call);
     } catch (error) {
-      if (!this.isClosed) this.options.note(`art-e: the run goes on without its page: ${(error as Error).message}`);
+      if (!this.isClosed) this.options.note(`art-e: the run continues without its page: ${(error as Error).message}`);
       this.isClosed = true;
       return null;
     }
   }
 }
 
-/** The open streams of runs' progress. */
+/** The open streams of run progress. */
 export class RunStreams {
   private readonly open = new Set<RunStream>();
 
@@ -110,7 +110,7 @@ export class RunStreams {
     private readonly limits: StreamLimits,
   ) {}
 
-  /** A response that sends the run's present progress, then every change. */
+  /** Returns a response that sends the run's current progress and then every change. */
   respond(runId: string, destroyConnection: () => void): Response {
     const stream = new RunStream(this.limits, destroyConnection, () => {
       unsubscribe();
@@ -121,14 +121,14 @@ export class RunStreams {
     return new Response(stream.body, { headers: EVENT_STREAM_HEADERS });
   }
 
-  /** Sends what has changed last, and ends all streams. */
+  /** Sends the last changes and ends all streams. */
   async end(): Promise<void> {
     await this.subscriptions.refresh();
     await Promise.all([...this.open].map((stream) => stream.end()));
   }
 }
 
-/** One client that follows a run. A slow one is spared what is out of date before it could be sent. */
+/** A client that follows a run. A slow client does not receive states that are already out of date. */
 class RunStream {
   private readonly writer: SseWriter;
   private next: RunProgress | null = null;
@@ -168,20 +168,20 @@ class RunStream {
   }
 }
 
-/** What the thread of a run's page is started with. */
+/** Startup data for the thread of a run's page. */
 export interface RunPageData {
   /** Path of the database. */
   readonly path: string;
   readonly version: string;
-  /** Null: no token is needed. */
+  /** The required token, or null. */
   readonly token: string | null;
 }
 
 export type RunPageCall =
-  /** Answered by the address of the page. */
+  /** The answer is the URL of the page. */
   | { readonly type: "open" }
   | { readonly type: "process_state"; readonly runId: string; readonly state: RunProcessState }
-  /** The run has ended: what is open gets its last state. */
+  /** The run has ended, so open pages get its last state. */
   | { readonly type: "end" };
 
 export type RunPageAnswer = string | null;

@@ -15,16 +15,16 @@ import { UserError } from "../platform/errors.js";
 import { DEFAULT_RETRY } from "../platform/retry-delay.js";
 import type { Agent } from "../tools/tool.js";
 
-/** Open models are shared by all chats that use them. */
+/** Maximum open models, which are shared by all chats that use them. */
 const MAX_OPEN = 64;
 
-/** One model of each provider, as an example of what may be named. */
+/** An example model per provider. */
 const EXAMPLES: Readonly<Partial<Record<Provider, string>>> = { ...ANSWERING_MODELS, offline: "offline/baseline" };
 
-/** High, because the number of chats is limited already: a call that hangs must not block those of other chats. */
+/** High, because chats are limited separately, and a call that hangs must not block calls of other chats. */
 const MAX_CALLS = 1_000;
 
-/** The models that chats may use: those of providers with a key, and the offline baseline. */
+/** The models that chats can use: models of providers with a key, and the offline baseline. */
 export class ServedModels {
   private readonly open = new LRUCache<string, Promise<Model>>({ max: MAX_OPEN });
   private readonly rateLimiters = new Map<Provider, RateLimiter>();
@@ -36,7 +36,7 @@ export class ServedModels {
     private readonly wrap: (model: Model) => Model = (model) => model,
   ) {}
 
-  /** One model of each provider that is configured. */
+  /** Returns one model per configured provider. */
   examples(): { readonly id: string; readonly provider: Provider }[] {
     return PROVIDERS.flatMap((provider) => {
       const id = EXAMPLES[provider];
@@ -45,21 +45,25 @@ export class ServedModels {
   }
 
   /**
-   * For agents without a model: the program's default, or where its provider has no key, one of a provider that has.
+   * Returns the model for agents without one: the program's default, or a model of a configured provider if the
+   * default's provider has no key.
    */
   fallback(): string {
     if (this.isConfigured(parseModelName(this.defaultModel, null).provider)) return this.defaultModel;
     return this.examples().find(({ provider }) => isRemote(provider))?.id ?? this.defaultModel;
   }
 
-  /** The model asked for, else the agent's own, else the fallback. Throws a UserError where it cannot be opened. */
+  /**
+   * Returns the requested model, otherwise the agent's, otherwise the fallback. Throws a UserError if it cannot be
+   * opened.
+   */
   async get(agent: Agent, provider: string | undefined, id: string | undefined): Promise<Model> {
     const name = parseModelName(id ?? agent.model ?? this.fallback(), id === undefined ? null : (provider ?? null));
     if (name.provider === "replay") {
       throw new UserError(
         "model_not_served",
-        "Recorded replies are files of this machine and are not served.",
-        "Name a model of a provider.",
+        "Recorded replies are local files and are not served.",
+        "Choose a model of a provider.",
       );
     }
     const model = this.open.get(name.id) ?? this.connect(name);

@@ -2,9 +2,9 @@ import { ApiError } from "./api-error.js";
 
 /** Time limits of an event stream. */
 export interface StreamLimits {
-  /** A comment is sent after so much silence, so that proxies keep the connection open. */
+  /** Milliseconds of silence after which a comment is sent, so that proxies keep the connection open. */
   readonly heartbeatMs: number;
-  /** A client that reads nothing for so long is disconnected. */
+  /** Milliseconds after which a client that does not read is disconnected. */
   readonly stallMs: number;
 }
 
@@ -18,9 +18,9 @@ export const EVENT_STREAM_HEADERS = {
 const COMMENT = ": still working\n\n";
 
 /**
- * A response body of server-sent events. `send` resolves when the client can take more (back-pressure), and does
- * nothing once the client is gone. hono's streamSSE has neither the time limit for a client that stops reading nor
- * heartbeats.
+ * A response body of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). `send`
+ * resolves when the client can receive more (back pressure), and does nothing after the client disconnects. hono's
+ * streamSSE has neither heartbeats nor a time limit for a client that stops reading.
  */
 export class SseWriter {
   readonly body: ReadableStream<Uint8Array>;
@@ -31,8 +31,8 @@ export class SseWriter {
   private sentAt = performance.now();
 
   /**
-   * `onGone` is called once, when the client disconnects or stalls; not on `close`. `destroyConnection` closes the
-   * connection of a client that stalls, which it would hold for ever.
+   * `onGone` is called once when the client disconnects or stalls, but not on `close`. `destroyConnection` closes the
+   * connection of a stalled client, which would otherwise keep it open forever.
    */
   constructor(
     private readonly limits: StreamLimits,
@@ -45,7 +45,7 @@ export class SseWriter {
           this.controller = controller;
         },
         pull: () => this.resume?.(),
-        cancel: () => this.stop("the client is gone"),
+        cancel: () => this.stop("the client disconnected"),
       },
       { highWaterMark: 1 },
     );
@@ -53,7 +53,7 @@ export class SseWriter {
     this.heartbeat.unref();
   }
 
-  /** Sends one event: a string as it is, anything else as JSON. */
+  /** Sends one event. Strings are sent unchanged, anything else as JSON. */
   async send(data: unknown, name?: string): Promise<void> {
     const { controller } = this;
     if (controller === null) return;
@@ -70,7 +70,7 @@ export class SseWriter {
     });
   }
 
-  /** Events that were sent are still delivered. */
+  /** Events sent before are still delivered. */
   close(): void {
     this.controller?.close();
     this.end();
@@ -87,7 +87,7 @@ export class SseWriter {
   }
 
   private disconnectStalled(): void {
-    this.stop("the client reads nothing");
+    this.stop("the client stopped reading");
     this.destroyConnection();
   }
 
@@ -116,16 +116,16 @@ class ChatEnded extends Error {
   }
 }
 
-/** One chat under way. */
+/** A running chat. */
 interface AdmittedChat {
   readonly signal: AbortSignal;
   /** Aborts the chat because its client has disconnected. */
   abandon(reason: string): void;
-  /** Lets another chat in. */
+  /** Lets another chat start. */
   release(): void;
 }
 
-/** Limits chats to so many at once, and to one at a time in a session. */
+/** Limits the number of concurrent chats, and allows only one chat at a time per session. */
 export class ChatLimits {
   private readonly open = new Set<AbortController>();
   private readonly sessions = new Set<string>();
@@ -138,10 +138,10 @@ export class ChatLimits {
     return this.open.size;
   }
 
-  /** Throws an ApiError where the limit is reached. */
+  /** Throws an ApiError if the limit is reached. */
   admit(sessionId: string): AdmittedChat {
     if (this.stopping) throw overloaded("The server is stopping.", 5);
-    if (this.open.size >= this.max) throw overloaded(`${this.max} chats are under way, which is all there may be.`, 2);
+    if (this.open.size >= this.max) throw overloaded(`The maximum of ${this.max} concurrent chats is reached.`, 2);
     if (this.sessions.has(sessionId)) {
       throw new ApiError("CONFLICT", `Session ${sessionId} is busy with another chat.`);
     }
@@ -159,7 +159,7 @@ export class ChatLimits {
     };
   }
 
-  /** Admits no more chats, and aborts those that are not finished within `graceMs`. Resolves when none is left. */
+  /** Admits no more chats and aborts chats that do not finish within `graceMs`. Resolves when no chat is running. */
   async stop(graceMs: number): Promise<void> {
     this.stopping = true;
     if (this.open.size === 0) return;

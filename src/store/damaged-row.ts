@@ -2,11 +2,11 @@ import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 
 /**
- * JSON columns that a damaged file returns. Whoever needs one particular row gets an error with its place; lists skip
- * the row, name it through `onDamagedRow`, and continue.
+ * Damaged JSON columns. A reader of one row gets an error with the row's place. Lists skip the row, report it through
+ * `onDamagedRow`, and continue.
  */
 
-/** The place of a value in the database. `row` is the row's primary key, as a person would write it. */
+/** Location of a value in the database. `row` is the row's primary key in readable form. */
 export interface ColumnPlace {
   readonly table: string;
   readonly row: string | number;
@@ -29,13 +29,13 @@ export class DamagedRowError extends UserError {
   }
 }
 
-/** The JSON types of the properties without which no reader can use a value. */
+/** JSON types of the properties that every reader of a value needs. */
 export type Shape = Readonly<Record<string, "string" | "number" | "array" | "object">>;
 
 /**
- * The value of a JSON column. `shape` is checked instead of the value's whole schema, which would take three times as
- * long as parsing: 500 µs for a trace of 18 KB.
- * @throws DamagedRowError if the column is not JSON, or lacks a property of `shape`
+ * Returns the value of a JSON column. Only `shape` is checked: validating the entire schema would take three times as
+ * long as parsing (500 µs for a trace of 18 KB).
+ * @throws DamagedRowError if the column is not JSON or does not have a property of `shape`
  */
 export function parseColumn<T>(json: unknown, shape: Shape | "array", place: ColumnPlace): T {
   let value: unknown;
@@ -64,17 +64,17 @@ function typeOf(value: unknown): string {
 
 let listener: (error: DamagedRowError) => void = () => undefined;
 
-/** One listener per process, because any command can be the first to meet a damaged row. */
+/** Sets the process's only listener. It is global because any command can be the first to find a damaged row. */
 export function onDamagedRow(report: (error: DamagedRowError) => void): void {
   listener = report;
 }
 
-/** Reports a damaged row that a list leaves out. */
+/** Reports a damaged row that a list omits. */
 export function reportDamaged(place: ColumnPlace, reason: string): void {
   listener(new DamagedRowError(place, reason));
 }
 
-/** Runs `read` for one row of a list. Reports a damaged row to the listener, and returns undefined. */
+/** Runs `read` for one row of a list. Reports a damaged row to the listener and returns undefined. */
 export function skipDamaged<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -85,12 +85,12 @@ export function skipDamaged<T>(read: () => T): T | undefined {
   }
 }
 
-/** `items` mapped by `read`, without the damaged rows. */
+/** Maps `items` with `read`, without the damaged rows. */
 export function mapReadable<Item, T extends {}>(items: readonly Item[], read: (item: Item) => T): T[] {
   return items.flatMap((item) => skipDamaged(() => read(item)) ?? []);
 }
 
-/** SQL for a JSON column that is NULL if it is not JSON: SQLite's JSON functions would end the whole query. */
+/** Returns SQL for a JSON column, NULL if it is not JSON: SQLite's JSON functions would abort the entire query. */
 export function jsonSql(column: string): string {
   return `iif(json_valid(${column}), ${column}, NULL)`;
 }

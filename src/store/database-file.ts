@@ -4,27 +4,28 @@ import { isReserved, reserveFile } from "../platform/reserved-files.js";
 import { Database } from "./sqlite.js";
 
 /**
- * The database file as a file: every connection to it is opened here, and nothing else in the program opens it.
+ * The only place that opens the database file, for SQLite connections and for direct reads.
  *
- * SQLite locks the file with POSIX locks. The kernel drops all locks that a process has on a file when the process
- * closes any descriptor of that file, in any thread, even one that `fs.openSync` opened a moment before. An SQLite of
- * another program then sees no lock, takes itself for the last connection, and on closing deletes the `-wal` file that
- * this process is still writing to: whatever is written from then on is lost.
+ * SQLite locks the file with POSIX locks. The kernel drops all locks of a process on a file when the process closes any
+ * descriptor of that file, in any thread, even one that `fs.openSync` has just opened. An SQLite in another program
+ * then sees no lock, assumes that it is the last connection, and on closing deletes the `-wal` file that this process
+ * still writes to. All later writes are lost.
  * https://sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_
  *
  * Therefore:
- * - What can be asked of SQLite is asked of SQLite: the page count, the schema version, whether it is a database.
- * - `stat` opens nothing and is safe.
- * - Only `hasSqliteHeader` and `connectToCopy` read it through `fs`, and only if this process does not have it open.
- * - A file that the user names is checked with `refuseReserved` before it is read.
+ * - Whatever SQLite can answer is read through SQLite: the page count, the schema version, whether it is a database.
+ * - `stat` opens no descriptor and is safe.
+ * - Only `hasSqliteHeader` and `connectToCopy` read the file through `fs`, and only if this process does not have it
+ *   open.
+ * - `refuseReserved` checks every file from the user before it is read.
  */
 
 export type Db = BetterSqlite3.Database;
 
-/** Files that SQLite keeps next to the database. A process holds locks on `-shm` as well. */
+/** Files that SQLite keeps next to the database. A process also holds locks on `-shm`. */
 const SIDE_FILES = ["-wal", "-shm", "-journal"];
 
-/** Opens a connection, and reserves the file while it is open. */
+/** Opens a connection and reserves the file while it is open. */
 export function connect(path: string, options: BetterSqlite3.Options): Db {
   const db = new Database(path, options);
   if (!db.memory) reserveFile(path, SIDE_FILES, () => db.open);
@@ -32,16 +33,16 @@ export function connect(path: string, options: BetterSqlite3.Options): Db {
 }
 
 /**
- * Opens a database in a folder without write permission. In WAL mode SQLite would create a `-shm` file even to read, so
- * the file is copied into memory. With all changes in the main file, its header may say that there is no WAL.
- * @throws `unreadable` if the WAL has changes, or if a connection, in this process or another, has the file open: there
- *   is a `-shm` file then
+ * Opens a database in a read-only folder. In WAL mode SQLite would create a `-shm` file even to read, so the file is
+ * copied into memory. If all changes are in the main file, the copy's header can be set to say that there is no WAL.
+ * @throws `unreadable` if the WAL contains changes, or if a connection in this or another process has the file open,
+ * which the `-shm` file shows
  */
 export function connectToCopy(path: string, unreadable: unknown): Db {
   if ((statsOf(`${path}-wal`)?.size ?? 0n) > 0n || statsOf(`${path}-shm`) !== undefined) throw unreadable;
   const file = openSync(path, "r");
   try {
-    // In parts, because one read returns at most 2 GB.
+    // Read in parts, because one read returns at most 2 GB.
     const bytes = Buffer.allocUnsafe(fstatSync(file).size);
     let read = 0;
     while (read < bytes.length) {
@@ -59,8 +60,8 @@ export function connectToCopy(path: string, unreadable: unknown): Db {
 const SQLITE_MAGIC = "SQLite format 3\0";
 
 /**
- * Whether the file begins like a database. An empty file does too, as SQLite creates it before the first write. Null if
- * this process has the file open, so that it must not be read.
+ * Returns whether the file starts like a database, or null if this process has the file open and must not read it. An
+ * empty file counts as a database, because SQLite creates one before the first write.
  */
 export function hasSqliteHeader(path: string): boolean | null {
   if (isReserved(path)) return null;
@@ -75,7 +76,7 @@ export function hasSqliteHeader(path: string): boolean | null {
   }
 }
 
-/** What can happen to a database file while it is open. Completes the sentence "the file was ...". */
+/** Faults of a database file while it is open. Each completes the sentence "the file was ...". */
 export type FileFault = "deleted" | "replaced" | "truncated" | "separated from its -wal file";
 
 interface Identity {
@@ -84,12 +85,12 @@ interface Identity {
 }
 
 /**
- * Checks that the paths of an open database still name the files that SQLite writes to. SQLite itself does not check:
- * it continues to write to a deleted file without an error.
+ * Checks that the paths of an open database still lead to the files that SQLite writes to. SQLite itself does not
+ * check: it continues to write to a deleted file without an error.
  */
 export class FileWatch {
   private readonly file: Identity;
-  /** Null until SQLite has created it. It then stays while a connection is open. */
+  /** Null until SQLite creates the WAL, which then exists while a connection is open. */
   private wal: Identity | null;
   private largest: bigint;
   private schemaVersion: unknown;
@@ -105,7 +106,7 @@ export class FileWatch {
     this.schemaVersion = db.pragma("schema_version", { simple: true });
   }
 
-  /** Costs two `stat` calls. */
+  /** Returns the current fault, or null. Makes two `stat` calls. */
   check(): FileFault | null {
     const now = statsOf(this.path);
     if (now === undefined) return "deleted";
@@ -134,7 +135,7 @@ export class FileWatch {
     }
   }
 
-  /** The size in bytes below which the file lacks pages: a page is in the file or in a frame of the WAL. */
+  /** Returns the size in bytes below which the file is missing pages. Each page is in the file or in a WAL frame. */
   private smallest(): bigint {
     const pages = this.db.pragma("page_count", { simple: true }) as number;
     const pageSize = this.db.pragma("page_size", { simple: true }) as number;

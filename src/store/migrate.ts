@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import type Database from "better-sqlite3";
 import { UserError } from "../platform/errors.js";
 import { programFile } from "../platform/installation.js";
-import { nameText } from "../text/address-names.js";
+import { nameText } from "../text/searchable-names.js";
 import { bigramText } from "../text/tokenizer.js";
 import { isBusy } from "./database-error.js";
 
@@ -16,22 +16,23 @@ interface Migration {
   readonly sha256: string;
 }
 
-/** Progress of a migration that rebuilds the index, which takes half as long as the import. */
+/** Receives the progress of a migration that rebuilds the index, which takes half as long as the import. */
 export type IndexingListener = (done: number, total: number) => void;
 
 let listener: IndexingListener = () => undefined;
 
-/** One listener per process: any command may be the first to open the file with a new version. */
+/** Sets the process's only listener. Any command can be the first to open the file with a new version. */
 export function onMigrationIndexing(hear: IndexingListener): void {
   listener = hear;
 }
 
-/** Mails between two calls of the listener. */
+/** Number of emails between two calls of the listener. */
 const REPORT_EVERY = 1_000;
 
 /**
- * Applies `sql/NNN_name.sql` in order, each in one transaction with its record, so that two processes may open a new
- * file at once. Rejects a file of a newer program, and one whose applied migrations differ from ours.
+ * Applies `sql/NNN_name.sql` in order, each in one transaction with its record, so that two processes can open a new
+ * file at the same time.
+ * @throws UserError if the file is from a newer program, or if its applied migrations differ from the program's
  */
 export function migrate(db: Database.Database, path: string): void {
   const known = readMigrations();
@@ -39,11 +40,11 @@ export function migrate(db: Database.Database, path: string): void {
   if (current > known.length) {
     throw new UserError(
       "db_newer",
-      `${path} was made by a newer version of art-e (its tables are at version ${current}, this program knows ${known.length}).`,
-      "Update art-e, or name another file with --db.",
+      `Cannot open ${path}: a newer version of art-e created it (schema version ${current}, this program supports up to ${known.length}).`,
+      "Update art-e, or pass another file with --db.",
     );
   }
-  // Before the migrations: on tables of another history they would fail with SQL errors.
+  // Checked before the migrations, which would fail with SQL errors on tables with another history.
   if (current > 0) checkHistory(db, path, known.slice(0, current));
   if (current === known.length) return;
   addFunctions(db, current === 0 ? 0 : (db.prepare("SELECT count(*) FROM mail_order").pluck().get() as number));
@@ -52,7 +53,7 @@ export function migrate(db: Database.Database, path: string): void {
   }
 }
 
-/** SQL functions that migrations call. */
+/** Adds the SQL functions that migrations call. */
 function addFunctions(db: Database.Database, mails: number): void {
   let hasReported = false;
   db.function("bigram_text", (subject: unknown, body: unknown) => {
@@ -82,7 +83,7 @@ function readMigrations(): Migration[] {
 
 function apply(db: Database.Database, migration: Migration, path: string): void {
   const inTransaction = db.transaction(() => {
-    // Another process may have migrated while this one waited for the write lock.
+    // Another process might have migrated while this one waited for the write lock.
     if ((db.pragma("user_version", { simple: true }) as number) >= migration.number) return;
     db.exec(
       "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP)",
@@ -101,8 +102,8 @@ function apply(db: Database.Database, migration: Migration, path: string): void 
     if (!isBusy(cause) || migration.number === 1) throw cause;
     throw new UserError(
       "db_busy",
-      `${path} was made by an earlier version of art-e, and cannot be brought to this one: another process is writing to it, or doing the same.`,
-      "Wait until it has finished, then try again.",
+      `Cannot update ${path} from an earlier version of art-e: another process is writing to it or updating it.`,
+      "Wait until the other process has finished, then try again.",
       1,
       { cause },
     );
@@ -118,8 +119,8 @@ function checkHistory(db: Database.Database, path: string, known: readonly Migra
   if (changed) {
     throw new UserError(
       "db_other_history",
-      `${path} was made with another text of sql/${changed.name} than this program has.`,
-      "Import the mail into a new file (--db), or use the version of art-e that made this one.",
+      `Cannot open ${path}: it was created with a different sql/${changed.name} than this program's.`,
+      "Import the mail into a new file (--db), or use the version of art-e that created this file.",
     );
   }
 }

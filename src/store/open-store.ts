@@ -10,11 +10,11 @@ import { migrate } from "./migrate.js";
 import { Database } from "./sqlite.js";
 
 /**
- * Runs all reads of one tick of the event loop in one transaction. A concurrent writer invalidates SQLite's page
- * cache per transaction, so one transaction serves a tick. Longer ones are no gain: a checkpoint waits for its
- * readers.
+ * Runs all reads of one event loop tick in one transaction. A concurrent writer invalidates SQLite's page cache once
+ * per transaction, so a transaction per tick saves most of that. Longer transactions bring nothing and block
+ * checkpoints, which wait for readers.
  *
- * Only on read-only connections; on others a write would be committed only at the end of the tick.
+ * Only for read-only connections: on others a write would not be committed until the end of the tick.
  */
 export function withTickTransaction(db: Db): <T>(read: () => T) => T {
   if (!db.readonly) return (read) => read();
@@ -25,7 +25,8 @@ export function withTickTransaction(db: Db): <T>(read: () => T) => T {
     try {
       commit.run();
     } catch {
-      // A damaged file. Nothing was written, and the next read reports it; an error thrown here would reach no caller.
+      // A damaged file. Nothing was written and the next read reports it; no caller would receive an error from
+      // here.
       if (db.inTransaction) db.exec("ROLLBACK");
     }
   };
@@ -38,7 +39,7 @@ export function withTickTransaction(db: Db): <T>(read: () => T) => T {
   };
 }
 
-/** Opens the database, which must exist, for the length of `use`. */
+/** Opens the database, which must exist, while `use` runs. */
 export async function withStore<T>({ db: path }: AppSettings, use: (db: Db) => T | Promise<T>): Promise<T> {
   const db = openStore(path, { mustExist: true });
   try {
@@ -48,31 +49,32 @@ export async function withStore<T>({ db: path }: AppSettings, use: (db: Db) => T
   }
 }
 
-/** Waits while another program writes to the database, which is told once, until `signal` aborts. */
+/** Waits until `signal` aborts while another program writes to the database, and notes it once. */
 export function waitForWriter({ note, settings }: AppContext, signal: AbortSignal): LockWait {
   let isNoted = false;
   return {
     signal,
     onWait() {
-      if (!isNoted) note(`art-e: another program is writing to ${settings.db}; waiting until it has finished.`);
+      if (!isNoted) note(`art-e: another program is writing to ${settings.db}. Waiting until it has finished.`);
       isNoted = true;
     },
   };
 }
 
-/** How to wait while another program, such as an import, holds the write lock. */
+/** Options for waiting while another program, such as an import, holds the write lock. */
 export interface LockWait {
   readonly signal: AbortSignal;
   onWait(): void;
 }
 
-/** SQLite's busy timeout blocks the thread, so it is short, and the event loop runs in between. */
+/** Short, because SQLite's busy timeout blocks the thread. The event loop runs between attempts. */
 const BLOCKED_MS = 100;
 const PAUSE_MS = 250;
 
 /**
- * Runs `work` in one write transaction, waiting for the lock as long as needed. Rejects with the signal's reason,
- * nothing written. BEGIN IMMEDIATE: a read transaction could not be upgraded after another write.
+ * Runs `work` in one write transaction, waiting as long as necessary for the lock. If the signal aborts, rejects with
+ * its reason and writes nothing. Uses BEGIN IMMEDIATE, because a read transaction cannot be upgraded after another
+ * write.
  */
 export async function withWriteTransaction<T>(db: Db, waiting: LockWait, work: () => T | Promise<T>): Promise<T> {
   while (!tryBegin(db)) {
@@ -109,14 +111,14 @@ export const WAIT_INDEFINITELY: LockWait = { signal: new AbortController().signa
 
 export type { Db };
 
-/** "arte" in ASCII: marks a SQLite file as ours (PRAGMA application_id). */
+/** "arte" in ASCII. Marks a SQLite file as created by art-e (PRAGMA application_id). */
 const APPLICATION_ID = 0x61727465;
 
 const BUSY_MS = 10_000;
 
 /**
- * Opens the database, creates it unless `mustExist`, and migrates it. With WAL, readers do not wait for a writer; a
- * second writer waits up to 10 s. A file that cannot be written is opened to be read: the first write fails.
+ * Opens the database, creates it unless `mustExist`, and migrates it. With WAL, readers do not wait for a writer. A
+ * second writer waits up to 10 s. An unwritable file is opened read-only, and the first write fails.
  */
 export function openStore(path: string, options: { mustExist: boolean }): Db {
   checkDatabaseFile(path, options.mustExist);
@@ -137,8 +139,8 @@ function openUnwritable(path: string): Db {
 }
 
 /**
- * A read-only connection, such as that of a search thread to a file that `openStore` has opened. Cache size: twice as
- * much made searches over 200,000 mails no faster, half as much 2 % slower.
+ * Opens a read-only connection, for example in a search thread, to a file that `openStore` has opened. Over 200,000
+ * emails, doubling the cache size made searches no faster, and halving it made them 2% slower.
  */
 export function openReadOnly(path: string): Db {
   let db = connect(path, { readonly: true, timeout: BUSY_MS });
@@ -153,12 +155,14 @@ export function openReadOnly(path: string): Db {
   return db;
 }
 
-/** Also of a file that `openStore` could only open to be read, where it is written to. */
+/**
+ * Returns whether a write failed because the file is unwritable, including a file that `openStore` opened read-only.
+ */
 export function isUnwritable(error: unknown): boolean {
   return error instanceof Database.SqliteError && /^SQLITE_(READONLY|CANTOPEN)/.test(error.code);
 }
 
-/** Opens the file read-only for the length of `use`. */
+/** Opens the file read-only while `use` runs. */
 export function withReadOnly<T>(path: string, use: (db: Db) => T): T {
   const db = openReadOnly(path);
   try {
@@ -169,7 +173,7 @@ export function withReadOnly<T>(path: string, use: (db: Db) => T): T {
 }
 
 /**
- * Limits the page cache of a connection that reads each page of a large file once, such as an export, or that lives as
+ * Limits the page cache of a connection that reads each page of a large file once, like an export, or that lives as
  * long as a run and reads little. Mapped pages of a file of gigabytes would count as this process's memory.
  */
 export function limitPageCache(db: Db): void {
@@ -177,15 +181,14 @@ export function limitPageCache(db: Db): void {
   db.pragma("cache_size = -4096");
 }
 
-/** For a connection beside the result writer thread, which does the checkpoints. */
+/** Disables checkpoints on a connection, if a result writer thread next to it does them. */
 export function deferCheckpoints(db: Db): void {
   db.pragma("wal_autocheckpoint = 0");
 }
 
 /**
- * Opens and migrates `file`; errors name it `path`, as the user knows it. SQLite's busy timeout does not cover two
- * processes that switch a file to WAL at the same moment: it reports "locked" at once, so the opening is retried
- * here.
+ * Opens and migrates `file`. Errors call it `path`, the user's name for it. If two processes switch a file to WAL at
+ * the same moment, SQLite reports "locked" immediately despite the busy timeout, so the opening is retried.
  */
 export function openDatabaseFile(
   file: string,
@@ -229,18 +232,18 @@ function openOnce(file: string, path: string, pragmas: readonly string[]): Db {
   }
 }
 
-/** Blocks the thread: opening is synchronous, like all of better-sqlite3. */
+/** Blocks the thread, because opening is synchronous, like all of better-sqlite3. */
 export function sleepSync(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 function unusable(path: string, cause: Error): UserError {
-  // Also reported if only the header of a database is damaged. What it says decides between the two.
+  // SQLite reports the same if only the header of a database is damaged. The file's first bytes distinguish the two.
   if (isNotDatabase(cause) && hasSqliteHeader(path) === false) return notOurs(path, "it is not a SQLite file");
   return new UserError(
     "db_unusable",
     `Cannot open the database ${path}: ${cause.message}`,
-    databaseHint(cause) ?? "Check that the file and its folder can be written, or name another file with --db.",
+    databaseHint(cause) ?? "Make the file and its folder writable, or pass another file with --db.",
     1,
     { cause },
   );
@@ -255,26 +258,26 @@ export function checkDatabaseFile(path: string, mustExist: boolean): void {
     if (mustExist) {
       throw new UserError(
         "db_missing",
-        `There is no database at ${path}.`,
-        `Import some mail first (${commandLine`art-e import SOURCE`}), or name the file with --db.`,
+        `Cannot open the database ${path}: the file does not exist.`,
+        `Import mail first (${commandLine`art-e import SOURCE`}), or pass the file with --db.`,
       );
     }
     if (!existsSync(dirname(path))) {
       throw new UserError(
         "db_folder_missing",
-        `There is no folder ${dirname(path)} to keep ${path} in.`,
-        "Make it, or name another file with --db.",
+        `Cannot create ${path}: the folder ${dirname(path)} does not exist.`,
+        "Create the folder, or pass another file with --db.",
       );
     }
     return;
   }
   if (!statSync(path).isFile()) {
-    throw new UserError("db_not_a_file", `${path} is not a file.`, "Name a database file with --db.");
+    throw new UserError("db_not_a_file", `Cannot open ${path}: it is not a file.`, "Pass a database file with --db.");
   }
 }
 
 function checkApplicationId(db: Db, path: string): void {
-  // Count tables first: a process that creates this file at the same time sets the id before it adds tables.
+  // Count tables first: a process that creates this file concurrently sets the id before it adds tables.
   const tables = db.prepare("SELECT count(*) FROM sqlite_master").pluck().get() as number;
   const id = db.pragma("application_id", { simple: true });
   if (id === APPLICATION_ID) return;
@@ -286,11 +289,11 @@ function notOurs(path: string, why: string): UserError {
   return new UserError(
     "db_not_ours",
     `Cannot use ${path}: ${why}.`,
-    "Name another file with --db; a file that does not exist is made.",
+    "Pass another file with --db. art-e creates it if it does not exist.",
   );
 }
 
-/** Of the library that better-sqlite3 brings. */
+/** Returns the version of the SQLite library inside better-sqlite3. */
 export function sqliteVersion(): string {
   const db = new Database(":memory:");
   try {

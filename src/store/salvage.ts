@@ -5,11 +5,11 @@ import { connect, type Db } from "./database-file.js";
 import { openStore } from "./open-store.js";
 
 /**
- * Reads what can be read of a damaged database. The file itself is never written to. Damage is local: SQLite reports it
- * for the page that it meets, and the rows on all other pages can still be reached from another side.
+ * Reads the intact rows of a damaged database, and never writes to the file. Damage is local: SQLite reports it only
+ * for the affected page, and rows on the other pages can still be reached in another order.
  */
 
-/** A table of the file that stores rows, or of a new database if the file has lost it. */
+/** A table that stores rows, with its columns in the file, or in a new database if the file has lost them. */
 export interface StoredTable {
   readonly name: string;
   readonly columns: readonly string[];
@@ -17,18 +17,18 @@ export interface StoredTable {
   readonly key: readonly string[];
 }
 
-/** Closes the connection, and deletes the copy that it may be to. */
+/** An open connection to a damaged file or its repaired copy. `close` also deletes the copy. */
 export interface DamagedFile {
   readonly db: Db;
-  /** What had to be replaced before SQLite could open the file, or null if it opened as it is. */
+  /** The part that was replaced so that SQLite could open the file, or null if nothing was. */
   readonly repaired: string | null;
   close(): void;
 }
 
 /**
- * Opens a damaged file to be read. If SQLite refuses its first page, opens a copy, at `copyPath`, with a new header, or
+ * Opens a damaged file for reading. If SQLite refuses its first page, opens a copy at `copyPath` with a new header, or
  * with the first page of a new database, which has the same tables in the same places.
- * @throws UserError if neither helps
+ * @throws UserError if neither works
  */
 export function openDamaged(path: string, copyPath: string): DamagedFile {
   const errors: unknown[] = [];
@@ -58,7 +58,7 @@ export function openDamaged(path: string, copyPath: string): DamagedFile {
   const [first] = errors;
   throw new UserError(
     "db_unrecoverable",
-    `Cannot read any table of ${path}: ${first instanceof Error ? first.message : "it has no table of art-e"}.`,
+    `Cannot read any table of ${path}: ${first instanceof Error ? first.message : "it has none of art-e's tables"}.`,
     "Restore it from a backup, or import the mail into another file with --db.",
     1,
     { cause: first },
@@ -73,23 +73,23 @@ const REPAIRS: readonly { readonly what: string | null; readonly repair: Repair 
   { what: "the first page", repair: replaceFirstPage },
 ];
 
-/** The size of all pages that art-e has ever written, which is SQLite's default. */
+/** Page size of every database that art-e has written, in bytes (SQLite's default). */
 const PAGE_BYTES = 4096;
 
-/** The header as SQLite writes it: https://sqlite.org/fileformat2.html#the_database_header */
+/** Writes the header like SQLite: https://sqlite.org/fileformat2.html#the_database_header */
 function repairHeader(page: Buffer, fileBytes: number): void {
   page.write("SQLite format 3\0", 0, "latin1");
   page.writeUInt16BE(PAGE_BYTES, 16);
-  // Write and read version 2: a WAL, if there is one next to the file, is used.
+  // Write and read version 2, so that an existing WAL next to the file is used.
   page.set([2, 2, 0, 64, 32, 32], 18);
   page.writeUInt32BE(Math.floor(fileBytes / PAGE_BYTES), 28);
-  // No free pages: the list may be damaged, and reading does not need it.
+  // No free pages: the list might be damaged, and reading does not need it.
   page.fill(0, 32, 40);
   page.writeUInt32BE(4, 44);
   page.fill(0, 52, 56);
   page.writeUInt32BE(1, 56);
   page.fill(0, 64, 68);
-  // The page count counts only if these two are equal.
+  // SQLite trusts the page count only if these two are equal.
   page.writeUInt32BE(page.readUInt32BE(24), 92);
 }
 
@@ -108,7 +108,7 @@ function firstPageOfNewDatabase(): Buffer {
 }
 
 function copyRepaired(path: string, copyPath: string, repair: Repair): void {
-  if (isReserved(path)) throw new Error(`${path} must not be copied while SQLite has it open`);
+  if (isReserved(path)) throw new Error(`Cannot copy ${path} while SQLite has it open`);
   removeCopy(copyPath);
   copyFileSync(path, copyPath);
   if (existsSync(`${path}-wal`)) copyFileSync(`${path}-wal`, `${copyPath}-wal`);
@@ -133,13 +133,13 @@ function countKnownTables(db: Db): number {
   return names.filter((name) => known.has(name)).length;
 }
 
-/** Made anew from the mails, or by the program itself. */
+/** Tables that are rebuilt from the mail, or by the program itself. */
 const DERIVED =
   /^(emails_fts|sqlite_|mail_order$|mail_bigrams$|mail_words|mailboxes$|addresses$|corpus_state$|migrations$)/;
 
 let tablesOfNew: readonly StoredTable[] | null = null;
 
-/** The tables of a new database whose rows are worth saving. */
+/** Returns the tables of a new database whose rows are worth saving. */
 export function newTables(): readonly StoredTable[] {
   if (tablesOfNew !== null) return tablesOfNew;
   const db = openStore(":memory:", { mustExist: false });
@@ -165,13 +165,13 @@ export function newTables(): readonly StoredTable[] {
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** Failing reads per table after which the rest of a damaged part is given up: ids may be millions apart. */
+/** Failed reads per table after which the rest of a damaged part is abandoned. Ids can be millions apart. */
 const MAX_FAILURES = 20_000;
 
 /**
- * Every row of a table that can be read, each once, in no particular order. Reads forwards until damage, then
- * backwards, then divides what lies between, or finds it through the table's indexes.
- * @returns the error met first, or null if the table is intact; "missing" if the file does not have the table
+ * Yields every readable row of a table once, in no particular order. Reads forward until damage, then backward, then
+ * bisects the gap, or searches it through the table's indexes.
+ * @returns the first error, or null if the table is intact, or "missing" if the file does not have the table
  */
 export function* readableRows(db: Db, table: StoredTable): Generator<Row, Error | "missing" | null> {
   let columns: string[];
@@ -203,7 +203,7 @@ class TableReader {
   }
 
   *byRowid(): Generator<Row> {
-    // Breadth first: the large readable parts come before the budget of failures is spent on a damaged one.
+    // Breadth first, so that the large readable parts come before a damaged part uses up the failure limit.
     const ranges: [bigint, bigint][] = [[-(2n ** 63n), 2n ** 63n - 1n]];
     for (let range = ranges.shift(); range !== undefined; range = ranges.shift()) {
       let [low, high] = range;
@@ -233,7 +233,7 @@ class TableReader {
     const up = yield* this.read(`${this.select} ORDER BY ${key.join(", ")}`, [], fresh);
     if (up.isComplete) return;
     yield* this.read(`${this.select} ORDER BY ${key.map((column) => `${column} DESC`).join(", ")}`, [], fresh);
-    // An index of such a table contains the primary key.
+    // An index of a table without row ids contains the primary key.
     const match = key.map((column) => `${column} = ?`).join(" AND ");
     for (const index of this.indexes()) {
       for (const direction of ["ASC", "DESC"]) {

@@ -9,7 +9,7 @@ import { HOME, type TaskMachine } from "../sandbox/task-machine.js";
 import type { SuiteTask } from "../tasks/suite-task.js";
 import { ACCOUNT_TAG, fileStateOf, isJsonObject, SPIDER_CONTENT, type SuiteFolder, stateOf } from "./suite-folder.js";
 
-/** The machine as an agent sees it: everything but the values of account settings, which it can use there. */
+/** Returns the machine as the agent sees it: without the values of account settings, which it can still use there. */
 export function redactedMachine(machine: TaskMachine, secrets: readonly string[]): TaskMachine {
   return {
     canRun: machine.canRun,
@@ -29,13 +29,13 @@ export function redactedMachine(machine: TaskMachine, secrets: readonly string[]
   };
 }
 
-/** What a task that takes an account lacks of its settings; null: nothing, or it takes none. */
+/** Returns which account settings a task is missing, or null if none or the task needs no account. */
 export function findMissingAccount(task: SuiteTask, accounts: AccountSettings | undefined): string | null {
   if (!task.tags.includes(ACCOUNT_TAG)) return null;
   if (accounts === undefined) return "the task is tagged account";
   const names = new Set(settingsIn([task.config, task.evaluation] as unknown as JsonValue));
   if (names.size === 0 && accounts.secrets().length === 0)
-    return "the task is tagged account, and no settings are given";
+    return "the task is tagged account, and there are no account settings";
   for (const name of names) {
     const file = accounts.read(name);
     if ("missing" in file) return file.missing;
@@ -43,7 +43,7 @@ export function findMissingAccount(task: SuiteTask, accounts: AccountSettings | 
   return null;
 }
 
-/** The settings files that a task names, wherever in its functions. */
+/** Returns the settings files that a task's function arguments name. */
 function settingsIn(value: JsonValue): string[] {
   if (typeof value === "string") return [settingsName(value)].filter((name) => name !== null);
   if (typeof value !== "object" || value === null) return [];
@@ -52,7 +52,7 @@ function settingsIn(value: JsonValue): string[] {
 
 export const ONLY_ACCOUNT_TASKS = "only tasks tagged account get account settings";
 
-/** The contents of an account's settings. Throws where the task may not see them, or they are not there. */
+/** Returns the contents of a settings file. Throws if it is missing or the task must not see it. */
 export function readAccountSettings(name: string, { tags }: SuiteTask, accounts: AccountSettings | undefined): string {
   if (!tags.includes(ACCOUNT_TAG)) throw new Error(`settings/${name}: ${ONLY_ACCOUNT_TASKS}`);
   const file = accounts?.read(name) ?? { missing: `settings/${name} is missing` };
@@ -60,12 +60,15 @@ export function readAccountSettings(name: string, { tags }: SuiteTask, accounts:
   return file.text;
 }
 
-/** The folders of account settings in a suite's root, in either form. */
+/** Returns both possible folders for account settings in a suite's root. */
 export function settingsFolders(root: string): string[] {
   return [join(root, "settings"), join(root, SPIDER_CONTENT, "settings")];
 }
 
-/** `snowflake/settings.json` of `evaluation_examples/settings/snowflake/settings.json`; null: no such path. */
+/**
+ * Returns `snowflake/settings.json` for `evaluation_examples/settings/snowflake/settings.json`, or null for other
+ * paths.
+ */
 export function settingsName(path: string): string | null {
   const below = normalize(path).replace(`${SPIDER_CONTENT}/`, "");
   return below.startsWith("settings/") ? below.slice("settings/".length) : null;
@@ -76,12 +79,12 @@ const MAX_BYTES = 100_000;
 type AccountFile = { readonly text: string } | { readonly missing: string };
 
 /**
- * What users fill in for tasks that take an account: files of a folder of their own or of the suite's `settings/`, and
- * variables, which go before the fields of files.
+ * The user's settings for tasks that need an account: files in a separate folder or in the suite's `settings/`, and
+ * environment variables, which take precedence over the files' fields.
  */
 export class AccountSettings {
   #secrets: readonly string[] | null = null;
-  /** The user's own folder first, whose files may be links. */
+  /** The user's own folder first. Its files can be links. */
   readonly #folders: readonly { readonly path: string; readonly isOwn: boolean }[];
 
   constructor(
@@ -92,8 +95,8 @@ export class AccountSettings {
     if (folder !== null && !statOf(folder)?.isDirectory()) {
       throw new UserError(
         "accounts_missing",
-        `--account-settings: ${folder} is no folder.`,
-        "Name one that holds files such as snowflake/settings.json.",
+        `--account-settings: ${folder} is not a folder.`,
+        "Pass a folder with files such as snowflake/settings.json.",
       );
     }
     this.#folders = [
@@ -102,7 +105,7 @@ export class AccountSettings {
     ];
   }
 
-  /** The contents of a file such as `snowflake/settings.json`, or why there are none. */
+  /** Returns the contents of a file such as `snowflake/settings.json`, or why it cannot be used. */
   read(name: string): AccountFile {
     const file = this.#find(name);
     if (file !== null && !name.endsWith(".json")) return { text: readFileSync(file, "utf8") };
@@ -115,13 +118,13 @@ export class AccountSettings {
     return { text: `${JSON.stringify(value, null, 4)}\n` };
   }
 
-  /** What must not be shown: all values that are filled in, and these as they are often written. */
+  /** Returns the texts that must not be shown: all filled-in values, and their usual variants. */
   secrets(): readonly string[] {
     this.#secrets ??= secretForms(this.#names().flatMap((name) => this.#valuesOf(name)));
     return this.#secrets;
   }
 
-  /** A file with the fields of variables; these alone where there is a template only. */
+  /** Merges a file with the variables' fields. If only a template exists, returns just those fields. */
   #merge(name: string, file: string | null): JsonValue | undefined {
     const template = this.#find(name + TEMPLATE_ENDING);
     const pattern = template === null ? undefined : readSettings(template);
@@ -132,7 +135,7 @@ export class AccountSettings {
     return { ...(isJsonObject(below) ? below : {}), ...fields };
   }
 
-  /** Of a template a filled-in file may keep some values, which are public. */
+  /** Returns a file's values without the template's, which are public. */
   #valuesOf(name: string): string[] {
     const template = this.#find(name + TEMPLATE_ENDING);
     const known = new Set(template === null ? [] : textsOf(readSettings(template)));
@@ -150,7 +153,7 @@ export class AccountSettings {
     return null;
   }
 
-  /** The JSON files that are filled in, or that templates stand for. */
+  /** Returns the names of the JSON files that are filled in or have a template. */
   #names(): string[] {
     const names = this.#folders.flatMap(({ path }) => {
       if (!statOf(path)?.isDirectory()) return [];
@@ -162,10 +165,10 @@ export class AccountSettings {
   }
 }
 
-/** Names that everybody has: hiding them would hide paths, and no secret. */
+/** Common words. Redacting them would hide paths but no secret. */
 const PUBLIC: ReadonlySet<string> = new Set(["admin", "home", "root", "user", "true", "false", "none", "null"]);
 
-/** Texts and numbers of a JSON value, at any depth. */
+/** Returns the strings and numbers in a JSON value, at any depth. */
 function textsOf(value: JsonValue | undefined): string[] {
   if (typeof value === "string") return [value];
   if (typeof value === "number") return [String(value)];
@@ -173,13 +176,13 @@ function textsOf(value: JsonValue | undefined): string[] {
   return Object.values(value).flatMap((item) => textsOf(item as JsonValue));
 }
 
-/** Secrets as programs print them: whole and line by line. */
+/** Returns secrets as programs print them: complete, and line by line. */
 function secretForms(values: readonly string[]): string[] {
   const secrets = values.filter((value) => !PUBLIC.has(value.toLowerCase()));
   return [...new Set(secrets.flatMap((secret) => [secret, ...linesOf(secret)]))];
 }
 
-/** Such as those of a private key. */
+/** Returns the long lines of a multi-line secret, such as a private key. */
 function linesOf(secret: string): string[] {
   return secret.includes("\n") ? secret.split("\n").filter((line) => line.length >= 16) : [];
 }
@@ -188,12 +191,12 @@ const MAX_SETTINGS_BYTES = 1_000_000;
 
 export const TEMPLATE_ENDING = ".template";
 
-/** How far account settings are filled in. */
+/** Whether account settings are filled in. */
 export type SettingsState =
   | { readonly state: "filled" | "missing" | "template_only" | "unreadable" }
   | { readonly state: "placeholders"; readonly fields: readonly string[] };
 
-/** Looks at a settings file and the template beside it. Values are compared, never shown. */
+/** Checks a settings file and the template next to it. Compares values but never shows them. */
 export function readSettingsState(path: string): SettingsState {
   if (!isFile(path)) return { state: isFile(path + TEMPLATE_ENDING) ? "template_only" : "missing" };
   if (!path.endsWith(".json")) return { state: "filled" };
@@ -203,7 +206,7 @@ export function readSettingsState(path: string): SettingsState {
   return fields.length === 0 ? { state: "filled" } : { state: "placeholders", fields };
 }
 
-/** JSON with // comments; undefined where it is none. */
+/** Parses JSON with // comments. Undefined if it is invalid. */
 function readSettings(path: string): JsonValue | undefined {
   if (lstatSync(path).size > MAX_SETTINGS_BYTES) return undefined;
   try {
@@ -214,7 +217,7 @@ function readSettings(path: string): JsonValue | undefined {
   }
 }
 
-/** Fields whose value is what a template has: `xxxx`, `your_password`, `USER_NAME`, `{project_id}`, or nothing. */
+/** Returns the fields with a template's value: `xxxx`, `your_password`, `USER_NAME`, `{project_id}`, or empty. */
 function findPlaceholders(value: JsonValue, field = ""): string[] {
   if (typeof value === "string") return PLACEHOLDER.test(value) ? [field] : [];
   if (typeof value !== "object" || value === null) return [];
@@ -230,7 +233,7 @@ const PLACEHOLDER = /^\s*$|x{4}|\byour_|^USER_NAME$|^YOUR_|\{\w+\}|<\w+>/;
 
 const isFile = (path: string) => stateOf(path) === "file";
 
-/** Replaces `// comments` outside of strings by nothing, as settings templates hold them. Line numbers stay. */
+/** Removes the `// comments` of settings templates outside of strings. Line numbers do not change. */
 export function stripJsonComments(text: string): string {
   let stripped = "";
   let from = 0;
@@ -250,10 +253,12 @@ export function stripJsonComments(text: string): string {
   return stripped + text.slice(from);
 }
 
-/** `ART_E_ACCOUNT_SNOWFLAKE_PASSWORD`: the field `password` of `snowflake/settings.json`, in any case. */
+/**
+ * Prefix of variables: `ART_E_ACCOUNT_SNOWFLAKE_PASSWORD` sets `password` in `snowflake/settings.json`, in any case.
+ */
 export const ACCOUNT_PREFIX = "ART_E_ACCOUNT_";
 
-/** The fields of an account's `settings.json` that variables give. `names`: its fields as the template spells them. */
+/** Returns the fields of an account's `settings.json` that variables set. `names` are the template's field names. */
 function fieldsFromEnvironment(
   name: string,
   names: readonly string[],
@@ -272,5 +277,5 @@ function fieldsFromEnvironment(
   );
 }
 
-/** `dbt_cloud` of `dbt-cloud` in capitals. */
+/** Returns `DBT_CLOUD` for `dbt-cloud`. */
 const variableWord = (text: string) => text.toUpperCase().replace(/[^A-Z0-9]/g, "_");

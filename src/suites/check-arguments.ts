@@ -11,7 +11,7 @@ const text = z.string();
 const flag = z.boolean().optional();
 const cells = { version: z.number().optional(), cell_type: text.optional() };
 
-/** Arguments of evaluation functions: Flowbook's. */
+/** Argument schemas of Flowbook's evaluation functions. */
 const FLOWBOOK: Readonly<Record<string, z.ZodObject>> = {
   are_jupyter_outputs_cleared: z.looseObject({ vm_result: text, expected: z.unknown(), ...cells }),
   compare_csv: filePair.extend({ ignore_order: flag, ignore_case: flag, strict: flag }),
@@ -27,7 +27,7 @@ const FLOWBOOK: Readonly<Record<string, z.ZodObject>> = {
 
 const none = z.looseObject({});
 
-/** The options of Spider2-V's. */
+/** Option schemas of Spider2-V's evaluation functions. */
 const SPIDER2V: Readonly<Record<string, z.ZodObject>> = {
   are_jupyter_outputs_cleared: z.looseObject(cells),
   check_include_exclude: none,
@@ -58,7 +58,7 @@ function schemaOf({ role, func }: LocatedCall, dialect: string): ArgumentSchema 
   return Object.hasOwn(options, func) ? (options[func] ?? null) : null;
 }
 
-/** What is wrong or odd about arguments of a call: one is missing, of another type than is taken, or misspelt. */
+/** Returns problems with a call's arguments: missing, of the wrong type, or probably misspelled. */
 export function argumentProblems(
   call: LocatedCall,
   dialect: string,
@@ -75,20 +75,20 @@ export function argumentProblems(
       level: "error" as const,
       code: "arguments_invalid",
       field: [argumentsField, fieldPath(path)].filter((part) => part !== "").join("."),
-      message: isMissing ? `is missing, which ${func} takes` : message,
+      message: isMissing ? `is missing, but ${func} requires it` : message,
     };
   });
-  // What art-e writes into tasks about mail, and other programs into theirs, may hold more.
+  // Tasks about mail can contain additional fields from art-e and other programs.
   const odd =
     func === ATTACH_INBOX || func === EMAIL_ANSWER ? [] : Object.keys(args).filter((name) => !known.includes(name));
   const unknown = odd.map((name) => {
     const hint =
-      didYouMean(name, known).trim() || (known.length === 0 ? "It takes none." : `It takes ${known.join(", ")}.`);
+      didYouMean(name, known).trim() || (known.length === 0 ? "It has none." : `Its arguments: ${known.join(", ")}.`);
     return {
       level: "warning" as const,
       code: "argument_unknown",
       field: `${argumentsField}.${name}`,
-      message: `is no argument of ${func}. ${hint}`,
+      message: `is not an argument of ${func}. ${hint}`,
     };
   });
   return [...wrong, ...unknown];

@@ -28,15 +28,15 @@ import { type NamedPath, namedPaths, needOf, needsMachine } from "./task-needs.j
 
 export interface SuiteCheck {
   readonly suite: string;
-  /** How many tasks could be read. */
+  /** Number of readable tasks. */
   readonly tasks: number;
   readonly errors: readonly SuiteFinding[];
   readonly warnings: readonly SuiteFinding[];
-  /** The snapshots of its tasks that cannot be had here. */
+  /** Snapshots of the suite's tasks that are not available on this machine. */
   readonly notReady: readonly { readonly snapshot: string; readonly tasks: number; readonly why: string }[];
 }
 
-/** `functions`: the user's module. */
+/** Checks a suite folder. `functions` is the path of the user's module. */
 export async function checkSuiteFolder(folder: string, functions: string | undefined): Promise<SuiteCheck> {
   const read = readSuite(openSuiteFolder(folder));
   const snapshots = await readSnapshots(read.suite.root).catch((error: unknown) => {
@@ -74,7 +74,7 @@ async function snapshotsNotReady(
     }));
 }
 
-/** Everything wrong or odd about a suite that can be seen from its files; what could not be read comes first. */
+/** Returns all problems of a suite that are visible in its files. Unreadable files come first. */
 export function checkSuite(
   { suite, tasks, problems }: ReadSuite,
   custom: CustomFunctions = NO_CUSTOM_FUNCTIONS,
@@ -88,21 +88,21 @@ export function checkSuite(
   return [...problems, ...ofTasks, ...checkIndexes(suite, tasks), ...checkSettings(suite, tasks)];
 }
 
-/** What a check of one task may look at. */
+/** Everything that the check of one task can use. */
 interface CheckContext {
   readonly suite: SuiteFolder;
   readonly tasks: readonly ReadTask[];
   readonly byId: ReadonlyMap<string, ReadTask>;
-  /** The user's own, beside those of the dialect. */
+  /** The user's functions, in addition to the dialect's. */
   readonly custom: CustomFunctions;
-  /** By name; null where they could not be read, or are not looked at. */
+  /** Snapshots by name, or null if they could not be read or are not checked. */
   readonly snapshots: ReadonlyMap<string, unknown> | null;
 }
 
 /** A check of one task. */
 type TaskCheck = (read: ReadTask, context: CheckContext) => SuiteFinding[];
 
-/** Writes findings about one task. */
+/** Returns functions that create findings about one task. */
 function findingsOf({ task, path }: ReadTask, { suite }: CheckContext) {
   const write = (level: FindingLevel) => (code: string, field: string, message: string) => ({
     level,
@@ -118,11 +118,11 @@ function findingsOf({ task, path }: ReadTask, { suite }: CheckContext) {
 const checkDuplicates: TaskCheck = (read, context) => {
   const first = context.byId.get(read.task.id);
   if (first === undefined || first === read) return [];
-  const message = `is that of ${pathInSuite(context.suite, first.path.file)} too`;
+  const message = `is also the id of ${pathInSuite(context.suite, first.path.file)}`;
   return [findingsOf(read, context).error("id_duplicate", "id", message)];
 };
 
-/** The id, the folder and the file have one name, which no other task has. */
+/** Checks that the id, the folder and the file have the same name, and that no other task has it. */
 const checkIdentity: TaskCheck = (read, context) => {
   const { task, path } = read;
   const { error } = findingsOf(read, context);
@@ -131,33 +131,33 @@ const checkIdentity: TaskCheck = (read, context) => {
     findings.push(error("id_differs", "id", `is ${task.id}, but the task's folder is ${path.folderName}`));
   }
   if (basename(path.file) !== `${path.folderName}.json`) {
-    const message = `is in ${basename(path.file)}, where ${path.folderName}.json is looked for`;
+    const message = `is in ${basename(path.file)}, expected ${path.folderName}.json`;
     findings.push(error("file_name_differs", "", message));
   }
   return [...findings, ...checkDuplicates(read, context)];
 };
 
-/** No field is misspelt or left out that the analysis goes by. */
+/** Checks that no field used by the analysis is misspelled or missing. */
 const checkFields: TaskCheck = (read, context) => {
   const { warning } = findingsOf(read, context);
   const { actionNumber, counterpart } = read.task;
   const findings: SuiteFinding[] = read.unknownFields.map((name) =>
-    warning("field_unknown", name, "is no field of the task format"),
+    warning("field_unknown", name, "is not a field of the task format"),
   );
-  // Questions about mail have neither.
+  // Questions about mail have neither field.
   if (!needsMachine(read.task)) return findings;
   if (actionNumber === null && context.tasks.some(({ task }) => task.actionNumber !== null)) {
-    findings.push(warning("field_missing", "action_number", "is missing: the task has no difficulty"));
+    findings.push(warning("field_missing", "action_number", "is missing, so the task has no difficulty"));
   }
   if (counterpart === null && context.tasks.some(({ task }) => task.counterpart !== null)) {
     findings.push(
-      warning("field_missing", "counterpart", "is missing: the task is in no pair of abstract and verbose"),
+      warning("field_missing", "counterpart", "is missing, so the task is not paired (abstract and verbose)"),
     );
   }
   return findings;
 };
 
-/** The tags that the task format knows. */
+/** Tags that the task format defines. */
 const INTERFACE_TAGS = ["cli", "gui", "cli+gui"] as const;
 const DOMAIN_TAGS = [
   "data_warehousing",
@@ -171,16 +171,16 @@ const DOMAIN_TAGS = [
 
 const KNOWN_TAGS = new Set<string>([...INTERFACE_TAGS, ...INSTRUCTION_STYLES, ...DOMAIN_TAGS, ACCOUNT_TAG]);
 
-/** One interface, one guidance and one domain tag, account where credentials are needed, and none of any other word. */
+/** Checks that a task has one interface, one guidance and one domain tag, account if needed, and no unknown tag. */
 const checkTags: TaskCheck = (read, context) => {
   const { tags, dialect } = read.task;
-  // The vocabulary is of work at a machine.
+  // The vocabulary is for work on a machine.
   if (!needsMachine(read.task)) return [];
   const { warning } = findingsOf(read, context);
   const findings: SuiteFinding[] = [];
   for (const [i, tag] of tags.entries()) {
     if (KNOWN_TAGS.has(tag)) continue;
-    findings.push(warning("tag_unknown", `tags[${i}]`, `${tag} is no tag of the task format`));
+    findings.push(warning("tag_unknown", `tags[${i}]`, `${tag} is not a tag of the task format`));
   }
   const kinds = [
     ["interface", INTERFACE_TAGS],
@@ -189,30 +189,30 @@ const checkTags: TaskCheck = (read, context) => {
   ] as const;
   for (const [kind, known] of kinds) {
     const count = tags.filter((tag) => (known as readonly string[]).includes(tag)).length;
-    // Tasks of one's own need no tags; a suite that has some of a kind goes by them.
+    // A user's own tasks need no tags. Require them only if the suite uses tags of this kind.
     const isUsed = context.tasks.some(({ task }) =>
       task.tags.some((tag) => (known as readonly string[]).includes(tag)),
     );
     if (count === 1 || !isUsed) continue;
-    const message = `has ${count === 0 ? "no" : count} ${kind} tags; one of ${known.join(", ")}`;
+    const message = `has ${count === 0 ? "no" : count} ${kind} tags, expected one of ${known.join(", ")}`;
     findings.push(warning("tag_count", "tags", message));
   }
   const needsAccount = read.calls.find((call) => needOf(call, dialect, context.custom) === "account");
   if (needsAccount !== undefined && !tags.includes(ACCOUNT_TAG)) {
-    const message = `lacks ${ACCOUNT_TAG}, which ${needsAccount.func} needs: account settings reach only tasks with it`;
+    const message = `the tag ${ACCOUNT_TAG} is missing: ${needsAccount.func} needs account settings, which only tasks with the tag get`;
     findings.push(warning("tag_account_missing", "tags", message));
   }
   return findings;
 };
 
-/** Each task's counterpart is another task, which points back and has the other guidance. */
+/** Checks that each task's counterpart is another task that refers back and has the other guidance. */
 const checkCounterpart: TaskCheck = (read, context) => {
   const { id, counterpart, tags } = read.task;
   if (counterpart === null) return [];
   const { error, warning } = findingsOf(read, context);
   if (counterpart === id) {
     const namedBy = context.tasks.find(({ task }) => task.counterpart === id && task.id !== id)?.task.id;
-    const hint = namedBy === undefined ? "" : `; ${namedBy} names it and is probably meant`;
+    const hint = namedBy === undefined ? "" : `; probably ${namedBy} is meant, which refers to this task`;
     return [error("counterpart_self", "counterpart", `is the task itself${hint}`)];
   }
   const other = context.byId.get(counterpart)?.task;
@@ -220,23 +220,23 @@ const checkCounterpart: TaskCheck = (read, context) => {
   const findings: SuiteFinding[] = [];
   if (other.counterpart !== id) {
     const named = other.counterpart === counterpart ? "itself" : (other.counterpart ?? "none");
-    const message = `${counterpart} does not point back: it names ${named}`;
+    const message = `${counterpart} does not refer back: its counterpart is ${named}`;
     findings.push(error("counterpart_not_mutual", "counterpart", message));
   }
   const shared = INSTRUCTION_STYLES.filter((tag) => tags.includes(tag) && other.tags.includes(tag));
   if (shared.length > 0) {
-    const message = `${counterpart} is ${shared.join(" and ")} too; one of a pair is abstract, the other verbose`;
+    const message = `${counterpart} is also ${shared.join(" and ")}, but a pair has one abstract and one verbose task`;
     findings.push(warning("counterpart_same_guidance", "counterpart", message));
   }
   return findings;
 };
 
 const KINDS: Readonly<Record<LocatedCall["role"], string>> = {
-  config: "set-up function",
-  postconfig: "set-up function",
-  metric: "evaluation function",
-  result: "getter",
-  expected: "getter",
+  config: "a setup function",
+  postconfig: "a setup function",
+  metric: "an evaluation function",
+  result: "a getter",
+  expected: "a getter",
 };
 
 const ORIGINS: Readonly<Record<SuiteDialect, string>> = {
@@ -245,7 +245,7 @@ const ORIGINS: Readonly<Record<SuiteDialect, string>> = {
   harbor: "Harbor",
 };
 
-/** Every function is known, and those that need what there is not here are named. */
+/** Checks that every function is known, and lists the ones with requirements that are not met on this machine. */
 const checkFunctions: TaskCheck = (read, context) => {
   const { task, calls, skipped } = read;
   const { custom } = context;
@@ -254,12 +254,12 @@ const checkFunctions: TaskCheck = (read, context) => {
   const needing = (need: FunctionNeed | null) => calls.filter((call) => needOf(call, task.dialect, custom) === need);
   for (const call of needing(null)) {
     const other: SuiteDialect = task.dialect === "flowbook" ? "spider2v" : "flowbook";
-    const hint = needOf(call, other) === null ? "" : `; ${ORIGINS[other]} has one, and writes its tasks otherwise`;
-    const message = `${call.func} is no ${KINDS[call.role]} of ${ORIGINS[task.dialect]}${hint}`;
+    const hint = needOf(call, other) === null ? "" : `; ${ORIGINS[other]} has one, but in a different task format`;
+    const message = `${call.func} is not ${KINDS[call.role]} of ${ORIGINS[task.dialect]}${hint}`;
     findings.push(error("function_unknown", call.funcField, message));
   }
   for (const call of skipped) {
-    const message = `${call.func} is passed over, as at the origin: Flowbook reads {func, arguments}`;
+    const message = `${call.func} is skipped, like in Flowbook, which reads {func, arguments}`;
     findings.push(warning("function_old_spelling", call.funcField, message));
   }
   for (const need of ["account", "server", "screen"] as const) {
@@ -269,19 +269,19 @@ const checkFunctions: TaskCheck = (read, context) => {
     findings.push(warning(`needs_${need}`, first.funcField, message));
   }
   for (const { func, funcField } of needing("unsupported")) {
-    findings.push(warning("function_unsupported", funcField, `${func} cannot be run here`));
+    findings.push(warning("function_unsupported", funcField, `${func} is unsupported`));
   }
   const windows = calls.filter(
     ({ role, func }) => isSetup(role) && findSetupFunction(task.dialect, func, custom)?.isPassedOver,
   );
   const [first] = windows;
   if (first !== undefined) {
-    const message = `${named(windows)}: only for a screen, and passed over where there is none`;
+    const message = `${named(windows)}: needs a screen, and is skipped without one`;
     findings.push(warning("screen_passed_over", first.funcField, message));
   }
   if (task.evaluation === null) {
     findings.push(
-      warning("evaluation_missing", "evaluation", "is missing or names no function: the task has no score"),
+      warning("evaluation_missing", "evaluation", "is missing or has no function, so the task has no score"),
     );
   }
   return findings;
@@ -292,8 +292,8 @@ const isSetup = (role: LocatedCall["role"]) => role === "config" || role === "po
 const named = (calls: readonly LocatedCall[]) => [...new Set(calls.map(({ func }) => func))].join(", ");
 
 /**
- * Paths in the machine are absolute, none is in the place of a file of the suite, and results are looked for where
- * uploads lie.
+ * Checks that paths in the machine are absolute, that paths in the machine and in the suite are not swapped, and that
+ * results are expected in the folder of the uploads.
  */
 const checkMachinePaths: TaskCheck = (read, context) => {
   const paths = namedPaths(read);
@@ -315,19 +315,19 @@ type PathCheck = (
   context: CheckContext,
 ) => SuiteFinding[];
 
-/** A relative path in the machine, beside an absolute one of a file: the two are swapped. */
+/** Checks for a relative path in the machine. With an absolute path of a suite file next to it, the two are swapped. */
 const checkAbsolute: PathCheck = (named, paths, read, context) => {
   if (isAbsolute(named.path)) return [];
   const { error, warning } = findingsOf(read, context);
   const swapped = paths.find((other) => isFile(other) && isSamePair(other, named) && isAbsolute(other.path));
   if (swapped !== undefined) {
-    const message = `${named.path} is no path in the machine, but ${swapped.path} is: swapped arguments?`;
+    const message = `${named.path} is not a path in the machine, but ${swapped.path} is. Are the arguments swapped?`;
     return [error("arguments_swapped", named.field, message)];
   }
-  return [warning("machine_path_relative", named.field, `${named.path} is no absolute path in the machine`)];
+  return [warning("machine_path_relative", named.field, `${named.path} is not an absolute path in the machine`)];
 };
 
-/** A file of the result's name is uploaded, but to another folder. */
+/** Checks for a result whose file name is uploaded, but to another folder. */
 const checkUploadFolder: PathCheck = (result, paths, read, context) => {
   const uploads = paths.filter(
     ({ kind, call, path }) => kind === "upload" && call.role === "config" && nameOf(path) === nameOf(result.path),
@@ -338,7 +338,7 @@ const checkUploadFolder: PathCheck = (result, paths, read, context) => {
   return [findingsOf(read, context).warning("result_elsewhere", result.field, message)];
 };
 
-/** The gold file is one that is uploaded, and the result has the name of another file of the task that is not. */
+/** Checks for a gold file that is uploaded, together with a result named like another task file that is not. */
 const checkSwappedFiles: PathCheck = (result, paths, read, context) => {
   const uploaded = new Set(
     paths.filter(({ kind, call }) => kind === "input" && call.role === "config").map(({ path }) => nameOf(path)),
@@ -347,7 +347,7 @@ const checkSwappedFiles: PathCheck = (result, paths, read, context) => {
   const name = nameOf(result.path);
   if (gold === undefined || !uploaded.has(nameOf(gold.path)) || uploaded.has(name)) return [];
   if (fileStateOf(read.path.folder, name) !== "file") return [];
-  const message = `${gold.path} is uploaded at the start, and ${name} lies in the task's folder: the two look swapped`;
+  const message = `${gold.path} is uploaded at the start, and ${name} is in the task's folder: the two look swapped`;
   return [findingsOf(read, context).warning("arguments_swapped", gold.field, message)];
 };
 
@@ -356,7 +356,7 @@ const isAbsolute = (path: string) => path.startsWith("/") || path.startsWith("~/
 const isInMachine = ({ kind }: NamedPath) => kind === "result" || kind === "upload";
 const isFile = ({ kind }: NamedPath) => kind === "input" || kind === "script" || kind === "gold";
 
-/** Arguments of one function, or the two getters of one comparison. */
+/** Whether two paths are arguments of one function, or belong to the two getters of one comparison. */
 const isSamePair = (a: NamedPath, b: NamedPath) =>
   a.call === b.call || (a.call.metric !== null && a.call.metric === b.call.metric && isGetter(a) && isGetter(b));
 
@@ -369,15 +369,15 @@ const FAULTS: Readonly<Record<FileState, { readonly code: string; readonly messa
   folder: { code: "file_is_folder", message: "is a folder" },
   missing: { code: "file_missing", message: "is not in %" },
   outside: { code: "path_outside", message: "is outside of %" },
-  link: { code: "file_is_link", message: "leads over a link, which is not followed" },
-  special: { code: "file_is_special", message: "is no regular file" },
+  link: { code: "file_is_link", message: "is reached through a link, which is not followed" },
+  special: { code: "file_is_special", message: "is not a regular file" },
 };
 
 type FilePath = NamedPath & { readonly kind: keyof typeof MEANINGS };
 
 const isFilePath = (named: NamedPath): named is FilePath => named.kind in MEANINGS;
 
-/** The inputs, scripts and golds that a task names are regular files of the suite. */
+/** Checks that the inputs, scripts and gold files of a task are regular files in the suite. */
 const checkFiles: TaskCheck = (read, context) => {
   const { task, path } = read;
   const { error } = findingsOf(read, context);
@@ -393,11 +393,11 @@ const checkFiles: TaskCheck = (read, context) => {
     });
 };
 
-/** The result and the gold file are saved under different names: equal ones compare a file with itself. */
+/** Checks that result and gold file have different destinations. With equal ones a file is compared with itself. */
 const checkDestinations: TaskCheck = (read, context) => {
   const { error } = findingsOf(read, context);
   const same = (field: string, name: string): SuiteFinding =>
-    error("destination_equal", field, `${name} is where the result is saved too: the score is 1 whatever it holds`);
+    error("destination_equal", field, `the result is also saved as ${name}, so the score is always 1`);
   if (read.task.dialect === "flowbook") {
     const paths = namedPaths(read);
     return paths
@@ -420,7 +420,7 @@ const checkDestinations: TaskCheck = (read, context) => {
     });
 };
 
-/** An answer is looked for in one mailbox. */
+/** Checks that an answer belongs to exactly one mailbox. */
 const checkEmail: TaskCheck = (read, context) => {
   const { error } = findingsOf(read, context);
   const inboxes = read.calls.filter(({ func }) => func === ATTACH_INBOX);
@@ -428,13 +428,13 @@ const checkEmail: TaskCheck = (read, context) => {
   const second = inboxes[1];
   return [
     ...(answer !== undefined && inboxes.length === 0
-      ? [error("inbox_missing", answer.funcField, `${EMAIL_ANSWER} takes a mailbox: ${ATTACH_INBOX} in config`)]
+      ? [error("inbox_missing", answer.funcField, `${EMAIL_ANSWER} needs a mailbox: add ${ATTACH_INBOX} to config`)]
       : []),
-    ...(second === undefined ? [] : [error("inbox_twice", second.funcField, "a task has one mailbox, the first")]),
+    ...(second === undefined ? [] : [error("inbox_twice", second.funcField, "a task has only one mailbox, the first")]),
   ];
 };
 
-/** Arguments are there, of the type that the function takes, and none is misspelt. */
+/** Checks that arguments are present, of the expected type and not misspelled. */
 const checkArguments: TaskCheck = (read, context) => {
   const { error, warning } = findingsOf(read, context);
   const { setUp, evaluation, getters } = context.custom;
@@ -444,13 +444,13 @@ const checkArguments: TaskCheck = (read, context) => {
     .map(({ level, code, field, message }) => (level === "error" ? error : warning)(code, field, message));
 };
 
-/** A task's machine is one of the snapshots that there are. */
+/** Checks that a task's snapshot exists. */
 const checkSnapshot: TaskCheck = (read, { snapshots, ...context }) => {
   const { snapshot } = read.task;
   if (snapshots === null || !needsMachine(read.task) || snapshots.has(snapshot)) return [];
   const hint =
-    didYouMean(snapshot, snapshots.keys()).trim() || `Known are: ${[...snapshots.keys()].sort().join(", ")}.`;
-  const message = `there is no snapshot ${snapshot}. ${hint}`;
+    didYouMean(snapshot, snapshots.keys()).trim() || `Available: ${[...snapshots.keys()].sort().join(", ")}.`;
+  const message = `unknown snapshot ${snapshot}. ${hint}`;
   return [findingsOf(read, { snapshots, ...context }).error("snapshot_unknown", "snapshot", message)];
 };
 
@@ -468,10 +468,10 @@ const TASK_CHECKS: readonly TaskCheck[] = [
   checkEmail,
 ];
 
-/** Their fields are not those of the task format. */
+/** Checks for Harbor tasks, whose fields differ from the task format's. */
 const HARBOR_CHECKS: readonly TaskCheck[] = [checkDuplicates];
 
-/** The index files beside `examples/` list tasks that the suite has. Other JSON files may lie there too. */
+/** Checks that the index files next to `examples/` only list tasks of the suite. Other JSON files there are allowed. */
 function checkIndexes(suite: SuiteFolder, tasks: readonly ReadTask[]): SuiteFinding[] {
   const known = new Set(tasks.map(({ task, path }) => `${path.tool}/${task.id}`));
   const names = readdirSync(suite.content, { withFileTypes: true })
@@ -492,7 +492,7 @@ function checkIndexes(suite: SuiteFolder, tasks: readonly ReadTask[]): SuiteFind
   });
 }
 
-/** Account settings that tasks name, or that the suite has templates for, and that are not filled in. */
+/** Returns account settings that tasks use or the suite has templates for, and that are not filled in. */
 function checkSettings(suite: SuiteFolder, tasks: readonly ReadTask[]): SuiteFinding[] {
   const users = new Map<string, number>(templatesOf(suite).map((path) => [path, 0]));
   const outside: SuiteFinding[] = [];
@@ -501,7 +501,7 @@ function checkSettings(suite: SuiteFolder, tasks: readonly ReadTask[]): SuiteFin
     for (const { path, field } of named) {
       if (!["outside", "link"].includes(fileStateOf(suite.root, path))) continue;
       const at = { task: read.task.id, file: pathInSuite(suite, read.path.file), field };
-      const message = `settings file ${path} is outside of the suite's folder, or leads over a link`;
+      const message = `settings file ${path} is outside of the suite's folder, or is reached through a link`;
       outside.push({ level: "error", code: "path_outside", ...at, message });
     }
     for (const path of new Set(named.map((one) => join(one.path)))) users.set(path, (users.get(path) ?? 0) + 1);
@@ -514,20 +514,20 @@ function describeState(suite: SuiteFolder, path: string, users: number): SuiteFi
   if (["outside", "link"].includes(fileStateOf(suite.root, path))) return [];
   const settings = readSettingsState(join(suite.root, path));
   if (settings.state === "filled") return [];
-  const needing = users === 0 ? "no task names it" : `${users} ${users === 1 ? "task needs" : "tasks need"} it`;
+  const needing = users === 0 ? "no task uses it" : `${users} ${users === 1 ? "task needs" : "tasks need"} it`;
   const message = `${MESSAGES[settings.state]} (${needing})`;
   const field = settings.state === "placeholders" ? settings.fields.join(", ") : "";
   return [{ level: "warning", code: "settings_not_filled_in", task: null, file: path, field, message }];
 }
 
 const MESSAGES: Readonly<Record<Exclude<SettingsState["state"], "filled">, string>> = {
-  template_only: `is not filled in: copy the file that ends in ${TEMPLATE_ENDING}, without this ending, and fill it in`,
+  template_only: `is not filled in: copy the template without its ending ${TEMPLATE_ENDING}, and fill it in`,
   placeholders: "is not filled in: these fields have the template's values",
-  missing: "is missing, and there is no template for it",
+  missing: "is missing, and has no template",
   unreadable: "is not JSON, even without its comments",
 };
 
-/** The settings files that templates under `settings/` stand for, relative to the suite's root. */
+/** Returns the settings files that templates below `settings/` belong to, relative to the suite's root. */
 function templatesOf(suite: SuiteFolder): string[] {
   const folder = join(suite.content, "settings");
   if (!existsSync(folder)) return [];

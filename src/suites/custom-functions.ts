@@ -5,7 +5,7 @@ import { type AccountSettings, readAccountSettings } from "./account-settings.js
 
 const COMMAND_MS = 300_000;
 
-/** Where a function is called from. */
+/** Context of a call to a user's function. */
 export interface CustomCall {
   readonly task: SuiteTask;
   readonly machine: TaskMachine;
@@ -16,7 +16,7 @@ export interface CustomCall {
   readonly expected?: JsonValue;
 }
 
-/** Calls a user's function; what it gives is unknown. */
+/** Calls a user's function, whose result can be anything. */
 export async function callCustomFunction(call: CustomFunction, args: JsonObject, from: CustomCall): Promise<unknown> {
   const { task, machine, signal, accounts, workFolder = null, result = null, expected = null } = from;
   const context: CustomContext = {
@@ -31,18 +31,18 @@ export async function callCustomFunction(call: CustomFunction, args: JsonObject,
   return await call(args, context);
 }
 
-/** For a score. */
+/** Calls a function for a score. */
 export async function callForScore(call: CustomFunction, args: JsonObject, from: CustomCall): Promise<number> {
   const score = await callCustomFunction(call, args, from);
   if (typeof score === "number" && score >= 0 && score <= 1) return score;
-  throw new TypeError(`it gave ${String(score)}, which is no number from 0 to 1`);
+  throw new TypeError(`it returned ${String(score)}, expected a number from 0 to 1`);
 }
 
-/** For a value; undefined is null. */
+/** Calls a function for a value. Undefined becomes null. */
 export async function callForValue(call: CustomFunction, args: JsonObject, from: CustomCall): Promise<JsonValue> {
   const parsed = jsonValueSchema.safeParse((await callCustomFunction(call, args, from)) ?? null);
   if (parsed.success) return parsed.data;
-  throw new TypeError("it gave a value that JSON cannot hold");
+  throw new TypeError("it returned a value that is not valid JSON");
 }
 
 function customMachine(machine: TaskMachine, signal: AbortSignal): CustomMachine {
@@ -50,27 +50,27 @@ function customMachine(machine: TaskMachine, signal: AbortSignal): CustomMachine
     copyIn: (from, path) => machine.copyIn(from, path),
     copyOut: (path, to) => machine.copyOut(path, to),
     run(argv, { cwd, env = {}, timeoutMs = COMMAND_MS } = {}) {
-      if (!machine.canRun) return Promise.reject(new Error("this machine only holds files"));
+      if (!machine.canRun) return Promise.reject(new Error("this machine only contains files"));
       return machine.run({ argv, cwd: cwd ?? null, env, timeoutMs }, signal);
     },
   };
 }
 
-/** What a user's function gets beside the arguments that the task's file gives it. */
+/** Second argument of a user's function, after the arguments from the task's file. */
 interface CustomContext {
   readonly task: SuiteTask;
   readonly machine: CustomMachine;
-  /** The contents of account settings, by names such as `snowflake/settings.json`. Throws where they are not there. */
+  /** Returns the contents of an account settings file such as `snowflake/settings.json`. Throws if it is missing. */
   accountSettings(name: string): string;
   readonly signal: AbortSignal;
-  /** A folder outside of the machine for what is collected from it; null in set-up. */
+  /** Folder outside of the machine for files collected from it. Null during setup. */
   readonly workFolder: string | null;
-  /** Spider2-V: what the getters gave, a value or the path of a collected file; null where there is none. */
+  /** Spider2-V: the getters' result, a value or the path of a collected file. Null if there is none. */
   readonly result: JsonValue;
   readonly expected: JsonValue;
 }
 
-/** The task's machine, with defaults for what a command rarely says. */
+/** The task's machine, with defaults for rarely used command options. */
 interface CustomMachine {
   copyIn(from: string, path: string): Promise<void>;
   copyOut(path: string, to: string): Promise<boolean>;
@@ -85,12 +85,12 @@ interface CustomCommandOptions {
 
 export type CustomFunction = (args: JsonObject, context: CustomContext) => unknown;
 
-/** A user's functions by the names that tasks call them by. */
+/** A user's functions by name. */
 export interface CustomFunctions {
   readonly setUp: ReadonlyMap<string, CustomFunction>;
-  /** Give a score from 0 to 1. */
+  /** Functions that return a score from 0 to 1. */
   readonly evaluation: ReadonlyMap<string, CustomFunction>;
-  /** Spider2-V: give a JSON value. */
+  /** Spider2-V: functions that return a JSON value. */
   readonly getters: ReadonlyMap<string, CustomFunction>;
 }
 

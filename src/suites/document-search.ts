@@ -7,29 +7,29 @@ import { allWordsExpression, queryTokens, termExpression } from "../mail/search-
 import { Database } from "../store/sqlite.js";
 import type { DocumentHit, DocumentPage, TaskDocuments } from "../tasks/suite-task.js";
 
-/** A changed index makes files of earlier ones useless. */
+/** Version of the index layout. Increase it when the layout changes, which makes cached indexes useless. */
 const LAYOUT = 1;
 
-/** The documents of a suite, indexed when they are first searched, and once for all of its tasks. */
+/** The documents of a suite, indexed once for all of its tasks, at the first search. */
 export class SuiteDocuments {
   #index: Promise<DocumentIndex | null> | null = null;
   readonly #closing = new AbortController();
 
   /**
-   * `content`: the folder that holds `documents/`. `cacheFolder`: where the index is kept for the next time; null: in
-   * memory.
+   * @param content the folder that contains `documents/`
+   * @param cacheFolder where the index is kept for the next run, or null to keep it in memory
    */
   constructor(
     private readonly content: string,
     private readonly cacheFolder: string | null,
   ) {}
 
-  /** What one task's agent may search: what was retrieved for it comes first. Close it in the end. */
+  /** Opens the documents for one task's agent. Files retrieved for the task come first. The caller must close it. */
   open(taskFolder: string): TaskDocuments & { close(): Promise<void> } {
     let own: Promise<DocumentIndex | null> | null = null;
     const indexes = async (signal: AbortSignal): Promise<DocumentIndex[]> => {
       own ??= listRetrieved(taskFolder).then((files) => build(files, signal));
-      // Of the suite and not of this task: others wait for it too.
+      // Not this task's signal, because other tasks wait for the suite's index too.
       this.#index ??= this.#open(this.#closing.signal);
       const found = await untilAborted(Promise.all([own, this.#index]), signal);
       return found.filter((index) => index !== null);
@@ -77,17 +77,17 @@ export class SuiteDocuments {
   }
 }
 
-/** False where there is no such index. */
+/** Returns false if there is no such index. */
 async function markUsed(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => null);
   if (found === null || !found.isFile()) return false;
   const now = new Date();
-  // The cache may be another user's.
+  // The cache can belong to another user.
   await utimes(path, now, now).catch(() => undefined);
   return true;
 }
 
-/** Rejects with the abort's reason as soon as that comes; the work goes on for others. */
+/** Rejects with the abort's reason immediately. The work continues for others. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason);
@@ -111,12 +111,12 @@ function digestOf(files: readonly DocumentFile[]): string {
   return hash.digest("hex").slice(0, 32);
 }
 
-/** Indexes that are kept for the next time: those that were used last. */
+/** Maximum number of cached indexes. The last used ones are kept. */
 const KEPT = 8;
-/** Parts of killed programs; a younger one may still be written. */
+/** Milliseconds after which an unfinished index counts as abandoned by a killed program. */
 const PART_MS = 86_400_000;
 
-/** Removes what is no longer used of a folder of indexes. One that another program has open stays readable to it. */
+/** Removes unused indexes. An index that another program has open stays readable for it. */
 async function pruneIndexes(folder: string): Promise<void> {
   const names = await readdir(folder);
   const files = await Promise.all(
@@ -127,15 +127,15 @@ async function pruneIndexes(folder: string): Promise<void> {
   for (const { name } of [...parts, ...indexes.slice(KEPT)]) await rm(join(folder, name), { force: true });
 }
 
-/** Documents are found by parts of about this many characters, which end where a line does. */
+/** Documents are indexed in parts of about this many characters, which end at the end of a line. */
 const PART_CHARS = 4_000;
 const PAGE_CHARS = 20_000;
-/** Between two of these batches other work is done. */
+/** Documents per batch. Other work can run between batches. */
 const BATCH = 100;
-/** Of one document among the hits of a search, so that it does not hide all others. */
+/** Maximum hits per document, so that one document does not hide all others. */
 const MOST_OF_ONE = 2;
 const SNIPPET_TOKENS = 48;
-/** Best matches among which a search's hits are chosen. */
+/** Number of best matches from which a search's hits are chosen. */
 const MOST_READ = 500;
 
 const TABLES = `
@@ -147,7 +147,7 @@ const TABLES = `
   );
   CREATE VIEW indexed AS SELECT p.id, d.path, p.body FROM parts p JOIN documents d ON d.id = p.document;`;
 
-/** Reads the documents into a new index at `path`, which may be `:memory:`. */
+/** Indexes the documents in a new database at `path`, which can be `:memory:`. */
 async function buildIndex(path: string, files: readonly DocumentFile[], signal: AbortSignal): Promise<DocumentIndex> {
   const db = new Database(path);
   try {
@@ -188,7 +188,7 @@ function* partsOf(text: string): Generator<{ start: number; body: string }> {
   }
 }
 
-/** `end`, or one less where that would lie between the two halves of a character. */
+/** Returns `end`, or one less if that would split a surrogate pair. */
 function endBetweenCharacters(text: string, end: number): number {
   if (end >= text.length) return text.length;
   const code = text.charCodeAt(end);
@@ -201,11 +201,11 @@ interface Row {
   readonly offset: number;
 }
 
-/** Full-text search over documents, by parts of them. */
+/** Full-text index over the parts of documents. */
 class DocumentIndex {
   constructor(private readonly db: BetterSqlite3.Database) {}
 
-  /** Parts with all words first; where there are too few, those that match best on any word. */
+  /** Returns parts that contain all words first. If there are too few, adds the best matches of any word. */
   search(query: string, limit: number): DocumentHit[] {
     const all = allWordsExpression(query);
     if (all === null) return [];
@@ -258,14 +258,17 @@ class DocumentIndex {
       .all(expression);
   }
 
-  /** Made for the hits only, since it reads the text. Cast, as FTS5 would read all matches up to a real. */
+  /**
+   * Returns a snippet, only for hits because it reads the text. The cast keeps FTS5 from reading all matches up to a
+   * real.
+   */
   #snippet(expression: string, id: number): string {
     const sql = `SELECT snippet(words, 1, '', '', '…', ${SNIPPET_TOKENS}) FROM words WHERE words MATCH ? AND rowid = CAST(? AS INTEGER)`;
     return this.db.prepare<[string, number], string>(sql).pluck().get(expression, id) ?? "";
   }
 }
 
-/** A file that may be a document. Its path is what agents see. */
+/** A file that might be a document. Agents see its path. */
 interface DocumentFile {
   readonly path: string;
   readonly file: string;
@@ -275,19 +278,18 @@ interface DocumentFile {
 
 const DOCUMENT_LIMITS = { files: 50_000, fileBytes: 4 * 2 ** 20, allBytes: 512 * 2 ** 20, depth: 16 } as const;
 
-/** The name of the folder of a suite that holds what its agents may search. */
+/** Name of the suite folder with the documents that agents can search. */
 const DOCUMENTS = "documents";
-/** Files of a task's own folder that were retrieved for it, and not its inputs or golds. */
+/** Names of files in a task's folder that were retrieved for it, as opposed to its inputs and gold files. */
 const RETRIEVED = /^retrieved[^/]*\.(?:txt|md|html?)$/i;
 const GOLD = /gold|expected/i;
 
-/** Everything in the suite's folder of documents. */
-/** The documents that every task of the suite shares. `content`: the folder that contains `documents/`. */
+/** Returns the documents that all tasks of the suite share. `content` is the folder that contains `documents/`. */
 export async function listSuiteDocuments(content: string): Promise<DocumentFile[]> {
   return withinLimits(await listEntry(join(content, DOCUMENTS), DOCUMENTS, 0));
 }
 
-/** What was retrieved for one task: text files of its folder whose names begin so. */
+/** Returns the files retrieved for one task: text files in its folder with such a name. */
 async function listRetrieved(taskFolder: string): Promise<DocumentFile[]> {
   const entries = await readdir(taskFolder, { withFileTypes: true }).catch(() => []);
   const names = entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
@@ -295,7 +297,7 @@ async function listRetrieved(taskFolder: string): Promise<DocumentFile[]> {
   return withinLimits((await Promise.all(retrieved.map((name) => listEntry(join(taskFolder, name), name, 0)))).flat());
 }
 
-/** Links are not followed; what is too large or too deep is left out. */
+/** Lists files without following links. Skips entries that are too large or too deep. */
 async function listEntry(file: string, path: string, depth: number): Promise<DocumentFile[]> {
   const stat = await lstat(file).catch(() => null);
   if (stat === null || depth > DOCUMENT_LIMITS.depth) return [];
@@ -320,7 +322,7 @@ function withinLimits(files: readonly DocumentFile[]): DocumentFile[] {
   });
 }
 
-/** Null where it is not text in UTF-8, or no regular file any more. */
+/** Returns the document's text, or null if it is not UTF-8 or no longer a regular file. */
 async function readDocument({ file, path }: DocumentFile): Promise<string | null> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
   if (handle === null) return null;
@@ -338,13 +340,13 @@ async function readDocument({ file, path }: DocumentFile): Promise<string | null
   }
 }
 
-/** Elements whose contents are no text, and those that begin a line. */
+/** Elements whose contents are not text, and elements that start a new line. */
 const SILENT: ReadonlySet<string> = new Set(["script", "style", "noscript", "template", "svg"]);
 const BREAKING =
   /^\/?(?:p|div|br|li|ul|ol|tr|table|h[1-6]|pre|section|article|header|footer|nav|dt|dd|blockquote|hr|main|aside)$/;
 const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
 
-/** The text between tags, in one pass. Not for showing as markup again. */
+/** Returns the text between tags, in one pass. The result is not safe to show as markup. */
 export function textOfHtml(html: string): string {
   return contentOf(html)
     .replace(/&(#x?[0-9a-f]{1,6}|[a-z]{2,6});/gi, characterOf)
@@ -371,7 +373,7 @@ function contentOf(html: string): string {
   return parts.join("");
 }
 
-/** Where its end tag begins: what is in it may hold signs that look like tags. */
+/** Returns the index of the element's end tag. Its contents can include characters that look like tags. */
 function endOfElement(html: string, name: string, from: number): number {
   const end = new RegExp(`</${name}`, "gi");
   end.lastIndex = from;

@@ -9,20 +9,21 @@ const { id, answer, message_ids, how_realistic } = questionSchema.shape;
 
 export const emailAnswerSchema = z.looseObject({ question_id: id, answer, message_ids, how_realistic });
 
-/** How similar the agent's answer is to the gold answer: its semantic score. */
+/** Scores the agent's answer by its semantic similarity to the gold answer. */
 export const emailAnswer: FlowbookFunction = async (args, { options: { scoreAnswer } }) => {
-  if (scoreAnswer === undefined) throw new CannotGrade("unsupported", "it is graded by an answer, and there is none");
+  if (scoreAnswer === undefined)
+    throw new CannotGrade("unsupported", "the task is graded by its answer, and there is none");
   const gold = emailAnswerSchema.safeParse(args);
   if (gold.success) return scoreAnswer(gold.data.answer);
-  throw new CannotGrade("unsupported", `its arguments are wrong: ${z.prettifyError(gold.error)}`);
+  throw new CannotGrade("unsupported", `its arguments are invalid: ${z.prettifyError(gold.error)}`);
 };
 
-/** Nothing that an agent left behind is read then. */
+/** Returns whether a task is graded only by its answer, so that no file is collected. */
 export function isGradedByAnswer({ evaluation }: Pick<SuiteTask, "evaluation">): boolean {
   return evaluation?.metrics.every(({ func }) => func === EMAIL_ANSWER) ?? false;
 }
 
-/** The question that a task asks of the mailbox it attaches; null: it asks none. */
+/** Returns the question that a task asks about its mailbox, or null if it asks none. */
 export function questionOfTask(task: SuiteTask): Question | null {
   const inbox = attachedInbox(task);
   const metric = task.evaluation?.metrics.find(({ func }) => func === EMAIL_ANSWER);
@@ -41,10 +42,10 @@ const { inbox_address, query_date } = questionSchema.shape;
 
 export const attachInboxSchema = z.looseObject({ inbox_address, query_date });
 
-/** The mailbox that a task's agent may search, and the last day of its mail. */
+/** The mailbox that a task's agent can search, and the last day of its mail. */
 export type AttachedInbox = z.output<typeof attachInboxSchema>;
 
-/** Null: the task names none, or names it wrongly, which its set-up refuses. */
+/** Returns the task's mailbox, or null if it has none or an invalid one, which its setup rejects. */
 export function attachedInbox({ config }: Pick<SuiteTask, "config">): AttachedInbox | null {
   const call = config.find(({ func }) => func === ATTACH_INBOX);
   return attachInboxSchema.safeParse(call?.arguments).data ?? null;

@@ -28,8 +28,8 @@ import { UnusableSuiteFile } from "./suite-files.js";
 import { evaluationCalls, findCallObstacle } from "./task-needs.js";
 
 /**
- * Grades what an agent left in the task's machine, by the rules of the suite that the task is of. Throws only where
- * `signal` aborts it.
+ * Grades the agent's files in the task's machine, following the rules of the suite that the task comes from. Throws
+ * only if `signal` aborts.
  */
 export async function evaluateTask(
   task: SuiteTask,
@@ -50,13 +50,13 @@ export async function evaluateTask(
   }
 }
 
-/** The reason is empty where the score is 1. */
+/** A score with its reason, which is empty for a score of 1. */
 interface GradedScore {
   readonly score: number;
   readonly reason: string;
 }
 
-/** What is missing for grading, or null if the error is of another kind. */
+/** Returns what is missing for grading, or null for any other error. */
 function obstacleOf(error: unknown): ObstacleState | null {
   if (error instanceof UnusableSuiteFile) return "missing_files";
   return error instanceof CannotGrade ? error.state : null;
@@ -70,14 +70,14 @@ const EVALUATE: Readonly<Record<SuiteDialect, Evaluate>> = {
   harbor: evaluateHarbor,
 };
 
-/** Harbor: the task's tests write a reward; without one the task has no score. */
+/** Grades a Harbor task: its tests write a reward. Without a reward the task has no score. */
 async function evaluateHarbor(evaluation: TaskEvaluation, context: EvaluationContext): Promise<GradedScore> {
   const { reward, others } = await runTests(evaluation.metrics[0]?.options ?? {}, context);
   const named = Object.entries(others).map(([name, value]) => `${name} ${value}`);
   return { score: reward, reason: reward === 1 ? "" : [`the reward is ${reward}`, ...named].join(", ") };
 }
 
-/** Before anything is run: functions that are not known, and what needs an account, a server or a screen. */
+/** Checks before anything runs for unknown functions, and for functions that need an account, a server or a screen. */
 function requireFunctions({ task, options: { accounts, custom } }: EvaluationContext): void {
   const calls = evaluationCalls(task);
   const obstacle = findCallObstacle(calls, task.dialect, custom);
@@ -94,18 +94,18 @@ function toLine(text: string): string {
 }
 
 /**
- * Spider2-V's runner: the actions of `postconfig`, then for each metric the result, what it is compared with, and the
- * comparison. An error in one of these leaves the task without a score.
+ * Grades like Spider2-V's runner: runs the `postconfig` actions, then for each metric gets the result and the expected
+ * value and compares them. An error in one of these leaves the task without a score.
  */
 async function evaluateSpider2v(evaluation: TaskEvaluation, context: EvaluationContext): Promise<GradedScore> {
   const before = await runPostconfig(evaluation.postconfig, context);
   const reasons: string[] = [];
   const metrics = evaluation.metrics.map((metric) => async () => {
     const score = await evaluateMetric(metric, context);
-    if (score !== 1) reasons.push(`${metric.func} gives ${score}`);
+    if (score !== 1) reasons.push(`${metric.func} returned ${score}`);
     return score;
   });
-  if (metrics.length === 0) throw new CannotGrade("unsupported", "the task names no evaluation function");
+  if (metrics.length === 0) throw new CannotGrade("unsupported", "the task has no evaluation function");
   const score = await combineMetrics(evaluation.conjunction, metrics);
   if (before.length > 0) context.notes.push(`before grading: ${before.join(", ")}`);
   return { score, reason: score === 1 ? "" : [...reasons, ...context.notes].join("; ") };
@@ -120,7 +120,7 @@ async function evaluateMetric({ func, ...metric }: Metric, context: EvaluationCo
     return await callForScore(custom, metric.options, { ...customCall(context), ...collected });
   }
   const evaluate = SPIDER2V_FUNCTIONS[func];
-  if (evaluate === undefined) throw new CannotGrade("unsupported", `evaluation function ${func} is not known`);
+  if (evaluate === undefined) throw new CannotGrade("unsupported", `unknown evaluation function ${func}`);
   return await evaluate(result, expected ?? undefined, metric.options);
 }
 
@@ -128,26 +128,26 @@ async function collect({ func, arguments: args }: FunctionCall, context: Evaluat
   const custom = context.options.custom?.getters.get(func);
   if (custom !== undefined) return await callForValue(custom, args, customCall(context));
   const getter = GETTERS[func];
-  if (getter === undefined) throw new CannotGrade("unsupported", `getter ${func} is not known`);
+  if (getter === undefined) throw new CannotGrade("unsupported", `unknown getter ${func}`);
   return await getter.get(args, context);
 }
 
-/** A collected file is its path to a user's function. */
+/** Converts a value for a user's function, which receives a collected file as its path. */
 function plainValue(collected: Collected): JsonValue {
   if (collected instanceof CollectedFile) return collected.path;
   return Array.isArray(collected) ? collected.map(plainValue) : (collected as JsonValue);
 }
 
 /**
- * Runs the actions in order, and says which were left out or failed, and why. As at the origin none of them ends the
- * grading: what one did not do shows in the score.
+ * Runs the actions in order and returns which were skipped or failed, and why. Like in Spider2-V, none of them ends the
+ * grading: a missing effect shows in the score.
  */
 async function runPostconfig(calls: readonly FunctionCall[], context: EvaluationContext): Promise<string[]> {
   const notes: string[] = [];
   for (const { func, arguments: args } of calls) {
     const action = findSetupFunction(context.task.dialect, func, context.options.custom);
-    if (action === null) notes.push(`${func} is not known`);
-    else if (action.run === null) notes.push(`${func} cannot be run here`);
+    if (action === null) notes.push(`${func} is unknown`);
+    else if (action.run === null) notes.push(`${func} is unsupported`);
     else {
       const { state, reason } = await action.run(args, context);
       if (state !== "done") notes.push(`${func} ${reason}`);
@@ -156,15 +156,15 @@ async function runPostconfig(calls: readonly FunctionCall[], context: Evaluation
   return notes;
 }
 
-/** Flowbook's runner: one function. A missing result file, or any error in the function, scores 0. */
+/** Grades like Flowbook's runner, with one function. A missing result file or any error in the function scores 0. */
 async function evaluateFlowbook(evaluation: TaskEvaluation, context: EvaluationContext): Promise<GradedScore> {
   const [metric] = evaluation.metrics;
-  if (metric === undefined) throw new CannotGrade("unsupported", "the task names no evaluation function");
+  if (metric === undefined) throw new CannotGrade("unsupported", "the task has no evaluation function");
   const evaluate = findFunction(metric.func, context);
-  if (evaluate === undefined) throw new CannotGrade("unsupported", `evaluation function ${metric.func} is not known`);
+  if (evaluate === undefined) throw new CannotGrade("unsupported", `unknown evaluation function ${metric.func}`);
   try {
     const score = await evaluate(metric.options, context);
-    return { score, reason: score === 1 ? "" : `${metric.func} gives ${score}` };
+    return { score, reason: score === 1 ? "" : `${metric.func} returned ${score}` };
   } catch (error) {
     if (obstacleOf(error) !== null || context.signal.aborted) throw error;
     return { score: 0, reason: `${metric.func}: ${error instanceof Error ? error.message : String(error)}` };
@@ -178,8 +178,8 @@ function findFunction(name: string, context: EvaluationContext): FlowbookFunctio
 }
 
 /**
- * Spider2-V's conjunction, which evaluates no more than it must: `and` is 0 at the first zero and else the mean, `or`
- * is 1 at the first 1 and else the largest.
+ * Combines scores with Spider2-V's conjunction, and evaluates no more than necessary. `and` is 0 at the first zero,
+ * otherwise the mean. `or` is 1 at the first 1, otherwise the maximum.
  */
 async function combineMetrics(conjunction: "and" | "or", metrics: readonly (() => Promise<number>)[]): Promise<number> {
   const scores: number[] = [];

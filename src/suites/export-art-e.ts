@@ -10,12 +10,12 @@ import { ATTACH_INBOX, EMAIL_ANSWER } from "./email-task.js";
 import { OWN_ORACLE } from "./oracle.js";
 import type { TaskFile } from "./task-file.js";
 
-/** The folder of `examples/` that the tasks lie in. */
+/** Folder of the tasks in `examples/`. */
 const TOOL = "email";
 const INDEX = "test_all.json";
 
 /**
- * Writes questions as a suite: a folder for each, an index in the order of the questions, and an oracle file with the
+ * Writes questions as a suite: one folder per question, an index in the questions' order, and an oracle file with the
  * gold answers.
  */
 export async function exportArtE(
@@ -45,7 +45,7 @@ function taskFile(question: Question, id: string, { source, revision }: TaskSet)
   const { inbox_address, query_date, answer, message_ids, how_realistic } = question;
   return {
     id,
-    // Never opened: the task takes no machine.
+    // Never opened, because the task needs no machine.
     snapshot: "base",
     instruction: question.question,
     source: [revision === null ? basename(source) : source],
@@ -64,10 +64,13 @@ function oracleLine({ answer, message_ids }: Question, uuid: string, suite: stri
   };
 }
 
-/** Of UUIDs that are made here. */
+/** Namespace of the generated UUIDs. */
 const NAMESPACE = "6ba1c2f4-6f0e-5c0b-9d55-0f6a3f2d7e81";
 
-/** A version 5 UUID of the question's dataset, split and id: exported again, it is the same. */
+/**
+ * Returns a version 5 UUID (https://www.rfc-editor.org/rfc/rfc9562#section-5.5) of the question's dataset, split and
+ * id, which is the same in every export.
+ */
 function taskIdOf({ id, split }: Question, set: TaskSet): string {
   const hash = createHash("sha1").update(Buffer.from(NAMESPACE.replaceAll("-", ""), "hex"));
   const bytes = hash

@@ -16,9 +16,9 @@ import type { Question, TaskSet } from "../tasks/question.js";
 import { count } from "../text/format.js";
 
 interface HarborOptions extends QuestionOptions {
-  /** First part of the tasks' names, `org/task`. */
+  /** First part of the task names, `org/task`. */
   readonly org: string;
-  /** A built image of each task, with `{task}` for its folder's name. */
+  /** Name of a prebuilt image per task, with `{task}` for the name of the task's folder. */
   readonly dockerImage?: string | undefined;
 }
 
@@ -26,18 +26,19 @@ interface ExportedHarbor {
   /** Absolute path. */
   readonly folder: string;
   readonly tasks: number;
-  /** Mails in all of their mailboxes together. */
+  /** Total number of emails in all mailboxes. */
   readonly mails: number;
-  /** Tasks none of whose gold mails lies in their mailbox up to their day. */
+  /** Ids of the tasks without a gold email in their mailbox up to their date. */
   readonly withoutGoldMail: readonly string[];
 }
 
 type Files = Iterable<readonly [path: string, content: string | Uint8Array]>;
 
 /**
- * Writes questions as Harbor tasks: a folder each, with the mailbox up to the question's day and a command to search
- * it in the environment, and the gold answer in the tests and the solution alone.
- * @throws UserError where the folder is there already, or a mailbox has not been imported
+ * Writes questions as Harbor tasks (https://harborframework.com), one folder per task. The environment contains the
+ * mailbox up to the question's date and a command to search it. Only the tests and the solution contain the gold
+ * answer.
+ * @throws UserError if the folder exists, or a mailbox has not been imported
  */
 export async function exportHarbor(
   flag: string,
@@ -69,7 +70,7 @@ export async function exportHarbor(
     try {
       await writeFolderAtomically(flag, folder, files(), context.signal);
     } catch (error) {
-      if (context.signal.aborted) throw new Interrupted(`export stopped: ${folder} was not written.`);
+      if (context.signal.aborted) throw new Interrupted(`Export interrupted. ${folder} was not written.`);
       throw error;
     } finally {
       progress.stop();
@@ -78,7 +79,7 @@ export async function exportHarbor(
   });
 }
 
-/** `test-00012`: the order of the folders is that of the ids. */
+/** Returns a name like `test-00012`, so that the folders sort by id. */
 function folderName({ id, split }: Question, set: TaskSet): string {
   return `${split ?? set.split}-${String(id).padStart(5, "0")}`;
 }
@@ -113,14 +114,14 @@ function harborTask(question: Question, id: string, source: Source) {
 
 const json = (value: unknown) => `${toWellFormedJson(value, 2)}\n`;
 
-/** A file of `harbor/`, which is the same in every task. */
+/** Returns a file of `harbor/`, which is the same in every task. */
 function template(name: string): string {
   return readBuiltFile(`suites/harbor/${name}`);
 }
 
 const PAGE = 1_000;
 
-/** A mailbox up to the end of a day, newest first: a line of JSON for each mail, under one of its Message-IDs. */
+/** Returns a mailbox up to the end of a day as JSON Lines, newest first, with one of the Message-IDs per email. */
 function readMailbox({ inbox_address, query_date }: Question, lookup: MailLookup, db: Db) {
   const cutoff = endOfDay(query_date);
   const listing = openMailboxListing(db, inbox_address, cutoff);
@@ -141,7 +142,9 @@ function readMailbox({ inbox_address, query_date }: Question, lookup: MailLookup
   }
 }
 
-/** Single files only: some readers repeat nothing else. The image has bash, timeout, tar, gzip and find. */
+/**
+ * Copies only single files, because some readers support nothing else. The image has bash, timeout, tar, gzip and find.
+ */
 const DOCKERFILE = `FROM python:3.12-slim
 WORKDIR /app
 COPY mail /usr/local/bin/mail
@@ -151,7 +154,7 @@ COPY mailbox.jsonl.gz /usr/local/share/mail/mailbox.jsonl.gz
 function instruction({ question, inbox_address, query_date }: Question): string {
   return `${question}
 
-This is a question of the owner of the mailbox ${inbox_address}. Today is ${query_date}; the mailbox holds the mail up to today. Search it with the command \`mail\`, and read the mails that may hold the answer:
+The owner of the mailbox ${inbox_address} asks this question. Today is ${query_date}, and the mailbox contains the mail up to today. Search it with the command \`mail\`, and read the emails that might contain the answer:
 
 \`\`\`bash
 mail search WORDS... [--from TEXT] [--to TEXT] [--after YYYY-MM-DD] [--before YYYY-MM-DD] [--limit N]
@@ -164,7 +167,7 @@ Then write the answer, in a few words, with the Message-IDs of the mails that ho
 mail answer "THE ANSWER" --source "MESSAGE_ID"
 \`\`\`
 
-That writes the file \`/app/answer.json\`, which you may also write yourself: \`{"answer": "THE ANSWER", "sources": ["MESSAGE_ID"]}\`. If the mailbox does not hold the answer, answer "I don't know". Where there is no command \`mail\`, call \`python3 /usr/local/bin/mail\` instead.
+This writes the file \`/app/answer.json\`, which you can also write yourself: \`{"answer": "THE ANSWER", "sources": ["MESSAGE_ID"]}\`. If the mailbox does not contain the answer, answer "I don't know". If the command \`mail\` does not exist, call \`python3 /usr/local/bin/mail\` instead.
 `;
 }
 
@@ -194,13 +197,13 @@ function taskToml(question: Question, id: string, { set, options }: Source): str
       build_timeout_sec: 600,
       ...(options.dockerImage === undefined ? {} : { docker_image: options.dockerImage.replaceAll("{task}", id) }),
       ...{ cpus: 1, memory_mb: 2048, storage_mb: 10_240 },
-      // The first search would make the index; here the agent's time does not pay for it.
+      // Build the index here, so that the first search does not spend the agent's time on it.
       healthcheck: { command: "python3 /usr/local/bin/mail index", timeout_sec: 120, retries: 3 },
     },
   });
 }
 
-/** As Harbor pins a task: SHA-256 over its files' paths and their SHA-256, in the order of the paths. */
+/** Returns a task's digest like Harbor: SHA-256 over the files' paths and their SHA-256, sorted by path. */
 function digestOf(files: Files): string {
   const lines = [...files].map(([path, content]) => `${path}\0${createHash("sha256").update(content).digest("hex")}\n`);
   return `sha256:${createHash("sha256").update(lines.sort().join("")).digest("hex")}`;
@@ -217,8 +220,8 @@ function datasetToml(name: string, tasks: readonly { name: string; digest: strin
 function readme(name: string, { source }: TaskSet, tasks: number, { org }: HarborOptions): string {
   return `# ${name}
 
-${count(tasks)} questions of ART-E as Harbor tasks, written by art-e ${programVersion()} from ${source}. Each is a question of the owner of
-a mailbox, asked on a certain day; the environment holds that mailbox up to that day and the command \`mail\`, which searches and reads it.
+${count(tasks)} questions of ART-E as Harbor tasks, written by art-e ${programVersion()} from ${source}. Each task is a question from the owner of
+a mailbox, asked on a certain date. The environment contains that mailbox up to that date and the command \`mail\`, which searches and reads it.
 
 \`\`\`bash
 harbor run -p . -a oracle                          # writes the gold answers: reward 1 on every task
@@ -228,27 +231,27 @@ art-e run --suite . -a AGENT                       # without Harbor
 
 ## Answer
 
-\`/app/answer.json\`: \`{"answer": "TEXT", "sources": ["MESSAGE_ID"]}\`. \`/app/answer.txt\`, and both names in \`/workdir\`, are read too; plain text may
-end in a line \`Sources: MESSAGE_ID, ...\`.
+\`/app/answer.json\`: \`{"answer": "TEXT", "sources": ["MESSAGE_ID"]}\`. \`/app/answer.txt\` and both names in \`/workdir\` work too. Plain text can
+end with a line \`Sources: MESSAGE_ID, ...\`.
 
 ## Reward
 
-\`tests/test.sh\` needs Python's standard library and no network. It writes \`/logs/verifier/reward.json\`, the same reward to \`reward.txt\`,
-and what it read to \`details.json\`.
+\`tests/test.sh\` needs only Python's standard library, and no network. It writes \`/logs/verifier/reward.json\`, the same reward to \`reward.txt\`,
+and its inputs to \`details.json\`.
 
-| score | is |
+| score | meaning |
 | --- | --- |
-| \`reward\` | 0.8 x answer + 0.2 x \`sources_precision\`; where the question has no gold mail, the answer alone. 0 without an answer |
-| answer | 1 for an exact match, else the mean of \`semantic_score\`, \`number_match\` and \`date_match\`. "I don't know" is 1 where the question cannot be answered; elsewhere the reward is 0 |
-| \`exact_match\` | 1: equal to the gold answer up to case and white space |
+| \`reward\` | 0.8 x answer + 0.2 x \`sources_precision\`; if the question has no gold email, only the answer score. 0 without an answer |
+| answer | 1 for an exact match, otherwise the mean of \`semantic_score\`, \`number_match\` and \`date_match\`. "I don't know" scores 1 if the question cannot be answered; otherwise the reward is 0 |
+| \`exact_match\` | 1 if equal to the gold answer except for case and white space |
 | \`semantic_score\` | Jaccard similarity of the sets of words |
-| \`number_match\`, \`date_match\` | 1: the answer holds every number, or every date and time, of the gold answer; left out where that has none |
-| \`sources_correct\` | 1: a gold mail is among the sources; left out where there is none |
-| \`sources_precision\` | share of the sources that are gold mails |
+| \`number_match\`, \`date_match\` | 1 if the answer contains every number, or every date and time, of the gold answer; omitted if the gold answer has none |
+| \`sources_correct\` | 1 if the sources include a gold email; omitted if the question has none |
+| \`sources_precision\` | fraction of the sources that are gold emails |
 
 ## Images
 
-The Dockerfiles need nothing but \`python:3.12-slim\`. Some readers want images that are built already: export with
+The Dockerfiles only need \`python:3.12-slim\`. Some readers need prebuilt images. For these, export with
 \`--docker-image REGISTRY/NAME:{task}\`, then
 
 \`\`\`bash
@@ -258,7 +261,7 @@ for task in */task.toml; do
 done
 \`\`\`
 
-The mail is in the images, and the gold answers are in \`tests/\` and \`solution/\`: keep test questions out of training, and publish only mail that may be.
+The images contain the mail, and \`tests/\` and \`solution/\` contain the gold answers. Keep test questions out of training, and publish only mail that may be published.
 To publish it as ${org}/NAME, see \`harbor publish --help\`.
 `;
 }

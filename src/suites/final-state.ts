@@ -12,15 +12,15 @@ import {
   type Picture,
 } from "../tasks/suite-task.js";
 
-/** Files that are looked at. */
+/** Maximum number of collected files. */
 const MAX_FILES = 50;
-/** Larger ones are not copied out at all. */
+/** Maximum size of a file in bytes. Larger ones are not copied out. */
 const MAX_FILE_BYTES = 10_000_000;
 const FIND_MS = 20_000;
 
 /**
- * The pictures in the user's home that were written after `since`: PNG files, and those that notebooks show. Hidden
- * folders and installed packages are passed over. Null where the machine cannot be searched.
+ * Collects the images in the user's home that were written after `since`: PNG files and the images in notebooks. Skips
+ * hidden folders and installed packages. Null if the machine cannot be searched.
  */
 export async function collectFinalState(
   machine: TaskMachine,
@@ -34,7 +34,7 @@ export async function collectFinalState(
     for (const path of await findFiles(machine, since, signal)) await addPictures(machine, path, folder, kept);
     return kept.all();
   } catch {
-    // The machine is the agent's: that nothing can be collected from it must not spoil the grade.
+    // The machine belongs to the agent, so a failure to collect from it must not affect the grade.
     signal.throwIfAborted();
     return null;
   } finally {
@@ -56,7 +56,7 @@ async function addPictures(machine: TaskMachine, path: string, folder: string, k
   const file = join(folder, "file");
   if (!(await machine.copyOut(path, file))) return;
   const { size } = await stat(file);
-  // It may have grown since it was found.
+  // The file might have grown since it was found.
   if (size > MAX_FILE_BYTES) return;
   if (path.toLowerCase().endsWith(".png")) {
     if (size > MAX_PICTURE_BYTES) kept.omit();
@@ -66,7 +66,7 @@ async function addPictures(machine: TaskMachine, path: string, folder: string, k
   }
 }
 
-/** Pictures up to the limits on their number and size. */
+/** Images up to the limits on their number and size. */
 class KeptPictures {
   private readonly pictures: Picture[] = [];
   private bytes = 0;
@@ -76,7 +76,7 @@ class KeptPictures {
     this.omitted++;
   }
 
-  /** What is no PNG is passed over. */
+  /** Adds an image. Skips anything but PNG files. */
   add(path: string, cell: number | null, bytes: Buffer): void {
     const size = pngSize(bytes);
     if (size === null) return;
@@ -98,7 +98,9 @@ const SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
 const MAX_SIDE = 20_000;
 const MAX_PIXELS = 16 * 1024 * 1024;
 
-/** Width and height of a PNG, from its head; null where it is none, or would take too much memory to be shown. */
+/**
+ * Returns the width and height from a PNG's header, or null if it is not a PNG or would take too much memory to show.
+ */
 export function pngSize(bytes: Buffer): { readonly width: number; readonly height: number } | null {
   if (bytes.length < 33 || !bytes.subarray(0, 8).equals(SIGNATURE)) return null;
   if (bytes.toString("latin1", 12, 16) !== "IHDR") return null;
@@ -109,7 +111,7 @@ export function pngSize(bytes: Buffer): { readonly width: number; readonly heigh
 
 const lines = z.union([z.string(), z.array(z.string()).transform((parts) => parts.join(""))]);
 
-/** The outputs of a notebook, of which only pictures are read; what is written otherwise has none. */
+/** Notebook outputs, of which only images are read. Other formats have none. */
 const notebookSchema = z.object({
   cells: z.array(
     z.object({
@@ -120,7 +122,7 @@ const notebookSchema = z.object({
   ),
 });
 
-/** Cells are counted from 0, as run_notebook does. */
+/** Returns the images in a notebook. Cell numbers start at 0, like in run_notebook. */
 export function notebookPictures(text: string): { readonly cell: number; readonly bytes: Buffer }[] {
   const notebook = notebookSchema.safeParse(parseJsonOrNull(text));
   if (!notebook.success) return [];

@@ -6,7 +6,7 @@ import type { TaskMachine, TaskMachines } from "../sandbox/task-machine.js";
 import { makeTemporaryFolder } from "../sandbox/workspace.js";
 import { hasCode, MAX_FILE_BYTES } from "./suite-files.js";
 
-/** A machine that is a plain folder, which stands for its file system: grades what was left, and runs nothing. */
+/** A machine that is only a folder with the machine's files. Its files can be graded, but it runs nothing. */
 export class FolderMachine implements TaskMachine {
   readonly canRun = false;
 
@@ -41,7 +41,7 @@ export class FolderMachine implements TaskMachine {
     throw new Error("a folder cannot run commands");
   }
 
-  /** The path in the folder, which `..` does not leave; null where a folder of it is a link. */
+  /** Resolves a path in the folder, which `..` cannot leave. Null if one of its folders is a link. */
   async #resolve(path: string): Promise<string | null> {
     if (!posix.isAbsolute(path) || path.includes("\0")) throw new Error(`${path} is not an absolute path`);
     const names = posix
@@ -49,7 +49,7 @@ export class FolderMachine implements TaskMachine {
       .split("/")
       .filter((name) => name !== "");
     const last = names.at(-1);
-    if (last === undefined) throw new Error(`${path} is no file`);
+    if (last === undefined) throw new Error(`${path} is not a file`);
     let current = this.root;
     for (const name of names.slice(0, -1)) {
       current = join(current, name);
@@ -63,7 +63,7 @@ export class FolderMachine implements TaskMachine {
   }
 }
 
-/** Folders that stand for machines, whatever the snapshot: what only takes files needs nothing else. */
+/** Folders as machines for any snapshot, for grading that only needs files. */
 export const folderMachines: TaskMachines = {
   findObstacle: async () => null,
   async open() {

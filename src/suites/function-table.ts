@@ -5,13 +5,13 @@ import { TEST_SCRIPT } from "./harbor-task.js";
 import { GETTERS } from "./result-getters.js";
 
 /**
- * What a function needs of where a task runs. `mailbox`: only imported mail; `files`: only its files; `script`: to run
- * commands; `screen`, `server`, `account`: what there is none of here. `unsupported`: the origin has it, and it cannot
- * be done here.
+ * What a function needs to run. `mailbox` needs only imported mail, `files` only the task's files, and `script` a
+ * machine that runs commands. `screen`, `server` and `account` are not available to art-e. `unsupported` means that the
+ * original suite has the function, but art-e cannot run it.
  */
 export type FunctionNeed = "mailbox" | "files" | "script" | "screen" | "server" | "account" | "unsupported";
 
-/** Loaded where it grades: a run over questions, and the list of a suite, need only the names of functions. */
+/** Loads a function when it grades. A run over questions, or listing a suite, only needs the names. */
 function lazily<Name extends string, Args extends unknown[]>(
   load: () => Promise<Readonly<Record<Name, (...args: Args) => number | Promise<number>>>>,
   name: Name,
@@ -24,7 +24,7 @@ const files = () => import("./functions/spider2v-files.js");
 const flowbook = () => import("./functions/flowbook-files.js");
 const notebooks = () => import("./functions/flowbook-notebooks.js");
 
-/** Spider2-V's evaluation functions that grade files and texts, of the origin's commit c2a3a6c2. */
+/** Spider2-V's evaluation functions for files and texts, at commit c2a3a6c2 (https://github.com/xlang-ai/Spider2-V). */
 export const SPIDER2V_FUNCTIONS: Readonly<Record<string, MetricFunction>> = {
   are_jupyter_outputs_cleared: lazily(files, "areOutputsCleared"),
   check_include_exclude: lazily(files, "checkIncludeExclude"),
@@ -47,7 +47,7 @@ export const SPIDER2V_FUNCTIONS: Readonly<Record<string, MetricFunction>> = {
   literal_match: lazily(files, "literalMatch"),
 };
 
-/** Flowbook's evaluation functions, of the origin's commit df6b762, and that of ART-E's tasks, in Flowbook's form. */
+/** Flowbook's evaluation functions, at commit df6b762, and the one of ART-E's tasks, which have Flowbook's form. */
 export const FLOWBOOK_FUNCTIONS: Readonly<Record<string, FlowbookFunction>> = {
   compare_script_logs: lazily(flowbook, "compareScriptLogs"),
   compare_csv: lazily(flowbook, "compareCsv"),
@@ -62,12 +62,12 @@ export const FLOWBOOK_FUNCTIONS: Readonly<Record<string, FlowbookFunction>> = {
   [EMAIL_ANSWER]: emailAnswer,
 };
 
-/** Functions of set-up have a table of their own, in setup.ts. */
+/** Kinds of functions in this table. Setup functions have their own table in setup.ts. */
 type FunctionKind = "evaluation" | "getter";
 
 interface FunctionTable {
   readonly functions: Readonly<Record<string, unknown>>;
-  /** Those that need more than files, also such as only the origin has. */
+  /** Functions that need more than files, including functions that only the original suite has. */
   readonly needs: Readonly<Partial<Record<FunctionNeed, readonly string[]>>>;
 }
 
@@ -128,7 +128,7 @@ export function isImplemented(dialect: SuiteDialect, kind: FunctionKind, name: s
   return Object.hasOwn(TABLES[dialect][kind].functions, name);
 }
 
-/** What a function that a task names needs; null: the dialect has no such function. */
+/** Returns what a function needs, or null if the dialect does not have it. */
 export function evaluationNeed(dialect: SuiteDialect, kind: FunctionKind, name: string): FunctionNeed | null {
   const needs = Object.entries(TABLES[dialect][kind].needs);
   const need = needs.find(([, names]) => names.includes(name))?.[0] as FunctionNeed | undefined;

@@ -29,15 +29,18 @@ export interface OracleReport {
   readonly lines: readonly GradedLine[];
   readonly equal: number;
   readonly different: number;
-  /** Lines of other suites, which are not among `lines`, and those that cannot be graded here. */
+  /** Number of lines that belong to other suites (not in `lines`) or cannot be graded on this machine. */
   readonly skipped: number;
 }
 
-const STOPPED = "Stopped; nothing was saved.";
-/** Files are read and compared while others are: more at once gains nothing on two cores. */
+const STOPPED = "Interrupted. Nothing was saved.";
+/** Number of concurrent gradings. More brings nothing on two cores. */
 const CONCURRENCY = 4;
 
-/** Puts in place what each line of an oracle file says an agent left behind, and compares the grade with its score. */
+/**
+ * Puts the files of each line of an oracle file in place, grades the task, and compares the grade with the line's
+ * score.
+ */
 export async function gradeOracle(
   folder: string,
   oracleFile: string,
@@ -69,7 +72,7 @@ export async function gradeOracle(
       return { suite, uuid, state, expected, score, status, reason };
     }),
   );
-  // Whatever one of them throws, the others close their machines first.
+  // If one of them throws, the others still close their machines first.
   await Promise.allSettled(grading);
   bar.stop();
   if (context.signal.aborted) throw new Interrupted(STOPPED);
@@ -79,7 +82,7 @@ export async function gradeOracle(
   return { lines, equal, different: lines.length - equal - skipped, skipped: skipped + all.length - own.length };
 }
 
-/** Whether it cannot be graded here, so that its score says nothing. */
+/** Returns whether a line could not be graded on this machine, so that its score is meaningless. */
 export function isSkipped({ status }: GradedLine): boolean {
   return (OBSTACLE_STATES as readonly Grade["state"][]).includes(status);
 }
@@ -90,14 +93,14 @@ export function isEqual({ score, expected }: GradedLine): boolean {
 
 const failed = (reason: string): Grade => ({ state: "setup_error", score: null, reason });
 
-const UNKNOWN_TASK = failed("the suite has no such task");
+const UNKNOWN_TASK = failed("unknown task");
 
 interface LineSources extends TaskSources {
-  /** Holds the files that lines derive. */
+  /** Folder of the files in `derived`. */
   readonly derivedFolder: string;
 }
 
-/** Grades a task with what a line says an agent left behind. Throws a UserError where the suite cannot be graded. */
+/** Grades a task with a line's files. Throws a UserError if the suite cannot be graded. */
 async function gradeOracleLine(
   line: OracleLine,
   task: SuiteTask,
@@ -113,7 +116,7 @@ async function gradeOracleLine(
   }
 }
 
-/** Files are all that counts: neither set-up nor a machine that runs is needed. */
+/** Grades in a folder, if only files count and neither setup nor a running machine is needed. */
 async function gradeInFolder(
   line: OracleLine,
   task: SuiteTask,
@@ -125,7 +128,7 @@ async function gradeInFolder(
   try {
     const { refused, missing } = await placeFiles(line, task, derivedFolder, machine);
     if (refused !== null) return failed(refused);
-    // Waiting is for programs, and none runs here.
+    // Sleeps wait for programs, and none runs in a folder.
     const options = { workFolder, suiteRoot: suite.root, timeScale: 0, custom, ...answerOptions(line) };
     return graded(await evaluateTask(task, machine, options, signal), missing);
   } finally {
@@ -133,7 +136,7 @@ async function gradeInFolder(
   }
 }
 
-/** Set up as for an agent; then the line's files are put in place, and its processes started. */
+/** Grades in a machine that is set up as for an agent, then gets the line's files and starts its processes. */
 async function gradeInMachine(
   line: OracleLine,
   task: SuiteTask,
@@ -156,6 +159,6 @@ function answerOptions({ answer }: OracleLine): Pick<EvaluationOptions, "scoreAn
 }
 
 function graded({ reason, ...grade }: Grade, missing: readonly string[]): Grade {
-  const left = missing.length === 0 ? "" : `not in place, as missing: ${missing.join(", ")}`;
+  const left = missing.length === 0 ? "" : `missing files: ${missing.join(", ")}`;
   return { ...grade, reason: [reason, left].filter((part) => part !== "").join("; ") };
 }

@@ -21,12 +21,12 @@ export class CollectedFile {
   constructor(readonly path: string) {}
 }
 
-/** What a getter gives: a file, files, or a value; null where there is nothing. */
+/** A getter's result: a file, files, or a value. Null if there is nothing. */
 export type Collected = JsonValue | CollectedFile | readonly (CollectedFile | null)[];
 
 /**
- * Gives a score from 0 to 1. Where one throws, the origin's runner dies and the task has no score. `expected` is
- * undefined where the task names nothing to compare with.
+ * Returns a score from 0 to 1. If it throws, the original runner crashes and the task has no score. `expected` is
+ * undefined if the task has nothing to compare with.
  */
 export type MetricFunction = (
   result: Collected,
@@ -39,9 +39,9 @@ interface ComparedFiles {
   readonly expected: Buffer;
 }
 
-/** Reads the two files of a comparison; null where the result is missing, which most functions score 0. */
+/** Reads the two files of a comparison. Null if the result is missing, which most functions score 0. */
 export async function readPair(result: Collected, expected: Collected | undefined): Promise<ComparedFiles | null> {
-  const gold = requireFile(expected, "what it is compared with");
+  const gold = requireFile(expected, "the expected file");
   if (result === null) return null;
   return {
     result: await readCollectedFile(requireFile(result, "the result").path),
@@ -54,7 +54,7 @@ export function requireFile(collected: Collected | undefined, name: string): Col
   throw new Error(`${name} is not a file`);
 }
 
-/** A rule or another value of JSON. */
+/** Returns a rule or another JSON value. */
 export function requireValue(collected: Collected | undefined, name: string): JsonValue {
   if (collected === undefined) throw new Error(`${name} is missing`);
   if (collected instanceof CollectedFile || isFileList(collected)) throw new Error(`${name} is a file`);
@@ -71,16 +71,16 @@ export function requireObject(collected: Collected | undefined, name: string): J
   throw new Error(`${name} is not an object`);
 }
 
-/** Some functions take no options at the origin, where one is an error. */
+/** Throws for options, because the original function accepts none. */
 export function refuseOptions(options: JsonObject): void {
   const [first] = Object.keys(options);
-  if (first !== undefined) throw new Error(`it takes no option ${first}`);
+  if (first !== undefined) throw new Error(`unknown option ${first}`);
 }
 
-/** Gives 0 or 1. The runner scores 0 where one throws. */
+/** Returns 0 or 1. The runner scores 0 if it throws. */
 export type FlowbookFunction = (args: JsonObject, context: EvaluationContext) => Promise<number>;
 
-/** The two files of a comparison, as Flowbook's functions name them. */
+/** The two files of a comparison, with the argument names of Flowbook's functions. */
 export const filePair = z.looseObject({ local_expected: z.string(), vm_result: z.string() });
 export const textFilePair = z.looseObject({ local_expected_file: z.string(), vm_result_file: z.string() });
 export const imagePair = z.looseObject({
@@ -92,21 +92,23 @@ export const imagePair = z.looseObject({
 /** A script of the task, and the log that it writes in the machine. */
 export const scriptWithLog = z.looseObject({ eval_script: z.string(), vm_eval_logs: z.string() });
 
-/** Fetches a file of the machine into the result folder under its own name. */
+/** Copies a file of the machine to the result folder under its own name. */
 export async function collectResult({ machine, options }: EvaluationContext, path: string): Promise<string> {
   const local = await placeInFolder(options.workFolder, posix.basename(path));
   if (!(await machine.copyOut(path, local))) throw new Error(`${path} is not in the machine`);
   return local;
 }
 
-/** As at the origin both files go into one folder under their own names: of equal ones, the gold file stays. */
+/**
+ * Collects both files in one folder under their own names, like Flowbook: if the names are equal, the gold file stays.
+ */
 export async function collectFiles(context: EvaluationContext, path: string, gold: string): Promise<ComparedFiles> {
   const result = await collectResult(context, path);
   const expected = await placeGold(gold, context);
   return { result: await readCollectedFile(result), expected: await readCollectedFile(expected) };
 }
 
-/** Copies a gold file next to the collected files. A gold file that cannot be used is not the agent's fault. */
+/** Copies a gold file next to the collected files. An unusable gold file is not the agent's fault. */
 async function placeGold(gold: string, { task, options }: EvaluationContext): Promise<string> {
   const source = await resolveSuiteFile(task.folder, gold);
   if (source === null) throw new CannotGrade("missing_files", `the gold file ${gold} is missing in the task's folder`);
@@ -116,7 +118,7 @@ async function placeGold(gold: string, { task, options }: EvaluationContext): Pr
   }
   const expected = await placeInFolder(options.workFolder, posix.basename(gold));
   await copyFile(source, expected).catch((error) => {
-    throw new UnusableSuiteFile(`the gold file ${gold} cannot be read: ${error.message}`);
+    throw new UnusableSuiteFile(`cannot read the gold file ${gold}: ${error.message}`);
   });
   return expected;
 }
@@ -125,32 +127,32 @@ async function regularFile(path: string, gold: string): Promise<Stats> {
   const stats = await stat(path);
   if (stats.isFile()) return stats;
   const kind = stats.isDirectory() ? "a folder" : "not a regular file";
-  throw new CannotGrade("unsupported", `the gold file ${gold} is ${kind}, which is not compared`);
+  throw new CannotGrade("unsupported", `the gold file ${gold} is ${kind}, expected a regular file`);
 }
 
 export interface EvaluationOptions {
-  /** Holds what is collected; emptied by the caller. */
+  /** Folder for collected files. The caller empties it. */
   readonly workFolder: string;
   readonly suiteRoot: string;
-  /** The score of what the agent answered against a gold answer; absent: it answered nothing. */
+  /** Scores the agent's answer against a gold answer. Absent if the agent gave no answer. */
   readonly scoreAnswer?: (gold: string) => number;
-  /** Sleeps are multiplied by it; 1. */
+  /** Factor for sleeps. 1 by default. */
   readonly timeScale?: number;
   readonly accounts?: AccountSettings | undefined;
   readonly custom?: CustomFunctions | undefined;
 }
 
-/** What a getter or a comparison may use. */
+/** Everything that a getter or a comparison can use. */
 export interface EvaluationContext {
   readonly task: SuiteTask;
   readonly machine: TaskMachine;
   readonly options: EvaluationOptions;
   readonly signal: AbortSignal;
-  /** What went wrong on the way and may explain a score: a script that failed. */
+  /** Failures, such as a failed script, that might explain a score. */
   readonly notes: string[];
 }
 
-/** What a user's function gets of it. */
+/** Returns the context of a call to a user's function. */
 export function customCall({
   task,
   machine,
@@ -160,7 +162,7 @@ export function customCall({
   return { task, machine, signal, accounts, workFolder };
 }
 
-/** Runs a command where the machine can. */
+/** Runs a command if the machine can. */
 export async function runCommand(
   { machine, signal }: EvaluationContext,
   argv: readonly string[],
@@ -168,11 +170,11 @@ export async function runCommand(
   env: Readonly<Record<string, string>> = {},
 ): Promise<CommandResult> {
   if (!machine.canRun)
-    throw new CannotGrade("unsupported", `it runs ${argv.join(" ")}, and this machine only holds files`);
+    throw new CannotGrade("unsupported", `it runs ${argv.join(" ")}, and this machine only contains files`);
   return await machine.run({ argv, cwd: null, env, timeoutMs }, signal);
 }
 
-/** The task cannot be graded here: what it asks for is not there, which says nothing about the agent's work. */
+/** The task cannot be graded on this machine because something is missing. This is not the agent's fault. */
 export class CannotGrade extends Error {
   override readonly name = "CannotGrade";
 

@@ -15,7 +15,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** The task's machine, which another process holds. */
+/** The task's machine, which another process has opened. */
 export class RemoteMachine implements TaskMachine {
   readonly #waiting = new Map<number, Waiting>();
   #calls = 0;
@@ -63,14 +63,17 @@ export class RemoteMachine implements TaskMachine {
 
 const PROGRAM = fileURLToPath(builtFile("suites/grading-process.js"));
 
-/** Starting is quick, but not on a machine that is busy. */
+/** Maximum milliseconds to start, which takes long only on a busy machine. */
 const START_MS = 60_000;
-/** Memory for what is read and compared, beside the bytes of files; time without a pause. */
+/** Heap for reading and comparing, without the bytes of files, in MB; and milliseconds without a sign of life. */
 const LIMITS = { heapMb: 2_048, busyMs: 120_000 };
-/** While a task's script is waited for, others can be graded. */
+/** Number of concurrent gradings. While one waits for a task's script, others can run. */
 const AT_ONCE = 2 * availableParallelism();
 
-/** Grades in processes of their own: hostile files may take time or memory without end, and hold nobody else up. */
+/**
+ * Grades in separate processes, because hostile files can take endless time or memory to read. They delay no other
+ * task.
+ */
 export class GradingPool {
   readonly #idle = new Set<ChildProcess>();
   readonly #all = new Set<ChildProcess>();
@@ -81,7 +84,7 @@ export class GradingPool {
     private readonly limits = LIMITS,
   ) {}
 
-  /** Throws only where `signal` aborts it. */
+  /** Grades a task. Throws only if `signal` aborts. */
   evaluate(task: SuiteTask, machine: TaskMachine, workFolder: string, signal: AbortSignal): Promise<Grade> {
     const order = { ...this.sources, task, workFolder, canRun: machine.canRun };
     return this.#limit(async () => {
@@ -93,7 +96,7 @@ export class GradingPool {
       if ("unusable" in graded) {
         child.kill("SIGKILL");
         signal.throwIfAborted();
-        return { score: null, state: "eval_error", reason: `grading was ended: ${graded.unusable}` };
+        return { score: null, state: "eval_error", reason: `grading failed: ${graded.unusable}` };
       }
       this.#idle.add(child);
       return graded;
@@ -122,7 +125,7 @@ export class GradingPool {
   }
 }
 
-/** The grade, or why the process cannot be used any more. */
+/** Resolves with the grade, or with the reason why the process is no longer usable. */
 function gradeIn(
   child: ChildProcess,
   order: GradingOrder,
@@ -131,16 +134,17 @@ function gradeIn(
   busyMs: number,
 ): Promise<Grade | { readonly unusable: string }> {
   return new Promise((resolve) => {
-    const tooLong = () => end({ unusable: `reading what was left took longer than ${Math.round(busyMs / 1_000)} s` });
+    const tooLong = () =>
+      end({ unusable: `reading the agent's files took longer than ${Math.round(busyMs / 1_000)} s` });
     let timer = setTimeout(tooLong, START_MS + busyMs);
-    const aborted = () => end({ unusable: "stopped" });
+    const aborted = () => end({ unusable: "interrupted" });
     const exited = (code: number | null, name: string | null) =>
-      end({ unusable: `its process ended (${name ?? code}), which takes more memory than there is` });
+      end({ unusable: `its process ended (${name ?? code}), probably because it ran out of memory` });
     const received = (sent: unknown) => {
       clearTimeout(timer);
       timer = setTimeout(tooLong, busyMs);
       const message = fromGraderSchema.safeParse(sent);
-      if (!message.success) end({ unusable: "its process sent what cannot be read" });
+      if (!message.success) end({ unusable: "its process sent an invalid message" });
       else if ("grade" in message.data) end(message.data.grade);
       else if ("call" in message.data) void answer(child, message.data.id, message.data.call, machine, signal);
     };
@@ -176,17 +180,17 @@ function callMachine(call: MachineCall, machine: TaskMachine, signal: AbortSigna
   return machine.run(call.command, signal);
 }
 
-/** To one that has just ended nothing is sent: its end is noticed by itself. */
+/** Sends a message, unless the process has just ended, which is noticed elsewhere. */
 function send(child: ChildProcess, message: ToGrader): void {
   if (child.connected) child.send(message, () => undefined);
 }
 
-/** What all gradings of a run have in common; can be sent to another process. */
+/** Sources that all gradings of a run share. They can be sent to another process. */
 interface GradingSources {
   readonly suite: SuiteFolder;
-  /** Absolute path of the user's module; null: none. */
+  /** Absolute path of the user's module, or null if there is none. */
   readonly functions: string | null;
-  /** Folder of account settings, and the variables that hold some. */
+  /** Folder of account settings, and the variables that set some. */
   readonly accounts: { readonly folder: string | null; readonly env: Readonly<Record<string, string>> };
 }
 
@@ -196,7 +200,7 @@ export interface GradingOrder extends GradingSources {
   readonly canRun: boolean;
 }
 
-/** To the process that grades. */
+/** Messages to the grading process. */
 export type ToGrader =
   | { readonly order: GradingOrder }
   | { readonly id: number; readonly value: unknown }
@@ -209,7 +213,7 @@ const command = z.object({
   timeoutMs: z.number(),
 });
 
-/** What it asks of the task's machine. */
+/** Requests of the grading process to the task's machine. */
 const machineCallSchema = z.discriminatedUnion("op", [
   z.object({ op: z.literal("copyIn"), from: z.string(), path: z.string() }),
   z.object({ op: z.literal("copyOut"), path: z.string(), to: z.string() }),
@@ -218,7 +222,7 @@ const machineCallSchema = z.discriminatedUnion("op", [
 
 type MachineCall = z.output<typeof machineCallSchema>;
 
-/** From it. `alive` comes as long as its event loop runs. */
+/** Messages from the grading process. It sends `alive` while its event loop runs. */
 const fromGraderSchema = z.union([
   z.object({ id: z.number(), call: machineCallSchema }),
   z.object({

@@ -5,9 +5,11 @@ import { evaluateTask } from "./evaluate-task.js";
 import { ALIVE_EVERY_MS, type FromGrader, type GradingOrder, RemoteMachine, type ToGrader } from "./grading-pool.js";
 import { loadCustomFunctions } from "./load-custom-functions.js";
 
-/** The process that grades: what an agent left may take endless time or memory to read, which ends it alone. */
+/** Process that grades. An agent's files can take endless time or memory to read, which ends only this process. */
 
-/** Run by a thread: the main one may be inside of a library that never returns when the program is killed. */
+/**
+ * Runs on a thread, because the main thread can be inside a library call that never returns when the program is killed.
+ */
 const END_WITH_PARENT = `
 const { workerData: parent } = require("node:worker_threads");
 setInterval(() => process.ppid === parent || process.kill(process.pid, "SIGKILL"), 500);`;
@@ -32,7 +34,7 @@ async function grade({ task, suite, workFolder, canRun, accounts, functions: pat
 new Worker(END_WITH_PARENT, { eval: true, workerData: process.ppid }).unref();
 send({ alive: true });
 setInterval(() => send({ alive: true }), ALIVE_EVERY_MS).unref();
-// Ctrl-C reaches the whole group: the tasks under way are finished.
+// Ctrl-C reaches the entire process group, but running tasks are still graded.
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => undefined);
 process.on("message", (message: ToGrader) => {
   if ("order" in message) {

@@ -17,21 +17,21 @@ import { TRIAL_FOLDERS } from "./harbor-trial.js";
 import { describeFailure } from "./machine-commands.js";
 
 /**
- * The machines of Harbor tasks, each of which has its own: a container where Docker has the task's image, else
- * bubblewrap with what its Dockerfile copies. Nothing is built, pulled or installed.
+ * Machines of Harbor tasks. Each task has its own: a container if Docker has the task's image, otherwise bubblewrap
+ * with the files that its Dockerfile copies. Nothing is built, pulled or installed.
  */
 export class HarborMachines implements TaskMachines {
   readonly #missing = new Map<string, Promise<string | null>>();
   #docker: Promise<string | null> | undefined;
 
-  /** `hidden`: folders of this machine that no other may show. */
+  /** @param hidden host folders that must not be visible in any machine */
   constructor(
     private readonly choice: MachineHostChoice,
     private readonly suiteRoot: string,
     private readonly hidden: readonly string[],
   ) {}
 
-  /** `snapshot` is the path of the task's environment in the suite. */
+  /** Returns why a task's machine cannot open. `snapshot` is the path of the task's environment in the suite. */
   async findObstacle(snapshot: string): ReturnType<TaskMachines["findObstacle"]> {
     const asked = this.#missing.get(snapshot) ?? this.#lookFor(dirname(join(this.suiteRoot, snapshot)));
     this.#missing.set(snapshot, asked);
@@ -73,26 +73,26 @@ export class HarborMachines implements TaskMachines {
     const [obstacle] = environment.obstacles;
     if (obstacle !== undefined) {
       const build = `docker build -t ${image} ${shellWord(join(folder, "environment"))}`;
-      return `only Docker can have its environment (${obstacle}), and ${docker}; with Docker: ${build}`;
+      return `its environment needs Docker (${obstacle}), and ${docker}. With Docker: ${build}`;
     }
-    if (!this.choice.ok) return `no machine for tasks here: ${this.choice.why}. ${this.choice.hint}`;
+    if (!this.choice.ok) return `cannot start machines for tasks: ${this.choice.why}. ${this.choice.hint}`;
     const missing = [
       ...((await checkSnapshots([plainSnapshot("", environment)])).snapshots[0]?.missing ?? []),
       ...(await missingPackages(environment.packages)),
     ];
-    if (missing.length > 0) return `its environment is not ready here: apt-get install ${missing.join(" ")}`;
+    if (missing.length > 0) return `its environment is not ready: apt-get install ${missing.join(" ")}`;
     const modules = await missingModules(environment.modules);
-    return modules.length === 0 ? null : `its environment is not ready here: python3 has no ${modules.join(", ")}`;
+    return modules.length === 0 ? null : `its environment is not ready: python3 does not have ${modules.join(", ")}`;
   }
 
   async #missingInDocker(image: string): Promise<string | null> {
     this.#docker ??= missingDocker();
     const docker = await this.#docker;
-    return docker ?? ((await hasImage(image)) ? null : `Docker has no image ${image}`);
+    return docker ?? ((await hasImage(image)) ? null : `the Docker image ${image} is missing`);
   }
 }
 
-/** Of each file system that a task's environment adds. */
+/** Size in bytes of each file system that a task's environment adds. */
 const MOUNT_BYTES = 2 ** 30;
 
 function plainSnapshot(name: string, { commands, env }: HarborEnvironment): Snapshot {
@@ -101,7 +101,7 @@ function plainSnapshot(name: string, { commands, env }: HarborEnvironment): Snap
   return { ...EMPTY_SNAPSHOT, name, commands: { ...commands }, shims, env: { ...env, ...path } };
 }
 
-/** The files of a copy that lies among the machine's packages. */
+/** Returns the files of a copy into the machine's package folders. */
 function builtIn({ from, to }: FileCopy, environment: HarborEnvironment): BuiltInFile[] {
   const { mode } = environment.modes.findLast(({ path }) => path === to) ?? {};
   const entry = lstatSync(from);
@@ -110,14 +110,17 @@ function builtIn({ from, to }: FileCopy, environment: HarborEnvironment): BuiltI
       builtIn({ from: join(from, name), to: posix.join(to, name) }, environment),
     );
   }
-  if (!entry.isFile()) throw new Error(`${from} is neither a regular file nor a folder: links are not followed`);
+  if (!entry.isFile())
+    throw new Error(
+      `Cannot copy ${from} into the machine: it is neither a regular file nor a folder (links are not followed)`,
+    );
   const isProgram = mode === undefined ? (entry.mode & 0o111) !== 0 : /x|[1357]/.test(mode);
   return [{ path: to, content: readFileSync(from), mode: isProgram ? "0555" : "0444" }];
 }
 
 const SET_UP_MS = 120_000;
 
-/** With its folders and files, and commands that begin in its working directory. */
+/** Returns the machine with the environment's folders, files and working directory. */
 async function furnished(
   machine: OpenedMachine,
   { workdir, folders, copies, modes }: HarborEnvironment,
@@ -152,10 +155,10 @@ async function furnished(
 
 const ASK_MS = 30_000;
 
-/** Debian packages that are not installed on this machine; all, where it is no Debian. */
+/** Returns the Debian packages that are not installed on this machine, or all if it is not a Debian. */
 async function missingPackages(names: readonly string[]): Promise<readonly string[]> {
   if (names.length === 0) return [];
-  // It ends with 1 where it does not know one of them.
+  // It exits with 1 if it does not know one of them.
   const asked = ["-W", "-f", `\${Package} \${db:Status-Status}\n`, ...names];
   const listed = await promisify(execFile)("dpkg-query", asked, { timeout: ASK_MS }).then(
     ({ stdout }) => stdout,
@@ -174,7 +177,7 @@ def version(name):
     except importlib.metadata.PackageNotFoundError: return None
 print(json.dumps([version(name) for name in json.loads(sys.argv[1])]))`;
 
-/** Python packages that the machine's Python has not, or not in the version that is asked for. */
+/** Returns the Python packages that the machine's Python does not have in the required version. */
 async function missingModules(modules: HarborEnvironment["modules"]): Promise<readonly string[]> {
   if (modules.length === 0) return [];
   const words = ["-I", "-c", ASK_VERSIONS, JSON.stringify(modules.map(({ name }) => name))];

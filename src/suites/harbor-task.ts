@@ -14,15 +14,15 @@ import {
   type TaskFilePath,
 } from "./suite-folder.js";
 
-/** The set-up function of a task with a healthcheck, and the evaluation function of every task. */
+/** The setup function of a task with a healthcheck, and the evaluation function of every task. */
 export const HEALTHCHECK = "healthcheck";
 export const TEST_SCRIPT = "tests/test.sh";
 
-/** A task that cannot be done here at all, and one that only a container can be for. */
+/** Codes of findings about a task that cannot run at all, or only in a container. */
 export const UNSUPPORTED = "unsupported";
 export const NEEDS_DOCKER = "needs_docker";
 
-/** The findings say what is odd about a task, and why it is not done here, if so. */
+/** A task, or its problems. The findings describe anything unusual and why a task cannot run, if so. */
 type HarborReading =
   | {
       readonly ok: true;
@@ -32,7 +32,7 @@ type HarborReading =
     }
   | { readonly ok: false; readonly problems: SuiteFinding[] };
 
-/** Reads a task's folder, or says by file and field what is wrong with it. */
+/** Reads a task's folder. Returns the problems by file and field if it is invalid. */
 export function readHarborTask(path: TaskFilePath, suite: SuiteFolder): HarborReading {
   const { folder, folderName: id } = path;
   const problem = (file: string, code: string, field: string, message: string): SuiteFinding => ({
@@ -40,10 +40,10 @@ export function readHarborTask(path: TaskFilePath, suite: SuiteFolder): HarborRe
   });
   const missing = ["instruction.md", TEST_SCRIPT].filter((file) => fileStateOf(folder, file) !== "file");
   const settings = readSettings(folder);
-  // A task of several steps has these files in each of them.
+  // A task with several steps has these files in each of them.
   const isOfSteps = settings.ok && settings.value.steps !== undefined;
   if (missing.length > 0 && !isOfSteps) {
-    const message = "is missing, or is no regular file";
+    const message = "is missing, or is not a regular file";
     return { ok: false, problems: missing.map((file) => problem(file, "file_missing", "", message)) };
   }
   if (!settings.ok) {
@@ -93,7 +93,7 @@ type SettingsReading =
 export function readSettings(folder: string): SettingsReading {
   const file = join(folder, "task.toml");
   const failed = (message: string): SettingsReading => ({ ok: false, issues: [{ field: "", message }] });
-  if (fileStateOf(folder, "task.toml") !== "file") return failed("is no regular file");
+  if (fileStateOf(folder, "task.toml") !== "file") return failed("is not a regular file");
   if (lstatSync(file).size > MAX_BYTES) return failed(`has more than ${MAX_BYTES} bytes`);
   let written: unknown;
   try {
@@ -119,9 +119,9 @@ export const healthcheckSchema = z.object({
 
 const versionText = z.union([z.string(), z.number()]).transform(String);
 
-/** Versions 1.0 to 1.4. Unknown keys are passed over, as Harbor does. */
+/** Schema of `task.toml`, versions 1.0 to 1.4. Ignores unknown keys, like Harbor. */
 const settingsSchema = z.looseObject({
-  /** `version` in the first tasks of Harbor. */
+  /** Called `version` in the first Harbor tasks. */
   schema_version: versionText.optional(),
   version: versionText.optional(),
   task: z.looseObject({ name: z.string() }).optional(),
@@ -160,10 +160,10 @@ const settingsSchema = z.looseObject({
 
 type HarborSettings = z.output<typeof settingsSchema>;
 
-/** A value that the host is to fill in: `${NAME}` or `${NAME:-default}`. */
+/** A value from the host's environment: `${NAME}` or `${NAME:-default}`. */
 const TEMPLATE = /^\$\{(\w+)(?::-(.*))?\}$/;
 
-/** Variables with the defaults of those that the host would be asked for; without a default they are left out. */
+/** Returns variables with their defaults in place of host values. Omits host values without a default. */
 export function plainVariables(env: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) => {
@@ -174,7 +174,7 @@ export function plainVariables(env: Readonly<Record<string, string>>): Record<st
   );
 }
 
-/** Why a task cannot be done here at all; null: nothing. */
+/** Returns why a task cannot run at all, or null if it can. */
 export function findUnsupported(folder: string): string | null {
   const settings = readSettings(folder);
   if (!settings.ok) return null;
@@ -185,7 +185,7 @@ export function findUnsupported(folder: string): string | null {
 
 type HarborObstacle = Pick<SuiteFinding, "code" | "field" | "message"> & Partial<Pick<SuiteFinding, "level" | "file">>;
 
-/** Programs that fetch something, in a script that runs without a network. */
+/** Programs that download something, in a script that runs without a network. */
 const FETCHING =
   /\b(curl|wget|git clone|(apt|apt-get) (-\S+ )*(install|update)|pip3? install|uvx?|npm (i|install|ci)|npx)\b/;
 
@@ -197,9 +197,7 @@ function obstaclesOf(
   const asked = (table: string, env: Readonly<Record<string, string>>) =>
     Object.entries(env)
       .filter(([, value]) => TEMPLATE.exec(value)?.[2] === undefined && TEMPLATE.test(value))
-      .map(([name, value]) =>
-        refused(`${table}.env.${name}`, `takes ${value} of the host, which is not given to tasks`),
-      );
+      .map(([name, value]) => refused(`${table}.env.${name}`, `uses ${value} from the host, which tasks do not get`));
   const compose = ["docker-compose.yaml", "docker-compose.yml"].find(
     (name) => fileStateOf(folder, `environment/${name}`) !== "missing",
   );
@@ -211,22 +209,22 @@ function obstaclesOf(
   ] as const;
   return [
     ...versionObstacles(settings),
-    ...(steps === undefined ? [] : [refused("steps", "a task of several steps")]),
+    ...(steps === undefined ? [] : [refused("steps", "tasks with several steps are unsupported")]),
     ...(compose === undefined
       ? []
-      : [{ ...refused("", "a task with further containers"), file: `environment/${compose}` }]),
+      : [{ ...refused("", "tasks with additional containers are unsupported"), file: `environment/${compose}` }]),
     ...(environment.gpus > 0 || (environment.gpu_types ?? []).length > 0
       ? [refused("environment.gpus", "needs a GPU")]
       : []),
     ...(environment.os === "linux" ? [] : [refused("environment.os", `needs ${environment.os}`)]),
     ...(isSeparate || verifier.collect.length > 0
-      ? [refused("verifier", "is verified in an environment of its own")]
+      ? [refused("verifier", "a separate verifier environment is unsupported")]
       : []),
     ...asked("environment", environment.env),
     ...asked("verifier", verifier.env),
     ...(fetching === null
       ? []
-      : [{ ...refused("", `needs a network, which there is none of: ${fetching}`), file: TEST_SCRIPT }]),
+      : [{ ...refused("", `needs a network, which tasks do not have: ${fetching}`), file: TEST_SCRIPT }]),
     ...(compose === undefined ? imageObstacles(folder) : []),
     ...(fileStateOf(folder, "solution/solve.sh") === "file"
       ? asked("solution", settings.solution.env)
@@ -234,20 +232,26 @@ function obstaclesOf(
           {
             code: "solution_missing",
             field: "",
-            message: "is missing: the oracle cannot do it",
+            message: "is missing, so the oracle cannot solve the task",
             file: "solution/solve.sh",
           },
         ]),
     ...(environment.mcp_servers.length === 0
       ? []
-      : [{ code: "mcp_passed_over", field: "environment.mcp_servers", message: "agents here are not told of them" }]),
+      : [
+          {
+            code: "mcp_passed_over",
+            field: "environment.mcp_servers",
+            message: "agents do not get MCP servers from tasks",
+          },
+        ]),
     ...users
       .filter(([, user]) => user !== undefined && user !== null)
       .map(([field]) => ({ code: "user_passed_over", field, message: "everything runs as one user" })),
   ];
 }
 
-/** Later versions may mean something else by the same keys, or need what is not read here. */
+/** Reports unknown versions, which might give the same keys another meaning, or need something unsupported. */
 function versionObstacles({
   schema_version,
   version,
@@ -267,7 +271,7 @@ function imageObstacles(folder: string): HarborObstacle[] {
   const [first, ...more] = environment.obstacles;
   if (first === undefined) return [];
   const others = more.length === 0 ? "" : ` (and ${more.length} more)`;
-  return [{ code: NEEDS_DOCKER, field: "", message: `only Docker can have its environment: ${first}${others}`, file }];
+  return [{ code: NEEDS_DOCKER, field: "", message: `its environment needs Docker: ${first}${others}`, file }];
 }
 
 function fetchingLine(script: string): string | null {
@@ -282,7 +286,7 @@ function fetchingLine(script: string): string | null {
 
 const LARGEST_HASHED = 100_000;
 
-/** SHA-256 over the paths and sizes of a task's files, and what is in those that are not large. */
+/** Returns the SHA-256 over the paths and sizes of a task's files, and the contents of files that are not large. */
 function fingerprintOf(folder: string): string {
   const hash = createHash("sha256");
   const visit = (path: string) => {
@@ -300,36 +304,36 @@ function fingerprintOf(folder: string): string {
   return hash.digest("hex");
 }
 
-/** What a task's machine is made of. */
+/** Everything that a task's machine is made of. */
 export interface HarborEnvironment extends Pick<ReadDockerfile, "folders" | "modes" | "packages" | "modules"> {
-  /** The built image that the task names; null: none. */
+  /** The task's prebuilt image, or null if it has none. */
   readonly image: string | null;
   readonly workdir: string;
   readonly env: Readonly<Record<string, string>>;
   readonly copies: readonly FileCopy[];
-  /** Programs that the base image has. */
+  /** Programs of the base image. */
   readonly commands: Readonly<Record<string, string>>;
-  /** Why only Docker can have it; empty: bubblewrap can, if its packages are installed here. */
+  /** Why the environment needs Docker. If empty, bubblewrap works if its packages are installed on this machine. */
   readonly obstacles: readonly string[];
 }
 
-/** Base images of which this machine's own packages are near enough, with the programs that they have. */
+/** Base images that this machine's own packages can replace, with their programs. */
 const BASES: readonly (readonly [name: RegExp, commands: Readonly<Record<string, string>>])[] = [
   [/^(debian|ubuntu|buildpack-deps)(:(?!.*(alpine|windows))[\w.-]+)?$/, { bash: "bash" }],
   [/^python(:(3|latest|slim|bookworm|trixie)(?!.*(alpine|windows))[\w.-]*)?$/, { bash: "bash", python3: "python3" }],
 ];
 
-/** Reads a task's environment: its Dockerfile, or the image that it names with the files beside. */
+/** Reads a task's environment: its Dockerfile, or its image with the files next to it. */
 export function readEnvironment(
   folder: string,
 ): ({ readonly ok: true } & HarborEnvironment) | { ok: false; why: string } {
   const settings = readSettings(folder);
-  if (!settings.ok) return { ok: false, why: settings.issues[0]?.message ?? "task.toml cannot be read" };
+  if (!settings.ok) return { ok: false, why: settings.issues[0]?.message ?? "cannot read task.toml" };
   const { docker_image: image = null, workdir, env } = settings.value.environment;
   const environment = join(folder, "environment");
   let read: ReadDockerfile;
   if (fileStateOf(folder, "environment/Dockerfile") === "missing") {
-    if (image === null) return { ok: false, why: "is missing, and task.toml names no docker_image" };
+    if (image === null) return { ok: false, why: "is missing, and task.toml has no docker_image" };
     const to = workdir ?? "/app";
     const copies = fileStateOf(folder, "environment") === "folder" ? [{ from: environment, to }] : [];
     read = {
@@ -356,13 +360,13 @@ export function readEnvironment(
     .replace(/@sha256:.*$/, "");
   const commands = BASES.find(([pattern]) => pattern.test(name))?.[1];
   const obstacles = [
-    ...(commands === undefined ? [`the base image ${read.base ?? "(none)"} is not known`] : []),
+    ...(commands === undefined ? [`unknown base image ${read.base ?? "(none)"}`] : []),
     ...read.obstacles,
     ...[workdir ?? read.workdir, ...read.folders, ...read.copies.map(({ to }) => to)].flatMap((path) =>
-      isKept(path) ? [`${path} is a place that the machine keeps to itself`] : [],
+      isKept(path) ? [`${path} is reserved for the machine`] : [],
     ),
     ...[workdir ?? read.workdir, ...read.folders].flatMap((path) =>
-      SYSTEM.test(path) ? [`${path} lies among the machine's packages, where nothing can be written`] : [],
+      SYSTEM.test(path) ? [`${path} is in a read-only folder of the machine's packages`] : [],
     ),
   ];
   return {
@@ -382,12 +386,12 @@ function isKept(path: string): boolean {
   return KERNEL.some((folder) => path === folder || path.startsWith(`${folder}/`)) || /^\/(opt|var|home)$/.test(path);
 }
 
-/** Folders of packages, which machines share with this one. */
+/** Package folders, which machines share with this one. */
 const SYSTEM = /^\/(usr|bin|sbin|lib|lib32|lib64|libx32|etc)(\/|$)/;
 
 /**
- * The file system in memory that a path lies in: by its first folder, or its first two where others share the first.
- * Null: among the machine's packages, where nothing can be written.
+ * Returns the mount point of the in-memory file system for a path: its first folder, or its first two for shared
+ * folders. Null for the machine's package folders, which are read-only.
  */
 export function writableMount(path: string): string | null {
   const [first = "", second] = path.split("/").slice(1);
@@ -396,7 +400,7 @@ export function writableMount(path: string): string | null {
   return second === undefined ? null : `/${first}/${second}`;
 }
 
-/** The name of a task's image where it names none. */
+/** Returns the name of a task's image, with a default if it has none. */
 export function imageOf(environment: HarborEnvironment, folder: string): string {
   const word = basename(folder)
     .toLowerCase()

@@ -10,10 +10,10 @@ import { describeFailure } from "./machine-commands.js";
 import type { SuiteOracle } from "./oracle.js";
 import { fileStateOf, parseArguments } from "./suite-folder.js";
 
-/** The folders of a trial, which the task's machine has from its start. */
+/** Folders of a trial, which exist in the task's machine from the start. */
 export const TRIAL_FOLDERS = ["/logs/agent", "/logs/verifier", "/logs/artifacts", "/tests", "/solution"];
 
-/** Runs a task's healthcheck until it succeeds. Gives why it never did, or null. */
+/** Runs a task's healthcheck until it succeeds. Returns why it never did, or null. */
 export async function checkHealth(
   { command, interval_sec, timeout_sec, start_period_sec, retries }: z.output<typeof healthcheckSchema>,
   machine: TaskMachine,
@@ -23,13 +23,13 @@ export async function checkHealth(
   for (let failures = 0; ; ) {
     const result = await bash(machine, command, { env: {}, timeoutSec: timeout_sec }, signal);
     if (result.exitCode === 0) return null;
-    // Failures of the start period do not count.
+    // Failures during the start period do not count.
     if (Date.now() > within && ++failures >= retries) return describeFailure(command, result);
     await sleep(interval_sec * 1000, undefined, { signal });
   }
 }
 
-/** Runs a line in the image's working directory. */
+/** Runs a script in the image's working directory. */
 function bash(
   machine: TaskMachine,
   script: string,
@@ -42,13 +42,14 @@ function bash(
 const testsSchema = z.looseObject({ timeout_sec: z.number(), env: z.record(z.string(), z.string()) });
 
 /**
- * Uploads a task's tests, which its agent has not seen, runs them, and reads the reward that they wrote. The script's
- * exit code does not count. Throws where there is no reward, or none from 0 to 1.
+ * Uploads a task's tests, which its agent has not seen, runs them and reads their reward. Ignores the script's exit
+ * code. Throws if there is no reward from 0 to 1.
  */
 export async function runTests(args: JsonObject, context: EvaluationContext): Promise<Rewards> {
   const { task, machine, options, signal } = context;
   const { timeout_sec, env } = parseArguments(testsSchema, args);
-  if (!machine.canRun) throw new CannotGrade("unsupported", "its tests are run, and this machine only holds files");
+  if (!machine.canRun)
+    throw new CannotGrade("unsupported", "its tests need to run, and this machine only contains files");
   await upload(machine, join(task.folder, "tests"), "/tests", signal);
   await emptyFolder(machine, "/logs/verifier", signal);
   const script = "chmod +x /tests/test.sh && exec /tests/test.sh > /logs/verifier/test-stdout.txt 2>&1";
@@ -67,13 +68,13 @@ export async function runTests(args: JsonObject, context: EvaluationContext): Pr
 interface Rewards {
   /** 0 to 1. */
   readonly reward: number;
-  /** What else was measured, by name. */
+  /** Additional measurements by name. */
   readonly others: Readonly<Record<string, number>>;
 }
 
 /**
- * The reward of `reward.json`: its `reward`, else its first number; without such a file the number in `reward.txt`.
- * Null: there is neither.
+ * Returns the reward in `reward.json` (`reward`, otherwise its first number), or without such a file the number in
+ * `reward.txt`. Null if both are missing.
  */
 export function parseRewards(json: string | null, text: string | null): Rewards | null {
   if (json === null || json.trim() === "") {
@@ -81,21 +82,21 @@ export function parseRewards(json: string | null, text: string | null): Rewards 
     return { reward: checked(Number(text.trim())), others: {} };
   }
   const parsed = z.record(z.string(), z.unknown()).safeParse(parseJsonOrNull(json));
-  if (!parsed.success) throw new Error("reward.json is no JSON object");
+  if (!parsed.success) throw new Error("reward.json is not a JSON object");
   const numbers = Object.entries(parsed.data).filter(
     (entry): entry is [string, number] => typeof entry[1] === "number",
   );
   const main = numbers.find(([name]) => name === "reward") ?? numbers[0];
-  if (main === undefined) throw new Error("reward.json holds no number");
+  if (main === undefined) throw new Error("reward.json contains no number");
   return { reward: checked(main[1]), others: Object.fromEntries(numbers.filter((entry) => entry !== main)) };
 }
 
 function checked(reward: number): number {
   if (reward >= 0 && reward <= 1) return reward;
-  throw new Error(`the reward is ${reward}, not from 0 to 1`);
+  throw new Error(`the reward is ${reward}, expected 0 to 1`);
 }
 
-/** What an agent left there is not run. */
+/** Uploads a folder. First removes the agent's files there, so that they do not run. */
 async function upload(machine: TaskMachine, folder: string, path: string, signal: AbortSignal): Promise<void> {
   await emptyFolder(machine, path, signal);
   await machine.copyIn(folder, path);
@@ -104,12 +105,12 @@ async function upload(machine: TaskMachine, folder: string, path: string, signal
 async function emptyFolder(machine: TaskMachine, path: string, signal: AbortSignal): Promise<void> {
   const script = `mkdir -p ${path} && find ${path} -mindepth 1 -delete`;
   const emptied = await bash(machine, script, { env: {}, timeoutSec: 60 }, signal);
-  if (emptied.exitCode !== 0) throw new Error(`${path} cannot be emptied: ${describeFailure("find", emptied)}`);
+  if (emptied.exitCode !== 0) throw new Error(`cannot empty ${path}: ${describeFailure("find", emptied)}`);
 }
 
 const SOLUTION_SEC = 600;
 
-/** A task's own solution, as Harbor's oracle runs it. */
+/** Runs a task's own solution, like Harbor's oracle. */
 export const harborOracle: SuiteOracle = {
   hasLine: ({ folder }) => fileStateOf(folder, "solution/solve.sh") === "file",
   open: ({ folder }, machine) => ({

@@ -5,31 +5,31 @@ import { type CustomFunction, type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "
 import { isImplemented } from "./function-table.js";
 import { hasSetupFunction } from "./setup.js";
 
-/** Those of the module that the user names, if any. */
+/** Loads the user's module, if any. */
 export async function customFunctions(path: string | undefined): Promise<CustomFunctions> {
   return path === undefined ? NO_CUSTOM_FUNCTIONS : await loadCustomFunctions(resolve(path));
 }
 
 const DIALECTS = ["flowbook", "spider2v"] as const;
 
-/** Exports of a module, and whether a name is one that this program has a function for. */
+/** Exports of a module, each with a check whether a built-in function has the name. */
 const KINDS: Readonly<Record<keyof CustomFunctions, (name: string) => boolean>> = {
   setUp: (name) => DIALECTS.some((dialect) => hasSetupFunction(dialect, name)),
   evaluation: (name) => DIALECTS.some((dialect) => isImplemented(dialect, "evaluation", name)),
   getters: (name) => isImplemented("spider2v", "getter", name),
 };
 
-const SHAPE = `Export ${Object.keys(KINDS).join(", ")}: objects of functions by name, see docs/task-suites.md.`;
+const SHAPE = `Export ${Object.keys(KINDS).join(", ")}: objects of functions by name, see docs/write-a-suite.md.`;
 
-/** Loads a module of the user's. It runs with the rights of this program: only what `--functions` names is loaded. */
+/** Loads the user's module, which runs with this program's rights. Only the module in `--functions` is loaded. */
 export async function loadCustomFunctions(path: string): Promise<CustomFunctions> {
-  if (!statOf(path)?.isFile()) throw invalid(path, "there is no such file");
+  if (!statOf(path)?.isFile()) throw invalid(path, "the file does not exist");
   let loaded: unknown;
   try {
     const { createJiti } = await import("jiti");
     loaded = await createJiti(path, { fsCache: false, moduleCache: false, interopDefault: true }).import(path);
   } catch (error) {
-    throw invalid(path, `it cannot be loaded: ${error instanceof Error ? error.message : String(error)}`);
+    throw invalid(path, `cannot load it: ${error instanceof Error ? error.message : String(error)}`);
   }
   const module = withDefault(loaded);
   const found = {
@@ -52,10 +52,10 @@ function functionsOf(
   path: string,
 ): ReadonlyMap<string, CustomFunction> {
   const exported = module[kind] ?? {};
-  if (typeof exported !== "object" || Array.isArray(exported)) throw invalid(path, `its ${kind} is no object`);
+  if (typeof exported !== "object" || Array.isArray(exported)) throw invalid(path, `its ${kind} is not an object`);
   const functions = new Map<string, CustomFunction>();
   for (const [name, value] of Object.entries(exported)) {
-    if (typeof value !== "function") throw invalid(path, `its ${kind}.${name} is no function`);
+    if (typeof value !== "function") throw invalid(path, `its ${kind}.${name} is not a function`);
     if (KINDS[kind](name)) throw invalid(path, `its ${kind}.${name} has the name of a built-in function`);
     functions.set(name, value as CustomFunction);
   }

@@ -27,17 +27,17 @@ import { runSetUp, type SetUpRefusal } from "./setup.js";
 import { ACCOUNT_TAG, type SuiteFolder } from "./suite-folder.js";
 import { findObstacle, type TaskSources } from "./task-needs.js";
 
-/** What tasks of suites take from outside of their suite. */
+/** Sources of suite tasks outside of the suite's folder. */
 export interface TaskSourceOptions {
-  /** The user's module of set-up and evaluation functions. */
+  /** Path of the user's module with setup and evaluation functions. */
   readonly functions?: string | undefined;
-  /** The user's folder of the settings of accounts. */
+  /** The user's folder with account settings. */
   readonly accountSettings?: string | undefined;
-  /** Path of the oracle file that the agent may apply. */
+  /** Path of the oracle file that the agent can apply. */
   readonly oracle?: string | undefined;
 }
 
-/** Throws a UserError where the module, the folder, the oracle file or the suite's snapshots.json cannot be used. */
+/** Opens the sources. Throws a UserError if the module, the folder, the oracle file or snapshots.json is unusable. */
 export async function openTaskSources(
   suite: SuiteFolder,
   { functions, accountSettings, oracle }: TaskSourceOptions,
@@ -59,15 +59,15 @@ export function accountVariables({ settings: { env } }: AppContext): Record<stri
 }
 
 /**
- * The sandboxed machines that a suite's tasks can have here. Throws a UserError where its snapshots.json is wrong.
- * `secret`: a folder that no machine may show.
+ * Returns the sandboxed machines that a suite's tasks can have on this host. Throws a UserError if its snapshots.json
+ * is invalid. `secret` is a folder that no machine may show.
  */
 export async function findSandboxedMachines(
   suite: SuiteFolder,
   context: AppContext,
   secret: string | null = null,
 ): Promise<TaskMachines> {
-  // No agent may find the golds, or what others did.
+  // No agent may find the gold files, or the results of other agents.
   const hidden = [suite.root, dirname(resolve(context.settings.db)), ...(secret === null ? [] : [secret])];
   if (suite.form === "harbor") return new HarborMachines(await chooseMachineHost(), suite.root, hidden);
   return new SandboxedMachines(await readSnapshots(suite.root), hidden);
@@ -92,27 +92,27 @@ class SandboxedMachines implements TaskMachines {
     const missing = await missingOptional(snapshot, scripts);
     if (missing.length === 0) return null;
     return notReady(
-      `the snapshot ${name} lacks what the task's scripts call: ${missing.map(([wanted]) => wanted).join(", ")}`,
+      `the snapshot ${name} does not have programs that the task's scripts call: ${missing.map(([wanted]) => wanted).join(", ")}`,
     );
   }
 
   async #lookFor(name: string): Promise<MachineObstacle> {
     const snapshot = this.snapshots.get(name);
     if (snapshot === undefined) {
-      return notReady(`there is no snapshot "${name}": snapshots.json in the suite's folder adds one`);
+      return notReady(`unknown snapshot "${name}": add it to snapshots.json in the suite's folder`);
     }
     if (isOfImage(snapshot)) {
       const missing = await missingForImage(snapshot.image);
       return missing === null ? null : notReady(missing);
     }
     if (snapshot.unavailable !== null) {
-      return { state: "needs_server", reason: `there is no snapshot ${name} here: ${snapshot.unavailable}` };
+      return { state: "needs_server", reason: `the snapshot ${name} is not available: ${snapshot.unavailable}` };
     }
     const choice = await chooseMachineHost();
-    if (!choice.ok) return notReady(`no machine for tasks here: ${choice.why}. ${choice.hint}`);
+    if (!choice.ok) return notReady(`cannot start machines for tasks: ${choice.why}. ${choice.hint}`);
     const { snapshots, install, withoutPackage } = await checkSnapshots([snapshot]);
     const why = withoutPackage.length === 0 && install !== null ? install : (snapshots[0]?.why ?? null);
-    return why === null ? null : notReady(`the snapshot ${name} is not ready here: ${why}`);
+    return why === null ? null : notReady(`the snapshot ${name} is not ready: ${why}`);
   }
 
   async open(name: string, signal: AbortSignal): Promise<OpenedMachine> {
@@ -131,26 +131,26 @@ function isOfImage(snapshot: Snapshot): snapshot is Snapshot & { readonly image:
 }
 
 /**
- * A task whose machine is open and set up. Gold files and scripts that grade stay outside until `grade`: what the
- * task's set-up names is all that is in the machine while an agent works.
+ * A task whose machine is open and set up. Gold files and grading scripts stay outside until `grade`. While the agent
+ * works, the machine contains only the files of the task's setup.
  */
 interface OpenedSuiteTask {
-  /** As an agent sees it: without the values of account settings. */
+  /** The machine as the agent sees it, without the values of account settings. */
   readonly machine: TaskMachine;
-  /** These values, which nothing that is kept may hold. */
+  /** These values, which must never be stored. */
   readonly secrets: readonly string[];
-  /** Collects and grades what is in the machine, where what the agent started still runs, or the answer. */
+  /** Collects and grades the files in the machine, while the agent's processes still run, or grades the answer. */
   grade(signal: AbortSignal, scoreAnswer?: EvaluationOptions["scoreAnswer"]): Promise<Grade>;
-  /** Ends what runs in the machine and removes it, with what was collected. */
+  /** Ends all processes in the machine, and removes it and the collected files. */
   close(): Promise<void>;
 }
 
 interface OpenedTaskSources extends TaskSources {
-  /** Grades what was left behind elsewhere than in this process. */
+  /** Grades in other processes instead of this one. */
   readonly graders?: GradingPool | undefined;
 }
 
-/** Opens a machine of the task's snapshot and sets it up. Close what was opened. Throws only where `signal` aborts. */
+/** Opens a machine of the task's snapshot and sets it up. The caller must close it. Throws only if `signal` aborts. */
 export async function openSuiteTask(
   task: SuiteTask,
   sources: OpenedTaskSources,

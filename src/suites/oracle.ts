@@ -8,28 +8,32 @@ import type { CommandResult, TaskMachine } from "../sandbox/task-machine.js";
 import type { Grade, SuiteTask, TaskOracle } from "../tasks/suite-task.js";
 import { fileStateOf, type SuiteFolder } from "./suite-folder.js";
 
-/** The oracle file that a suite may have of its own. */
+/** Name of a suite's own oracle file. */
 export const OWN_ORACLE = "oracle.jsonl";
 
 /** The gold solutions of a suite's tasks. */
 export interface SuiteOracle {
   hasLine(task: SuiteTask): boolean;
-  /** `excuse`: where what its line says could not be put in place, a score below the line's is none. */
+  /** `excuse` removes a score below the line's if files of the line were missing. */
   open(task: SuiteTask, machine: TaskMachine): TaskOracle & { excuse(grade: Grade): Grade };
 }
 
-/** The absolute path of the oracle file that is named, or of the suite's own: of Harbor tasks, the suite itself. */
+/** Returns the absolute path of the given oracle file or of the suite's own. For Harbor tasks, the suite itself. */
 export function findOracleFile(named: string | undefined, { form, root, name }: SuiteFolder): string {
   if (form === "harbor") {
     if (named === undefined) return root;
-    throw new UserError("flags_contradict", "--oracle: Harbor tasks have solutions of their own.", "Leave it out.");
+    throw new UserError("flags_contradict", "--oracle: Harbor tasks have their own solutions.", "Omit --oracle.");
   }
   const path = resolve(named ?? join(root, OWN_ORACLE));
   if (named !== undefined || statOf(path)?.isFile()) return path;
-  throw new UserError("oracle_missing", `${name} has no ${OWN_ORACLE}.`, "Name an oracle file: --oracle FILE.");
+  throw new UserError(
+    "oracle_missing",
+    `Cannot find an oracle file: ${name} has no ${OWN_ORACLE}.`,
+    "Pass one with --oracle FILE.",
+  );
 }
 
-/** Reads an oracle file. Of a task's lines the one with the highest score counts, and of equal ones the first. */
+/** Reads an oracle file. The task's line with the highest score counts, or the first of equal ones. */
 export function openOracle(path: string, suite: SuiteFolder): SuiteOracle {
   const best = new Map<string, OracleLine>();
   for (const line of readOracle(path)) {
@@ -55,7 +59,7 @@ export function openOracle(path: string, suite: SuiteFolder): SuiteOracle {
           if (refused !== null) return { score: null, state: "setup_error", reason: refused };
           const isLess = line !== undefined && grade.score !== null && grade.score < line.expected_score;
           if (!isLess || missing.length === 0) return grade;
-          const reason = `files of the oracle are missing: ${missing.join(", ")}; ${grade.reason}`;
+          const reason = `oracle files are missing: ${missing.join(", ")}; ${grade.reason}`;
           return { score: null, state: "missing_files", reason };
         },
       };
@@ -77,7 +81,7 @@ function toApplied(
   };
 }
 
-/** Puts a line's files in place in a machine that runs commands, removes what it removes, and starts its processes. */
+/** Applies a line in a machine that runs commands: puts its files in place, removes paths and starts its processes. */
 export async function applyOracleLine(
   line: OracleLine,
   task: SuiteTask,
@@ -97,10 +101,10 @@ export async function applyOracleLine(
 const READY_WITHIN_S = 60;
 const TIMEOUT_MS = (READY_WITHIN_S + 10) * 1000;
 
-/** In a session of its own, so that it lives until the machine is closed. Gives its process id. */
+/** Starts a process in its own session, so that it lives until the machine is closed. Prints its process id. */
 const START = 'log=$1; shift; setsid "$@" </dev/null >"$log" 2>&1 & echo $!';
 
-/** Tries the port until somebody answers, unless the process has ended before. */
+/** Tries the port until it accepts a connection, or the process has ended. */
 const WAIT = `for try in $(seq ${READY_WITHIN_S * 5}); do
   (exec 3<>"/dev/tcp/$1/$2") 2>/dev/null && exit 0
   kill -0 "$3" 2>/dev/null || break
@@ -109,7 +113,7 @@ done
 tail -n 1 "$4" >&2
 exit 1`;
 
-/** Starts what an agent would have left running. Gives why one is not ready, or null. */
+/** Starts the processes that an agent would have left running. Returns why one is not ready, or null. */
 async function startProcesses(
   processes: readonly OracleProcess[],
   machine: TaskMachine,
@@ -133,13 +137,13 @@ async function startProcesses(
 }
 
 interface Placed {
-  /** Files that are not there: what was left out of a suite may not matter to the grade. */
+  /** Missing files. Some suites omit files that do not affect the grade. */
   readonly missing: readonly string[];
-  /** Why nothing is graded; null: it is. */
+  /** Why nothing is graded, or null if it is. */
   readonly refused: string | null;
 }
 
-/** Copies a line's files in, but for those that it removes. */
+/** Copies a line's files into the machine, except for the ones that it removes. */
 export async function placeFiles(
   { files, derived, remove }: OracleLine,
   task: SuiteTask,
@@ -155,16 +159,16 @@ export async function placeFiles(
     const found = fileStateOf(folder, file);
     if (found === "file") await machine.copyIn(join(folder, file), path);
     else if (found === "missing") missing.push(file);
-    else return { missing, refused: `${file} cannot be put in place: ${REFUSALS[found]}` };
+    else return { missing, refused: `cannot put ${file} in place: ${REFUSALS[found]}` };
   }
   return { missing, refused: null };
 }
 
 const REFUSALS = {
   outside: "it is outside of its folder",
-  link: "it leads over a link, which is not followed",
+  link: "it is reached through a link, which is not followed",
   folder: "it is a folder",
-  special: "it is no regular file",
+  special: "it is not a regular file",
 } as const;
 
 const MAX_BYTES = 50_000_000;
@@ -173,7 +177,7 @@ const paths = z.record(z.string().startsWith("/"), z.string());
 
 const processSchema = z.object({
   cmd: z.array(z.string()).min(1),
-  /** Graded once somebody answers there. */
+  /** Address that must accept connections before grading. */
   ready: z
     .string()
     .regex(/^tcp:[\w.-]+:\d{1,5}$/, "expected tcp:HOST:PORT")
@@ -185,24 +189,24 @@ type OracleProcess = z.output<typeof processSchema>;
 const oracleLineSchema = z.object({
   suite: z.string(),
   uuid: z.string(),
-  /** gold: what a score of 1 takes; initial: the untouched start. */
+  /** `gold` is a solution with score 1, `initial` the untouched start. */
   state: z.string(),
-  /** Path in the machine: file of the task's folder. */
+  /** Files of the task's folder, by path in the machine. */
   files: paths.default({}),
-  /** Path in the machine: file beside the oracle file. */
+  /** Files next to the oracle file, by path in the machine. */
   derived: paths.default({}),
-  /** Paths in the machine that are gone. */
+  /** Paths to remove in the machine. */
   remove: z.array(z.string()).default([]),
-  /** What the agent left running; it lives until the task is graded. */
+  /** Processes that the agent left running. They live until the task is graded. */
   processes: z.array(processSchema).default([]),
-  /** What the agent answered, and the Message-IDs that it cited. */
+  /** The agent's answer, and the Message-IDs of its sources. */
   answer: z.string().optional(),
   sources: z.array(z.string()).default([]),
   expected_score: z.number(),
   grading: z.string().default("files"),
 });
 
-/** What an agent would have left behind for a task, and the score for it. */
+/** An agent's result for a task, and the score for it. */
 export type OracleLine = z.output<typeof oracleLineSchema>;
 
 export function readOracle(path: string): OracleLine[] {
@@ -221,7 +225,7 @@ function readLines(path: string): string[] {
     if (statSync(path).size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
     return readNamedFile(path).toString().split("\n");
   } catch (cause) {
-    throw invalid(`${path} cannot be read: ${(cause as Error).message}`, cause);
+    throw invalid(`Cannot read ${path}: ${(cause as Error).message}`, cause);
   }
 }
 
@@ -234,6 +238,6 @@ function parseLine(line: string, where: string): unknown {
 }
 
 function invalid(message: string, cause?: unknown): UserError {
-  const hint = "Each line holds suite, uuid, state, files, expected_score and grading: see docs/task-suites.md.";
+  const hint = "Each line contains suite, uuid, state, files, expected_score and grading: see docs/write-a-suite.md.";
   return new UserError("oracle_invalid", message, hint, 2, { cause });
 }

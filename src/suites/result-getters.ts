@@ -8,7 +8,7 @@ import { argvOf, commandSchema, describeFailure, expandHome } from "./machine-co
 import { placeInFolder, resolveSharedFile } from "./suite-files.js";
 import type { ArgumentSchema } from "./suite-folder.js";
 
-/** Gets what a comparison looks at; null where it is not there. */
+/** Gets a value to compare. Null if it does not exist. */
 interface Getter {
   readonly takes: ArgumentSchema;
   get(args: JsonObject, context: EvaluationContext): Promise<Collected>;
@@ -21,7 +21,7 @@ function getter<Args>(
   return { takes, get: async (args, context) => get(takes.parse(args), context) };
 }
 
-/** `rule`: what the task's file says. */
+/** Getter `rule`: the rules in the task's file. */
 const rule: Getter = {
   takes: z.looseObject({ rules: z.unknown() }),
   async get({ rules }) {
@@ -30,7 +30,7 @@ const rule: Getter = {
   },
 };
 
-/** `list`. */
+/** Getter `list`: a list in the task's file. */
 const list: Getter = {
   takes: z.looseObject({ list: z.unknown() }),
   async get(args) {
@@ -42,15 +42,14 @@ const list: Getter = {
 const name = z.string().min(1);
 
 /**
- * `local_file`: a gold file of the suite, its path from the suite's root. It is copied beside what was collected, as at
- * the origin: with the same `dest` it replaces the result, and is compared with itself.
+ * Getter `local_file`: a gold file of the suite, with a path relative to the suite's root. It is copied next to the
+ * collected files, like in Spider2-V: with the same `dest` it replaces the result and is compared with itself.
  */
 const localFile = getter(z.looseObject({ path: name, dest: z.string().optional() }), async (args, { options }) => {
   const { path, dest } = args;
   const source = await resolveSharedFile(options.suiteRoot, path);
   if (source === null) throw new CannotGrade("missing_files", `the gold file ${path} is missing in the suite`);
-  if (!(await stat(source)).isFile())
-    throw new CannotGrade("unsupported", `${path} is a folder, which is not compared`);
+  if (!(await stat(source)).isFile()) throw new CannotGrade("unsupported", `${path} is a folder, expected a file`);
   const target = await placeInFolder(options.workFolder, dest ?? posix.basename(path));
   await copyFile(source, target);
   return new CollectedFile(target);
@@ -69,7 +68,7 @@ const CODES: Readonly<Record<string, (time: Date) => string>> = {
   "%": () => "%",
 };
 
-/** `strftime` for dates and times in digits. */
+/** Formats a time like `strftime`, for numeric dates and times only. */
 export function formatTime(time: Date, format: string): string {
   return format.replace(/%(.)/g, (code, letter: string) => {
     const write = CODES[letter];
@@ -95,9 +94,9 @@ const several = z.looseObject({
 });
 
 /**
- * `vm_file`: files of the machine into the folder of collected files, under the names of `dest`; a file fetched later
- * under the same name replaces it. `gives` says which are compared: one is a file, more are a list. `time_suffix` puts
- * the day before the extension of both names.
+ * Getter `vm_file`: copies files of the machine to the folder of collected files, under the names in `dest`. A later
+ * file replaces one with the same name. `gives` selects the files to compare: a single file, or several as a list.
+ * `time_suffix` inserts the day before the extension of both names.
  */
 const vmFile = getter(z.union([single, several]), async (config, { machine, options }) => {
   const files =
@@ -113,17 +112,19 @@ const vmFile = getter(z.union([single, several]), async (config, { machine, opti
   return given.length === 1 ? (given[0] ?? null) : given;
 });
 
-/** As at the origin, everything between the first and the second dot is the extension. */
+/** Inserts the day. Like in Spider2-V, the extension is everything between the first and the second dot. */
 function addSuffix(path: string, config: z.output<typeof single>): string {
   const [stem, extension] = path.split(".");
   if (!config.time_suffix || extension === undefined) return path;
   return `${stem}${formatTime(new Date(), config.time_format)}.${extension}`;
 }
 
-/** The origin's server ends commands after 300 s, and then gives no output. */
+/** Spider2-V's server kills a command after 300 s, and then returns no output. */
 const TIMEOUT_MS = 300_000;
 
-/** `vm_script_output`: uploads a script of the suite, runs it with bash, gives its stdout, whatever its exit code. */
+/**
+ * Getter `vm_script_output`: uploads a suite script, runs it with bash and returns its stdout, whatever its exit code.
+ */
 const vmScriptOutput = getter(z.looseObject({ src: name, dest: name }), async ({ src, dest }, context) => {
   if (/^https?:/.test(src)) throw new CannotGrade("unsupported", `the script ${src} would have to be downloaded`);
   const source = await resolveSharedFile(context.options.suiteRoot, src);
@@ -138,7 +139,7 @@ const vmScriptOutput = getter(z.looseObject({ src: name, dest: name }), async ({
   return result.exitCode === null ? null : result.stdout;
 });
 
-/** `vm_command_line` and `vm_command_error`: what a command writes; null: it reached its time limit. */
+/** Getters `vm_command_line` and `vm_command_error`: a command's output. Null if it reached its time limit. */
 const vmCommand = (stream: "stdout" | "stderr") =>
   getter(commandSchema, async (command, context) => {
     const argv = argvOf(command);
@@ -147,14 +148,16 @@ const vmCommand = (stream: "stdout" | "stderr") =>
     return result.exitCode === null ? null : result[stream];
   });
 
-/** As at the origin a script's exit code does not count; a program that it did not find explains its output. */
+/**
+ * Notes a failure. Like in Spider2-V, a script's exit code does not count, but a missing program explains its output.
+ */
 function noteFailure(command: string, result: CommandResult, { notes }: EvaluationContext): void {
   const notFound = result.stderr.split("\n").find((line) => /command not found|No such file or directory$/.test(line));
   if (result.exitCode !== 0) notes.push(describeFailure(command, result));
   else if (notFound !== undefined) notes.push(notFound.trim());
 }
 
-/** `dbt_profiles`: the first profiles.yml of a list of folders; one that starts with `$` is asked of the machine. */
+/** Getter `dbt_profiles`: the first profiles.yml in a list of folders. A folder that starts with `$` is a variable. */
 const dbtProfiles = getter(z.looseObject({ dirs: z.array(z.string()), dest: name }), async (args, context) => {
   const { dirs, dest } = args;
   for (const dir of dirs) {
@@ -168,7 +171,7 @@ const dbtProfiles = getter(z.looseObject({ dirs: z.array(z.string()), dest: name
 
 async function readVariable(text: string, context: EvaluationContext): Promise<string> {
   if (!/^\$\w+$/.test(text)) throw new CannotGrade("unsupported", `${text} is not the name of a variable`);
-  // A machine that only holds files has no environment, in which the variable would be unset.
+  // A machine that only contains files has no environment, in which the variable would be unset.
   if (!context.machine.canRun) return "";
   const { stdout } = await runCommand(context, ["/bin/bash", "-c", `echo "${text}"`], TIMEOUT_MS);
   return stdout.trim();

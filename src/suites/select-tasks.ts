@@ -3,22 +3,22 @@ import { type COUNTERPARTS, pairTasks, type SuiteTask } from "../tasks/suite-tas
 import { type IndexedTask, readIndexFile, type SuiteFolder } from "./suite-folder.js";
 import { findObstacle, type TaskSources } from "./task-needs.js";
 
-/** Which tasks of a suite a user asks for; what is left out selects all. */
+/** The user's selection of suite tasks. Omitted options select all. */
 export interface SuiteSelectionOptions {
-  /** Ids, or their beginnings. */
+  /** Ids, or prefixes of ids. */
   readonly task?: readonly string[] | undefined;
   readonly tool?: string | undefined;
-  /** All of them. */
+  /** Tags that a task must all have. */
   readonly tag?: readonly string[] | undefined;
   /** Path of an index file. */
   readonly index?: string | undefined;
-  /** both: whole pairs, the counterparts of selected tasks added; abstract, verbose: those with that tag. */
+  /** `both` adds the counterparts of selected tasks. `abstract` and `verbose` select the tasks with that tag. */
   readonly counterparts?: (typeof COUNTERPARTS)[number] | undefined;
-  /** Only what can be run here. */
+  /** Whether to select only tasks that can run on this machine. */
   readonly runnable?: boolean | undefined;
 }
 
-/** The selected tasks, in the order of the suite or of the index file. */
+/** Returns the selected tasks, in the order of the suite or of the index file. */
 export async function selectSuiteTasks(
   tasks: readonly SuiteTask[],
   options: SuiteSelectionOptions,
@@ -30,7 +30,7 @@ export async function selectSuiteTasks(
   return selected.filter((_, i) => obstacles[i] === null);
 }
 
-/** The selected tasks, whether they can be run here or not. */
+/** Returns the selected tasks, whether they can run on this machine or not. */
 export function selectTasks(
   tasks: readonly SuiteTask[],
   { task: ids, tool, tag: tags = [], index, counterparts }: SuiteSelectionOptions,
@@ -51,18 +51,18 @@ export function selectTasks(
   return tasks.filter(({ id }) => wanted.has(id));
 }
 
-/** The task of an id, or of the beginning of one. */
+/** Returns the task with an id or a prefix of one. */
 export function findTask<T extends { readonly id: string }>(tasks: readonly T[], id: string): T {
   const exact = tasks.find((task) => task.id === id);
   if (exact !== undefined) return exact;
   const [found, second] = tasks.filter((task) => task.id.startsWith(id));
   if (found !== undefined && second === undefined) return found;
   throw found === undefined
-    ? new UserError("task_missing", `The suite has no task ${id}.`, "List them: art-e suite list DIR")
+    ? new UserError("task_missing", `Unknown task "${id}".`, "Run art-e suite list DIR to list the suite's tasks.")
     : new UserError(
         "task_ambiguous",
-        `Several tasks begin with ${id}: ${found.id}, ${second?.id}.`,
-        "Give more of it.",
+        `Several tasks start with ${id}: ${found.id}, ${second?.id}.`,
+        "Pass a longer prefix.",
       );
 }
 
@@ -72,7 +72,7 @@ function inIndex(tasks: readonly SuiteTask[], index: readonly IndexedTask[]): Su
   if (first !== undefined) {
     throw new UserError(
       "index_unknown_task",
-      `The index file lists ${missing.length} tasks that the suite has not, such as ${first.tool}/${first.id}.`,
+      `The index file lists ${missing.length} tasks that are not in the suite, such as ${first.tool}/${first.id}.`,
       "Correct the index file, or add the tasks.",
     );
   }

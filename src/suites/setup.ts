@@ -18,19 +18,19 @@ import { type ArgumentSchema, parseArguments } from "./suite-folder.js";
 export interface SetUpRefusal {
   readonly ok: false;
   readonly state: "setup_error" | ObstacleState;
-  /** One line: the step, and what came of it. */
+  /** One line with the step and its failure. */
   readonly reason: string;
 }
 
 /**
- * Runs the functions of a task's `config` in order, up to the first that fails. Null: none did. Throws only where
- * `signal` aborts.
+ * Runs the functions of a task's `config` in order until one fails. Null if none failed. Throws only if `signal`
+ * aborts.
  */
 export async function runSetUp(context: SetupContext): Promise<SetUpRefusal | null> {
   for (const [i, call] of context.task.config.entries()) {
     const { state, reason } = await runStep(call, context);
     if (state === "done" || state === "passed_over") continue;
-    const line = `set-up step ${i + 1}, ${call.func}: ${reason}`.replace(/\s+/g, " ").trim().slice(0, 500);
+    const line = `setup step ${i + 1}, ${call.func}: ${reason}`.replace(/\s+/g, " ").trim().slice(0, 500);
     return { ok: false, state: state === "failed" ? "setup_error" : state, reason: line };
   }
   return null;
@@ -41,20 +41,20 @@ async function runStep({ func, arguments: args }: FunctionCall, context: SetupCo
   try {
     signal.throwIfAborted();
     const outcome = await findSetupFunction(task.dialect, func, options.custom)?.run?.(args, context);
-    return outcome ?? { state: "unsupported", reason: "no such function" };
+    return outcome ?? { state: "unsupported", reason: "unknown function" };
   } catch (error) {
     if (signal.aborted) throw error;
     return { state: "failed", reason: error instanceof Error ? error.message : String(error) };
   }
 }
 
-/** What an action may use. */
+/** Everything that an action can use. */
 interface SetupContext {
   readonly task: SuiteTask;
   readonly machine: TaskMachine;
   readonly options: {
     readonly suiteRoot: string;
-    /** Sleeps are multiplied by it; 1. */
+    /** Factor for sleeps. 1 by default. */
     readonly timeScale?: number;
     readonly accounts?: AccountSettings | undefined;
     readonly custom?: CustomFunctions | undefined;
@@ -63,23 +63,23 @@ interface SetupContext {
 }
 
 /**
- * `passed_over`: it is for a screen, and the task goes on without; `failed`: it was tried. Else what it needs is not
- * here.
+ * Outcome of an action. `passed_over` means that it needs a screen and the task continues without it, and `failed` that
+ * it was tried. Any other state is something that is missing on this machine.
  */
 interface ActionOutcome {
   readonly state: "done" | "passed_over" | "failed" | ObstacleState;
-  /** In a few words; empty where it is done. */
+  /** A few words, or empty if the action succeeded. */
   readonly reason: string;
 }
 
 /** A function of `config` or `postconfig`. */
 interface SetupFunction {
   readonly need: FunctionNeed;
-  /** Left out where what it needs is not there, and the task goes on: it only opens a window. */
+  /** Whether the task continues if the function cannot run, because it only opens a window. */
   readonly isPassedOver: boolean;
-  /** Null: the origin has it, and it cannot be done here. What it throws is a failure too. */
+  /** Null if the original suite has the function, but art-e cannot run it. A thrown error is a failure too. */
   readonly run: ((args: JsonObject, context: SetupContext) => Promise<ActionOutcome>) | null;
-  /** What it takes, if it is looked at before it is run. */
+  /** Schema of its arguments, if they are checked before it runs. */
   readonly takes?: ArgumentSchema;
 }
 
@@ -101,14 +101,14 @@ function missingFile(path: string, where: "the suite" | "the task's folder"): Ac
   return { state: "missing_files", reason: `needs ${path}, which is missing in ${where}` };
 }
 
-/** How a command that was to succeed ended. */
+/** Returns the outcome of a command that had to succeed. */
 function outcomeOf(argv: readonly string[], result: CommandResult): ActionOutcome {
   return result.exitCode === 0 ? DONE : { state: "failed", reason: describeFailure(argv.join(" "), result) };
 }
 
 const uploadFileSchema = z.looseObject({ local_path: z.string().min(1), remote_path: z.string().min(1) });
 
-/** Flowbook's `upload_file_to_vm`: a file of the task's folder; missing folders are created. */
+/** Flowbook's `upload_file_to_vm`: uploads a file of the task's folder and creates missing folders. */
 const uploadFile = setUp("files", uploadFileSchema, async ({ local_path, remote_path }, { task, machine }) => {
   const source = await resolveSuiteFile(task.folder, local_path);
   if (source === null) return missingFile(local_path, "the task's folder");
@@ -117,8 +117,8 @@ const uploadFile = setUp("files", uploadFileSchema, async ({ local_path, remote_
 });
 
 /**
- * Flowbook's `upload_script_and_execute`. `remote_path` is the script, as at the origin's commit 485a525, or a folder
- * for it where it ends in a slash.
+ * Flowbook's `upload_script_and_execute`. `remote_path` is the script, like at Flowbook's commit 485a525, or a folder
+ * for it if it ends with a slash.
  */
 const uploadScript = setUp("script", uploadFileSchema, async (args, { task, machine, signal }) => {
   const { local_path, remote_path } = args;
@@ -148,7 +148,7 @@ const untilSchema = z.looseObject({
 
 const executeSchema = commandSchema.extend({ until: untilSchema.optional() });
 
-/** `execute` and `command`. With `until`, repeated until it holds. */
+/** `execute` and `command`. With `until`, repeats until the condition holds. */
 const execute = setUp("script", executeSchema, async ({ until, ...command }, { machine, signal, options }) => {
   const argv = argvOf(command);
   if (isForScreen(argv)) return NEEDS_SCREEN;
@@ -160,13 +160,13 @@ const execute = setUp("script", executeSchema, async ({ until, ...command }, { m
     if (result.exitCode === null) failures++;
     else if (holds(until, result)) return DONE;
     if (failures >= MAX_TRIES || Date.now() > end) {
-      return { state: "failed", reason: "did not come to what it waits for" };
+      return { state: "failed", reason: "the `until` condition was never met" };
     }
     await sleep(300 * (options.timeScale ?? 1), undefined, { signal });
   }
 });
 
-/** Keys and clicks: they save what is open on a screen. */
+/** Returns whether a command sends keys or clicks. Tasks use them to save what is open on a screen. */
 const isForScreen = (argv: readonly string[]) => argv.some((word) => /\b(pyautogui|xdotool|wmctrl)\b/.test(word));
 
 const isIn = (part: string | undefined, text: string) => part !== undefined && text.includes(part);
@@ -181,7 +181,7 @@ const runScriptSchema = z.looseObject({
   options: z.array(z.string()).default([]),
 });
 
-/** `script_and_execute`: the script is deleted after it has run. */
+/** `script_and_execute`: runs a script and then deletes it. */
 const runScript = setUp("script", runScriptSchema, async (args, { machine, options, signal }) => {
   const { src, dest, options: words } = args;
   const source = await resolveSharedFile(options.suiteRoot, src);
@@ -205,10 +205,10 @@ const copyFileSchema = z.looseObject({
   json_encode: z.boolean().default(false),
 });
 
-/** The text is a variable, so that account settings lie in no file outside of the machine. */
+/** The text is in a variable, so that no file outside of the machine contains account settings. */
 const WRITE = 'mkdir -p "$(dirname "$1")" && printf %s "$CONTENT" > "$1"';
 
-/** `copyfile_from_host_to_guest`: a file of the suite, or account settings. `json_encode` writes values in base64. */
+/** `copyfile_from_host_to_guest`: a file of the suite, or account settings. `json_encode` encodes values as base64. */
 const copyFile = setUp("files", copyFileSchema, async ({ src, dest, json_encode }, context) => {
   const path = expandHome(dest);
   const name = settingsName(src);
@@ -223,7 +223,7 @@ const copyFile = setUp("files", copyFileSchema, async ({ src, dest, json_encode 
   return DONE;
 });
 
-/** A JSON object with its values in base64. */
+/** Encodes the values of a JSON object as base64. */
 function encodeValues(text: string): string {
   const encoded = Object.entries(jsonObjectSchema.parse(JSON.parse(text))).map(([key, value]) => {
     const plain = typeof value === "string" ? value : JSON.stringify(value);
@@ -239,7 +239,7 @@ async function write(text: string, path: string, { machine, signal }: { machine:
   return outcomeOf(["copying to", path], result);
 }
 
-/** ART-E's `attach_inbox`: the mail is in the database, and the tools are bound to what the arguments name. */
+/** ART-E's `attach_inbox`. Does nothing: the mail is in the database, and the tools are bound to the mailbox. */
 const attachInbox = setUp("mailbox", attachInboxSchema, async () => DONE);
 
 const waitForHealth = setUp("script", healthcheckSchema, async (healthcheck, { machine, signal }) => {
@@ -256,12 +256,12 @@ const SERVER = needing("server");
 const ACCOUNT = needing("account");
 const UNSUPPORTED = needing("unsupported");
 
-/** The functions of `config` and `postconfig` that each dialect's origin has. */
+/** Setup functions (`config` and `postconfig`) of each dialect's original suite. */
 const SETUP_FUNCTIONS: Readonly<Record<SuiteDialect, Readonly<Record<string, SetupFunction>>>> = {
   flowbook: {
     upload_file_to_vm: uploadFile,
     upload_script_and_execute: uploadScript,
-    // Of ART-E's own tasks, which are written in Flowbook's form.
+    // For ART-E's own tasks, which have Flowbook's form.
     [ATTACH_INBOX]: attachInbox,
   },
   harbor: { [HEALTHCHECK]: waitForHealth },
@@ -316,7 +316,7 @@ const SETUP_FUNCTIONS: Readonly<Record<SuiteDialect, Readonly<Record<string, Set
   },
 };
 
-/** Null: the dialect has no such function, nor has the user. */
+/** Returns a function, or null if neither the dialect nor the user has it. */
 export function findSetupFunction(
   dialect: SuiteDialect,
   name: string,
@@ -334,12 +334,12 @@ export function findSetupFunction(
   };
 }
 
-/** What a function of Flowbook or Spider2-V takes that can be done here; null: it is none. */
+/** Returns the arguments of a supported Flowbook or Spider2-V function, or null if it is unknown. */
 export function setupArguments(name: string): ArgumentSchema | null {
   return (findBuiltIn("flowbook", name) ?? findBuiltIn("spider2v", name))?.takes ?? null;
 }
 
-/** Whether the dialect has it, and it can be done here. */
+/** Returns whether the dialect has the function and art-e can run it. */
 export function hasSetupFunction(dialect: SuiteDialect, name: string): boolean {
   const known = findBuiltIn(dialect, name);
   return known !== null && known.run !== null && !known.isPassedOver;

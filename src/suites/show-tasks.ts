@@ -10,14 +10,14 @@ import { classifyTask, findObstacle, type TaskRequirement } from "./task-needs.j
 export interface ShownTask {
   readonly task: SuiteTask;
   readonly takes: TaskRequirement;
-  /** Why it cannot be run here; null: it can. */
+  /** Why the task cannot run on this machine, or null if it can. */
   readonly obstacle: Obstacle | null;
-  /** The other task of its pair, also where only that one names it. */
+  /** The other task of the pair, even if only that one refers to this task. */
   readonly pairedWith: string | null;
   readonly findings: readonly SuiteFinding[];
 }
 
-/** A task of a suite by its id, or the beginning of it, with what is wrong or odd about it. */
+/** Returns a task by its id or a prefix of it, with its problems. */
 export async function showTask(
   folder: string,
   id: string,
@@ -44,11 +44,11 @@ export interface ListedSuiteTask {
   readonly tool: string;
   readonly tags: readonly string[];
   readonly actionNumber: number | null;
-  /** The evaluation functions, `compare_csv` or `check_yaml_file and compare_csv`. */
+  /** The evaluation functions, such as `compare_csv` or `check_yaml_file and compare_csv`. */
   readonly evaluation: string;
   readonly counterpart: string | null;
   readonly takes: TaskRequirement;
-  /** Why it cannot be run here; null: it can. */
+  /** Why the task cannot run on this machine, or null if it can. */
   readonly obstacle: Obstacle | null;
 }
 
@@ -77,7 +77,7 @@ export async function listTasks(
   return {
     suite: suite.name,
     tasks: await Promise.all(selected.map(list)),
-    /** Files and folders of tasks that cannot be read. */
+    /** Number of unreadable task files and folders. */
     unreadable: new Set(problems.map(({ file }) => file)).size,
   };
 }

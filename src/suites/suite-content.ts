@@ -11,12 +11,12 @@ import { readSuite } from "./task-file.js";
 import { suiteFilesOf } from "./task-needs.js";
 
 /**
- * What a suite contains, wherever its folder is: the task definitions, the files in the task folders (inputs, setup
- * scripts, gold files), shared files that tasks name, `snapshots.json` and the documents. Account settings are not part
- * of it. Symbolic links count by their target path and are not followed.
+ * A suite's content, independent of its folder: task definitions, files in the task folders (inputs, setup scripts,
+ * gold files), shared files that tasks name, `snapshots.json` and the documents. Account settings are not part of it.
+ * Symbolic links count by their target path and are not followed.
  */
 
-/** Adds to each task the SHA-256 of its content, and the suite that it was found in. */
+/** Adds the SHA-256 of its content and the suite to each task. */
 export async function planTasks(
   tasks: readonly SuiteTask[],
   suite: SuiteFolder,
@@ -24,7 +24,7 @@ export async function planTasks(
 ): Promise<PlannedSuiteTask[]> {
   const { name, root } = suite;
   const planned: PlannedSuiteTask[] = [];
-  // One after the other: a suite can have thousands of files.
+  // One after the other, because a suite can have thousands of files.
   for (const task of tasks) {
     const found = { ...task, suite: { name, root }, sha256: null };
     planned.push({ ...found, sha256: await taskDigest(found, suite, signal) });
@@ -49,14 +49,14 @@ const SNAPSHOTS = "snapshots.json";
 
 const isInside = (path: string, folder: string) => path === folder || path.startsWith(folder + sep);
 
-/** One line per file, link or special file below a path, in a fixed order. Empty folders do not count. */
+/** Returns one line per file, link or special file below a path, in a fixed order. Empty folders do not count. */
 async function contentLines(path: string, name: string, signal: AbortSignal): Promise<string[]> {
   signal.throwIfAborted();
   const state = stateOf(path);
   const line = (value: string) => [`\n${JSON.stringify([name, state, value])}`];
   if (state === "missing") return [];
   if (state === "link") return line(await readlink(path));
-  // A file that cannot be read is reported when the task needs it.
+  // An unreadable file is reported when the task needs it.
   if (state === "file") return line(await sha256OfFile(path, signal).catch((error) => unreadable(error, signal)));
   if (state !== "folder") return line("");
   const entries: Dirent[] = await readdir(path, { withFileTypes: true }).catch(() => []);
@@ -72,7 +72,7 @@ function unreadable(error: unknown, signal: AbortSignal): string {
   return "unreadable";
 }
 
-/** SHA-256 of these tasks' content with the suite's documents. The order of the tasks does not matter. */
+/** Returns the SHA-256 of the tasks' content with the suite's documents. The order of the tasks does not matter. */
 export async function suiteDigest(
   tasks: readonly PlannedSuiteTask[],
   suite: SuiteFolder,
@@ -92,7 +92,7 @@ export interface StoredSuite {
   readonly tasks: readonly PlannedSuiteTask[];
 }
 
-/** In words, how a folder differs from the suite that a run stored. Empty if it contains the same tasks and files. */
+/** Describes how a folder differs from the suite that a run stored. Empty if it contains the same tasks and files. */
 export async function suiteDifferences(
   stored: StoredSuite,
   suite: SuiteFolder,
@@ -110,7 +110,7 @@ export async function suiteDifferences(
   if (missing.length > 0) return [`${naming(missing)} missing in ${suite.root}`];
   const changed = stored.tasks.filter((task) => !isSame(task, byId.get(task.id))).map(({ id }) => id);
   if (changed.length > 0) return [`${naming(changed)} different in ${suite.root} (definition or files)`];
-  // Without a digest of its own, a task was stored by a version whose suite digest was over the definitions only.
+  // A task without its own digest was stored by a version whose suite digest covered only the definitions.
   if (stored.tasks.some(({ sha256 }) => sha256 === null)) return [];
   const isUnchanged = (await suiteDigest(planned, suite, signal)) === stored.sha256;
   return isUnchanged ? [] : [`the documents are different in ${suite.root}`];

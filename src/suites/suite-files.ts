@@ -2,17 +2,17 @@ import { mkdir, open, realpath } from "node:fs/promises";
 import { basename, isAbsolute, join, relative, sep } from "node:path";
 import { ONLY_ACCOUNT_TASKS, settingsFolders } from "./account-settings.js";
 
-/** Files that an agent leaves, or that a suite brings, are graded up to this size. */
+/** Maximum size in bytes of graded files, of agents and of suites. */
 export const MAX_FILE_BYTES = 256 * 1024 * 1024;
 
-/** A task names a file that exists, but that a suite must not use. It says nothing about the agent. */
+/** A file of a task exists, but a suite must not use it. This is not the agent's fault. */
 export class UnusableSuiteFile extends Error {
   override readonly name = "UnusableSuiteFile";
 }
 
 /**
  * Returns the real path of a file below a folder of the suite, or null if it is missing.
- * @throws UnusableSuiteFile if the path leads out of the folder, also through a link, or cannot be opened
+ * @throws UnusableSuiteFile if the path leads out of the folder, directly or through a link, or cannot be opened
  */
 export async function resolveSuiteFile(root: string, path: string): Promise<string | null> {
   const inside = relative(root, join(root, path));
@@ -26,13 +26,13 @@ export async function resolveSuiteFile(root: string, path: string): Promise<stri
   } catch (error) {
     if (hasCode(error, "ENOENT", "ENOTDIR")) return null;
     if (hasCode(error, "EACCES", "ELOOP", "ENAMETOOLONG")) {
-      throw new UnusableSuiteFile(`${path} cannot be opened: ${(error as Error).message}`);
+      throw new UnusableSuiteFile(`cannot open ${path}: ${(error as Error).message}`);
     }
     throw error;
   }
 }
 
-/** As `resolveSuiteFile`, for paths from the suite's root, where no path leads to account settings. */
+/** Like `resolveSuiteFile`, for paths from the suite's root. Refuses paths to account settings. */
 export async function resolveSharedFile(suiteRoot: string, path: string): Promise<string | null> {
   const file = await resolveSuiteFile(suiteRoot, path);
   for (const folder of settingsFolders(suiteRoot)) {
@@ -45,7 +45,7 @@ export async function resolveSharedFile(suiteRoot: string, path: string): Promis
 
 const isBelow = (path: string, folder: string) => path === folder || path.startsWith(folder + sep);
 
-/** Where a file is collected to: a plain name in the folder of collected files. */
+/** Returns the path for a collected file: a plain name in the folder of collected files. */
 export async function placeInFolder(folder: string, name: string): Promise<string> {
   const file = basename(name);
   if (file !== name || file === "" || file === "." || file === ".." || name.includes("\0")) {

@@ -12,24 +12,32 @@ const MAX_BYTES = 10_000_000;
 
 const indexSchema = z.record(z.string(), z.array(z.string()));
 
-/** A task that an index file lists: `{"jupyter": ["<id>", ...]}`. */
+/** A task in an index file: `{"jupyter": ["<id>", ...]}`. */
 export interface IndexedTask {
   readonly tool: string;
   readonly id: string;
 }
 
-/** Reads an index file: a path as it is, or the name of a file beside `examples/`. */
+/** Reads an index file, given by its path or by the name of a file next to `examples/`. */
 export function readIndexFile(path: string, suite: SuiteFolder): IndexedTask[] {
   const found = [path, join(suite.content, path)].find(isFile);
   if (found === undefined) {
-    throw new UserError("index_missing", `There is no index file ${path}, here or in ${suite.content}.`, HINT);
+    throw new UserError(
+      "index_missing",
+      `Cannot find the index file ${path} in the working directory or in ${suite.content}.`,
+      HINT,
+    );
   }
   const tasks = parseIndexFile(found);
   if (tasks !== null) return tasks;
-  throw new UserError("index_invalid", `${found} is no JSON object of tools, each with a list of task ids.`, HINT);
+  throw new UserError(
+    "index_invalid",
+    `Cannot read the index file ${found}: expected a JSON object of tools, each with a list of task ids.`,
+    HINT,
+  );
 }
 
-/** The tasks that an index file lists; null where it is none. */
+/** Returns the tasks in an index file, or null if it is not an index file. */
 export function parseIndexFile(path: string): IndexedTask[] | null {
   if (statSync(path).size > MAX_BYTES) return null;
   const index = indexSchema.safeParse(parseJsonOrNull(readFileSync(path, "utf8")));
@@ -37,7 +45,7 @@ export function parseIndexFile(path: string): IndexedTask[] | null {
   return Object.entries(index.data).flatMap(([tool, ids]) => ids.map((id) => ({ tool, id })));
 }
 
-const HINT = 'Name a file such as test_one.json: {"jupyter": ["<task id>", ...]}.';
+const HINT = 'Pass a file such as test_one.json: {"jupyter": ["<task id>", ...]}.';
 
 function isFile(path: string): boolean {
   try {
@@ -47,21 +55,21 @@ function isFile(path: string): boolean {
   }
 }
 
-/** What a function takes. */
+/** Schema of a function's arguments. */
 export type ArgumentSchema = z.ZodObject | z.ZodUnion<readonly z.ZodObject[]>;
 
-/** A function's arguments as the origin would take them: a missing one is an error. */
+/** Parses a function's arguments like the original suite: a missing one is an error. */
 export function parseArguments<T>(schema: z.ZodType<T>, args: JsonObject): T {
   const parsed = schema.safeParse(args);
   if (parsed.success) return parsed.data;
-  throw new Error(`its arguments are wrong: ${z.prettifyError(parsed.error).replaceAll("\n", " ")}`);
+  throw new Error(`its arguments are invalid: ${z.prettifyError(parsed.error).replaceAll("\n", " ")}`);
 }
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Where a task's file lies: `examples/<tool>/<folderName>/<fileName>`. */
+/** Location of a task's file: `examples/<tool>/<folderName>/<fileName>`. */
 export interface TaskFilePath {
   readonly tool: string;
   readonly folder: string;
@@ -69,7 +77,7 @@ export interface TaskFilePath {
   readonly file: string;
 }
 
-/** The task files of a suite, in the order of their paths, and folders that have none. Links are not followed. */
+/** Returns the task files of a suite, sorted by path, and findings about folders without one. Does not follow links. */
 export function findTaskFiles(suite: SuiteFolder): { files: TaskFilePath[]; findings: SuiteFinding[] } {
   const files: TaskFilePath[] = [];
   const findings: SuiteFinding[] = [];
@@ -85,7 +93,7 @@ export function findTaskFiles(suite: SuiteFolder): { files: TaskFilePath[]; find
       const name = names.includes(expected) ? expected : other;
       const at = { task: null, file: pathInSuite(suite, folder), field: "" } as const;
       if (name !== undefined) files.push({ tool, folder, folderName, file: join(folder, name) });
-      else findings.push({ ...at, level: "error", code: "task_missing", message: `has no file ${expected}` });
+      else findings.push({ ...at, level: "error", code: "task_missing", message: `does not contain ${expected}` });
     }
   }
   return { files, findings };
@@ -98,10 +106,10 @@ function foldersIn(folder: string): string[] {
     .sort();
 }
 
-/** What a relative path names in a folder. `outside`: it is absolute, or leaves the folder. */
+/** Type of the file at a relative path. `outside` means that the path is absolute or leaves the folder. */
 export type FileState = "file" | "folder" | "missing" | "outside" | "link" | "special";
 
-/** Looks at a path of a task, part by part: links are not followed. */
+/** Returns the state of a task's path. Checks each part, because links are not followed. */
 export function fileStateOf(folder: string, path: string): FileState {
   const parts = normalize(path).split("/");
   if (path.includes("\0") || path.startsWith("/") || path.startsWith("~/") || parts[0] === "..") return "outside";
@@ -126,24 +134,24 @@ export function stateOf(path: string): FileState {
   }
 }
 
-/** A folder of tasks. Absolute paths. */
+/** A folder of tasks. All paths are absolute. */
 export interface SuiteFolder {
-  /** Whether it holds task files in `examples/`, or folders of Harbor tasks. */
+  /** Whether it contains task files in `examples/`, or folders of Harbor tasks. */
   readonly form: "examples" | "harbor";
-  /** The name of its root folder. */
+  /** Name of the root folder. */
   readonly name: string;
-  /** Paths of Spider2-V's files are relative to it, as they begin with `evaluation_examples/`. */
+  /** Spider2-V's paths are relative to this folder, because they start with `evaluation_examples/`. */
   readonly root: string;
-  /** Holds the tasks, `settings/` and the index files: the root, or `evaluation_examples/` in it. */
+  /** Folder of the tasks, `settings/` and the index files: the root, or `evaluation_examples/` in it. */
   readonly content: string;
 }
 
-/** The folder that Spider2-V keeps its tasks in. */
+/** Spider2-V's folder of tasks. */
 export const SPIDER_CONTENT = "evaluation_examples";
 
 export function openSuiteFolder(path: string): SuiteFolder {
   const folder = resolve(path);
-  // The suite itself may be a link; what is in it may not.
+  // The suite itself can be a link, but its contents cannot.
   const inside = join(folder, SPIDER_CONTENT);
   const candidates = [...(isFolder(folder, statOf) ? [folder] : []), ...(isFolder(inside, linkStatOf) ? [inside] : [])];
   const content = candidates.find((candidate) => isFolder(join(candidate, "examples"), linkStatOf));
@@ -155,21 +163,21 @@ export function openSuiteFolder(path: string): SuiteFolder {
   if (task !== undefined) return { form: "harbor", name: basename(folder), root: folder, content: folder };
   throw new UserError(
     "suite_missing",
-    `${path} is no task suite: it has no folder examples/, and no folders of Harbor tasks.`,
-    "Name the folder that holds examples/<tool>/<id>/<id>.json, or <id>/task.toml.",
+    `${path} is not a task suite: it contains neither a folder examples/ nor folders of Harbor tasks.`,
+    "Pass the folder that contains examples/<tool>/<id>/<id>.json or <id>/task.toml.",
   );
 }
 
-/** How deep below a dataset's folder its tasks may lie. */
+/** Maximum depth of tasks below a dataset's folder. */
 const HARBOR_DEPTH = 4;
 
-/** The folders of Harbor tasks in a folder, which may be one itself, in the order of their paths. */
+/** Yields the folders of Harbor tasks in a folder, sorted by path. The folder itself can be a task. */
 function* harborFolders(folder: string, depth: number): Generator<string> {
   if (stateOf(join(folder, "task.toml")) === "file") yield folder;
   else if (depth > 0) for (const name of foldersIn(folder)) yield* harborFolders(join(folder, name), depth - 1);
 }
 
-/** Its tasks' files; the tool that a task is of is the folder that it lies in, where that is below the suite's own. */
+/** Returns the files of Harbor tasks. A task's tool is its parent folder, if that is below the suite's own. */
 export function findHarborTasks(suite: SuiteFolder): TaskFilePath[] {
   return [...harborFolders(suite.root, HARBOR_DEPTH)].map((folder) => ({
     tool: relative(suite.root, dirname(folder)).replace(/^\.\.$/, "") || suite.name,
@@ -177,7 +185,7 @@ export function findHarborTasks(suite: SuiteFolder): TaskFilePath[] {
   }));
 }
 
-/** A path as findings name it. */
+/** Returns a path for a finding. */
 export function pathInSuite(suite: SuiteFolder, path: string): string {
   return relative(suite.root, path);
 }
@@ -186,24 +194,24 @@ function isFolder(path: string, look: typeof statOf): boolean {
   return look(path)?.isDirectory() ?? false;
 }
 
-/** `error`: the task cannot be set up or graded as its file says, or files contradict each other. */
+/** `error` means that the task cannot be set up or graded as written, or that files contradict each other. */
 export type FindingLevel = "error" | "warning";
 
-/** What a check found, and where. */
+/** One result of a check. */
 export interface SuiteFinding {
   readonly level: FindingLevel;
-  /** In snake_case: `file_missing`. */
+  /** Name in snake_case, such as `file_missing`. */
   readonly code: string;
-  /** Id of the task; null where it is about no task that could be read. */
+  /** Id of the task, or null if the finding is not about a readable task. */
   readonly task: string | null;
   /** Relative to the suite's root. */
   readonly file: string;
-  /** `config[0].arguments.local_path`; empty: the whole file. */
+  /** Path like `config[0].arguments.local_path`, or empty for the entire file. */
   readonly field: string;
   readonly message: string;
 }
 
-/** The path of a field as people write it: `config[0].func`. */
+/** Returns a field's path as people write it: `config[0].func`. */
 export function fieldPath(path: readonly PropertyKey[]): string {
   return path.reduce<string>(
     (written, part) =>

@@ -25,20 +25,20 @@ import { openSuiteFolder, type SuiteFolder } from "./suite-folder.js";
 import { readSuite } from "./task-file.js";
 import { findObstacle, needsMachine, type TaskSources } from "./task-needs.js";
 
-/** The Dockerfile of a snapshot, of the suite in this folder or a built-in one. */
+/** Returns the Dockerfile of a snapshot, built-in or of the suite in `folder`. */
 export async function snapshotImage(name: string, folder: string | undefined): Promise<string> {
   const root = folder === undefined ? null : openSuiteFolder(folder).root;
   return writeDockerfile(snapshotOf(name, await readSnapshots(root)));
 }
 
 interface SuiteOptions extends SuiteSelectionOptions, TaskSourceOptions {
-  /** Null: all that are selected. */
+  /** Maximum number of tasks, or null for all selected ones. */
   readonly limit: number | null;
-  /** Whether mail of after a task's day is invisible to its agent. */
+  /** Whether the agent can see mail from after a task's date. */
   readonly cutoff: "query_date" | "off";
 }
 
-/** The tasks of a suite's folder, each in a machine of its own. Throws a UserError where the folder cannot be used. */
+/** Opens the tasks of a suite's folder, each in its own machine. Throws a UserError if the folder cannot be used. */
 export async function openSuite(
   path: string,
   options: SuiteOptions,
@@ -63,7 +63,7 @@ export async function openSuite(
       return { set: { source: folder.root, revision: null, sha256, split: "suite" }, tasks };
     },
     async open(task, signal) {
-      if (isQuestion(task)) throw new Error(`task ${task.id} is a question, and the run is over the suite ${path}`);
+      if (isQuestion(task)) throw new Error(`task ${task.id} is a question, not a task of the suite ${path}`);
       const hasMachine = needsMachine(task);
       const machines = hasMachine ? sources.machines : folderMachines;
       const opening = await openSuiteTask(task, { ...sources, machines, graders }, signal);
@@ -110,7 +110,7 @@ export async function openSuite(
   };
 }
 
-/** A task that an agent does not get. What is not here says nothing of anybody; a set-up that fails is a fault. */
+/** A task that does not start. Missing requirements are nobody's fault, but a failed setup is an error. */
 function refusal(task: PlannedSuiteTask, { state, reason }: SetUpRefusal): TaskOpening {
   const ending = state === "setup_error" ? "not_started" : "not_runnable";
   return { ok: false, ending, reason, record: ungraded(task, { state, reason }) };
@@ -126,22 +126,24 @@ async function readTasks(
   const { tasks, problems } = readSuite(folder);
   const unreadable = new Set(problems.map(({ file }) => file)).size;
   if (unreadable > 0) {
-    note(`art-e: ${unreadable} tasks of ${name} cannot be read and are left out: art-e suite check ${shellWord(root)}`);
+    note(
+      `art-e: ${unreadable} unreadable tasks of ${name} were skipped. Run art-e suite check ${shellWord(root)} for details.`,
+    );
   }
   const all = tasks.map(({ task }) => task);
   const selected = await selectSuiteTasks(all, options, sources);
   if (selected.length === 0) {
     throw new UserError(
       "tasks_none",
-      `No task of ${name} is selected.`,
-      `List them: art-e suite list ${shellWord(root)}`,
+      `No task of ${name} matches the selection.`,
+      `Run art-e suite list ${shellWord(root)} to list the tasks.`,
     );
   }
   const runnable = folder.form === "harbor" ? await withMachines(selected, sources, note) : selected;
   return runnable.slice(0, options.limit ?? undefined);
 }
 
-/** Those Harbor tasks that can be done here; each of the others is named with why not. */
+/** Returns the Harbor tasks that can run on this machine. Notes the reason for each of the others. */
 async function withMachines(
   tasks: readonly SuiteTask[],
   sources: TaskSources,
@@ -158,17 +160,17 @@ async function withMachines(
     const { name, root } = sources.suite;
     throw new UserError(
       "tasks_none",
-      `No selected task of ${name} can be done here: ${refused.slice(0, 3).join("; ")}.`,
-      `See what each needs: art-e suite check ${shellWord(root)}`,
+      `None of the selected tasks of ${name} can run on this machine: ${refused.slice(0, 3).join("; ")}.`,
+      `Run art-e suite check ${shellWord(root)} to see what each task needs.`,
     );
   }
-  for (const one of refused) note(`art-e: left out: ${one}`);
+  for (const one of refused) note(`art-e: skipped: ${one}`);
   return left;
 }
 
 type SuiteTaskRecord = Pick<SuiteTrace, "task" | "grade">;
 
-/** How suites name what ended an agent's work; what was graded well is a success whatever the agent said. */
+/** The suites' names for how a task ended. A graded task is a success, whatever the agent said. */
 const STATES: Readonly<Record<Ending, TaskState>> = {
   answered: "success",
   dont_know: "success",
@@ -179,18 +181,18 @@ const STATES: Readonly<Record<Ending, TaskState>> = {
   model_error: "agent_error",
   tool_protocol_error: "agent_error",
   interrupted: "agent_error",
-  // Where no agent worked, what kept it from that is the state.
+  // If no agent worked, the state is the reason.
   not_started: "setup_error",
   not_runnable: "unsupported",
 };
 
-/** What a trace keeps of a task, graded also where the agent's turns or time ran out. */
+/** Returns the suite record of a trace. Tasks whose turns or time ran out are graded too. */
 async function gradeRollout(
   task: PlannedSuiteTask,
   { ending }: Rollout,
   grade: () => Promise<Grade>,
 ): Promise<SuiteTaskRecord> {
-  // A fault of the model's server says nothing of the agent, and an interrupted task is done again.
+  // A fault of the model's server is not the agent's, and an interrupted task runs again.
   if (ending === "model_error" || ending === "interrupted") {
     return ungraded(task, { state: STATES[ending], reason: "" });
   }
@@ -199,7 +201,7 @@ async function gradeRollout(
   return { task: factsOf(task), grade: { ...graded, state } };
 }
 
-/** What a trace keeps of a task that says nothing of the agent. */
+/** Returns the suite record of a task without a grade, which does not count for or against the agent. */
 export function ungraded(
   task: PlannedSuiteTask,
   { state, reason }: { readonly state: TaskState; readonly reason: string },
@@ -218,10 +220,10 @@ function factsOf(task: PlannedSuiteTask): SuiteTaskFacts {
   };
 }
 
-/** A suite's folder as machines compare it: the coordinator and each worker has its own copy. */
+/** A suite's folder, identified by its content: the coordinator and each worker has its own copy. */
 export interface IdentifiedSuite {
   readonly name: string;
-  /** SHA-256 of all of its tasks, with their files. */
+  /** SHA-256 of all tasks with their files. */
   readonly digest: string;
   /** Tasks by id. */
   readonly tasks: ReadonlyMap<string, PlannedSuiteTask>;
@@ -229,7 +231,7 @@ export interface IdentifiedSuite {
   readonly hasMail: boolean;
 }
 
-/** Throws a UserError if the folder is not a suite. */
+/** Identifies a suite. Throws a UserError if the folder is not a suite. */
 export async function identifySuite(path: string, signal: AbortSignal): Promise<IdentifiedSuite> {
   const folder = openSuiteFolder(path);
   const read = readSuite(folder).tasks.map(({ task }) => task);

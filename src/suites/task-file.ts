@@ -16,9 +16,9 @@ import {
 
 export interface ReadSuite {
   readonly suite: SuiteFolder;
-  /** In the order of their paths. */
+  /** Sorted by path. */
   readonly tasks: readonly ReadTask[];
-  /** Why others could not be read. */
+  /** Why other tasks could not be read. */
   readonly problems: readonly SuiteFinding[];
 }
 
@@ -51,23 +51,23 @@ function readHarborSuite(suite: SuiteFolder): ReadSuite {
   return { suite, tasks, problems: readings.flatMap((reading) => (reading.ok ? [] : reading.problems)) };
 }
 
-/** Functions of Harbor tasks have no names in a file of theirs. */
+/** Functions of Harbor tasks have no field in a task file. */
 const IN_SETTINGS = { funcField: "", argumentsField: "" };
 
-/** No task's file comes near it: the largest known has 30 KB. */
+/** Maximum size of a task's file in bytes. The largest known one has 30 KB. */
 const MAX_BYTES = 2_000_000;
 
-/** A task that could be read. */
+/** A readable task. */
 export interface ReadTask {
   readonly task: SuiteTask;
   readonly path: TaskFilePath;
-  /** Every function that its file names and that is run. */
+  /** All functions of its file that run. */
   readonly calls: readonly LocatedCall[];
-  /** Fields of its file that the schema does not know. */
+  /** Fields of its file that the schema does not define. */
   readonly unknownFields: readonly string[];
-  /** Set-up functions that the origin passes over, as they are in the other dialect's spelling. */
+  /** Setup functions that the original suite skips because they are in the other dialect's spelling. */
   readonly skipped: readonly LocatedCall[];
-  /** What reading it has found already. */
+  /** Findings from reading it. */
   readonly findings: readonly SuiteFinding[];
 }
 
@@ -75,7 +75,7 @@ type TaskReading =
   | ({ readonly ok: true } & ReadTask)
   | { readonly ok: false; readonly problems: readonly SuiteFinding[] };
 
-/** Reads a task's file, in either spelling, or says by field what is wrong with it. */
+/** Reads a task's file in either spelling. Returns the problems by field if it is invalid. */
 function readTask(path: TaskFilePath, suite: SuiteFolder): TaskReading {
   const at = { level: "error", task: null, file: pathInSuite(suite, path.file) } as const;
   const failed = (code: string, problems: readonly { field: string; message: string }[]): TaskReading => ({
@@ -95,7 +95,7 @@ function readTask(path: TaskFilePath, suite: SuiteFolder): TaskReading {
   }
   const file = parsed.data;
   if (file.evaluation && file.evaluator) {
-    const message = "stands beside evaluation: a task is graded by one of them";
+    const message = "is used together with evaluation, but only one of them can grade the task";
     return failed("task_invalid", [{ field: "evaluator", message }]);
   }
   const dialect = dialectOf(file);
@@ -137,7 +137,9 @@ function readTask(path: TaskFilePath, suite: SuiteFolder): TaskReading {
 
 const toTaskCall = ({ func, arguments: args }: LocatedCall): FunctionCall => ({ func, arguments: args });
 
-/** Flowbook runs what has a `func`, and passes over what is left of the other spelling. */
+/**
+ * Returns whether Flowbook skips a function. It runs only functions with a `func`, not leftovers in the other spelling.
+ */
 function isPassedOver({ funcField }: LocatedCall, dialect: SuiteDialect): boolean {
   return dialect === "flowbook" && funcField.endsWith(".type");
 }
@@ -151,9 +153,9 @@ function dialectOf({ evaluation, evaluator, config }: TaskFile): SuiteDialect {
 
 function parseFile(file: string): unknown {
   const stats = lstatSync(file);
-  if (!stats.isFile()) throw new Error("is no regular file");
+  if (!stats.isFile()) throw new Error("is not a regular file");
   const { size } = stats;
-  if (size > MAX_BYTES) throw new Error(`has ${size} bytes; at most ${MAX_BYTES} are read`);
+  if (size > MAX_BYTES) throw new Error(`has ${size} bytes, more than the maximum of ${MAX_BYTES}`);
   const text = decode(readFileSync(file));
   if (jsonDepth(text) > MAX_JSON_DEPTH) throw new Error(`is nested more than ${MAX_JSON_DEPTH} levels deep`);
   try {
@@ -171,12 +173,12 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** The evaluation in one form, or what is wrong with it and where. */
+/** The evaluation in one form, or the first problem with its field. */
 type ReadEvaluation =
   | { readonly ok: true; readonly evaluation: TaskEvaluation | null }
   | { readonly ok: false; readonly field: string; readonly message: string };
 
-/** Flowbook: one function, whose arguments name the files themselves. */
+/** Reads Flowbook's evaluation: one function whose arguments contain the files. */
 function readFlowbookEvaluation(evaluation: TaskFile["evaluation"]): ReadEvaluation {
   const func = evaluation?.func;
   if (typeof func !== "string") return { ok: true, evaluation: null };
@@ -184,13 +186,15 @@ function readFlowbookEvaluation(evaluation: TaskFile["evaluation"]): ReadEvaluat
   return { ok: true, evaluation: { postconfig: [], metrics: [metric], conjunction: "and" } };
 }
 
-/** Spider2-V: a function with its getters, or parallel lists of them. */
+/** Reads Spider2-V's evaluation: a function with its getters, or parallel lists of them. */
 function readSpiderEvaluation(evaluator: WrittenEvaluator, postconfig: readonly FunctionCall[]): ReadEvaluation {
   const isList = Array.isArray(evaluator.func);
   const funcs = [evaluator.func].flat();
   for (const name of ["result", "expected", "options"] as const) {
     if (isParallel(evaluator[name], isList, funcs.length)) continue;
-    const message = isList ? `expected a list of ${funcs.length}, as func is one` : "expected no list, as func is none";
+    const message = isList
+      ? `expected a list of ${funcs.length}, because func is a list`
+      : "expected no list, because func is not a list";
     return { ok: false, field: `evaluator.${name}`, message };
   }
   const metrics = funcs.map((func, i): Metric => {
@@ -201,7 +205,7 @@ function readSpiderEvaluation(evaluator: WrittenEvaluator, postconfig: readonly 
   return { ok: true, evaluation: { postconfig, metrics, conjunction: evaluator.conj ?? "and" } };
 }
 
-/** Absent, null, `{}` and `[]` stand for none. */
+/** Returns whether a value matches the functions. Absent, null, `{}` and `[]` mean none. */
 function isParallel(value: unknown, isList: boolean, length: number): boolean {
   if (Array.isArray(value)) return value.length === 0 || (isList && value.length === length);
   return !isList || !isJsonObject(value) || Object.keys(value).length === 0;
@@ -212,14 +216,14 @@ function itemAt(value: unknown, index: number): JsonObject | null {
   return isJsonObject(item) ? item : null;
 }
 
-/** A getter's fields beside `type` are its arguments. */
+/** Converts a getter. All fields except `type` are its arguments. */
 function toCall(getter: JsonObject | null): FunctionCall | null {
   if (typeof getter?.type !== "string") return null;
   const { type, ...rest } = getter;
   return { func: type, arguments: rest };
 }
 
-/** A written function in one form, with its fields. */
+/** Converts a function of either spelling to one form, with its fields. */
 function locateCall(call: WrittenCall, role: CallRole, field: string): LocatedCall {
   const isFunc = typeof call.func === "string";
   return {
@@ -232,7 +236,7 @@ function locateCall(call: WrittenCall, role: CallRole, field: string): LocatedCa
   };
 }
 
-/** The functions of an evaluation: comparisons, also those within a comparison, and getters. */
+/** Returns the functions of an evaluation: comparisons, including nested ones, and getters. */
 function locateEvaluation(file: TaskFile, { metrics }: TaskEvaluation): LocatedCall[] {
   if (typeof file.evaluator !== "object" || file.evaluator === null) {
     return metrics.flatMap(({ func, options }) => locateComparisons(func, options, "evaluation"));
@@ -258,7 +262,7 @@ function locateEvaluation(file: TaskFile, { metrics }: TaskEvaluation): LocatedC
   });
 }
 
-/** A Flowbook comparison and, of one that joins several, these. */
+/** Returns a Flowbook comparison, and the nested ones if it combines several. */
 export function locateComparisons(func: string, options: LocatedCall["arguments"], field: string): LocatedCall[] {
   const call: LocatedCall = {
     role: "metric",
@@ -282,101 +286,103 @@ const texts = z.array(z.string("expected a text"), "expected a list of texts").n
 
 const flowbookCall = z.looseObject({
   func: name.describe("Name of the function."),
-  arguments: jsonObjectSchema.nullish().describe("Its arguments by name. Paths are relative to the task's folder."),
+  arguments: jsonObjectSchema.nullish().describe("Arguments by name. Paths are relative to the task's folder."),
 });
 
 const spiderCall = z.looseObject({
   type: name.describe("Name of the function."),
-  parameters: jsonObjectSchema.nullish().describe("Its arguments by name. Paths are relative to the suite's root."),
+  parameters: jsonObjectSchema.nullish().describe("Arguments by name. Paths are relative to the suite's root."),
 });
 
-/** A function as either dialect writes it. */
+/** A function in either dialect's spelling. */
 const functionCallSchema = z.union([flowbookCall, spiderCall], {
   error: "expected {func, arguments} or {type, parameters}",
 });
 
 const calls = z.array(functionCallSchema, "expected a list of functions").nullish();
 
-/** `{}` and null stand for no getter. */
+/** `{}` and null mean no getter. */
 const NO_GETTER = "expected {type, ...}, {} or null";
 const getter = z.union([z.looseObject({ type: name }), z.strictObject({}, NO_GETTER), z.null()], NO_GETTER);
 
 const oneOrMore = <T extends z.ZodType>(schema: T, error: string) => z.union([schema, z.array(schema)], { error });
 
 const evaluation = z.looseObject({
-  func: name.nullish().describe("The evaluation function; without one the task has no score."),
+  func: name.nullish().describe("Evaluation function. Without one the task has no score."),
   arguments: jsonObjectSchema
     .nullish()
-    .describe("Its arguments: gold files of the task's folder, paths in the machine, options."),
+    .describe("Arguments: gold files in the task's folder, paths in the machine, options."),
 });
 
 const evaluator = z.looseObject({
-  postconfig: calls.describe("Functions run in the machine before anything is collected from it."),
+  postconfig: calls.describe("Functions to run in the machine before results are collected."),
   func: oneOrMore(name, "expected the name of a function, or a list of names").describe(
-    "The evaluation function, or a list of them.",
+    "Evaluation function, or a list of them.",
   ),
   conj: z
     .enum(["and", "or"], 'expected "and" or "or"')
     .nullish()
-    .describe("How the scores of a list count: and (default) is 0 at the first 0, else the mean; or is the best."),
+    .describe(
+      "How to combine the scores of a list: and (default) is 0 if one is 0, otherwise the mean; or is the maximum.",
+    ),
   result: oneOrMore(getter, "expected {type, ...}, or a list of them")
     .optional()
-    .describe("Gets what the agent left behind; one for each function of a list."),
+    .describe("Getter of the agent's result. One per function of a list."),
   expected: oneOrMore(getter, "expected {type, ...}, or a list of them")
     .optional()
-    .describe("Gets what it is compared with; one for each function of a list."),
+    .describe("Getter of the expected value. One per function of a list."),
   options: oneOrMore(jsonObjectSchema.nullable(), "expected an object, or a list of them")
     .optional()
-    .describe("Further arguments of the function; one object for each function of a list."),
+    .describe("Additional arguments of the function. One object per function of a list."),
 });
 
 /**
- * A task's file, `examples/<tool>/<id>/<id>.json`, in both spellings. Unknown fields are let through: whoever made the
- * task knows what they are for.
+ * A task's file, `examples/<tool>/<id>/<id>.json`, in both spellings. Unknown fields are allowed, because other
+ * programs can use them.
  */
 export const taskFileSchema = z.looseObject({
-  id: name.describe("The task's id, which is the name of its folder and of its file too."),
-  snapshot: name.describe("Names what the task's machine holds, such as jupyter."),
+  id: name.describe("Id of the task, and name of its folder and file."),
+  snapshot: name.describe("Name of the task's machine snapshot, such as jupyter."),
   instruction: z
     .string("expected a text")
     .min(1, "expected a text")
-    .describe("What the agent is told: the goal, or a step-by-step guide."),
-  source: z.union([texts, z.string()], { error: "expected a list of texts" }).describe("Where the task comes from."),
-  related_apps: texts.describe("The programs it is about."),
+    .describe("Instruction for the agent: the goal, or a step-by-step guide."),
+  source: z.union([texts, z.string()], { error: "expected a list of texts" }).describe("Source of the task."),
+  related_apps: texts.describe("Programs that the task is about."),
   tags: texts.describe(
-    "Interface (cli, gui, cli+gui), guidance (verbose, abstract), domain (such as data_warehousing), and account where credentials are needed.",
+    "Interface (cli, gui, cli+gui), guidance (verbose, abstract), domain (such as data_warehousing), and account if the task needs credentials.",
   ),
   action_number: z
     .number("expected a whole number")
     .int("expected a whole number")
     .min(0, "expected a whole number of at least 0")
     .nullish()
-    .describe("Steps that a person takes."),
-  config: calls.describe("Functions that set the machine up, in their order."),
-  evaluation: evaluation.nullish().describe("How the task is graded, as Flowbook writes it."),
-  evaluator: evaluator.nullish().describe("How the task is graded, as Spider2-V writes it."),
+    .describe("Number of steps that a person takes."),
+  config: calls.describe("Functions that set up the machine, in order."),
+  evaluation: evaluation.nullish().describe("Evaluation in Flowbook's form."),
+  evaluator: evaluator.nullish().describe("Evaluation in Spider2-V's form."),
   counterpart: z
     .string("expected a text")
     .nullish()
-    .describe("Id of the same task with an abstract instead of a verbose instruction, or the reverse."),
+    .describe("Id of the same task with an abstract instead of a verbose instruction, or vice versa."),
 });
 
 export type TaskFile = z.output<typeof taskFileSchema>;
 type WrittenCall = z.output<typeof functionCallSchema>;
 type WrittenEvaluator = z.output<typeof evaluator>;
 
-/** What a function of a task is for. `metric`: compares; `result` and `expected`: get what is compared. */
+/** Role of a function in a task. `metric` compares; `result` and `expected` get the values to compare. */
 type CallRole = "config" | "postconfig" | "metric" | "result" | "expected";
 
-/** A function of a task with the fields that name it, as the file spells them. */
+/** A function of a task, with the fields of its name and arguments in the file. */
 export interface LocatedCall {
   readonly role: CallRole;
   readonly func: string;
   readonly arguments: JsonObject;
-  /** `config[0].func` */
+  /** Field like `config[0].func`. */
   readonly funcField: string;
-  /** `config[0].arguments` */
+  /** Field like `config[0].arguments`. */
   readonly argumentsField: string;
-  /** Which comparison of the evaluation it belongs to; null: none. */
+  /** Index of the comparison that it belongs to, or null. */
   readonly metric: number | null;
 }

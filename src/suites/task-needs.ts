@@ -14,8 +14,8 @@ import { ACCOUNT_TAG, fileStateOf, type SuiteFolder } from "./suite-folder.js";
 import { type LocatedCall, locateComparisons, type ReadTask } from "./task-file.js";
 
 /**
- * A path that a task's functions name. `input`, `script`, `gold`: files of the suite; `settings`: those of an account;
- * `upload`: where a file is put in the machine; `result`: where the agent leaves one there.
+ * A path in a task's functions. `input`, `script` and `gold` are suite files, `settings` are account settings, `upload`
+ * is the target of a file in the machine, and `result` is a file that the agent creates there.
  */
 export interface NamedPath {
   readonly kind: "input" | "script" | "gold" | "settings" | "upload" | "result";
@@ -28,14 +28,14 @@ export function namedPaths({ task, calls }: Pick<ReadTask, "task" | "calls">): N
   return calls.flatMap((call) => pathsIn(call.arguments, call.argumentsField, "", call, task.dialect));
 }
 
-/** The strings of a function's arguments, at any depth, that are paths. */
+/** Returns the strings in a function's arguments, at any depth, that are paths. */
 function pathsIn(value: JsonValue, field: string, key: string, call: LocatedCall, dialect: SuiteDialect): NamedPath[] {
   if (typeof value === "string") {
     const kind = dialect === "flowbook" ? flowbookKind(key, call) : spiderKind(key, value, call);
     return kind === null ? [] : [{ kind, path: value, field, call }];
   }
   if (Array.isArray(value)) {
-    // The functions within a Flowbook comparison are calls of their own.
+    // The functions in a Flowbook comparison are separate calls.
     if (dialect === "flowbook" && key === "comparisons") return [];
     return value.flatMap((item: JsonValue, i) => pathsIn(item, `${field}[${i}]`, key, call, dialect));
   }
@@ -55,7 +55,7 @@ function flowbookKind(key: string, { func, role }: LocatedCall): NamedPath["kind
 
 const SETTINGS = /^(settings?_file|config_file)$/;
 
-/** Written by a function while the task is set up. */
+/** Folder of files that functions write during setup. */
 const CACHE = "cache/";
 
 function spiderKind(key: string, path: string, { func, role }: LocatedCall): NamedPath["kind"] | null {
@@ -73,13 +73,13 @@ function spiderKind(key: string, path: string, { func, role }: LocatedCall): Nam
 }
 
 /**
- * Whether a task can be run here, and by what it is graded: by `files`, by a `script` in its machine, by the answer
- * to a question about a `mailbox`. Others need a `screen`, a `server`, an `account` or `docker`, name an `unsupported`
- * or an `unknown` function, or have `none` to be graded by.
+ * Whether a task can run on this machine, and how it is graded: by `files`, by a `script` in its machine, or by the
+ * answer to a question about a `mailbox`. Others need a `screen`, a `server`, an `account` or `docker`, use an
+ * `unsupported` or `unknown` function, or have `none` to grade them.
  */
 export type TaskRequirement = FunctionNeed | "docker" | "unknown" | "none";
 
-/** What a function needs; null: unknown. Set-up that is passed over needs nothing. */
+/** Returns what a function needs, or null if it is unknown. Setup functions that are skipped need nothing. */
 export function needOf(
   { role, func }: LocatedCall,
   dialect: SuiteDialect,
@@ -104,13 +104,13 @@ export function classifyTask({ task, calls, findings }: ReadTask, custom?: Custo
   if (isNeeded("server") || task.relatedApps.includes("docker")) return "server";
   if (isNeeded("screen")) return "screen";
   if (isNeeded("unsupported")) return "unsupported";
-  // A script that only sets the machine up does not grade.
+  // A script that only sets up the machine does not grade.
   const byScript = needs.some(({ role, need }) => need === "script" && role !== "config" && role !== "postconfig");
   if (byScript) return "script";
   return needs.some(({ role, need }) => role === "metric" && need === "mailbox") ? "mailbox" : "files";
 }
 
-/** Whether a task is set up or graded in a machine. What only asks a question of a mailbox takes none. */
+/** Returns whether a task is set up or graded in a machine. A task that only asks about a mailbox needs none. */
 export function needsMachine({ dialect, config, evaluation }: SuiteTask): boolean {
   const needs = [
     ...config.map(({ func }) => findSetupFunction(dialect, func)?.need),
@@ -119,18 +119,18 @@ export function needsMachine({ dialect, config, evaluation }: SuiteTask): boolea
   return evaluation === null || needs.some((need) => need !== "mailbox");
 }
 
-/** What tasks are run with here. */
+/** Everything on this machine that tasks run with. */
 export interface TaskSources {
   readonly suite: SuiteFolder;
   readonly machines: TaskMachines;
-  /** For tasks tagged `account`, which cannot be run without. */
+  /** For tasks tagged `account`, which cannot run without. */
   readonly accounts?: AccountSettings | undefined;
   readonly custom?: CustomFunctions | undefined;
-  /** Of a run of the agent `oracle`. */
+  /** For runs of the agent `oracle`. */
   readonly oracle?: SuiteOracle | undefined;
 }
 
-/** Why a task cannot be run here, as far as that can be told before anything is started; null: it can. */
+/** Returns why a task cannot run on this machine, as far as known before anything starts, or null if it can. */
 export async function findObstacle(task: SuiteTask, sources: TaskSources): Promise<Obstacle | null> {
   const { suite, machines, accounts, custom, oracle } = sources;
   const calls = [...task.config.flatMap(locate("config", null)), ...evaluationCalls(task)];
@@ -151,34 +151,34 @@ const WHY: Readonly<Partial<Record<FunctionNeed, Obstacle>>> = {
   account: { state: "needs_account", reason: "needs an account" },
   server: { state: "needs_server", reason: "needs a server" },
   screen: { state: "unsupported", reason: "needs a screen" },
-  unsupported: { state: "unsupported", reason: "cannot be run here" },
+  unsupported: { state: "unsupported", reason: "is unsupported" },
 };
 
-/** The first function that cannot be run here. As at the origin, one of `postconfig` keeps no task from its grade. */
+/** Returns the first function that cannot run. A `postconfig` function does not prevent grading, like in Spider2-V. */
 export function findCallObstacle(
   calls: readonly LocatedCall[],
   dialect: SuiteDialect,
   custom: CustomFunctions | undefined,
 ): Obstacle | null {
   for (const call of calls) {
-    // Within a comparison of several, as at the origin, one that is not known scores 0.
+    // Like in Flowbook, an unknown function in a comparison of several scores 0.
     if (call.role === "postconfig" || call.argumentsField.includes("comparisons")) continue;
     const need = needOf(call, dialect, custom);
-    const why = need === null ? { state: "unsupported" as const, reason: "is not known" } : WHY[need];
+    const why = need === null ? { state: "unsupported" as const, reason: "is unknown" } : WHY[need];
     if (why !== undefined) return { state: why.state, reason: `${describeCall(call, calls)} ${why.reason}` };
   }
   return null;
 }
 
 function describeCall(call: LocatedCall, calls: readonly LocatedCall[]): string {
-  if (call.role === "config") return `set-up step ${calls.indexOf(call) + 1}, ${call.func}:`;
+  if (call.role === "config") return `setup step ${calls.indexOf(call) + 1}, ${call.func}:`;
   return `${call.role === "metric" ? "evaluation function" : "getter"} ${call.func}`;
 }
 
 const locate = (role: LocatedCall["role"], metric: number | null) => (call: FunctionCall | null) =>
   call === null ? [] : [{ role, ...call, funcField: "", argumentsField: "", metric }];
 
-/** The functions that grade a task. What its file spells them as is not known here. */
+/** Returns the functions that grade a task, without the fields of its file. */
 export function evaluationCalls({ evaluation }: Pick<SuiteTask, "evaluation">): LocatedCall[] {
   return [
     ...(evaluation?.postconfig ?? []).flatMap(locate("postconfig", null)),
@@ -191,8 +191,8 @@ export function evaluationCalls({ evaluation }: Pick<SuiteTask, "evaluation">): 
 }
 
 /**
- * Finds the suite files that the task's functions name and that are missing or outside of the suite. Files for the
- * user's own functions are the user's.
+ * Finds files of the task's functions that are missing or outside of the suite. Does not check files of the user's own
+ * functions.
  */
 async function findUnusableFiles(
   task: SuiteTask,
@@ -227,9 +227,7 @@ function filesOf(task: SuiteTask, calls: readonly LocatedCall[]): NamedPath[] {
   return namedPaths({ task, calls }).filter(({ kind }) => kind === "input" || kind === "script" || kind === "gold");
 }
 
-/**
- * Paths, relative to the suite's root, of the files that a Spider2-V task names. Flowbook's are in the task's folder.
- */
+/** Returns the paths of a Spider2-V task's files, relative to the suite's root. Flowbook's are in the task's folder. */
 export function suiteFilesOf(task: SuiteTask): string[] {
   if (task.dialect !== "spider2v") return [];
   const calls = [...task.config.flatMap(locate("config", null)), ...evaluationCalls(task)];

@@ -1,13 +1,13 @@
 import { trimEndOf } from "../platform/strings.js";
 
-/** Longer texts say something. The expressions below are for texts up to this only. */
+/** Longest abstention, in characters. A longer text contains an answer. */
 const LONGEST = 600;
 
-/** After one of these a text goes on to answer, with more or less confidence. */
+/** After one of these words, a text continues with an answer, with more or less confidence. */
 const GOES_ON =
   /\b(but|however|though|although|nevertheless|nonetheless|that said|instead|except|likely|probably|perhaps|possibly|best guess|closest|i (believe|think|assume|guess)|appears? (to be|that)|seems? (to be|that)|so (i|we|he|she|they))\b/;
 
-/** What may stand before it: an excuse, or where was looked. */
+/** An introduction before the abstention: an excuse, or the place that was searched. */
 const LEAD =
   /^((i am |i'm )?sorry|apologies|i apologi[sz]e|unfortunately|after (an? )?(thorough |extensive )?search[^,]*|having searched[^,]*|based on [^,]*|from (the|your|these) [^,]*|despite [^,]*)[,.:;]?( but)? /;
 
@@ -20,12 +20,12 @@ const COULD_NOT =
 const SEARCHED = `(available |provided |searched |retrieved )?(${MAIL}|search results|available information|information (available|provided))( (in|of|from|to|that) [^,]*)?`;
 const TELLS = "(mentions?|contains?|says?|specif(y|ies)|states?)";
 
-/** Every form below has one of these: most answers are done with when they are looked for. */
+/** Every form below contains one of these, so most answers need no further matching. */
 const DENIES = /no|n't|never|un|insufficient|n\/a/;
 
 /**
- * Each against the first sentence, in lower case. Where a word could be said of one mail's contents, the whole
- * mailbox must be meant.
+ * Forms of an abstention, matched against the first sentence in lower case. If a wording could also describe the
+ * contents of one email, the form must mention the entire mailbox.
  */
 const ABSTAINS: readonly RegExp[] = [
   /^(i|we) (do not|don't|can not|cannot|can't) (actually |really |currently )?(know|say|tell)( (the answer|for (sure|certain)|this|that|who|whom|whose|what|when|where|which|why|how|if|whether|based|from|because|as|since|yet|sorry)\b.*)?$/,
@@ -59,8 +59,8 @@ const ABSTAINS: readonly RegExp[] = [
 ];
 
 /**
- * Whether an answer says only that there is none: "I don't know" in its many forms. Careful in favour of the answer:
- * a text that goes on to answer, or that tells what one mail does not say, is an answer.
+ * Returns whether an answer only says that the answer is unknown, like "I don't know". In doubt the text counts as an
+ * answer: if it continues after the abstention, or describes what one email does not mention.
  */
 export function isDontKnow(answer: string): boolean {
   const plain = answer

@@ -1,12 +1,12 @@
-/** The sum; null where a part is not known. */
+/** Returns the sum, or null if a number is null. */
 export function sumOrNull(numbers: readonly (number | null)[]): number | null {
   return numbers.reduce((sum, number) => (sum === null || number === null ? null : sum + number), 0);
 }
 
-/** One number of a text with all its possible values: `5%` is 5 and 0.05, `5mm` is 5 and, in money, five million. */
+/** One number in a text with all its possible values. `5%` is 5 or 0.05, and `5mm` is 5 or, as money, five million. */
 export interface ParsedNumber {
   readonly values: ReadonlySet<number>;
-  /** A lone "one": more often a pronoun than a number. */
+  /** Whether it is a lone "one", which is more often a pronoun than a number. */
   readonly isPronoun: boolean;
 }
 
@@ -25,7 +25,7 @@ const SCALES: Readonly<Record<string, number>> = {
   trillion: 1e12,
 };
 
-/** Scale letters that are units as well (metre, millimetre, byte). */
+/** Scale letters that are also units (meter, millimeter, byte). */
 const AMBIGUOUS: ReadonlySet<string> = new Set(["m", "mm", "b"]);
 
 const PHONE = /(?<![\d-])(?:\+?1[-. ])?\(?(\d{3})\)?[-. ]{1,2}(\d{3})[-. ](\d{4})(?!\d)/g;
@@ -49,7 +49,7 @@ const SPELLED = new RegExp(
   "g",
 );
 
-/** The numbers of a text, in digits or spelled out. Digits inside words (Q3, EB3801) do not count. */
+/** Returns the numbers in a text, in digits or spelled out. Ignores digits inside words (Q3, EB3801). */
 export function parseNumbers(text: string): ParsedNumber[] {
   const found: ParsedNumber[] = [];
   const add = (values: readonly number[], isPronoun = false) => {
@@ -80,7 +80,7 @@ function roundOff(value: number): number {
   return Number(value.toPrecision(12));
 }
 
-/** `one hundred and twenty-five thousand`; null if the value is not finite. */
+/** Returns the value of `one hundred and twenty-five thousand`, or null if it is not finite. */
 function valueOfWords(text: string): number | null {
   let total = 0;
   let part = 0;
@@ -97,14 +97,14 @@ function valueOfWords(text: string): number | null {
   return Number.isFinite(total + part) ? total + part : null;
 }
 
-/** A date as written in a text; the parts that are left out are null. */
+/** A date as written in a text. Omitted parts are null. */
 export interface CalendarDay {
   readonly year: number | null;
   readonly month: number;
   readonly day: number | null;
 }
 
-/** One mention of a time of day: all its possible readings, in minutes after midnight. `9:30` may be am or pm. */
+/** All possible readings of one time of day, in minutes after midnight. `9:30` could be am or pm. */
 export type TimeOfDay = ReadonlySet<number>;
 
 interface DatesAndTimes {
@@ -115,7 +115,7 @@ interface DatesAndTimes {
 }
 
 const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-/** The months' names and their short forms, as the alternatives of a regular expression. */
+/** The names and abbreviations of the months, as alternatives of a regular expression. */
 export const MONTH_NAMES =
   "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?";
 
@@ -128,7 +128,7 @@ const AM_PM = "([ap])\\.?m\\b\\.?";
 
 type Groups = readonly (string | undefined)[];
 
-/** Tried in this order; matches of one are masked before the next is tried. Null: a match that is no date. */
+/** Tried in this order. Each pattern's matches are masked before the next is tried; null if a match is not a date. */
 const DATE_PATTERNS: readonly (readonly [RegExp, (groups: Groups) => CalendarDay | null])[] = [
   [/(?<![\d/-])(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?![\d/-])/g, ([y, m, d]) => validDay(yearOf(y), Number(m), Number(d))],
   [
@@ -148,7 +148,7 @@ const DATE_PATTERNS: readonly (readonly [RegExp, (groups: Groups) => CalendarDay
 ];
 
 const TIME_PATTERNS: readonly (readonly [RegExp, (groups: Groups) => TimeOfDay | null])[] = [
-  // The start of a range, where am or pm follows the end.
+  // The start of a range that has am or pm only at its end.
   [
     new RegExp(`(?<![\\w:.$])${HOUR_MINUTE}(?=\\s*(?:-|–|to|until)\\s*\\d{1,2}(?:[:.]\\d{2})?\\s*${AM_PM})`, "g"),
     ([h, m]) => amOrPm(Number(h), Number(m ?? 0)),
@@ -165,10 +165,10 @@ const TIME_PATTERNS: readonly (readonly [RegExp, (groups: Groups) => TimeOfDay |
   [/(?<![\w:.,$/-])(0\d)([0-5]\d)(?![\w/-]|[.,]\d)/g, ([h, m]) => timeOfDay(Number(h), Number(m))],
 ];
 
-/** Every pattern needs one of these: most answers need no further matching. */
+/** Every pattern needs one of these, so most answers need no further matching. */
 const CANDIDATE = /\d|noon|midday|midnight/;
 
-/** Dates and times of day in a text. Numeric dates are month first, unless only day first is valid. */
+/** Returns the dates and times of day in a text. Numeric dates are month first, unless only day first is valid. */
 export function parseDatesAndTimes(text: string): DatesAndTimes {
   const days: CalendarDay[] = [];
   const times: TimeOfDay[] = [];
@@ -179,7 +179,7 @@ export function parseDatesAndTimes(text: string): DatesAndTimes {
   return { days, times, rest };
 }
 
-/** Days without a month ("Tuesday, the 13th"), as the next such day from the date of the text on (`YYYY-MM-DD...`). */
+/** Resolves days without a month ("Tuesday, the 13th") to the next such day on or after `date` (`YYYY-MM-DD...`). */
 export function resolveDaysOfMonth(text: string, date: string): CalendarDay[] {
   const [year = 0, month = 0, today = 0] = date.slice(0, 10).split("-").map(Number);
   return [...text.matchAll(DAY_OF_MONTH)].flatMap(([, digits]) => {
@@ -193,24 +193,24 @@ export function resolveDaysOfMonth(text: string, date: string): CalendarDay[] {
   });
 }
 
-/** With its weekday or its article, and not followed by a month. */
+/** A day with its weekday or article that is not followed by a month. */
 const DAY_OF_MONTH = new RegExp(
   `\\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?|the)\\s+(\\d{1,2})(?:st|nd|rd|th)\\b(?!\\s+(?:of\\s+)?(?:${MONTH_NAMES})\\b)`,
   "gi",
 );
 
-/** Appends the matches of a pattern to `found` and returns the text with them masked. */
+/** Appends the matches of a pattern to `found` and returns the text with the matches masked. */
 function extractMatches<T>(text: string, pattern: RegExp, read: (groups: Groups) => T | null, found: T[]): string {
   return text.replace(pattern, (match: string, ...groupsOffsetText: unknown[]) => {
     const value = read(groupsOffsetText.slice(0, -2) as Groups);
     if (value === null) return match;
     found.push(value);
-    // Masked with a letter: after a space, the hyphen of a range would be read as a minus.
+    // Mask with a letter: after a space, the hyphen of a range would be read as a minus.
     return "x".repeat(match.length);
   });
 }
 
-/** Parts that `wanted` leaves out match anything; `found` may leave out the year. */
+/** Returns whether two dates match. Null parts of `wanted` match anything, and `found` can omit the year. */
 export function matchesDay(wanted: CalendarDay, found: CalendarDay): boolean {
   if (wanted.month !== found.month) return false;
   if (wanted.day !== null && wanted.day !== found.day) return false;
@@ -226,12 +226,12 @@ function monthFirst(a: string | undefined, b: string | undefined, year: number |
   return validDay(year, Number(a), Number(b)) ?? validDay(year, Number(b), Number(a));
 }
 
-/** 1 to 12, of a name or an abbreviation in lower case; 0: it is no month. */
+/** Returns the number (1 to 12) of a month's name or abbreviation in lower case, or 0 if it is not a month. */
 export function monthOf(name = ""): number {
   return MONTHS.indexOf(name.slice(0, 3)) + 1;
 }
 
-/** Two digits mean 1950 to 2049. */
+/** Reads two digits as a year from 1950 to 2049. */
 function yearOf(digits: string | undefined): number | null {
   if (digits === undefined) return null;
   const year = Number(digits.replace("'", ""));

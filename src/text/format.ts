@@ -1,35 +1,63 @@
+import stringWidth from "string-width";
 import type { Estimate } from "../statistics/estimate.js";
 
-/** Aligned columns under a heading and a rule; the last column is not padded. */
+/** Returns aligned columns under a heading and a rule. The last column is not padded. */
 export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = heading.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)));
+  const widths = heading.map((title, i) => widestOf(title, rows, i));
   const line = (cells: readonly string[]) =>
     cells
-      .map((cell, i) => (i === cells.length - 1 ? cell : cell.padEnd(widths[i] ?? 0)))
+      .map((cell, i) => (i === cells.length - 1 ? cell : padToWidth(cell, widths[i] ?? 0)))
       .join("  ")
       .trimEnd();
   const rule = widths.map((width) => "─".repeat(width));
   return [line(heading), rule.join("  "), ...rows.map(line)].join("\n");
 }
 
+/** Terminal columns that the widest cell of a table column takes. A character can take two columns, or none. */
+function widestOf(title: string, rows: readonly (readonly string[])[], column: number): number {
+  let widest = stringWidth(title);
+  for (const row of rows) widest = Math.max(widest, stringWidth(row[column] ?? ""));
+  return widest;
+}
+
+/** Adds spaces up to a width in terminal columns. */
+export function padToWidth(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - stringWidth(text)));
+}
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+
+/** Truncates to a width in terminal columns, the ellipsis included. */
+function truncateToWidth(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text;
+  let kept = "";
+  let room = width - 1;
+  for (const { segment } of graphemes.segment(text)) {
+    room -= stringWidth(segment);
+    if (room < 0) break;
+    kept += segment;
+  }
+  return `${kept}…`;
+}
+
 export interface FittedColumn {
   readonly title: string;
-  /** Its cells may be cut to this many characters. */
+  /** Minimum width in terminal columns to which cells can be truncated. */
   readonly least?: number;
-  /** Left out where cutting is not enough, the highest first. */
+  /** Order in which columns are omitted if truncating is not enough, the highest number first. */
   readonly leaveOut?: number;
 }
 
 /**
- * As `table`, at most `width` characters wide where that is possible; null: as wide as it is. `left` names the columns
- * that are left out.
+ * Returns a `table` that is at most `width` characters wide if possible, or unlimited if `width` is null. `left` lists
+ * the omitted columns.
  */
 export function fittedTable(
   columns: readonly FittedColumn[],
   rows: readonly (readonly string[])[],
   width: number | null,
 ): { readonly text: string; readonly left: readonly string[] } {
-  const natural = columns.map(({ title }, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)));
+  const natural = columns.map(({ title }, i) => widestOf(title, rows, i));
   const shown = columns.map((_, i) => i);
   const left: string[] = [];
   const excess = (widths: readonly number[]) =>
@@ -52,12 +80,10 @@ export function fittedTable(
     if (widest === undefined) break;
     widths[widest] = (widths[widest] ?? 0) - 1;
   }
-  const cut = (cell: string, i: number) =>
-    cell.length > (widths[i] ?? 0) ? `${cell.slice(0, (widths[i] ?? 1) - 1)}…` : cell;
   return {
     text: table(
       shown.map((i) => columns[i]?.title ?? ""),
-      rows.map((row) => shown.map((i) => cut(row[i] ?? "", i))),
+      rows.map((row) => shown.map((i) => truncateToWidth(row[i] ?? "", widths[i] ?? 0))),
     ),
     left,
   };
@@ -65,24 +91,24 @@ export function fittedTable(
 
 const RULE = "═".repeat(60);
 
-/** A titled block of aligned labels and values, as the published runner prints its results. */
+/** Returns a titled block of aligned labels and values, like the published runner's results. */
 export function summaryBox(title: string, rows: readonly (readonly [label: string, value: string])[]): string {
-  const width = Math.max(...rows.map(([label]) => label.length)) + 2;
-  const lines = rows.map(([label, value]) => `${`${label}:`.padEnd(width)}${value}`);
+  const width = Math.max(...rows.map(([label]) => stringWidth(label))) + 2;
+  const lines = rows.map(([label, value]) => `${padToWidth(`${label}:`, width)}${value}`);
   return [RULE, title, RULE, ...lines, RULE].join("\n");
 }
 
-/** `0.795 [0.689, 0.872] n=73`: the value, its 95 % interval if it has one, and its denominator. */
+/** Formats an estimate as `0.795 [0.689, 0.872] n=73`: the value, its 95% interval if known, and its denominator. */
 export function estimate({ value, low, high, n }: Estimate): string {
   if (value === null) return "-";
   const interval = low === null || high === null ? "" : ` [${share(low)}, ${share(high)}]`;
   return `${share(value)}${interval} n=${count(n)}`;
 }
 
-/** Numbers as they are printed everywhere: a missing number is a dash, never NaN or 0. */
+/** Formats for numbers. A missing number is a dash, never NaN or 0. */
 
 export function count(value: number): string {
-  // Digits in groups of three, without the 5 ms that the first use of a locale takes.
+  // Group digits by hand: the first use of a locale takes 5 ms.
   return Number.isInteger(value) && Math.abs(value) < 1e21
     ? String(value).replace(/\B(?=(?:\d{3})+$)/g, ",")
     : value.toLocaleString("en-US");
@@ -92,7 +118,7 @@ export function share(value: number | null): string {
   return value === null ? "-" : value.toFixed(3);
 }
 
-/** A mean per task, such as turns. */
+/** Formats a mean per task, such as turns. */
 export function oneDecimal(value: number | null): string {
   return value === null ? "-" : value.toFixed(1);
 }
@@ -101,7 +127,7 @@ export function megabytes(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** US dollars; small sums with three significant digits. */
+/** Formats US dollars, with three significant digits below one dollar. */
 export function usd(value: number | null): string {
   if (value === null) return "unknown";
   return value === 0 || value >= 1 ? `$${value.toFixed(2)}` : `$${value.toPrecision(3)}`;
@@ -116,12 +142,12 @@ export function duration(ms: number): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)} h` : `${minutes}:${two(rest)} min`;
 }
 
-/** What a progress bar says of mails: `12,000 mails  3,400/s`. */
+/** Progress bar text for an import: `12,000 mails  3,400/s`. */
 export function mailProgress(mails: number, elapsedMs: number): string {
   return `${count(mails)} mails  ${rate(mails, elapsedMs)}`;
 }
 
-/** `1,234/s`: items a second. */
+/** Formats a rate per second: `1,234/s`. */
 export function rate(done: number, elapsedMs: number): string {
   const perSecond = elapsedMs <= 0 ? 0 : (done / elapsedMs) * 1_000;
   return `${perSecond >= 10 ? count(Math.round(perSecond)) : perSecond.toFixed(1)}/s`;

@@ -1,12 +1,13 @@
 /**
- * Porter's stemmer as in FTS5: over the UTF-8 bytes of a token, so that a letter beyond ASCII is two to four
- * consonants, and with FTS5's treatment of `y`. Libraries differ in both.
+ * Porter's stemmer (https://tartarus.org/martin/PorterStemmer/) with the same results as SQLite's FTS5. It works on the
+ * UTF-8 bytes of a token, so a letter beyond ASCII counts as two to four consonants, and it treats `y` like FTS5.
+ * Libraries differ in both.
  */
 
-/** FTS5_PORTER_MAX_TOKEN: longer tokens are not stemmed, nor are those below three bytes. */
+/** FTS5_PORTER_MAX_TOKEN. Longer tokens are not stemmed, nor are tokens of fewer than three bytes. */
 const MAX_STEMMED_BYTES = 64;
 
-/** FTS5_MAX_TOKEN_SIZE: longer tokens are cut. */
+/** FTS5_MAX_TOKEN_SIZE. Longer tokens are truncated. */
 const MAX_TOKEN_BYTES = 32_768;
 
 type Rule = readonly [suffix: string, becomes: string];
@@ -20,7 +21,7 @@ const STEP_4 = rules(
   `al: ance: ence: er: ic: able: ible: ant: ement: ment: ent: ion: ou: ism: ate: iti: ous: ive: ize:`,
 );
 
-/** The stem of a folded token, with one character per UTF-8 byte. Equal stems are equal tokens in the index. */
+/** Returns the stem of a folded token, one character per UTF-8 byte. Tokens with equal stems are equal in the index. */
 export function stemOf(token: string): string {
   const bytes = bytesOf(token);
   if (bytes.length < 3 || bytes.length > MAX_STEMMED_BYTES) return bytes.slice(0, MAX_TOKEN_BYTES);
@@ -36,14 +37,14 @@ function bytesOf(token: string): string {
   return Buffer.byteLength(token) === token.length ? token : Buffer.from(token).toString("latin1");
 }
 
-/** Plurals. */
+/** Removes plural endings. */
 function step1a(word: string): string {
   if (!word.endsWith("s") || word.endsWith("ss")) return word;
   const isShortened = word.endsWith("es") && ((word.length > 4 && word.endsWith("sses")) || /.ies$/s.test(word));
   return word.slice(0, isShortened ? -2 : -1);
 }
 
-/** `-eed`, `-ed` and `-ing`. */
+/** Removes `-eed`, `-ed` and `-ing`. */
 function step1b(word: string): string {
   if (word.length > 3 && word.endsWith("eed")) return measure(word.slice(0, -3)) > 0 ? word.slice(0, -1) : word;
   const cut = word.endsWith("ed") ? 2 : word.endsWith("ing") ? 3 : 0;
@@ -55,7 +56,7 @@ function step1b(word: string): string {
   return measure(rest) === 1 && endsShort(rest) ? `${rest}e` : rest;
 }
 
-/** A last `e`, and one of two last `l`. */
+/** Removes a final `e`, and the second `l` of a final `ll`. */
 function step5(word: string): string {
   let stem = word;
   if (stem.endsWith("e")) {
@@ -66,7 +67,7 @@ function step5(word: string): string {
   return stem.endsWith("ll") && measure(stem.slice(0, -1)) > 1 ? stem.slice(0, -1) : stem;
 }
 
-/** Applies only the first rule whose suffix matches, and only if `may` accepts the rest of the word. */
+/** Applies only the first rule with a matching suffix, and only if `may` accepts the rest of the word. */
 function replaceSuffix(
   word: string,
   rulesOfStep: readonly Rule[],
@@ -87,7 +88,7 @@ function isVowel(letter: string, afterConsonant: boolean): boolean {
   return "aeiou".includes(letter) || (afterConsonant && letter === "y");
 }
 
-/** How often a vowel is followed by a consonant; counted up to two. */
+/** Counts the vowel-consonant sequences (Porter's m), up to two. */
 function measure(word: string): number {
   let sequences = 0;
   let isConsonant = false;
@@ -103,12 +104,12 @@ function measure(word: string): number {
   return sequences;
 }
 
-/** Every `y` but the first letter counts. */
+/** Returns whether a word contains a vowel. A `y` counts unless it is the first letter. */
 function hasVowel(word: string): boolean {
   return /[aeiou]|(?<=.)y/s.test(word);
 }
 
-/** Consonant, vowel, consonant, the last not `w`, `x` or `y`. */
+/** Returns whether a word ends with consonant, vowel, consonant, and the last is not `w`, `x` or `y`. */
 function endsShort(word: string): boolean {
   if (/[wxy]$/.test(word)) return false;
   let ending = "";

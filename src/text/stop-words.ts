@@ -1,6 +1,6 @@
 /**
- * English words too common to tell one mail from another. Words that quantify or date a fact (many, each, only, now)
- * are not among them.
+ * English words too common to distinguish one email from another. Words that quantify or date a fact (many, each, only,
+ * now) are not included.
  */
 export const STOP_WORDS: ReadonlySet<string> = new Set(
   `a about after all also am an and any anyone are as at be because been before being between both but by can could d
@@ -12,5 +12,5 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
   which while who whom whose why will with would yes you your yours`.split(/\s+/),
 );
 
-/** Words about mail itself: every mail has them, and most questions. */
+/** Words about email itself, which occur in every mailbox and in most questions. */
 export const MAIL_WORDS: ReadonlySet<string> = new Set("email emails mail mails message messages".split(" "));

@@ -1,22 +1,23 @@
 import { readBuiltFile } from "../platform/installation.js";
+import { plainLetters, withoutUmlauts } from "./plain-letters.js";
 
 /**
  * Chinese, Japanese, Thai, Lao, Khmer and Burmese are written without spaces, and Korean joins particles to words, so
- * the tokenizer takes a sentence for one word. Such text is also indexed and searched by character bigrams, as in
+ * FTS5's tokenizer treats a sentence as one word. Such text is also indexed and searched by character bigrams, like in
  * Lucene's CJKAnalyzer.
  */
 
-/** Letters of these scripts, and the high surrogates of U+20000 to U+3FFFF, the rarer Chinese characters. */
+/** Letters of these scripts, and the high surrogates of the rarer Chinese characters (U+20000 to U+3FFFF). */
 const UNSEGMENTED =
   /[\ud840-\ud8bf\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9f]/;
 
-/** Between subject and body, so that no phrase spans both. */
+/** Separates subject and body, so that no phrase spans both. */
 const BREAK = "\ue000";
 
-/** By code unit: 0 unknown, 1 segmented, 2 unsegmented. */
+/** Script of each code unit: 0 unknown, 1 segmented, 2 unsegmented. */
 const scriptCache = new Uint8Array(0x10000);
 
-/** Whether the character at an index of a folded text belongs to such a script. */
+/** Returns whether the character at an index of a folded text belongs to an unsegmented script. */
 export function isUnsegmentedAt(text: string, index: number): boolean {
   let unit = text.charCodeAt(index);
   if (unit < 0x0e00 || Number.isNaN(unit)) return false;
@@ -29,13 +30,13 @@ export function isUnsegmentedAt(text: string, index: number): boolean {
   return found === 2;
 }
 
-/** One word of a text, or one run of characters of such a script. */
+/** A word, or a sequence of characters in an unsegmented script. */
 export interface Piece {
   readonly text: string;
   readonly isUnsegmented: boolean;
 }
 
-/** The pieces of a folded text, in order. */
+/** Yields the pieces of a folded text in order. */
 export function* piecesOf(folded: string): Generator<Piece> {
   let start = 0;
   while (start < folded.length) {
@@ -57,46 +58,70 @@ export function* piecesOf(folded: string): Generator<Piece> {
   }
 }
 
-/** Pairs of adjacent characters; a single character stays as it is. */
+/** Returns the pairs of adjacent characters, or the character itself if there is only one. */
 export function bigramsOf(run: string): string[] {
   const characters = [...run];
   if (characters.length === 1) return characters;
   return characters.slice(1).map((character, i) => `${characters[i]}${character}`);
 }
 
-/** Bigrams and the last character: so every character begins a token, and bigrams of two runs are not adjacent. */
+/**
+ * Returns the bigrams and the last character. Every character starts a token, and bigrams of two runs are not adjacent.
+ */
 export function runTokens(run: string): string[] {
   const pairs = bigramsOf(run);
   const last = [...run].at(-1) ?? "";
   return pairs.length === 1 && pairs[0] === last ? pairs : [...pairs, last];
 }
 
-/** The bigram text to index for a mail; null if it has no unsegmented text. */
+/**
+ * Returns the text to index in addition to an email: all of it as bigrams if it contains unsegmented text, otherwise its
+ * words with unusual letters in their plain spelling. Returns null if it contains neither.
+ */
 export function bigramText(subject: string, body: string): string | null {
-  if (!UNSEGMENTED.test(subject) && !UNSEGMENTED.test(body)) return null;
-  const texts = [subject, body].map((text) => [...piecesOf(foldText(text).text)]);
+  const isAscii = Buffer.byteLength(subject) === subject.length && Buffer.byteLength(body) === body.length;
+  if (isAscii) return null;
+  const others = [subject, body].flatMap(withoutUmlauts);
+  const pieces = UNSEGMENTED.test(subject) || UNSEGMENTED.test(body) ? piecesOfMail(subject, body) : null;
+  const words = pieces ?? [subject, body].flatMap(respelledWords).join(" ");
+  const text = [words, ...others].filter((each) => each !== "").join(" ");
+  return text === "" ? null : text;
+}
+
+/** Null if the email has no unsegmented text. */
+function piecesOfMail(subject: string, body: string): string | null {
+  const texts = [subject, body].map((text) => [...piecesOf(foldText(plainLetters(text)).text)]);
   if (!texts.flat().some(({ isUnsegmented }) => isUnsegmented)) return null;
   const tokens = ({ text, isUnsegmented }: Piece) => (isUnsegmented ? runTokens(text).join(" ") : text);
   return texts.map((pieces) => pieces.map(tokens).join(" ")).join(` ${BREAK} `);
 }
 
+/** The words whose plain spelling is another, in that spelling. */
+function respelledWords(text: string): string[] {
+  const words = foldText(text).text.match(/[a-z0-9\x80-\uffff]*[\x80-\uffff][a-z0-9\x80-\uffff]*/g) ?? [];
+  return words.flatMap((word) => {
+    const plain = foldText(plainLetters(word)).text;
+    return plain === word ? [] : [plain.trim()];
+  });
+}
+
 /**
- * A text as the index's tokenizer (`unicode61 remove_diacritics 2`) reads it: lower case, without accents, and with a
- * space for each separator beyond ASCII.
+ * A text folded like the index's tokenizer (`unicode61 remove_diacritics 2`): lower case, without accents, and with a
+ * space in place of each separator beyond ASCII.
  */
 interface FoldedText {
   readonly text: string;
-  /** The original index of each character, then the original length. Null: unchanged. */
+  /** The original index of each character, followed by the original length, or null if unchanged. */
   readonly positions: Uint32Array | null;
 }
 
 const SPACE = 0x20;
-/** A combining accent, which is dropped. */
+/** Table value of a combining accent, which is dropped. */
 const MARK = 1;
 const SURROGATE = 2;
 
 export function foldText(text: string): FoldedText {
-  // Almost all mail is ASCII; comparing these lengths is the fastest check.
+  // Almost all mail is ASCII, and comparing these lengths is the fastest check.
   if (Buffer.byteLength(text) === text.length) return { text: text.toLowerCase(), positions: null };
   const { basic, foldBeyond } = readCharacters();
   const folded = new Uint16Array(text.length);
@@ -108,7 +133,7 @@ export function foldText(text: string): FoldedText {
       const to = foldBeyond(text.codePointAt(i) as number);
       isInWord = to !== SPACE;
       folded[i] = isInWord ? 0xd800 + ((to - 0x10000) >> 10) : SPACE;
-      // A lone surrogate separates words, like the U+FFFD that SQLite makes of it.
+      // A lone surrogate separates words, like the U+FFFD that SQLite replaces it with.
       if (!isPairAt(text, i)) continue;
       folded[++i] = isInWord ? 0xdc00 + (to & 0x3ff) : SPACE;
     } else if (unit !== MARK) {
@@ -124,7 +149,7 @@ export function foldText(text: string): FoldedText {
   return marks === 0 ? { text: toText(folded), positions: null } : withoutMarks(folded, marks);
 }
 
-/** Drops combining accents (`e` and U+0301), which makes the text shorter. */
+/** Drops combining accents (`e` and U+0301), which shortens the text. */
 function withoutMarks(folded: Uint16Array, marks: number): FoldedText {
   const kept = new Uint16Array(folded.length - marks);
   const positions = new Uint32Array(kept.length + 1);
@@ -146,25 +171,25 @@ function toText(units: Uint16Array): string {
   return Buffer.from(units.buffer).toString("utf16le");
 }
 
-/** Whether a folded character belongs to a word; beyond ASCII, folding left no separators. */
+/** Returns whether a folded character is part of a word. Beyond ASCII, folding has removed all separators. */
 export function isWordUnit(unit: number): boolean {
   return (unit >= 97 && unit <= 122) || (unit >= 48 && unit <= 57) || unit >= 0x80;
 }
 
 /**
- * How FTS5's tokenizer folds each character. Its Unicode version differs from Node's, so the table is a file
- * generated from FTS5; a test compares the two.
+ * Folding table of FTS5's tokenizer. FTS5's Unicode version differs from Node's, so the table is a file generated from
+ * FTS5. A test compares the two.
  */
 interface Characters {
-  /** By code unit: the folded unit, a space for separators, `MARK` or `SURROGATE`. */
+  /** Per code unit: the folded unit, a space for separators, `MARK` or `SURROGATE`. */
   readonly basic: Uint16Array;
-  /** Folds a code point beyond the basic plane: to another one there, or a space. */
+  /** Folds a code point beyond the basic plane to another such code point or a space. */
   foldBeyond(code: number): number;
 }
 
 let characters: Characters | undefined;
 
-/** Loaded for the first text beyond ASCII. */
+/** Reads the table on first use, because only text beyond ASCII needs it. */
 function readCharacters(): Characters {
   characters ??= toCharacters(JSON.parse(readBuiltFile("text/unicode61.json")));
   return characters;
@@ -192,7 +217,10 @@ function foldAscii(code: number): number {
   return /[a-z0-9]/.test(text) ? text.charCodeAt(0) : SPACE;
 }
 
-/** `c0-c5=61`: these become U+0061; `410-42f+430`: U+0430 and those after it, in this order. */
+/**
+ * Parses folding ranges. `c0-c5=61` maps all to U+0061; `410-42f+430` maps the first to U+0430, the next to U+0431,
+ * etc.
+ */
 function ranges(text: string): { first: number; last: number; to: number; step: number }[] {
   return text.split(" ").map((range) => {
     const [, first = "", last = first, sign, to = "0"] = /^(\w+)(?:-(\w+))?(?:([=+])(\w+))?$/.exec(range) ?? [];

@@ -108,6 +108,9 @@ export class McpFailed extends Error {
 
 const CONNECT_MS = 60_000;
 
+/** Timeout for the first request, which a program of an earlier protocol revision might leave unanswered. */
+const PROBE_MS = 15_000;
+
 /** One shared connection per server, reopened after it was lost. */
 export class McpConnections {
   readonly #clients = new Map<string, Promise<Client>>();
@@ -137,8 +140,25 @@ export class McpConnections {
   }
 
   async #connect(server: McpServer, secrets: readonly string[], forget: () => void): Promise<Client> {
-    const client = new Client({ name: "art-e", version: "1" });
     const transport = this.#transport(server, secrets);
+    try {
+      return await this.#open(transport, "auto", forget);
+    } catch (error) {
+      if (!hasEnded(transport) || this.#closed) throw connectFailure(error, transport, secrets);
+    }
+    // Some programs end when the first request is not `initialize`.
+    const again = this.#transport(server, secrets);
+    try {
+      return await this.#open(again, "legacy", forget);
+    } catch (error) {
+      throw connectFailure(error, again, secrets);
+    }
+  }
+
+  /** `auto` asks for the protocol revision 2026-07-28 and falls back to `initialize`, `legacy` uses only the latter. */
+  async #open(transport: Transport, mode: "auto" | "legacy", forget: () => void): Promise<Client> {
+    const versionNegotiation = { mode, probe: { timeoutMs: PROBE_MS } };
+    const client = new Client({ name: "art-e", version: "1" }, { versionNegotiation });
     this.#transports.add(transport);
     client.onclose = () => {
       this.#transports.delete(transport);
@@ -153,13 +173,10 @@ export class McpConnections {
       if (this.#closed) throw new McpFailed("The connections are closed");
       return client;
     } catch (error) {
-      const words = transport instanceof SupervisedStdioTransport ? transport.lastWords() : "";
       await client.close().catch(() => undefined);
       await transport.close().catch(() => undefined);
       this.#transports.delete(transport);
-      const why = redact(error instanceof Error ? error.message : String(error), secrets);
-      const line = words.split("\n").at(-1) ?? "";
-      throw new McpFailed(`The MCP server cannot be reached: ${why}${line === "" ? "" : ` (${line})`}`);
+      throw error;
     }
   }
 
@@ -172,6 +189,17 @@ export class McpConnections {
       fetch: limitedFetch,
     }) as Transport;
   }
+}
+
+function hasEnded(transport: Transport): boolean {
+  return transport instanceof SupervisedStdioTransport && transport.hasEnded;
+}
+
+function connectFailure(error: unknown, transport: Transport, secrets: readonly string[]): McpFailed {
+  const words = transport instanceof SupervisedStdioTransport ? transport.lastWords() : "";
+  const why = redact(error instanceof Error ? error.message : String(error), secrets);
+  const line = words.split("\n").at(-1) ?? "";
+  return new McpFailed(`The MCP server cannot be reached: ${why}${line === "" ? "" : ` (${line})`}`);
 }
 
 const MAX_REDIRECTS = 5;
@@ -244,6 +272,11 @@ class SupervisedStdioTransport implements Transport {
   readonly #buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
   /** The end of what the server wrote to stderr. */
   lastWords = () => "";
+  /** Whether the program ended before it was closed. */
+  hasEnded = false;
+  /** By these two, the SDK recognizes a stdio transport, where silence means a server of an earlier revision. */
+  readonly pid = null;
+  readonly stderr = null;
   #program: SupervisedProcess | null = null;
 
   constructor(
@@ -257,6 +290,7 @@ class SupervisedStdioTransport implements Transport {
     this.lastWords = lastOf(program.stderr, this.secrets);
     program.stdout.on("data", (chunk: Buffer) => this.#read(chunk));
     void program.ended.then(() => {
+      this.hasEnded = this.#program !== null;
       this.#program = null;
       this.onclose?.();
     });

@@ -1,8 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { NodeStreamableHTTPServerTransport } from "@modelcontextprotocol/node";
+import { NodeStreamableHTTPServerTransport, toNodeHandler, toWebRequest } from "@modelcontextprotocol/node";
 import {
   type CallToolResult,
+  createMcpHandler,
+  isLegacyRequest,
   type Tool as ListedTool,
   ProtocolError,
   ProtocolErrorCode,
@@ -47,9 +49,9 @@ const MAX_ARRIVING_BYTES = 32_000_000;
 const FREE_BYTES = 64_000;
 
 /**
- * MCP over streamable HTTP, stateless: every POST is answered by itself. A page in a browser gets no further than its
- * Origin, and a name that was made to mean this machine no further than its Host. Throws what the socket throws
- * (EADDRINUSE).
+ * MCP over streamable HTTP, stateless: every POST is answered by itself, in the protocol revision of the request
+ * (2026-07-28 or an earlier one). A web page is refused by its Origin, and a DNS name that was made to point to this
+ * machine by its Host. Throws the socket's error (EADDRINUSE).
  */
 export async function listenMcp(listening: McpListening): Promise<McpListener> {
   const timeouts = { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, connectionsCheckingInterval: CHECK_MS };
@@ -115,20 +117,33 @@ async function answer(
       ProtocolErrorCode.InvalidRequest,
     );
   }
-  acceptBothTypes(request);
-  const transport = new NodeStreamableHTTPServerTransport({ enableJsonResponse: true });
-  response.on("close", () => void server.close());
-  await server.connect(transport);
-  await transport.handleRequest(request, response, message);
+  if (!acceptsJson(headers.accept)) return refuse(response, 406, "Only application/json is sent");
+  const webRequest = await toWebRequest(request as NodeRequest, message);
+  if (await isLegacyRequest(webRequest, message)) {
+    acceptBothTypes(request);
+    const transport = new NodeStreamableHTTPServerTransport({ enableJsonResponse: true });
+    response.on("close", () => void server.close());
+    await server.connect(transport);
+    await transport.handleRequest(request, response, message);
+    return;
+  }
+  const handler = createMcpHandler(() => server, { legacy: "reject", responseMode: "json" });
+  response.on("close", () => void handler.close());
+  await toNodeHandler(handler)(request as NodeRequest, response, message);
 }
 
-/**
- * The SDK answers 406 unless a client accepts event streams as well, although only JSON is sent here. A client that
- * accepts JSON, or anything, is served (RFC 9110, 12.5.1).
- */
+/** The SDK's type of a request, which Node's own does not satisfy under exactOptionalPropertyTypes. */
+type NodeRequest = IncomingMessage & { method: string; url: string };
+
+/** Whether a response in JSON is acceptable (RFC 9110, section 12.5.1). */
+function acceptsJson(accept = "*/*"): boolean {
+  return accept
+    .split(",")
+    .some((range) => /^\s*(\*|application)\/(\*|json)\s*(;|$)/i.test(range) && !/;\s*q=0(\.0*)?\s*(;|$)/i.test(range));
+}
+
+/** In earlier revisions, the SDK also wants event streams to be accepted, although the response is JSON. */
 function acceptBothTypes({ headers, rawHeaders }: IncomingMessage): void {
-  const accepted = headers.accept ?? "*/*";
-  if (!/(\*|application)\/(\*|json)/i.test(accepted)) return;
   const both = "application/json, text/event-stream";
   headers.accept = both;
   const at = rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === "accept");

@@ -15,7 +15,7 @@ import {
   taskIdOf,
 } from "./exported-trace.js";
 
-/** Trajectory groups as ART reads them: the repeats of a question on one line, with the reward of each. */
+/** Trajectory groups for ART (https://github.com/OpenPipe/ART): one line per task, with the reward of each epoch. */
 export const artFormat: LineFormat = {
   *lines(traces, context) {
     let groups = 0;
@@ -33,7 +33,7 @@ export const artFormat: LineFormat = {
     if (equal.length === 0) return;
     const some = equal.slice(0, 5).join(", ");
     context.report.note(
-      `${equal.length} of ${groups} groups have one reward only, from which GRPO learns nothing: ${some}${equal.length > 5 ? " and others" : ""}. More epochs give more rewards.`,
+      `${equal.length} of ${groups} groups have equal rewards, so GRPO learns nothing from them: ${some}${equal.length > 5 ? " and others" : ""}. Run more epochs to get different rewards.`,
     );
   },
 };
@@ -43,7 +43,7 @@ interface Group {
   readonly trajectories: { readonly reward: number }[];
 }
 
-/** Traces come by task id. */
+/** Expects traces in the order of their task ids. */
 function* groupsOf(traces: Iterable<ExportedTrace>, context: ExportContext): Generator<Group> {
   let group: Group | null = null;
   for (const trace of traces) {
@@ -60,7 +60,7 @@ function* groupsOf(traces: Iterable<ExportedTrace>, context: ExportContext): Gen
   if (group !== null) yield group;
 }
 
-/** Null: it is left out. */
+/** Returns null for a trace that is left out. */
 function trajectory(trace: ExportedTrace, context: ExportContext): { readonly reward: number } | null {
   const { reward: scorer } = context.options;
   const reward = trace.scores[scorer]?.value ?? null;
@@ -70,7 +70,7 @@ function trajectory(trace: ExportedTrace, context: ExportContext): { readonly re
     return null;
   };
   if (reward === null) return leaveOut(`no ${scorer}`);
-  if (steps.some(({ otherResults }) => otherResults.length > 0)) return leaveOut("a result of no call");
+  if (steps.some(({ otherResults }) => otherResults.length > 0)) return leaveOut("a tool result without a call");
   if (steps.every(({ reply }) => reply === null)) return leaveOut("no reply");
   const choices = new Map(steps.flatMap(({ reply, turn }) => (reply === null ? [] : [[reply as object, turn]])));
   const tools = knownTools(trace, context).map(openaiTool);
@@ -78,7 +78,7 @@ function trajectory(trace: ExportedTrace, context: ExportContext): { readonly re
     messages_and_choices: trace.messages.map((message) => {
       const written = openaiMessage(message, "text");
       const turn = choices.get(message);
-      // Replies of earlier chats are not trained on.
+      // Replies from earlier chats of the session are not trained on.
       if (message.role !== "assistant" || turn === undefined) return written;
       const reason = finishReason(turn?.finishReason ?? "other", message.toolCalls.length > 0);
       return { index: 0, finish_reason: reason, logprobs: null, message: written };
@@ -97,7 +97,7 @@ function finishReason(reason: FinishReason, hasCalls: boolean): string {
   return hasCalls ? "tool_calls" : "stop";
 }
 
-/** Numbers only. */
+/** Numeric metrics only. */
 function metricsOf(trace: ExportedTrace): Record<string, number> {
   const scores = Object.entries(trace.scores).flatMap(([name, { value }]) => (value === null ? [] : [[name, value]]));
   const { inputTokens, outputTokens, reasoningTokens } = sumUsage(trace.turns);
@@ -114,7 +114,7 @@ function metricsOf(trace: ExportedTrace): Record<string, number> {
   };
 }
 
-/** Texts and numbers only. */
+/** Strings and numbers only. */
 function metadataOf(trace: ExportedTrace): Record<string, string | number> {
   return {
     task_id: taskIdOf(trace),

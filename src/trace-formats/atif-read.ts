@@ -18,7 +18,7 @@ import {
   tokenCount,
 } from "./imported-trace.js";
 
-/** Reads ATIF trajectories, each on one line or pretty-printed. */
+/** Reads ATIF trajectories, one per line or pretty-printed. */
 export function readAtif(file: string): ImportSource {
   const tools = new DescribedTools();
   const lacking = new NamedCounts();
@@ -41,7 +41,7 @@ export function readAtif(file: string): ImportSource {
   };
 }
 
-/** A trajectory of another program, which has no gold answer, as a chat. */
+/** Converts another program's trajectory into a chat, because it does not contain a gold answer. */
 function toTrace(trajectory: Trajectory, lacking: NamedCounts): ChatTrace {
   const { agent, steps, extra } = trajectory;
   const times = steps.flatMap(({ timestamp }) => timestamp ?? []);
@@ -54,8 +54,8 @@ function toTrace(trajectory: Trajectory, lacking: NamedCounts): ChatTrace {
   const ending = z.enum(ENDINGS).safeParse(extra?.ending).data ?? (answer === null ? "out_of_turns" : "answered");
   const traceId = trajectory.trajectory_id || `trace_${digestOf(trajectory)}`;
   lacking.add(NO_GOLD);
-  if (times.length === 0) lacking.add("no times");
-  if (turns.length > 0) lacking.add("no durations of calls");
+  if (times.length === 0) lacking.add("no timestamps");
+  if (turns.length > 0) lacking.add("no call durations");
   if (turns.every(({ usage }) => usage === null)) lacking.add("no tokens");
   return {
     traceId,
@@ -74,7 +74,7 @@ function toTrace(trajectory: Trajectory, lacking: NamedCounts): ChatTrace {
   };
 }
 
-/** The text of the last reply, or what it answers by the tool that ends a task here. */
+/** Returns the arguments of a `return_final_answer` call, otherwise the text of the last reply. */
 function answerOf(last: AtifStep | undefined): Pick<ChatTrace, "answer" | "sources"> {
   const answered = last?.tool_calls?.find(({ function_name: name }) => name === "return_final_answer");
   const given = finalAnswerSchema.safeParse(answered?.arguments).data;
@@ -85,7 +85,7 @@ function answerOf(last: AtifStep | undefined): Pick<ChatTrace, "answer" | "sourc
 
 const finalAnswerSchema = z.object({ answer: z.string(), sources: z.array(z.string()).catch([]) });
 
-/** Undefined where its version is no number, as ours are. */
+/** Returns undefined if the version is not an integer like art-e's agent versions. */
 function agentVersionOf({ agent: { version } }: Trajectory): number | undefined {
   return /^\d{1,9}$/.test(version) ? Number(version) : undefined;
 }
@@ -94,7 +94,7 @@ function digestOf(trajectory: Trajectory): string {
   return createHash("sha256").update(JSON.stringify(trajectory)).digest("hex").slice(0, 32);
 }
 
-/** Our messages of a trajectory's steps. */
+/** Converts the steps of a trajectory into messages. */
 function toMessages(steps: readonly AtifStep[]): Message[] {
   return steps.flatMap((step): Message[] => {
     const content = step.message ?? "";
@@ -117,7 +117,7 @@ function toMessages(steps: readonly AtifStep[]): Message[] {
   });
 }
 
-/** A turn for each model call. The format has no durations. */
+/** Returns one turn per model call. The latency is 0, because ATIF does not contain durations. */
 function toTurns(steps: readonly AtifStep[], startedAt: string): Turn[] {
   return steps.filter(isModelCall).map((step) => ({
     startedAt: step.timestamp ?? startedAt,
@@ -132,7 +132,7 @@ function toTurns(steps: readonly AtifStep[], startedAt: string): Turn[] {
   }));
 }
 
-/** The calls that have a result. */
+/** Returns the tool calls that have a result. */
 function toToolCalls(steps: readonly AtifStep[], startedAt: string): ToolCallRecord[] {
   return steps.filter(isModelCall).flatMap((step, turn) =>
     (step.tool_calls ?? []).flatMap((call): ToolCallRecord[] => {
@@ -162,7 +162,7 @@ function usageOf({ metrics }: AtifStep): Usage | null {
   };
 }
 
-/** What is read of a trajectory. Unknown fields are let through, and what may be absent may be null. */
+/** The supported fields of a trajectory. Unknown fields are allowed, and optional fields may be null. */
 const text = z.string().nullish();
 const number = z.number().nullish();
 
@@ -176,7 +176,7 @@ const callSchema = z.looseObject({
   arguments: jsonObjectSchema,
 });
 
-/** ISO 8601, in UTC; null where it is anything else, such as "yesterday". */
+/** An ISO 8601 time converted to UTC, or null for any other text, such as "yesterday". */
 const timestampSchema = text.transform((given) => {
   const ms = /^\d{4}-\d\d-\d\d[T ]/.test(given ?? "") ? Date.parse(given ?? "") : Number.NaN;
   return Number.isNaN(ms) ? null : new Date(ms).toISOString();
@@ -220,7 +220,7 @@ const definitionSchema = z.looseObject({
 });
 
 const trajectorySchema = z.looseObject({
-  schema_version: z.string().regex(/^ATIF-v1\.\d+$/, "only ATIF-v1.x is read"),
+  schema_version: z.string().regex(/^ATIF-v1\.\d+$/, "only ATIF-v1.x is supported"),
   session_id: text,
   trajectory_id: text,
   agent: z.looseObject({

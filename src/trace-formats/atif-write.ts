@@ -14,13 +14,13 @@ import {
 } from "../traces/trace.js";
 import { argumentsObject, type ExportContext, type ExportedTrace, knownTools, openaiTool } from "./exported-trace.js";
 
-/** Later versions are refused by strict readers of this one, and add nothing that a trace has. */
+/** Strict readers of this version reject later ones, which would not add any field for a trace. */
 const VERSION = "ATIF-v1.7";
 
-/** A trace as an ATIF trajectory on one line. What the format has no field for stands in `extra`. */
+/** Formats a trace as an ATIF trajectory on one line. Fields without an ATIF equivalent go into `extra`. */
 export function atifTrajectory(trace: ExportedTrace, context: ExportContext): string[] {
   const written = stepsOf(trace).flatMap((step) => stepsAround(trace, step));
-  // A task that could not be set up has said nothing, and no steps are refused.
+  // ATIF requires at least one step, also for a task whose setup failed before any message.
   const asked: AtifStep = { source: "user", message: askedOf(trace), timestamp: trace.startedAt };
   const steps = written.length === 0 ? [asked] : written;
   const tools = knownTools(trace, context).map(openaiTool);
@@ -53,7 +53,7 @@ interface AtifStep {
   readonly metrics?: ReturnType<typeof metricsOf>;
 }
 
-/** A reply with the messages before it, each a step of its own. */
+/** Converts a reply and each message before it into a separate step. */
 function stepsAround(trace: ExportedTrace, step: Step): AtifStep[] {
   const timestamp = step.turn?.startedAt ?? trace.startedAt;
   const before = step.before.map(
@@ -89,7 +89,7 @@ function toolCall({ call }: CallStep): JsonObject {
   return { tool_call_id: call.id, function_name: call.name, arguments: argumentsObject(call) };
 }
 
-/** JSON leaves out what is undefined. */
+/** JSON leaves out undefined fields. */
 function metricsOf({ usage, costUsd, ...turn }: Turn, calls: readonly CallStep[]) {
   const failed = calls.flatMap(({ call, record }) => (record?.error == null ? [] : [[call.id, record.error]]));
   return {
@@ -109,7 +109,7 @@ function metricsOf({ usage, costUsd, ...turn }: Turn, calls: readonly CallStep[]
   };
 }
 
-/** Sums over the steps as they are written, so that they add up for a reader too. */
+/** Sums over the written steps, so that readers get the same totals. */
 function totals(steps: readonly AtifStep[]): JsonObject {
   const known = steps.flatMap(({ metrics }) => metrics ?? []);
   const costs = known.flatMap((metrics) => metrics.cost_usd ?? []);
@@ -123,7 +123,7 @@ function totals(steps: readonly AtifStep[]): JsonObject {
   };
 }
 
-/** All else that is known of the trace, by the names of its fields. Earlier chats of its session are not written. */
+/** The other known facts about the trace, under their field names. Earlier chats of its session are left out. */
 function extraOf(trace: ExportedTrace): JsonObject {
   if (!isChatTrace(trace)) return toTraceFacts(trace);
   return toTraceFacts({ ...trace, messages: [...ownMessages(trace)], historyLength: 0 });

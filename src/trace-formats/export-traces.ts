@@ -37,32 +37,32 @@ import { FORMATS, type Format } from "./formats.js";
 interface ExportRequest {
   readonly source: ExportSource;
   readonly format: Format;
-  /** Undefined: standard output. */
+  /** Output path, or undefined for standard output. */
   readonly output: string | undefined;
   readonly selection: TraceSelection;
   readonly options: Omit<ExportOptions, "reward"> & {
-    /** Null: the run's main score. */
+    /** Metric used as the reward, or null for the run's main score. */
     readonly reward: string | null;
   };
 }
 
 export interface Exported {
-  /** Null: the traces are of chats. */
+  /** Run id, or null if the traces are chats. */
   readonly runId: string | null;
-  /** How many were selected. */
+  /** Number of selected traces. */
   readonly traces: number;
-  /** Those of them that are not in the file, by reason. */
+  /** Number of selected traces that are not in the file, per reason. */
   readonly leftOut: Readonly<Record<string, number>>;
   readonly notes: readonly string[];
 }
 
-/** Where the traces go that have no file. */
+/** Standard output, for exports without a file. */
 interface Stdout {
   lines(lines: Iterable<string>): Promise<void>;
   pieces(pieces: Iterable<string>): Promise<void>;
 }
 
-/** Writes traces to a file, or to standard output. */
+/** Writes traces to a file or to standard output. */
 export function exportTraces(
   { source, format, output, selection, options }: ExportRequest,
   settings: AppSettings,
@@ -79,7 +79,7 @@ export function exportTraces(
   });
 }
 
-/** Chats have no scores, so none of them gets a reward. */
+/** Chats do not have scores and therefore get no reward. */
 function rewardScorer(db: Db, run: RunRow | null, name: string | null): string {
   if (run === null) return "artReward";
   return scorerOf(name === "art" ? "artReward" : name, countScores(db, run.id), run.id);
@@ -98,7 +98,7 @@ async function write(
   }
   if ("bytes" in format) {
     if (typeof to !== "string") {
-      throw new UserError("flag_missing", "This format is no text: it needs a file.", "Name one with --output.");
+      throw new UserError("flag_missing", "This format is binary and needs a file.", "Pass --output FILE.");
     }
     return writeFileAtomically(to, format.bytes(traces, context));
   }
@@ -113,8 +113,8 @@ function* withLineEnds(lines: Iterable<string>): Generator<string> {
 const MANIFEST = "manifest.json";
 
 /**
- * Writes a folder with the traces of a run by band, a file each, and a manifest that says what each is for and why
- * each trace is in it. The folder appears when it is complete.
+ * Writes one file of traces per score band into a folder, with a manifest that explains the use of each file and why
+ * each trace is in its band. The folder appears when it is complete.
  */
 export function exportScoreBands(
   request: { readonly run: string; readonly folder: string; readonly selection: TraceSelection },
@@ -169,12 +169,12 @@ function refuseLowerIsBetter(scorer: string): void {
   if (SCORES[scorer]?.better !== "lower") return;
   throw new UserError(
     "flags_contradict",
-    `--for evals takes high scores for good ones, and of ${scorer} lower is better.`,
-    "Name another score with --by.",
+    `--for evals: expected a score where higher is better, but lower is better for ${scorer}.`,
+    "Choose another score with --by.",
   );
 }
 
-/** Only a folder of an earlier export is replaced. */
+/** Only the folder of an earlier export may be replaced. */
 function checkFolder(folder: string): void {
   const stats = statOf(folder);
   if (stats === undefined) {
@@ -189,8 +189,8 @@ function checkFolder(folder: string): void {
   }
   throw new UserError(
     "output_exists",
-    `--output: ${folder} exists and is not a folder of traces for evals.`,
-    "Name another folder.",
+    `--output: ${folder} already exists and is not a folder of traces for evals.`,
+    "Choose another folder.",
   );
 }
 
@@ -198,10 +198,10 @@ function isManifest(path: string): boolean {
   return readFileSync(path, "utf8").slice(0, 200).includes(MANIFEST_FORMAT);
 }
 
-/** What a folder of traces for writing evals says of itself. */
+/** Format name in the manifest of a folder of traces for evals. */
 const MANIFEST_FORMAT = "art-e traces for evals, version 1";
 
-/** What evals are written from the traces of each band. */
+/** Which evals to write from the traces in each band. */
 const PURPOSES: Readonly<Record<Band, { readonly range: string; readonly use: readonly string[] }>> = {
   high: { range: "above 0.8", use: ["regression tests", "positive cases"] },
   medium: { range: "from 0.5 to 0.8", use: ["edge cases"] },
@@ -214,7 +214,7 @@ interface BandEntry {
   readonly epoch: number;
   readonly score: number;
   readonly ending: string;
-  /** Why it is in its band. */
+  /** The reason for its band. */
   readonly why: string;
 }
 
@@ -225,7 +225,7 @@ interface EvalsManifest {
   readonly model: string;
   readonly scorer: string;
   readonly bands: ReturnType<typeof bandSummaries>;
-  /** Traces without that score, which are in no band, by ending. */
+  /** Number of traces without the score, per ending. They are in no band. */
   readonly unscored: Readonly<Record<string, number>>;
 }
 
@@ -258,7 +258,7 @@ function bandSummaries(entries: Readonly<Record<Band, readonly BandEntry[]>>) {
   return { high: summaryOf("high"), medium: summaryOf("medium"), low: summaryOf("low") };
 }
 
-/** Says what the model was told of its tools in a trace of a run, or of chats where `run` is null. */
+/** Returns a function that looks up the tools the model received in a trace. `run` is null for chats. */
 export function openTraceTools(db: Db, run: RunRow | null): (trace: ExportedTrace) => readonly ToolSpec[] {
   const imported = run?.settings.imported;
   if (imported !== undefined) return () => imported.tools;
@@ -272,7 +272,7 @@ export function openTraceTools(db: Db, run: RunRow | null): (trace: ExportedTrac
   };
 }
 
-/** None of an agent that lives elsewhere, which has no version. */
+/** Returns an empty list for an external agent, because its version is not stored. */
 function toolSpecs(db: Db, agentId: string, version: number): ToolSpec[] {
   try {
     return getVersion(db, agentId, version).tools.map(({ tool }) => ({
@@ -286,10 +286,13 @@ function toolSpecs(db: Db, agentId: string, version: number): ToolSpec[] {
   }
 }
 
-/** A run by its name, or chats: those of a session, or all (null). */
+/** A run by name, or the chats of one session (all sessions if null). */
 export type ExportSource = { readonly run: string } | { readonly session: string | null };
 
-/** The run, null of chats, and the ids of traces. Chats have ids of their own, and no scores. */
+/**
+ * Returns the selected trace ids and their run, which is null for chats. Score filters do not apply to chats, because
+ * they have no scores.
+ */
 export function selectTraces(db: Db, source: ExportSource, selection: TraceSelection) {
   if ("session" in source) {
     const { failedOnly, ids, limit } = selection;
@@ -300,9 +303,9 @@ export function selectTraces(db: Db, source: ExportSource, selection: TraceSelec
   return { run, ids: selectTraceIds(db, filterOf(db, run, selection)) };
 }
 
-/** Which traces a user wants, with scores by the names of metrics. */
+/** A user's filters for traces. Scores are identified by metric name. */
 export interface TraceSelection {
-  /** The score of `band`, `bestOfEpochs` and bounds without a name; null: the run's main score. */
+  /** The score for `band`, `bestOfEpochs` and bounds without a name, or null for the run's main score. */
   readonly by: string | null;
   readonly band: Band | null;
   readonly bounds: readonly (Omit<ScoreBounds, "scorer"> & { readonly metric: string | null })[];
@@ -312,7 +315,7 @@ export interface TraceSelection {
   readonly limit: number | null;
 }
 
-/** Resolves the names of metrics and of tasks. Throws a UserError for one that the run does not have. */
+/** Resolves metric and task names. Throws a UserError for a name that the run does not have. */
 function filterOf(db: Db, { id: runId }: RunRow, selection: TraceSelection): TraceFilter & { by: string } {
   const counts = countScores(db, runId);
   const by = scorerOf(selection.by, counts, runId);
@@ -333,7 +336,7 @@ function filterOf(db: Db, { id: runId }: RunRow, selection: TraceSelection): Tra
   };
 }
 
-/** Bounds that no score can meet, alone or together. */
+/** Refuses bounds that no score can meet, alone or in combination. */
 function refuseImpossible(bounds: readonly ScoreBounds[]): void {
   for (const { scorer, min, max } of bounds) {
     const scale = scaleOf(SCORES[scorer] ?? { kind: "rate" });
@@ -342,17 +345,17 @@ function refuseImpossible(bounds: readonly ScoreBounds[]): void {
       (min !== undefined && min > scale.max) || (max !== undefined && max < scale.min)
         ? `${scorer} is ${scaleText(scale)}`
         : min !== undefined && min > highest
-          ? `--max-score asks for at most ${highest} of ${scorer}`
+          ? `--max-score limits ${scorer} to ${highest}`
           : null;
     if (why === null) continue;
     const flag = min === undefined ? `--max-score ${max}` : `--min-score ${min}`;
-    throw new UserError("threshold_impossible", `No trace can meet ${flag}: ${why}.`, "Give a bound within it.");
+    throw new UserError("threshold_impossible", `No trace can meet ${flag}: ${why}.`, "Pass a bound within the range.");
   }
 }
 
 /**
- * The scorer that a metric's name means in a run; null: its main score, which is the semantic one, of a suite its own.
- * One that no task has is a UserError.
+ * Returns the scorer for a metric name. Null selects the run's main score: the suite's own score if it has one,
+ * otherwise the semantic score. Throws a UserError for a score that no task has.
  */
 function scorerOf(metric: string | null, counts: ReturnType<typeof countScores>, runId: string): string {
   if (metric === null) {
@@ -363,12 +366,12 @@ function scorerOf(metric: string | null, counts: ReturnType<typeof countScores>,
   const known = Object.keys(counts).join(", ");
   throw new UserError(
     "score_unknown",
-    `No task of ${runId} has a score "${metric}".`,
-    known === "" ? "None of its tasks has any score." : `Its scores are: ${known}.`,
+    `Unknown score "${metric}" in ${runId}.`,
+    known === "" ? "No task in this run has a score." : `Available: ${known}.`,
   );
 }
 
-/** Numbers are questions of ART-E; the tasks of suites have texts. */
+/** Question ids are numbers, suite task ids are strings. */
 function taskIds(db: Db, runId: string, written: readonly string[]): TaskId[] {
   const known = new Map(listTaskIds(db, runId).map((id) => [String(id), id]));
   return written.map((name) => {
@@ -376,8 +379,8 @@ function taskIds(db: Db, runId: string, written: readonly string[]): TaskId[] {
     if (id !== undefined) return id;
     throw new UserError(
       "task_unknown",
-      `${runId} has no result of a task ${name}.`,
-      `${commandLine`art-e stats --run RUN`} shows a run.`,
+      `Unknown task "${name}" in ${runId}.`,
+      `${commandLine`art-e stats --run RUN`} shows the run.`,
     );
   });
 }

@@ -7,12 +7,12 @@ import { questionOf, type TaskId } from "../tasks/question.js";
 import type { RunRow } from "../traces/runs-store.js";
 import { type ChatTrace, isChatTrace, type Trace } from "../traces/trace.js";
 
-/** The gold answer; empty where there is none, as of tasks that are graded by what is left behind. */
+/** The gold answer, or an empty string, for example for a task that is graded by output files. */
 export function goldOf(trace: ExportedTrace): string {
   return isChatTrace(trace) ? "" : (questionOf(trace.task)?.answer ?? "");
 }
 
-/** Chats have no task: each counts as one of its own. */
+/** A chat does not belong to a task, so each chat counts as a separate task. */
 export function taskIdOf(trace: ExportedTrace): TaskId {
   return isChatTrace(trace) ? trace.traceId : trace.taskId;
 }
@@ -21,10 +21,10 @@ export function epochOf(trace: ExportedTrace): number {
   return isChatTrace(trace) ? 1 : trace.epoch;
 }
 
-/** What providers take for a name. */
+/** Tool names that providers accept. */
 const NAME = /^[\w-]{1,64}$/;
 
-/** The tools that the model was told of; where that is not known, those it called, with any arguments. */
+/** The tools that the model received. If they are unknown, the called tools with unrestricted arguments. */
 export function knownTools(trace: ExportedTrace, context: ExportContext): readonly ToolSpec[] {
   const tools = context.toolsOf(trace);
   if (tools.length > 0) return tools;
@@ -33,7 +33,10 @@ export function knownTools(trace: ExportedTrace, context: ExportContext): readon
   return [...names].map((name) => ({ name, description: "", parameters: {} }));
 }
 
-/** A message of a chat completion, with arguments as text or objects, without what only its provider reads. */
+/**
+ * Converts a message to OpenAI's chat completion format, without provider-specific state. `form` is the form of the
+ * arguments.
+ */
 export function openaiMessage(message: Message, form: "text" | "object"): JsonObject {
   if (message.role === "tool") return { role: "tool", tool_call_id: message.toolCallId, content: message.content };
   if (message.role !== "assistant") return { role: message.role, content: message.content };
@@ -53,52 +56,52 @@ export function openaiTool({ name, description, parameters }: ToolSpec): JsonObj
   return { type: "function", function: { name, description, parameters: objectSchema(parameters) } };
 }
 
-/** Those that were no JSON are `{}`, also in a text, which templates parse. */
+/** Returns {} for arguments that were not valid JSON, because chat templates parse the text form too. */
 export function argumentsObject({ arguments: value }: ToolCall): JsonObject {
   return isJsonObject(value) ? value : value === null ? {} : { value };
 }
 
-/** Of a run's task, or of a chat. */
+/** A trace of a run's task or of a chat. */
 export type ExportedTrace = Trace | ChatTrace;
 
-/** What a format may need beside the traces. */
+/** Data that a format may need in addition to the traces. */
 export interface ExportContext {
-  /** Null: the traces are of chats. */
+  /** The run, or null if the traces are chats. */
   readonly run: RunRow | null;
   readonly options: ExportOptions;
   readonly report: ExportReport;
-  /** What the model was told of its tools; empty where that is not known, as of agents that live elsewhere. */
+  /** Tools that the model received, or an empty list if they are unknown, as for external agents. */
   toolsOf(trace: ExportedTrace): readonly ToolSpec[];
 }
 
-/** Flags that only some of the formats use. */
+/** Flags that only some formats use. */
 export interface ExportOptions {
-  /** How `chat` writes arguments. */
+  /** Dialect of the `chat` format: arguments as text (openai) or as objects (hf). */
   readonly dialect: "openai" | "hf";
-  /** The scorer that gives `art` its reward. */
+  /** Scorer whose score is the reward in the `art` format. */
   readonly reward: string;
-  /** False: `otlp` leaves out what was said, called, answered and explained. */
+  /** If false, `otlp` leaves out messages, arguments, results, answers and explanations. */
   readonly content: boolean;
 }
 
-/** Traces as lines, given without line ends. */
+/** Traces as lines, without line ends. */
 export interface LineFormat {
   readonly lines: (traces: Iterable<ExportedTrace>, context: ExportContext) => Iterable<string>;
 }
 
-/** Traces as one text, given in pieces. `traces` may be read more than once. */
+/** Traces as text in several pieces. `traces` can be iterated more than once. */
 export interface TextFormat {
   readonly pieces: (traces: Iterable<ExportedTrace>, context: ExportContext) => Iterable<string>;
 }
 
-/** Traces as a file that is no text. `traces` may be read more than once. */
+/** Traces as a binary file in several pieces. `traces` can be iterated more than once. */
 export interface BinaryFormat {
   readonly bytes: (traces: Iterable<ExportedTrace>, context: ExportContext) => Iterable<Uint8Array>;
 }
 
 export type TraceFormat = LineFormat | TextFormat | BinaryFormat;
 
-/** A format of which each trace gives its own lines. */
+/** Creates a format that converts each trace independently of the others. */
 export function perTrace(linesOf: (trace: ExportedTrace, context: ExportContext) => Iterable<string>): LineFormat {
   return {
     *lines(traces, context) {
@@ -107,7 +110,7 @@ export function perTrace(linesOf: (trace: ExportedTrace, context: ExportContext)
   };
 }
 
-/** What an export says beside its file: what it wrote, what it left out and why. */
+/** Notes of an export, and the number of traces left out per reason. */
 export class ExportReport {
   private readonly reasons = new NamedCounts();
   private readonly noted: string[] = [];

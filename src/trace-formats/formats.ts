@@ -23,7 +23,7 @@ function jsonLine(trace: ExportedTrace): string[] {
   return [toWellFormedJson(trace)];
 }
 
-/** One span of a trace in iofold's format. */
+/** A span of a trace in iofold's format. */
 interface Step {
   readonly step_id: string;
   readonly trace_id: string;
@@ -49,9 +49,9 @@ interface Step {
 }
 
 /**
- * One line per step, that is, per model call or tool call. The tool calls of a turn follow it, with its span as parent.
- * The first model call adds the system prompt and the question. A task that failed before any reply has one step with
- * its error.
+ * Writes one line per step, which is a model call or a tool call. The tool calls of a turn follow its model call and
+ * have its span as their parent. The first model call also has the system prompt and the question. A task that failed
+ * before any reply has one step with its error.
  */
 export function iofoldSteps(trace: ExportedTrace): string[] {
   const byTurn = messagesByTurn(ownMessages(trace));
@@ -63,7 +63,9 @@ export function iofoldSteps(trace: ExportedTrace): string[] {
   return steps.flat().map((step) => toWellFormedJson(step));
 }
 
-/** The messages up to and including each reply, without tool results, which belong to the tools' own steps. */
+/**
+ * Groups the messages up to and including each reply. Tool results are left out because they belong to the tool steps.
+ */
 function messagesByTurn(messages: readonly Message[]): Message[][] {
   const turns: Message[][] = [[]];
   for (const message of messages) {
@@ -132,15 +134,15 @@ function toolStep(trace: ExportedTrace, call: ToolCallRecord, index: number): St
   };
 }
 
-/** OpenAI refuses a longer example, and fewer of them. */
+/** OpenAI rejects longer examples, and files with fewer examples. */
 const MAX_LINE_TOKENS = 65_536;
 const MIN_LINES = 10;
 const CHARS_PER_TOKEN = 4;
 
 /**
- * Conversations for supervised fine-tuning, one a line: of the traces that end with an answer and in which every call
- * has its result. `openai` writes arguments as text and gives replies that went wrong the weight 0; `hf` writes
- * arguments as objects and knows no weights.
+ * Conversations for supervised fine-tuning, one per line. A trace qualifies if it ends with an answer and every call
+ * has a result. `openai` writes arguments as text and gives failed replies the weight 0. `hf` writes arguments as
+ * objects and does not support weights.
  */
 const chatFormat: LineFormat = {
   *lines(traces, context) {
@@ -162,21 +164,21 @@ const chatFormat: LineFormat = {
     }
     report.note(`${lines.toLocaleString("en")} lines of about ${tokens.toLocaleString("en")} tokens.`);
     if (options.dialect === "openai" && lines < MIN_LINES) {
-      report.note(`Trainers of this format take no fewer than ${MIN_LINES} lines.`);
+      report.note(`Trainers for this format require at least ${MIN_LINES} lines.`);
     }
   },
 };
 
-/** Why a trace is no example; null: it is one. */
+/** Returns the reason why a trace is not a usable example, or null if it is one. */
 function obstacleOf(trace: ExportedTrace, steps: readonly TraceStep[], context: ExportContext): string | null {
   if (trace.answer === null || trace.answer.trim() === "") return "no answer";
-  if (steps.some(({ otherResults }) => otherResults.length > 0)) return "a result of no call";
+  if (steps.some(({ otherResults }) => otherResults.length > 0)) return "a tool result without a call";
   const calls = steps.flatMap((step) => step.calls);
-  if (calls.some(({ result }) => result === null)) return "a call without its result";
+  if (calls.some(({ result }) => result === null)) return "a call without a result";
   const tools = new Set(knownTools(trace, context).map(({ name }) => name));
-  if (calls.some(({ call }) => !tools.has(call.name))) return "a call of a tool that is not there";
+  if (calls.some(({ call }) => !tools.has(call.name))) return "a call to an unknown tool";
   const isMalformed = calls.some(({ call }) => call.invalid !== undefined);
-  return isMalformed && context.options.dialect === "hf" ? "a call that is no JSON" : null;
+  return isMalformed && context.options.dialect === "hf" ? "a call with invalid JSON" : null;
 }
 
 function conversation(trace: ExportedTrace, steps: readonly TraceStep[], context: ExportContext): JsonObject {
@@ -184,13 +186,13 @@ function conversation(trace: ExportedTrace, steps: readonly TraceStep[], context
   const badReplies = new Set<Message>(steps.filter(wentWrong).flatMap(({ reply }) => reply ?? []));
   const own = new Set<Message>(steps.flatMap(({ reply }) => reply ?? []));
   const messages = trace.messages.map((message) => {
-    // OpenAI's own fine-tuning takes no reasoning.
+    // OpenAI's fine-tuning does not accept reasoning.
     const reasoning = dialect === "hf" ? reasoningText(message) : "";
     const written = {
       ...openaiMessage(message, dialect === "openai" ? "text" : "object"),
       ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
     };
-    // Replies of earlier chats are examples of their own.
+    // Replies from earlier chats are exported as separate examples.
     const isUnweighted = message.role === "assistant" && (badReplies.has(message) || !own.has(message));
     return dialect === "openai" && isUnweighted ? { ...written, weight: 0 } : written;
   });
@@ -204,25 +206,28 @@ function conversation(trace: ExportedTrace, steps: readonly TraceStep[], context
   };
 }
 
-/** An answer given by a tool is said once more, as readers want the last word to be the assistant's. */
+/** Repeats an answer that was given through a tool, because trainers expect the assistant's message last. */
 function closing({ answer }: ExportedTrace, dialect: string): JsonObject {
   return { role: "assistant", content: answer, ...(dialect === "openai" ? { weight: 0 } : {}) };
 }
 
-/** A reply that was cut off, said nothing, or called a tool in a way that was an error. */
+/** Whether the reply was truncated or empty, or made an invalid or failed tool call. */
 function wentWrong({ reply, turn, calls }: TraceStep): boolean {
   if (reply === null) return false;
   if (turn?.finishReason === "length" || (reply.content.trim() === "" && calls.length === 0)) return true;
   return calls.some(({ call, result }) => call.invalid !== undefined || result?.isError === true);
 }
 
-/** As the last reply's provider counted them, prompt and tools included; else by the length of the line. */
+/**
+ * Tokens of prompt, tools and reply, as the provider counted them for the last reply. Otherwise an estimate based on
+ * the length of the line.
+ */
 function tokensOf(trace: ExportedTrace, line: string): number {
   const usage = trace.turns.findLast((turn) => turn.usage !== null && turn.usage.inputTokens > 0)?.usage;
   return usage ? usage.inputTokens + usage.outputTokens : Math.ceil(line.length / CHARS_PER_TOKEN);
 }
 
-/** All formats by name. To add one: a file or a folder in this folder and a line here. */
+/** Formats by name. To add one, create a file or folder in this folder and add a line here. */
 export const FORMATS = {
   jsonl: perTrace(jsonLine),
   iofold: perTrace(iofoldSteps),

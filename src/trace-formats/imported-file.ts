@@ -4,14 +4,16 @@ import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { notUsable } from "./imported-trace.js";
 
-/** Text of the files that traces are imported from: plain or gzipped, with or without a byte order mark. */
+/** Reads the text of import files, plain or gzipped, with or without a byte order mark. */
 
-/** Characters of a JSON document, a sample or another property: some hundred times a usual trace. */
+/**
+ * Maximum characters of a JSON document, a sample or another property. Typical traces are hundreds of times smaller.
+ */
 export const MAX_LENGTH = 128_000_000;
 
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 
-/** Returns the first bytes of a file, which tell its kind. */
+/** Returns the first bytes of a file, for format detection. */
 export async function firstBytes(path: string, count: number): Promise<Buffer> {
   const file = await open(path);
   try {
@@ -51,9 +53,9 @@ function isZlibError(error: unknown): error is Error {
 }
 
 export interface FileDocument {
-  /** JSON if it begins with a brace; otherwise a line that is not. */
+  /** A JSON object if it starts with a brace, otherwise a line that is not JSON. */
   readonly text: string;
-  /** Number of the line that the document begins on, from 1. */
+  /** First line number of the document, from 1. */
   readonly line: number;
 }
 
@@ -72,7 +74,7 @@ class DocumentScanner {
   private state: "between" | "object" | "other" = "between";
   private depth = 0;
   private inString = false;
-  /** The last character of the previous chunk was a backslash that escapes the next one. */
+  /** Whether the previous chunk ended with a backslash that escapes the next character. */
   private isEscaped = false;
   private pieces: string[] = [];
   private length = 0;
@@ -114,7 +116,7 @@ class DocumentScanner {
     return chunk.length;
   }
 
-  /** Returns the index after the closing brace, or -1 if the object goes on in the next chunk. */
+  /** Returns the index after the closing brace, or -1 if the object continues in the next chunk. */
   private endOfObject(chunk: string, from: number): number {
     let i = from;
     while (i < chunk.length) {
@@ -168,15 +170,15 @@ class DocumentScanner {
   }
 }
 
-/** A property of a JSON object, or an item of the one array that is read item by item. */
+/** A property of a JSON object, or an item of the only array that is read item by item. */
 interface JsonMember {
   readonly key: string;
-  /** Its JSON, unparsed. */
+  /** Unparsed JSON. */
   readonly text: string;
   readonly isItem: boolean;
 }
 
-/** A document that is not a JSON object, ends early or has a property that is too long. */
+/** Thrown for a document that is not a JSON object, ends early or has a property that is too long. */
 export class BrokenDocument extends Error {
   override readonly name = "BrokenDocument";
 }
@@ -185,8 +187,9 @@ export class BrokenDocument extends Error {
 const ITEMS_OF = "samples";
 
 /**
- * Reads the properties of the JSON object that a file begins with, one at a time, so that a large document is never in
- * memory as a whole. The caller parses each property.
+ * Reads the properties of the first JSON object in a file one at a time, so that a large document is never completely
+ * in memory. The caller parses each property.
+ *
  * @throws BrokenDocument
  */
 export async function* readMembers(path: string): AsyncGenerator<JsonMember> {
@@ -223,21 +226,21 @@ class MemberScanner {
         start = i + 1;
         yield* this.complete(ends);
         if (this.hasEnded) return;
-      } else if (this.depth === 0 && !BLANK.has(char)) throw new BrokenDocument("is no JSON object");
+      } else if (this.depth === 0 && !BLANK.has(char)) throw new BrokenDocument("is not a JSON object");
     }
     this.take(chunk.slice(start));
   }
 
-  /** Returns what the character ends. */
+  /** Returns the kind of element that ends at the character. */
   private structural(char: number): "within" | "nothing" | "key" | "member" | "last member" | "items" {
     if (char === QUOTE) {
       this.inString = true;
-      if (this.depth === 0) throw new BrokenDocument("is no JSON object");
+      if (this.depth === 0) throw new BrokenDocument("is not a JSON object");
       return "within";
     }
     if (char === OPEN_BRACE || char === OPEN_BRACKET) {
       if (this.depth++ === 0) {
-        if (char === OPEN_BRACKET) throw new BrokenDocument("is no JSON object");
+        if (char === OPEN_BRACKET) throw new BrokenDocument("is not a JSON object");
         return "nothing";
       }
       if (this.depth !== 2 || char !== OPEN_BRACKET || this.key !== ITEMS_OF || this.inItems) return "within";
@@ -254,7 +257,7 @@ class MemberScanner {
   private take(text: string): void {
     this.pieces.push(text);
     this.length += text.length;
-    if (this.length > MAX_LENGTH) throw new BrokenDocument(`has a member that is too long (${this.key})`);
+    if (this.length > MAX_LENGTH) throw new BrokenDocument(`has a property that is too long (${this.key})`);
   }
 
   private *complete(ended: "nothing" | "key" | "member" | "last member" | "items"): Generator<JsonMember> {

@@ -6,7 +6,7 @@ import type { RunSettings } from "../traces/run-settings.js";
 import type { RunStatus } from "../traces/task-result.js";
 import { type ChatTrace, chatTraceSchema, suiteTraceSchema, type Trace, traceSchema } from "../traces/trace.js";
 
-/** A number of tokens as a file gives it; 0 where it gives none that can be one. */
+/** Returns a file's token count, or 0 if it is missing or invalid. */
 export function tokenCount(tokens: number | null | undefined): number {
   return Number.isSafeInteger(tokens) ? Math.max(0, tokens ?? 0) : 0;
 }
@@ -22,13 +22,13 @@ export function textOfContent(content: string | readonly ContentPart[]): string 
   return content.flatMap(({ type, text }) => (type === "text" ? (text ?? "") : [])).join("");
 }
 
-/** Returns the property of an assistant message for its reasoning, which is absent if there is none. */
+/** Returns a message's `reasoning` property, or no property without reasoning. */
 export function reasoningField(texts: readonly (string | null | undefined)[]): { readonly reasoning?: string } {
   const reasoning = texts.filter((text) => text != null && text.trim() !== "").join("\n\n");
   return reasoning === "" ? {} : { reasoning };
 }
 
-/** A trace by the names of our own fields, of a task or of a chat. Throws a UserError that names what is wrong. */
+/** Parses a trace in art-e's own format, of a task or a chat. Throws a UserError that names the invalid field. */
 export function parseTrace(value: unknown, where: string): ImportedTrace {
   return inOrderOf(value, checkValue(schemaOf(value), value, where)) as ImportedTrace;
 }
@@ -39,7 +39,9 @@ function schemaOf(value: unknown) {
   return has("grade") ? suiteTraceSchema : traceSchema;
 }
 
-/** The checked value with its keys as the file has them, so that it is written as it was read. */
+/**
+ * Returns the checked value with the keys in the order of the file, so that exporting it again gives the same bytes.
+ */
 function inOrderOf(given: unknown, checked: unknown): unknown {
   if (Array.isArray(checked)) return checked.map((item, i) => inOrderOf((given as unknown[])[i], item));
   if (typeof checked !== "object" || checked === null) return checked;
@@ -56,7 +58,7 @@ interface ReadTool {
   readonly parameters?: JsonObject | null | undefined;
 }
 
-/** Tools as a file describes them, each once. */
+/** Tools described in a file, without duplicates. */
 export class DescribedTools {
   private readonly tools = new Map<string, ToolSpec>();
 
@@ -64,7 +66,7 @@ export class DescribedTools {
     for (const { name, description, parameters } of tools) {
       const { properties = null } = parameters ?? {};
       const hasParameters = typeof properties === "object" && Object.keys(properties ?? {}).length > 0;
-      // Without both it is only the name of a tool that was called.
+      // Without a description and parameters it is only the name of a called tool.
       if (this.tools.has(name) || (!description && !hasParameters)) continue;
       this.tools.set(name, { name, description: description ?? "", parameters: parameters ?? {} });
     }
@@ -75,10 +77,10 @@ export class DescribedTools {
   }
 }
 
-/** JSON in a text may stand within JSON in a text. */
+/** Leaves room for the structure of a trace around its JSON values. */
 const MAX_DEPTH = MAX_JSON_DEPTH + 20;
 
-/** Parses JSON of a file. Throws a UserError that says what is wrong with it. */
+/** Parses JSON from a file. Throws a UserError that describes the fault. */
 export function parseImported(text: string, where: string): unknown {
   if (jsonDepth(text) > MAX_DEPTH) throw notUsable(where, `is nested more than ${MAX_DEPTH} levels deep`);
   try {
@@ -88,7 +90,7 @@ export function parseImported(text: string, where: string): unknown {
   }
 }
 
-/** Python's json module writes NaN and infinities, which JSON does not have. They are read as null. */
+/** Python's json module writes NaN and infinities, which are not valid JSON. They are read as null. */
 function parsePythonJson(text: string, where: string): unknown {
   const notJson = () => notUsable(where, "is not JSON");
   if (!text.includes("NaN") && !text.includes("Infinity")) throw notJson();
@@ -114,7 +116,7 @@ function outsideStrings(text: string, change: (part: string) => string): string 
   return parts.join("");
 }
 
-/** Checks a value against a schema. Throws a UserError that names the first field that is wrong. */
+/** Checks a value against a schema. Throws a UserError that names the first invalid field. */
 export function checkValue<T extends z.ZodType>(schema: T, value: unknown, where: string): z.output<T> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -131,13 +133,13 @@ export function notUsable(where: string, problem: string): UserError {
   );
 }
 
-/** Of a task with a gold answer or a grade; of a chat where the file has neither. */
+/** A task trace if the file has a gold answer or a grade, otherwise a chat. */
 export type ImportedTrace = Trace | ChatTrace;
 
-/** What such chats lack. */
+/** Reason why an imported trace became a chat. */
 export const NO_GOLD = "no gold answer, so they are kept as chats";
 
-/** What a file says of the run that its traces are of; absent: nothing. */
+/** Facts about the run of the imported traces. A fact that the file does not state is absent. */
 export interface RunFacts {
   readonly status?: RunStatus | undefined;
   /** ISO 8601. */
@@ -149,14 +151,14 @@ export interface RunFacts {
   readonly settings?: Partial<RunSettings> | undefined;
 }
 
-/** What is read from one file. */
+/** The contents of one import file. */
 export interface ImportSource {
-  /** Where in the file, for errors. */
+  /** `where` is the position in the file, for error messages. */
   traces(): AsyncIterable<{ readonly where: string; readonly trace: ImportedTrace }>;
-  /** What the model was told of its tools, as far as was read. */
+  /** Tools that the model received, in the part of the file read so far. */
   tools(): readonly ToolSpec[];
-  /** Of the run of the trace that was read last. */
+  /** Facts about the run of the most recent trace. */
   run(): RunFacts;
-  /** What traces lack that this program's own have, by what it is. */
+  /** Number of traces per kind of missing data, such as "no tokens". */
   lacking(): Readonly<Record<string, number>>;
 }

@@ -7,7 +7,7 @@ import { type Question, questionSchema } from "../tasks/question.js";
 import type { QuestionTrace, ToolCallRecord, Trace, Turn } from "../traces/trace.js";
 import { type ImportedTrace, NO_GOLD, reasoningField, textOfContent, tokenCount } from "./imported-trace.js";
 
-/** A sample of another program: of a task where it has a target, else of a chat. */
+/** Converts another program's sample into a task trace if it has a target, otherwise into a chat. */
 export function toTrace(sample: Sample, header: LogHeader, numbers: TaskNumbers, lacking: NamedCounts): ImportedTrace {
   const fields = fieldsOf(sample, header, lacking);
   const { id, epoch, metadata, target } = sample;
@@ -21,14 +21,14 @@ export function toTrace(sample: Sample, header: LogHeader, numbers: TaskNumbers,
     lacking.add(NO_GOLD);
     return { ...fields, agentVersion: 0, question, inbox, queryDate, historyLength: 0 };
   }
-  if (inbox === null) lacking.add(`no mailbox, which is called ${NO_INBOX}`);
-  if (queryDate === null) lacking.add("no day of the question, for which that of the sample stands");
+  if (inbox === null) lacking.add(`no mailbox, so ${NO_INBOX} is used instead`);
+  if (queryDate === null) lacking.add("no cutoff date, so the sample's date is used instead");
   const task: Question = {
     ...{ id: numbers.of(id), question, answer: gold, message_ids: textsIn(metadata, "gold_sources"), how_realistic: 1 },
     inbox_address: (inbox ?? NO_INBOX).trim().toLowerCase(),
     query_date: queryDate ?? fields.startedAt.slice(0, 10),
   };
-  if (String(task.id) !== String(id)) lacking.add("no number as their id, so they are numbered");
+  if (String(task.id) !== String(id)) lacking.add("no numeric id, so they were numbered");
   const runId = header.eval.eval_id || header.eval.run_id || `${header.eval.task}_${header.eval.created}`;
   return { ...fields, runId, taskId: task.id, epoch, task, judge: null };
 }
@@ -45,7 +45,7 @@ function fieldsOf(sample: Sample, header: LogHeader, lacking: NamedCounts): Fiel
   const durationMs = msOf(sample.total_time) ?? msBetween(startedAt, sample.completed_at);
   const turns = models.length > 0 ? models.map((event) => toTurn(event, startedAt)) : usageTurns(sample, startedAt);
   if (models.length === 0 && turns.length > 0)
-    lacking.add("tokens of the entire sample only, kept in one turn per model");
+    lacking.add("token counts only for the entire sample, stored as one turn per model");
   const messages = toMessages(sample.messages);
   const answer = answerOf(sample, messages);
   const ending = endingOf(sample, answer);
@@ -107,7 +107,7 @@ function wholeNumber(value: unknown): number | null {
   return Number.isSafeInteger(value) ? Number(value) : null;
 }
 
-/** Numbers for the ids of samples, as questions have: its own where the id is one, else the next that is free. */
+/** Assigns task numbers to sample ids: the id itself if it is a number, otherwise the next free number. */
 export class TaskNumbers {
   private readonly numbers = new Map<string, number>();
   private readonly taken = new Set<number>();
@@ -130,15 +130,18 @@ export class TaskNumbers {
   }
 }
 
-/** Inspect reads its letters as these numbers: correct, partly correct, incorrect, no answer. */
+/**
+ * Inspect's numeric values for correct, partially correct, incorrect and no answer
+ * (https://inspect.aisi.org.uk/scorers.html).
+ */
 const LETTERS: Readonly<Record<string, number>> = { C: 1, P: 0.5, I: 0, N: 0 };
 
-/** Scores that are numbers, letters or true and false. Others, such as lists, are left out and counted. */
+/** Converts scores that are numbers, letters or booleans. Other scores, such as lists, are left out and counted. */
 export function toScores(scores: Sample["scores"], lacking: NamedCounts): Trace["scores"] {
   const numbers = Object.entries(scores ?? {}).flatMap(([name, { value, explanation }]) => {
     const number = numberOf(value);
     if (number === null) {
-      lacking.add(`no number in the score ${name}`);
+      lacking.add(`no numeric score ${name}`);
       return [];
     }
     return [[name, { value: number, ...(explanation == null ? {} : { explanation }) }] as const];
@@ -152,7 +155,7 @@ function numberOf(value: unknown): number | null {
   return typeof value === "string" && Object.hasOwn(LETTERS, value) ? (LETTERS[value] ?? null) : null;
 }
 
-/** Our messages of Inspect's. */
+/** Converts Inspect's messages into art-e's. */
 export function toMessages(messages: readonly LogMessage[]): Message[] {
   return messages.map((message): Message => {
     const content = textOfContent(message.content);
@@ -169,7 +172,7 @@ export function toMessages(messages: readonly LogMessage[]): Message[] {
   });
 }
 
-/** A redacted part has encrypted reasoning, and a readable summary at most. */
+/** A redacted part contains encrypted reasoning and at most a readable summary. */
 function reasoningOf(content: LogMessage["content"]): (string | null | undefined)[] {
   if (typeof content === "string") return [];
   return content.map(({ type, reasoning, summary, redacted }) => {
@@ -180,7 +183,7 @@ function reasoningOf(content: LogMessage["content"]): (string | null | undefined
 
 const ATTACHMENT = /^attachment:\/\/([0-9a-f]{32})$/;
 
-/** The same JSON with long texts in the places from which they were moved to the sample's attachments. */
+/** Returns the same JSON with the long texts put back from the sample's attachments. */
 export function withAttachments(value: unknown, attachments: Readonly<Record<string, string>>): unknown {
   if (typeof value === "string") {
     const id = ATTACHMENT.exec(value)?.[1];
@@ -191,13 +194,13 @@ export function withAttachments(value: unknown, attachments: Readonly<Record<str
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withAttachments(item, attachments)]));
 }
 
-/** What a sample's agent did, as the log's transcript has it. */
+/** The agent's actions, from the transcript in the log. */
 interface AgentEvents {
   readonly models: readonly LogEvent[];
   readonly tools: readonly LogEvent[];
 }
 
-/** Calls of models and tools by scorers are left out: they are not the agent's. */
+/** Leaves out the model and tool calls of scorers, because the agent did not make them. */
 function agentEvents(events: readonly LogEvent[]): AgentEvents {
   const scorers = new Set<string>();
   const own: LogEvent[] = [];
@@ -218,7 +221,7 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ["content_filter", "refusal"],
 ]);
 
-/** `after`: ISO 8601, where the event has no time. */
+/** `after` is the ISO 8601 time to use for an event without a time. */
 function toTurn({ timestamp, completed, working_time, output }: LogEvent, after: string): Turn {
   const startedAt = isoTime(timestamp) ?? after;
   const raw = output?.choices?.[0]?.stop_reason ?? "unknown";
@@ -235,7 +238,10 @@ function toTurn({ timestamp, completed, working_time, output }: LogEvent, after:
   };
 }
 
-/** A log without model calls, such as one whose events were left out, has the tokens of each model in its sample. */
+/**
+ * If the log does not contain model calls, for example because its events were left out, the sample still has token counts per
+ * model.
+ */
 function usageTurns(sample: Sample, startedAt: string): Turn[] {
   const raw = sample.output?.choices?.[0]?.stop_reason ?? "unknown";
   return Object.entries(sample.model_usage ?? {}).flatMap(([model, usage]) => {
@@ -250,7 +256,7 @@ function usageTurns(sample: Sample, startedAt: string): Turn[] {
   });
 }
 
-/** Returns null if the log has no tokens. Inspect does not count cached tokens as input; art-e does. */
+/** Returns null if token counts are missing. Inspect does not count cached tokens as input, but art-e does. */
 function usageOf(usage: z.output<typeof usageSchema> | null | undefined): Usage | null {
   const { input_tokens, output_tokens, input_tokens_cache_read, input_tokens_cache_write, reasoning_tokens } =
     usage ?? {};
@@ -265,7 +271,7 @@ function usageOf(usage: z.output<typeof usageSchema> | null | undefined): Usage 
   };
 }
 
-/** `turns` have come before it. */
+/** `turns` are the turns before the call. */
 function toToolCall(event: LogEvent, turns: readonly Turn[], after: string): ToolCallRecord {
   const startedAt = isoTime(event.timestamp) ?? after;
   const failed = event.error == null ? null : typeof event.error === "string" ? { message: event.error } : event.error;
@@ -286,31 +292,31 @@ function toToolCall(event: LogEvent, turns: readonly Turn[], after: string): Too
   };
 }
 
-/** A time of a log in UTC, to the millisecond; null where it is none. */
+/** Converts a log's time to UTC with milliseconds. Returns null if it is not a valid time. */
 export function isoTime(text: string | null | undefined): string | null {
   const time = Date.parse(text ?? "");
   return Number.isNaN(time) ? null : new Date(time).toISOString();
 }
 
-/** Seconds in ms; null where they are not known. */
+/** Converts seconds to milliseconds. Returns null if they are unknown. */
 function msOf(seconds: number | null | undefined): number | null {
   return seconds == null || seconds < 0 || !Number.isFinite(seconds * 1_000) ? null : seconds * 1_000;
 }
 
-/** 0 where the end is not known. */
+/** Returns 0 if the end is unknown. */
 function msBetween(start: string, end: string | null | undefined): number {
   return Math.max(0, Date.parse(end ?? "") - Date.parse(start)) || 0;
 }
 
 /**
- * The parts of Inspect's types that are read. Other writers fill them as they can, and Inspect adds kinds of events and
- * fields, so an optional field of another type counts as missing and never makes a log unreadable.
+ * The parts of Inspect's types that are read. Other writers fill them differently, and Inspect adds event kinds and
+ * fields. An optional field with an unexpected type therefore counts as missing and never makes a log unreadable.
  */
 const text = z.string().nullish().catch(null);
 const number = z.number().nullish().catch(null);
 const object = z.record(z.string(), z.unknown()).nullish().catch(null);
 
-/** A string, or parts of which some have text. */
+/** A string, or a list of parts. Some parts are text. */
 const contentSchema = z.union([
   z.string(),
   z.array(
@@ -365,7 +371,7 @@ const outputSchema = z.looseObject({
   time: number,
 });
 
-/** Fields of all kinds of events in one: what a field means is decided by the kind, where it is used. */
+/** The fields of all event kinds in one schema. The code that uses a field checks the event kind. */
 const eventSchema = z.looseObject({
   event: z.string().catch("unknown"),
   timestamp: text,
@@ -415,11 +421,11 @@ export const sampleSchema = z.looseObject({
     .catch(null),
   metadata: object,
   store: object,
-  // An event that is not an object tells nothing.
+  // An event that is not an object is ignored.
   events: listOf(eventSchema.catch(NO_EVENT)),
   model_usage: z.record(z.string(), usageSchema.nullish().catch(null)).nullish().catch(null),
   attachments: z.record(z.string(), z.string().catch("")).nullish().catch(null),
-  // A sample with any error has failed.
+  // A sample with an error of any form has failed.
   error: z
     .looseObject({ message: z.string().catch("unknown error") })
     .nullish()
@@ -439,7 +445,7 @@ export type Sample = z.output<typeof sampleSchema>;
 const VERSION = 2;
 
 export const headerSchema = z.looseObject({
-  version: z.literal(VERSION, `only logs of version ${VERSION} are read`),
+  version: z.literal(VERSION, `only log version ${VERSION} is supported`),
   status: z.enum(["started", "success", "cancelled", "error"]).nullish().catch("error"),
   eval: z.looseObject({
     eval_id: text,

@@ -28,7 +28,7 @@ import {
   withAttachments,
 } from "./inspect-read-sample.js";
 
-/** An Inspect log as one JSON document, whose header stands before its samples. */
+/** Reads an Inspect log in one JSON document, whose header comes before its samples. */
 export function readJsonLog(file: string): ImportSource {
   return readLog(jsonLogParts(file));
 }
@@ -42,9 +42,9 @@ async function* jsonLogParts(file: string): AsyncGenerator<LogPart> {
         if (samples === 0) header[key] = parseImported(text, `${file}, ${key}`);
         continue;
       }
-      // As of a log that ended in an error.
+      // A log that ended in an error has null instead of a list.
       if (!isItem && text === "null") continue;
-      if (!isItem) throw notUsable(file, "samples is no list");
+      if (!isItem) throw notUsable(file, "samples is not a list");
       if (!("eval" in header)) throw notUsable(file, "has its samples before its header");
       if (samples++ === 0) yield { header, where: file };
       yield { sample: parseImported(text, `${file}, sample ${samples}`), where: `${file}, sample ${samples}` };
@@ -55,12 +55,12 @@ async function* jsonLogParts(file: string): AsyncGenerator<LogPart> {
   }
 }
 
-/** An Inspect log as an `.eval` file: a zip with a file for the header and one for each sample. */
+/** Reads an Inspect log in an `.eval` file, which is a zip with one entry for the header and one per sample. */
 export function readEvalFile(file: string): ImportSource {
   return readLog(zipParts(file));
 }
 
-/** The header of a log that nobody finished is the start of its journal. */
+/** An unfinished log has only the header at the start of its journal. */
 const HEADERS = ["header.json", "_journal/start.json"];
 
 async function* zipParts(file: string): AsyncGenerator<LogPart> {
@@ -70,7 +70,8 @@ async function* zipParts(file: string): AsyncGenerator<LogPart> {
     const entries = await entriesOf(zip);
     const head = HEADERS.find((name) => entries.has(name));
     const header = entries.get(head ?? "");
-    if (header === undefined) throw notUsable(file, `is a zip without ${HEADERS.join(" or ")}, so no Inspect log`);
+    if (header === undefined)
+      throw notUsable(file, `is a zip without ${HEADERS.join(" or ")}, so it is not an Inspect log`);
     const inHeader = `${file}, ${head}`;
     yield { header: parseImported(await textOf(zip, header), inHeader), where: inHeader };
     for (const [name, entry] of entries) {
@@ -85,19 +86,19 @@ async function* zipParts(file: string): AsyncGenerator<LogPart> {
   }
 }
 
-/** A zip that cannot be read, or one of its entries. */
+/** Thrown for a zip or a zip entry that cannot be read. */
 class BrokenZip extends Error {
   override readonly name = "BrokenZip";
 }
 
 const ZSTANDARD = 93;
 
-/** An entry is held in memory: some thousand times a usual sample. */
+/** Maximum size of an entry, which is held in memory. Typical samples are about a thousand times smaller. */
 const MAX_ENTRY_BYTES = 256_000_000;
 
 const MAX_ENTRIES = 2_000_000;
 
-/** By name. Names lead nowhere: nothing is written by them. */
+/** Entries by name. The names are never used as paths. */
 async function entriesOf(zip: ZipFile): Promise<ReadonlyMap<string, Entry>> {
   if (zip.entryCount > MAX_ENTRIES) throw new BrokenZip(`has more than ${MAX_ENTRIES} entries`);
   const entries = new Map<string, Entry>();
@@ -108,7 +109,7 @@ async function entriesOf(zip: ZipFile): Promise<ReadonlyMap<string, Entry>> {
   return entries;
 }
 
-/** An entry's text in UTF-8. */
+/** Decodes an entry as UTF-8 text. */
 function textOf(zip: ZipFile, entry: Entry): Promise<string> {
   const name = entry.fileNameRaw.toString();
   if (entry.uncompressedSize > MAX_ENTRY_BYTES) {
@@ -124,7 +125,7 @@ async function unpacked(zip: ZipFile, entry: Entry): Promise<string> {
   let size = 0;
   const add = (chunk: Uint8Array) => {
     size += chunk.length;
-    // What the zip says of sizes is checked by its reader for its own methods of compression only.
+    // The zip library checks the stated sizes only for the compression methods that it supports itself.
     if (size > entry.uncompressedSize) throw new BrokenZip("is larger than the zip says");
     chunks.push(chunk);
   };
@@ -146,12 +147,12 @@ async function orBroken<T>(reading: Promise<T>, of = ""): Promise<T> {
   }
 }
 
-/** Unchecked JSON of a log: its header, then its samples. */
+/** A part of a log as unchecked JSON: the header first, then each sample. */
 type LogPart =
   | { readonly header: unknown; readonly where: string }
   | { readonly sample: unknown; readonly where: string };
 
-/** Inspect's logs, of this program, whose samples have the whole trace in their store, and of others. */
+/** Reads logs of art-e, whose samples contain the whole trace in their store, and logs of other programs. */
 function readLog(parts: AsyncIterable<LogPart>): ImportSource {
   const tools = new DescribedTools();
   const lacking = new NamedCounts();
@@ -184,7 +185,7 @@ function readLog(parts: AsyncIterable<LogPart>): ImportSource {
   }
 }
 
-/** Null where the sample is of another program. */
+/** Returns null if the sample was written by another program. */
 function ownTrace({ store, messages, scores }: Sample, where: string, lacking: NamedCounts): ImportedTrace | null {
   const text = store?.[FACTS_KEY];
   if (typeof text !== "string") return null;
@@ -193,11 +194,11 @@ function ownTrace({ store, messages, scores }: Sample, where: string, lacking: N
   const trace = parseTrace(facts, `${where}, store.${FACTS_KEY}`);
   const later = Object.entries(scores ?? {}).filter(([name]) => !Object.hasOwn(trace.scores, name));
   if (later.length === 0) return trace;
-  // Inspect scored it again.
+  // Inspect scored the trace again.
   return { ...trace, scores: { ...trace.scores, ...toScores(Object.fromEntries(later), lacking) } };
 }
 
-/** The run that a log is of. */
+/** Returns the facts about the run of a log. */
 function headerFacts({ status, eval: spec, tags }: LogHeader): RunFacts {
   const { config, model_generate_config: generate, metadata, dataset } = spec;
   const { split, ...selection } = spec.task_args ?? {};
@@ -214,7 +215,7 @@ function headerFacts({ status, eval: spec, tags }: LogHeader): RunFacts {
     selection,
   };
   return {
-    // A log that nobody finished has nobody working on it here.
+    // Nothing can continue an unfinished log here, so its run counts as interrupted.
     status: status == null || status === "success" ? "completed" : "interrupted",
     startedAt: isoTime(spec.created) ?? undefined,
     tags: tags ?? [],

@@ -17,10 +17,10 @@ import {
 import { inspectSample, inspectSummary, isError, modelUsage } from "./inspect-write-sample.js";
 import { DeflatedList, ZipWriter } from "./zip-writer.js";
 
-/** Larger ones are shown without their samples. */
+/** Inspect's viewer shows larger JSON files without their samples. */
 const MAX_VIEWED_CHARS = 100_000_000;
 
-/** An Inspect log as one JSON document. Readers of the header alone stop at `samples`, so it comes after the rest. */
+/** An Inspect log in one JSON document. Programs that read only the header stop at `samples`, so it comes last. */
 export const inspectJsonFormat: TextFormat = {
   *pieces(traces, context) {
     const tally = new LogTally(traces);
@@ -50,8 +50,9 @@ export const inspectJsonFormat: TextFormat = {
 };
 
 /**
- * An Inspect log as an `.eval` file: a zip of the start, a file for each sample, their summaries, the reductions over
- * epochs and, last, the header. Only the compressed summaries are held until the samples are written.
+ * An Inspect log in an `.eval` file, which is a zip with the start of the log, one entry per sample, the summaries, the
+ * reductions over epochs and, last, the header. Only the compressed summaries stay in memory until the samples are
+ * written.
  */
 export const inspectFormat: BinaryFormat = {
   *bytes(traces, context) {
@@ -78,7 +79,7 @@ export const inspectFormat: BinaryFormat = {
   },
 };
 
-/** Of Inspect's log files: https://inspect.aisi.org.uk/eval-logs.html */
+/** Version of Inspect's log format: https://inspect.aisi.org.uk/eval-logs.html */
 const VERSION = 2;
 
 const STATUS: Readonly<Record<RunStatus, string>> = {
@@ -87,7 +88,7 @@ const STATUS: Readonly<Record<RunStatus, string>> = {
   interrupted: "cancelled",
 };
 
-/** What an EvalLog begins with, in the order in which its reader expects it. */
+/** The first fields of an EvalLog, in the order that Inspect's reader expects. */
 function logHeader(tally: LogTally, context: ExportContext): JsonObject {
   const { run } = context;
   return {
@@ -108,7 +109,7 @@ function logHeader(tally: LogTally, context: ExportContext): JsonObject {
   };
 }
 
-/** What is known before the first sample. */
+/** The fields that are known before the first sample. */
 function specAndPlan(tally: LogTally, context: ExportContext): JsonObject {
   const { run } = context;
   const agent = tally.first?.agentId ?? run?.agentId ?? "agent";
@@ -130,7 +131,7 @@ function specAndPlan(tally: LogTally, context: ExportContext): JsonObject {
   };
 }
 
-/** What the other fields of the header cannot hold, or not as exactly. */
+/** Facts about the run without an exact equivalent in the other header fields. */
 function runMetadata({ corpusFingerprint, dataset, settings }: RunRow): JsonObject {
   return {
     corpus_fingerprint: corpusFingerprint,
@@ -144,13 +145,13 @@ function runId({ run }: ExportContext): string {
   return run?.id ?? "chats";
 }
 
-/** The name of a suite, or the benchmark's. */
+/** The suite's name, or `art-e` for the benchmark. */
 function taskName({ first }: LogTally, run: RunRow | null): string {
   if (run === null) return "chats";
   return first !== null && "grade" in first ? first.task.suite : "art-e";
 }
 
-/** The name of a local file alone: its path may be private. */
+/** Returns only the base name of a local file, because its path may be private. */
 function datasetName(run: RunRow | null): string {
   if (run === null) return "chats";
   const { source, revision } = run.dataset;
@@ -164,9 +165,10 @@ function taskArgs(run: RunRow | null): JsonObject {
 }
 
 function generateConfig(run: RunRow | null): JsonObject {
-  const { maxTokens, temperature } = run?.settings ?? {};
+  const { maxTokens, temperature, reasoningEffort } = run?.settings ?? {};
   return {
     ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+    ...(reasoningEffort === undefined ? {} : { reasoning_effort: reasoningEffort }),
     ...(temperature === undefined || temperature === null ? {} : { temperature }),
   };
 }
@@ -181,7 +183,9 @@ function limits(run: RunRow | null): JsonObject {
   };
 }
 
-/** What the head of a log says of all samples, gathered one trace at a time. Traces come by task id. */
+/**
+ * Collects the header's facts about all samples, one trace at a time. Expects traces in the order of their task ids.
+ */
 class LogTally {
   first: ExportedTrace | null = null;
   samples = 0;
@@ -229,7 +233,7 @@ class LogTally {
     return Object.fromEntries([...this.usage].map(([model, sum]) => [model, modelUsage(sum.usage, sum.costUsd)]));
   }
 
-  /** As EvalResults: each scorer's mean over tasks of its mean over epochs. */
+  /** EvalResults: each scorer's mean over tasks, with each task's mean over its epochs. */
   results(): JsonObject {
     const scores = [...this.scorers].map(([name, tally]) => {
       const metric = isScorerName(name) && SCORERS[name].kind === "rate" ? "accuracy" : "mean";
@@ -242,7 +246,7 @@ class LogTally {
     return { total_samples: this.samples, completed_samples: this.completed, scores };
   }
 
-  /** As EvalSampleReductions in JSON: each scorer's mean over the epochs of each task. */
+  /** EvalSampleReductions in JSON: each scorer's mean over the epochs of each task. */
   *reductions(): Generator<JsonObject> {
     for (const [scorer, { tasks, means }] of this.scorers) {
       const samples = tasks.map((sample_id, i) => ({ value: means[i] ?? 0, sample_id, history: [] }));

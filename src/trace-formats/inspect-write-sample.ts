@@ -30,7 +30,7 @@ import {
   taskIdOf,
 } from "./exported-trace.js";
 
-/** A trace as Inspect's EvalSample, with every field that its viewer counts on. */
+/** Converts a trace into Inspect's EvalSample, with every field that Inspect's viewer requires. */
 export function inspectSample(trace: ExportedTrace, context: ExportContext): JsonObject {
   const messages = inspectMessages(trace);
   const scores = inspectScores(trace);
@@ -44,7 +44,7 @@ export function inspectSample(trace: ExportedTrace, context: ExportContext): Jso
     output: modelOutput(trace, lastReply, lastTurn),
     scores,
     metadata: metadataOf(trace),
-    // A text, since a log holds no null.
+    // A string, because Inspect's store does not support null.
     store: { [FACTS_KEY]: toWellFormedJson(toTraceFacts(trace)) },
     events,
     ...figuresOf(trace),
@@ -54,7 +54,7 @@ export function inspectSample(trace: ExportedTrace, context: ExportContext): Jso
   };
 }
 
-/** A sample's line in the list of samples, without its conversation; long texts are cut. */
+/** A sample's entry in the list of summaries, without its conversation and with long texts truncated. */
 export function inspectSummary(trace: ExportedTrace, context: ExportContext): JsonObject {
   const { id, epoch, input, target } = identityOf(trace);
   const scores = Object.entries(inspectScores(trace)).map(([name, score]) => [
@@ -121,7 +121,7 @@ function metadataOf(trace: ExportedTrace): JsonObject {
   return { ...shared, inbox: inbox_address, query_date, how_realistic, gold_sources: message_ids };
 }
 
-/** A task whose time was up has reached a limit; other failures are errors. */
+/** Inspect treats a timeout as a limit. Other failures are errors. */
 export function isError({ ending }: ExportedTrace): boolean {
   return canBeRetried(ending) && ending !== "timeout";
 }
@@ -145,10 +145,10 @@ function limitField(trace: ExportedTrace, { run }: ExportContext): { readonly li
   return { limit: { type: "cost", limit: run?.settings.maxTaskCostUsd ?? 0 } };
 }
 
-/** Letters that the viewer colours; as numbers Inspect reads C as 1, P as 0.5, and I and N as 0. */
+/** Letters that the viewer colors. Inspect converts C to 1, P to 0.5, and I and N to 0. */
 const LETTERS: Readonly<Record<Verdict, string>> = { correct: "C", partly: "P", wrong: "I", abstained: "N" };
 
-/** Scores by scorer; one without a value is left out, as Inspect knows no null. */
+/** Scores by scorer. A score without a value is left out, because Inspect does not support null. */
 function inspectScores(trace: ExportedTrace): Record<string, JsonObject> {
   const scores = Object.entries(trace.scores).flatMap(([scorer, { value, explanation }]) => {
     if (value === null) return [];
@@ -163,7 +163,7 @@ function inspectScores(trace: ExportedTrace): Record<string, JsonObject> {
   return Object.fromEntries(scores);
 }
 
-/** A rate of which 1 is good is C or I, and the judge's score its verdict. */
+/** A rate where 1 is best becomes C or I, and the judge's score becomes the letter of its verdict. */
 function scoreValue(scorer: string, value: number, trace: ExportedTrace): string | number {
   const verdict = "judge" in trace ? trace.judge?.verdict : null;
   if (scorer === "judgeScore" && verdict) return LETTERS[verdict];
@@ -171,12 +171,15 @@ function scoreValue(scorer: string, value: number, trace: ExportedTrace): string
   return value === 1 ? "C" : value === 0 ? "I" : value;
 }
 
-/** Longer texts stand once in a sample's attachments: each model call repeats all that was said before. */
+/**
+ * Characters. Longer texts are stored once in the sample's attachments, because each model call repeats the
+ * conversation so far.
+ */
 const MAX_INLINE = 1_000;
 
 /**
- * What happened, as Inspect's transcript shows it, up to the error or the limit that ended the task. `messages` are the
- * trace's as ChatMessages.
+ * Inspect's transcript up to the error or limit that ended the task. `messages` are the trace's messages as
+ * ChatMessages.
  */
 function transcriptOf(
   trace: ExportedTrace,
@@ -238,7 +241,7 @@ class TranscriptWriter {
     for (const call of calls) this.addToolCall(call, span);
   }
 
-  /** `index` of the reply among the messages; -1: it failed. */
+  /** `index` is the reply's position in the messages, or -1 if the call failed. */
   private addModelCall(index: number, turn: Turn | null, span: string): void {
     const { trace, tools } = this;
     const timestamp = turn?.startedAt ?? trace.startedAt;
@@ -251,7 +254,7 @@ class TranscriptWriter {
     });
   }
 
-  /** Nothing of a call that was not made. */
+  /** Adds no event for a call that was not executed. */
   private addToolCall({ call, record, result }: CallStep, span: string): void {
     if (record === null) return;
     const { name, arguments: given, startedAt, durationMs, error } = record;
@@ -290,16 +293,19 @@ function toolChoice(turn: Turn | null, tools: readonly JsonObject[]): string {
   return turn?.sent?.toolChoice === "required" ? "any" : "auto";
 }
 
-/** What was sent, and what of the settings was not. */
+/** The settings that were sent with the call. */
 function configOf(turn: Turn | null): JsonObject {
-  const { maxTokens, temperature = null } = turn?.sent ?? {};
+  const { maxTokens, temperature = null, reasoningEffort: effort = null } = turn?.sent ?? {};
   return {
     ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+    // Inspect has a level and a thinking budget as separate fields.
+    ...(typeof effort === "string" ? { reasoning_effort: effort } : {}),
+    ...(typeof effort === "number" ? { reasoning_tokens: effort } : {}),
     ...(temperature === null ? {} : { temperature }),
   };
 }
 
-/** The waiting before a call is no working time. */
+/** The wait before a call does not count as working time. */
 function timing({ startedAt, waitedMs = 0, latencyMs, retries, sent }: Turn): JsonObject {
   const adjusted = sent?.adjusted?.map(({ sent, ...change }) => (sent === null ? change : { ...change, sent }));
   return {
@@ -312,7 +318,7 @@ function timing({ startedAt, waitedMs = 0, latencyMs, retries, sent }: Turn): Js
   };
 }
 
-/** The text of a content, which has parts where there is reasoning too. */
+/** The text of a message's content, which is a list of parts if the message has reasoning. */
 function completionOf(content: JsonValue | undefined): JsonValue {
   if (!Array.isArray(content)) return content ?? "";
   return content.map((part) => ((part as JsonObject).text as string | undefined) ?? "").join("");
@@ -332,7 +338,10 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
   other: "unknown",
 };
 
-/** A reply as Inspect's ModelOutput; without one it has no choices. `message` is the reply as a ChatMessage. */
+/**
+ * A reply as Inspect's ModelOutput, with an empty list of choices without a reply. `message` is the reply as a
+ * ChatMessage.
+ */
 function modelOutput(trace: ExportedTrace, message: JsonObject | undefined, turn: Turn | null): JsonObject {
   const hasCalls = message?.tool_calls !== undefined;
   const stopReason = turn === null ? (hasCalls ? "tool_calls" : "stop") : STOP_REASONS[turn.finishReason];
@@ -346,7 +355,7 @@ function modelOutput(trace: ExportedTrace, message: JsonObject | undefined, turn
   };
 }
 
-/** Inspect's input tokens are those that no cache took or gave; its total counts all. */
+/** Inspect's input tokens exclude tokens read from or written to a cache. Its total includes them. */
 export function modelUsage(usage: Usage, costUsd: number | null): JsonObject {
   const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens = 0, reasoningTokens } = usage;
   return {
@@ -360,13 +369,13 @@ export function modelUsage(usage: Usage, costUsd: number | null): JsonObject {
   };
 }
 
-/** By model; empty where no usage is known. */
+/** Usage by model, or an empty object if it is unknown. */
 function usageByModel({ model, turns }: ExportedTrace): JsonObject {
   const known = turns.filter(({ usage }) => usage !== null);
   return known.length === 0 ? {} : { [model]: modelUsage(sumUsage(known), sumCost(known)) };
 }
 
-/** The messages of a trace as Inspect's ChatMessage, earlier chats included. */
+/** Converts a trace's messages into Inspect's ChatMessages, including messages of earlier chats. */
 function inspectMessages(trace: ExportedTrace): JsonObject[] {
   const records = new Map(trace.toolCalls.map((record) => [record.id, record]));
   return trace.messages.map((message, i) => {
@@ -398,7 +407,7 @@ function toolMessage(id: string, message: ToolMessage, record: ToolCallRecord | 
   };
 }
 
-/** In the types that Inspect knows: calls that could not be read are its `parsing`. */
+/** Maps an error to one of Inspect's types. Calls that could not be read become `parsing`. */
 function toolError(message: string, record: Pick<ToolCallRecord, "errorKind"> | undefined): JsonObject {
   const isParsing = record?.errorKind === "unparsable_call" || record?.errorKind === "bad_arguments";
   return { type: isParsing ? "parsing" : "unknown", message };

@@ -6,7 +6,7 @@ import { type ImportSource, notUsable, parseImported, parseTrace } from "./impor
 import { readEvalFile, readJsonLog } from "./inspect-read.js";
 import { readOtlp } from "./otlp-read.js";
 
-/** Formats that traces are read from, under the names that `export-traces` uses. */
+/** Formats that can be imported, under the names that `export-traces` uses. */
 const READERS = {
   jsonl: readJsonl,
   otlp: readOtlp,
@@ -17,7 +17,7 @@ const READERS = {
 
 export type ImportFormat = keyof typeof READERS;
 
-/** The property that identifies each JSON format. It stands at the top of every document. */
+/** The top-level property that identifies each JSON format. */
 const KEYS = new Map<string, ImportFormat>([
   ["traceId", "jsonl"],
   ["resourceSpans", "otlp"],
@@ -25,14 +25,14 @@ const KEYS = new Map<string, ImportFormat>([
   ["eval", "inspect-json"],
 ]);
 
-/** Opens a file whose format is detected from its beginning. Throws a UserError if the file cannot be read. */
+/** Opens a file and detects its format from its first bytes. Throws a UserError if the file cannot be read. */
 export async function openImport(path: string): Promise<ImportSource & { readonly format: ImportFormat }> {
   try {
     const format = await detectFormat(path);
     return { format, ...READERS[format](path) };
   } catch (cause) {
     if (!(cause instanceof Error && "syscall" in cause)) throw cause;
-    throw new UserError("import_unreadable", `${path} cannot be read: ${cause.message}`, "Check the path.", 2, {
+    throw new UserError("import_unreadable", `Cannot read ${path}: ${cause.message}`, "Check the path.", 2, {
       cause,
     });
   }
@@ -53,7 +53,7 @@ async function detectFormat(path: string): Promise<ImportFormat> {
     if (!(error instanceof BrokenDocument)) throw error;
     return refuseFirstDocument(path, error);
   }
-  throw notUsable(path, "is neither traces nor an Inspect log, OTLP's TracesData or an ATIF trajectory");
+  throw notUsable(path, "is not a file of traces, an Inspect log, OTLP's TracesData or an ATIF trajectory");
 }
 
 const UTF16_MARKS: ReadonlySet<string> = new Set(["\xff\xfe", "\xfe\xff"]);
@@ -69,13 +69,13 @@ async function refuseOtherEncodings(path: string): Promise<void> {
   }
 }
 
-/** Reports what is wrong with the first document as a line, because most files are JSON lines. */
+/** Reports the fault in the first document with its line number, because most files are JSON lines. */
 async function refuseFirstDocument(path: string, error: BrokenDocument): Promise<never> {
   for await (const { text, line } of readDocuments(path)) {
     parseImported(text, `${path}, line ${line}`);
     throw notUsable(path, error.message);
   }
-  throw notUsable(path, "there is nothing in it");
+  throw notUsable(path, "the file is empty");
 }
 
 /** Reads art-e's own JSON lines, which contain the complete trace. */

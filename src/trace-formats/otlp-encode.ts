@@ -1,31 +1,31 @@
 import protobuf from "protobufjs/light.js";
 import type { FinishReason } from "../models/model.js";
 
-/** Under the 4 MiB that many servers take at most, with room for what a request holds besides spans. */
+/** Maximum bytes of spans per request. Many servers accept at most 4 MiB, including the rest of the request. */
 export const MAX_BATCH_BYTES = 4_000_000;
 
 const REQUEST_OVERHEAD_BYTES = 10_000;
 
-/** Tag and length of a span in a request. */
+/** Bytes for the tag and length of a span in a request. */
 const SPAN_OVERHEAD_BYTES = 8;
 
-/** The names of attributes that a span was too large for. */
+/** Attribute that lists the attributes left out of a span because it was too large. */
 export const LEFT_OUT = "art_e.left_out";
 
-/** Encoded spans that make one request. */
+/** Encoded spans for one request. */
 export interface SpanBatch {
   readonly spans: readonly Uint8Array[];
-  /** How many of them lack attributes, as they would not fit into a request. */
+  /** Number of spans with attributes left out because they would not fit into a request. */
   readonly shortened: number;
 }
 
-/** Gathers spans into batches that fit into a request. */
+/** Collects spans into batches that fit into a request. */
 export class SpanBatcher {
   private spans: Uint8Array[] = [];
   private bytes = 0;
   private shortened = 0;
 
-  /** The batches that are full now. */
+  /** Yields the batches that are full. */
   *add(spans: readonly Span[]): Generator<SpanBatch> {
     const room = MAX_BATCH_BYTES - REQUEST_OVERHEAD_BYTES;
     for (const span of spans) {
@@ -38,7 +38,7 @@ export class SpanBatcher {
     }
   }
 
-  /** What is left, as a batch of its own. */
+  /** Yields the remaining spans as one batch. */
   *flush(): Generator<SpanBatch> {
     const { spans, shortened } = this;
     [this.spans, this.bytes, this.shortened] = [[], 0, 0];
@@ -46,7 +46,7 @@ export class SpanBatcher {
   }
 }
 
-/** Leaves out the largest attributes, and then the events, of a span that is too large. */
+/** Encodes a span. If it is too large, leaves out its largest attributes first and then its events. */
 function encodeWithin(span: Span, room: number): { readonly bytes: Uint8Array; readonly isShortened: boolean } {
   let bytes = encodeSpan(span);
   let { attributes } = span;
@@ -76,13 +76,13 @@ function withoutTexts({ events, status, ...span }: Span): Span {
   return status === undefined ? cut : { ...cut, status: { ...status, message: status.message.slice(0, LONGEST_NAME) } };
 }
 
-/** Providers that the GenAI conventions call otherwise. */
+/** Providers that have a different name in the GenAI conventions. */
 const CONVENTIONAL_PROVIDERS: Readonly<Record<string, string>> = { google: "gcp.gemini" };
 
-/** Of a model whose provider is not known. */
+/** Placeholder for the unknown provider of a model. */
 const UNKNOWN_PROVIDER = "unknown";
 
-/** `provider/name` as the conventions have it, in two attributes. */
+/** Splits `provider/name` into the two attributes of the GenAI conventions. */
 export function conventionalModel(id: string): { readonly provider: string; readonly model: string } {
   const slash = id.indexOf("/");
   if (slash <= 0) return { provider: UNKNOWN_PROVIDER, model: id };
@@ -90,14 +90,14 @@ export function conventionalModel(id: string): { readonly provider: string; read
   return { provider: CONVENTIONAL_PROVIDERS[provider] ?? provider, model: id.slice(slash + 1) };
 }
 
-/** The reverse. */
+/** Reverses `conventionalModel`. */
 export function modelId(provider: string | undefined, model: string): string {
   if (provider === undefined || provider === UNKNOWN_PROVIDER) return model;
   const ours = Object.entries(CONVENTIONAL_PROVIDERS).find(([, name]) => name === provider)?.[0];
   return `${ours ?? provider}/${model}`;
 }
 
-/** Theirs are `tool_call` and `content_filter` where ours are `tool_calls` and `refusal`. */
+/** The conventions use `tool_call` and `content_filter` instead of `tool_calls` and `refusal`. */
 const FINISH_REASONS: Readonly<Record<FinishReason, string>> = {
   stop: "stop",
   tool_calls: "tool_call",
@@ -111,13 +111,13 @@ export function conventionalFinishReason(reason: FinishReason): string {
   return FINISH_REASONS[reason];
 }
 
-/** The reverse; `other` for any that is not among theirs. */
+/** Reverses `conventionalFinishReason`. Unknown reasons become `other`. */
 export function finishReason(theirs: string | undefined): FinishReason {
   const known = Object.entries(FINISH_REASONS).find(([ours, name]) => name === theirs || ours === theirs);
   return (known?.[0] as FinishReason | undefined) ?? "other";
 }
 
-/** A span in protobuf. */
+/** Encodes a span in protobuf. */
 function encodeSpan(span: Span): Uint8Array {
   const { traceId, spanId, parentSpanId, ...others } = span;
   const message = SPAN_MESSAGE.fromObject({
@@ -129,7 +129,7 @@ function encodeSpan(span: Span): Uint8Array {
   return SPAN_MESSAGE.encode(message).finish();
 }
 
-/** An ExportTraceServiceRequest of spans that are encoded already. */
+/** Encodes an ExportTraceServiceRequest with spans that are already encoded. */
 export function encodeRequest(source: SpanSource, spans: readonly Uint8Array[]): Uint8Array {
   const { resource, scope, schemaUrl } = source;
   const message = REQUEST_MESSAGE.fromObject({
@@ -138,7 +138,10 @@ export function encodeRequest(source: SpanSource, spans: readonly Uint8Array[]):
   return REQUEST_MESSAGE.encode(message).finish();
 }
 
-/** OTLP's TracesData in its JSON encoding, as far as it is written here: ids in hex, 64-bit numbers as texts. */
+/**
+ * OTLP's TracesData in its JSON encoding (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding), limited to
+ * the fields that art-e writes. Ids are in hex, and 64-bit numbers are strings.
+ */
 
 export type AnyValue =
   | { readonly stringValue: string }
@@ -167,7 +170,7 @@ export interface Span {
   readonly traceId: string;
   /** 16 hex digits. */
   readonly spanId: string;
-  /** Absent at the root. */
+  /** Absent for the root span. */
   readonly parentSpanId?: string;
   readonly name: string;
   readonly kind: (typeof SPAN_KIND)[keyof typeof SPAN_KIND];
@@ -175,11 +178,11 @@ export interface Span {
   readonly endTimeUnixNano: string;
   readonly attributes: readonly KeyValue[];
   readonly events?: readonly SpanEvent[];
-  /** Absent: unset. */
+  /** Absent if the status is unset. */
   readonly status?: { readonly code: typeof STATUS_ERROR; readonly message: string };
 }
 
-/** What sends spans: all of ours come from one. */
+/** The source of spans. All spans of art-e have the same one. */
 export interface SpanSource {
   readonly resource: { readonly attributes: readonly KeyValue[] };
   readonly scope: { readonly name: string; readonly version: string };
@@ -187,9 +190,9 @@ export interface SpanSource {
 }
 
 /**
- * The messages of opentelemetry-proto 1.9 that are sent and received, by their field numbers. Spans are `bytes` where
- * they stand in a request: on the wire that is the same, so each is encoded once, and its size known, before it is put
- * into a request.
+ * The messages of opentelemetry-proto 1.9 (https://github.com/open-telemetry/opentelemetry-proto) that are sent and
+ * received, with their field numbers. Spans in a request are declared as `bytes`, which is the same on the wire. This
+ * way each span is encoded only once, and its size is known before it goes into a request.
  */
 const root = protobuf.Root.fromJSON({
   nested: {

@@ -26,16 +26,16 @@ import { otlpSpans, type ScoreRecord, scoreRecords } from "./otlp-write.js";
 export interface SendRequest {
   readonly source: ExportSource;
   readonly selection: TraceSelection;
-  /** False: without what was said, called, answered and explained. */
+  /** Whether to send messages, arguments, results, answers and explanations. */
   readonly content: boolean;
-  /** Undefined: the address of the environment. */
+  /** OTLP endpoint, or undefined to take it from the environment. */
   readonly endpoint: string | undefined;
-  /** Also send the scores to this API of the same server. */
+  /** Score API of the same server, if scores are sent too. */
   readonly scores: ScoreApi | undefined;
 }
 
 interface SentTraces extends Delivery {
-  /** Null: of chats. */
+  /** Run id, or null for chats. */
   readonly runId: string | null;
   readonly traces: number;
   readonly scores: number;
@@ -77,7 +77,7 @@ export function sendTraces(request: SendRequest, context: AppContext): Promise<S
   });
 }
 
-const AGAIN = "Give the same command again: what has arrived has the same ids, and is not stored twice.";
+const AGAIN = "Run the same command again. Delivered traces have the same ids and are not stored twice.";
 
 async function sendScores(
   traces: Iterable<ExportedTrace>,
@@ -98,13 +98,13 @@ async function sendScores(
 
 function refused({ message, status }: NotDelivered, { url, headers }: OtlpServer): UserError {
   const { origin, pathname } = new URL(url);
-  const keys = Object.keys(headers).length === 0 ? "is set" : "holds the right keys";
+  const keys = Object.keys(headers).length === 0 ? "is set" : "contains the right keys";
   const isDenied = status === 401 || status === 403;
-  const hint = isDenied ? `See that OTEL_EXPORTER_OTLP_HEADERS ${keys}.` : AGAIN;
+  const hint = isDenied ? `Check that OTEL_EXPORTER_OTLP_HEADERS ${keys}.` : AGAIN;
   return new UserError("otlp_not_delivered", `${origin}${pathname}: ${message}.`, hint, EXIT.failed);
 }
 
-/** Where finished traces are sent at once, as `--otlp` and its companions ask. */
+/** Flags for sending traces as soon as they finish. */
 export interface LiveOptions {
   readonly otlp: boolean;
   readonly otlpEndpoint?: string | undefined;
@@ -113,20 +113,20 @@ export interface LiveOptions {
 }
 
 export interface LiveTraces {
-  /** Neither waits nor throws. */
+  /** `add` neither waits nor throws. */
   add(trace: ExportedTrace): void;
-  /** Sends what is left for at most ten seconds, or until the signal aborts, and says what became of all. */
+  /** Sends the remaining traces for at most 10 seconds or until the signal aborts, then reports the totals. */
   close(signal: AbortSignal): Promise<void>;
 }
 
-/** Characters of traces that wait: some thousand traces. */
+/** Maximum characters of waiting traces, which is several thousand traces. */
 const MAX_QUEUED = 64_000_000;
 
 const GATHER_MS = 1_000;
 
 const CLOSE_MS = 10_000;
 
-/** Null: traces are not sent. Throws a UserError where they cannot be. */
+/** Returns null if live sending is off. Throws a UserError if traces cannot be sent. */
 export function openLiveTraces(
   db: Db,
   options: LiveOptions,
@@ -163,7 +163,7 @@ export function openLiveTraces(
   };
 }
 
-/** Without the tool results in `toolCalls`, which the messages hold too. */
+/** Excludes the tool results in `toolCalls`, because the messages contain them too. */
 function sizeOf({ messages }: ExportedTrace): number {
   return messages.reduce((sum, { content }) => sum + content.length, 0);
 }
@@ -172,7 +172,8 @@ function* summaryLines(summary: LiveSummary, host: string): Generator<string> {
   const { delivered, rejected, scores, dropped, droppedScores, shortened, reasons, messages } = summary;
   const withScores = scores === 0 ? "" : ` and ${scores} scores`;
   yield `art-e: ${delivered} spans${withScores} sent to ${host}.`;
-  if (shortened > 0) yield `art-e: ${shortened} spans lack their largest texts: a request holds 4 MB.`;
+  if (shortened > 0)
+    yield `art-e: ${shortened} spans were sent without their largest texts, because a request can contain at most 4 MB.`;
   if (rejected > 0) yield `art-e: ${host} rejected ${rejected} spans.`;
   for (const message of messages) yield `art-e: ${host} says: ${message}`;
   if (dropped + droppedScores === 0) return;
@@ -180,44 +181,44 @@ function* summaryLines(summary: LiveSummary, host: string): Generator<string> {
   yield `art-e: ${dropped} spans${lost} were not delivered: ${reasons.join("; ")}. ${commandLine`art-e export-traces --otlp`} sends them again.`;
 }
 
-/** A finished trace that is to be sent. */
+/** A finished trace that waits to be sent. */
 export interface LiveTrace {
-  /** How many spans it has. */
+  /** Number of spans. */
   readonly spans: number;
-  /** Characters, more or less. */
+  /** Approximate size in characters. */
   readonly size: number;
   toSpans(): readonly Span[];
   toScores(): readonly ScoreRecord[];
 }
 
-/** What became of all traces of a live delivery. */
+/** Totals of a live delivery. */
 interface LiveSummary extends Delivery {
   readonly scores: number;
-  /** Spans that were not delivered. */
+  /** Number of spans that were not delivered. */
   readonly dropped: number;
   readonly droppedScores: number;
-  /** Why, each once. */
+  /** Distinct reasons for spans that were not delivered. */
   readonly reasons: readonly string[];
 }
 
 export interface LiveDeliveryOptions {
   readonly server: OtlpServer;
-  /** Null: scores are not sent. */
+  /** Destination of scores, or null if scores are not sent. */
   readonly scores: ScoreDestination | null;
-  /** Of the traces that wait. */
+  /** Maximum characters of waiting traces. */
   readonly maxQueued: number;
-  /** How long the first trace waits for others that go with it. */
+  /** Milliseconds that the first trace waits for others to be sent with it. */
   readonly gatherMs: number;
 }
 
 const MAX_REASONS = 3;
 
-const FULL = "more waited than is held in memory";
-const LATE = "the run was over, and the server had not taken them in time";
+const FULL = "the queue in memory was full";
+const LATE = "the server did not accept them before the run ended";
 
 /**
- * Sends traces while others are still answered. Adding one neither waits nor throws: what the server does not take in
- * time, and what exceeds the memory for it, is dropped and counted.
+ * Sends traces while other tasks are still running. Adding a trace neither waits nor throws. Traces that exceed the
+ * memory limit, or that the server does not accept in time, are dropped and counted.
  */
 export class LiveDelivery {
   private readonly queue: LiveTrace[] = [];
@@ -243,7 +244,7 @@ export class LiveDelivery {
     this.startSending();
   }
 
-  /** Sends what is left, until the signal aborts. */
+  /** Sends the remaining traces until the signal aborts. */
   async close(signal: AbortSignal): Promise<LiveSummary> {
     const stop = () => this.stop.abort(new NotDelivered(LATE, false));
     if (signal.aborted) stop();
@@ -275,7 +276,7 @@ export class LiveDelivery {
         for (const batch of encoded) await this.send(batch);
         this.queued -= trace.size;
         if (encoded.length > 0) break;
-        // Encoding takes a millisecond: the tasks go on in between.
+        // Encoding takes about 1 ms per trace, so let the tasks continue in between.
         await setImmediate();
       }
       for (const batch of batcher.flush()) await this.send(batch);
@@ -283,7 +284,7 @@ export class LiveDelivery {
     }
   }
 
-  /** A fault in a trace costs this trace, not the run. */
+  /** A fault in one trace loses this trace, not the run. */
   private encoded(trace: LiveTrace, batcher: SpanBatcher): readonly SpanBatch[] {
     try {
       return [...batcher.add(trace.toSpans())];

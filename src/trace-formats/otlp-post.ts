@@ -22,19 +22,19 @@ import {
 import type { OtlpServer, ScoreApi } from "./otlp-server.js";
 import { type ScoreRecord, spanSource } from "./otlp-write.js";
 
-/** Where scores go: the same server, with the same keys, as the spans. */
+/** Destination of scores: the same server and keys as for spans. */
 export interface ScoreDestination {
   readonly api: ScoreApi;
   readonly server: OtlpServer;
 }
 
-/** Annotations in one request to Phoenix. */
+/** Annotations per request to Phoenix. */
 const AT_ONCE = 200;
 
-/** Langfuse takes one score a request. */
+/** Concurrent requests to Langfuse, which accepts one score per request. */
 const REQUESTS_AT_ONCE = 8;
 
-/** @throws UserError where the address of the spans does not tell that of the scores */
+/** @throws UserError if the score URL cannot be derived from the URL for spans */
 export function scoreDestination(api: ScoreApi, server: OtlpServer): ScoreDestination {
   const [pattern, path] =
     api === "langfuse"
@@ -44,10 +44,10 @@ export function scoreDestination(api: ScoreApi, server: OtlpServer): ScoreDestin
   if (!pattern.test(url.pathname)) {
     throw new UserError(
       "scores_no_address",
-      `--scores ${api}: ${url.origin}${url.pathname} is no address of ${api} that takes spans.`,
+      `--scores ${api}: ${url.origin}${url.pathname} is not the URL of ${api} for spans.`,
       api === "langfuse"
-        ? "It is https://cloud.langfuse.com/api/public/otel, or the same path on your own server."
-        : "It is http://localhost:6006, or the base of your own server.",
+        ? "Use https://cloud.langfuse.com/api/public/otel, or the same path on your own server."
+        : "Use http://localhost:6006, or the base URL of your own server.",
     );
   }
   url.pathname = url.pathname.replace(pattern, path);
@@ -55,7 +55,8 @@ export function scoreDestination(api: ScoreApi, server: OtlpServer): ScoreDestin
 }
 
 /**
- * Sends scores; sent again, they replace those of the same trace and name. Returns how many.
+ * Sends scores and returns their number. A resent score replaces the score with the same trace and name.
+ *
  * @throws NotDelivered, or the signal's reason
  */
 export async function deliverScores(
@@ -73,7 +74,7 @@ export async function deliverScores(
     });
     return scores.length;
   } finally {
-    // After a refusal the others need not be sent.
+    // After one refusal, the other requests are not needed.
     sent.abort();
   }
 }
@@ -100,14 +101,14 @@ function phoenixAnnotations(scores: readonly ScoreRecord[]) {
   };
 }
 
-/** What became of spans. */
+/** Result of sending spans. */
 export interface Delivery {
   readonly delivered: number;
-  /** Those that the server took note of and did not keep. */
+  /** Number of spans that the server received but rejected. */
   readonly rejected: number;
-  /** Those that lack their largest attributes, as a request holds 4 MB. */
+  /** Number of spans sent without their largest attributes, because a request can contain at most 4 MB. */
   readonly shortened: number;
-  /** What the server said of requests that it took, each once. */
+  /** Distinct messages in the server's replies to accepted requests. */
   readonly messages: readonly string[];
 }
 
@@ -141,12 +142,13 @@ export async function deliverBatch(server: OtlpServer, batch: SpanBatch, signal:
 
 const compress = promisify(gzip);
 
-/** OTLP's receivers take gzip; other routes of their servers may not. */
+/** OTLP receivers accept gzip. Other routes of their servers might not. */
 const GZIPPED_PROTOBUF = { "content-type": "application/x-protobuf", "content-encoding": "gzip" };
 
 /**
- * Sends the spans of many traces, a batch at a time. `onDelivered` hears the sum after each.
- * @throws NotDelivered for the first batch that is refused; what was sent before stays there
+ * Sends the spans of many traces in batches. Calls `onDelivered` with the totals after each batch.
+ *
+ * @throws NotDelivered for the first refused batch. The batches before it have been delivered.
  */
 export async function deliverSpans(
   server: OtlpServer,
@@ -172,13 +174,16 @@ interface HttpAnswer {
   readonly body: Buffer;
 }
 
-/** A request that was not taken. The message is a clause for the user and holds no key. */
+/** A request that the server did not accept. The message is a clause for the user and contains no key. */
 export class NotDelivered extends Error {
   override readonly name = "NotDelivered";
 
   constructor(
     message: string,
-    /** As OTLP has it: 429, 502, 503, 504 and lost connections. */
+    /**
+     * True for OTLP's retryable cases: 429, 502, 503, 504 and lost connections
+     * (https://opentelemetry.io/docs/specs/otlp/#retryable-response-codes).
+     */
     readonly retryable: boolean,
     readonly retryAfterMs: number | null = null,
     readonly status: number | null = null,
@@ -191,11 +196,12 @@ const RETRYABLE_STATUS = new Set([429, 502, 503, 504]);
 
 const REQUEST_TIMEOUT_MS = 30_000;
 
-/** Of an answer; more says nothing. */
+/** Maximum bytes to read from a response. */
 const MAX_ANSWER_BYTES = 65_536;
 
 /**
- * Posts a body, again and again as the policy allows.
+ * Posts a body, with retries as the policy allows.
+ *
  * @throws NotDelivered, or the signal's reason
  */
 async function postRequest(
@@ -219,7 +225,7 @@ async function post(
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
   const { url, headers } = server;
-  // A redirect is not followed: the keys are meant for the server that the user named.
+  // Redirects are not followed, because the keys are only for the server that the user specified.
   const response = await proxiedFetch(url, {
     method: "POST",
     headers: { "user-agent": "art-e", ...headers, ...ofBody },
@@ -237,21 +243,17 @@ async function post(
   const said = redact(oneLine(readRefusal({ contentType, body })), secretsIn(headers));
   const { status } = response;
   const isRedirect = status >= 300 && status < 400;
-  const details = isRedirect
-    ? ", which is a redirect: name the address that it leads to"
-    : said === ""
-      ? ""
-      : `: ${said}`;
+  const details = isRedirect ? ", which is a redirect: use the URL that it leads to" : said === "" ? "" : `: ${said}`;
   const retryAfterMs = parseRetryAfter(response.headers.get("retry-after"));
   throw new NotDelivered(`the server answered ${status}${details}`, RETRYABLE_STATUS.has(status), retryAfterMs, status);
 }
 
-/** Whole values, and what follows a word such as Basic or Bearer. */
+/** Returns the header values, and the part after a word such as Basic or Bearer. */
 function secretsIn(headers: OtlpServer["headers"]): string[] {
   return Object.values(headers).flatMap((value) => [value, ...value.split(/\s+/).slice(1)]);
 }
 
-/** The status counts even where the body breaks off. */
+/** Ignores a body that breaks off, because the status already determines the result. */
 async function readBody(response: Response): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -275,7 +277,7 @@ function notConnected(error: unknown): NotDelivered {
   return new NotDelivered(message, retryable);
 }
 
-/** 64-bit numbers are texts in JSON. */
+/** 64-bit numbers are strings in JSON. */
 const partialSuccessSchema = z.object({
   partialSuccess: z
     .object({ rejectedSpans: z.coerce.number().int().nonnegative().default(0), errorMessage: z.string().default("") })
@@ -286,20 +288,20 @@ const errorSchema = z.object({ message: z.string() }).or(z.object({ error: z.str
 
 const LONGEST_MESSAGE = 200;
 
-/** A body that cannot be read says nothing: the status has said that the spans were taken. */
+/** Ignores an unreadable body, because the status already says that the spans were accepted. */
 function readPartialSuccess(answer: HttpAnswer): { readonly rejectedSpans: number; readonly errorMessage: string } {
   const read = partialSuccessSchema.safeParse(decode(RESPONSE_MESSAGE, answer));
   return read.data?.partialSuccess ?? { rejectedSpans: 0, errorMessage: "" };
 }
 
-/** What the body of a refusal says; empty: nothing that can be read. */
+/** Returns the error message in the body of a refusal, or an empty string if it is unreadable. */
 function readRefusal(answer: HttpAnswer): string {
   const error = errorSchema.safeParse(decode(RPC_STATUS_MESSAGE, answer)).data;
   if (error !== undefined) return "message" in error ? error.message : error.error;
   return /html|protobuf/.test(answer.contentType) ? "" : answer.body.toString("utf8");
 }
 
-/** A message, which may come as JSON too; null: it cannot be read. */
+/** Decodes a message from protobuf or JSON. Returns null if it cannot be read. */
 function decode(message: typeof RESPONSE_MESSAGE, { contentType, body }: HttpAnswer): unknown {
   if (!contentType.includes("protobuf")) return parseJsonOrNull(body.toString("utf8"));
   try {

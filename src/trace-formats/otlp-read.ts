@@ -67,12 +67,12 @@ function isEmpty(trace: ImportedTrace): boolean {
   return !("task" in trace) && trace.turns.length + trace.messages.length + trace.toolCalls.length === 0;
 }
 
-/** The spans of one trace, by what they are. */
+/** The spans of one trace, by role. */
 interface TraceSpans {
   readonly root: ReadSpan;
-  /** The span of the agent, which may be below that of an HTTP request; otherwise the root. */
+  /** The agent's span, which may be below the span of an HTTP request. Otherwise the root. */
   readonly agent: ReadSpan;
-  /** In the order of their starts. */
+  /** Ordered by start time. */
   readonly models: readonly ReadSpan[];
   readonly tools: readonly ReadSpan[];
 }
@@ -84,7 +84,7 @@ function sortSpans(spans: readonly ReadSpan[]): TraceSpans {
   const ofKind = (kind: ReturnType<typeof kindOf>) => inOrder.filter((span) => kindOf(span) === kind);
   const agents = ofKind("agent");
   const models = withoutNested(ofKind("model"), inOrder);
-  // Telemetry that lost its inner spans: the agent's span has the conversation of its only model call.
+  // Some telemetry lost its inner spans. The agent's span then has the conversation of its only model call.
   const asModels = models.length > 0 ? models : agents.filter((span) => conversationOf(span).output.length > 0);
   return {
     root,
@@ -112,7 +112,7 @@ function byStart(a: ReadSpan, b: ReadSpan): number {
   return a.startTimeUnixNano < b.startTimeUnixNano ? -1 : Number(a.startTimeUnixNano > b.startTimeUnixNano);
 }
 
-/** Returns the trace of a task if the root has one, as art-e writes it; otherwise of a chat without gold answer. */
+/** Returns a task trace if the root has a task, as art-e writes it. Otherwise returns a chat without a gold answer. */
 function toTrace(spans: TraceSpans): ImportedTrace {
   const { attributes } = spans.root;
   const calls = spans.models.map(conversationOf);
@@ -141,7 +141,7 @@ function toTrace(spans: TraceSpans): ImportedTrace {
   };
 }
 
-/** A root may have the request as JSON, so only plain text of it is preferred to what the model received. */
+/** A root may have the request as JSON, so only plain text in it takes precedence over the model's input. */
 function questionOf({ root, agent }: TraceSpans, asked: Message | undefined): string {
   const plain = [root, agent].flatMap(({ attributes }) => {
     const text = textOf(attributes, "input.value") ?? "";
@@ -212,7 +212,7 @@ function endingOf({ root, models }: TraceSpans, answer: string | null): Ending {
 
 function errorOf({ root, models }: TraceSpans): string | null {
   const ending = textOf(root.attributes, "art_e.ending");
-  // The conventions require a description of an error: art-e writes the ending if a failed trace has no error.
+  // The conventions require a description of an error: art-e writes the ending if a failed trace is without an error.
   if (isError(root)) return root.status?.message === ending ? null : root.status?.message || "failed";
   const last = models.at(-1);
   return ending === undefined && last !== undefined && isError(last) ? last.status?.message || "failed" : null;
@@ -246,14 +246,14 @@ function messagesOf(spans: TraceSpans, calls: readonly Conversation[]): Message[
   });
 }
 
-/** A writer may give the system prompt on the agent's span only. */
+/** Some writers put the system prompt only on the agent's span. */
 function withSystem(messages: readonly Message[], { root, agent }: TraceSpans): readonly Message[] {
   if (messages.length === 0 || messages[0]?.role === "system") return messages;
   const system = [agent, root].flatMap((span) => conversationOf(span).input.filter(({ role }) => role === "system"));
   return [...system.slice(0, 1), ...messages];
 }
 
-/** Results of the last reply's calls, which no later model call received: only the spans of the tools have them. */
+/** Results of the last reply's calls. No later model call received them, so only the tool spans have them. */
 function resultsAfter(messages: readonly Message[], tools: readonly ReadSpan[]): Message[] {
   const last = messages.at(-1);
   if (last?.role !== "assistant") return [];
@@ -278,7 +278,7 @@ function isSpanOf(span: ReadSpan, call: ToolCall): boolean {
   return id === "" ? (toolNameOf(span.attributes) ?? span.name) === call.name : id === call.id;
 }
 
-/** OpenInference's tool spans often have no call id: gives each the id of the first call with its name. */
+/** OpenInference's tool spans often do not have a call id. Each gets the id of the first unassigned call with its name. */
 function withIds(records: readonly ToolCallRecord[], messages: readonly Message[]): ToolCallRecord[] {
   const known = new Set(records.map(({ id }) => id));
   const calls = messages.flatMap((message) => (message.role === "assistant" ? message.toolCalls : []));
@@ -291,7 +291,7 @@ function withIds(records: readonly ToolCallRecord[], messages: readonly Message[
   });
 }
 
-/** Calls whose result stands in the conversation, but that have no span of their own. */
+/** Calls that have a result in the conversation but no span. */
 function unrecordedCalls(
   messages: readonly Message[],
   records: readonly ToolCallRecord[],
@@ -325,7 +325,7 @@ function scoresOf({ events }: ReadSpan): Trace["scores"] {
   return Object.fromEntries(scores);
 }
 
-/** Returns a model call as a turn, or null for a failed call that the trace itself has no turn for. */
+/** Returns a model call as a turn, or null for a failed call that is not a turn in the trace itself. */
 function toTurn(span: ReadSpan, output: readonly Message[]): Turn | null {
   const { attributes } = span;
   if (attributes.get("art_e.has_no_turn") === true) return null;
@@ -372,14 +372,14 @@ function toToolCallRecord(span: ReadSpan, turnStarts: readonly bigint[]): ToolCa
 
 const NANO_PER_MS = 1_000_000;
 
-/** To the millisecond, as our times are. */
+/** Converts nanoseconds to an ISO 8601 time with milliseconds, like art-e's own times. */
 function isoTime(nano: bigint, beforeMs = 0): string {
   const before = BigInt(Math.round(Math.min(beforeMs * NANO_PER_MS, Number.MAX_SAFE_INTEGER)));
   const ms = (nano - before) / BigInt(NANO_PER_MS);
   return new Date(Math.min(Math.max(0, Number(ms)), LAST_DATE_MS)).toISOString();
 }
 
-/** The last that a Date can hold. */
+/** The latest time that a Date can represent, in milliseconds since 1970. */
 const LAST_DATE_MS = 8.64e15;
 
 function durationMs({ startTimeUnixNano, endTimeUnixNano }: ReadSpan): number {

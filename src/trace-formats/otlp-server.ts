@@ -6,16 +6,16 @@ import type { RetryPolicy } from "../platform/retry-delay.js";
 const FLAG = "--otlp-endpoint";
 const HEADERS = ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"];
 
-/** Of traces alone, taken as it is. */
+/** Endpoint for traces only, used unchanged. */
 const TRACES_ADDRESS: AddressedKey = { url: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", keys: HEADERS, flag: FLAG };
-/** Of all telemetry: traces have a path below it. */
+/** Endpoint for all telemetry. The path for traces is appended. */
 const ADDRESS: AddressedKey = { url: "OTEL_EXPORTER_OTLP_ENDPOINT", keys: HEADERS, flag: FLAG };
 
 const TRACES_PATH = "/v1/traces";
 
 /**
- * The server that spans are sent to: of the flag, else of OpenTelemetry's variables, with its headers from the
- * environment only, so that no shell history has the keys.
+ * Returns the server for spans, from the flag or OpenTelemetry's environment variables. Headers come only from the
+ * environment, so that no key ends up in the shell history.
  */
 export function otlpServerOf(flag: string | undefined, env: Environment): Omit<OtlpServer, "retry"> {
   const traces = env[TRACES_ADDRESS.url] || null;
@@ -24,8 +24,8 @@ export function otlpServerOf(flag: string | undefined, env: Environment): Omit<O
   if (value === null) {
     throw new UserError(
       "otlp_no_endpoint",
-      "There is no address to send traces to.",
-      `Give it with ${FLAG} URL, or set ${ADDRESS.url}.`,
+      "Cannot send traces: no OTLP endpoint is set.",
+      `Pass ${FLAG} URL, or set ${ADDRESS.url}.`,
     );
   }
   if (flag === undefined) refuseStrangeAddress(address, value, env);
@@ -38,8 +38,8 @@ function tracesUrl(value: string, name: string, isBase: boolean): string {
   if (url === null) {
     throw new UserError(
       "otlp_bad_endpoint",
-      `${name} is no http or https address without user name and password.`,
-      "For example http://localhost:6006; keys go into OTEL_EXPORTER_OTLP_HEADERS.",
+      `${name}: expected an http or https URL without user name and password.`,
+      "Use a URL such as http://localhost:6006. Put keys into OTEL_EXPORTER_OTLP_HEADERS.",
     );
   }
   const path = url.pathname.replace(/\/+$/, "");
@@ -48,7 +48,7 @@ function tracesUrl(value: string, name: string, isBase: boolean): string {
   return url.href;
 }
 
-/** `key=value,key=value`, the values percent-encoded where they need it. */
+/** Parses `key=value,key=value` with percent-encoded values. */
 function headersOf(written: string | null, env: Environment): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const pair of (written ?? "").split(",")) {
@@ -78,24 +78,24 @@ function isHeader(name: string, value: string): boolean {
   }
 }
 
-/** Says nothing of what stands there: it holds keys. */
+/** The message does not quote the value, because it contains keys. */
 function unreadable(env: Environment): UserError {
   return new UserError(
     "otlp_bad_headers",
-    `${HEADERS.find((name) => env[name])} cannot be read.`,
-    "Write NAME=VALUE, with a comma between two of them, and %XX for a comma or a space within a value.",
+    `Cannot read ${HEADERS.find((name) => env[name])}.`,
+    "Write NAME=VALUE pairs separated by commas. In a value, write %2C for a comma and %20 for a space.",
   );
 }
 
-/** Servers that take scores beside spans, as they do not take them from the spans' events. */
+/** Servers with a separate API for scores, because they ignore score events in spans. */
 export const SCORE_APIS = ["langfuse", "phoenix"] as const;
 
 export type ScoreApi = (typeof SCORE_APIS)[number];
 
-/** Where telemetry goes. */
+/** Destination of telemetry. */
 export interface OtlpServer {
   readonly url: string;
-  /** With the keys, which are never shown. */
+  /** Contains the keys, which are never shown. */
   readonly headers: Readonly<Record<string, string>>;
   readonly retry: RetryPolicy;
 }

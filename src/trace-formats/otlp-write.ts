@@ -19,18 +19,18 @@ import {
   STATUS_ERROR,
 } from "./otlp-encode.js";
 
-/** One score of a trace, for the score API of a server. */
+/** A score of a trace, for the score API of a server. */
 export interface ScoreRecord {
   /** 32 hex digits. */
   readonly traceId: string;
   readonly name: string;
   readonly value: number;
   readonly explanation: string | null;
-  /** A model gave it, and not a function. */
+  /** Whether the score comes from a model rather than a function. */
   readonly byModel: boolean;
 }
 
-/** The scores of a trace that could be told. */
+/** Returns the scores of a trace that have a value. */
 export function scoreRecords(trace: ExportedTrace, content: boolean): ScoreRecord[] {
   const traceId = otlpTraceId(trace.traceId);
   const judged = "judge" in trace && trace.judge !== null;
@@ -40,10 +40,12 @@ export function scoreRecords(trace: ExportedTrace, content: boolean): ScoreRecor
   });
 }
 
-/** Scorers whose figure is a model's verdict. */
+/** Scorers whose value is a model's verdict. */
 const JUDGED: ReadonlySet<string> = new Set(["judgeCorrect", "judgeScore"]);
 
-/** One span a tool call, below the agent's as the conventions have it, with the turn that asked for it. */
+/**
+ * Returns one span per tool call, below the agent's span as the conventions require, with the turn that requested it.
+ */
 function toolSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span[] {
   const { traceId, toolCalls } = trace;
   const descriptions = new Map(tools.map(({ name, description }) => [name, description]));
@@ -70,12 +72,12 @@ function toolSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span[
       "gen_ai.tool.call.result": content && call.error === null ? jsonText(call.result) : undefined,
       "art_e.turn": integer(call.turn),
     }),
-    // What a tool says of a failure may quote mail.
+    // A tool's error message might quote mail.
     ...(call.error === null ? {} : { status: { code: STATUS_ERROR, message: content ? storable(call.error) : "" } }),
   }));
 }
 
-/** Returns one span per model call, without the waiting before it. */
+/** Returns one span per model call, without the wait before it. */
 function modelSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span[] {
   const { traceId, turns } = trace;
   const said = turnMessages(trace);
@@ -100,7 +102,7 @@ function modelSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span
 
 /**
  * Returns the span of the model call that ended the task, if the trace has no turn for it. A call that is not retried,
- * such as one with a wrong key, leaves only the trace's error.
+ * for example after a wrong key, leaves only the trace's error.
  */
 function failedCallSpan(trace: ExportedTrace, { content, tools }: OtlpOptions): Span[] {
   const { traceId, turns, ending, error } = trace;
@@ -137,7 +139,7 @@ function failedCallSpan(trace: ExportedTrace, { content, tools }: OtlpOptions): 
   ];
 }
 
-/** The end of the last model or tool call, which is when the next call began. */
+/** The end of the last model or tool call, which is when the next call started. */
 function lastActivity({ startedAt, turns, toolCalls }: ExportedTrace): string {
   return [
     ...turns.map((turn) => unixNano(turn.startedAt, (turn.waitedMs ?? 0) + turn.latencyMs)),
@@ -145,7 +147,7 @@ function lastActivity({ startedAt, turns, toolCalls }: ExportedTrace): string {
   ].reduce(laterOf, unixNano(startedAt));
 }
 
-/** Whether the turn holds the attempts of a call that never got a reply. */
+/** Whether the turn has only attempts of a call that never received a reply. */
 function isFailedCall({ ending }: ExportedTrace, turn: Turn, said: TurnMessages | undefined): boolean {
   const wasAttempted = turn.retries.length > 0 || ending === "model_error";
   return turn.finishReason === "other" && wasAttempted && (said?.reply ?? null) === null;
@@ -169,6 +171,7 @@ function modelSpanAttributes(
     "gen_ai.response.id": text(turn.responseId),
     "gen_ai.request.temperature": typeof sent?.temperature === "number" ? double(sent.temperature) : undefined,
     "gen_ai.request.max_tokens": integer(sent?.maxTokens),
+    "gen_ai.request.reasoning.level": sent?.reasoningEffort == null ? undefined : text(String(sent.reasoningEffort)),
     "gen_ai.conversation.id": text(trace.sessionId),
     "gen_ai.response.finish_reasons": failed ? undefined : texts([rawFinishReason]),
     "error.type": failed ? text(rawFinishReason) : undefined,
@@ -182,7 +185,7 @@ function modelSpanAttributes(
   });
 }
 
-/** Ours and theirs both count cached tokens among those of the input. */
+/** Both art-e and the conventions count cached tokens as input. */
 function usageOf(usage: Usage): Attributes {
   const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, reasoningTokens } = usage;
   return {
@@ -196,7 +199,7 @@ function usageOf(usage: Usage): Attributes {
 
 interface TurnContent {
   readonly said: TurnMessages | undefined;
-  /** The tools that the model was given. */
+  /** Tools that the model received. */
   readonly definitions: AnyValue | undefined;
 }
 
@@ -223,9 +226,9 @@ function toDefinition({ name, description, parameters }: ToolSpec) {
 /** The conversation of one model call. */
 interface TurnMessages {
   readonly system: string | null;
-  /** What the model was given besides. */
+  /** Messages that the model received, without the system prompt. */
   readonly input: readonly Message[];
-  /** Null: no reply came. */
+  /** The reply, or null if none arrived. */
   readonly reply: Message | null;
 }
 
@@ -234,7 +237,7 @@ function turnMessages(trace: ExportedTrace): TurnMessages[] {
   const system = systemOf(trace);
   const said = system === null ? trace.messages : trace.messages.slice(1);
   const replies = ownReplies(trace, said);
-  // An external agent's replies are one turn, which is that of its last reply.
+  // An external agent's replies form one turn, which belongs to its last reply.
   const missing = Math.max(0, replies.length - trace.turns.length);
   return trace.turns.map((_, turn) => {
     const at = replies[turn + missing];
@@ -246,15 +249,15 @@ function systemOf({ messages: [first] }: ExportedTrace): string | null {
   return first?.role === "system" ? first.content : null;
 }
 
-/** Indices of the replies in `said`, without those of earlier chats. */
+/** Indices of the replies in `said`, without replies from earlier chats. */
 function ownReplies(trace: ExportedTrace, said: readonly Message[]): number[] {
   const history = isChatTrace(trace) ? trace.historyLength : 0;
   return [...said.keys()].filter((at) => at >= history && said[at]?.role === "assistant");
 }
 
 /**
- * Returns the messages after the last reply of a model call, which no span of a call has: results of the last tool
- * calls, or the entire conversation if there was no call. Provider state is left out.
+ * Returns the messages after the last model call's reply, which are in no call's span: results of the last tool calls,
+ * or the entire conversation if there was no call. Provider state is left out.
  */
 function laterMessages(trace: ExportedTrace): Message[] {
   const said = systemOf(trace) === null ? trace.messages : trace.messages.slice(1);
@@ -272,7 +275,7 @@ function withoutProviderState(message: Message): Message {
   return { role, content, toolCalls, ...(reasoning === "" ? {} : { reasoning }) };
 }
 
-/** The root of a trace: the whole task, with question and answer where Langfuse and Phoenix look for them. */
+/** The root span of a trace, with question and answer in the attributes that Langfuse and Phoenix display. */
 function agentSpan(trace: ExportedTrace, { content }: OtlpOptions): Span {
   const { agentId, error, ending } = trace;
   const start = unixNano(trace.startedAt);
@@ -335,7 +338,7 @@ function contentOf(trace: ExportedTrace): Attributes {
   };
 }
 
-/** What the conventions have no attribute for. */
+/** Facts without an attribute in the conventions. */
 function ownAttributes(trace: ExportedTrace): Attributes {
   const { traceId, model, ending, maxTurns } = trace;
   return {
@@ -353,7 +356,7 @@ function ownAttributes(trace: ExportedTrace): Attributes {
   };
 }
 
-/** A score that could not be told has no value, so the conventions have no event for it. */
+/** A score without a value is not an event, because the conventions require a value. */
 function scoreEvents(trace: ExportedTrace, timeUnixNano: string, content: boolean): SpanEvent[] {
   return Object.entries(trace.scores).flatMap(([name, { value, explanation }]) => {
     if (value === null) return [];
@@ -368,10 +371,10 @@ function scoreEvents(trace: ExportedTrace, timeUnixNano: string, content: boolea
 
 const NANO_PER_MS = 1_000_000;
 
-/** In the year 2262: backends keep these numbers with a sign. */
+/** In the year 2262. Backends store these numbers as signed 64-bit integers. */
 const LATEST = 2n ** 63n - 1n;
 
-/** An ISO 8601 time, and milliseconds after it, as nanoseconds since 1970; 0 for a text that is no time. */
+/** Converts an ISO 8601 time plus milliseconds into nanoseconds since 1970. Returns 0 for an invalid time. */
 function unixNano(iso: string, afterMs = 0): string {
   const ms = Date.parse(iso);
   if (Number.isNaN(ms)) return "0";
@@ -387,14 +390,14 @@ function laterOf(a: string, b: string): string {
 
 const UUID = /^trace_([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/;
 
-/** 32 hex digits: those of the UUID in our id; of any other id, from its hash. */
+/** Returns 32 hex digits, from the UUID in art-e's id or from a hash of any other id. */
 function otlpTraceId(traceId: string): string {
   const digits = UUID.exec(traceId)?.[1]?.replaceAll("-", "");
-  // OTLP calls an id of zeros invalid.
+  // An id of zeros is invalid in OTLP.
   return digits === undefined || /^0+$/.test(digits) ? hash(traceId, 32) : digits;
 }
 
-/** 16 hex digits, the same at every export: a backend that is sent a trace twice stores it once. */
+/** Returns 16 hex digits that are the same in every export, so that a backend stores a resent trace only once. */
 function otlpSpanId(traceId: string, span: string): string {
   return hash(`${traceId}/${span}`, 16);
 }
@@ -404,20 +407,20 @@ function hash(value: string, digits: number): string {
 }
 
 /**
- * The version of the GenAI conventions that the attributes follow. It has `cache_creation`, which later versions rename
- * to `cache_write`, and requires `gen_ai.provider.name` on every `invoke_agent` span. `otlp-read` accepts both.
+ * Version of the GenAI conventions that the attributes follow. It has `cache_creation`, which later versions rename to
+ * `cache_write`, and requires `gen_ai.provider.name` on every `invoke_agent` span. `otlp-read` accepts both.
  */
 const SCHEMA_URL = "https://opentelemetry.io/schemas/gen-ai-dev/1.42.0-dev";
 
 const NAME = "art-e";
 
-/** The spans of a trace by the GenAI conventions: its agent's, then model and tool calls by their start. */
+/** Returns the spans of a trace in the GenAI conventions: the agent's span, then model and tool calls by start time. */
 export function otlpSpans(trace: ExportedTrace, options: OtlpOptions): Span[] {
   const below = [...modelSpans(trace, options), ...failedCallSpan(trace, options), ...toolSpans(trace, options)];
   return [agentSpan(trace, options), ...below.sort(byStart)];
 }
 
-/** This program, as spans name where they come from. */
+/** Identifies art-e as the source of spans. */
 export function spanSource(): SpanSource {
   const version = programVersion();
   const attributes = toKeyValues({
@@ -428,7 +431,7 @@ export function spanSource(): SpanSource {
   return { resource: { attributes }, scope: { name: NAME, version }, schemaUrl: SCHEMA_URL };
 }
 
-/** A trace as OTLP's TracesData on one line, as a collector's otlpjsonfile receiver reads it. */
+/** A trace as OTLP's TracesData on one line, in the format of the collector's otlpjsonfile receiver. */
 export const otlpFormat: LineFormat = {
   *lines(traces, { options: { content }, toolsOf }) {
     const { resource, scope, schemaUrl } = spanSource();
@@ -445,13 +448,13 @@ function byStart(a: Span, b: Span): number {
 }
 
 interface OtlpOptions {
-  /** False: what was said, called, answered and explained is left out. */
+  /** Whether to include messages, arguments, results, answers and explanations. */
   readonly content: boolean;
-  /** What the model was told of its tools; empty where that is not known. */
+  /** Tools that the model received, or an empty list if they are unknown. */
   readonly tools: readonly ToolSpec[];
 }
 
-/** A message as the GenAI conventions write it. Of what a provider keeps in it, its reasoning's text is written. */
+/** A message in the GenAI conventions. Only the reasoning text is written from the provider state. */
 interface PartsMessage {
   readonly role: Message["role"];
   readonly parts: readonly { readonly type: string; readonly [field: string]: JsonValue }[];
@@ -461,7 +464,7 @@ function toParts(message: Message): PartsMessage {
   const { role } = message;
   if (role === "tool") {
     const { toolCallId: id, name, content: response } = message;
-    // Readers find the name by the id of the call.
+    // Readers look up the name by the call's id.
     return { role, parts: [{ type: "tool_call_response", id, ...(id === "" ? { name } : {}), response }] };
   }
   const said = message.content === "" ? [] : [{ type: "text", content: message.content }];
@@ -470,7 +473,7 @@ function toParts(message: Message): PartsMessage {
     type: "tool_call",
     id,
     name,
-    // A text where the model wrote none that could be read.
+    // A string if the model's arguments could not be parsed.
     arguments: invalid ?? given,
   }));
   const reasoning = reasoningText(message);
@@ -486,7 +489,7 @@ function toSystemParts(system: string) {
   return [{ type: "text", content: system }];
 }
 
-/** Attributes by key; those that are undefined are left out. */
+/** Attributes by key. Undefined attributes are left out. */
 type Attributes = Readonly<Record<string, AnyValue | undefined>>;
 
 function toKeyValues(attributes: Attributes): KeyValue[] {
@@ -509,13 +512,15 @@ function texts(values: readonly string[]): AnyValue {
   return { arrayValue: { values: values.map((value) => ({ stringValue: storable(value) })) } };
 }
 
-/** A value as JSON in a text, as the conventions have messages, arguments and results. */
+/** Encodes a value as a JSON string, as the conventions require for messages, arguments and results. */
 function jsonText(value: JsonValue | object | undefined): AnyValue | undefined {
   if (value === undefined) return undefined;
   return { stringValue: JSON.stringify(value, (_, item) => (typeof item === "string" ? storable(item) : item)) };
 }
 
-/** Protobuf takes no lone surrogates, and PostgreSQL, which Langfuse and Phoenix store spans in, no NUL. */
+/**
+ * Protobuf does not allow lone surrogates. PostgreSQL, which Langfuse and Phoenix store spans in, does not allow NUL.
+ */
 function storable(value: string): string {
   return value.toWellFormed().replaceAll("\0", "\uFFFD");
 }

@@ -5,7 +5,7 @@ import { checkWritable, isSameFile } from "../platform/files.js";
 import { PARQUET_TABLE_KEY } from "./table-columns.js";
 import { QUESTIONS_TABLE } from "./tables.js";
 
-/** Refuses a file in the place of a folder, and files of it that may not be written over. */
+/** Refuses a file in place of the folder, and files in the folder that must not be overwritten. */
 export function checkOutputFolder(
   flag: string,
   folder: string,
@@ -15,7 +15,8 @@ export function checkOutputFolder(
 ): void {
   const stats = statOf(folder);
   if (stats === undefined) return;
-  if (!stats.isDirectory()) throw new UserError("output_unwritable", `${flag}: ${folder} is a file.`, "Name a folder.");
+  if (!stats.isDirectory())
+    throw new UserError("output_unwritable", `${flag}: ${folder} is a file.`, "Choose a folder.");
   checkOutputs(
     outputs.map((output) => ({ flag, ...output })),
     inputs,
@@ -23,20 +24,20 @@ export function checkOutputFolder(
   );
 }
 
-/** A file that a command would write; `path` is undefined where it was not requested. */
+/** A file that a command would write. `path` is undefined if it was not requested. */
 export interface OutputFile {
   readonly flag: string;
   readonly path: string | undefined;
   readonly kind: OutputKind;
 }
 
-/** A file that a command reads, with its name for messages. */
+/** A file that a command reads. `name` appears in messages. */
 export interface InputFile {
   readonly name: string;
   readonly path: string | null | undefined;
 }
 
-/** Refuses outputs that cannot be written or would destroy another file, before anything is spent. */
+/** Refuses outputs that cannot be written or would destroy another file, before any money is spent. */
 export function checkOutputs(
   outputs: readonly OutputFile[],
   inputs: readonly InputFile[],
@@ -45,13 +46,13 @@ export function checkOutputs(
   for (const [i, { flag, path, kind }] of outputs.entries()) {
     if (path === undefined) continue;
     checkWritable(flag, path);
-    const others = outputs.slice(0, i).map((other) => ({ name: `${other.flag} too`, path: other.path }));
+    const others = outputs.slice(0, i).map((other) => ({ name: `the file of ${other.flag}`, path: other.path }));
     refuseInputs({ flag, path }, [...inputs, ...others, { name: "the .env file", path: ".env" }], db);
     if (!overwrite) checkKind(flag, path, kind);
   }
 }
 
-/** Refuses an output that is an input of the command or a database, even with --overwrite. */
+/** Refuses an output that is a database or an input of the command, even with --overwrite. */
 export function refuseInputs(
   { flag, path }: { readonly flag: string; readonly path: string },
   inputs: readonly InputFile[],
@@ -67,35 +68,35 @@ export function refuseInputs(
   throw new UserError(
     "output_is_input",
     `${flag}: ${path} is ${taken?.name ?? "a SQLite file"}, and would be destroyed.`,
-    "Name another file.",
+    "Choose another file.",
   );
 }
 
-/** The file of recorded replies that a model or a judge names (`replay/FILE`, `art:replay/FILE`). */
+/** The recording in the name of a model or judge (`replay/FILE`, `art:replay/FILE`). */
 export function replayFile(model: string | undefined): string | undefined {
   return /^(?:art:)?replay\/(.+)$/s.exec(model ?? "")?.[1];
 }
 
-/** How each kind of output file is recognised by its first bytes. */
+/** How to recognize each kind of output file from the first bytes. */
 const KINDS = {
   results: ["results file", (start: string) => /^\s{0,9}\{\s{0,9}"runId"\s{0,9}:/.test(start)],
   traces: ["traces file", isTraces],
   recording: ["recording", (start: string) => /^\{"(?:key|model|request)":/.test(start)],
   junit: ["JUnit file", (start: string) => start.includes("<testsuite")],
-  agent: ["YAML file of an agent", (start: string) => /^id: [^\n]{1,200}\nname: /.test(start)],
+  agent: ["YAML agent file", (start: string) => /^id: [^\n]{1,200}\nname: /.test(start)],
   html: ["report page", (start: string) => start.includes("<title>ART-E report")],
-  md: ["report in Markdown", (start: string) => start.startsWith("## ART-E")],
+  md: ["Markdown report", (start: string) => start.startsWith("## ART-E")],
   csv: ["table of tasks", (start: string) => start.replace("\ufeff", "").startsWith("runId,agentId,")],
   questions: [
-    "file of questions",
+    "question file",
     (start: string, end: () => string) =>
       /^\{"id":\d+,"question":|^id,question,answer,/.test(start) ||
       (start.startsWith("PAR1") && isQuestionsTable(end())),
   ],
-  provenance: ["file of how questions were made", (start: string) => /^\{"id":\d+,"made_by":/.test(start)],
+  provenance: ["file about the origin of questions", (start: string) => /^\{"id":\d+,"made_by":/.test(start)],
   "jsonl-table": ["table in JSON lines", (start: string) => start.startsWith('{"runId":') && TABLE_ROW.test(start)],
   "parquet-table": [
-    "table of art-e in Parquet",
+    "table from art-e in Parquet",
     (start: string, end: () => string) =>
       start.startsWith("PAR1") && end().includes(PARQUET_TABLE_KEY) && !isQuestionsTable(end()),
   ],
@@ -105,12 +106,12 @@ const TABLE_ROW = /^\{"runId":"[^"]*","agentId":"[^"]*","model":"[^"]*",(?:"runN
 
 const TRACES = /^\{"(?:traceId|step_id|messages|schema_version|trajectories|resourceSpans|version":2,"status)":/;
 
-/** By the metadata in the footer of a Parquet file: some bytes of Thrift stand between the key and its value. */
+/** Checks the metadata in the footer of a Parquet file. A few Thrift bytes separate the key from its value. */
 function isQuestionsTable(end: string): boolean {
   return new RegExp(`${PARQUET_TABLE_KEY}.{1,4}${QUESTIONS_TABLE}`, "s").test(end);
 }
 
-/** In any of the formats of exports. */
+/** Recognizes every export format. */
 function isTraces(start: string): boolean {
   return TRACES.test(start) || (start.startsWith("PK\x03\x04") && start.includes("_journal/start.json"));
 }
@@ -120,7 +121,7 @@ type OutputKind = keyof typeof KINDS;
 const PART_BYTES = 1 << 16;
 
 const SQLITE_MAGIC = "SQLite format 3\0";
-/** Of a write-ahead log: sqlite.org/fileformat2.html#walformat. */
+/** Write-ahead log: https://sqlite.org/fileformat2.html#walformat */
 const WAL_MAGIC = ["\x37\x7f\x06\x82", "\x37\x7f\x06\x83"];
 
 /** Refuses to overwrite a file of another kind. */
@@ -132,11 +133,11 @@ function checkKind(flag: string, path: string, kind: OutputKind): void {
   throw new UserError(
     "output_exists",
     `${flag}: ${path} exists and is not a ${name}.`,
-    "Name another file, or add --overwrite to lose what is in it.",
+    "Choose another file, or pass --overwrite to replace it.",
   );
 }
 
-/** A database, a write-ahead log, or a file beside a database with one of SQLite's suffixes. */
+/** Whether a file is a database, a write-ahead log, or a file next to a database with one of SQLite's suffixes. */
 function isOfSqlite(path: string): boolean {
   const beside = /^(.+)-(?:wal|shm|journal)$/s.exec(path)?.[1];
   if (beside !== undefined && startOf(beside).startsWith(SQLITE_MAGIC)) return true;
@@ -144,13 +145,13 @@ function isOfSqlite(path: string): boolean {
   return [SQLITE_MAGIC, ...WAL_MAGIC].some((magic) => start.startsWith(magic));
 }
 
-/** The first bytes as latin1; empty where there is no regular file or it is empty. */
+/** Returns the first bytes as latin1, or an empty string if the file is empty or not a regular file. */
 function startOf(path: string): string {
   const stats = statOf(path);
   return stats === undefined || !stats.isFile() || stats.size === 0 ? "" : partOf(path, 0);
 }
 
-/** Bytes from a position on, as latin1. */
+/** Returns the bytes from a position on, as latin1. */
 function partOf(path: string, position: number): string {
   const file = openSync(path, "r");
   try {

@@ -2,11 +2,11 @@ import type { SchemaElement } from "hyparquet";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import { type CellValue, type Column, type ColumnType, PARQUET_TABLE_KEY } from "./table-columns.js";
 
-/** A row group is complete with so many rows, or so many characters of text. One is in memory at a time. */
+/** Maximum rows and characters per row group. Only one row group is in memory at a time. */
 const MAX_ROWS = 50_000;
 const MAX_CHARACTERS = 16_000_000;
 
-/** Row groups with Snappy compression, then the footer. */
+/** Writes row groups with Snappy compression, then the footer. */
 export function* parquetBytes<Row>(
   table: string,
   columns: readonly Column<Row>[],
@@ -31,7 +31,7 @@ export function* parquetBytes<Row>(
   yield takeBytes(buffer);
 }
 
-/** The values of each column. */
+/** Yields row groups as one list of values per column. */
 function* rowGroups<Row>(columns: readonly Column<Row>[], rows: Iterable<Row>): Generator<readonly unknown[][]> {
   const empty = () => columns.map((): unknown[] => []);
   let group = empty();
@@ -61,7 +61,7 @@ function toParquet(value: CellValue, type: ColumnType): unknown {
   return Number.isNaN(time.getTime()) ? null : time;
 }
 
-/** One column, depth first. */
+/** The schema elements of one column, depth first. */
 function schemaOf({ name, type }: { readonly name: string; readonly type: ColumnType }): SchemaElement[] {
   const optional = { name, repetition_type: "OPTIONAL" } as const;
   if (type !== "texts") return [{ ...optional, ...PHYSICAL[type] }];
@@ -85,7 +85,7 @@ const PHYSICAL: Readonly<Record<Exclude<ColumnType, "texts">, Partial<SchemaElem
   date: { type: "INT32", converted_type: "DATE" },
 };
 
-/** What was written since the last call. The writer's offset goes on. */
+/** Returns the bytes written since the last call, without resetting the writer's offset. */
 function takeBytes(buffer: ByteWriter): Uint8Array {
   const bytes = buffer.getBytes().slice();
   buffer.index = 0;

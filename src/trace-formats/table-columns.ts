@@ -1,10 +1,10 @@
 import type { TaskResult } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
 
-/** In the metadata of every Parquet file of this program, with the name of the table. */
+/** Metadata key in every Parquet file of art-e. Its value is the table's name. */
 export const PARQUET_TABLE_KEY = "art-e.table";
 
-/** The value of a cell by the type of its column. */
+/** Cell values by column type. */
 interface CellTypes {
   readonly text: string;
   readonly integer: number;
@@ -27,21 +27,21 @@ interface ColumnOf<Row, Type extends ColumnType> {
   readonly read: (row: Row) => CellTypes[Type] | null;
 }
 
-/** A column has one type in all rows, and no value (null) where a row has none. */
+/** A column has the same type in all rows. Rows without a value have null. */
 export type Column<Row> = { [Type in ColumnType]: ColumnOf<Row, Type> }[ColumnType];
 
-/** A table of one kind of rows, for programs that analyse runs. */
+/** A table of one kind of row, for programs that analyze runs. */
 export interface Table<Row> {
   readonly name: string;
   readonly columns: readonly Column<Row>[];
-  /** Of one run; empty where the source of the run has no traces to take them from. */
+  /** Yields the rows of one run, or nothing if its source does not have the required traces. */
   rows(run: TableSource): Iterable<Row>;
 }
 
-/** What tables read of a run. Both may be iterated more than once. */
+/** The parts of a run that tables read. Both can be iterated more than once. */
 export interface TableSource {
   readonly head: { readonly runId: string; readonly agentId: string; readonly model: string; readonly name?: string };
   results(): Iterable<TaskResult>;
-  /** Null: a results file, which has none. */
+  /** The run's traces, or null for a results file. */
   readonly traces: (() => Iterable<Trace>) | null;
 }

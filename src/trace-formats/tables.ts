@@ -13,7 +13,7 @@ export interface TaskResultRow {
   readonly result: TaskResult;
 }
 
-/** One row per task and epoch, named as in the results file; then a column for each of these scores. */
+/** The table with a row per task and epoch, with the field names of the results file and one column per score. */
 export function tasksTable(scores: readonly string[]): Table<TaskResultRow> {
   return {
     name: "tasks",
@@ -33,7 +33,7 @@ const RUN_COLUMNS: readonly Column<Pick<TaskResultRow, "run">>[] = [
 export const TASK_COLUMNS: readonly Column<TaskResultRow>[] = [
   ...RUN_COLUMNS,
   { name: "runName", type: "text", read: ({ run }) => run.name ?? null },
-  // Numbers of questions and texts of suites in one column.
+  // Question numbers and suite task names share one text column.
   { name: "taskId", type: "text", read: ({ result }) => String(result.taskId) },
   { name: "epoch", type: "integer", read: ({ result }) => result.epoch },
   { name: "traceId", type: "text", read: ({ result }) => result.traceId },
@@ -63,7 +63,7 @@ export const TASK_COLUMNS: readonly Column<TaskResultRow>[] = [
   { name: "retries", type: "integer", read: ({ result }) => result.retries },
   { name: "repairedCalls", type: "integer", read: ({ result }) => result.repairedCalls ?? 0 },
   { name: "cachedReplies", type: "integer", read: ({ result }) => result.cachedReplies },
-  // Of tasks of a suite; null for questions about mailboxes.
+  // Null for questions about mailboxes.
   { name: "suite", type: "text", read: ({ result }) => result.suite?.name ?? null },
   { name: "suiteTool", type: "text", read: ({ result }) => result.suite?.tool ?? null },
   { name: "snapshot", type: "text", read: ({ result }) => result.suite?.snapshot ?? null },
@@ -75,19 +75,19 @@ export const TASK_COLUMNS: readonly Column<TaskResultRow>[] = [
   { name: "reason", type: "text", read: ({ result }) => result.suite?.reason ?? null },
 ];
 
-/** As most readers see them: without regard to case. */
+/** Lowercase, because most readers ignore case in column names. */
 const TAKEN: ReadonlySet<string> = new Set(TASK_COLUMNS.map(({ name }) => name.toLowerCase()));
 
-/** Results files of other programs may name a score like one of the columns above. */
+/** A results file of another program may name a score like one of the columns above. */
 function scoreColumn(score: string): Column<TaskResultRow> {
   const name = TAKEN.has(score.toLowerCase()) ? `score:${score}` : score;
   return { name, type: "number", read: ({ result }) => result.scores[score] ?? null };
 }
 
-/** In the metadata of a Parquet file of questions. */
+/** Table name in the metadata of a Parquet file of questions. */
 export const QUESTIONS_TABLE = "questions";
 
-/** A dataset of questions, as `run --dataset` reads it in any of the formats. */
+/** A question dataset, which `run --dataset` reads in any of the formats. */
 export function questionsTable(format: TableFormat): {
   readonly name: string;
   readonly columns: readonly Column<Question>[];
@@ -115,7 +115,7 @@ interface TracePart {
   readonly trace: Trace;
 }
 
-/** What joins the rows of a trace with those of the tasks: runId, taskId and epoch, or traceId. */
+/** Keys that join these rows with the task rows: runId, taskId and epoch, or traceId. */
 const TRACE_COLUMNS: readonly Column<TracePart>[] = [
   ...RUN_COLUMNS,
   { name: "taskId", type: "text", read: ({ trace }) => String(trace.taskId) },
@@ -141,7 +141,7 @@ const TURN_COLUMNS: readonly Column<TurnRow>[] = [
     type: "integer",
     read: ({ trace, index }) => trace.toolCalls.filter((call) => call.turn === index).length,
   },
-  // Null where the server did not count.
+  // Null if the server did not count tokens.
   { name: "inputTokens", type: "integer", read: ({ turn }) => turn.usage?.inputTokens ?? null },
   { name: "cachedInputTokens", type: "integer", read: ({ turn }) => turn.usage?.cachedInputTokens ?? null },
   { name: "cacheWriteTokens", type: "integer", read: ({ turn: { usage } }) => usage && (usage.cacheWriteTokens ?? 0) },
@@ -154,7 +154,7 @@ const TURN_COLUMNS: readonly Column<TurnRow>[] = [
   { name: "responseId", type: "text", read: ({ turn }) => turn.responseId ?? null },
 ];
 
-/** One row per model call. */
+/** The table with a row per model call. */
 export const turnsTable: Table<TurnRow> = {
   name: "turns",
   columns: TURN_COLUMNS,
@@ -184,7 +184,7 @@ const TOOL_CALL_COLUMNS: readonly Column<ToolCallRow>[] = [
   { name: "durationMs", type: "number", read: ({ call }) => call.durationMs },
 ];
 
-/** One row per tool call. Its arguments and result are JSON as text: each tool has others. */
+/** The table with a row per tool call. Arguments and result are JSON strings, because they differ by tool. */
 export const toolCallsTable: Table<ToolCallRow> = {
   name: "tool_calls",
   columns: TOOL_CALL_COLUMNS,
@@ -203,7 +203,6 @@ export const TABLE_FORMATS = ["parquet", "csv", "jsonl"] as const;
 
 export type TableFormat = (typeof TABLE_FORMATS)[number];
 
-/** The tables of runs. */
 export const TABLES = ["tasks", "turns", "tool_calls"] as const;
 
 export type TableName = (typeof TABLES)[number];
@@ -212,7 +211,7 @@ export function tablePath(folder: string, table: TableName, format: TableFormat)
   return join(folder, `${table}.${format}`);
 }
 
-/** The file of a table, in pieces: text, or bytes of Parquet. */
+/** Encodes a table in pieces, as text or as Parquet bytes. */
 export async function encodeTable<Row>(
   format: TableFormat,
   { name, columns }: { readonly name: string; readonly columns: readonly Column<Row>[] },
@@ -220,12 +219,12 @@ export async function encodeTable<Row>(
 ): Promise<Iterable<string> | Iterable<Uint8Array>> {
   if (format === "csv") return csvRows(columns, rows);
   if (format === "jsonl") return jsonLines(columns, rows);
-  // Loaded only where it is used.
+  // Loaded only if it is used.
   const { parquetBytes } = await import("./parquet-writer.js");
   return parquetBytes(name, columns, rows);
 }
 
-/** An object per row, with every column; no value is null. */
+/** Yields one object per row with every column. Missing values are null. */
 export function* jsonLines<Row>(columns: readonly Column<Row>[], rows: Iterable<Row>): Generator<string> {
   for (const row of rows) {
     yield `${toWellFormedJson(Object.fromEntries(columns.map(({ name, read }) => [name, read(row)])))}\n`;
@@ -233,8 +232,9 @@ export function* jsonLines<Row>(columns: readonly Column<Row>[], rows: Iterable<
 }
 
 /**
- * RFC 4180 in UTF-8, without a byte order mark. A text that a spreadsheet would execute as a formula gets an
- * apostrophe before it. Several texts are separated by spaces; no value is an empty cell.
+ * Yields RFC 4180 rows (https://www.rfc-editor.org/rfc/rfc4180) in UTF-8, without a byte order mark. Text that a
+ * spreadsheet would execute as a formula gets an apostrophe in front. Several values in a cell are separated by spaces.
+ * A missing value is an empty cell.
  */
 export function* csvRows<Row>(columns: readonly Column<Row>[], rows: Iterable<Row>): Generator<string> {
   yield csvLineOf(columns.map(({ name }) => name));
@@ -243,6 +243,6 @@ export function* csvRows<Row>(columns: readonly Column<Row>[], rows: Iterable<Ro
 
 export function toCell(value: CellValue): Cell {
   if (value === null || typeof value === "string" || typeof value === "number") return value;
-  // In capitals: what R takes as logical, as all others do.
+  // Uppercase booleans, which R and all other readers recognize.
   return typeof value === "boolean" ? String(value).toUpperCase() : value.join(" ");
 }

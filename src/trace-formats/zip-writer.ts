@@ -3,7 +3,7 @@ import { Deflate } from "fflate";
 import type { JsonObject } from "../platform/json.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 
-/** A list as JSON, compressed as it comes, for what may be written only when all else is. */
+/** A JSON list that is compressed as it grows, for an entry that must come after all others. */
 export class DeflatedList implements Deflated {
   size = 0;
   crc = 0;
@@ -28,33 +28,33 @@ export class DeflatedList implements Deflated {
   }
 }
 
-/** What a zip can say of a time. */
+/** The range of times that a zip can store. */
 const EARLIEST = Date.UTC(1980, 0, 1);
 const LATEST = Date.UTC(2107, 11, 31);
 
 /** Deflated data of an entry. */
 interface Deflated {
-  /** Bytes before. */
+  /** Bytes before compression. */
   readonly size: number;
   readonly crc: number;
   readonly chunks: readonly Uint8Array[];
 }
 
-/** A zip file in the making, with zip64 where it is needed: bytes of it are taken by `take` after each entry. */
+/** Writes a zip file, with zip64 if needed. Call `take` after each entry to get its bytes. */
 export class ZipWriter {
   private chunks: Uint8Array[] = [];
   private offset = 0;
-  /** Lines of the directory, which alone are held until the end. */
+  /** Directory entries, the only part that stays in memory until the end. */
   private readonly directory: Buffer[] = [];
   private readonly time: DosTime;
 
-  /** All entries get this time (ISO 8601), so that equal content gives equal bytes. */
+  /** `modified` is the ISO 8601 time of all entries, so that equal content produces equal bytes. */
   constructor(modified: string) {
     const time = Date.parse(modified);
     this.time = dosTime(new Date(time >= EARLIEST && time <= LATEST ? time : EARLIEST));
   }
 
-  /** The bytes since the last time. */
+  /** Returns the bytes since the last call. */
   take(): Uint8Array[] {
     const taken = this.chunks;
     this.chunks = [];
@@ -89,15 +89,18 @@ export class ZipWriter {
   }
 }
 
-/** The records of a zip file besides its data, by its specification (APPNOTE 6.3.10, sections 4.3 and 4.5.3). */
+/**
+ * The records of a zip file other than its data, as in its specification (APPNOTE 6.3.10, sections 4.3 and 4.5.3:
+ * https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT).
+ */
 interface ZipEntry {
-  /** In UTF-8. */
+  /** UTF-8. */
   readonly name: Buffer;
   readonly crc: number;
-  /** Bytes as they are, and deflated. */
+  /** Bytes before and after compression. */
   readonly size: number;
   readonly deflatedSize: number;
-  /** Where in the file its local header begins. */
+  /** Position of the local header in the file. */
   readonly offset: number;
   readonly time: DosTime;
 }
@@ -109,13 +112,13 @@ interface DosTime {
 
 const DEFLATE = 8;
 const NAME_IS_UTF8 = 0x800;
-/** Versions of the specification that a reader must know. */
+/** Specification versions that a reader must support. */
 const VERSION = 20;
 const VERSION_ZIP64 = 45;
 const MAX_16 = 0xffff;
 const MAX_32 = 0xffffffff;
 
-/** From 1980 to 2107, in UTC, to two seconds. */
+/** DOS date and time in UTC, from 1980 to 2107, with a resolution of two seconds. */
 export function dosTime(date: Date): DosTime {
   return {
     date: ((date.getUTCFullYear() - 1980) << 9) | ((date.getUTCMonth() + 1) << 5) | date.getUTCDate(),
@@ -123,10 +126,10 @@ export function dosTime(date: Date): DosTime {
   };
 }
 
-/** What stands before an entry's data. */
+/** The header before an entry's data. */
 export function localHeader(entry: ZipEntry): Buffer {
   const { size, deflatedSize, name } = entry;
-  // Here both sizes stand there, or none.
+  // A local header contains either both 64-bit sizes or neither.
   const extra = zip64Extra(Math.max(size, deflatedSize) < MAX_32 ? [] : [size, deflatedSize]);
   const head = Buffer.alloc(30);
   head.writeUInt32LE(0x04034b50, 0);
@@ -134,11 +137,11 @@ export function localHeader(entry: ZipEntry): Buffer {
   return Buffer.concat([head, name, extra]);
 }
 
-/** An entry's line in the directory at the end of the file. */
+/** An entry in the directory at the end of the file. */
 export function directoryEntry(entry: ZipEntry): Buffer {
   const { size, deflatedSize, offset, name } = entry;
   const extra = zip64Extra([size, deflatedSize, offset].filter((value) => value >= MAX_32));
-  // Lines are kept until the end: a slice of Node's shared pool would keep 8 KB of it.
+  // Directory entries stay in memory until the end, and a slice of Node's shared pool would keep 8 KB alive.
   const line = Buffer.alloc(46 + name.length + extra.length);
   line.writeUInt32LE(0x02014b50, 0);
   line.writeUInt16LE(VERSION_ZIP64, 4);
@@ -149,7 +152,7 @@ export function directoryEntry(entry: ZipEntry): Buffer {
   return line;
 }
 
-/** What local headers and lines of the directory have in one form: 26 bytes. */
+/** The 26 bytes that local headers and directory entries have in common. */
 function writeShared(
   to: Buffer,
   { crc, size, deflatedSize, name, time }: ZipEntry,
@@ -168,7 +171,7 @@ function writeShared(
   to.writeUInt16LE(extraLength, 24);
 }
 
-/** 64-bit values in the place of those that are too large for 32 bits. */
+/** The 64-bit values of fields that are too large for 32 bits. */
 function zip64Extra(values: readonly number[]): Buffer {
   if (values.length === 0) return Buffer.alloc(0);
   const extra = Buffer.alloc(4 + 8 * values.length);
@@ -178,7 +181,7 @@ function zip64Extra(values: readonly number[]): Buffer {
   return extra;
 }
 
-/** The end of the file: where its directory is and how long, in 64 bits too where 16 or 32 do not hold it. */
+/** The end of the file, with the position and length of its directory, also in 64 bits if 16 or 32 are too few. */
 export function directoryEnd(entries: number, offset: number, size: number): Buffer {
   const end = Buffer.alloc(22);
   end.writeUInt32LE(0x06054b50, 0);

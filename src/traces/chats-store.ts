@@ -13,16 +13,16 @@ const COLUMNS = `s.id, s.agent_id AS agentId, s.inbox, s.query_date AS queryDate
 export function getSession(db: Db, id: string): ChatSession {
   const session = db.prepare(`SELECT ${COLUMNS} FROM sessions s WHERE id = ?`).get(id) as ChatSession | undefined;
   if (session !== undefined) return session;
-  throw new UserError("session_unknown", `There is no session "${id}".`, "A chat without a sessionId begins one.");
+  throw new UserError("session_unknown", `Unknown session "${id}".`, "Send a chat without a sessionId to start one.");
 }
 
 interface ChatSessionSummary extends ChatSession {
   readonly chats: number;
-  /** What was asked first; null where its chats were deleted. */
+  /** The first question, or null if its chats were deleted. */
   readonly question: string | null;
 }
 
-/** Newest first; `total` counts those on all pages. */
+/** Returns a page of sessions, newest first. `total` counts the sessions on all pages. */
 export function listSessions(
   db: Db,
   agentId: string | null,
@@ -48,7 +48,7 @@ function countSessions(db: Db, agentId: string | null): number {
 
 const NOT_FAILED = "ending NOT IN ('model_error', 'timeout', 'interrupted')";
 
-/** The messages of a session without the system prompt and without failed chats. */
+/** Returns the messages of a session, without the system prompt and without failed chats. */
 export function sessionMessages(db: Db, sessionId: string): Message[] {
   const row = db
     .prepare(
@@ -59,7 +59,7 @@ export function sessionMessages(db: Db, sessionId: string): Message[] {
   return row === undefined ? [] : parseTrace<ChatTrace>(row.id, row.trace).messages.slice(1);
 }
 
-/** A session with the model and agent version of its newest chat, and the number of chats without failed ones. */
+/** A session with the model and agent version of its newest chat. `chats` excludes failed chats. */
 export interface SessionDetails extends ChatSession {
   readonly model: string;
   readonly agentVersion: number;
@@ -72,7 +72,7 @@ const DETAILS = `SELECT ${COLUMNS}, coalesce((SELECT ${TRACE} ->> '$.model' ${NE
   coalesce((SELECT ${TRACE} ->> '$.agentVersion' ${NEWEST}), 0) AS agentVersion, (SELECT count(*) FROM traces WHERE ${CONTINUED}) AS chats
   FROM sessions s`;
 
-/** Newest first; `total` counts those on all pages. */
+/** Returns a page of sessions, newest first. `total` counts the sessions on all pages. */
 export function pageOfSessions(
   db: Db,
   agentId: string | null,
@@ -85,7 +85,7 @@ export function pageOfSessions(
   return { sessions, total: countSessions(db, agentId) };
 }
 
-/** One session of an agent with its chats without failed ones, oldest first. */
+/** Returns a session of an agent with its chats, oldest first. Failed chats are left out. */
 export function sessionOfAgent(
   db: Db,
   agentId: string,
@@ -95,8 +95,8 @@ export function sessionOfAgent(
     | SessionDetails
     | undefined;
   if (session === undefined) {
-    const hint = "A chat without a sessionId begins one.";
-    throw new UserError("session_unknown", `Agent "${agentId}" has no session "${id}".`, hint);
+    const hint = "Send a chat without a sessionId to start one.";
+    throw new UserError("session_unknown", `Unknown session "${id}" of agent "${agentId}".`, hint);
   }
   const rows = db
     .prepare(
@@ -106,7 +106,7 @@ export function sessionOfAgent(
   return { session, traces: mapReadable(rows, (row) => parseTrace<ChatTrace>(row.id, row.trace)) };
 }
 
-/** Keeps its traces. */
+/** Deletes a session but not its traces. */
 export function deleteSession(db: Db, id: string): void {
   db.prepare("DELETE FROM sessions WHERE id = ?").run(id);
 }
@@ -141,7 +141,7 @@ export function saveChat(db: Db, trace: ChatTrace): void {
   save.immediate();
 }
 
-/** Saves chats that were scored again. */
+/** Saves the scores of chats that were scored again. */
 export function saveChatScores(db: Db, traces: readonly ChatTrace[]): void {
   const update = db.prepare("UPDATE traces SET trace = json_set(trace, '$.scores', json(?)) WHERE id = ?");
   db.transaction(() => {
@@ -153,7 +153,7 @@ export interface FeedbackLine extends Feedback {
   readonly agentId: string;
 }
 
-/** Which feedback; null: any. */
+/** Filter for feedback. Null matches any value. */
 interface FeedbackQuery {
   readonly traceId: string | null;
   readonly agentId: string | null;
@@ -163,14 +163,14 @@ interface FeedbackQuery {
 const SELECT = `SELECT f.id, f.trace_id AS traceId, f.rating, f.notes, f.created_at AS createdAt, t.agent_id AS agentId
   FROM feedback f JOIN traces t ON t.id = f.trace_id`;
 
-/** The trace must exist. */
+/** Saves feedback on an existing trace. */
 export function saveFeedback(db: Db, feedback: Feedback): void {
   db.prepare(
     "INSERT INTO feedback (id, trace_id, rating, notes, created_at) VALUES (@id, @traceId, @rating, @notes, @createdAt)",
   ).run(feedback);
 }
 
-/** Newest first, those after `after`. */
+/** Returns the feedback that comes after `after`, newest first. */
 export function pageOfFeedback(
   db: Db,
   query: FeedbackQuery,
@@ -181,7 +181,7 @@ export function pageOfFeedback(
   if (query.traceId !== null) conditions.push("f.trace_id = @traceId");
   if (query.agentId !== null) conditions.push("t.agent_id = @agentId");
   if (query.rating !== null) conditions.push("f.rating = @rating");
-  // Within a millisecond, row ids give the order; feedback ids do not.
+  // Row ids give the order within a millisecond. Feedback ids do not.
   if (after !== null) {
     conditions.push(
       "(f.created_at, f.rowid) < (@afterAt, (SELECT coalesce(max(rowid), 0) FROM feedback WHERE id = @afterId))",
@@ -193,7 +193,7 @@ export function pageOfFeedback(
   return { lines: rows.slice(0, limit), hasMore: rows.length > limit };
 }
 
-/** All feedback on a trace, newest first. */
+/** Returns all feedback on a trace, newest first. */
 export function listFeedback(db: Db, traceId: string): FeedbackLine[] {
   return pageOfFeedback(db, { traceId, agentId: null, rating: null }, null, 1_000_000).lines;
 }
@@ -201,7 +201,7 @@ export function listFeedback(db: Db, traceId: string): FeedbackLine[] {
 export function getFeedback(db: Db, id: string): FeedbackLine {
   const line = db.prepare(`${SELECT} WHERE f.id = ?`).get(id) as FeedbackLine | undefined;
   if (line !== undefined) return line;
-  throw new UserError("feedback_unknown", `There is no feedback "${id}".`, "GET /api/feedback lists what there is.");
+  throw new UserError("feedback_unknown", `Unknown feedback "${id}".`, "List the feedback with GET /api/feedback.");
 }
 
 export function updateFeedback(db: Db, { id, rating, notes }: Pick<Feedback, "id" | "rating" | "notes">): void {
@@ -212,7 +212,7 @@ export function deleteFeedback(db: Db, id: string): void {
   db.prepare("DELETE FROM feedback WHERE id = ?").run(id);
 }
 
-/** Of each trace with feedback the newest; of a run, or with null of all traces. */
+/** Returns the newest feedback on each trace of a run, or on each trace in the database if `runId` is null. */
 export function newestFeedback(db: Db, runId: string | null): Feedback[] {
   return db
     .prepare(

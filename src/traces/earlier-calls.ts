@@ -1,10 +1,10 @@
 import type { JsonValue } from "../platform/json.js";
 import type { ChatTrace, ToolCallRecord } from "./trace.js";
 
-/** A tool call as far as the messages tell: without its times and the kind of its error. */
+/** A tool call as far as the messages describe it: without its times and its kind of error. */
 export type EarlierCall = Pick<ToolCallRecord, "id" | "name" | "arguments" | "result" | "error">;
 
-/** The tool calls of earlier chats in the same session. A result that is not JSON stays text. */
+/** Returns the tool calls of earlier chats in the same session. A result that is not JSON remains a string. */
 export function earlierCalls({
   messages,
   historyLength = 0,
@@ -25,7 +25,7 @@ export function earlierCalls({
   });
 }
 
-/** Without the JSON module, whose schemas the playground's script would carry. */
+/** Does not use the JSON module, because its schemas would end up in the playground's script. */
 function jsonOrText(content: string): JsonValue {
   try {
     return JSON.parse(content) as JsonValue;

@@ -14,11 +14,13 @@ const finishedTaskSchema = z.strictObject({
   traceId: z.string(),
   question: z.string(),
   ending: z.enum(ENDINGS),
-  error: z.string().nullable().describe("Why it failed; null where it did not."),
-  score: z.number().nullable().describe("By the first of the scores; null where it has none."),
-  costUsd: z.number().nullable().describe("US dollars; null where the price is not known."),
-  durationMs: ms.describe("Waiting included."),
-  waitedMs: ms.nullable().describe("Throttling, failed calls and pauses; null: an earlier version wrote it."),
+  error: z.string().nullable().describe("Error message of a failed task, otherwise null."),
+  score: z.number().nullable().describe("The first of the scores, or null if the task does not have it."),
+  costUsd: z.number().nullable().describe("US dollars, or null if the price is unknown."),
+  durationMs: ms.describe("Milliseconds, including waiting."),
+  waitedMs: ms
+    .nullable()
+    .describe("Milliseconds of rate limiting, failed calls and pauses, or null in results of earlier versions."),
   retries: tasks,
   endedAt: z.string(),
 });
@@ -38,7 +40,9 @@ const WAITS_FOR = z.enum(LIMIT_REASONS).nullable();
 
 const processStateSchema = z
   .strictObject({
-    stopping: z.boolean().describe("The user asked to stop: tasks under way are finished, no further one starts."),
+    stopping: z
+      .boolean()
+      .describe("Whether the user asked to stop the run. Running tasks are finished, but no other task starts."),
     underWay: z
       .array(
         z.strictObject({
@@ -47,23 +51,23 @@ const processStateSchema = z
           startedAt: z.string(),
           activity: taskActivitySchema
             .nullable()
-            .describe("Null: it is being prepared, or another program works on it."),
+            .describe("Null while the task is being prepared, or if another program works on it."),
           since: z.string(),
         }),
       )
       .readonly()
-      .describe("Those that began first; at most 100."),
+      .describe("Running tasks by start time, at most 100."),
     underWayCount: tasks,
     limiter: z
       .strictObject({
-        limit: z.number().describe("Calls that may be under way at once."),
+        limit: z.number().describe("Maximum number of concurrent calls."),
         running: tasks,
         waiting: tasks,
-        why: WAITS_FOR.describe("What calls wait for; null where none waits."),
-        refused: tasks.describe("Calls that the server has refused for their rate."),
+        why: WAITS_FOR.describe("Reason why calls are waiting, or null if no call waits."),
+        refused: tasks.describe("Number of calls that the server refused because of a rate limit."),
       })
       .nullable()
-      .describe("Null where nothing is sent to a server from here."),
+      .describe("Null if this process does not send calls to a server."),
     workers: z
       .strictObject({
         workers: z.array(z.strictObject({ name: z.string(), perSecond: z.number() })).readonly(),
@@ -71,7 +75,7 @@ const processStateSchema = z
         waitingFor: WAITS_FOR,
       })
       .nullable()
-      .describe("The machines that answer over a queue; null without one."),
+      .describe("Workers that take tasks from the queue, or null without a queue."),
     retries: z
       .array(
         z.strictObject({
@@ -88,7 +92,7 @@ const processStateSchema = z
   })
   .readonly();
 
-/** What only the process that executes a run knows of it. */
+/** State that only the process executing the run knows. */
 export type RunProcessState = z.output<typeof processStateSchema>;
 
 export const runProgressSchema = z
@@ -99,7 +103,7 @@ export const runProgressSchema = z
     model: z.string(),
     dataset: z.string(),
     split: z.string(),
-    status: runStatusSchema.describe("interrupted: it was stopped, or its process is gone; it can be resumed."),
+    status: runStatusSchema.describe("interrupted: the run was stopped, or its process ended. It can be resumed."),
     startedAt: z.string(),
     completedAt: z.string().nullable(),
     totalTasks: tasks,
@@ -111,53 +115,58 @@ export const runProgressSchema = z
         estimateSchema.extend({ scorer: z.string(), label: z.string(), better: z.enum(["higher", "lower"]) }).strict(),
       )
       .readonly()
-      .describe("Over the completed tasks; the run's headline score first."),
-    costUsd: z.number().nullable().describe("Of all attempts, judging included; null where a price is not known."),
+      .describe("Scores over the completed tasks, starting with the run's headline score."),
+    costUsd: z
+      .number()
+      .nullable()
+      .describe("US dollars for all attempts, including judging, or null if a price is unknown."),
     maxCostUsd: z.number().nullable(),
     tokens: tasks,
-    retries: tasks.describe("Of tasks with a result."),
+    retries: tasks.describe("Number of retried model calls, over the tasks with a result."),
     tasksPerMinute: z
       .number()
       .nullable()
-      .describe("Lately; null where too few have finished to tell, or none goes on."),
-    msLeft: ms.nullable().describe("At this rate."),
+      .describe("Recent rate, or null if too few tasks have finished or no task is running."),
+    msLeft: ms.nullable().describe("Estimated milliseconds until the end, at the current rate."),
     newest: z.array(finishedTaskSchema).readonly().describe("Newest first; at most 10."),
     failures: z.array(finishedTaskSchema).readonly().describe("Newest first; at most 10."),
     episodes: z
       .array(
         z.strictObject({
-          until: z.string().describe("When the last of them was over."),
+          until: z.string().describe("End time of the last episode."),
           episodes: tasks,
-          reward: z.number().nullable().describe("Mean; null where none was paid, as of interrupted ones."),
-          tokens: z.number().nonnegative().describe("Mean of an episode."),
+          reward: z.number().nullable().describe("Mean reward, or null without rewards, as for interrupted episodes."),
+          tokens: z.number().nonnegative().describe("Mean number of tokens per episode."),
         }),
       )
       .readonly()
       .nullable()
-      .describe("Of a training environment's run: stretches of as many episodes each; null of other runs."),
-    process: processStateSchema.nullable().describe("Null: another process executes the run, or none does."),
+      .describe("Progress of a training environment's run in groups of equally many episodes, or null for other runs."),
+    process: processStateSchema
+      .nullable()
+      .describe("State of the process that executes the run, or null if it is another process."),
   })
-  .describe("How far a run has got.");
+  .describe("Progress of a run.");
 
 export type RunProgress = Readonly<z.output<typeof runProgressSchema>>;
 
 /** Events of a run. A listener must not throw. */
 export type RunEvent =
-  /** `tasks`: of the whole run, finished or not. */
+  /** `tasks` counts all tasks of the run, finished or not. */
   | { readonly type: "run_started"; readonly runId: string; readonly tasks: number }
-  /** Finished by an earlier session of the run. Emitted before any task starts. */
+  /** The task was finished by an earlier session of the run. Emitted before any task starts. */
   | { readonly type: "task_kept"; readonly result: TaskResult }
   | { readonly type: "task_started"; readonly taskId: TaskId; readonly epoch: number }
-  /** Only of tasks that this process answers. */
+  /** Emitted only for tasks that this process answers. */
   | {
       readonly type: "task_activity";
       readonly taskId: TaskId;
       readonly epoch: number;
       readonly activity: TaskActivity;
     }
-  /** Frees its slot. An interrupted task emits no `answered`. */
+  /** The task's slot is free again. Not emitted for an interrupted task. */
   | { readonly type: "task_answered"; readonly taskId: TaskId; readonly epoch: number }
-  /** Already saved when emitted. */
+  /** The result has already been saved. */
   | { readonly type: "task_finished"; readonly result: TaskResult }
   | { readonly type: "run_finished"; readonly runId: string; readonly interrupted: boolean };
 

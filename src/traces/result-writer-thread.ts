@@ -7,9 +7,7 @@ import { FILE_LOST, openRowWriter, type ResultRow, type SaveCall, type SaveOutco
 
 /** The thread of `threadedResultWriter`: saves each batch of finished tasks in one transaction. */
 
-/**
- * WAL pages (16 MB) between checkpoints, four times the default: a checkpoint waits for the disk, and delays saves.
- */
+/** WAL pages between checkpoints (16 MB), four times the default. A checkpoint waits for the disk and delays saves. */
 const CHECKPOINT_PAGES = 4_000;
 
 const { path } = workerData as { path: string };
@@ -17,7 +15,7 @@ const db = openStore(path, { mustExist: true });
 limitPageCache(db);
 const watch = new FileWatch(db, path);
 
-/** Callers retry after a longer lock; a short timeout allows the thread to be terminated in between. */
+/** Callers retry after a longer lock. With a short timeout, the thread can be terminated in between. */
 db.pragma("busy_timeout = 2000");
 db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
 const write = openRowWriter(db);
@@ -34,26 +32,26 @@ function save(calls: readonly RpcCall<SaveCall>[]): RpcAnswer<SaveOutcome>[] {
   try {
     truncateWal(isLast ? 0 : truncateAt);
   } catch {
-    // The saves are committed; the next batch tries again.
+    // The saves are committed, and the next batch truncates the log again if this fails.
   }
   return calls.map(({ id, call }) => ({ id, answer: outcomes.get(call) ?? null }));
 }
 
-/** The failed saves with their errors. */
+/** Saves the rows and returns the failed ones with their errors. */
 function saveAll(rows: readonly ResultRow[]): ReadonlyMap<SaveCall, SaveOutcome> {
   const outcomes = (outcomeOf: (row: ResultRow) => SaveOutcome) => new Map(rows.map((row) => [row, outcomeOf(row)]));
   try {
     if (rows.length > 0) writeAll.immediate(rows);
-    // Also after a commit: SQLite writes to a deleted file without an error.
+    // Checked even after a commit, because SQLite writes to a deleted file without an error.
     const fault = watch.check();
     return fault === null ? new Map() : outcomes(() => ({ message: `the file was ${fault}`, code: FILE_LOST }));
   } catch (thrown) {
     const fault = watch.check();
     if (fault !== null) return outcomes(() => ({ message: `the file was ${fault}`, code: FILE_LOST }));
     const failure = outcome(thrown);
-    // Singly, each would wait for the lock again.
+    // Saved individually, each row would wait for the lock again.
     if (failure.code?.startsWith("SQLITE_BUSY")) return outcomes(() => failure);
-    // One row may be at fault: save the others.
+    // Perhaps only one row is at fault, so save the others.
     return outcomes(saveSingly);
   }
 }
@@ -61,11 +59,12 @@ function saveAll(rows: readonly ResultRow[]): ReadonlyMap<SaveCall, SaveOutcome>
 let truncateAt = MAX_WAL_BYTES;
 
 /**
- * SQLite restarts the WAL only when no reader is active. Beside threads that search without a pause that may never
- * happen, and the log would grow with the run, so a TRUNCATE checkpoint waits for the readers here: usually
- * milliseconds, at most 250 ms, then again after as much growth.
+ * SQLite restarts the WAL only when no reader is active. With threads that search without a pause, that might never
+ * happen, and the log would grow with the run. A TRUNCATE checkpoint therefore waits for the readers, usually for
+ * milliseconds and at most 250 ms, then again after the same growth.
  *
- * At the end it is truncated at any size: the last connection to close would do it on the event loop's thread.
+ * At the end the log is truncated at any size. Otherwise the last connection to close would do it on the event loop's
+ * thread.
  */
 function truncateWal(longest: number): void {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;

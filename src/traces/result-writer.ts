@@ -7,11 +7,11 @@ import type { TaskResult } from "./task-result.js";
 import type { Trace } from "./trace.js";
 
 export interface ResultWriter {
-  /** True: committed. False: another program held the file, and the wait was aborted. */
+  /** Resolves to true after the commit, or to false if the wait was aborted while another program held the file. */
   save(trace: Trace, result: TaskResult, outcome: AttemptOutcome): Promise<boolean>;
-  /** Adds a trace that could not be scored, as the file cannot be read, to the recent ones. */
+  /** Adds a trace to the recent ones that could not be scored because the file cannot be read. */
   keep(trace: Trace): void;
-  /** The last traces as JSON, saved or not. */
+  /** The most recent traces as JSON, saved or not. */
   recent(): readonly string[];
   close(): Promise<void>;
 }
@@ -19,23 +19,23 @@ export interface ResultWriter {
 const YOUNG_GENERATION_MB = 8;
 
 /**
- * Quick tasks that finish within this time share a transaction: one for each takes twice the CPU time. Where tasks
- * take seconds, none waits.
+ * Milliseconds. Quick tasks that finish within this time share a transaction, because one transaction per task takes
+ * twice the CPU time. Tasks that take seconds do not wait.
  */
 const BATCH_DELAY_MS = 20;
 
-/** A task to save; null: the last call. */
+/** A task to save, or null for the last call. */
 export type SaveCall = ResultRow | null;
 
-/** Null: saved. Otherwise the SQLite error. */
+/** The SQLite error, or null after a successful save. */
 export type SaveOutcome = { readonly message: string; readonly code?: string | undefined } | null;
 
-/** The error code of a save after which the file was deleted, replaced or truncated. */
+/** Error code of a save after which the file was deleted, replaced or truncated. */
 export const FILE_LOST = "FILE_LOST";
 
 const MAX_CHARS = 1_000_000;
 
-/** The last traces of a run as JSON, up to `MAX_CHARS`, for the case that the database file is lost. */
+/** The last traces of a run as JSON, up to `MAX_CHARS`, in case the database file is lost. */
 class RecentTraces {
   private traces: string[] = [];
   private length = 0;
@@ -53,13 +53,13 @@ class RecentTraces {
 
 interface WriterOptions {
   readonly waiting?: LockWait;
-  /** Each task that is saved is one more of its run. */
+  /** Whether each saved task adds one to the run's number of tasks. */
   readonly growing?: boolean;
 }
 
 /**
- * Writes on a thread, so that the disk blocks no running task. Tasks that finish together share a transaction; while
- * another program holds the file, they wait.
+ * Creates a writer that saves on a thread, so that the disk never blocks running tasks. Tasks that finish together
+ * share a transaction. While another program holds the file, they wait.
  */
 export function threadedResultWriter(
   path: string,
@@ -87,7 +87,7 @@ export function threadedResultWriter(
       }
     },
     async close() {
-      // A failure to truncate the log loses nothing: all saves were committed.
+      // If the log cannot be truncated, nothing is lost, because all saves are committed.
       await thread.call(null).catch(() => undefined);
       await thread.close();
     },
@@ -99,12 +99,12 @@ function unwritable(path: string, { message, code }: NonNullable<SaveOutcome>): 
   return new UserError(
     "db_unwritable",
     `Cannot write ${path}: ${message}.`,
-    "What was finished before is saved. See that the disk has room and works, then go on with --resume latest.",
+    "Finished tasks are saved. Check that the disk works and has free space, then continue with --resume latest.",
     1,
   );
 }
 
-/** A finished task as it is stored; trace and result are JSON. */
+/** The stored form of a finished task. `trace` and `result` are JSON. */
 export interface ResultRow {
   readonly runId: string;
   readonly taskId: TaskId;
@@ -115,16 +115,16 @@ export interface ResultRow {
   readonly startedAt: string;
   readonly ending: string;
   readonly failed: 0 | 1;
-  /** 1: its task has no result by this attempt, which only counts for its cost. */
+  /** 1 if another attempt provides the task's result. This attempt only counts for its cost. */
   readonly superseded: 0 | 1;
-  /** 1: the run's tasks were not known before, and this is one more. */
+  /** 1 if the run's tasks were not known in advance, and this is an additional one. */
   readonly growing: 0 | 1;
   readonly score: number | null;
   readonly trace: string;
   readonly result: string;
 }
 
-/** How an attempt at a task came out; `stopped`: by a limit of the run, so that the task is left for a resume. */
+/** Result of an attempt at a task. `stopped` means stopped by a run limit, so that a resume continues with the task. */
 export type AttemptOutcome = "finished" | "failed" | "stopped";
 
 export function toResultRow(trace: Trace, result: TaskResult, outcome: AttemptOutcome, isGrowing = false): ResultRow {
@@ -146,7 +146,10 @@ export function toResultRow(trace: Trace, result: TaskResult, outcome: AttemptOu
   };
 }
 
-/** Saves trace and result of a task in one transaction. A new attempt supersedes the last, unless it was stopped. */
+/**
+ * Returns a function that saves trace and result of a task in one transaction. A new attempt supersedes the previous
+ * one, unless it was stopped.
+ */
 export function openRowWriter(db: Db): (row: ResultRow) => void {
   const addTrace = db.prepare(
     `INSERT INTO traces (id, run_id, task_id, agent_id, session_id, started_at, ending, trace)

@@ -25,8 +25,8 @@ export interface TaskCursor {
 }
 
 /**
- * The next traces of a run that have or can have scores, by task id and epoch, and the cursor after them. They start
- * after a cursor, or with the first if it is null. Damaged ones are left out. Null if there are no more.
+ * Returns the run's next traces that have or can have scores, by task id and epoch, and the cursor after them. A null
+ * cursor starts with the first trace. Damaged traces are left out. Returns null at the end.
  */
 export function tracesAfter(
   db: Db,
@@ -49,7 +49,7 @@ export function tracesAfter(
   return { traces: mapReadable(rows, ({ id, trace }) => parseTrace(id, trace)), last };
 }
 
-/** Replaces the scores of a batch, in traces and results, in one transaction. */
+/** Returns a function that replaces the scores of a batch, in traces and results, in one transaction. */
 export function openScoreWriter(db: Db): (graded: readonly { trace: Trace; result: TaskResult }[]) => void {
   const setTrace = db.prepare("UPDATE traces SET trace = ? WHERE id = ?");
   const setResult = db.prepare(
@@ -82,8 +82,8 @@ export function releaseRun(db: Db, runId: string, worker: string): void {
 }
 
 /**
- * Stores tasks under the digest of their content, once, and returns the id of their dataset. A row says nothing about
- * the folder or file that the tasks were read from: that belongs to each run.
+ * Stores tasks once, under the digest of their content, and returns the id of their dataset. The rows do not contain
+ * the folder or file of the tasks, because that belongs to each run.
  */
 export function saveTasks(db: Db, set: TaskSet, tasks: readonly Task[]): string {
   const id = set.sha256.slice(0, 16);
@@ -119,7 +119,7 @@ export function saveTasks(db: Db, set: TaskSet, tasks: readonly Task[]): string 
   return id;
 }
 
-/** Saves the task order of a run, after the first `before` tasks. */
+/** Appends tasks to the order of a run, after its first `before` tasks. */
 export function saveRunTasks(db: Db, runId: string, tasks: readonly PlannedTask[], before = 0): void {
   const add = db.prepare("INSERT INTO run_tasks (run_id, position, task_id, epoch) VALUES (?, ?, ?, ?)");
   tasks.forEach(({ task, epoch }, i) => {
@@ -127,20 +127,17 @@ export function saveRunTasks(db: Db, runId: string, tasks: readonly PlannedTask[
   });
 }
 
-/** Tasks read per query: few, as reading blocks the event loop of the running tasks. */
+/** Tasks per query. The number is small because reading blocks the event loop of the running tasks. */
 const TASKS_READ_AHEAD = 20;
 
-/**
- * The tasks at these positions of a run's order, read in small batches, as all of a run's tasks need not be in
- * memory.
- */
+/** Yields the tasks at these positions in a run's order. Reads small batches, so that not all tasks are in memory. */
 export function* tasksAt(db: Db, runId: string, positions: readonly number[]): Generator<PlannedTask> {
   const select = db.prepare(
     `SELECT q.*, t.task_id, t.epoch, r.source, ${SUITE_TASK} ${PLANNED} AND t.position IN (SELECT value FROM json_each(@some)) ORDER BY t.position`,
   );
   for (const some of chunk(positions, TASKS_READ_AHEAD)) {
     const rows = select.all({ runId, some: JSON.stringify(some) }) as StoredTaskRow[];
-    // With a task missing, the run could never be completed.
+    // If a task is missing, the run can never be completed.
     const missing = some.length - rows.length;
     if (missing > 0) throw new Error(`${missing} of ${some.length} tasks of run ${runId} are not in the file`);
     for (const row of rows) yield toTask(row);
@@ -153,12 +150,12 @@ const PLANNED = `FROM run_tasks t
   LEFT JOIN suite_tasks s ON s.dataset_id = r.dataset_id AND s.id = t.task_id
   WHERE t.run_id = @runId AND coalesce(q.id, s.id) IS NOT NULL`;
 
-/** Positions checked per query, which takes a few milliseconds. */
+/** Positions per query. A query takes a few milliseconds. */
 const PAGE = 100;
 
 /**
- * Positions of the tasks without a result and, with `retryFailed`, of those whose last attempt failed. Yields one
- * list per page of the order, possibly empty.
+ * Yields the positions of tasks without a result and, with `retryFailed`, of tasks whose last attempt failed. There is
+ * one list per page of the order, possibly empty.
  */
 export function* remainingPositions(db: Db, runId: string, retryFailed: boolean): Generator<readonly number[]> {
   const select = db
@@ -189,13 +186,13 @@ type StoredTaskRow = Record<string, unknown> & { task_id: TaskId; message_ids: s
     | { readonly suiteTask: null }
   );
 
-/** The stored task in the folder that the run takes it from. */
+/** Returns the stored task with the folder that the run takes it from. */
 function toSuiteTask({ task_id: row, source, suiteTask, suiteTaskSha256 }: SuiteTaskColumns): PlannedSuiteTask {
   const place = { table: "suite_tasks", row, column: "task" };
   return placeSuiteTask(parseColumn<SuiteTask>(suiteTask, { id: "string" }, place), source, suiteTaskSha256);
 }
 
-/** The suite tasks of a run by id, each once however often the run repeats it. */
+/** Returns the suite tasks of a run by id, without repetitions. */
 export function suiteTasksOf(db: Db, runId: string): PlannedSuiteTask[] {
   const rows = db
     .prepare(
@@ -206,7 +203,7 @@ export function suiteTasksOf(db: Db, runId: string): PlannedSuiteTask[] {
   return rows.map(toSuiteTask);
 }
 
-/** Earlier versions stored impossible dates, and their runs can still be continued. */
+/** Earlier versions stored impossible dates, and their runs can still be resumed. */
 const storedQuestionSchema = questionSchema.extend({ query_date: z.string() });
 
 function toTask({ epoch, ...row }: StoredTaskRow): PlannedTask {
@@ -227,7 +224,7 @@ export interface SavedAttempt {
   readonly result: TaskResult;
 }
 
-/** Attempts at tasks of a run that were saved after `position`, a page at a time; a later one supersedes an earlier. */
+/** Yields the attempts that were saved after `position`, page by page. A later attempt supersedes an earlier one. */
 export function* attemptsSavedAfter(db: Db, runId: string, position: number): Generator<readonly SavedAttempt[]> {
   const select = db.prepare(
     `SELECT t.rowid AS position, t.id AS traceId, t.started_at AS startedAt, x.result
@@ -254,7 +251,7 @@ function toSavedAttempt({ position, traceId, startedAt, result }: SavedAttemptRo
   return { position, startedAt, result: parseResult(`of trace ${traceId}`, result) };
 }
 
-/** What every reader of a result needs. */
+/** Fields that every reader of a result needs. */
 const RESULT_SHAPE = { traceId: "string", ending: "string", usage: "object", scores: "object" } as const;
 
 /** @throws DamagedRowError */
@@ -262,7 +259,10 @@ export function parseResult(row: string, json: unknown): TaskResult {
   return parseColumn(json, RESULT_SHAPE, { table: "results", row, column: "result" });
 }
 
-/** Changes whenever the file was written to: `data_version` leaves out this connection, `total_changes` the others. */
+/**
+ * Returns a value that changes with every write to the file. `data_version` covers the other connections and
+ * `total_changes` this one.
+ */
 export function dataVersion(db: Db): string {
   const own = db.prepare("SELECT total_changes()").pluck().get() as number;
   return `${db.pragma("data_version", { simple: true })}/${own}`;
@@ -275,7 +275,7 @@ interface Attempt {
   readonly isSuperseded: boolean;
 }
 
-/** All attempts of a run by task id, epoch and attempt, a page at a time. */
+/** Yields all attempts of a run by task id, epoch and attempt, page by page. */
 export function* attemptPages(db: Db, runId: string): Generator<readonly Attempt[]> {
   const select = db.prepare(
     `SELECT task_id AS taskId, epoch, attempt, failed, superseded, result FROM results
@@ -315,7 +315,7 @@ export function* iterateResults(db: Db, runId: string): Generator<TaskResult> {
   }
 }
 
-/** Of each task of a run that has a result, its last repeat. */
+/** Returns the last epoch of each task of a run that has a result. */
 export function lastEpochs(db: Db, runId: string): Map<TaskId, number> {
   const rows = db.prepare("SELECT task_id, max(epoch) FROM results WHERE run_id = ? GROUP BY task_id").raw().all(runId);
   return new Map(rows as [TaskId, number][]);
@@ -333,7 +333,7 @@ export interface AverageTask {
 
 const RESULT = jsonSql("result");
 
-/** Null without a finished task. */
+/** Returns null if no task has finished. */
 export function averageTask(db: Db, agentId: string, model: string): AverageTask | null {
   const row = db
     .prepare(
@@ -348,7 +348,7 @@ export function averageTask(db: Db, agentId: string, model: string): AverageTask
   return row.tasks === 0 ? null : row;
 }
 
-/** A page of a run's results by task id and epoch; `total` counts all of them. */
+/** Returns a page of a run's results by task id and epoch. `total` counts the results on all pages. */
 export function pageOfResults(
   db: Db,
   runId: string,

@@ -1,42 +1,44 @@
 import { z } from "zod";
 import { sentParametersSchema } from "../models/model.js";
+import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
+import { extrasShape } from "../models/request-extras.js";
 import { jsonObjectSchema } from "../platform/json.js";
 import { judgeSettingsSchema } from "./trace.js";
 
 export const runLimitsSchema = z
   .strictObject({
-    maxCostUsd: z.number().positive().nullable().describe("US dollars, what judging costs included."),
-    maxTokens: z.number().int().positive().nullable().describe("Tokens, in and out."),
-    maxTimeMs: z.number().positive().nullable().describe("Time that is worked on it."),
+    maxCostUsd: z.number().positive().nullable().describe("US dollars, including the cost of judging."),
+    maxTokens: z.number().int().positive().nullable().describe("Input and output tokens."),
+    maxTimeMs: z.number().positive().nullable().describe("Milliseconds of work on the run."),
     maxFailures: z
       .union([z.strictObject({ tasks: z.number() }), z.strictObject({ share: z.number() })])
       .nullable()
       .describe(
-        "Failed tasks: a number of them, or a share of those finished (which counts from the twentieth on). Counted anew when the run is resumed.",
+        "Number of failed tasks, or their fraction of the finished tasks (from the twentieth on). The count restarts when the run is resumed.",
       ),
   })
-  .describe("What the run may spend; null: no limit.");
+  .describe("Budgets of the run. Null means unlimited.");
 
 export type RunLimits = Readonly<z.output<typeof runLimitsSchema>>;
 
 export const NO_LIMITS: RunLimits = { maxCostUsd: null, maxTokens: null, maxTimeMs: null, maxFailures: null };
 
-/** Where the agent of a run lives, if not in this program. Part of a run's settings: never a secret. */
+/** The external agent of a run. It is part of the run's settings and never contains a secret. */
 const agentTargetSchema = z
   .discriminatedUnion("kind", [
     z.strictObject({
-      kind: z.literal("api").describe("A server that speaks the playground API."),
-      url: z.string().describe("Its address."),
-      workspace: z.string().nullable().describe("The workspace there."),
-      tellTask: z.boolean().describe("Mailbox and day are put into the question too."),
+      kind: z.literal("api").describe("A server that implements the playground API."),
+      url: z.string().describe("Base URL of the server."),
+      workspace: z.string().nullable().describe("Workspace on the server."),
+      tellTask: z.boolean().describe("Whether the question also contains the mailbox and the date."),
     }),
     z.strictObject({
       kind: z.literal("command").describe("A program."),
-      argv: z.array(z.string()).readonly().describe("The program and its arguments."),
+      argv: z.array(z.string()).readonly().describe("Program and arguments."),
     }),
     z.strictObject({
-      kind: z.literal("endpoint").describe("An OpenAI-compatible address that runs its own tools."),
-      url: z.string().describe("Its address."),
+      kind: z.literal("endpoint").describe("An OpenAI-compatible endpoint that runs its own tools."),
+      url: z.string().describe("Base URL of the endpoint."),
     }),
   ])
   .readonly();
@@ -45,110 +47,125 @@ export type AgentTarget = z.output<typeof agentTargetSchema>;
 
 export const runSettingsSchema = z
   .strictObject({
-    agentId: z.string().describe("The agent."),
+    agentId: z.string().describe("Agent id."),
     agentVersion: z
       .number()
       .int()
       .nonnegative()
       .describe(
-        "Its version, 0 where it lives elsewhere: prompt, model, settings and tools are kept whole under this number.",
+        "Agent version, under which the complete prompt, model, settings and tools are stored. 0 for an external agent.",
       ),
-    repeats: z.string().exactOptional().describe("The run that this one repeats."),
+    repeats: z.string().exactOptional().describe("Run that this one repeats."),
     model: z.string().describe("provider/name."),
-    baseUrl: z.string().nullable().describe("Address of a compatible server; null for the maker's own."),
-    wireApi: z.enum(["chat", "responses"]).nullable().describe("OpenAI's wire format; null by server."),
-    prompt: z.string().describe("The agent's prompt, its variables not filled in."),
+    baseUrl: z.string().nullable().describe("Base URL of a compatible server, or null for the provider's own server."),
+    wireApi: z.enum(["chat", "responses"]).nullable().describe("OpenAI wire format, or null to choose it by server."),
+    prompt: z.string().describe("Agent prompt, with its variables not filled in."),
     tools: z.array(z.string()).readonly().describe("Ids of the agent's tools."),
-    toolsDigest: z.string().describe("SHA-256 over what the model is told of the tools and how they are configured."),
-    maxTurns: z.number().int().positive().describe("Model calls before a task ends as out_of_turns."),
-    maxTokens: z.number().int().positive().describe("Tokens of one reply, its reasoning not counted."),
+    toolsDigest: z
+      .string()
+      .describe("SHA-256 of the tools' configuration and of the descriptions that the model receives."),
+    maxTurns: z
+      .number()
+      .int()
+      .positive()
+      .describe("Maximum model calls per task. After that, the task ends as out_of_turns."),
+    maxTokens: z.number().int().positive().describe("Maximum tokens per reply, excluding reasoning."),
     reasoningTokens: z
       .number()
       .int()
       .nonnegative()
       .exactOptional()
-      .describe("Tokens for reasoning beside maxTokens; absent: by what the model is."),
-    temperature: z.number().nullable().describe("Null: the provider's default."),
-    toolCalls: z.string().describe("all, or first: only the first tool call of a reply is made."),
-    toolChoice: z.string().describe("auto, or required: the model must call a tool in every turn."),
+      .describe("Reasoning tokens in addition to maxTokens. If absent, they depend on the model."),
+    temperature: z.number().nullable().describe("Sampling temperature, or null for the provider's default."),
+    reasoningEffort: z
+      .enum(REASONING_EFFORTS)
+      .exactOptional()
+      .describe("Reasoning effort of the model. If absent, the model's default."),
+    ...extrasShape,
+    toolCalls: z.string().describe("all, or first if only the first tool call of a reply is executed."),
+    toolChoice: z.string().describe("auto, or required if the model must call a tool in every turn."),
     sent: sentParametersSchema
       .readonly()
       .exactOptional()
       .describe(
-        "What of these settings a call sent to the provider; absent where nothing was sent, or by older versions.",
+        "The settings that a call sent to the provider. Absent if no call was sent, or in runs of earlier versions.",
       ),
-    cutoff: z.enum(["query_date", "off"]).describe("Whether mail from after the question's day is invisible."),
+    cutoff: z
+      .enum(["query_date", "off"])
+      .describe("Whether email after the question's date is hidden (query_date) or visible (off)."),
     mailFilter: z
       .enum(["none", "art"])
       .exactOptional()
       .describe(
-        "Whether all mail was imported through ART's filter; absent: not known, or the agent has mail of its own.",
+        "Whether all mail was imported through ART's filter. Absent if unknown, or if the agent has its own mail.",
       ),
-    taskTimeoutMs: z.number().positive().describe("How long a task may take."),
-    maxTaskCostUsd: z.number().nullable().describe("What a task may cost; null: no limit."),
+    taskTimeoutMs: z.number().positive().describe("Maximum milliseconds per task."),
+    maxTaskCostUsd: z.number().nullable().describe("Maximum US dollars per task, or null if unlimited."),
     price: z
       .strictObject({ input: z.number(), output: z.number(), cachedInput: z.number() })
       .readonly()
       .nullable()
-      .describe("US dollars for a million tokens, where --price gave it; null: by the price table."),
-    concurrency: z.union([z.literal("auto"), z.number()]).describe("Tasks under way at once."),
-    selection: z.record(z.string(), z.unknown()).readonly().describe("Which questions of the dataset were asked."),
+      .describe("US dollars per million tokens from --price, or null to use the price table."),
+    concurrency: z.union([z.literal("auto"), z.number()]).describe("Maximum number of concurrent tasks."),
+    selection: z.record(z.string(), z.unknown()).readonly().describe("Selection of questions from the dataset."),
     functions: z
       .string()
       .exactOptional()
-      .describe("The module of the user's own set-up and evaluation functions, for tasks of a suite."),
+      .describe("Module with custom setup and evaluation functions for suite tasks."),
     unsafeHostPython: z
       .literal(true)
       .exactOptional()
-      .describe("Python ran on the bare host (--unsafe-host-python); absent: in a sandbox, if at all."),
-    epochs: z.number().int().positive().describe("Repeats of every question."),
+      .describe(
+        "Whether Python ran outside a sandbox (--unsafe-host-python). Absent if it ran in a sandbox or not at all.",
+      ),
+    epochs: z.number().int().positive().describe("Number of epochs per question."),
     elsewhere: agentTargetSchema
       .exactOptional()
-      .describe("Where the agent lives, if not in this program: its prompt, tools and limits are then its own affair."),
-    scorers: z.array(z.string()).readonly().describe("Names of the scorers, in the order of their table."),
-    oracle: z
-      .string()
-      .exactOptional()
-      .describe("The oracle file that the model offline/oracle goes by; absent: another model."),
-    judge: judgeSettingsSchema.readonly().nullable().describe("The model that judged the answers; null: none."),
+      .describe("The external agent, which has its own prompt, tools and limits. Absent for other agents."),
+    scorers: z.array(z.string()).readonly().describe("Scorers, in the order of their table."),
+    oracle: z.string().exactOptional().describe("Oracle file for the model offline/oracle. Absent for other models."),
+    judge: judgeSettingsSchema
+      .readonly()
+      .nullable()
+      .describe("Model that judged the answers, or null without a judge."),
     imported: z
       .strictObject({
-        format: z.string().describe("The format of the file."),
-        file: z.string().describe("Its name."),
-        sha256: z.string().describe("SHA-256 of its bytes."),
+        format: z.string().describe("Format of the file."),
+        file: z.string().describe("File name."),
+        sha256: z.string().describe("SHA-256 of the file's bytes."),
         tools: z
           .array(
             z.strictObject({
-              name: z.string().describe("The tool."),
-              description: z.string().describe("What it does."),
-              parameters: jsonObjectSchema.describe("A JSON Schema of its parameters."),
+              name: z.string().describe("Tool name."),
+              description: z.string().describe("Tool description."),
+              parameters: jsonObjectSchema.describe("JSON Schema of the tool's parameters."),
             }),
           )
           .readonly()
-          .describe("What the model was told of its tools, as far as the file says it."),
+          .describe("Tools that the model received, as far as the file describes them."),
       })
       .readonly()
       .exactOptional()
       .describe(
-        "The traces were imported from a file: of the settings only agent, model, maxTurns and epochs are known, the others are defaults.",
+        "File that the traces were imported from. Only agent, model, maxTurns and epochs are known, and the other settings are defaults.",
       ),
     environment: z
       .strictObject({
-        protocol: z.literal("openenv").describe("How the trainer talked to it."),
-        reward: z.string().describe("The scorer whose value was paid."),
-        maxTokens: z.number().int().positive().nullable().describe("Tokens of an episode; null: no limit."),
+        protocol: z.literal("openenv").describe("Protocol between trainer and environment."),
+        reward: z.string().describe("Scorer whose value is the reward."),
+        maxTokens: z.number().int().positive().nullable().describe("Maximum tokens per episode, or null if unlimited."),
       })
       .readonly()
       .exactOptional()
       .describe(
-        "The tasks are episodes of a training environment: the model was a trainer's, and prompt and limits of its calls are not known. Absent: the run was art-e's own.",
+        "Training environment whose episodes are the tasks. The model was a trainer's, so the prompt and limits of its calls are unknown. Absent for runs of art-e itself.",
       ),
     changes: z
       .array(z.string())
       .readonly()
       .exactOptional()
-      .describe("Settings that were changed when the run went on (--resume --force): what differed, in words."),
+      .describe("Descriptions of settings that changed when the run was resumed with --resume --force."),
   })
-  .describe("What makes the run repeatable.");
+  .describe("Settings that make the run repeatable.");
 
 export type RunSettings = Readonly<z.output<typeof runSettingsSchema>>;

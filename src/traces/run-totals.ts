@@ -8,8 +8,8 @@ import { runStatusSchema, spentSchema, taskResultSchema } from "./task-result.js
 import type { QUESTION_SLICES, SUITE_SLICES } from "./task-slices.js";
 
 /**
- * The scorers whose figure stands for a whole run, best first: what a training environment paid, a judge's verdict,
- * what a suite's own functions gave, and where nobody judged, how far the answers' words agree.
+ * The scorers that can represent a whole run, best first: a training environment's reward, a judge's verdict, a suite's
+ * own score and, without a judge, the word overlap of the answers.
  */
 export const HEADLINE_SCORERS = ["reward", "judgeCorrect", "taskScore", "semanticScore"] as const;
 
@@ -17,7 +17,7 @@ export interface Headline extends Estimate {
   readonly scorer: (typeof HEADLINE_SCORERS)[number];
 }
 
-/** The scorer whose figure stands for a run, of those that `has` knows; null: none of them does. */
+/** Returns the best headline scorer that `has` accepts, or null if it accepts none. */
 export function headlineScorer(has: (scorer: Headline["scorer"]) => boolean): Headline["scorer"] | null {
   return HEADLINE_SCORERS.find(has) ?? null;
 }
@@ -27,54 +27,56 @@ const meanTime = z.number().nonnegative().nullable().exactOptional();
 const share = z.number().min(0).max(1).nullable();
 
 const averages = {
-  exactMatchAccuracy: share.describe("Share of exact matches; null where there is nothing to take it over."),
+  exactMatchAccuracy: share.describe("Fraction of exact matches, or null without tasks."),
   avgSemanticScore: share.describe("Mean semantic score."),
-  sourcesCorrect: share.describe("Share of answers that cite a mail which holds the answer."),
-  foundGold: share.describe("Share of tasks where a search listed a mail that holds the answer."),
-  readGold: share.describe("Share of tasks where the agent opened a mail that holds the answer."),
+  sourcesCorrect: share.describe("Fraction of answers that cite an email with the answer."),
+  foundGold: share.describe("Fraction of tasks with a search that listed an email with the answer."),
+  readGold: share.describe("Fraction of tasks with an opened email that contains the answer."),
 };
 
-/** Shares and means from 0 to 1; null where there is nothing to take them over. */
+/** Fractions and means from 0 to 1, or null without tasks. */
 const averagesSchema = z.strictObject({
-  tasks: tasks.describe("How many tasks the averages are taken over."),
+  tasks: tasks.describe("Number of tasks in the averages."),
   ...averages,
 });
 
 export type Averages = Readonly<z.output<typeof averagesSchema>>;
 
-/** A score over a run. At its top the estimate over the completed tasks. */
+/** A score over a run. The fields at the top are the estimate over the completed tasks. */
 export const scoreFiguresSchema = estimateSchema.extend({
-  label: z.string().describe("The scorer's name for people."),
-  kind: z.enum(["rate", "mean"]).describe("rate: 0 or 1 a task; mean: any number."),
-  better: z.enum(["higher", "lower"]).describe("Which way is better."),
-  meaning: z.string().describe("What it measures, and over which tasks."),
+  label: z.string().describe("Display name of the scorer."),
+  kind: z.enum(["rate", "mean"]).describe("rate for 0 or 1 per task, mean for any number."),
+  better: z.enum(["higher", "lower"]).describe("Whether higher or lower is better."),
+  meaning: z.string().describe("Explanation of the score and of the tasks that it covers."),
   overAll: estimateSchema.describe(
-    "The same with failed tasks as wrong (0). Nothing (n 0) where a failure has no such value: lower is better, the score goes beyond 0 to 1, or it is of tasks of a suite, which are never 0 ungraded.",
+    "The same estimate with failed tasks as wrong (0). Empty (n is 0) if a failure does not have such a value: because lower is better, because the score goes beyond 0 to 1, or because suite tasks never get 0 without a grade.",
   ),
   byInbox: intervalSchema
-    .extend({ inboxes: z.number().int().describe("How many inboxes there are.") })
+    .extend({ inboxes: z.number().int().describe("Number of inboxes.") })
     .describe(
-      "A 95 % interval with inboxes as clusters: for other people's mailboxes, where the other interval is for other questions about these.",
+      "95% interval with inboxes as clusters, which applies to other people's mailboxes. The other interval applies to other questions about the same mailboxes.",
     ),
   repeats: z
     .array(
       z.strictObject({
-        k: z.number().int().positive().describe("How many tries."),
-        passAtK: estimateSchema.describe("pass@k: chance that at least one of k tries is right. n counts questions."),
-        passHatK: estimateSchema.describe("pass^k: chance that all of k tries are right. n counts questions."),
+        k: z.number().int().positive().describe("Number of attempts."),
+        passAtK: estimateSchema.describe(
+          "pass@k: probability that at least one of k attempts is right. n counts questions.",
+        ),
+        passHatK: estimateSchema.describe("pass^k: probability that all of k attempts are right. n counts questions."),
       }),
     )
     .readonly()
     .exactOptional()
-    .describe("Of rates where questions were asked more than once; absent elsewhere."),
+    .describe("For rates of questions with several epochs. Absent for other scores."),
 });
 
 export type ScoreFigures = Readonly<z.output<typeof scoreFiguresSchema>>;
 
 const sliceSchema = z.strictObject({
-  value: z.string().describe("What its tasks have in common, such as the address or the year."),
-  tasks: tasks.describe("Its tasks, failed ones included."),
-  scores: z.record(z.string(), estimateSchema).readonly().describe("By scorer, over its completed tasks."),
+  value: z.string().describe("Common property of the tasks, such as the address or the year."),
+  tasks: tasks.describe("Number of tasks, including failed ones."),
+  scores: z.record(z.string(), estimateSchema).readonly().describe("Scores by scorer, over the completed tasks."),
 });
 
 export type Slice = Readonly<z.output<typeof sliceSchema>>;
@@ -84,94 +86,105 @@ const suiteParts = parts.exactOptional();
 
 const suiteTotalsSchema = z
   .strictObject({
-    name: z.string().describe("The suite."),
-    graded: tasks.describe("Tasks that have a score; the others are in no average."),
+    name: z.string().describe("Suite name."),
+    graded: tasks.describe("Number of tasks with a score. The averages exclude other tasks."),
     states: z
       .partialRecord(
         z.enum(TASK_STATES),
         z.strictObject({
-          tasks: tasks.describe("Its tasks."),
-          graded: tasks.describe("How many of them have a score."),
+          tasks: tasks.describe("Number of tasks."),
+          graded: tasks.describe("Number of tasks with a score."),
         }),
       )
       .readonly()
-      .describe("How many tasks ended how, as suites name it."),
+      .describe("Number of tasks per ending, in the suite's terms."),
   })
   .readonly();
 
 export type SuiteTotals = z.output<typeof suiteTotalsSchema>;
 
-/** The totals of a run; the averages at the top are over the completed tasks, as the published runner takes them. */
+/** The totals of a run. The averages at the top are over the completed tasks, like in the published runner. */
 export const runTotalsSchema = z.strictObject({
-  runId: z.string().describe("The run."),
-  name: z.string().exactOptional().describe("What a person calls the run; absent where it has no name."),
-  agentId: z.string().describe("The agent that was tested."),
-  model: z.string().describe("provider/name of the model it ran with."),
-  split: z.string().describe("test or train."),
-  status: runStatusSchema.describe(
-    "completed, or interrupted: some tasks have no result yet; running while it goes on.",
-  ),
-  plannedTasks: tasks.describe("Tasks that the run is to answer."),
-  totalTasks: tasks.describe("Tasks with a result."),
-  completedTasks: tasks.describe("Tasks that did not fail."),
+  runId: z.string().describe("Run id."),
+  name: z.string().exactOptional().describe("Name given by a user. Absent for a run without a name."),
+  agentId: z.string().describe("Tested agent."),
+  model: z.string().describe("Model as provider/name."),
+  split: z.string().describe("Dataset split: test or train."),
+  status: runStatusSchema.describe("completed, running, or interrupted if some tasks do not have a result yet."),
+  plannedTasks: tasks.describe("Number of planned tasks."),
+  totalTasks: tasks.describe("Number of tasks with a result."),
+  completedTasks: tasks.describe("Number of tasks that did not fail."),
   failedTasks: tasks.describe(
-    "Tasks that ended as model_error, timeout, interrupted or not_started; they are never graded.",
+    "Number of tasks that ended as model_error, timeout, interrupted or not_started. They are never graded.",
   ),
   mostFrequentError: z
     .strictObject({
-      message: z.string().describe("The error message."),
-      tasks: tasks.describe("Failed tasks with it."),
+      message: z.string().describe("Error message."),
+      tasks: tasks.describe("Number of failed tasks with this message."),
     })
     .readonly()
     .exactOptional()
-    .describe("The most frequent error of the failed tasks; absent if none failed."),
+    .describe("Most frequent error of the failed tasks. Absent if no task failed."),
+  refusals: z
+    .array(
+      z.strictObject({
+        reason: z.string().describe("The provider's name for the refusal, with its or the model's words."),
+        tasks: tasks.describe("Number of tasks refused for this reason."),
+      }),
+    )
+    .readonly()
+    .exactOptional()
+    .describe("Reasons of refused tasks, most frequent first, at most 20. Absent if no task was refused."),
   notRunnableTasks: tasks
     .exactOptional()
-    .describe("Tasks of a suite that cannot be run here, as what they need is not here; absent where there is none."),
+    .describe("Number of suite tasks with requirements that this machine does not meet. Absent if it is 0."),
   ...averages,
-  avgExecutionTimeMs: z.number().nullable().describe("Mean time of a completed task, waiting included, in ms."),
+  avgExecutionTimeMs: z
+    .number()
+    .nullable()
+    .describe("Mean duration of a completed task in milliseconds, including waiting."),
   avgModelTimeMs: meanTime.describe(
-    "Mean time of its model calls, in ms. Null: of no task; absent: an earlier version wrote it.",
+    "Mean milliseconds of model calls per task. Null without tasks, absent in results of earlier versions.",
   ),
-  avgToolTimeMs: meanTime.describe("Mean time of its tools, in ms."),
-  avgWaitingTimeMs: meanTime.describe("Mean time of its throttling, failed model calls and pauses, in ms."),
-  totalTimeMs: z.number().int().describe("Time that was worked on the run, in ms."),
+  avgToolTimeMs: meanTime.describe("Mean milliseconds of tool calls per task."),
+  avgWaitingTimeMs: meanTime.describe("Mean milliseconds of rate limiting, failed model calls and pauses per task."),
+  totalTimeMs: z.number().int().describe("Milliseconds of work on the run."),
   startedAt: z.string().describe("ISO 8601."),
   completedAt: z.string().describe("ISO 8601."),
-  overAllTasks: averagesSchema.describe("The same averages over every task asked, failures counted as wrong."),
-  endings: z.partialRecord(z.enum(ENDINGS), tasks).readonly().describe("How many tasks ended how."),
-  turns: tasks.describe("Model calls."),
+  overAllTasks: averagesSchema.describe("The same averages over all tasks, with failures counted as wrong."),
+  endings: z.partialRecord(z.enum(ENDINGS), tasks).readonly().describe("Number of tasks per ending."),
+  turns: tasks.describe("Number of model calls."),
   answeredBy: answeredBySchema
     .exactOptional()
-    .describe("How many of the replies name which model as theirs; absent where none names one."),
-  usage: usageSchema.strict().describe("Tokens of the run; inputTokens includes the cached ones."),
-  costUsd: z.number().nullable().describe("US dollars; null where the price of the model is not known."),
-  retries: tasks.describe("Model calls that were made again."),
+    .describe("Number of replies per model name that the server reported. Absent if it reported none."),
+  usage: usageSchema.strict().describe("Tokens of the run. inputTokens includes cached tokens."),
+  costUsd: z.number().nullable().describe("US dollars, or null if the model's price is unknown."),
+  retries: tasks.describe("Number of retried model calls."),
   repairedCalls: tasks
     .exactOptional()
-    .describe("Tool calls whose arguments were repaired, such as an array sent as JSON text; absent if none were."),
-  cachedReplies: tasks.describe("Replies kept from an earlier run; usage and costUsd count them, spent does not."),
+    .describe("Number of tool calls with repaired arguments, such as an array sent as JSON text. Absent if it is 0."),
+  cachedReplies: tasks.describe("Number of replies from the cache. usage and costUsd include them, spent does not."),
   spent: spentSchema,
   scores: z
     .record(z.string(), scoreFiguresSchema)
     .readonly()
-    .describe("Every score by its scorer's name, with its 95 % interval and its denominator."),
-  suite: suiteTotalsSchema.exactOptional().describe("Of a run over the tasks of a suite; absent elsewhere."),
+    .describe("Scores by scorer, with 95% interval and denominator."),
+  suite: suiteTotalsSchema.exactOptional().describe("Totals for suite tasks. Absent for other runs."),
   slices: z
     .strictObject({
-      inbox: parts.describe("By the mailbox that the question is about."),
-      realism: parts.describe("By how realistic the dataset calls the question, in tenths."),
-      sources: parts.describe("By how many mails the dataset names as holding the answer."),
-      year: parts.describe("By the year of the question's day."),
-      tool: suiteParts.describe("Of a suite: by the folder that the task is in. Absent elsewhere, as are the next."),
-      difficulty: suiteParts.describe("By the steps that a person takes."),
-      guidance: suiteParts.describe("By the style of the instruction: abstract or verbose."),
-      app: suiteParts.describe("By each application that the task is about."),
-      tag: suiteParts.describe("By each of its tags."),
+      inbox: parts.describe("Per mailbox of the question."),
+      realism: parts.describe("Per tenth of the question's realism in the dataset."),
+      sources: parts.describe("Per number of emails that the dataset lists as sources of the answer."),
+      year: parts.describe("Per year of the question's date."),
+      tool: suiteParts.describe("Per folder of the suite task. Absent for other runs, like the following fields."),
+      difficulty: suiteParts.describe("Per number of steps that a person needs."),
+      guidance: suiteParts.describe("Per instruction style: abstract or verbose."),
+      app: suiteParts.describe("Per application that the task involves."),
+      tag: suiteParts.describe("Per task tag."),
     } satisfies Record<(typeof QUESTION_SLICES)[number], typeof parts> &
       Record<(typeof SUITE_SLICES)[number], typeof suiteParts>)
     .readonly()
-    .describe("The scores by what the tasks can be divided by."),
+    .describe("Scores per group of tasks."),
 });
 
 export type RunTotals = Readonly<z.output<typeof runTotalsSchema>>;
@@ -179,17 +192,19 @@ export type RunTotals = Readonly<z.output<typeof runTotalsSchema>>;
 export const benchmarkResultSchema = runTotalsSchema.extend({
   settings: runSettingsSchema,
   limits: runLimitsSchema,
-  versions: z.record(z.string(), z.string()).readonly().describe("Of art-e, Node and SQLite."),
+  versions: z.record(z.string(), z.string()).readonly().describe("Versions of art-e, Node and SQLite."),
   dataset: z
     .strictObject({
       source: z.string().describe("Dataset name with its revision, or the path of a local file."),
-      revision: z.string().nullable().describe("The pinned revision; null for local files."),
+      revision: z.string().nullable().describe("Pinned revision, or null for local files."),
       sha256: z.string().describe("SHA-256 of the bytes read."),
     })
     .readonly()
-    .describe("Where the questions came from."),
-  corpusFingerprint: z.string().describe("Two databases with one fingerprint give every agent the same mail."),
-  taskResults: z.array(taskResultSchema).readonly().describe("One per task, by task id and epoch."),
+    .describe("Source of the questions."),
+  corpusFingerprint: z
+    .string()
+    .describe("Fingerprint of the mail. Databases with the same fingerprint give every agent the same mail."),
+  taskResults: z.array(taskResultSchema).readonly().describe("Results by task id and epoch."),
 });
 
 export type BenchmarkResult = Readonly<z.output<typeof benchmarkResultSchema>>;

@@ -9,7 +9,7 @@ import type { TaskSet } from "../tasks/question.js";
 import { NO_LIMITS, type RunLimits, type RunSettings } from "./run-settings.js";
 import type { RunStatus } from "./task-result.js";
 
-/** A run of a list, newest first. */
+/** A run in a list. */
 export interface ListedRun {
   readonly id: string;
   readonly name: string | null;
@@ -17,22 +17,22 @@ export interface ListedRun {
   readonly tags: readonly string[];
   readonly agentId: string;
   readonly model: string;
-  /** Where its tasks come from: a dataset's name, or the path of a file or suite. */
+  /** Source of its tasks: a dataset's name, or the path of a file or suite. */
   readonly dataset: string;
   readonly split: string;
   readonly status: RunStatus;
   readonly startedAt: string;
-  /** Tasks with a result. Those that are unsupported on this machine are neither completed nor failed. */
+  /** Number of tasks with a result. Tasks that are unsupported on this machine are neither completed nor failed. */
   readonly tasks: number;
   readonly completedTasks: number;
   readonly failedTasks: number;
   readonly totalTasks: number;
 }
 
-/** Which runs to list; each that is given must hold. */
+/** Filter for runs. All conditions must hold. */
 export interface RunFilter {
   readonly agent?: string | undefined;
-  /** Part of the model's name. */
+  /** Part of the model name. */
   readonly model?: string | undefined;
   /** Part of the dataset's name or path. */
   readonly dataset?: string | undefined;
@@ -40,9 +40,9 @@ export interface RunFilter {
   readonly tag?: string | undefined;
   /** Part of the name or note. */
   readonly text?: string | undefined;
-  /** YYYY-MM-DD: started on this day (UTC) or later. */
+  /** YYYY-MM-DD, inclusive: earliest start date (UTC). */
   readonly since?: string | undefined;
-  /** YYYY-MM-DD: started before this day (UTC). */
+  /** YYYY-MM-DD, exclusive: latest start date (UTC). */
   readonly before?: string | undefined;
 }
 
@@ -50,7 +50,9 @@ export function listRuns(db: Db, filter: RunFilter = {}): ListedRun[] {
   return pageOfRuns(db, filter, 0, Number.POSITIVE_INFINITY).runs;
 }
 
-/** Of the runs that match at most `limit` from `offset` on, whose results are counted; `total`: how many match. */
+/**
+ * Returns at most `limit` matching runs from `offset` on, with their result counts. `total` counts all matching runs.
+ */
 export function pageOfRuns(
   db: Db,
   filter: RunFilter,
@@ -118,8 +120,8 @@ export function newestRunIds(db: Db, limit: number): string[] {
 const RESULT = jsonSql("result");
 
 /**
- * The cost of all attempts of a run in US dollars, or null if the price of the model is unknown. Reads every result.
- * Reports damaged ones, which makes the cost unknown.
+ * Returns the cost of all attempts of a run in US dollars, or null if the price of the model is unknown. Reads every
+ * result. Reports damaged results, which make the cost unknown.
  */
 export function costOfRun(db: Db, runId: string): number | null {
   const { cost, damaged } = db
@@ -134,13 +136,13 @@ export function costOfRun(db: Db, runId: string): number | null {
   return cost;
 }
 
-/** The values that a scorer gave a task's completed attempts: how many, and their sum. */
+/** Number and sum of the values that a scorer gave a task's completed attempts. */
 interface TaskScoreSums {
   readonly n: number;
   readonly sum: number;
 }
 
-/** Of a scorer over a run, task by task; empty where it scored nothing. */
+/** Returns the sums of a scorer over a run, task by task. Empty if it has not scored any task. */
 export function scoreSums(db: Db, runId: string, scorer: string): TaskScoreSums[] {
   return db
     .prepare(
@@ -166,7 +168,9 @@ interface ImportedRun {
   readonly tags: readonly string[];
 }
 
-/** Completes a run whose traces are saved. Nobody worked on it here. */
+/**
+ * Completes an imported run whose traces are saved. Its duration comes from the file, because art-e did not execute it.
+ */
 export function completeImportedRun(db: Db, run: ImportedRun): void {
   const { id, settings, totalTasks, startedAt, completedAt, status, tags } = run;
   db.prepare("UPDATE runs SET settings = ?, total_tasks = ?, started_at = ? WHERE id = ?").run(
@@ -180,16 +184,16 @@ export function completeImportedRun(db: Db, run: ImportedRun): void {
 }
 
 /**
- * Deletes a run with its results, traces, and what was said of them. The pages of the file are used again; the file
- * does not become smaller.
+ * Deletes a run with its results, traces, feedback and labels. The file does not shrink, but SQLite reuses its free
+ * pages.
  */
 export function deleteRun(db: Db, id: string): void {
-  // Before the traces that they refer to.
+  // The results refer to the traces, so they are deleted first.
   db.prepare("DELETE FROM results WHERE run_id = ?").run(id);
   db.prepare("DELETE FROM runs WHERE id = ?").run(id);
 }
 
-/** Null takes the name away. Throws SQLite's error where another run has it. */
+/** Sets the name of a run, or removes it if null. Throws SQLite's error if another run has the name. */
 export function setRunName(db: Db, id: string, name: string | null): void {
   db.prepare("UPDATE runs SET name = ? WHERE id = ?").run(name, id);
 }
@@ -212,37 +216,37 @@ export function removeRunTags(db: Db, id: string, tags: readonly string[]): void
   for (const tag of tags) remove.run(id, tag);
 }
 
-/** A process that executes a run. A run is locked by one at a time. */
+/** A process that executes a run. Only one process can lock a run at a time. */
 export interface RunOwner {
   readonly name: string;
-  /** Whether the process of that name has ended without releasing its lock: it was killed. */
+  /** Whether the process with this name was killed, so that its lock was not released. */
   isGone(name: string): boolean;
 }
 
 /**
- * Locks a run for `worker`. The lock of a holder that `isGone`, as it was killed, is taken over; throws where another
- * process that is still alive has locked it.
+ * Locks a run for `worker`. Takes over the lock of a process that was killed (`isGone`). Throws if a live process holds
+ * it.
  */
 export function acquireRunLock(db: Db, runId: string, worker: RunOwner): void {
   const holder = lockRun(db, runId, worker);
   if (holder === null) return;
   throw new UserError(
     "run_busy",
-    `Run ${runId} is being worked on by ${formatHolder(holder)}.`,
+    `Run ${runId} is already running in process ${formatHolder(holder)}.`,
     isOnOtherHost(holder)
-      ? "Wait until that process has ended. If it was killed, take the run over: --resume RUN --force."
+      ? "Wait until that process has ended. If it was killed, pass --resume RUN --force."
       : "Wait until that process has ended, or stop it.",
     1,
   );
 }
 
-/** Null on success, otherwise the holder. */
+/** Returns null on success, otherwise the current holder. */
 function lockRun(db: Db, id: string, { name, isGone }: RunOwner): string | null {
   return db
     .transaction(() => {
       const holder = db.prepare("SELECT worker FROM runs WHERE id = ?").pluck().get(id) as string | null;
       if (holder !== null && holder !== name && !isGone(holder)) return holder;
-      // A killed holder left the status at running.
+      // The killed holder left the status at running.
       const status = holder === null ? "status" : "CASE status WHEN 'running' THEN 'interrupted' ELSE status END";
       db.prepare(`UPDATE runs SET worker = ?, status = ${status} WHERE id = ?`).run(name, id);
       return null;
@@ -259,22 +263,22 @@ export interface RunRow {
   readonly model: string;
   readonly split: string;
   readonly settings: RunSettings;
-  /** Where the run took its tasks from: two runs over the same content can have different sources. */
+  /** Source of the run's tasks. Two runs over the same content can have different sources. */
   readonly dataset: Omit<TaskSet, "split">;
   readonly corpusFingerprint: string;
   readonly totalTasks: number;
   readonly limits: RunLimits;
-  /** Absolute path of its results file; null: none. */
+  /** Absolute path of the results file, or null without one. */
   readonly output: string | null;
   /** A run whose process was killed counts as interrupted, not running. */
   readonly status: RunStatus;
-  /** Time worked on it, over all attempts. */
+  /** Milliseconds of work on the run, over all attempts. */
   readonly activeMs: number;
   readonly startedAt: string;
   readonly completedAt: string | null;
 }
 
-/** Fields that are set while it runs, or later. */
+/** Fields that are set during the run or later. */
 type LaterField = "name" | "note" | "tags" | "status" | "activeMs" | "completedAt";
 
 export interface NewRun extends Omit<RunRow, "dataset" | "limits" | "output" | LaterField> {
@@ -297,7 +301,7 @@ export function insertRun(db: Db, run: NewRun): void {
   });
 }
 
-/** Ends an attempt at a run; `activeMs` is its length. */
+/** Ends an attempt at a run. `activeMs` is its duration. */
 export function finishRun(db: Db, id: string, status: RunStatus, completedAt: string, activeMs: number): void {
   db.prepare("UPDATE runs SET status = ?, completed_at = ?, active_ms = active_ms + ?, worker = NULL WHERE id = ?").run(
     status,
@@ -307,9 +311,9 @@ export function finishRun(db: Db, id: string, status: RunStatus, completedAt: st
   );
 }
 
-/** What can change when a run is resumed: settings only with --force, the others if their flag is given. */
+/** Changes when a run is resumed: settings only with --force, the other fields if their flag is given. */
 export interface RunChange {
-  /** The folder that a suite run continues in, if it was moved. */
+  /** New folder of a suite run that was moved. */
   readonly source?: string;
   readonly settings: RunSettings;
   readonly limits?: RunLimits;
@@ -329,7 +333,7 @@ export function reopenRun(db: Db, id: string, { settings, limits, output, source
   });
 }
 
-/** What every reader of a run's settings needs. */
+/** Fields that every reader of a run's settings needs. */
 export const SETTINGS_SHAPE = {
   agentId: "string",
   model: "string",
@@ -338,12 +342,13 @@ export const SETTINGS_SHAPE = {
   selection: "object",
 } as const;
 
-/** What `latest` means: the newest run, or the newest with a result. */
+/** Meaning of `latest`: the newest run, or the newest run with a result. */
 export type LatestRun = "newest" | "has_a_result";
 
 /**
- * Finds a run by its id, its name, the beginning of its id, or by `latest`: the newest one that has a result, be it
- * that of a failed task, or where none has, the newest. To go on with a run or to gate it, it is the newest.
+ * Finds a run by its id, its name, a prefix of its id, or `latest`. The default meaning of `latest` is the newest run
+ * with a result, including results of failed tasks, or the newest run if none has a result. To resume or gate a run, it
+ * means the newest run.
  */
 export function getRun(db: Db, id: string, latest: LatestRun = "has_a_result"): RunRow {
   const select = `SELECT r.id, r.agent_id AS agentId, r.model, r.dataset_id AS datasetId, r.split, r.settings, r.corpus_fingerprint AS corpusFingerprint,
@@ -379,15 +384,15 @@ export function getRun(db: Db, id: string, latest: LatestRun = "has_a_result"): 
   if (row === undefined || (second !== undefined && row.id !== id && row.name !== id)) {
     throw new UserError(
       "run_unknown",
-      row === undefined ? `There is no run "${id}" in ${db.name}.` : `More than one run begins with "${id}".`,
-      `${commandLine`art-e runs list`} lists them; latest is the newest with a result.`,
+      row === undefined ? `Unknown run "${id}" in ${db.name}.` : `More than one run starts with "${id}".`,
+      `${commandLine`art-e runs list`} shows the runs; latest is the newest one with a result.`,
     );
   }
   const { tags, settings, limits, worker, datasetId, source, revision, sha256, ...run } = row;
   if (source === null || sha256 === null) {
     throw new DamagedRowError(
       { table: "datasets", row: datasetId, column: "id" },
-      `run ${row.id} has lost its dataset`,
+      `the dataset of run ${row.id} is missing`,
     );
   }
   const place = (column: string) => ({ table: "runs", row: row.id, column });
@@ -401,7 +406,7 @@ export function getRun(db: Db, id: string, latest: LatestRun = "has_a_result"): 
   };
 }
 
-/** A running run without a live holder was killed. */
+/** A run with the status running but without a live holder was killed. */
 function statusOf(status: RunStatus, worker: string | null): RunStatus {
   return status === "running" && (worker === null || hasHolderExited(worker)) ? "interrupted" : status;
 }
@@ -421,7 +426,7 @@ function isOnOtherHost(holder: string): boolean {
   return parse(holder).host !== hostname();
 }
 
-/** For messages: without the start time. */
+/** Formats a holder for messages, without the start time. */
 function formatHolder(holder: string): string {
   const { host, pid } = parse(holder);
   return `${host}:${pid}`;
@@ -432,7 +437,7 @@ function parse(holder: string): { host: string; pid: number; start: string | nul
   return { host, pid: Number(pid), start };
 }
 
-/** In clock ticks since boot (`man 5 proc`, field 22); null where there is no /proc. */
+/** Returns the start time in clock ticks since boot (`man 5 proc`, field 22), or null without /proc. */
 function readStartTime(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -444,8 +449,8 @@ function readStartTime(pid: number): string | null {
 }
 
 /**
- * The holder of a run lock, as stored in the run's row: `host:pid@start`. The start time distinguishes it from a
- * later process with the same pid: in a restarted container the program often has the same one.
+ * The holder of a run lock, as stored in the run's row: `host:pid@start`. The start time distinguishes it from a later
+ * process with the same pid, which is common after a container restart.
  */
 function nameOfThisProcess(): string {
   const start = readStartTime(process.pid);
@@ -454,7 +459,7 @@ function nameOfThisProcess(): string {
 
 export const thisProcess: RunOwner = { name: nameOfThisProcess(), isGone: hasHolderExited };
 
-/** Also takes over locks of processes on other machines: only the user can know that these have ended. */
+/** Also takes over the locks of processes on other machines, because only the user can know that these have ended. */
 export const forcedProcess: RunOwner = {
   name: thisProcess.name,
   isGone: (name) => hasHolderExited(name) || isOnOtherHost(name),

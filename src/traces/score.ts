@@ -7,36 +7,36 @@ import type { JudgeCase, QuestionTrace, Verdict } from "./trace.js";
 
 export type TaskOutcome = "right" | "wrong" | "failed" | "unscored";
 
-/** A score by which tasks are right or wrong. */
+/** A score that decides whether a task is right. */
 export interface OutcomeScore extends Pick<ScoreDescription, "better" | "scale"> {
   readonly scorer: string;
 }
 
 /**
- * Whether a task is right by one score: from 0.5 on, below 0.5 if lower is better, or if the value is the best one of
- * the scale (a gold rank of 1). `unscored`: the task has no value of that score.
+ * Returns whether a task is right by one score: from 0.5 on, below 0.5 if lower is better, or at the best value of the
+ * scale (a gold rank of 1). `unscored` means that the task does not have the score.
  */
 export function taskOutcome(task: TaskResult, { scorer, better, scale }: OutcomeScore): TaskOutcome {
   const value = task.scores[scorer] ?? null;
-  // A task of a suite may be graded though its time ran out.
+  // A suite task can be graded even after a timeout.
   if (value === null) return isFailure(task.ending) ? "failed" : "unscored";
   const isRight = better === "higher" ? value >= 0.5 : value < 0.5 || value === scale?.min;
   return isRight ? "right" : "wrong";
 }
 
-/** The least and the most that a figure of the score can be; infinite where it has no such end. */
+/** Returns the lowest and highest possible value of the score, which are infinite if it is unlimited. */
 export function scaleOf({ kind, scale }: Pick<ScoreDescription, "kind" | "scale">): Required<Scale> {
   if (kind === "rate") return { min: 0, max: 1 };
   return { min: scale?.min ?? -Infinity, max: scale?.max ?? Infinity };
 }
 
-/** `from 0 to 1`, `of at least 1`. */
+/** Formats a scale, such as `from 0 to 1` or `of at least 1`. */
 export function scaleText({ min, max }: Required<Scale>): string {
   if (max === Infinity) return min === -Infinity ? "of any size" : `of at least ${min}`;
   return min === -Infinity ? `of at most ${max}` : `from ${min} to ${max}`;
 }
 
-/** Of the semantic score: high > 0.8, medium 0.5 to 0.8, low < 0.5. */
+/** Bands of the semantic score: high > 0.8, medium 0.5 to 0.8, low < 0.5. */
 export const BANDS = ["high", "medium", "low"] as const;
 
 export type Band = (typeof BANDS)[number];
@@ -48,17 +48,17 @@ export function bandOf(score: number | null): Band | "unscored" {
 }
 
 /**
- * The tenth a question's realism lies in, as in the dataset's figures. The dataset's 0.7 reads as 0.699999988: it was
- * kept in 32 bits.
+ * Returns the tenth that a question's realism falls into, as in the dataset's figures. The dataset's 0.7 reads as
+ * 0.699999988, because it was stored in 32 bits.
  */
 export function realismBand(howRealistic: number): string {
   const tenth = Math.min(9, Math.floor(howRealistic * 10 + 1e-5));
   return `${tenth / 10}-${(tenth + 1) / 10}`;
 }
 
-/** Short names for what people ask after most; every scorer's own name is a metric too. */
+/** Short names for the most common metrics. Every scorer's name is a metric too. */
 export const METRIC_ALIASES = {
-  accuracy: "judgeCorrect where the run was judged, taskSolved of a suite, else exactMatch",
+  accuracy: "judgeCorrect if the run was judged, taskSolved for a suite, otherwise exactMatch",
   semantic: "semanticScore",
   sources: "sourcesCorrect",
   found: "foundGold",
@@ -67,18 +67,18 @@ export const METRIC_ALIASES = {
   solved: "taskSolved",
 } as const satisfies Record<string, string>;
 
-/** The judge's verdict, where there was a judge. */
+/** The judge's verdict, in judged runs. */
 const JUDGED = "judgeCorrect";
 
-/** Of tasks of suites. */
+/** For suite tasks. */
 const SOLVED = "taskSolved";
 
-/** The scores of one run: by scorer, how many tasks have a value. */
+/** Number of tasks with a value, per scorer of a run. */
 export type ScoredTasks = Readonly<Record<string, { readonly n: number }>>;
 
 /**
- * The scorer that a metric's name means: `accuracy` is the judge's verdict where each of the runs has verdicts, and
- * whether a task was solved where each is over a suite.
+ * Returns the scorer for a metric name. `accuracy` is the judge's verdict if every run has verdicts, and whether a task
+ * was solved if every run is over a suite.
  */
 export function scorerOfMetric(metric: string, ...runs: readonly ScoredTasks[]): string {
   if (metric === "accuracy") {
@@ -96,29 +96,32 @@ function isAlias(metric: string): metric is keyof typeof METRIC_ALIASES {
   return Object.hasOwn(METRIC_ALIASES, metric);
 }
 
-/** What a person said of an answer, in a judge's words. */
+/** A person's judgment of an answer, as a verdict. */
 export type Label = Verdict;
 
 export interface LabelledVerdict extends JudgeCase {
   readonly label: Label;
-  /** The judge's; null where there was none. */
+  /** The judge's verdict, or null without one. */
   readonly verdict: Verdict | null;
   readonly reason: string;
   readonly agreement: number | null;
 }
 
 /**
- * How far a judge can be trusted. Correct against everything else, over the answers it gave a verdict on; 95 %
+ * How well a judge agrees with people, over the answers with a verdict: correct against any other verdict, with 95%
  * intervals.
  */
 export interface Calibration {
   readonly labels: number;
-  /** Without a verdict: the judge failed, or its reply could not be read. In none of the figures. */
+  /**
+   * Number of labels without a verdict, because the judge failed or its reply could not be read. All figures exclude
+   * them.
+   */
   readonly unscored: number;
   readonly accuracy: Estimate;
-  /** Of the answers the judge calls correct, the share that people do. */
+  /** Fraction of the answers judged correct that people also call correct. */
   readonly precision: Estimate;
-  /** Of the answers people call correct, the share that the judge does. */
+  /** Fraction of the answers people call correct that the judge also calls correct. */
   readonly recall: Estimate;
   /** Cohen's kappa: agreement beyond chance. */
   readonly kappa: Estimate;
@@ -136,69 +139,72 @@ export interface Threshold {
   readonly limit: number;
 }
 
-/** What a run must reach to pass, and whether it did. */
+/** A run's requirement for passing, and the result. */
 export interface Gate {
   readonly kind: "fail_under" | "no_worse_than";
-  /** As the user wrote it: the metric. */
+  /** The metric as the user wrote it. */
   readonly metric: string;
-  /** The scorer that the metric meant. */
+  /** The scorer for the metric. */
   readonly scorer: string;
   readonly better: "higher" | "lower";
   /** The threshold, or the margin below the baseline. */
   readonly limit: number;
-  /** The baseline's run; null of a threshold. */
+  /** Run id of the baseline, or null for a threshold. */
   readonly baseline: string | null;
   /** The score, or the paired difference from the baseline. */
   readonly figure: Estimate;
-  /** Of an eval: how many of the tasks it judged, and the least share that counts. Null of other scores. */
+  /** For an eval, the number of tasks that it judged and the minimum fraction. Null for other scores. */
   readonly coverage: { readonly judged: number; readonly tasks: number; readonly least: number } | null;
   readonly passed: boolean;
 }
 
-/** `value` null: could not be told, with the reason; kept out of every mean. */
+/** A null `value` means that the score could not be determined, with the reason in `explanation`. Means exclude it. */
 const scoreSchema = z.object({ value: z.number().nullable(), explanation: z.string().optional() });
 
 export type Score = z.output<typeof scoreSchema>;
 
-/** Says which Message-IDs name one mail: copies count as the mail they are copies of. */
+/** Maps the Message-ID of a copy to that of the original email. */
 export type SameMail = (messageId: string) => string;
 
 export type UnscoredTrace = Omit<QuestionTrace, "scores">;
 
-/** Port. A scorer reads a finished trace; it never changes it. */
+/** Port for scorers. A scorer reads a finished trace and never changes it. */
 export type Scorer = (trace: UnscoredTrace, sameMail: SameMail) => Score;
 
-/** What a question itself says of which scores it can have. */
+/** The facts about a question that decide which scores it can have. */
 export interface ScorableQuestion {
   readonly goldAnswer: string;
   readonly goldMails: number;
 }
 
 /**
- * What a reader must know of a score's figure. `rate`: 0 or 1 a task; `mean`: any number. Its name is the field's own
- * word (exactMatch, tokenF1) and the key of its figures everywhere.
+ * Explains a score to readers. A `rate` is 0 or 1 per task and a `mean` is any number. The score's name is the usual
+ * term (exactMatch, tokenF1) and the key of its figures everywhere.
  */
 export interface ScoreDescription {
   readonly label: string;
   readonly kind: "rate" | "mean";
   readonly better: "higher" | "lower";
-  /** One sentence: what it measures, and over which tasks. */
+  /** Explains the score and the tasks that it covers in one sentence. */
   readonly meaning: string;
-  /** Of a mean; a rate goes from 0 to 1. */
+  /** For a mean. A rate always goes from 0 to 1. */
   readonly scale?: Scale;
-  /** It says nothing of other questions, not even where they failed; left out: it applies to all. */
+  /**
+   * Whether the score applies to a question. It does not apply to other questions even if they failed. If absent, it
+   * applies to all.
+   */
   readonly appliesTo?: (question: ScorableQuestion) => boolean;
-  /** False: a failed task has no value over all tasks either. Left out: it is wrong there, 0. */
+  /** False if a failed task does not count in the figure over all tasks either. If absent, a failed task counts as 0. */
   readonly failedAsWrong?: false;
 }
 
 export interface ScorerEntry extends ScoreDescription {
   readonly score: Scorer;
-  /** `needed`: unscored without a judge's verdict; `used`: says more with one. */
+  /** `needed` if the score requires a judge's verdict, `used` if a verdict improves it. */
   readonly judge?: "needed" | "used";
 }
 
-/** A score of tasks of suites, from what their evaluation functions gave. A task without a grade has none. */
+/** A score of suite tasks, computed from their grade. A task without a grade is unscored. */
 export interface SuiteScorerEntry extends ScoreDescription {
   readonly scoreGrade: (grade: TaskGrade) => Score;
 }

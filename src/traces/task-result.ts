@@ -18,7 +18,7 @@ export const runStatusSchema = z.enum(["running", "completed", "interrupted"]);
 
 export type RunStatus = z.output<typeof runStatusSchema>;
 
-/** A trace as its line of the results file. */
+/** Converts a trace to its line in the results file. */
 export function toTaskResult(trace: Trace): TaskResult {
   const score = (name: string) => trace.scores[name]?.value ?? null;
   const truth = (name: string) => (score(name) === null ? null : score(name) === 1);
@@ -33,7 +33,7 @@ export function toTaskResult(trace: Trace): TaskResult {
     executionTimeMs: Math.round(trace.durationMs),
     ...roundedTimes(trace),
     traceId: trace.traceId,
-    ...(canBeRetried(trace.ending) ? { error: trace.error ?? trace.ending } : {}),
+    ...(canBeRetried(trace.ending) || trace.ending === "refused" ? { error: trace.error ?? trace.ending } : {}),
     ending: trace.ending,
     turns: trace.turns.length,
     ...answeredByField(repliesBy(trace.turns)),
@@ -52,12 +52,12 @@ export function toTaskResult(trace: Trace): TaskResult {
   };
 }
 
-/** The field for a number of repaired tool calls, which is absent if there are none. */
+/** Returns the field for a number of repaired tool calls, or no field if it is 0. */
 export function repairedField(repairedCalls: number): { readonly repairedCalls?: number } {
   return repairedCalls === 0 ? {} : { repairedCalls };
 }
 
-/** What the result says of its task: of a suite's, with its grade. */
+/** Returns the fields about the task, including the grade of a suite task. */
 function taskFields(trace: Trace) {
   const question = questionOf(trace.task);
   const fields = {
@@ -76,7 +76,7 @@ function taskFields(trace: Trace) {
   };
 }
 
-/** To a hundredth: a tool often takes less than a millisecond. */
+/** Rounded to 0.01 ms, because a tool often takes less than a millisecond. */
 function roundedTimes(trace: Trace) {
   const rounded = (ms: number) => Math.round(ms * 100) / 100;
   const { modelTimeMs, toolTimeMs, waitingTimeMs } = timesOf(trace);
@@ -87,7 +87,9 @@ function roundedTimes(trace: Trace) {
   };
 }
 
-/** Sums of successful model calls, tool calls, and waiting (rate limiting, failed attempts, pauses). */
+/**
+ * Returns the milliseconds of successful model calls, tool calls and waiting (rate limiting, failed attempts, pauses).
+ */
 export function timesOf({ turns, toolCalls }: Pick<Trace, "turns" | "toolCalls">) {
   return {
     modelTimeMs: turns.reduce((sum, { latencyMs }) => sum + latencyMs, 0),
@@ -96,7 +98,7 @@ export function timesOf({ turns, toolCalls }: Pick<Trace, "turns" | "toolCalls">
   };
 }
 
-/** Model and tool time together, by which agents are compared; null in results without it. */
+/** Returns model and tool time together, for comparing agents, or null for results without these times. */
 export function modelAndToolTimeOf({
   modelTimeMs,
   toolTimeMs,
@@ -104,7 +106,7 @@ export function modelAndToolTimeOf({
   return modelTimeMs === undefined || toolTimeMs === undefined ? null : modelTimeMs + toolTimeMs;
 }
 
-/** A task's share of a run's budget. */
+/** A task's contribution to the run's budgets. */
 export type TaskCost = Pick<TaskResult, "spent" | "judgeCostUsd">;
 
 export function taskCost({ turns, judge }: Pick<Trace, "turns" | "judge">): TaskCost {
@@ -129,96 +131,104 @@ const time = z.number().nonnegative();
 export const spentSchema = z
   .strictObject({
     usage: usageSchema.strict().describe("Tokens."),
-    costUsd: z.number().nullable().describe("Null: the price of the model is not known."),
+    costUsd: z.number().nullable().describe("US dollars, or null if the model's price is unknown."),
   })
   .readonly()
-  .describe("What was asked of the model now: without replies from the cache.");
+  .describe("Usage of new model calls, excluding replies from the cache.");
 
 export type Spent = z.output<typeof spentSchema>;
 
 const suiteResultSchema = z
   .strictObject({
-    name: z.string().describe("The suite."),
-    tool: z.string().describe("The folder of examples/ that the task is in."),
-    snapshot: z.string().describe("What its machine holds."),
-    tags: z.array(z.string()).readonly().describe("What the task file says of it."),
-    relatedApps: z.array(z.string()).readonly().describe("The applications it is about."),
-    actionNumber: z.number().nullable().describe("Steps that a person takes."),
-    counterpart: z.string().nullable().describe("The same task with the other style of instruction."),
-    state: z.enum(TASK_STATES).describe("How it ended, as suites name it."),
-    score: z.number().nullable().describe("0 to 1; null where it was not graded, which is never averaged as 0."),
-    reason: z.string().describe("Why the score is not 1, or why there is none."),
+    name: z.string().describe("Suite name."),
+    tool: z.string().describe("Folder in examples/ that contains the task."),
+    snapshot: z.string().describe("Snapshot of the task's machine."),
+    tags: z.array(z.string()).readonly().describe("Tags from the task file."),
+    relatedApps: z.array(z.string()).readonly().describe("Applications that the task involves."),
+    actionNumber: z.number().nullable().describe("Number of steps that a person needs."),
+    counterpart: z.string().nullable().describe("The same task with the other instruction style."),
+    state: z.enum(TASK_STATES).describe("Ending in the suite's terms."),
+    score: z.number().nullable().describe("0 to 1, or null for a task without a grade. Averages exclude null."),
+    reason: z.string().describe("Reason why the score is below 1 or missing."),
   })
   .readonly();
 
-/** One line of the results file. The first nine names are those of the published runner. */
+/** A line of the results file. The first nine fields have the names of the published runner. */
 export const taskResultSchema = z
   .strictObject({
-    taskId: taskIdSchema.describe("The question's id in the dataset."),
-    epoch: z.number().int().positive().describe("Which repeat of the question, from 1."),
-    inbox: z.string().describe("Address of the mailbox that the question is about; empty for a task of a suite."),
-    queryDate: z.iso
-      .date()
-      .nullable()
-      .describe("YYYY-MM-DD: the day the question is asked on; null for a task of a suite."),
+    taskId: taskIdSchema.describe("Question id in the dataset."),
+    epoch: z.number().int().positive().describe("Epoch of the question, from 1."),
+    inbox: z.string().describe("Address of the question's mailbox, or an empty string for a suite task."),
+    queryDate: z.iso.date().nullable().describe("Date of the question (YYYY-MM-DD), or null for a suite task."),
     howRealistic: z
       .number()
       .min(0)
       .max(1)
       .nullable()
-      .describe("0 to 1, as the dataset rates the question; null for a task of a suite."),
-    goldSources: z.number().int().nonnegative().describe("How many mails the dataset names as holding the answer."),
-    question: z.string().describe("The question."),
-    groundTruth: z.string().describe("The gold answer."),
-    agentAnswer: z.string().describe("The agent's answer; empty where it gave none."),
+      .describe("Realism of the question in the dataset, from 0 to 1, or null for a suite task."),
+    goldSources: z
+      .number()
+      .int()
+      .nonnegative()
+      .describe("Number of emails that the dataset lists as sources of the answer."),
+    question: z.string().describe("Question."),
+    groundTruth: z.string().describe("Gold answer."),
+    agentAnswer: z.string().describe("The agent's answer, or an empty string without one."),
     exactMatch: mark.describe(
-      "Equal to the gold answer after lower case, trimming, and white space made single. Null where the task failed, as are all scores: a failure is never graded.",
+      "Whether the answer equals the gold answer after lowercasing, trimming and collapsing white space. Null for a failed task, like all scores, because failures are never graded.",
     ),
-    semanticScore: z.number().min(0).max(1).nullable().describe("Jaccard similarity of the two answers' word sets."),
-    executionTimeMs: z.number().nonnegative().describe("How long the task took, waiting included, in ms."),
+    semanticScore: z
+      .number()
+      .min(0)
+      .max(1)
+      .nullable()
+      .describe("Jaccard similarity of the word sets of the two answers."),
+    executionTimeMs: z.number().nonnegative().describe("Duration in milliseconds, including waiting."),
     modelTimeMs: time
       .exactOptional()
-      .describe("What the model calls took that succeeded, in ms. Absent: an earlier version wrote it."),
-    toolTimeMs: time.exactOptional().describe("What the tools took, in ms."),
+      .describe("Milliseconds of successful model calls. Absent in results of earlier versions."),
+    toolTimeMs: time.exactOptional().describe("Milliseconds of tool calls."),
     waitingTimeMs: time
       .exactOptional()
-      .describe("What throttling, failed model calls and the pauses between them took, in ms."),
-    traceId: z.string().describe("The trace of what was said and done."),
-    error: z.string().exactOptional().describe("Why it failed; absent where it did not."),
-    ending: z.enum(ENDINGS).describe("Why the agent stopped."),
-    turns: z.number().int().nonnegative().describe("Model calls."),
+      .describe("Milliseconds of rate limiting, failed model calls and the pauses between them."),
+    traceId: z.string().describe("Trace id."),
+    error: z.string().exactOptional().describe("Reason why the task failed or was refused. Absent otherwise."),
+    ending: z.enum(ENDINGS).describe("Reason why the agent stopped."),
+    turns: z.number().int().nonnegative().describe("Number of model calls."),
     answeredBy: answeredBySchema
       .exactOptional()
-      .describe("How many of the replies name which model as theirs; absent where none names one."),
-    usage: usageSchema.strict().describe("Tokens of the task; inputTokens includes the cached ones."),
-    costUsd: z.number().nullable().describe("US dollars; null where the price of the model is not known."),
+      .describe("Number of replies per model name that the server reported. Absent if it reported none."),
+    usage: usageSchema.strict().describe("Tokens of the task. inputTokens includes cached tokens."),
+    costUsd: z.number().nullable().describe("US dollars, or null if the model's price is unknown."),
     judgeCostUsd: z
       .number()
       .nullable()
-      .describe("What judging the answer cost; 0 where nobody was asked, null where the price is not known."),
-    sources: z.array(z.string()).readonly().describe("The Message-IDs that the agent cites."),
-    sourcesCorrect: mark.describe("Whether a cited mail holds the answer; copies count as that mail."),
-    foundGold: mark.describe("Whether a search listed a mail that holds the answer."),
-    readGold: mark.describe("Whether the agent opened a mail that holds the answer."),
-    retries: z.number().int().nonnegative().describe("Model calls that were made again."),
+      .describe("Cost of judging the answer in US dollars: 0 without a judge, null if the price is unknown."),
+    sources: z.array(z.string()).readonly().describe("Message-IDs that the agent cites."),
+    sourcesCorrect: mark.describe("Whether a cited email contains the answer. Copies count as the original email."),
+    foundGold: mark.describe("Whether a search listed an email with the answer."),
+    readGold: mark.describe("Whether the agent opened an email with the answer."),
+    retries: z.number().int().nonnegative().describe("Number of retried model calls."),
     repairedCalls: z
       .number()
       .int()
       .positive()
       .exactOptional()
-      .describe("Tool calls whose arguments were repaired; absent if none were."),
+      .describe("Number of tool calls with repaired arguments. Absent if it is 0."),
     cachedReplies: z
       .number()
       .int()
       .nonnegative()
-      .describe("Replies kept from an earlier run; usage and costUsd count them, spent does not."),
+      .describe("Number of replies from the cache. usage and costUsd include them, spent does not."),
     spent: spentSchema,
-    suite: suiteResultSchema.exactOptional().describe("Of a task of a suite; absent for questions about mailboxes."),
+    suite: suiteResultSchema
+      .exactOptional()
+      .describe("Facts about a suite task. Absent for questions about mailboxes."),
     scores: z
       .record(z.string(), z.number().nullable())
       .readonly()
-      .describe("Every score by its scorer's name; null where it could not be told. Empty where the task failed."),
+      .describe("Scores by scorer. Null if a score could not be determined. Empty if the task failed."),
   })
-  .describe("One question answered.");
+  .describe("Result of a question or suite task.");
 
 export type TaskResult = Readonly<z.output<typeof taskResultSchema>>;

@@ -1,9 +1,9 @@
-// Without schemas: the pages take these names, and would take a schema with all of zod.
+// Contains no schemas, because the pages import these names and would otherwise include all of zod.
 
-/** What questions can be divided by: the mailbox, how realistic they are, their number of gold mails, their year. */
+/** Properties that divide questions: the mailbox, the realism, the number of gold emails and the year. */
 export const QUESTION_SLICES = ["inbox", "realism", "sources", "year"] as const;
 
-/** What tasks of suites can be divided by. `guidance`: abstract or verbose instructions. */
+/** Properties that divide suite tasks. `guidance` is the instruction style, abstract or verbose. */
 export const SUITE_SLICES = ["tool", "difficulty", "guidance", "app", "tag"] as const;
 
 export const SLICES = [...QUESTION_SLICES, ...SUITE_SLICES] as const;

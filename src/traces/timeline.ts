@@ -3,8 +3,9 @@ import type { Trace, Turn } from "./trace.js";
 type Stretch = Pick<TimelineSegment, "kind" | "durationMs" | "detail">;
 
 /**
- * A trace's time in the order in which it was spent: turn by turn the waiting, the model call and its tools. Stretches
- * follow one another without gaps; what they do not cover is the last, `other`. Stretches of no time are left out.
+ * Divides a trace's duration into segments in chronological order: the waiting, model call and tools of each turn. The
+ * segments follow one another without gaps, and the last one, `other`, is the rest of the duration. Empty segments are
+ * left out.
  */
 export function timelineOf({ turns, toolCalls, durationMs }: Pick<Trace, "turns" | "toolCalls" | "durationMs">) {
   const segments: TimelineSegment[] = [];
@@ -29,7 +30,7 @@ export function timelineOf({ turns, toolCalls, durationMs }: Pick<Trace, "turns"
   return segments;
 }
 
-/** As they are told apart, and the rest of the waiting as one. */
+/** The recorded waits of a turn, then the rest of its waiting time as one segment. */
 function waitsOf({ waits = [], waitedMs = 0, retries }: Turn): Stretch[] {
   let failed = 0;
   const told = waits.map(({ kind, durationMs }): Stretch => {
@@ -37,14 +38,14 @@ function waitsOf({ waits = [], waitedMs = 0, retries }: Turn): Stretch[] {
     return { kind, durationMs, detail };
   });
   const rest = waitedMs - told.reduce((sum, { durationMs }) => sum + durationMs, 0);
-  // Below a millisecond it is what measuring takes.
+  // Less than a millisecond is measuring overhead.
   return rest < 1 ? told : [...told, { kind: "waiting", durationMs: rest, detail: null }];
 }
 
 /**
- * What a stretch of a task's time went into. `slot`: a call waited for others to end. `throttled`: it waited for a
- * limit of requests or tokens, or for the server's patience. `waiting`: one of these or of what follows a failed
- * attempt, in traces that do not tell them apart. `other`: what is left, such as opening and closing the task.
+ * Kinds of segments. `slot`: a call waited for other calls to end. `throttled`: it waited for a request or token limit,
+ * or because the server asked it to. `waiting`: a wait or a failed attempt, in traces that do not distinguish them.
+ * `other`: the rest, such as opening and closing the task.
  */
 const TIMELINE_KINDS = ["model", "tool", "slot", "throttled", "failed_attempt", "pause", "waiting", "other"] as const;
 
@@ -54,9 +55,9 @@ export interface TimelineSegment {
   readonly kind: TimelineKind;
   readonly startMs: number;
   readonly durationMs: number;
-  /** The model call that it belongs to, from 1; null of `other`. */
+  /** Number of the model call, from 1, or null for `other`. */
   readonly turn: number | null;
-  /** The tool, or why an attempt failed. */
+  /** Name of the tool, or the reason why an attempt failed. */
   readonly detail: string | null;
 }
 

@@ -11,6 +11,8 @@ import {
   type ToolMessage,
   usageSchema,
 } from "../models/model.js";
+import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
+import { extrasShape } from "../models/request-extras.js";
 import { type JsonObject, type JsonValue, jsonValueSchema } from "../platform/json.js";
 import { ENDINGS } from "../tasks/ending.js";
 import { gradeSchema, instructionOf, questionSchema, suiteTaskFactsSchema, taskIdSchema } from "../tasks/question.js";
@@ -18,16 +20,16 @@ import { finalStateSchema } from "../tasks/suite-task.js";
 
 type JsonRecord = { readonly [key: string]: JsonValue };
 
-/** A mail as a tool returned it: its Message-ID, and what else the tool said of it. */
+/** An email in a tool's result: its Message-ID and any other fields. */
 export type ReturnedMail = JsonRecord & { readonly message_id: string };
 
-/** A search is recognised by its result, whatever the tool is called: a list of mails, or one under `emails`. */
+/** Recognizes a search by its result, not by the tool's name: a list of emails, or a list under `emails`. */
 export function listedMails({ result }: Pick<ToolCallRecord, "result">): ReturnedMail[] {
   const list = Array.isArray(result) ? result : isObject(result) ? result.emails : undefined;
   return Array.isArray(list) ? (list as readonly JsonValue[]).filter(hasId) : [];
 }
 
-/** Reading is recognised by its result too: one mail with its body. */
+/** Recognizes reading by the result too: one email with its body. */
 export function openedMail({ result }: Pick<ToolCallRecord, "result">): ReturnedMail | null {
   return isObject(result) && result.body !== undefined && hasId(result) ? result : null;
 }
@@ -44,28 +46,28 @@ type AssistantMessage = Extract<Message, { role: "assistant" }>;
 
 export interface CallStep {
   readonly call: ToolCall;
-  /** Null: it was not made. */
+  /** Record of the executed call, or null if it was not executed. */
   readonly record: ToolCallRecord | null;
-  /** What the model was told of it; null: nothing, as the task ended. */
+  /** Result that the model received, or null if the task ended before. */
   readonly result: ToolMessage | null;
 }
 
 export interface Step {
-  /** What was said since the last reply, without results of tools. */
+  /** Messages since the last reply, without tool results. */
   readonly before: readonly Message[];
-  /** Null: the task ended without one. */
+  /** The reply, or null if the task ended without one. */
   readonly reply: AssistantMessage | null;
-  /** Null: not known, as of programs that tell of no model call. */
+  /** The model call, or null if unknown, as for external agents that do not report model calls. */
   readonly turn: Turn | null;
   readonly calls: readonly CallStep[];
-  /** Results of no call of this reply, as some external agents tell them. */
+  /** Results without a call in this reply, which some external agents report. */
   readonly otherResults: readonly ToolMessage[];
 }
 
-/** What of a trace its steps are made of. */
+/** The parts of a trace that its steps consist of. */
 type Conversation = Pick<ChatTrace, "messages" | "toolCalls" | "turns"> & Partial<Pick<ChatTrace, "historyLength">>;
 
-/** The messages of this trace, without those of earlier chats in the same session. */
+/** Returns the messages of this trace, without messages from earlier chats in the same session. */
 export function ownMessages({
   messages,
   historyLength = 0,
@@ -76,7 +78,7 @@ export function ownMessages({
 export function stepsOf(trace: Conversation): Step[] {
   const drafts = draftsOf(ownMessages(trace));
   const replies = drafts.filter(({ reply }) => reply !== null).length;
-  // A failed attempt is a turn without a reply; a program's replies are one turn.
+  // A failed attempt is a turn without a reply, and an external agent's replies form one turn.
   const missing = Math.max(0, replies - trace.turns.length);
   const steps = drafts.map((draft, i) => ({ ...draft, turn: trace.turns[i - missing] ?? null }));
   const attempts = trace.turns.slice(drafts.length - missing).map((turn) => ({ ...draftOf(), turn }));
@@ -109,7 +111,7 @@ function draftsOf(messages: readonly Message[]): UnfinishedStep[] {
   return last.before.length > 0 || last.results.length > 0 ? [...drafts, last] : drafts;
 }
 
-/** Takes the records of the calls out of `records`, so that each belongs to one call. */
+/** Removes the records of the calls from `records`, so that each belongs to only one call. */
 function withCalls({ results, ...step }: UnfinishedStep & { turn: Turn | null }, records: ToolCallRecord[]): Step {
   const otherResults = [...results];
   const calls = (step.reply?.toolCalls ?? []).map((call) => ({
@@ -125,49 +127,52 @@ function takeFirst<T>(items: T[], matches: (item: T) => boolean): T | null {
   return index === -1 ? null : (items.splice(index, 1)[0] ?? null);
 }
 
-/** From the strictest to the mildest: of tied votes the stricter one counts. */
+/** From the strictest to the mildest. In a tie, the stricter verdict wins. */
 export const VERDICTS = ["wrong", "abstained", "partly", "correct"] as const;
 
 export type Verdict = (typeof VERDICTS)[number];
 
-/** How a judge is asked. `art`: one word, True or False, as the published figures were made. */
+/** How to prompt a judge. `art` requests one word, True or False, as for the published figures. */
 const JUDGE_PROTOCOLS = ["verdict", "art"] as const;
 
-/** Everything that decides a verdict besides the question and the two answers. */
+/** Everything that determines a verdict except the question and the two answers. */
 export const judgeSettingsSchema = z.object({
   model: z.string(),
-  /** Null: the provider's own server. */
+  /** Base URL, or null for the provider's own server. */
   baseUrl: z.string().nullable(),
   protocol: z.enum(JUDGE_PROTOCOLS),
   /** Incremented when the wording of the protocol changes. */
   version: z.number().int().positive(),
   votes: z.number().int().positive(),
+  /** Absent: the model's default. */
+  reasoningEffort: z.enum(REASONING_EFFORTS).exactOptional(),
+  ...extrasShape,
 });
 
 export type JudgeSettings = z.output<typeof judgeSettingsSchema>;
 
-/** One vote of a judge. `verdict` null: it failed, or its reply could not be read; `reason` then says why. */
+/** A judge's vote. If the judge failed or its reply could not be read, `verdict` is null and `reason` explains why. */
 const voteSchema = z.object({
   verdict: z.enum(VERDICTS).nullable(),
   reason: z.string(),
-  /** The model that answered, as the server names it; absent where it names none. */
+  /** The model that answered, as reported by the server. Absent if the server does not report it. */
   model: z.string().exactOptional(),
-  /** Taken from the cache; no cost now. */
+  /** Whether the vote came from the cache, without new cost. */
   cached: z.boolean(),
 });
 
 export type Vote = z.output<typeof voteSchema>;
 
 export const judgementSchema = judgeSettingsSchema.extend({
-  /** Null: the answer is unscored, never wrong. */
+  /** The verdict, or null for an unscored answer, which never counts as wrong. */
   verdict: z.enum(VERDICTS).nullable(),
   reason: z.string(),
-  /** Share of the votes that could be read which went to the verdict; null where none was cast. */
+  /** Fraction of the readable votes that agree with the verdict, or null without votes. */
   agreement: z.number().min(0).max(1).nullable(),
   /** Empty if no judge was needed. */
   cast: z.array(voteSchema),
   usage: usageSchema,
-  /** In US dollars; null: not known. */
+  /** US dollars, or null if unknown. */
   costUsd: z.number().nullable(),
 });
 
@@ -179,10 +184,10 @@ export interface JudgeCase {
   readonly answer: string;
 }
 
-/** Port. Never throws: what failed is an unscored judgement that says why. */
+/** Port for judges. Never throws: a failure is an unscored judgment with a reason. */
 export interface Judge {
   readonly settings: JudgeSettings;
-  /** `answer` null: none was given. */
+  /** A null `answer` means that the agent did not answer. */
   judge(
     item: Omit<JudgeCase, "answer"> & { readonly answer: string | null },
     signal: AbortSignal,
@@ -190,7 +195,7 @@ export interface Judge {
   ): Promise<Judgement>;
 }
 
-/** One tool call as it was made. Exactly one of `result` and `error` is not null. */
+/** An executed tool call. Exactly one of `result` and `error` is not null. */
 export const toolCallRecordSchema = z.object({
   id: z.string(),
   name: z.string(),
@@ -198,9 +203,9 @@ export const toolCallRecordSchema = z.object({
   result: jsonValueSchema,
   error: z.string().nullable(),
   errorKind: z.enum(["unparsable_call", "unknown_tool", "bad_arguments", "invalid_email", "failed"]).nullable(),
-  /** What was repaired in the arguments before the call, one line per parameter; absent if nothing was. */
+  /** Repairs of the arguments before the call, with one line per parameter. Absent if nothing was repaired. */
   repairs: z.array(z.string()).readonly().exactOptional(),
-  /** Index of the turn that asked for it. */
+  /** Index of the turn that requested the call. */
   turn: z.number().int().nonnegative(),
   startedAt: z.string(),
   durationMs: z.number().nonnegative(),
@@ -211,7 +216,7 @@ export type ToolCallRecord = z.output<typeof toolCallRecordSchema>;
 const turnSchema = z.object({
   startedAt: z.string(),
   model: z.string().exactOptional(),
-  /** The id that the provider gave the reply; absent where it gave none. */
+  /** The provider's id of the reply. Absent if the provider gave none. */
   responseId: z.string().exactOptional(),
   latencyMs: z.number().nonnegative(),
   finishReason: z.enum(FINISH_REASONS),
@@ -219,13 +224,15 @@ const turnSchema = z.object({
   usage: usageSchema.nullable(),
   costUsd: z.number().nullable(),
   retries: z.array(retrySchema),
-  /** What went to the provider; absent where that is not known. */
+  /** Parameters sent to the provider. Absent if unknown. */
   sent: sentParametersSchema.optional(),
-  /** Time spent on rate limiting, failed attempts and pauses before the call. */
+  /** Milliseconds of rate limiting, failed attempts and pauses before the call. */
   waitedMs: z.number().nonnegative().optional(),
-  /** What that time went into, in order; absent where there was none, or it is not known. */
+  /** The parts of `waitedMs` in order. Absent without a wait, or if its parts are unknown. */
   waits: z.array(callWaitSchema).optional(),
-  /** The reply came from the cache: usage, cost, latency, waiting and retries are those of the original call. */
+  /**
+   * Whether the reply came from the cache. Usage, cost, latency, waiting and retries are then from the original call.
+   */
   cached: z.boolean().default(false),
 });
 
@@ -236,7 +243,7 @@ const anyTrace = z.object({
   sessionId: z.string(),
   runId: z.string(),
   taskId: taskIdSchema,
-  /** Which repeat of the question, from 1. */
+  /** Epoch of the question, from 1. */
   epoch: z.number().int().positive(),
   agentId: z.string(),
   model: z.string(),
@@ -244,7 +251,7 @@ const anyTrace = z.object({
   endedAt: z.string(),
   durationMs: z.number().nonnegative(),
   ending: z.enum(ENDINGS),
-  /** Error message for the user, if the ending is not an answer. */
+  /** Error message for the user if the agent did not answer, otherwise null. */
   error: z.string().nullable(),
   messages: z.array(messageSchema),
   toolCalls: z.array(toolCallRecordSchema),
@@ -253,22 +260,22 @@ const anyTrace = z.object({
   answer: z.string().nullable(),
   sources: z.array(z.string()),
   scores: z.record(z.string(), z.object({ value: z.number().nullable(), explanation: z.string().optional() })),
-  /** What a model said of the answer; null where none was asked. */
+  /** The judge's judgment of the answer, or null without a judge. */
   judge: judgementSchema.nullable(),
-  /** The conversation's ids at the server of an external agent. */
+  /** The conversation's ids on the external agent's server. */
   remote: z.object({ sessionId: z.string().nullable(), traceId: z.string().nullable() }).optional(),
 });
 
-/** One question answered: enough to replay it, score it again and write an eval from it. */
+/** An answered question: enough to replay it, score it again and write an eval from it. */
 export const traceSchema = anyTrace.extend({ task: questionSchema });
 
 export type QuestionTrace = z.output<typeof traceSchema>;
 
-/** One task of a suite: what its evaluation functions gave belongs to it, as the machine is gone. */
+/** A suite task. The trace includes the grade, because the machine no longer exists. */
 export const suiteTraceSchema = anyTrace.extend({
   task: suiteTaskFactsSchema,
   grade: gradeSchema,
-  /** Absent where nothing was looked for. */
+  /** Images collected from the machine. Absent if none were requested. */
   left: finalStateSchema.exactOptional(),
 });
 
@@ -276,19 +283,19 @@ export type SuiteTrace = z.output<typeof suiteTraceSchema>;
 
 export type Trace = QuestionTrace | SuiteTrace;
 
-/** What a trace keeps of its task: the question, or the facts of a suite's task with its grade. */
+/** A trace's record of its task: the question, or the facts and the grade of a suite task. */
 export type TaskRecord = Pick<QuestionTrace, "task"> | Pick<SuiteTrace, "task" | "grade" | "left">;
 
 export function isSuiteTrace(trace: Trace): trace is SuiteTrace {
   return "grade" in trace;
 }
 
-/** Where a format has a store of its own keys for a trace's facts, they stand under this one, as a text of JSON. */
+/** Key for a trace's facts, as a JSON string, in formats that support custom keys. */
 export const FACTS_KEY = "art_e.trace";
 
 /**
- * A trace without its messages, and its tool calls without what the messages say too: for formats that write the
- * conversation in a form of their own and have a field for what is beyond them.
+ * Returns a trace without its messages, and its tool calls without the data that the messages contain. For formats with
+ * their own form of conversation and a field for additional data.
  */
 export function toTraceFacts(trace: Trace | ChatTrace): JsonObject {
   const paired = new Map(callsOf(trace).map((call) => [call.record, call]));
@@ -300,7 +307,7 @@ export function toTraceFacts(trace: Trace | ChatTrace): JsonObject {
   return facts as JsonObject;
 }
 
-/** The trace again, as unchecked JSON. Null where `facts` are none. */
+/** Restores a trace as unchecked JSON, or returns null if `facts` are invalid. */
 export function fromTraceFacts(facts: unknown, messages: readonly Message[]): JsonObject | null {
   const parsed = factsSchema.safeParse(facts);
   if (!parsed.success) return null;
@@ -338,11 +345,11 @@ function callsOf(trace: Conversation): CallStep[] {
   return stepsOf(trace).flatMap(({ calls }) => calls.filter(({ record }) => record !== null));
 }
 
-/** `arguments` and `result` are left out where the messages have them. */
+/** Leaves out `arguments` and `result` if the messages contain them. */
 function recordFacts(record: ToolCallRecord, { call, result }: CallStep): JsonObject {
   const { id, name, arguments: given, result: value, ...rest } = record;
   const json = JSON.stringify(given);
-  // Formats write other arguments as they can, and not always in one way.
+  // Formats convert other arguments in different ways.
   const isRepeated = json.startsWith("{") && json === JSON.stringify(call.arguments);
   const text = result?.content;
   return {
@@ -364,14 +371,14 @@ function resultOf(call: CallStep | undefined, isText = false): JsonValue {
   }
 }
 
-/** What a chat may see: a mailbox and its mail up to a day, or all there is. */
+/** The mail that a chat can see: one mailbox up to a date, or everything. */
 export interface MailboxBinding {
   readonly inbox: string | null;
-  /** `YYYY-MM-DD`: the last day of mail. */
+  /** `YYYY-MM-DD`: the last visible date. */
   readonly queryDate: string | null;
 }
 
-/** The trace of one chat: of a question that belongs to no run and has no gold answer. */
+/** The trace of one chat. Its question does not belong to a run or have a gold answer. */
 export const chatTraceSchema = traceSchema
   .omit({ runId: true, taskId: true, epoch: true, task: true, judge: true, remote: true })
   .extend({
@@ -379,7 +386,7 @@ export const chatTraceSchema = traceSchema
     question: z.string(),
     inbox: z.string().nullable(),
     queryDate: z.string().nullable(),
-    /** How many messages between the system prompt and the question were said in earlier chats. */
+    /** Number of messages from earlier chats, between the system prompt and the question. */
     historyLength: z.number().int().nonnegative(),
   });
 
@@ -389,12 +396,12 @@ export function isChatTrace(trace: Trace | ChatTrace): trace is ChatTrace {
   return !("task" in trace);
 }
 
-/** What the agent was asked, in a chat or as a task. */
+/** Returns the question of a chat, or the instruction of a task. */
 export function askedOf(trace: Trace | ChatTrace): string {
   return isChatTrace(trace) ? trace.question : instructionOf(trace.task);
 }
 
-/** A conversation of one person with one agent: several chats with one mailbox and date limit. */
+/** A conversation of one person with one agent: several chats with the same mailbox and cutoff date. */
 export interface ChatSession extends MailboxBinding {
   readonly id: string;
   readonly agentId: string;

@@ -6,7 +6,7 @@ import { getRun } from "./runs-store.js";
 import type { Band } from "./score.js";
 import type { ChatTrace, Feedback, Trace } from "./trace.js";
 
-/** What every reader of a trace needs. */
+/** Fields that every reader of a trace needs. */
 const TRACE_SHAPE = {
   traceId: "string",
   agentId: "string",
@@ -24,7 +24,7 @@ export function parseTrace<T = Trace>(id: string, json: unknown): T {
   return parseColumn<T>(json, TRACE_SHAPE, { table: "traces", row: id, column: "trace" });
 }
 
-/** Traces one at a time, in the order of `ids`, without damaged ones. Can be iterated more than once. */
+/** Reads traces one at a time, in the order of `ids`, without damaged ones. Can be iterated more than once. */
 export function readTraces<T extends Trace | ChatTrace = Trace>(db: Db, ids: readonly string[]): Iterable<T> {
   const select = db.prepare("SELECT trace FROM traces WHERE id = ?").pluck();
   return {
@@ -47,9 +47,7 @@ export function hasTrace(db: Db, traceId: string): boolean {
   return db.prepare("SELECT 1 FROM traces WHERE id = ?").get(traceId) !== undefined;
 }
 
-/**
- * Finds a trace by its id, by the beginning of it, or by `RUN/TASK` or `RUN/TASK/EPOCH`, where RUN may be `latest`.
- */
+/** Finds a trace by its id, a prefix of its id, `RUN/TASK` or `RUN/TASK/EPOCH`. RUN can be `latest`. */
 export function getTrace(db: Db, name: string): Trace | ChatTrace {
   const [, run, task, epoch = "1"] = /^([^/]+)\/([^/]+)(?:\/(\d+))?$/.exec(name) ?? [];
   const rows = (
@@ -69,27 +67,27 @@ export function getTrace(db: Db, name: string): Trace | ChatTrace {
           .all(getRun(db, run).id, Number(epoch), taskIdOf(task ?? ""), task, task)
   ) as { id: string; trace: unknown }[];
   const [row] = rows;
-  // A complete id takes precedence over another id that begins with it.
+  // A complete id takes precedence over a longer id that starts with it.
   if (row !== undefined && (rows.length === 1 || row.id === name)) return parseTrace(row.id, row.trace);
   throw new UserError(
     "trace_unknown",
-    row === undefined ? `There is no trace "${name}" in ${db.name}.` : `More than one trace begins with "${name}".`,
-    "Name a traceId of a results file, or RUN/TASK, for example latest/12.",
+    row === undefined ? `Unknown trace "${name}" in ${db.name}.` : `More than one trace starts with "${name}".`,
+    "Pass a traceId from a results file, or RUN/TASK, for example latest/12.",
   );
 }
 
-/** Numbers are questions of ART-E; other tasks have texts, of which the beginning is enough. */
+/** Question ids are numbers. Other task ids are strings, and a prefix is enough. */
 function taskIdOf(written: string): TaskId {
   return /^\d+$/.test(written) ? Number(written) : written;
 }
 
-/** Which traces; null: any. */
+/** Filter for traces. Null matches any value. */
 interface TraceQuery {
   readonly agentId: string | null;
   readonly runId: string | null;
   readonly sessionId: string | null;
   readonly ending: string | null;
-  /** The newest feedback on it. */
+  /** Rating in the newest feedback on the trace. */
   readonly rating: string | null;
   /** ISO 8601, inclusive. */
   readonly startedFrom: string | null;
@@ -97,7 +95,7 @@ interface TraceQuery {
   readonly startedBefore: string | null;
 }
 
-/** The last trace of a page: the next page begins after it. */
+/** The last trace of a page, after which the next page starts. */
 export interface TraceCursor {
   readonly startedAt: string;
   readonly id: string;
@@ -123,7 +121,7 @@ const RATING =
 
 const TRACE = jsonSql("t.trace");
 
-/** Newest first, of runs and of chats; `total` counts those on all pages. */
+/** Returns a page of the traces of runs and chats, newest first. `total` counts the traces on all pages. */
 export function pageOfTraces(
   db: Db,
   query: TraceQuery,
@@ -160,16 +158,16 @@ export interface ScoreBounds {
   readonly max?: number;
 }
 
-/** Which traces of a run; what is left out or null does not restrict. */
+/** Filter for the traces of a run. Absent and null fields do not restrict it. */
 export interface TraceFilter {
   readonly runId: string;
-  /** The score of `band` and `bestOfEpochs`: the semantic score where left out. */
+  /** Score for `band` and `bestOfEpochs`, by default the semantic score. */
   readonly by?: string;
   readonly band?: Band | null;
   readonly bounds?: readonly ScoreBounds[];
   readonly failedOnly?: boolean;
   readonly taskIds?: readonly TaskId[] | null;
-  /** Of each question's repeats only the one with the best score. It is chosen before all else is looked at. */
+  /** Keeps only the epoch with the best score of each question. Applies before all other conditions. */
   readonly bestOfEpochs?: "highest" | "lowest" | null;
   readonly limit?: number | null;
 }
@@ -180,7 +178,7 @@ const BAND_CONDITION: Readonly<Record<Band, string>> = {
   low: "score < 0.5",
 };
 
-/** Ids of traces by task id and epoch: few bytes each, so that a caller can read one trace after another. */
+/** Returns trace ids by task id and epoch. They take little memory, so that a caller can read one trace at a time. */
 export function selectTraceIds(db: Db, filter: TraceFilter): string[] {
   const { by = "semanticScore", bounds = [] } = filter;
   const conditions = ["1"];
@@ -213,7 +211,7 @@ export function selectTraceIds(db: Db, filter: TraceFilter): string[] {
     }) as string[];
 }
 
-/** The semantic score has a column of its own. */
+/** The semantic score has a separate column. */
 function scoreColumn(scorer: string, path: string): string {
   return scorer === "semanticScore" ? "semantic_score" : `${jsonSql("result")} ->> ${path}`;
 }
@@ -243,7 +241,7 @@ export interface ChatFilter {
   readonly limit: number | null;
 }
 
-/** Ids of the traces of chats, oldest first. */
+/** Returns the ids of chat traces, oldest first. */
 export function selectChatTraceIds(db: Db, { sessionId, endings, ids, limit }: ChatFilter): string[] {
   return db
     .prepare(

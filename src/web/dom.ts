@@ -1,7 +1,7 @@
 import { stripControls } from "../platform/strings.js";
 import { duration, share, usd } from "../text/format.js";
 
-/** A score with three digits; a dash where there is none, and a typographic minus. */
+/** Formats a score with three digits and a typographic minus, or a dash if it is missing. */
 export function scoreText(value: number | null | undefined): string {
   return share(value ?? null).replace("-", value === null || value === undefined ? "–" : "−");
 }
@@ -10,12 +10,12 @@ export function intervalText({ low, high }: { readonly low: number | null; reado
   return low === null || high === null ? "–" : `${scoreText(low)} to ${scoreText(high)}`;
 }
 
-/** The axis of scores: 0 to 1, extended where values lie outside. */
+/** Returns the score axis: 0 to 1, extended if values are outside. */
 export function scoreAxis(values: readonly number[]): readonly [from: number, to: number] {
   return [Math.min(0, ...values), Math.max(1, ...values)];
 }
 
-/** The end of such an axis, in few digits. */
+/** Formats the end of the score axis with few digits. */
 export function axisEnd(value: number): string {
   return String(Number(value.toFixed(1))).replace("-", "−");
 }
@@ -28,12 +28,12 @@ export function durationText(ms: number | null): string {
   return ms === null ? "–" : duration(ms);
 }
 
-/** Facts in one line; those that are null are left out. */
+/** Joins facts into one line and leaves out null. */
 export function factLine(...facts: readonly (string | null)[]): string {
   return facts.filter((fact) => fact !== null).join(" · ");
 }
 
-/** `2001-05-14T10:00:00Z` as `2001-05-14 10:00`. */
+/** Formats `2001-05-14T10:00:00Z` as `2001-05-14 10:00`. */
 export function minuteText(date: string | null): string {
   return date === null || date === "" ? "no date" : date.slice(0, 16).replace("T", " ");
 }
@@ -43,8 +43,8 @@ export type Child = Node | string | number | null;
 type Props = Readonly<Record<string, string | number | boolean | null | ((event: never) => void)>>;
 
 /**
- * Creates an element. Text becomes text nodes, never markup, as it may come from mail and models. Props are attributes
- * (`true` sets an empty one, `null` and `false` leave it out) or, where they are functions, event listeners.
+ * Creates an element. Text becomes text nodes and never markup, because it can come from mail and models. Functions in
+ * `props` are event listeners, other values are attributes (`true` sets an empty one, `null` and `false` leave it out).
  */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
@@ -72,7 +72,7 @@ export function replaceChildren(parent: Element, ...children: readonly Child[]):
   append(parent, children);
 }
 
-/** Text from mail or models: `dir` isolates its direction from the text around it. */
+/** Shows text from mail or models. `dir` isolates its direction from the surrounding text. */
 export function untrustedText<K extends keyof HTMLElementTagNameMap = "div">(
   text: string,
   className: string | null = "text",
@@ -81,12 +81,12 @@ export function untrustedText<K extends keyof HTMLElementTagNameMap = "div">(
   return h(tag, { class: className, dir: "auto" }, text);
 }
 
-/** The same within a line of other text. */
+/** Shows text from mail or models within a line of other text. */
 export function untrustedInline(text: string, className: string | null = null): HTMLElement {
   return h("bdi", { class: className }, text);
 }
 
-/** A list to choose from; `options` are values with their words. */
+/** Creates a drop-down list. `options` are values with their labels. */
 export function select(props: Props, options: readonly (readonly [value: string, words: string])[]): HTMLSelectElement {
   return h("select", props, ...options.map(([value, words]) => h("option", { value }, words)));
 }
@@ -106,7 +106,7 @@ export function svg(
 
 function attribute(name: string, value: string | number | true): string {
   if (value === true) return "";
-  // All links of the two pages are to anchors of their own.
+  // Both pages link only to their own anchors.
   if (name === "href" && !String(value).startsWith("#")) throw new Error(`Not an anchor of this page: ${value}`);
   return stripControls(String(value));
 }

@@ -245,10 +245,10 @@ it("compareRuns ignores the mail of suite runs and reports ungraded tasks", () =
   expect(comparison.ungraded).toEqual({ baseline: 1, candidate: 1 });
   const text = comparisonText([before.head, after.head], [comparison]);
   expect(text).toContain(
-    "run_b against run_a: 5 tasks in both\nNot graded, and in no score: 1 of the first, 1 of the second\n",
+    "run_b against run_a: 5 tasks in both\nNot graded and not in any score: 1 in the first, 1 in the second\n",
   );
   expect(text).toContain(
-    "Tasks that changed (taskScore):\n  lost  b  Do b\n        1.000  success\n        0.000  success: compare_csv gives 0\n",
+    "Tasks with a different result (taskScore):\n  lost  b  Do b\n        1.000  success\n        0.000  success: compare_csv gives 0\n",
   );
   expect(text).not.toContain("question");
 });

@@ -69,7 +69,7 @@ export async function writeKaggleCsv(path: string, { mails, seed }: CorpusShape)
       `Message-ID: <${id++}.${1_000_000_000_000 + written}.JavaMail.bench@thyme>\r\nDate: ${mailDate(date)}\r\nFrom: ${from}\r\n` +
       `To: ${recipients.join(", ")}\r\nSubject: ${subject}\r\n${cc.length > 0 ? `Cc: ${cc.join(", \r\n\t")}\r\n` : ""}Mime-Version: 1.0\r\n` +
       "Content-Type: text/plain; charset=us-ascii\r\nContent-Transfer-Encoding: 7bit\r\n" +
-      `X-From: ${from}\r\nX-To: ${recipients.join(", ")}\r\nX-cc: \r\nX-bcc: \r\nX-Folder: \\${folder}\r\nX-Origin: ${owner.folder}\r\nX-FileName: bench.nsf\r\n`;
+      `X-From: ${displayed(from)}\r\nX-To: ${recipients.map(displayed).join(", ")}\r\nX-cc: ${cc.map(displayed).join(", ")}\r\nX-bcc: \r\nX-Folder: \\${folder}\r\nX-Origin: ${owner.folder}\r\nX-FileName: bench.nsf\r\n`;
     const subject = `${random() < 0.4 ? "RE: " : ""}${text(2 + below(random, 6))
       .replace(/[\n.,]/g, " ")
       .trim()}`;
@@ -90,6 +90,13 @@ export async function writeKaggleCsv(path: string, { mails, seed }: CorpusShape)
   }
   file.end();
   await once(file, "close");
+}
+
+/** An address as Exchange exported it; half of the people outside have no name. */
+function displayed(address: string): string {
+  const [, first = "", last = "", digits = ""] = /^([a-z]+)\.([a-z]+)(\d*)@/.exec(address) ?? [];
+  if (digits === "") return `${last}, ${first} </O=ENRON/OU=NA/CN=RECIPIENTS/CN=${first.slice(0, 1)}${last}>`;
+  return Number(digits) % 2 === 0 ? address : `"${first} ${last}" <${address}>`;
 }
 
 function weighted(random: () => number, weights: readonly number[]): () => number {

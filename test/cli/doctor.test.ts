@@ -17,7 +17,7 @@ describe("doctor", () => {
       "Python sandbox": expect.stringMatching(choice.ok ? /^ok: (bubblewrap|Docker) \d/ : /^none: .* Or: /),
       ...(choice.ok
         ? {
-            "Sandbox memory": expect.stringMatching(/^hard \(cgroup|^watched, as there is no cgroup for it: \S/),
+            "Sandbox memory": expect.stringMatching(/^hard \(cgroup|^watched, because no cgroup is available: \S/),
             "Sandbox disk": expect.stringMatching(/^hard \(file systems in memory of \d+ MB\)$|^watched$/),
             "Sandbox processes": "hard",
           }

@@ -129,7 +129,7 @@ describe("wrong usage", () => {
 
   describe("a command line that means nothing is refused, and what was probably meant is named:", () => {
     it.each([
-      ["", "No command is given.", "See art-e --help."],
+      ["--quiet", "No command is given.", "See art-e --help."],
       ["frobnicate", "Unknown command: frobnicate.", "See art-e --help."],
       ["rnu", "Unknown command: rnu.", "Did you mean run? See art-e --help."],
       ["run --modle-id x", "Unknown flag: --modle-id.", "Did you mean --model-id? See art-e run --help."],

@@ -2,16 +2,15 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { type CommandEntry, type Flags, GLOBAL_FLAGS, nameOf } from "../../src/cli/command.js";
+import { type CommandEntry, type Flag, GLOBAL_FLAGS, nameOf } from "../../src/cli/command.js";
 import { COMMANDS } from "../../src/cli/command-table.js";
-import { groupFlags, placeholderOf } from "../../src/cli/parser.js";
+import { EXAMPLES } from "../../src/cli/examples.js";
+import { EXIT_CODES, groupFlags, placeholderOf } from "../../src/cli/help-text.js";
 import { main } from "../../src/cli.js";
 import { programVersion } from "../../src/platform/installation.js";
 import { MAIL, MARCUS, QUESTIONS, workFolder } from "./art-e.js";
 
 describe("help", () => {
-  /** What --help says of the program, of every command and of every subcommand, from the flags that they declare. */
-
   afterEach(() => vi.restoreAllMocks());
 
   async function printed(...words: string[]): Promise<string> {
@@ -26,16 +25,16 @@ describe("help", () => {
     return text;
   }
 
-  const GLOBAL = /\nGlobal:\n(?: +(?:-\w, )?--.*\n)+/;
-  /** Lines that are wrapped or padded to columns are compared by their words. */
+  const GLOBAL = /\nGlobal flags: --db FILE, --cache-dir FOLDER, --json, [^.]+\. See art-e --help\.\n$/;
+  /** Wrapped or padded lines are compared by their words. */
   const inWords = (text: string) => text.replace(/\s+/g, " ");
 
-  /** `-l, --limit N`; without a placeholder where yargs makes the list. */
-  function writtenFlag(name: string, { alias = [] }: Flags[string], value = ""): string {
-    const others = [alias].flat();
+  /** `-l, --limit N` */
+  function writtenFlag(name: string, flag: Flag): string {
+    const others = [flag.alias ?? []].flat();
     const short = others.find((each) => each.length === 1);
     const long = [name, ...others.filter((each) => each.length > 1)].map((each) => `--${each}`);
-    return `${short === undefined ? "" : `-${short}, `}${long.join(", ")}${value}`;
+    return `${short === undefined ? "" : `-${short}, `}${long.join(", ")}${placeholderOf(name, flag)}`;
   }
 
   const SUBCOMMANDS = COMMANDS.flatMap((entry) =>
@@ -47,218 +46,260 @@ describe("help", () => {
   const ALONE = COMMANDS.flatMap((entry): [string, CommandEntry][] => ("load" in entry ? [[entry.usage, entry]] : []));
 
   it.each([...ALONE, ...SUBCOMMANDS])(
-    "art-e %s: usage, what it does, arguments, its flags and no others",
+    "art-e %s --help: shows usage, purpose, examples, arguments, and exactly the command's flags",
     async (usage, entry) => {
-      const { flags, positionals = {}, help } = await entry.load();
-      const text = await printed(...usage.replace(/ [<[].*/, "").split(" "), "--help");
+      const command = await entry.load();
+      const { flags, positionals = {} } = command;
+      const path = usage.replace(/ [<[].*/, "");
+      const text = await printed(...path.split(" "), "--help");
       expect(text.startsWith(`art-e ${usage}\n\n${entry.describe}\n`)).toBe(true);
       expect(text).toMatch(GLOBAL);
-      expect(text.split("\n").filter((line) => line.length > 120)).toEqual([]);
+      expect(text.split("\n").filter((line) => line.length > 120 && !line.startsWith("  art-e "))).toEqual([]);
 
-      const own = inWords(text.replace(GLOBAL, ""));
+      const own = text.replace(GLOBAL, "");
       const [, ...args] = usage.match(/(?<=[<[])\w+|^/g) ?? [];
       expect(Object.keys(positionals)).toEqual(args);
       for (const [name, { describe = "" }] of Object.entries(positionals))
-        expect(own).toContain(` ${name} ${describe}`);
-      for (const [name, options] of Object.entries(flags)) {
-        const value = help === undefined ? "" : placeholderOf(name, options, help);
-        expect(own).toContain(` ${writtenFlag(name, options, value)} ${options.describe}`);
-        expect(options.describe?.length).toBeGreaterThan(0);
+        expect(inWords(own)).toContain(` ${name.toUpperCase()} ${describe}`);
+      for (const [name, flag] of Object.entries(flags)) {
+        expect(inWords(own)).toContain(` ${writtenFlag(name, flag)} ${flag.describe}`);
+        expect(flag.describe?.length).toBeGreaterThan(0);
       }
-      const listed = [...text.replace(GLOBAL, "").matchAll(/^ +(?:-\w, )?--([a-z-]+)/gm)].map(([, name]) => name);
+      const listed = [...own.matchAll(/^ +(?:-\w, )?--([a-z-]+)/gm)].map(([, name]) => name);
       expect(listed.sort()).toEqual(Object.keys(flags).sort());
-      for (const [line] of help?.examples ?? []) expect(text).toContain(`  ${line}\n`);
+      for (const [line] of EXAMPLES[path] ?? []) expect(text).toContain(`  ${line}\n`);
     },
   );
 
-  it.each(COMMANDS.filter((entry) => !("load" in entry)).map((entry) => [nameOf(entry), entry] as const))(
-    "art-e %s: its subcommands",
-    async (name, group) => {
-      const text = inWords(await printed(name, "--help"));
-      const subcommands = "load" in group ? [] : group.subcommands;
-      for (const { usage, describe } of subcommands) expect(text).toContain(` art-e ${name} ${usage} ${describe}`);
+  it.each([...ALONE, ...SUBCOMMANDS])(
+    "art-e %s: has one to three examples with its own flags",
+    async (usage, entry) => {
+      const { flags } = await entry.load();
+      const path = usage.replace(/ [<[].*/, "");
+      const examples = EXAMPLES[path] ?? [];
+      expect(examples.length).toBeGreaterThanOrEqual(1);
+      expect(examples.length).toBeLessThanOrEqual(3);
+      const known = Object.entries({ ...flags, ...GLOBAL_FLAGS }).flatMap(([name, { alias = [] }]) =>
+        [name, alias].flat().map((each) => (each.length === 1 ? `-${each}` : `--${each}`)),
+      );
+      for (const [line] of examples) {
+        expect(line.startsWith(`art-e ${path}`)).toBe(true);
+        const used = line.replace(/'[^']*'/g, "").match(/(?<= )--?[a-z][a-z-]*/g) ?? [];
+        expect(used.filter((flag) => !known.includes(flag))).toEqual([]);
+      }
     },
   );
 
-  it("art-e: every command, the flags of all, and the exit codes", async () => {
-    const text = await printed("--help");
-    for (const { usage, describe } of COMMANDS) expect(inWords(text)).toContain(` art-e ${usage} ${describe}`);
-    for (const [name, { describe }] of Object.entries(GLOBAL_FLAGS))
-      expect(inWords(text)).toContain(`--${name} ${describe}`);
-    expect(text.slice(text.indexOf("\nExit codes:"))).toBe(
-      "\nExit codes: 0 done, 1 failed, 2 wrong usage or unusable input, 3 a gate missed (or more than half of the tasks failed),\n130 interrupted.\n",
-    );
+  it("examples belong to existing commands", () => {
+    const names = [...ALONE, ...SUBCOMMANDS].map(([usage]) => usage.replace(/ [<[].*/, ""));
+    const groups = COMMANDS.flatMap((entry) => ("load" in entry ? [] : [nameOf(entry)]));
+    expect(Object.keys(EXAMPLES).filter((name) => !["", ...names, ...groups].includes(name))).toEqual([]);
   });
 
-  it("groups name flags that there are", async () => {
+  const GROUPS = COMMANDS.flatMap((entry) => ("load" in entry ? [] : [[nameOf(entry), entry] as const]));
+
+  it.each(GROUPS)("art-e %s, with and without --help: lists its commands and examples", async (name, group) => {
+    const text = await printed(name, "--help");
+    expect(await printed(name)).toBe(text);
+    for (const { usage, describe } of group.subcommands)
+      expect(inWords(text)).toContain(` ${name} ${usage} ${describe}`);
+    expect(EXAMPLES[name]?.length).toBeGreaterThan(0);
+    expect(text).toMatch(GLOBAL);
+  });
+
+  it("art-e, with and without --help: lists every command, the global flags and the exit codes", async () => {
+    const text = await printed("--help");
+    expect(await printed()).toBe(text);
+    expect(await printed("help")).toBe(text);
+    for (const { usage, describe } of COMMANDS) expect(inWords(text)).toContain(` ${usage} ${describe}`);
+    for (const [name, flag] of Object.entries(GLOBAL_FLAGS))
+      expect(inWords(text)).toContain(`--${name}${placeholderOf(name, flag)} ${flag.describe}`);
+    expect(inWords(text.slice(text.indexOf("\nExit codes:")))).toBe(` ${EXIT_CODES} `);
+  });
+
+  it("groups only existing flags, and all flags of a command with groups", async () => {
     for (const [, entry] of ALONE) {
-      const { flags, help } = await entry.load();
-      if (help === undefined) continue;
-      const named = [help.groups, help.placeholders].flatMap((lists) => Object.values(lists).flat());
-      expect(named.filter((name) => flags[name] === undefined)).toEqual([]);
-      expect(groupFlags(help, flags).map(({ title }) => title)).not.toContain("Other");
+      const command = await entry.load();
+      const named = Object.values(command.flagGroups ?? {}).flat();
+      expect(named.filter((name) => command.flags[name] === undefined)).toEqual([]);
+      if (command.flagGroups !== undefined)
+        expect(groupFlags(command).map(({ title }) => title)).not.toContain("Flags");
     }
   });
 
   it("art-e search looks like this", async () => {
-    expect((await printed("search", "--help")).replace(GLOBAL, "")).toMatchInlineSnapshot(`
-    "art-e search <inbox_address> <words..>
+    expect(await printed("search", "--help")).toMatchInlineSnapshot(`
+      "art-e search <inbox_address> <words..>
 
-    Search a mailbox as an agent would
+      Search a mailbox like an agent
 
-    Positionals:
-      inbox_address  The mailbox: its email address                                                      [string] [required]
-      words          What to look for; a whole question is fine                             [array] [required] [default: []]
+      Examples:
+        # search a mailbox
+        art-e search jeff.dasovich@enron.com california hearing
+        # with the parts of each score
+        art-e search jeff.dasovich@enron.com hearing --after 2001-01-01 --explain
 
-    Options:
-      -l, --limit    Mails to show, 1-50 [default: 10]                                                              [number]
-          --order    best (email_search), newest (search_emails: all words) [default: best]                         [string]
-          --from     Only mail sent by this address                                                                 [string]
-          --to       Only mail to, cc or bcc this address                                                           [string]
-          --after    Only mail sent on or after this day                                                            [string]
-          --before   Only mail sent before this day                                                                 [string]
-          --cutoff   As for a question of this day: later mail is invisible                                         [string]
-          --explain  Show where each hit's score comes from, and which words were corrected                        [boolean]
-    "
-  `);
+      Arguments:
+        INBOX_ADDRESS            Email address of the mailbox
+        WORDS                    Words to search for, or an entire question
+
+      Flags:
+        -l, --limit N            Number of emails, from 1 to 50 [default: 10]
+            --order best|newest  Order: best (email_search), or newest (search_emails, all words) [default: best]
+            --from ADDRESS       Only emails from this address
+            --to ADDRESS         Only emails to, cc or bcc this address
+            --after DATE         Only emails sent on or after this date
+            --before DATE        Only emails sent before this date
+            --cutoff DATE        Search like for a question with this date (later emails are hidden)
+            --explain            Show the parts of each score, and corrected words
+
+      Global flags: --db FILE, --cache-dir FOLDER, --json, --quiet, --no-progress, --verbose. See art-e --help.
+      "
+    `);
   });
 
   it("art-e run looks like this", async () => {
-    const text = await printed("run", "--help");
-    expect(text.slice(0, text.indexOf("\nGlobal:"))).toMatchInlineSnapshot(`
-    "art-e run
+    expect(await printed("run", "--help")).toMatchInlineSnapshot(`
+      "art-e run
 
-    Let an agent answer the questions, and score its answers
+      Let an agent answer the questions, and score its answers
 
-    Examples:
-      # 100 questions of the test split, with the agent's own model
-      art-e run -a email-search -l 100 -o results.json
-      # what it would cost with another model; nothing is spent
-      art-e run -a email-search --model-id openai/gpt-5.1 --dry-run
-      # go on where a run stopped, and try its failed tasks again
-      art-e run --resume latest --retry-failed
+      Examples:
+        # ask 100 questions of the test split
+        art-e run -a email-search -l 100 -o results.json
+        # estimate the cost with another model
+        art-e run -a email-search --model-id openai/gpt-6.1-sol --dry-run
+        # continue a run, and retry its failed tasks
+        art-e run --resume latest --retry-failed
 
-    What to run:
-      -a, --agent ID                  Agent to test (art-e agents list); required
-          --name NAME                 Name the new run, which can then be asked for by it
-          --config FILE               A file of settings, over which flags win, or off [default: art-e.yaml, here or beside
-                                      the database, if there is one]
-          --only NAME,NAME            Only these of the runs in the file of settings, separated by commas
-          --watch                     Serve a page on this machine that shows the run as it goes on
-          --resume RUN                Go on with a run: its id, the beginning of it, or latest
-          --repeat RUN                A new run that asks what RUN asked, with the agent and the settings it had
-          --retry-failed              With --resume: answer the failed tasks again too
-          --force                     With --resume, --repeat: go on though something has changed, and record what differs
-          --dry-run                   Estimate tokens, cost and time, and spend nothing
-          --stats                     Show the dataset's statistics and exit
+      Run:
+        -a, --agent ID                            Agent to test (art-e agents list). Required for a new run
+            --name NAME                           Name for the new run, usable in place of its id
+            --config FILE                         Config file, or off. Flags override it [default: art-e.yaml here or next to
+                                                  the database, if it exists]
+            --only NAME,NAME                      Only these runs from the config file, separated by commas
+            --watch                               Show the run on a web page on this machine
+            --resume RUN                          Continue a run: its id, the start of its id, or latest
+            --repeat RUN                          Start a new run with the questions, agent and settings of RUN
+            --retry-failed                        With --resume: also answer failed tasks again
+            --force                               With --resume, --repeat: continue despite changes, and record the
+                                                  differences
+            --dry-run                             Estimate tokens, cost and time without calling a model
+            --stats                               Show dataset statistics and exit
 
-    Questions:
-      -s, --split SPLIT               Dataset split: train or test [default: test, or the file's only split]
-      -l, --limit N                   Max tasks to run; 0 = all [default: 10]
-          --ids ID,ID                 Only these task ids, separated by commas
-          --inbox ADDRESS             Only questions about this mailbox
-          --min-realism N             Only questions at least so realistic, 0-1
-          --max-sources N             Only questions with at most so many gold mails (ART: 1)
-          --exclude-known-bad         Leave out the questions ART found to be wrong
-          --shuffle                   In random order, by --seed
-          --seed N                    Seed of --shuffle [default: 1]
-          --epochs N                  Ask every question so many times [default: 1]
-          --protocol NAME             art: as the published ART-E figures were made: agent art-e, the first 100 test
-                                      questions with one gold mail, known bad ones left out, no cutoff, its judge; flags
-                                      beside it win
-          --dataset, --csv-path FILE  A file of questions (Parquet, CSV, JSON, JSONL) instead of
-                                      corbt/enron_emails_sample_questions
-          --use-json                  Load by the JSON rows API instead of the Parquet file
-          --revision COMMIT           Revision of the dataset [default: abc84674]
-          --partial-inboxes           Also ask about mailboxes that are not imported as such
-          --cutoff WHICH              query_date (later mail is invisible) or off [default: query_date]
+      Questions:
+        -s, --split train|test                    Dataset split: train or test [default: test, or the file's only split]
+        -l, --limit N                             Maximum number of tasks (0 = all) [default: 10]
+            --ids ID,ID                           Only these task ids, separated by commas
+            --inbox ADDRESS                       Only questions about this mailbox
+            --min-realism N                       Minimum realism of the questions, from 0 to 1
+            --max-sources N                       Maximum number of gold emails per question (ART: 1)
+            --exclude-known-bad                   Leave out the questions that ART found to be wrong
+            --shuffle                             Ask in random order (see --seed)
+            --seed N                              Seed for --shuffle [default: 1]
+            --epochs N                            Number of times to ask each question [default: 1]
+            --protocol art                        art: the conditions of the published ART-E figures (agent art-e, the first
+                                                  100 test questions with one gold email, no known bad ones, no cutoff, ART's
+                                                  judge). Other flags override it
+            --dataset, --csv-path FILE            File of questions (Parquet, CSV, JSON, JSONL) instead of
+                                                  corbt/enron_emails_sample_questions
+            --use-json                            Load the questions with the JSON rows API instead of the Parquet file
+            --revision COMMIT                     Dataset revision [default: abc84674]
+            --partial-inboxes                     Also ask about mailboxes that were not imported as such
+            --cutoff query_date|off               Hide later emails: query_date or off [default: query_date]
 
-    Tasks of a suite:
-          --suite FOLDER              A task suite's folder: its tasks instead of questions about mailboxes
-          --task ID,ID                Task ids, or their beginnings, separated by commas
-          --tool FOLDER               Tasks of this folder of examples/ (or of Harbor tasks), such as jupyter
-          --tag TAG,TAG               Tasks with all of these tags, separated by commas
-          --index FILE                Tasks that an index file lists, such as test_one.json
-          --counterparts WHICH        both: whole pairs, counterparts added; abstract or verbose: one of each pair
-          --runnable                  Only tasks that can be run here
-          --oracle FILE               Oracle file for the agent oracle [default: the suite's oracle.jsonl]
-          --functions FILE            A module of your own set-up and evaluation functions; it runs with your rights
-          --account-settings FOLDER   A folder of VENDOR/settings.json, for tasks tagged account [default: the suite's
-                                      settings/]
+      Suite tasks:
+            --suite FOLDER                        Task suite folder. Runs its tasks instead of questions about mailboxes
+            --task NAME,NAME                      Task ids, or starts of ids, separated by commas
+            --tool FOLDER                         Only tasks in this folder of examples/ (or of Harbor tasks), such as jupyter
+            --tag NAME,NAME                       Only tasks with all of these tags, separated by commas
+            --index FILE                          Only tasks listed in this index file, such as test_one.json
+            --counterparts both|abstract|verbose  Pairs of tasks: both (add counterparts), abstract or verbose (one of each
+                                                  pair)
+            --runnable                            Only tasks that can run on this machine
+            --oracle FILE                         Oracle file for the oracle agent [default: the suite's oracle.jsonl]
+            --functions FILE                      Module with custom setup and evaluation functions. It runs with your
+                                                  permissions
+            --account-settings FOLDER             Folder with VENDOR/settings.json, for tasks tagged account [default: the
+                                                  suite's settings/]
 
-    Model:
-          --model-id PROVIDER/NAME    The model, as provider/name or name [default: the agent's own, else
-                                      anthropic/claude-sonnet-5-5]
-          --model-provider NAME       anthropic, openai, google, offline, replay [default: as the model's name tells]
-          --base-url URL              Address of a compatible server
-          --wire-api API              chat or responses, for openai [default: by server]
-          --temperature N             0-2 [default: the agent's, else the provider's]
-          --max-turns N               Model calls a task [default: the agent's, 10]
-          --max-tokens N              Tokens of one reply [default: the agent's, 2048]
-          --reasoning-tokens N        Tokens for reasoning beside them [default: the agent's, else by the model]
-          --price IN,OUT              IN,OUT[,CACHED]: US dollars for a million tokens
-          --cache                     Keep the model's replies in the cache folder, and answer from them
-          --record FILE               Keep the model's replies in FILE, for --model-id replay/FILE
+      Model:
+            --model-id PROVIDER/NAME              Model, as provider/name or name [default: the agent's, otherwise
+                                                  anthropic/claude-sonnet-5-5]
+            --model-provider NAME                 Provider: anthropic, openai, google, offline, replay [default: from the
+                                                  model name]
+            --base-url URL                        URL of a compatible server
+            --wire-api chat|responses             Wire format for openai: chat or responses [default: depends on the server]
+            --temperature N                       Temperature from 0 to 2 [default: the agent's, otherwise the provider's]
+            --max-turns N                         Maximum model calls per task [default: the agent's, 10]
+            --max-tokens N                        Maximum tokens per reply [default: the agent's, 2048]
+            --reasoning-tokens N                  Additional tokens for reasoning [default: the agent's, otherwise depends on
+                                                  the model]
+            --price IN,OUT                        Price in US dollars per million tokens: IN,OUT[,CACHED]
+            --cache                               Cache the model's replies, and answer from the cache
+            --record FILE                         Record the model's replies in FILE, for --model-id replay/FILE
 
-    An agent elsewhere:
-          --agent-url URL             The agent is the model --agent of this OpenAI-compatible address, and runs its own
-                                      tools
-          --agent-command COMMAND     The agent is a program: questions as JSON lines on its stdin, answers on its stdout
-          --tell-task                 With --api-url: put mailbox and day into the question too
-          --api-url URL               The agent is one of this server with the playground API [API_URL]
-      -w, --workspace ID              With --api-url: the workspace [WORKSPACE_ID]
+      External agent:
+            --agent-command COMMAND               Program that runs the agent: JSON Lines on stdin and stdout
+            --agent-url URL                       OpenAI-compatible endpoint that runs the agent with its own tools (--agent
+                                                  is the model)
+            --api-url URL                         Server with the playground API that runs the agent [API_URL]
+        -w, --workspace ID                        With --api-url: workspace [WORKSPACE_ID]
+            --tell-task                           With --api-url: add the mailbox and date to the question
 
-    Speed:
-          --concurrency N             Tasks under way at once, or auto: as many as the server takes [default: auto]
-          --rpm N                     At most so many requests a minute
-          --tpm N                     At most so many tokens a minute, in and out
-          --queue URL                 Let the workers of a Redis server answer (art-e worker): redis://HOST:PORT
-                                      [ART_E_QUEUE_URL]
-          --request-timeout SECONDS   Seconds a model call may take before it is tried again [default: 180]
-          --task-timeout SECONDS      Seconds a task may take [default: 600]
+      Speed:
+            --concurrency N|auto                  Maximum concurrent tasks, or auto (as many as the server accepts) [default:
+                                                  auto]
+            --rpm N                               Maximum requests per minute
+            --tpm N                               Maximum input and output tokens per minute
+            --queue URL                           Let the workers of a Redis server answer (art-e worker), as
+                                                  redis://HOST:PORT [ART_E_QUEUE_URL]
+            --request-timeout SECONDS             Timeout per model call, in seconds [default: 180]
+            --task-timeout SECONDS                Timeout per task, in seconds [default: 600]
 
-    Limits:
-          --max-cost USD              Stop the run at so many US dollars; it can be resumed
-          --max-task-cost USD         End a task at so many US dollars
-          --max-run-tokens N          Stop the run at so many tokens, in and out
-          --max-time MINUTES          Stop the run after so many minutes
-          --max-failures N            Stop the run at so many failed tasks, or a share: 5%
-          --unsafe-host-python        Let execute_python run outside any sandbox, with your rights
+      Limits:
+            --max-cost USD                        Stop the run at this cost, in US dollars (it can be resumed)
+            --max-task-cost USD                   End a task at this cost, in US dollars
+            --max-run-tokens N                    Stop the run after N input and output tokens
+            --max-time MINUTES                    Stop the run after this time, in minutes
+            --max-failures N|N%                   Stop the run after N failed tasks, or at a percentage: 5%
+            --unsafe-host-python                  Run execute_python without a sandbox, with your permissions
 
-    Scores:
-          --scorers NAME,NAME         Scorers besides the five of the results file, separated by commas; eval:NAME runs an
-                                      eval [default: all there are]
-          --judge MODEL               Model that judges the answers: provider/model, art or art:provider/model (the
-                                      published protocol), or off [default: the agent's provider's cheap model, where there
-                                      is a key]
-          --no-judge                  The same as --judge off
-          --judge-votes N             Ask the judge so many times; most votes win [default: 1]
-          --judge-base-url URL        Address of a compatible server for the judge
+      Scores:
+            --scorers NAME,NAME                   Additional scorers, separated by commas (eval:NAME runs an eval) [default:
+                                                  all]
+            --judge MODEL                         Judge: provider/model, art or art:provider/model (the published protocol),
+                                                  or off [default: the cheap model of the agent's provider, if there is a key]
+            --no-judge                            Same as --judge off
+            --judge-votes N                       Number of verdicts per answer (the majority wins) [default: 1]
+            --judge-base-url URL                  URL of a compatible server for the judge
 
-    Results and gates:
-      -o, --output FILE               Save the results to a JSON file
-          --overwrite                 Write over an output file that is of another kind
-          --fail-under SCORE=N        accuracy=0.8,sources=0.7: exit with 3 where a score is below (above, where lower is
-                                      better)
-          --min-coverage SHARE        With --fail-under eval:NAME: the least share of the tasks that the eval must judge
-                                      [default: 0.9]
-          --baseline RUN              A run or a results file that --metric must not be worse than
-          --no-worse-than N           With --baseline: exit with 3 unless it is surely worse by less than this [default:
-                                      0.02]
-          --metric SCORE              The score of --baseline and --junit [default: accuracy]
-          --junit FILE                Write every task as a test case to FILE (JUnit XML)
+      Results and gates:
+        -o, --output FILE                         Save the results as a JSON file
+            --overwrite                           Replace an output file of another kind
+            --fail-under SCORE=N                  Minimum scores, such as accuracy=0.8,sources=0.7 (maximum, if lower is
+                                                  better). Exit code 3 if missed
+            --min-coverage FRACTION               With --fail-under eval:NAME: minimum fraction of tasks that the eval must
+                                                  cover [default: 0.9]
+            --baseline RUN                        Run or results file to compare --metric with. Exit code 3 if worse
+            --no-worse-than N                     With --baseline: maximum loss, excluded with 95% confidence [default: 0.02]
+            --metric SCORE                        Score for --baseline and --junit [default: accuracy]
+            --junit FILE                          Write each gate and task as a test case to FILE (JUnit XML)
 
-    Traces to a server:
-          --otlp                      Send the traces to the server that OTEL_EXPORTER_OTLP_ENDPOINT names
-          --otlp-endpoint URL         Send them there; keys come from OTEL_EXPORTER_OTLP_HEADERS
-          --scores API                Send the scores too, to the API of langfuse or phoenix at the same server
-          --no-content                Of OTLP: without what was said, called, answered and explained
-    "
-  `);
+      Sending traces:
+            --otlp                                Send the traces to the server in OTEL_EXPORTER_OTLP_ENDPOINT
+            --otlp-endpoint URL                   Send the traces to this OTLP endpoint, with the keys from
+                                                  OTEL_EXPORTER_OTLP_HEADERS
+            --scores langfuse|phoenix             Also send the scores, to the API of langfuse or phoenix at the same server
+            --no-content                          With --otlp: leave out messages, calls, answers and reasons
+
+      Global flags: --db FILE, --cache-dir FOLDER, --json, --quiet, --no-progress, --verbose. See art-e --help.
+      "
+    `);
   });
 
-  it("--version tells the version of package.json and nothing else", async () => {
-    expect(await printed("--version")).toBe(`${programVersion()}\n`);
+  it.each(["--version", "-v", "version"])("art-e %s: prints only the version of package.json", async (word) => {
+    expect(await printed(word)).toBe(`${programVersion()}\n`);
   });
 });
 

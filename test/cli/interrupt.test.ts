@@ -80,7 +80,9 @@ it("a run whose process was killed is listed as interrupted, and one that goes o
   const first = async () => JSON.parse((await artE("stats --runs --json")).stdout)[0];
   const { id, status } = await first();
   expect(status).toBe("running");
-  expect((await artE(`run --resume ${id}`, variables())).stderr).toContain(`is being worked on by ${hostname()}:`);
+  expect((await artE(`run --resume ${id}`, variables())).stderr).toContain(
+    `is already running in process ${hostname()}:`,
+  );
   child.kill("SIGKILL");
   await ended;
   expect(await first()).toMatchObject({ id, status: "interrupted", tasks: 2 });

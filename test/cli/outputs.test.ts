@@ -83,7 +83,7 @@ describe("outputs", () => {
         "replies.jsonl",
         /is the judge's file of replies/,
       ],
-      [`${run} -o new.json --junit sub/../new.json`, "new.json", /--junit: \S+ is --output too/],
+      [`${run} -o new.json --junit sub/../new.json`, "new.json", /--junit: \S+ is the file of --output/],
       ["gate base.json --junit base.json --overwrite", "base.json", /is the results file/],
       [
         "score --run latest --judge replay/replies.jsonl -o replies.jsonl --overwrite",

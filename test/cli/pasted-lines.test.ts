@@ -40,7 +40,7 @@ it("leads from a message to the command that it names", async () => {
   const shown = ran.replace("/TASK", "/1").replace(/ --db '[^\n]*(?=, art-e)/, (flag) => `${flag}\n`);
   expect(paste(shown, "Traces:   ")).toContain("Merriwell");
 
-  expect(paste(await artE(["runs", "show"]), "A task in full: ")).toContain("tool");
+  expect(paste(await artE(["runs", "show"]), "Show a complete task: ")).toContain("tool");
   expect(paste(await artE(["runs", "delete", "latest"]), "Name the run: ")).toContain("baseline");
   expect(paste(await artE(["agents", "clone", "baseline", "mine"]), "See it: ")).toContain("mine");
 

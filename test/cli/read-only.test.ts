@@ -20,7 +20,7 @@ function inReadOnlyFolder(words: readonly string[]) {
 
 describe("a database that cannot be written", needs("sandbox", hasBubblewrap), () => {
   it.each([
-    [["stats", "--corpus"], "Distinct mails:"],
+    [["stats", "--corpus"], "Distinct emails:"],
     [["search", MARCUS, "base quantity"], "<"],
     [["show", "latest/1"], "base quantity"],
     [["runs", "list"], "baseline"],
@@ -45,7 +45,7 @@ describe("a database that cannot be written", needs("sandbox", hasBubblewrap), (
     const { code, stderr } = await inReadOnlyFolder(["agents", "create", "mine", "--prompt", "Find."]);
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /cannot be used: attempt to write a readonly database\.\n {7}.*copy it to where they can\.\n$/,
+      /Cannot use the database .*: attempt to write a readonly database\.\n {7}.*copy the file to a writable folder\.\n$/,
     );
   });
 

@@ -35,7 +35,7 @@ export function authoredMails(): RawMail[] {
 }
 
 /** What each authored mail must be read as, written by hand; without `inbox`. */
-export function expectedMails(): Omit<FiledEmail, "inbox">[] {
+export function expectedMails(): Omit<FiledEmail, "inbox" | "form">[] {
   return JSON.parse(readFileSync(join(FIXTURES, "expected.json"), "utf8"));
 }
 
@@ -95,7 +95,7 @@ function textOf(raw: Buffer): string {
   return text.includes("\ufffd") ? raw.toString("latin1") : text;
 }
 
-export function parsedCsv(emails: readonly FiledEmail[]): string {
+export function parsedCsv(emails: readonly Omit<FiledEmail, "form">[]): string {
   const rows = emails.map(({ messageId, inbox, subject, sender, to, cc, bcc, date, body }) => [
     body,
     date ?? "",
@@ -129,9 +129,11 @@ const list = (name: string): SchemaElement[] => [
   { name: "element", type: "BYTE_ARRAY", converted_type: "UTF8", repetition_type: "OPTIONAL" },
 ];
 
+type ParquetEmail = Omit<FiledEmail, "inbox" | "form">;
+
 /** The layout of `corbt/enron-emails`, with its empty lists (`['']`) and its nulls. */
-export function writeParquet(filename: string, emails: readonly Omit<FiledEmail, "inbox">[], rowGroupSize = 5): void {
-  const addresses = (of: (email: Omit<FiledEmail, "inbox">) => readonly string[]) =>
+export function writeParquet(filename: string, emails: readonly ParquetEmail[], rowGroupSize = 5): void {
+  const addresses = (of: (email: ParquetEmail) => readonly string[]) =>
     emails.map((email) => (of(email).length === 0 ? [""] : [...of(email)]));
   parquetWriteFile({
     filename,

@@ -24,6 +24,7 @@ export function mail(changes: Partial<FiledEmail> = {}): FiledEmail {
     path: "",
     owner: null,
     inbox: null,
+    form: "maildir",
     ...changes,
   };
 }

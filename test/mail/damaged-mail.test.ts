@@ -67,6 +67,10 @@ describe("parseEmail reads addresses", () => {
     ["Exchange's address types", "Lea [SMTP:lea@x.example]", ["lea@x.example"]],
     ["undisclosed recipients with a domain", "<undisclosed-recipients:@mx.example;>", []],
     ["undisclosed recipients with semicolons", "undisclosed-recipients;;", []],
+    ["a group with a comment behind it", "unlisted-recipients:; (no To-header on input)", []],
+    ["a group with comments (RFC 5322 A.5)", "(none)(start)Nobody  :(at all(that I know))  ;", []],
+    ["words after an address in brackets", "<lea@x.example goes here>", ["lea@x.example"]],
+    ["a name without an address", "=?utf-8?q?caf=C3=A9?= team", ["café team"]],
   ])("from %s", async (_what, field, to) => {
     expect((await read(`From: a@x.example\nTo: ${field}\n\nx`)).to).toEqual(to);
   });
@@ -79,6 +83,21 @@ describe("parseEmail separates header and body", () => {
       "at prose without a blank line",
       "From: a@x.example\nTwo pens are here.\n\nThree.",
       "Two pens are here.\n\nThree.",
+    ],
+    [
+      "at a line of white space before another header",
+      "From: a@x.example\n \nFrom: b@x.example\npens",
+      "From: b@x.example\npens",
+    ],
+    [
+      "after a line of white space in a folded field",
+      "From: a@x.example\nSubject: pens\n \n\tand ink\nTo: b@x.example\n\nTwo.",
+      "Two.",
+    ],
+    [
+      "after a damaged line in a field",
+      "From: a@x.example\nTo: Lea\n__\n  <lea@x.example>\nSubject  : pens\n\nTwo.",
+      "Two.",
     ],
     ["at the separator of Emacs drafts", "From: a@x.example\n--text follows this line--\nPens: two.", "Pens: two."],
   ])("%s", async (_where, raw, body) => {
@@ -119,6 +138,20 @@ describe("parseEmail finds the text of", () => {
     expect(await bodyOf(`multipart/${subtype}`, body)).toBe("pens");
   });
 
+  it.each([
+    ["Please use an HTML capable program to read this message.", "The pens in the catalog cost two dollars each."],
+    ["To view this email in a browser, click here.", "The pens in the catalog cost two dollars each."],
+  ])("HTML next to the stub %j", async (plain, html) => {
+    const body = `${part("text/plain", plain)}${part("text/html", `<p>${html}</p>`)}--b--`;
+    expect(await bodyOf("multipart/alternative; boundary=b", body)).toBe(html);
+  });
+
+  it("a short plain part about HTML", async () => {
+    const plain = "This email tests a parser, with some funky HTML code.";
+    const body = `${part("text/plain", plain)}${part("text/html", `<p>${"pens ".repeat(20)}</p>`)}--b--`;
+    expect(await bodyOf("multipart/alternative; boundary=b", body)).toBe(plain);
+  });
+
   it("a multipart in base64", async () => {
     const body = Buffer.from(`${part("text/plain", "pens")}--b--`).toString("base64");
     expect(await bodyOf("multipart/mixed; boundary=b", body, "base64")).toBe("pens");
@@ -156,6 +189,15 @@ describe("parseEmail decodes", () => {
     expect(await bodyOf(`text/plain; charset="${charset}"`, Buffer.from(bytes))).toBe(text);
   });
 
+  it("UTF-8 under an East Asian label, and what is not UTF-8 by the label", async () => {
+    const utf8 = Buffer.from("下周的会议 pens");
+    for (const label of ["gb2312", "big5", "shift_jis", "euc-kr"]) {
+      expect(await bodyOf(`text/plain; charset=${label}`, utf8)).toBe("下周的会议 pens");
+    }
+    // 联通 in GB 2312, which is also valid UTF-8.
+    expect(await bodyOf("text/plain; charset=gb2312", Buffer.from("c1aacda8", "hex"))).toBe("联通");
+  });
+
   it("HTML by its meta element", async () => {
     const html = Buffer.from('<meta charset="koi8-r"><p>\xcd\xc9\xd2</p>', "latin1");
     expect(await bodyOf("text/html", html)).toBe("мир");
@@ -167,6 +209,7 @@ describe("normalizeSubject", () => {
     ["a character split between words", "=?UTF-8?Q?caf=C3?= =?utf-8?q?=A9?=", "café"],
     ["raw bytes in a word", "=?iso-8859-1?Q?caf\u00e9=20?=x", "café x"],
     ["UTF-7", "=?utf-7?Q?caf+AOk-?=", "café"],
+    ["a word without a charset", "=??Q?caf=C3=A9?=", "café"],
   ])("decodes %s", (_what, subject, text) => {
     expect(normalizeSubject(subject)).toBe(text);
   });

@@ -264,7 +264,9 @@ const anyMail = fc.record({
   path: text,
   owner: textOrNull,
   inbox: textOrNull,
+  form: fc.constantFrom("mbox" as const, "eml" as const),
   contentHash: text,
+  names: fc.array(text),
   art: fc.option(fc.oneof(fc.record({ drop: fc.constant("repeat" as const) }), fc.record({ repeatKey: text }))),
   content: fc.option(
     fc.record({

@@ -33,7 +33,9 @@ describe("a whole file", () => {
   });
 
   it("without mail is well too", () => {
-    test.db.exec("DELETE FROM filings; DELETE FROM mail_order; DELETE FROM messages; DELETE FROM mails");
+    test.db.exec(
+      "DELETE FROM filings; DELETE FROM mail_names; DELETE FROM mail_order; DELETE FROM messages; DELETE FROM mails",
+    );
     test.db.exec("INSERT INTO emails_fts (emails_fts) VALUES ('delete-all')");
     expect(ill()).toEqual([]);
   });

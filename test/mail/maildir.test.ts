@@ -1,7 +1,7 @@
 import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openMaildir } from "../../src/mail/readers/maildir.js";
+import { openCorpus } from "../../src/mail/corpus-formats.js";
 import { readAll, temporaryFolder } from "./corpus-fixtures.js";
 
 const base = await temporaryFolder();
@@ -26,8 +26,11 @@ async function withoutRights<T>(work: () => Promise<T>): Promise<T> {
   return work().finally(() => process.seteuid?.(0));
 }
 
+/** Reads all files, even if none of them is mail. */
+const openFolder = (folder: string) => openCorpus(folder, "maildir");
+
 const placesOf = async (folder: string) => {
-  const { emails } = await readAll(await openMaildir(folder));
+  const { emails } = await readAll(await openFolder(folder));
   return emails.map(({ path, owner }) => `${owner}: ${path}`);
 };
 
@@ -36,10 +39,14 @@ describe("a mail that cannot be read", () => {
     const root = await folderWith("o/inbox/1.", "o/inbox/3.");
     await writeFile(join(root, "o/inbox/2."), "");
     await writeFile(join(root, "o/inbox/.DS_Store"), Buffer.alloc(100));
-    const { emails, bad } = await readAll(await openMaildir(root));
+    const { emails, bad } = await readAll(await openFolder(root));
     expect(emails.map(({ path }) => path)).toEqual(["o/inbox/1.", "o/inbox/3."]);
     expect(bad).toEqual([
-      { where: join(root, "o/inbox/.DS_Store"), reason: "it is binary data, not a mail" },
+      {
+        where: join(root, "o/inbox/.DS_Store"),
+        reason: "it is a file of the mail program or of the system, not mail",
+        isSideFile: true,
+      },
       { where: join(root, "o/inbox/2."), reason: "it is empty" },
     ]);
   });
@@ -48,7 +55,7 @@ describe("a mail that cannot be read", () => {
     const root = await folderWith("o/inbox/1.");
     await symlink(join(root, "o/inbox/1."), join(root, "o/inbox/2."));
     await symlink(root, join(root, "o/inbox/circle"));
-    const { emails, bad } = await readAll(await openMaildir(root));
+    const { emails, bad } = await readAll(await openFolder(root));
     expect(emails).toHaveLength(1);
     expect(bad.map(({ reason }) => reason)).toEqual(Array(2).fill("it is a symbolic link, which is not followed"));
   });
@@ -56,7 +63,7 @@ describe("a mail that cannot be read", () => {
   it("is bad where the system refuses it", async () => {
     const root = await folderWith("o/inbox/1.", "o/inbox/2.");
     await chmod(join(root, "o/inbox/1."), 0);
-    const { emails, bad } = await withoutRights(async () => readAll(await openMaildir(root)));
+    const { emails, bad } = await withoutRights(async () => readAll(await openFolder(root)));
     expect(emails).toHaveLength(1);
     expect(bad).toHaveLength(1);
   });
@@ -101,7 +108,7 @@ describe("the place of a mail is the same from every folder one may start at", (
 describe("many mails", () => {
   it("come in the order of their names, in batches, until the signal aborts", async () => {
     const names = Array.from({ length: 1203 }, (_, n) => `o/inbox/${String(n).padStart(4, "0")}.`);
-    const source = await openMaildir(await folderWith(...names));
+    const source = await openFolder(await folderWith(...names));
     expect((await readAll(source)).emails.map(({ path }) => path)).toEqual(names);
     const stop = new AbortController();
     const sizes: number[] = [];

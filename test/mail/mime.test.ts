@@ -471,12 +471,12 @@ describe("calendar parts", () => {
     ["DTSTART:some day\nSTATUS:CANCELLED", "When: some day\nStatus: cancelled"],
   ])("with %j say %j", (lines, said) => {
     const source = `BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:x\n${lines}\nEND:VEVENT\nEND:VCALENDAR`;
-    expect(calendarText(source)).toBe(`Event: x\n${said}`);
+    expect(calendarText(Buffer.from(source), "")).toBe(`Event: x\n${said}`);
   });
 
   it("that hold no event, or are cut off, stay as they are", () => {
     for (const source of ["", "no calendar", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:x"]) {
-      expect(calendarText(source)).toBe(source);
+      expect(calendarText(Buffer.from(source), "")).toBe(source);
     }
   });
 });

@@ -8,7 +8,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { openCorpus } from "../../src/mail/corpus-formats.js";
 import { type CsvRecord, CsvRecords, MAX_FIELD_BYTES } from "../../src/mail/readers/csv.js";
-import { openTarball } from "../../src/mail/readers/tar.js";
 import { UserError } from "../../src/platform/errors.js";
 import { downloadEnronEmails, type Hub } from "../../src/platform/huggingface.js";
 import { hubSetup, never, QUICK, sendFile, sendJson } from "../platform/hub-server.js";
@@ -182,7 +181,7 @@ describe("tarball", async () => {
   async function read(bytes: Buffer) {
     const file = join(folder, `mail-${files++}.tar`);
     await writeFile(file, bytes);
-    return readAll(await openTarball(file));
+    return readAll(await openCorpus(file, "tar"));
   }
 
   describe("a broken archive", () => {

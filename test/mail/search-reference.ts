@@ -1,7 +1,8 @@
-import { stemmer } from "stemmer";
+import { stemOf } from "../../src/text/porter.js";
 
 /**
- * A reference implementation of the mail search over plain arrays: no index and no shared code.
+ * A reference implementation of the mail search over plain arrays: no index, and no shared code but the stemmer, which
+ * test/text/tokenizer.test.ts compares with FTS5.
  */
 
 export interface PlainMail {
@@ -124,7 +125,7 @@ export function wordsOf(text: string): Word[] {
       .toLowerCase()
       .normalize(word.isAlone ? "NFC" : "NFD")
       .replace(/[\u0300-\u036f]/g, "");
-    word.stem = word.isAlone ? word.plain : stemmer(word.plain);
+    word.stem = word.isAlone ? word.plain : stemOf(word.plain);
   }
   return words;
 }

@@ -30,6 +30,7 @@ export function mail(id: string, changes: Partial<FiledEmail> = {}): FiledEmail 
     path: "",
     owner: null,
     inbox: null,
+    form: "maildir",
     ...changes,
   };
 }

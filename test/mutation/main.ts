@@ -5,11 +5,11 @@ import { seededRandom } from "../../src/statistics/intervals.js";
 import { Checkout, type MutantOutcome } from "./checkout.js";
 import { type Mutant, mutantsOf } from "./mutants.js";
 
-// Mutation testing: a seeded sample of small changes to the rooms whose results people trust. Each change must make a
-// test fail; a survivor is printed and needs a reason in survivors.json.
+// Mutation testing: a seeded sample of small changes to the modules whose results people trust. Each change must
+// make a test fail. Survivors are printed and need a reason in survivors.json.
 
-/** Room or file: the tests that must kill its mutants, its own first. */
-const ROOMS: Readonly<Record<string, readonly string[]>> = {
+/** Tests that must kill the mutants of a module or file, its own tests first. */
+const TESTS_OF: Readonly<Record<string, readonly string[]>> = {
   scoring: ["test/scoring/", "test/analysis/"],
   "text/dates-and-numbers.ts": ["test/scoring/"],
   evals: ["test/evals/", "test/statistics/", "test/cli/evals/"],
@@ -37,8 +37,8 @@ interface Survivor {
   readonly reason: string;
 }
 
-interface RoomMutant {
-  readonly room: string;
+interface ModuleMutant {
+  readonly module: string;
   readonly mutant: Mutant;
 }
 
@@ -46,56 +46,57 @@ const { values: flags } = parseArgs({
   options: {
     sample: { type: "string", default: "200" },
     seed: { type: "string", default: "1" },
-    room: { type: "string", multiple: true, default: Object.keys(ROOMS) },
+    module: { type: "string", multiple: true, default: Object.keys(TESTS_OF) },
     jobs: { type: "string", default: "2" },
   },
 });
 
-const unknown = flags.room.filter((room) => !Object.hasOwn(ROOMS, room));
-if (unknown.length > 0) throw new Error(`No room ${unknown.join(", ")}; there are ${Object.keys(ROOMS).join(", ")}.`);
+const unknown = flags.module.filter((module) => !Object.hasOwn(TESTS_OF, module));
+if (unknown.length > 0)
+  throw new Error(`Unknown module ${unknown.join(", ")}. Available: ${Object.keys(TESTS_OF).join(", ")}.`);
 
 const explained = JSON.parse(readFileSync(join(import.meta.dirname, "survivors.json"), "utf8")) as Survivor[];
-const all = flags.room.flatMap((room) =>
-  typeScriptFilesIn(`src/${room}`)
+const all = flags.module.flatMap((module) =>
+  typeScriptFilesIn(`src/${module}`)
     .flatMap(mutantsOf)
-    .map((mutant) => ({ room, mutant })),
+    .map((mutant) => ({ module, mutant })),
 );
 const sample = draw(all, Number(flags.sample), Number(flags.seed));
-console.log(`${sample.length} of ${all.length} mutants of ${flags.room.join(", ")}; seed ${flags.seed}`);
+console.log(`${sample.length} of ${all.length} mutants of ${flags.module.join(", ")}; seed ${flags.seed}`);
 
 const interrupted = new AbortController();
 process.once("SIGINT", () => interrupted.abort());
 
-const outcomes = new Map<RoomMutant, MutantOutcome>();
+const outcomes = new Map<ModuleMutant, MutantOutcome>();
 const queue = [...sample];
-// Copied at once: the project may be worked on while this runs.
+// Copied immediately: the project can change while this runs.
 const checkouts = Array.from({ length: Number(flags.jobs) }, () => new Checkout(process.cwd()));
 try {
-  const timeouts = await measureRooms();
+  const timeouts = await measureModules();
   await Promise.all(checkouts.map((checkout) => runQueue(checkout, timeouts)));
 } finally {
   for (const checkout of checkouts) checkout.remove();
 }
 report();
 
-/** Thrice what the tests take without a mutant: on a busy machine they may take twice as long. */
-async function measureRooms(): Promise<ReadonlyMap<string, number>> {
+/** Three times the duration without a mutant: on a busy machine, tests can take twice as long. */
+async function measureModules(): Promise<ReadonlyMap<string, number>> {
   const timeouts = new Map<string, number>();
-  for (const room of new Set(sample.map(({ room }) => room))) {
-    const ms = (await checkouts[0]?.measure(ROOMS[room] ?? [])) ?? 0;
-    console.log(`${room}: its tests take ${Math.round(ms / 1_000)} s`);
-    timeouts.set(room, 30_000 + 3 * ms);
+  for (const module of new Set(sample.map(({ module }) => module))) {
+    const ms = (await checkouts[0]?.measure(TESTS_OF[module] ?? [])) ?? 0;
+    console.log(`${module}: its tests take ${Math.round(ms / 1_000)} s`);
+    timeouts.set(module, 30_000 + 3 * ms);
   }
   return timeouts;
 }
 
 async function runQueue(checkout: Checkout, timeouts: ReadonlyMap<string, number>): Promise<void> {
   for (let next = queue.shift(); next !== undefined && !interrupted.signal.aborted; next = queue.shift()) {
-    const { room, mutant } = next;
-    const folders = ROOMS[room] ?? [];
-    // Most mutants are killed by a test that imports their file: these tests go first, as they take a second.
+    const { module, mutant } = next;
+    const folders = TESTS_OF[module] ?? [];
+    // Most mutants are killed by a test that imports their file. These tests run first, because they take a second.
     const stages = [importersOf(mutant.file, folders), folders].filter((tests) => tests.length > 0);
-    const outcome = await checkout.run(mutant, stages, timeouts.get(room) ?? 0);
+    const outcome = await checkout.run(mutant, stages, timeouts.get(module) ?? 0);
     outcomes.set(next, outcome);
     if (outcome !== "killed") console.log(describe(mutant, outcome));
     if (outcomes.size % 10 === 0) console.log(`... ${outcomes.size} of ${sample.length}`);
@@ -105,10 +106,10 @@ async function runQueue(checkout: Checkout, timeouts: ReadonlyMap<string, number
 function report(): void {
   const survivors = [...outcomes].filter(([, outcome]) => outcome === "survived").map(([survivor]) => survivor);
   const killed = outcomes.size - survivors.length;
-  for (const room of flags.room) {
-    const inRoom = ({ room: other }: RoomMutant) => other === room;
-    const tried = [...outcomes.keys()].filter(inRoom).length;
-    if (tried > 0) console.log(`${room}: ${tried - survivors.filter(inRoom).length} of ${tried} killed`);
+  for (const module of flags.module) {
+    const inModule = ({ module: other }: ModuleMutant) => other === module;
+    const tried = [...outcomes.keys()].filter(inModule).length;
+    if (tried > 0) console.log(`${module}: ${tried - survivors.filter(inModule).length} of ${tried} killed`);
   }
   const unexplained = survivors.filter(({ mutant }) => reasonOf(mutant) === undefined);
   console.log(`${((100 * killed) / outcomes.size).toFixed(1)} % killed; ${100 * REQUIRED_SHARE} % are required`);
@@ -134,9 +135,9 @@ function draw<T>(items: readonly T[], count: number, seed: number): T[] {
 
 /** The test files in these folders that import a source file directly. */
 function importersOf(file: string, testFolders: readonly string[]): string[] {
-  const module = file.replace(/\.ts$/, ".js");
+  const imported = file.replace(/\.ts$/, ".js");
   const tests = testFolders.flatMap((folder) => typeScriptFilesIn(folder).filter((name) => name.endsWith(".test.ts")));
-  return tests.filter((test) => readFileSync(test, "utf8").includes(`/${module}"`));
+  return tests.filter((test) => readFileSync(test, "utf8").includes(`/${imported}"`));
 }
 
 /** `path`: a folder, or one file. */

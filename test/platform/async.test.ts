@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { expect, it } from "vitest";
 import { batchCalls, isProcessAlive } from "../../src/platform/async.js";
 
-it("joins calls that come while one is under way, and gives each its own result", async () => {
+it("batchCalls combines calls that arrive while one is running, and returns each its own result", async () => {
   const calls: (readonly number[])[] = [];
   let finish: () => void = () => undefined;
   const double = batchCalls(async (items: readonly number[]) => {
@@ -19,7 +19,7 @@ it("joins calls that come while one is under way, and gives each its own result"
   expect(await double(5)).toBe(10);
 });
 
-it("a call that fails fails for those that were joined in it, and for no other", async () => {
+it("batchCalls rejects only the calls in a failed batch", async () => {
   const odd = batchCalls(async (items: readonly number[]) => {
     if (items.includes(2)) throw new Error("even");
     return items;
@@ -29,7 +29,7 @@ it("a call that fails fails for those that were joined in it, and for no other",
   expect(await odd(3)).toBe(3);
 });
 
-it("this process and the first are alive, one that has ended is not, nor is what is no process id", () => {
+it("isProcessAlive returns true for this and the first process, and false for an ended one or an invalid id", () => {
   const ended = spawnSync(process.execPath, ["-e", ""]).pid;
   expect([process.pid, 1, ended, 2 ** 40].map(isProcessAlive)).toEqual([true, true, false, false]);
 });

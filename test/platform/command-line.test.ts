@@ -32,7 +32,12 @@ it.each([
   ["quotes of one kind are text within the other", `node -e 'run("y z")'`, ["node", "-e", 'run("y z")']],
   ["quotes join what touches them", `--name="b c"d e'f g'`, ["--name=b cd", "ef g"]],
   ["empty quotes are an empty word", `a "" ''`, ["a", "", ""]],
-  ["nothing is expanded", "echo $HOME *.ts \\ `x`", ["echo", "$HOME", "*.ts", "\\", "`x`"]],
+  ["nothing is expanded", "echo $HOME *.ts `x`", ["echo", "$HOME", "*.ts", "`x`"]],
+  ["a backslash escapes the next character", "a\\ b \\\\ \\'c", ["a b", "\\", "'c"]],
+  ["a quote within single quotes is written as the shell does", "echo 'it'\\''s'", ["echo", "it's"]],
+  ["a backslash is text within single quotes", "'C:\\mail\\agent.exe'", ["C:\\mail\\agent.exe"]],
+  ["a backslash escapes within double quotes", '"a \\"b\\" \\n"', ['a "b" \\n']],
+  ["a # is text", "a #b", ["a", "#b"]],
   ["nothing has no words", " ", []],
 ])("%s", (_, line, expected) => {
   expect(splitShellWords(line, "--command")).toEqual(expected);
@@ -40,6 +45,19 @@ it.each([
 
 it.each(["true 'open", 'a "b', `a 'b' "c'`])("a quote that is not closed is refused: %s", (line) => {
   expect(() => splitShellWords(line, "--command")).toThrow("--command: a quote is not closed.");
+});
+
+it("a backslash at the end is refused", () => {
+  expect(() => splitShellWords("agent \\", "--command")).toThrow("--command: a backslash ends the command line.");
+});
+
+it("splits every line that commandLine writes into the same words", () => {
+  const texts = fc.array(fc.string({ unit: "grapheme" }), { maxLength: 10 });
+  fc.assert(
+    fc.property(texts, (words) => {
+      expect(splitShellWords(words.map(shellWord).join(" "), "--command")).toEqual(words);
+    }),
+  );
 });
 
 it.each([

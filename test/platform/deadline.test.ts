@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { expect, it } from "vitest";
 import { openDeadline } from "../../src/platform/deadline.js";
 
-it("stands on the outer signal once for all that are open, and not when none is", () => {
+it("openDeadline adds one listener to the outer signal for all open deadlines, and none without them", () => {
   const outer = new AbortController();
   const open = () => openDeadline(outer.signal, 60_000, () => new Error("over"));
   const listeners = () => getEventListeners(outer.signal, "abort").length;

@@ -10,10 +10,10 @@ export const FILE = parquetOf(questionRows(300));
 export const SHA256 = createHash("sha256").update(FILE).digest("hex");
 export const THIRD = Math.floor(FILE.length / 3);
 
-/** As `hubSetup`, with downloads into a cache folder. */
+/** Like `hubSetup`, with downloads to a cache folder. */
 export function downloadSetup() {
   const { folder, hub } = hubSetup();
-  /** The folder the target lies in; made by the download. */
+  /** Folder of the target, which the download creates. */
   const cache = () => join(folder(), "cache");
   const target = () => join(cache(), "test.parquet");
   return {
@@ -29,11 +29,11 @@ export function downloadSetup() {
         magic: "PAR1",
         retry: QUICK,
         signal: never,
-        hints: hubHints("Or give the file yourself: --dataset FILE."),
+        hints: hubHints("Or pass the file: --dataset FILE."),
         ...changes,
       };
     },
-    /** What lies in the target's folder. */
+    /** Names of the files in the target's folder. */
     async left(): Promise<string[]> {
       return (await readdir(cache())).sort();
     },

@@ -6,17 +6,17 @@ import { type DownloadRequest, downloadFile } from "../../src/platform/download.
 import { downloadSetup, FILE, SHA256, THIRD } from "./download-setup.js";
 import { type Handler, ONCE, QUICK, sendFile, sendUntil, startHub } from "./hub-server.js";
 
-describe("download file", () => {
+describe("downloadFile", () => {
   const { cache, target, hub, request, left } = downloadSetup();
 
-  describe("what is refused", () => {
+  describe("refuses", () => {
     interface Refused {
       readonly handler: Handler;
       readonly changes?: Partial<DownloadRequest>;
-      /** What the message says. */
+      /** Part of the error message. */
       readonly says: string;
       readonly hint?: string;
-      /** Requests until it is given up. */
+      /** Number of requests before giving up. */
       readonly asked?: number;
     }
 
@@ -25,7 +25,7 @@ describe("download file", () => {
 
     it.each<[string, Refused]>([
       [
-        "a file that is not there, with how to do without",
+        "a missing file, with a hint how to do without it",
         {
           handler: (_, res) => res.writeHead(404).end("Entry not found"),
           says: "/data/test.parquet: the server answered 404 (Not Found)",
@@ -33,7 +33,7 @@ describe("download file", () => {
         },
       ],
       [
-        "a file one may not read, naming HF_TOKEN and the hub's own reason",
+        "a file without read access, with HF_TOKEN and the hub's own reason",
         {
           handler: (_, res) => res.writeHead(401, { "x-error-message": "Invalid credentials" }).end(),
           says: "401 (Invalid credentials)",
@@ -41,26 +41,26 @@ describe("download file", () => {
         },
       ],
       [
-        "a page that is no Parquet file, though it came with 200",
-        { handler: (req, res) => sendFile(req, res, page), says: "does not begin and end with PAR1" },
+        "an HTML page with status 200 instead of a Parquet file",
+        { handler: (req, res) => sendFile(req, res, page), says: "does not start and end with PAR1" },
       ],
       [
-        "a file whose end is missing, though the server called it whole",
+        "a file without its end that the server sent as complete",
         {
           handler: (req, res) => sendFile(req, res, FILE.subarray(0, THIRD)),
-          says: "does not begin and end with PAR1",
+          says: "does not start and end with PAR1",
         },
       ],
       [
-        "a file of another size than the known one, before it is transferred",
+        "a file that does not have the expected size, before it is transferred",
         { handler: whole, changes: { expectedSize: 999 }, says: `has ${FILE.length} bytes, not 999` },
       ],
       [
-        "a file of another SHA-256 than the known one",
+        "a file that does not have the expected SHA-256",
         { handler: whole, changes: { expectedSha256: "0".repeat(64) }, says: SHA256 },
       ],
       [
-        "more bytes than the known size, from a server that names no length",
+        "more bytes than the expected size, from a server that sends no length",
         {
           handler: (_, res) => {
             res.write(FILE);
@@ -71,15 +71,15 @@ describe("download file", () => {
         },
       ],
       [
-        "a server that fails again and again, after as many attempts as allowed",
+        "a server that keeps failing, after the maximum number of attempts",
         { handler: (_, res) => res.writeHead(503).end(), says: "503", asked: QUICK.attempts },
       ],
       [
-        "a server that asks to wait longer than the longest wait",
+        "a server that requests a longer wait than the maximum",
         {
           handler: (_, res) => res.writeHead(429, { "retry-after": "3600" }).end(),
           says: "429",
-          hint: "wait some minutes",
+          hint: "Wait some minutes",
         },
       ],
     ])("%s", async (_, { handler, changes, says, hint = "", asked = 1 }) => {
@@ -88,13 +88,13 @@ describe("download file", () => {
       expect(error).toMatchObject({ name: "UserError", code: "download_failed", exitCode: 1 });
       expect(error).toMatchObject({ message: expect.stringContaining(says), hint: expect.stringContaining(hint) });
       expect(error).toMatchObject({
-        message: expect.stringContaining(`could not download ${server.endpoint}/data/test.parquet: `),
+        message: expect.stringContaining(`Cannot download ${server.endpoint}/data/test.parquet: `),
       });
       expect(server.seen).toHaveLength(asked);
       expect(await left()).toEqual([]);
     });
 
-    it("a host that does not listen", async () => {
+    it("an unreachable host", async () => {
       const server = await startHub(() => {});
       await server[Symbol.asyncDispose]();
       await expect(downloadFile(request(server.endpoint))).rejects.toMatchObject({
@@ -103,7 +103,7 @@ describe("download file", () => {
       });
     });
 
-    it("a cache folder whose place is taken by a file", async () => {
+    it("a cache folder that is a file", async () => {
       await writeFile(cache(), "");
       const server = await hub((req, res) => sendFile(req, res, FILE));
       await expect(downloadFile(request(server.endpoint))).rejects.toMatchObject({
@@ -113,7 +113,7 @@ describe("download file", () => {
     });
   });
 
-  describe("a download", () => {
+  describe("a download that succeeds", () => {
     it("leaves the file and its record, and nothing else", async () => {
       const server = await hub((req, res) => sendFile(req, res, FILE));
       const progress: [number, number | null][] = [];
@@ -127,7 +127,7 @@ describe("download file", () => {
       expect(await left()).toEqual(["test.parquet", "test.parquet.json"]);
     });
 
-    it("is not made again while the cached file is right", async () => {
+    it("is not repeated while the cached file is valid", async () => {
       const server = await hub((req, res) => sendFile(req, res, FILE));
       const first = await downloadFile(request(server.endpoint));
       expect(await downloadFile(request(server.endpoint))).toEqual(first);
@@ -136,11 +136,11 @@ describe("download file", () => {
 
     it.each([
       ["has one byte changed", () => writeFile(target(), Buffer.from(FILE).fill(0x58, 100, 101))],
-      ["is cut short", () => writeFile(target(), FILE.subarray(0, THIRD))],
+      ["is truncated", () => writeFile(target(), FILE.subarray(0, THIRD))],
       ["is gone", () => rm(target())],
       ["has lost its record", () => rm(`${target()}.json`)],
-      ["has a torn record", () => writeFile(`${target()}.json`, '{"url": "http')],
-    ])("is made again where the cached file %s", async (_, damage) => {
+      ["has a truncated record", () => writeFile(`${target()}.json`, '{"url": "http')],
+    ])("is repeated if the cached file %s", async (_, damage) => {
       const server = await hub((req, res) => sendFile(req, res, FILE));
       await downloadFile(request(server.endpoint));
       await damage();
@@ -149,7 +149,7 @@ describe("download file", () => {
       expect(await readFile(target())).toEqual(FILE);
     });
 
-    it("is made again for another revision", async () => {
+    it("is repeated for another revision", async () => {
       const server = await hub((req, res) => sendFile(req, res, FILE));
       await downloadFile(request(server.endpoint));
       const record = await downloadFile(request(server.endpoint, { revision: "b".repeat(40) }));
@@ -157,7 +157,7 @@ describe("download file", () => {
       expect(server.seen).toHaveLength(2);
     });
 
-    it("waits as a 429 says and goes on", async () => {
+    it("waits as long as a 429 requests, and continues", async () => {
       const server = await hub((req, res, count) => {
         if (count === 1) res.writeHead(429, { "retry-after": "0" }).end();
         else sendFile(req, res, FILE);
@@ -166,13 +166,13 @@ describe("download file", () => {
       expect(server.seen).toHaveLength(2);
     });
 
-    it("works where the server names neither length nor ETag", async () => {
+    it("works if the server sends neither length nor ETag", async () => {
       const server = await hub((_, res) => res.end(FILE));
       const record = await downloadFile(request(server.endpoint));
       expect(record).toMatchObject({ size: FILE.length, etag: null });
     });
 
-    it("follows a redirect to another host without showing it the token", async () => {
+    it("follows a redirect to another host without sending it the token", async () => {
       const cdn = await hub((req, res) => sendFile(req, res, FILE));
       const server = await hub((_, res) => res.writeHead(302, { location: `${cdn.endpoint}/blob?signed=1` }).end());
       const record = await downloadFile(request(server.endpoint, { headers: { authorization: "Bearer hf_secret" } }));
@@ -193,10 +193,10 @@ describe("download file", () => {
   });
 });
 
-describe("resume download", () => {
+describe("downloadFile resumes", () => {
   const { cache, target, hub, request, left } = downloadSetup();
 
-  /** A server that stops at each of these places, once the client holds the bytes; then it sends the rest. */
+  /** A server that stops at each of these offsets, once the client has the bytes, and then sends the rest. */
   function cuttingAt(places: readonly number[], file = FILE) {
     let stop: { place: number; cut: () => void } | null = null;
     const handler: Handler = (req, res, count) => {
@@ -211,7 +211,7 @@ describe("resume download", () => {
   }
 
   describe("an interrupted download", () => {
-    it("goes on after each of two cuts from where it stopped", async () => {
+    it("continues where it stopped after each of two interruptions", async () => {
       const { handler, onProgress } = cuttingAt([THIRD, 2 * THIRD]);
       const server = await hub(handler);
       await downloadFile(request(server.endpoint, { onProgress }));
@@ -224,7 +224,7 @@ describe("resume download", () => {
       expect(await readFile(target())).toEqual(FILE);
     });
 
-    it("fails after too many cuts, keeps its part, and a later run goes on from it", async () => {
+    it("fails after too many interruptions, keeps its part, and is continued by a later run", async () => {
       const { handler, onProgress } = cuttingAt([THIRD]);
       const server = await hub(handler);
       await expect(downloadFile(request(server.endpoint, { onProgress, retry: ONCE }))).rejects.toMatchObject({
@@ -237,7 +237,7 @@ describe("resume download", () => {
       expect(await left()).toEqual(["test.parquet", "test.parquet.json"]);
     });
 
-    it("that brought much each time may be cut more often than the attempts allow", async () => {
+    it("can be interrupted more often than the maximum number of attempts if it makes progress", async () => {
       const large = Buffer.concat([FILE, Buffer.alloc(4 << 20, 7), FILE]);
       const { handler, onProgress } = cuttingAt(
         [1, 2, 3].map((n) => n * (1 << 20) + n),
@@ -249,7 +249,7 @@ describe("resume download", () => {
       expect(large.equals(await readFile(target()))).toBe(true);
     });
 
-    it("by the user rejects with the signal's reason, leaves no final file, and can be continued", async () => {
+    it("rejects with the signal's reason if the user interrupted it, leaves no final file, and can be continued", async () => {
       const abort = new AbortController();
       const reason = new Error("the user pressed Ctrl-C");
       const server = await hub((req, res, count) => {
@@ -279,8 +279,8 @@ describe("resume download", () => {
     });
   });
 
-  describe("strange states", () => {
-    /** A part of an earlier run: its bytes, and the ETag they came under. */
+  describe("a download in an unusual state:", () => {
+    /** A part of an earlier run: its bytes, and their ETag. */
     async function leavePart(name: string, bytes: Buffer, etag: string): Promise<void> {
       const path = join(cache(), name);
       await mkdir(path, { recursive: true });
@@ -288,7 +288,7 @@ describe("resume download", () => {
       await writeFile(join(path, "state.json"), JSON.stringify({ etag }));
     }
 
-    it("the file has changed on the server: it is fetched anew", async () => {
+    it("starts over if the file has changed on the server", async () => {
       await leavePart("test.parquet.partial", Buffer.alloc(THIRD), '"older"');
       const server = await hub((req, res) => sendFile(req, res, FILE));
       await downloadFile(request(server.endpoint));
@@ -296,7 +296,7 @@ describe("resume download", () => {
       expect(await readFile(target())).toEqual(FILE);
     });
 
-    it("the server ignores Range: what it sends is taken as the whole file", async () => {
+    it("treats the response as the entire file if the server ignores Range", async () => {
       await leavePart("test.parquet.partial", FILE.subarray(0, THIRD), '"v1"');
       const server = await hub((_, res) => {
         res.writeHead(200, { "content-length": FILE.length }).end(FILE);
@@ -306,7 +306,7 @@ describe("resume download", () => {
       expect(await readFile(target())).toEqual(FILE);
     });
 
-    it("the server heeds Range but not If-Range: the part of another file is not joined on", async () => {
+    it("does not append a part of another file if the server supports Range but not If-Range", async () => {
       await leavePart("test.parquet.partial", Buffer.alloc(THIRD), '"older"');
       const server = await hub((req, res, count) => {
         if (count === 1) {
@@ -318,7 +318,7 @@ describe("resume download", () => {
       expect(await readFile(target())).toEqual(FILE);
     });
 
-    it("the part is damaged: the SHA-256 tells, and the file is fetched anew", async () => {
+    it("starts over if the part is damaged, which the SHA-256 shows", async () => {
       await leavePart("test.parquet.partial", Buffer.alloc(THIRD, "P"), '"v1"');
       const server = await hub((req, res) => sendFile(req, res, FILE));
       await downloadFile(request(server.endpoint, { magic: undefined, expectedSha256: SHA256 }));
@@ -326,7 +326,7 @@ describe("resume download", () => {
       expect(await readFile(target())).toEqual(FILE);
     });
 
-    it("the part is the whole file: a 416 says so, and nothing is sent again", async () => {
+    it("transfers nothing if the part is the entire file, which a 416 shows", async () => {
       await leavePart("test.parquet.partial", FILE, '"v1"');
       const server = await hub((req, res) => sendFile(req, res, FILE));
       const record = await downloadFile(request(server.endpoint));
@@ -334,16 +334,16 @@ describe("resume download", () => {
       expect(server.seen).toHaveLength(1);
     });
 
-    it("the part is longer than the file: it is fetched anew", async () => {
+    it("starts over if the part is longer than the file", async () => {
       await leavePart("test.parquet.partial", Buffer.concat([FILE, FILE]), '"v1"');
       const server = await hub((req, res) => sendFile(req, res, FILE));
       await downloadFile(request(server.endpoint));
       expect(await readFile(target())).toEqual(FILE);
     });
 
-    it("a killed process left a part: it is taken over", async () => {
+    it("takes over the part of a killed process", async () => {
       const machine = hostname().replace(/[^\w.-]/g, "_");
-      // No process has this id: it is above the highest that Linux, macOS and Windows give.
+      // No process has this id, which is above the maximum on Linux, macOS and Windows.
       await leavePart(`test.parquet.partial-${machine}-2147483646-0a1b2c3d`, FILE.subarray(0, THIRD), '"v1"');
       const server = await hub((req, res) => sendFile(req, res, FILE));
       await downloadFile(request(server.endpoint));
@@ -351,7 +351,7 @@ describe("resume download", () => {
       expect(await left()).toEqual(["test.parquet", "test.parquet.json"]);
     });
 
-    it("a running process has a part: it is left alone", async () => {
+    it("leaves the part of a running process alone", async () => {
       const machine = hostname().replace(/[^\w.-]/g, "_");
       const name = `test.parquet.partial-${machine}-${process.ppid}-0a1b2c3d`;
       await leavePart(name, FILE.subarray(0, THIRD), '"v1"');
@@ -361,7 +361,7 @@ describe("resume download", () => {
       expect(await left()).toEqual(["test.parquet", "test.parquet.json", name]);
     });
 
-    it("many downloads of one file at once: each is right and nothing is left over", async () => {
+    it("leaves valid files and nothing else after many concurrent downloads of one file", async () => {
       const server = await hub((req, res) => sendFile(req, res, FILE));
       const records = await Promise.all(Array.from({ length: 8 }, () => downloadFile(request(server.endpoint))));
       expect(new Set(records.map((record) => record.sha256))).toEqual(new Set([SHA256]));
@@ -369,7 +369,7 @@ describe("resume download", () => {
       expect(await left()).toEqual(["test.parquet", "test.parquet.json"]);
     });
 
-    it("a file put in place by hand, without a record, is not trusted", async () => {
+    it("does not trust a file without a record", async () => {
       await mkdir(cache(), { recursive: true });
       await writeFile(join(cache(), "other"), FILE.subarray(0, THIRD));
       await rename(join(cache(), "other"), target());

@@ -15,20 +15,20 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-it("a file is written whole, in place of the one before, and nothing is left beside it", async () => {
+it("replaceFile replaces a file completely, and leaves nothing next to it", async () => {
   writeFileSync(file, "before");
   await writeFileAtomically(file, ["a", "b", "c"]);
   expect(readFileSync(file, "utf8")).toBe("abc");
   expect(readdirSync(folder)).toEqual(["out.json"]);
 });
 
-it("many pieces make one file, in their order", async () => {
+it("replaceFile writes many pieces in order", async () => {
   const pieces = Array.from({ length: 5_000 }, (_, i) => `${"é".repeat(i % 100)}${i}\n`);
   await writeFileAtomically(file, pieces);
   expect(readFileSync(file, "utf8")).toBe(pieces.join(""));
 });
 
-it("a file stays as it was where what goes into it breaks off", async () => {
+it("writeFileAtomically leaves the file unchanged if its content fails", async () => {
   writeFileSync(file, "before");
   function* breaking() {
     yield "half";
@@ -39,13 +39,13 @@ it("a file stays as it was where what goes into it breaks off", async () => {
   expect(readdirSync(folder)).toEqual(["out.json"]);
 });
 
-it("a file that cannot be written says so, and that nothing is lost", async () => {
+it("writeFileAtomically reports an unwritable file, and that nothing is lost", async () => {
   await expect(writeFileAtomically(join(folder, "no", "out.json"), ["a"])).rejects.toThrow(
     expect.objectContaining({ exitCode: 1, hint: expect.stringContaining("is still in the database") }),
   );
 });
 
-it("a pipe is written to as it is, and not put a file in the place of", async () => {
+it("writeFileAtomically writes to a pipe without replacing it", async () => {
   const pipe = join(folder, "pipe");
   execFileSync("sh", ["-c", `mkfifo "${pipe}"`]);
   checkWritable("--output", pipe);
@@ -57,7 +57,7 @@ it("a pipe is written to as it is, and not put a file in the place of", async ()
   expect(readdirSync(folder)).toEqual(["pipe"]);
 });
 
-it("what could not be written is refused beforehand, by the flag's name", () => {
+it("checkWritable refuses unwritable paths in advance, with the flag's name", () => {
   mkdirSync(join(folder, "folder"));
   writeFileSync(file, "");
   for (const path of [join(folder, "no", "out"), join(folder, "folder"), join(file, "out")]) {
@@ -67,7 +67,7 @@ it("what could not be written is refused beforehand, by the flag's name", () => 
   expect(() => checkWritable("--record", join(folder, "new"))).not.toThrow();
 });
 
-it("bytes and text make one file, and many writers at once leave one whole file", async () => {
+it("replaceFile accepts bytes and text, and concurrent writers leave one complete file", async () => {
   await replaceFile(file, ["a", Buffer.from("é"), "b"]);
   expect(readFileSync(file, "utf8")).toBe("aéb");
   await Promise.all(
@@ -77,7 +77,7 @@ it("bytes and text make one file, and many writers at once leave one whole file"
   expect(readdirSync(folder)).toEqual(["out.json"]);
 });
 
-it("a process that ends in the middle of a write leaves no temporary file", () => {
+it("a process that ends during a write leaves no temporary file", () => {
   const script = `${importSource("platform/files", "replaceFile")}
     function* pieces() { yield "x".repeat(100_000); process.exit(3); }
     await replaceFile(${JSON.stringify(file)}, pieces());`;

@@ -248,6 +248,17 @@ it.each([
   "2002:7f00:1::",
   "2001::1",
   "2001:db8::1",
+  // Segment routing, documentation, AS112, discard-only and IPv4-translated addresses (IANA's special-purpose registry).
+  "5f00::1",
+  "5f00:ffff::1",
+  "3fff::1",
+  "3fff:fff:ffff::1",
+  "2620:4f:8000::1",
+  "100::1",
+  "::ffff:0:7f00:1",
+  "192.175.48.1",
+  "not an address",
+  "",
 ])("%s is not public", (address) => expect(isPublicAddress(address)).toBe(false));
 
 it.each([
@@ -262,5 +273,9 @@ it.each([
   "64:ff9b:2::",
   "100.128.0.1",
   "2606:4700::1111",
+  "5eff:ffff::1",
+  "3fff:1000::1",
+  "2620:4f:7fff::1",
+  "2620:4f:8001::1",
   "2a00:1450::1",
 ])("%s is public", (address) => expect(isPublicAddress(address)).toBe(true));

@@ -8,15 +8,18 @@ import {
   parseRetryAfter,
 } from "../../src/platform/http.js";
 
-it.each(["localhost", "127.0.0.1", "127.9.9.9", "::1", "[::1]", "LOCALHOST"])("%s is a loopback name", (host) => {
+it.each(["localhost", "127.0.0.1", "127.9.9.9", "::1", "[::1]", "LOCALHOST"])("isLoopback accepts %s", (host) => {
   expect(isLoopback(host)).toBe(true);
 });
 
-it.each(["0.0.0.0", "localhost.example", "127.0.0.1.example", "::2", "169.254.1.1", ""])("%j is none", (host) => {
-  expect(isLoopback(host)).toBe(false);
-});
+it.each(["0.0.0.0", "localhost.example", "127.0.0.1.example", "::2", "169.254.1.1", ""])(
+  "isLoopback rejects %j",
+  (host) => {
+    expect(isLoopback(host)).toBe(false);
+  },
+);
 
-it("a server on a loopback address answers to loopback names only, any other to every name", () => {
+it("isAllowedHost accepts only loopback names on a loopback address, otherwise every name", () => {
   for (const host of ["localhost", "127.0.0.1:8787", "[::1]:9"]) expect(isAllowedHost("127.0.0.1", host)).toBe(true);
   for (const host of ["evil.example:8787", "", undefined]) expect(isAllowedHost("127.0.0.1", host)).toBe(false);
   expect(isAllowedHost("0.0.0.0", "art-e.example")).toBe(true);
@@ -33,11 +36,11 @@ it.each([
   ["http://evil.example", "art-e.example", false],
   ["null", "127.0.0.1:8787", false],
   ["http://localhost", undefined, false],
-])("a page of %s asking %s is a page of its own: %s", (origin, host, isOwn) => {
+])("isOwnOrigin for a page of %s and a server %s returns %s", (origin, host, isOwn) => {
   expect(isOwnOrigin(origin, host)).toBe(isOwn);
 });
 
-it("a bearer token is compared as a whole", () => {
+it("bearerTokenCheck compares the entire token", () => {
   const isToken = bearerTokenCheck("a-secret");
   expect(isToken("Bearer a-secret")).toBe(true);
   expect(isToken("bearer  a-secret ")).toBe(true);
@@ -46,9 +49,12 @@ it("a bearer token is compared as a whole", () => {
   }
 });
 
-test.each(["http://localhost:8000/v1", " https://example.com ", "https://[::1]/x?y#z"])("%j is an address", (text) => {
-  expect(parseHttpUrl(text)?.href).toBe(new URL(text.trim()).href);
-});
+test.each(["http://localhost:8000/v1", " https://example.com ", "https://[::1]/x?y#z"])(
+  "parseHttpUrl accepts %j",
+  (text) => {
+    expect(parseHttpUrl(text)?.href).toBe(new URL(text.trim()).href);
+  },
+);
 
 test.each([
   "",
@@ -57,7 +63,7 @@ test.each([
   "file:///etc",
   "https://me@example.com",
   "https://:pw@example.com",
-])("%j is none", (text) => expect(parseHttpUrl(text)).toBeNull());
+])("parseHttpUrl rejects %j", (text) => expect(parseHttpUrl(text)).toBeNull());
 
 const NOW = Date.UTC(2026, 0, 1, 12, 0, 0);
 
@@ -72,6 +78,6 @@ it.each([
   ["-3", 0],
   ["Thu, 01 Jan 2026 12:00:30 GMT", 30_000],
   ["Thu, 01 Jan 2026 11:00:00 GMT", 0],
-])("Retry-After: %j asks for %j ms", (value, ms) => {
+])("parseRetryAfter reads %j as %j ms", (value, ms) => {
   expect(parseRetryAfter(value, NOW)).toBe(ms);
 });

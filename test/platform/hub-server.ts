@@ -13,13 +13,13 @@ export interface Seen {
 
 export interface HubServer extends AsyncDisposable {
   readonly endpoint: string;
-  /** Every request, in order. */
+  /** All requests, in order. */
   readonly seen: readonly Seen[];
 }
 
 export type Handler = (request: IncomingMessage, response: ServerResponse, count: number) => void;
 
-/** A real HTTP server on a free port; `count` is the number of the request, from 1. */
+/** A real HTTP server on a free port. `count` is the number of the request, from 1. */
 export async function startHub(handler: Handler): Promise<HubServer> {
   const seen: Seen[] = [];
   const server = createServer((request, response) => {
@@ -38,7 +38,7 @@ export async function startHub(handler: Handler): Promise<HubServer> {
   };
 }
 
-/** A folder of its own for every test, and hubs that are closed after it. */
+/** A separate folder per test, and hubs that are closed after it. */
 export function hubSetup() {
   let folder = "";
   let servers: HubServer[] = [];
@@ -63,7 +63,7 @@ export function hubSetup() {
   };
 }
 
-/** Sends the file as a hub would: ETag, and a part of it where Range asks for one and If-Range agrees. */
+/** Sends the file like a hub: with an ETag, and only a part if Range requests it and If-Range matches. */
 export function sendFile(request: IncomingMessage, response: ServerResponse, bytes: Buffer, etag = '"v1"'): void {
   const start = askedStart(request, etag);
   if (start !== null && start >= bytes.length) {
@@ -84,8 +84,8 @@ export function sendJson(response: ServerResponse, value: unknown, headers: Reco
 }
 
 /**
- * Begins to send the file and sends `until` bytes of it. The returned function ends the connection
- * there; called once the client has the bytes, it cuts at a known place.
+ * Starts to send the file, up to `until` bytes. The returned function ends the connection there. Call it once the
+ * client has the bytes, to stop at a known offset.
  */
 export function sendUntil(
   request: IncomingMessage,
@@ -107,7 +107,7 @@ function askedStart(request: IncomingMessage, etag: string): number | null {
   return range !== null && request.headers["if-range"] === etag ? Number(range[1]) : null;
 }
 
-/** Retries without waiting worth the name. */
+/** Retries with almost no waiting. */
 export const QUICK: RetryPolicy = { ...DEFAULT_RETRY, attempts: 4, baseMs: 1, totalMs: 60_000 };
 export const ONCE: RetryPolicy = { ...QUICK, attempts: 1 };
 

@@ -21,15 +21,17 @@ function load(
   return loadQuestions({ split, dataset: null, useJson, hub: { ...where, revision }, cacheDir: folder() }, never);
 }
 
-describe("the hub's address", () => {
+describe("checkedEndpoint", () => {
   it.each(["huggingface.co", "ftp://huggingface.co", "https://name:secret@mirror.example.com"])(
-    "%s is refused, without repeating it",
+    "refuses %s without repeating it",
     (address) => {
-      expect(() => checkedEndpoint(address)).toThrow(/not a plain http or https address$/);
+      expect(() => checkedEndpoint(address)).toThrow(
+        /^Cannot use the hub's URL: expected a plain http or https URL\.$/,
+      );
     },
   );
 
-  it("loses the slash at its end", () => {
+  it("removes trailing slashes", () => {
     expect(checkedEndpoint("https://mirror.example.com/hf/")).toBe("https://mirror.example.com/hf");
   });
 });
@@ -37,14 +39,14 @@ describe("the hub's address", () => {
 describe("questions from the Parquet file", () => {
   const FILE = parquetOf(questionRows(5));
 
-  it("are refused where the pinned revision has another size than is known", async () => {
+  it("are refused if the pinned revision does not have the known size", async () => {
     const server = await hub((req, res) => sendFile(req, res, FILE));
     await expect(load(server.endpoint, { revision: QUESTIONS_REVISION })).rejects.toMatchObject({
       message: expect.stringContaining(`has ${FILE.length} bytes, not 267520`),
     });
   });
 
-  it("are refused with the row where one is bad", async () => {
+  it("are refused with the row number if a row is invalid", async () => {
     const bad = parquetOf(questionRows(5).map((row) => ({ ...row, query_date: "some day" })));
     const server = await hub((req, res) => sendFile(req, res, bad));
     await expect(load(server.endpoint)).rejects.toMatchObject({ message: expect.stringMatching(/row 1.*5 of 5 rows/) });
@@ -68,14 +70,14 @@ describe("questions from the Parquet file", () => {
     });
   });
 
-  it("are not asked for again once they are cached", async () => {
+  it("are not requested again once they are cached", async () => {
     const server = await hub((req, res) => sendFile(req, res, FILE));
     const first = await load(server.endpoint);
     expect(await load("http://127.0.0.1:1")).toEqual(first);
     expect(server.seen).toHaveLength(1);
   });
 
-  it("of a branch come from the commit it stands for", async () => {
+  it("of a branch come from its commit", async () => {
     const server = await hub((req, res) => {
       if (req.url?.includes("/revision/")) sendJson(res, { sha: COMMIT });
       else sendFile(req, res, FILE);
@@ -105,13 +107,13 @@ describe("questions from the rows API", () => {
 
   it.each<[string, Handler, string]>([
     [
-      "the API holds a part only",
+      "the API only has a part",
       (req, res) => sendJson(res, { ...page(req), partial: true }),
       "only part of the dataset",
     ],
     ["there are none", (_, res) => sendJson(res, { rows: [], num_rows_total: 0 }), "the split is empty"],
     [
-      "a cell was cut short",
+      "a cell was truncated",
       (req, res) => {
         const { rows, ...rest } = page(req);
         sendJson(res, { ...rest, rows: rows.map((row) => ({ ...row, truncated_cells: ["answer"] })) });
@@ -119,12 +121,12 @@ describe("questions from the rows API", () => {
       "truncated cells: answer",
     ],
     [
-      "pages end before all rows came",
+      "pages end before the last row",
       (req, res) => sendJson(res, page(req, 231)),
       "expected rows from 230 to 231, got none",
     ],
     [
-      "a page is another than the one asked for",
+      "a page is not the requested one",
       (req, res, count) => {
         if (count === 2 && req.url !== undefined) req.url = req.url.replace("offset=100", "offset=0");
         sendJson(res, page(req));
@@ -136,8 +138,8 @@ describe("questions from the rows API", () => {
       (req, res, count) => sendJson(res, page(req), { "x-revision": `commit-${count}` }),
       "changed during the download",
     ],
-    ["the answer is no JSON", (_, res) => res.end("<html>"), "not JSON"],
-    ["the answer is another", (_, res) => sendJson(res, { error: "no such config" }), "rows"],
+    ["the response is not JSON", (_, res) => res.end("<html>"), "not JSON"],
+    ["the response is an error", (_, res) => sendJson(res, { error: "no such config" }), "rows"],
     [
       "they came in part only",
       (req, res, count) => {
@@ -146,7 +148,7 @@ describe("questions from the rows API", () => {
       },
       "404",
     ],
-  ])("are refused where %s, and nothing is cached", async (_, handler, message) => {
+  ])("are refused if %s, and nothing is cached", async (_, handler, message) => {
     const server = await hub(handler);
     await expect(load(server.endpoint, { useJson: true })).rejects.toMatchObject({
       code: "download_failed",
@@ -155,7 +157,7 @@ describe("questions from the rows API", () => {
     expect(await readdir(folder())).toEqual([]);
   });
 
-  it("are all of them, page by page, through a 429, a 500 and a cut connection", async () => {
+  it("are complete, page by page, despite a 429, a 500 and a lost connection", async () => {
     const server = await hub((req, res, count) => {
       if (count === 2) res.writeHead(429, { "retry-after": "0" }).end();
       else if (count === 4) res.writeHead(500).end();
@@ -176,7 +178,7 @@ describe("questions from the rows API", () => {
     );
   });
 
-  it("are not asked for again once they are cached, and are where the cache is damaged", async () => {
+  it("are requested again only if the cache is damaged", async () => {
     const server = await hub((req, res) => sendJson(res, page(req)));
     const first = await load(server.endpoint, { useJson: true });
     expect(await load(server.endpoint, { useJson: true })).toEqual(first);

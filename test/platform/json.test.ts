@@ -3,7 +3,7 @@ import { jsonObjectsIn } from "../../src/platform/json.js";
 
 describe("jsonObjectsIn", () => {
   it.each<[string, string, unknown[]]>([
-    ["the whole text", '{"a": 1}', [{ a: 1 }]],
+    ["the entire text", '{"a": 1}', [{ a: 1 }]],
     [
       "objects in a fence and in prose",
       'So:\n```json\n{"a": {"b": 2}}\n```\nor {"c": 3}.',
@@ -11,7 +11,7 @@ describe("jsonObjectsIn", () => {
     ],
     ["braces and quotes in strings", '{"a": "{\\"}"} {x}', [{ a: '{"}' }]],
     ["nothing in a text without JSON", "{ a } and {b", []],
-    ["an object behind an unclosed brace", 'if {x then {"a": 1}', [{ a: 1 }]],
+    ["an object after an unclosed brace", 'if {x then {"a": 1}', [{ a: 1 }]],
   ])("finds %s", (_, text, expected) => {
     expect(jsonObjectsIn(text)).toEqual(expected);
   });

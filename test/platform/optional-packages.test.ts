@@ -10,7 +10,7 @@ const execFile = promisify(execFileCallback);
 const folder = mkdtempSync(join(tmpdir(), "art-e-packages-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** What Node throws for an import in a folder without packages. */
+/** Error that Node throws for an import in a folder without packages. */
 async function failedImport(name: string): Promise<Error> {
   const script = `import(${JSON.stringify(name)}).catch(({ code, message }) => console.log(JSON.stringify({ code, message })))`;
   const { stdout } = await execFile(process.execPath, ["--input-type=module", "-e", script], { cwd: folder });
@@ -20,16 +20,13 @@ async function failedImport(name: string): Promise<Error> {
 
 const { peerDependencies } = JSON.parse(readFileSync(join(import.meta.dirname, "../../package.json"), "utf8"));
 
-it.each(Object.keys(peerDependencies))(
-  "names the line that installs %s, with the version that is meant",
-  async (name) => {
-    const error = missingPackage(await failedImport(name));
-    expect(error).toMatchObject({ code: "package_missing", exitCode: 2 });
-    expect(error?.hint).toContain(`${name}@${peerDependencies[name]}`);
-  },
-);
+it.each(Object.keys(peerDependencies))("shows the command that installs %s in the required version", async (name) => {
+  const error = missingPackage(await failedImport(name));
+  expect(error).toMatchObject({ code: "package_missing", exitCode: 2 });
+  expect(error?.hint).toContain(`${name}@${peerDependencies[name]}`);
+});
 
-it("says nothing of other errors", async () => {
+it("returns null for other errors", async () => {
   expect(missingPackage(await failedImport("art-e-needs-no-such-package"))).toBeNull();
   expect(missingPackage(new Error("Cannot find package 'bullmq'"))).toBeNull();
 });

@@ -16,12 +16,12 @@ const env = { PATH: process.env.PATH ?? "" };
 const node = (source: string, input = "", maxBytes = 10_000, signal = never) =>
   runProcess({ argv: [process.execPath, "--input-type=module", "-e", source], env }, input, maxBytes, signal);
 
-it("gives a program its stdin and returns what it wrote", async () => {
+it("runProcess sends a program its stdin and returns its output", async () => {
   const echo = await node("process.stdin.pipe(process.stdout); console.error('words')", "in and out");
   expect(echo).toEqual({ end: { code: 0, signal: null }, stdout: "in and out", stderr: "words", tooLong: false });
 });
 
-it("tells a code, a signal and a program that is not there apart", async () => {
+it("runProcess distinguishes an exit code, a signal and a missing program", async () => {
   expect((await node("process.exit(3)")).end).toEqual({ code: 3, signal: null });
   expect((await node("process.kill(process.pid, 'SIGTERM')")).end).toEqual({ code: null, signal: "SIGTERM" });
   const none = await runProcess({ argv: ["no-such-program"], env }, "", 100, never);
@@ -30,22 +30,22 @@ it("tells a code, a signal and a program that is not there apart", async () => {
   expect(folder.end).toEqual({ error: "there is no folder /no/such/folder" });
 });
 
-it("asks no shell", async () => {
+it("runProcess uses no shell", async () => {
   const { stdout } = await runProcess({ argv: ["echo", "$HOME; id `id` *"], env }, "", 1_000, never);
   expect(stdout).toBe("$HOME; id `id` *\n");
 });
 
-it("gives a clean environment", async () => {
+it("runProcess passes a clean environment", async () => {
   process.env.OPENAI_API_KEY_OF_TEST = "x";
   const { stdout } = await node("console.log(JSON.stringify(Object.keys(process.env)))");
   expect(JSON.parse(stdout)).toEqual(["PATH"]);
 });
 
-it("does not mind a program that reads nothing of much", async () => {
+it("runProcess accepts a program that does not read a large input", async () => {
   expect((await node("process.exit(0)", "x".repeat(5_000_000))).end).toEqual({ code: 0, signal: null });
 });
 
-it("ends one that writes too much", async () => {
+it("runProcess kills a program that writes too much", async () => {
   const talk = await node("for (;;) process.stdout.write('x'.repeat(10000))");
   expect(talk).toMatchObject({ tooLong: true });
 });
@@ -57,7 +57,7 @@ child.unref();
 console.log(child.pid);
 `;
 
-/** In a session of its own, with a parent that is gone; its output goes nowhere. */
+/** A daemon in its own session, whose parent has ended, and without output. */
 const WITH_DAEMON = `
 import { execFileSync } from "node:child_process";
 const pid = execFileSync("/bin/sh", ["-c", "setsid sleep 1000 >/dev/null 2>&1 & echo $!"], { encoding: "utf8" });
@@ -66,8 +66,8 @@ console.log(pid.trim());
 
 it.each([
   ["its children", WITH_CHILD],
-  ["what has left its session and its parent", WITH_DAEMON],
-])("ends a program that has ended with %s", async (_, source) => {
+  ["a daemon in another session", WITH_DAEMON],
+])("kills %s of a program that has ended", async (_, source) => {
   const { stdout, end } = await node(source);
   expect(end).toEqual({ code: 0, signal: null });
   expect(isThere(Number(stdout))).toBe(false);
@@ -75,8 +75,8 @@ it.each([
 
 it.each([
   ["its children", WITH_CHILD],
-  ["what has left its session and its parent", WITH_DAEMON],
-])("ends a program and %s when it is aborted", async (_, source) => {
+  ["a daemon in another session", WITH_DAEMON],
+])("kills a program and %s when it is aborted", async (_, source) => {
   const controller = new AbortController();
   const reason = new Error("enough");
   const folder = mkdtempSync(join(tmpdir(), "art-e-program-"));
@@ -100,7 +100,7 @@ it.each([
   rmSync(folder, { recursive: true });
 });
 
-it("keeps the program's environment from what starts it", async () => {
+it("does not pass the program's environment to its supervisor", async () => {
   const odd = { ...env, NODE_OPTIONS: "--require=/no/such/file", PERL5OPT: "-Mno_such_module", PYTHONHOME: "/none" };
   const { end, stdout } = await runProcess({ argv: ["env"], env: odd }, "", 10_000, never);
   expect(end).toEqual({ code: 0, signal: null });
@@ -114,7 +114,7 @@ it("keeps the program's environment from what starts it", async () => {
 it.each([
   ["its child", WITH_CHILD],
   ["its daemon", WITH_DAEMON],
-])("ends a program and %s when the process that called it is killed", async (_, source) => {
+])("kills a program and %s when the calling process is killed", async (_, source) => {
   const caller = spawn(
     process.execPath,
     [
@@ -140,7 +140,7 @@ it.each([
 describe("art-e serve --open", needs("linux"), () => {
   const { start, write, path } = workFolder({ mail: MAIL });
 
-  /** Starts `serve --open` with only the programs of the work folder, and stops it once `said` was written. */
+  /** Starts `serve --open` with only the programs of the work folder, and stops it once it has written `said`. */
   async function serveAndOpen(said: RegExp) {
     const { child, ended } = start("serve --port 0 --open", { PATH: path(".") });
     let text = "";
@@ -156,7 +156,7 @@ describe("art-e serve --open", needs("linux"), () => {
     return { ...(await ended), url: /http:\S+/.exec(text)?.[0] };
   }
 
-  it("says the address where no browser can be opened, and where the opener fails", async () => {
+  it("prints the URL if there is no browser, and if the opener fails", async () => {
     const { stderr, url, code } = await serveAndOpen(/no browser/);
     expect(stderr).toContain(`no browser could be opened here; the page is at ${url}`);
     expect(code).toBe(0);
@@ -164,7 +164,7 @@ describe("art-e serve --open", needs("linux"), () => {
     expect((await serveAndOpen(/no browser/)).stderr).toContain("no browser could be opened here");
   });
 
-  it("has the system's opener open the page", async () => {
+  it("opens the page with the system's opener", async () => {
     chmodSync(write("xdg-open", `#!/bin/sh\necho "$1" > ${path("opened")}\necho done > ${path("done")}\n`), 0o755);
     const { child, ended } = start("serve --port 0 --open", { PATH: path(".") });
     await expect.poll(() => readFileSync(path("done"), { encoding: "utf8", flag: "a+" })).toBe("done\n");

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** Waits until a process is gone; a zombie is as good as gone. */
+/** Waits until a process is gone. A zombie counts as gone. */
 
 export async function gone(pid: number): Promise<void> {
   while (isThere(pid)) await new Promise((resolve) => setTimeout(resolve, 20));

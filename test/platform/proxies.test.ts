@@ -78,7 +78,7 @@ describe("with a proxy", () => {
       new AbortController().signal,
     );
 
-  it("a tool's request is tunneled to the address that was checked", async () => {
+  it("tunnels a tool's request to the checked address", async () => {
     expect(await guarded("http://api.example.invalid/x", "93.184.216.34")).toMatchObject({
       status: 200,
       text: "api.example.invalid/x",
@@ -90,7 +90,7 @@ describe("with a proxy", () => {
     ["http://inside.example.invalid/", "10.0.0.1"],
     ["https://inside.example.invalid/", "169.254.169.254"],
     ["http://10.0.0.1/", "10.0.0.1"],
-  ])("a tool may not ask %s, and the proxy is not asked either", async (url, address) => {
+  ])("refuses a tool's request to %s without asking the proxy", async (url, address) => {
     await expect(guarded(url, address)).rejects.toThrow(/not on the public internet/);
     expect(proxy.requests).toEqual([]);
   });

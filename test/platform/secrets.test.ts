@@ -6,10 +6,10 @@ const SECRETS = [SECRET];
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
-/** Lines of so many characters, as `base64` and `xxd -p` write them. */
+/** Breaks a text into lines of a fixed length, like `base64` and `xxd -p`. */
 const wrapped = (text: string, columns: number) => text.match(new RegExp(`.{1,${columns}}`, "g"))?.join("\n") ?? "";
 
-/** Whether any four bytes of the secret in a row can be read from a text in base64. */
+/** Whether a base64 text reveals any four consecutive bytes of the secret. */
 function leaks(text: string): boolean {
   const read = text
     .split("[secret]")
@@ -19,7 +19,7 @@ function leaks(text: string): boolean {
   return read.some((bytes) => [0, 4].some((at) => bytes.includes(SECRET.slice(at, at + 4))));
 }
 
-describe("a secret in base64 is replaced", () => {
+describe("redact replaces a secret in base64", () => {
   it.each([0, 1, 2, 3, 4, 5].flatMap((before) => [0, 1, 2].map((after) => [before, after] as const)))(
     "with %i characters before and %i after it",
     (before, after) => {
@@ -32,7 +32,7 @@ describe("a secret in base64 is replaced", () => {
     },
   );
 
-  it.each([4, 7, 19])("where lines of %i characters break it", (columns) => {
+  it.each([4, 7, 19])("broken into lines of %i characters", (columns) => {
     const text = wrapped(base64(`{"user": "me", "key": "${SECRET}"}`), columns);
     expect(leaks(redact(text, SECRETS))).toBe(false);
     expect(redactJson({ stdout: text }, SECRETS)).toEqual({ stdout: redact(text, SECRETS) });
@@ -43,29 +43,29 @@ describe("a secret in base64 is replaced", () => {
 it.each([
   ["hex", Buffer.from(SECRET).toString("hex")],
   ["hex in upper case", Buffer.from(SECRET).toString("hex").toUpperCase()],
-  ["hex in groups, as od writes it", wrapped(Buffer.from(SECRET).toString("hex").replace(/../g, " $&"), 12)],
-  ["an address", encodeURIComponent(SECRET)],
+  ["hex in groups, like od", wrapped(Buffer.from(SECRET).toString("hex").replace(/../g, " $&"), 12)],
+  ["a URL", encodeURIComponent(SECRET)],
   ["a form", new URLSearchParams({ a: SECRET }).toString().slice(2)],
-  ["an address of Python's quote", encodeURIComponent(SECRET).replaceAll("%2F", "/")],
+  ["a URL from Python's quote", encodeURIComponent(SECRET).replaceAll("%2F", "/")],
   ["lower-case escapes", encodeURIComponent(SECRET).replace(/%../g, (code) => code.toLowerCase())],
   ["JSON", JSON.stringify(SECRET).slice(1, -1)],
-])("a secret in %s is replaced", (_, text) => {
+])("redact replaces a secret in %s", (_, text) => {
   expect(redact(`before ${text} after`, SECRETS).replace(/\s+/g, " ")).toBe("before [secret] after");
 });
 
-it("is replaced in the bytes of a file too", () => {
+it("redactBytes replaces a secret in the bytes of a file", () => {
   const bytes = Buffer.from(`key=${SECRET}\n${base64(`a${SECRET}`)}\n`).toString("latin1");
   expect(redactBytes(bytes, SECRETS)).toMatch(/^key=\[secret\]\n..\[secret\].{0,3}\n$/);
 });
 
-it("leaves text as it is that holds none, and short values in base64", () => {
+it("redact does not change text without secrets, or short values in base64", () => {
   const text = `some text, ${base64("some text")}\n${"6f".repeat(40)}\n`;
   expect(redact(text, SECRETS)).toBe(text);
   expect(redact(base64("abcd"), ["abcd"])).toBe(base64("abcd"));
   expect(redact(text, [])).toBe(text);
 });
 
-it("shows no part of one at the end of a text that was cut", () => {
+it("redactEnd and redactStart show no partial secret in a truncated text", () => {
   const kept = `${SECRET.slice(4)}${"x".repeat(longestSecret(SECRETS))} end`;
   expect(redactEnd(kept, true, 100, SECRETS)).not.toContain(SECRET.slice(-4));
 });

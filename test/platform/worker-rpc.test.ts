@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from "vitest";
 import { WorkerRpc } from "../../src/platform/worker-rpc.js";
 
-/** Answers each call with what came in one message with it. */
+/** Answers each call with the calls in the same message. */
 const TELLS_WHAT_CAME = `
   import { parentPort } from "node:worker_threads";
   parentPort.on("message", (calls) => {
@@ -21,7 +21,7 @@ const open = (gatherMs?: number) => {
 };
 afterEach(() => thread.close());
 
-it("hands a call over at once", async () => {
+it("sends a call immediately", async () => {
   open();
   const calls = [1, 2, 3].map((call) => thread.call(call));
   expect(thread.pending).toBe(3);
@@ -29,7 +29,7 @@ it("hands a call over at once", async () => {
   expect(thread.pending).toBe(0);
 });
 
-it("gathers those that come soon after the last, and never keeps the first", async () => {
+it("batches calls that follow soon after another, and never delays the first", async () => {
   open(1_000);
   const calls = [1, 2, 3].map((call) => thread.call(call));
   expect(await calls[0]).toEqual([1]);
@@ -44,14 +44,14 @@ it("gathers those that come soon after the last, and never keeps the first", asy
   expect(await Promise.all(alone)).toEqual([[5], [6]]);
 });
 
-it("rejects a call with what the thread threw, and one that cannot be copied", async () => {
+it("rejects a call with the thread's error, and a call that cannot be copied", async () => {
   open();
   await expect(thread.call("bad")).rejects.toMatchObject({ message: "no", code: "E" });
   await expect(thread.call(() => 0)).rejects.toThrow("could not be cloned");
   expect(await thread.call(1)).toEqual([1]);
 });
 
-it("rejects those that wait when it is closed, gathered or not", async () => {
+it("rejects waiting calls when it is closed, batched or not", async () => {
   open(10_000);
   const calls = [thread.call(1), thread.call(2)];
   const outcomes = Promise.allSettled(calls);

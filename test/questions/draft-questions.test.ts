@@ -165,6 +165,22 @@ describe("usableMails", () => {
     expect(usable).toHaveLength(2);
     expect(leftOut).toEqual({ copy: 1 });
   });
+
+  it("compares the bodies of emails whose own text is empty or short", () => {
+    const forwarded = (text: string, own = "") =>
+      mail({ body: `${own}\n-----Original Message-----\nFrom: c@x\n${long(text)}` });
+    const mails = [
+      forwarded("One."),
+      forwarded("Two."),
+      forwarded("Two."),
+      forwarded("One.", "FYI"),
+      forwarded("Two.", "FYI"),
+    ];
+    expect(usableMails(mails, 40)).toEqual({
+      usable: [mails[0], mails[1], mails[3], mails[4]],
+      leftOut: { copy: 1 },
+    });
+  });
 });
 
 it.each([

@@ -7,28 +7,28 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
 
-/** A Redis server of a test's own: on a free port, with its data in a temporary folder. */
+/** A Redis server for one test, on a free port, with its data in a temporary folder. */
 
 export interface RedisServer {
   readonly port: number;
-  /** With the password, where there is one. */
+  /** URL of the server, including its password, if any. */
   readonly url: string;
-  /** For what a test looks up by itself. */
+  /** Client for a test's own queries. */
   readonly client: Redis;
-  /** Ends the server as a power cut would; its files stay. */
+  /** Kills the server like a power failure. Its files stay. */
   kill(): Promise<void>;
-  /** Stops the process without ending it: connections stay open, and nothing is answered. */
+  /** Suspends the process: connections stay open, and nothing responds. */
   freeze(): void;
-  /** Starts it again with the files that are there. */
+  /** Starts the server again with its existing files. */
   start(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface RedisOptions {
   readonly password?: string;
-  /** Every command is on the disk before it is answered. */
+  /** Whether every command is on the disk before its reply. */
   readonly isDurable?: boolean;
-  /** Paths of a certificate, which stands for itself, and of its key: the server speaks TLS only. */
+  /** Paths of a self-signed certificate and its key. The server then only accepts TLS. */
   readonly tls?: { readonly cert: string; readonly key: string };
 }
 

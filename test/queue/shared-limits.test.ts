@@ -14,7 +14,7 @@ import { type RedisServer, startRedis } from "./redis-server.js";
 
 const never = new AbortController().signal;
 
-describe("limits that workers share", needs("redis"), () => {
+describe("SharedLimits", needs("redis"), () => {
   let redis: RedisServer;
   beforeAll(async () => {
     redis = await startRedis();
@@ -24,7 +24,7 @@ describe("limits that workers share", needs("redis"), () => {
   const limits = (runId: string, rpm: number | null, tpm: number | null = null, account = runId) =>
     new SharedLimits(redis.client, { runId, account, rpm, tpm, onFault: expect.unreachable });
 
-  /** How many of 20 calls begin before the others have to wait. */
+  /** Number of 20 calls that start before the others have to wait. */
   async function beginning(workers: readonly SharedLimits[]): Promise<number> {
     const stop = new AbortController();
     let begun = 0;
@@ -41,13 +41,13 @@ describe("limits that workers share", needs("redis"), () => {
     return before;
   }
 
-  it("let as many requests of all workers begin as of one", async () => {
-    // 100 a minute are 5 in 3 seconds.
+  it("start as many requests for all workers together as for one", async () => {
+    // 100 per minute are 5 in 3 seconds.
     expect(await beginning([limits("run_1", 100), limits("run_1", 100)])).toBe(5);
     expect(await beginning([limits("run_2", 100)])).toBe(5);
   });
 
-  it("hold the tokens of all workers together, and say what is waited for", async () => {
+  it("limit the tokens of all workers together, and report the reason for waiting", async () => {
     const [a, b] = [limits("run_3", null, 1_000), limits("run_3", null, 1_000)];
     await a.enter(never);
     await a.spend(999);
@@ -60,7 +60,7 @@ describe("limits that workers share", needs("redis"), () => {
     expect(await waiting).toBe("stopped");
   });
 
-  it("pause all that share an account when its server refuses one, and nobody else", async () => {
+  it("pause all workers that share an account, and no others, when its server refuses one", async () => {
     const [a, b, other] = [
       limits("run_4", null),
       limits("run_5", null, null, "run_4"),
@@ -82,7 +82,7 @@ describe("limits that workers share", needs("redis"), () => {
     expect(await redis.client.pttl("art-e:pause:run_6")).toBeGreaterThan(20_000);
   });
 
-  it("count what all workers spend, and go on from what was spent before", async () => {
+  it("count the spending of all workers, and continue from earlier spending", async () => {
     const run = "run_7";
     const maxCost = { ...NO_LIMITS, maxCostUsd: 2 };
     await beginSpending(redis.client, run, { costUsd: 1.5, tokens: 100 }, maxCost);
@@ -97,7 +97,7 @@ describe("limits that workers share", needs("redis"), () => {
     expect(await getReachedLimit(redis.client, run)).toBeNull();
     await setReachedLimit(redis.client, run, { flag: "--max-cost", why: "it is" });
     expect(await getReachedLimit(redis.client, run)).toEqual({ flag: "--max-cost", why: "it is" });
-    // A resumed run knows less than Redis where results were not taken in, and failures begin anew.
+    // A resumed run knows less than Redis if results were not collected, and failures start from zero.
     await beginSpending(redis.client, run, { costUsd: 1.75, tokens: 110 }, NO_LIMITS);
     expect(await getReachedLimit(redis.client, run)).toBeNull();
     await addTask(redis.client, run, false);

@@ -15,71 +15,69 @@ const question = {
   query_date: "2001-01-01",
 };
 
-describe("a message", () => {
-  it("is read as it was written", async () => {
+describe("a queue message", () => {
+  it("is unchanged after writing and reading", async () => {
     const value = { text: "émojis 🦊 and \u0000", list: [1, null, { deep: true }] };
     expect(await readCompressed("it", await compressJson("it", value), z.json())).toEqual(value);
   });
 
-  it("that is too large is refused by name", async () => {
+  it("is refused with its name if it is too large", async () => {
     const noise = randomBytes(17 * 1024 * 1024).toString("base64");
     await expect(compressJson("Its trace", noise)).rejects.toThrow(
-      /^Its trace has \d+\.\d MB compressed; the queue takes 16\.0 MB at most$/,
+      /^Its trace has \d+\.\d MB compressed, and the queue accepts at most 16\.0 MB$/,
     );
     await expect(compressJson("Its trace", noise)).rejects.toBeInstanceOf(MessageTooLarge);
   });
 
-  it("that unfolds into too much is refused", async () => {
+  it("is refused if it inflates to too many bytes", async () => {
     const bomb = deflateRawSync(Buffer.alloc(130 * 1024 * 1024)).toString("base64");
     await expect(readCompressed("The trace", bomb, z.json())).rejects.toThrow(/^The trace cannot be read: /);
   });
 
   it.each([
-    ["no base64 of anything", "?"],
-    ["bytes that are not compressed", Buffer.from("hello").toString("base64")],
-    ["compressed text that is no JSON", deflateRawSync("{").toString("base64")],
-    ["JSON of another kind", deflateRawSync("[]").toString("base64")],
-  ])("of %s is refused", async (_, text) => {
-    await expect(readCompressed("It", text, z.strictObject({}))).rejects.toThrow(/^It (cannot be read|is not what)/);
+    ["invalid base64", "?"],
+    ["uncompressed bytes", Buffer.from("hello").toString("base64")],
+    ["compressed text that is not JSON", deflateRawSync("{").toString("base64")],
+    ["JSON of another type", deflateRawSync("[]").toString("base64")],
+  ])("is refused if it contains %s", async (_, text) => {
+    await expect(readCompressed("It", text, z.strictObject({}))).rejects.toThrow(/^It (cannot be read|is invalid)/);
   });
 
   it.each([
     ["a task without a question", taskMessageSchema, { epoch: 1 }],
-    ["a task of a suite", taskMessageSchema, { task: { id: "x", instruction: "rm" }, epoch: 1 }],
-    ["a task with more than a task has", taskMessageSchema, { task: question, epoch: 1, run: "rm -rf" }],
-    ["a question with more than a question has", taskMessageSchema, { task: { ...question, tool: "x" }, epoch: 1 }],
-    ["an epoch of nothing", taskMessageSchema, { task: question, epoch: 0 }],
+    ["an entire suite task", taskMessageSchema, { task: { id: "x", instruction: "rm" }, epoch: 1 }],
+    ["a task with an unknown field", taskMessageSchema, { task: question, epoch: 1, run: "rm -rf" }],
+    ["a question with an unknown field", taskMessageSchema, { task: { ...question, tool: "x" }, epoch: 1 }],
+    ["epoch 0", taskMessageSchema, { task: question, epoch: 0 }],
     [
       "a result without a trace",
       resultMessageSchema,
       { worker: "a", isHeld: false, isStopped: false, server: "answering" },
     ],
-    ["a run with a strange id", runManifestSchema, { protocol: PROTOCOL, runId: "../../x" }],
-    ["a run of another protocol", runManifestSchema, { protocol: PROTOCOL + 1, runId: "run_1" }],
-  ])("that is %s is refused", (_, schema, value) => {
-    expect(() => readMessage("It", value, schema)).toThrow(/^It is not what art-e writes: /);
+    ["a run with an invalid id", runManifestSchema, { protocol: PROTOCOL, runId: "../../x" }],
+    ["a run with another protocol version", runManifestSchema, { protocol: PROTOCOL + 1, runId: "run_1" }],
+  ])("is refused if it is %s", (_, schema, value) => {
+    expect(() => readMessage("It", value, schema)).toThrow(/^It is invalid: /);
   });
 
-  it("with a task is taken", () => {
+  it("is accepted with a valid task", () => {
     expect(readMessage("It", { task: question, epoch: 2 }, taskMessageSchema)).toEqual({ task: question, epoch: 2 });
   });
 });
 
-describe("the address of a queue", () => {
+describe("parseQueueUrl", () => {
   it.each([
     ["redis://localhost", "redis://localhost", []],
     ["rediss://user:p%40ss@redis.example:6380/2", "rediss://redis.example:6380/2", ["p@ss", "p%40ss"]],
     ["redis://:secret@10.0.0.1:6379/", "redis://10.0.0.1:6379", ["secret", "secret"]],
-  ])("%s is shown as %s", (text, shown, secrets) => {
+  ])("shows %s as %s", (text, shown, secrets) => {
     expect(parseQueueUrl(text)).toEqual({ url: text, shown, secrets });
   });
 
   it.each(["localhost:6379", "http://x", "redis://", "redis://h/db", "redis://:hidden-word@h/1?x=1", ""])(
-    "%s is refused, without repeating it",
+    "refuses %s without repeating it",
     (text) => {
-      expect(() => parseQueueUrl(text)).toThrow(
-        "--queue (or ART_E_QUEUE_URL): expected the address of a Redis server.",
-      );
+      expect(() => parseQueueUrl(text)).toThrow("--queue (or ART_E_QUEUE_URL): expected the URL of a Redis server.");
     },
   );
 });

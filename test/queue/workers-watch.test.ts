@@ -29,7 +29,7 @@ describe("WorkersWatch", needs("redis"), () => {
     await look(4);
     await showWorkers();
     await look(20);
-    // Redis returns empty, and the workers need some seconds to show themselves again.
+    // Redis returns empty, and the workers need some seconds to publish their state again.
     await redis.client.flushall();
     await look(4);
     await showWorkers();
@@ -37,6 +37,6 @@ describe("WorkersWatch", needs("redis"), () => {
     expect(notes).toEqual([]);
     await redis.client.flushall();
     await look(20);
-    expect(notes).toEqual([expect.stringContaining("no worker answers this run")]);
+    expect(notes).toEqual([expect.stringContaining("no worker is answering this run")]);
   });
 });

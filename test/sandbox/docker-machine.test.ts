@@ -9,10 +9,10 @@ import { openDockerMachine } from "../../src/sandbox/open-task-machine.js";
 import { needs } from "../machine-requirements.js";
 import { BASE, machinesStart, processesWith, shell } from "./machines.js";
 
-describe("machine docker", () => {
+describe("Docker machines", () => {
   /**
-   * Machines of Docker images. There is no Docker here: a program of its name takes the same command line, checks what
-   * it can, and starts the machine's first process in bubblewrap.
+   * Machines of Docker images. Docker is not installed: a fake docker accepts the same command line, checks what it
+   * can, and starts the machine's first process in bubblewrap.
    */
 
   const folder = mkdtempSync(join(tmpdir(), "art-e-docker-"));
@@ -52,7 +52,7 @@ exec bwrap --unshare-pid --unshare-net --as-pid-1 --die-with-parent --ro-bind / 
 
   const givenIn = (args: readonly string[]) => (flag: string) => args.filter((_, i) => args[i - 1] === flag);
 
-  test("the container has no network, nothing of this machine but the guest, no rights, and bounded means", () => {
+  test("dockerMachineArguments gives the container no network, nothing of the host but the guest, no capabilities, and limited resources", () => {
     const args = dockerMachineArguments("art-e-1", "lake:1", "/guest", false);
     const given = givenIn(args);
     expect(args.slice(0, args.indexOf("lake:1"))).toEqual(
@@ -79,7 +79,7 @@ exec bwrap --unshare-pid --unshare-net --as-pid-1 --die-with-parent --ro-bind / 
     for (const flag of ["--privileged", "--volume", "--env", "--publish"]) expect(args).not.toContain(flag);
   });
 
-  test("a container whose files may be changed is its image's own, and as shut off", () => {
+  test("dockerMachineArguments keeps the image's own files in a writable container, with the same isolation", () => {
     const args = dockerMachineArguments("art-e-1", "lake:1", "/guest", true);
     const given = givenIn(args);
     for (const flag of ["--read-only", "--user", "--tmpfs", "--privileged", "--volume"])
@@ -90,7 +90,7 @@ exec bwrap --unshare-pid --unshare-net --as-pid-1 --die-with-parent --ro-bind / 
     expect(given("--memory")).toEqual([String(MACHINE_LIMITS.memoryBytes)]);
   });
 
-  describe("a machine of an image", needs("sandbox", machinesStart), () => {
+  describe("openDockerMachine", needs("sandbox", machinesStart), () => {
     const snapshot = {
       ...BASE,
       image: "lake:1",
@@ -98,7 +98,7 @@ exec bwrap --unshare-pid --unshare-net --as-pid-1 --die-with-parent --ro-bind / 
       setUp: [["touch", "/tmp/made"]],
     };
 
-    test("runs commands, moves files, holds what its snapshot says, and ends with all of its processes", async () => {
+    test("runs commands, copies files, contains its snapshot's files, and ends with all of its processes", async () => {
       process.env.PATH = `${folder}:${path}`;
       const machine = await openDockerMachine(snapshot, new AbortController().signal);
       const word = `6${process.pid}.5`;
@@ -120,7 +120,7 @@ exec bwrap --unshare-pid --unshare-net --as-pid-1 --die-with-parent --ro-bind / 
       await expect(shell(machine, "true")).rejects.toThrow("it was closed");
     });
 
-    test("whose container does not start says what Docker says", async () => {
+    test("reports Docker's own error if the container does not start", async () => {
       process.env.PATH = `${folder}:${path}`;
       writeFileSync(join(folder, "docker"), '#!/bin/bash\necho "docker: no space left on device" >&2\nexit 125\n');
       const opening = openDockerMachine(snapshot, new AbortController().signal);
@@ -128,11 +128,11 @@ exec bwrap --unshare-pid --unshare-net --as-pid-1 --die-with-parent --ro-bind / 
       writeFileSync(join(folder, "docker"), FAKE);
     });
 
-    test("is there where Docker and its image are", async () => {
+    test("needs Docker and the image", async () => {
       process.env.PATH = `${folder}:${path}`;
       expect(await missingForImage("lake:1")).toBeNull();
       expect(await missingForImage("lake:2")).toBe(
-        "Docker has no image lake:2: art-e suite image writes a Dockerfile for it",
+        "the Docker image lake:2 is missing: art-e suite image writes a Dockerfile for it",
       );
       process.env.PATH = "/nowhere";
       expect(await missingForImage("lake:1")).toBe("Docker is not installed");
@@ -140,12 +140,12 @@ exec bwrap --unshare-pid --unshare-net --as-pid-1 --die-with-parent --ro-bind / 
     });
   });
 
-  describe("a snapshot's Dockerfile", () => {
-    test("installs its packages, writes its programs, and says what Debian has not", async () => {
+  describe("writeDockerfile", () => {
+    test("installs the packages, writes the shims, and lists programs without a Debian package", async () => {
       const snapshots = await readSnapshots(null);
       const text = writeDockerfile(snapshotOf("dbt", snapshots));
       expect(text).toMatch(/^# syntax=docker\/dockerfile:1\n# The snapshot dbt: .* docker build -t art-e-dbt -\n/);
-      expect(text).toContain("# Debian has no package of dbt: install it below.");
+      expect(text).toContain("# Debian has no package for dbt: install it below.");
       expect(text).toMatch(/apt-get install -y .* bash coreutils curl .* python3-yaml .*\\\n/);
       expect(text).toContain(
         "COPY --chmod=0555 <<'END' /opt/machine/bin/python\n#!/bin/sh\nexec python3 \"$@\"\nEND\n",
@@ -153,7 +153,7 @@ exec bwrap --unshare-pid --unshare-net --as-pid-1 --die-with-parent --ro-bind / 
       expect(text.endsWith("USER user\nWORKDIR /home/user\n")).toBe(true);
     });
 
-    test("ends a program's lines with a word that is none of them", () => {
+    test("ends a shim's lines with a word that is not one of them", () => {
       const text = writeDockerfile({ ...BASE, shims: { odd: "cat <<END\nEND\nEND_" } });
       expect(text).toContain("<<'END__' /opt/machine/bin/odd\n#!/bin/sh\ncat <<END\nEND\nEND_\nEND__\n");
     });

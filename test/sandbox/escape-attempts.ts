@@ -1,6 +1,6 @@
-/** Attempts at getting out of the sandbox: what each tries, and what must come of it. */
+/** Attempts to get out of the sandbox: what each tries, and how it must fail. */
 
-/** Things of the host that an attempt aims at. */
+/** Things on the host that an attempt aims at. */
 export interface Targets {
   readonly secretFile: string;
   readonly database: string;
@@ -16,9 +16,9 @@ export interface Targets {
 
 export interface Attempt {
   readonly name: string;
-  /** Body of a Python function; it gets out by returning. */
+  /** Body of a Python function. It has escaped if it returns. */
   readonly body: (targets: Targets) => string;
-  /** What the refusal is, by the exception's name and errno. */
+  /** The expected refusal: the exception's name and errno. */
   readonly refused: RegExp;
 }
 
@@ -27,7 +27,7 @@ const REFUSED = /PermissionError|OSError 1\b|OSError 38\b/;
 const UNREACHABLE = /ConnectionRefusedError|OSError 101\b|gaierror|FileNotFoundError/;
 const NO_NETWORK = /OSError 101\b/;
 
-/** A system call by its number on x64 and on arm64; raises OSError where it fails. */
+/** A system call by its number on x64 and on arm64. Raises OSError if it fails. */
 const SYSCALL = `
 import ctypes, platform
 libc = ctypes.CDLL(None, use_errno=True)
@@ -57,9 +57,9 @@ const FILES: readonly Attempt[] = [
   read("the host's time zone", () => "/etc/localtime"),
   read("a file of the host", ({ secretFile }) => secretFile),
   read("the database", ({ database }) => database),
-  read("a file of another task's workspace", ({ otherWorkspace }) => `${otherWorkspace}/secret.txt`),
+  read("a file in another task's workspace", ({ otherWorkspace }) => `${otherWorkspace}/secret.txt`),
   read("the environment of the program that started it", ({ pid }) => `/proc/${pid}/environ`),
-  read("its own environment by /proc", () => "/proc/self/environ"),
+  read("its own environment through /proc", () => "/proc/self/environ"),
   read("the host's files through /proc/1/root", () => "/proc/1/root/etc/passwd"),
   read("the kernel's memory", () => "/dev/mem"),
   read("a disk", () => "/dev/sda"),
@@ -89,7 +89,7 @@ const FILES: readonly Attempt[] = [
     refused: GONE,
   },
   {
-    name: "hard linking a file of the host",
+    name: "hard-linking a file of the host",
     body: () => "import os\nos.link('/usr/bin/python3.11', 'python')\nreturn 1",
     refused: /FileNotFoundError|OSError 18\b|PermissionError/,
   },
@@ -143,7 +143,7 @@ const NETWORK: readonly Attempt[] = [
     refused: UNREACHABLE,
   },
   {
-    name: "asking the cloud's metadata server",
+    name: "calling the cloud's metadata server",
     body: () => "import urllib.request\nreturn urllib.request.urlopen('http://169.254.169.254/', timeout=2).read(10)",
     refused: /URLError/,
   },
@@ -239,7 +239,7 @@ return 1`,
     refused: /PermissionError/,
   },
   {
-    name: "pressing the kernel's keys by /proc/sysrq-trigger",
+    name: "triggering SysRq through /proc/sysrq-trigger",
     body: () => "open('/proc/sysrq-trigger', 'w').write('h')\nreturn 1",
     refused: GONE,
   },
@@ -256,7 +256,7 @@ return 1`,
     refused: GONE,
   },
   {
-    name: "a file of memory that no limit counts",
+    name: "a memory file that no limit counts",
     body: () => "import os\nreturn os.memfd_create('x')",
     refused: REFUSED,
   },
@@ -290,7 +290,7 @@ const CALLS: readonly Attempt[] = [
   call("open_tree_attr", "syscall(467, 467, -100, b'/', 1, None, 0)"),
 ];
 
-/** Ways of holding what no limit of a process counts. */
+/** Ways to hold memory that no process limit counts. */
 const RESOURCES: readonly Attempt[] = [
   ...[
     ["beyond the end of a file without a name", 1],
@@ -310,12 +310,12 @@ return syscall(285, 47, file.fileno(), ${mode}, 0, 2 ** 33 if ${mode} == 1 else 
     }),
   ),
   {
-    name: "room on the disk of as many bytes as the file may have",
+    name: "disk space for as many bytes as the maximum file size",
     body: () => "import os\nfile = open('big', 'wb')\nos.posix_fallocate(file.fileno(), 0, 2 ** 33)\nreturn 1",
     refused: /OSError 27\b/,
   },
   {
-    name: "shared memory that is given back and stays",
+    name: "shared memory that stays after it is freed",
     body: () => `import mmap
 held = []
 while len(held) < 100:
@@ -326,7 +326,7 @@ return len(held)`,
     refused: /PermissionError/,
   },
   {
-    name: "shared memory of the device of zeros",
+    name: "shared memory of /dev/zero",
     body: () => "import mmap\nfile = open('/dev/zero', 'r+b', 0)\nreturn len(mmap.mmap(file.fileno(), 2 ** 24))",
     refused: GONE,
   },
@@ -342,7 +342,7 @@ return len(held)`,
 
 export const ATTEMPTS: readonly Attempt[] = [...FILES, ...NETWORK, ...PROCESSES, ...CALLS, ...RESOURCES];
 
-/** Prints `refused` and why, or that it got out. */
+/** Prints `refused` and the reason, or that the attempt got out. */
 export function program(attempt: Attempt, targets: Targets): string {
   const body = attempt
     .body(targets)

@@ -15,7 +15,7 @@ import { machinesStart, openMachine, processesWith, shell } from "./machines.js"
 const KEY = "sk-ant-only-for-the-host";
 const choice = await chooseSandbox();
 
-describe("from the sandbox there is no way out:", needs("sandbox", choice.ok), () => {
+describe("the sandbox contains", needs("sandbox", choice.ok), () => {
   let witness: Witness;
   let workspace: Workspace;
   let files = "";
@@ -47,7 +47,7 @@ describe("from the sandbox there is no way out:", needs("sandbox", choice.ok), (
     return runPython(choice.sandbox, code, workspace, signal);
   };
 
-  test("ordinary programs run, so that what fails below fails for a reason", async () => {
+  test("ordinary programs, which run without errors", async () => {
     const code = `
 import decimal, json, os, re, sqlite3, subprocess, sys, zoneinfo
 open("a.txt", "w").write("kept")
@@ -72,13 +72,13 @@ print(sqlite3.connect(":memory:").execute("select 1").fetchone())`;
     expect(stdout).not.toContain(SECRET);
   });
 
-  test("its environment holds nothing of the host's, no key and no zone", async () => {
+  test("nothing of the host's environment, no key and no time zone", async () => {
     const { stdout } = await run("import os, time\nprint(sorted(os.environ), time.tzname)\nprint(dict(os.environ))");
     expect(stdout).toContain("['HOME', 'LANG', 'LD_LIBRARY_PATH', 'PATH', 'PWD', 'TMPDIR', 'TZ'] ('UTC', 'UTC')");
     expect(stdout).not.toContain(KEY);
   });
 
-  test("all that it can see is its own", async () => {
+  test("only its own files", async () => {
     const { stdout } = await run("import os\nprint(sorted(os.listdir('/')), sorted(os.listdir('/dev')), os.getuid())");
     expect(stdout).toMatch(/^\[('lib', ('lib64', )?)?'tmp', 'usr', 'workspace'\]|'dev'/);
     expect(stdout).toContain("['null', 'urandom'] 65534");
@@ -86,7 +86,7 @@ print(sqlite3.connect(":memory:").execute("select 1").fetchone())`;
     expect(host).toBe("sandbox\n");
   });
 
-  test("an endless loop on several cores, which uses more of the processor than time passes", async () => {
+  test("an endless loop on several cores, which uses more CPU time than wall time", async () => {
     const { stopped, exitCode } = await run(`
 import hashlib, threading
 block = bytes(2 ** 20)
@@ -116,7 +116,7 @@ while True:
     expect(stopped).toBe("time");
   });
 
-  test("no more processes than allowed, however they are made", async () => {
+  test("at most the allowed number of processes, however they are created", async () => {
     const { stdout } = await run(`
 import os, time
 made = 0
@@ -174,7 +174,7 @@ time.sleep(30)`);
     });
   });
 
-  test("one file without end", async () => {
+  test("an endless file", async () => {
     const { stdout } = await run(`
 try:
     with open("big", "wb") as file:
@@ -191,7 +191,7 @@ for i in range(10_000):
     expect((await run("import os; print(os.listdir('.'))")).stdout).toBe("[]\n");
   });
 
-  test("filling the disk with files that have no name, by children that nobody waits for", async () => {
+  test("filling the disk with unnamed files, from child processes without a waiting parent", async () => {
     const { stdout } = await run(`
 import os, signal, time
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -212,11 +212,11 @@ time.sleep(3)
 got = os.read(reader, 10_000)
 print(got.count(b"1"), b"." in got)
 os._exit(0)`);
-    // At most what both file systems hold, though 300 MB were tried.
+    // At most the size of both file systems, although the program tried to write 300 MB.
     expect(stdout).toMatch(/^(6\d|[789]\d|1[0-3]\d) True\n$/);
   });
 
-  test("sockets full of what nobody reads", async () => {
+  test("sockets full of unread data", async () => {
     const { stdout, stopped } = await run(`
 import os, socket, time
 for _ in range(30):
@@ -244,11 +244,11 @@ except OSError as error: print(error.errno)`);
     expect(stdout).toBe("27\n");
   });
 
-  test.each(["/workspace", "/tmp"])("files without number in %s", async (folder) => {
+  test.each(["/workspace", "/tmp"])("endless files in %s", async (folder) => {
     expect((await run(`for i in range(10 ** 7): open(f"${folder}/{i}", "w").close()`)).stopped).toBe("workspace");
   });
 
-  test("folders within folders without end, closed to everybody", async () => {
+  test("endlessly nested folders without permissions", async () => {
     const { stopped } = await run(`
 import os
 for i in range(3000):
@@ -272,7 +272,7 @@ print("left")`);
     expect({ stdout, exitCode }).toEqual({ stdout: "left\n", exitCode: 0 });
   });
 
-  test("a child that holds the output open", async () => {
+  test("a child process that keeps the output open", async () => {
     const { stdout, stopped } = await run(`
 import os, time
 if os.fork() == 0: time.sleep(600)
@@ -297,22 +297,22 @@ os.kill(0, signal.SIGKILL)`);
     expect((await run("import os; print(os.listdir('.'), os.listdir('/tmp'))")).stdout).toBe("[] []\n");
   });
 
-  test("what a stopped task leaves", async () => {
+  test("all processes of an interrupted task", async () => {
     const stop = new AbortController();
     const running = run("import time\nopen('begun', 'w').close()\ntime.sleep(600)", stop.signal);
-    // Also shows that the look for processes left behind does see them.
+    // Also shows that the search for remaining processes finds them.
     await expect.poll(() => sandboxProcesses().length, { timeout: 20_000 }).toBeGreaterThan(2);
     stop.abort(new Error("the task was stopped"));
     await expect(running).rejects.toThrow("the task was stopped");
   });
 });
 
-/** What an agent that looks for a way out of its machine finds: nothing of the host, of its network, of other tasks. */
+/** An agent that tries to get out of its machine finds nothing of the host, its network or other tasks. */
 
-/** What a machine, other than a run of Python, has of its own: these reach nothing of the host's. */
+/** Parts of a machine, unlike a Python run, that are its own and reach nothing of the host. */
 const OWN = new Set([
   "reading /etc/passwd",
-  "reading its own environment by /proc",
+  "reading its own environment through /proc",
   "listing the processes",
   "importing the host's own packages",
   "writing into /dev/shm",
@@ -326,7 +326,7 @@ const OWN = new Set([
   "a larger buffer for a socket by SO_RCVBUF",
 ]);
 
-/** Refused here by other means than in a run of Python. */
+/** Attempts refused by other means than in a Python run. */
 const OTHERWISE: Readonly<Record<string, RegExp>> = {
   "reading the host's files through /proc/1/root": /PermissionError/,
   "listing the home folder": /FileNotFoundError/,
@@ -334,12 +334,12 @@ const OTHERWISE: Readonly<Record<string, RegExp>> = {
   "TCP to the host's loopback over IPv6": /ConnectionRefusedError/,
   "a raw socket": /PermissionError/,
   "a setuid program of the host": /CalledProcessError/,
-  "pressing the kernel's keys by /proc/sysrq-trigger": /PermissionError|OSError 30\b|FileNotFoundError/,
+  "triggering SysRq through /proc/sysrq-trigger": /PermissionError|OSError 30\b|FileNotFoundError/,
   "opening the terminal": /OSError 6\b/,
-  "shared memory of the device of zeros": /OSError 19\b/,
+  "shared memory of /dev/zero": /OSError 19\b/,
 };
 
-describe("from a task's machine there is no way out:", needs("sandbox", machinesStart), () => {
+describe("a task's machine contains", needs("sandbox", machinesStart), () => {
   let witness: Witness;
   let machine: SandboxedMachine;
   beforeAll(async () => {
@@ -364,7 +364,7 @@ describe("from a task's machine there is no way out:", needs("sandbox", machines
     expect(stdout).not.toContain(SECRET);
   });
 
-  test("what it has of its own is its own", async () => {
+  test("its own network and processes, which reach nothing of the host", async () => {
     expect((await shell(machine, "cat /etc/passwd /etc/hostname; hostname")).stdout).toBe(
       "root:x:0:0:root:/root:/bin/bash\nuser:x:1000:1000:user:/home/user:/bin/bash\n" +
         "nobody:x:65534:65534::/:/bin/false\nmachine\nmachine\n",
@@ -374,7 +374,7 @@ describe("from a task's machine there is no way out:", needs("sandbox", machines
     expect((await shell(machine, "sudo -n id -u")).stdout).toBe("1000\n");
   });
 
-  test("all that it can see is its own, and the packages", async () => {
+  test("only its own files and the packages", async () => {
     const { stdout } = await shell(machine, "ls / | tr '\\n' ' '; ls /home /opt /mnt /usr/src /usr/local/src /var");
     expect(stdout.split("\n")[0]).toMatch(
       /^bin dev etc home lib( lib32)?( lib64)?( libx32)? mnt opt proc sbin tmp usr var/,
@@ -385,7 +385,7 @@ describe("from a task's machine there is no way out:", needs("sandbox", machines
   });
 
   test.each(["/usr/bin/ls", "/etc/passwd", "/opt/machine/guest/files.py", "/opt/machine/bin/python", "/lib/x", "/new"])(
-    "%s cannot be changed",
+    "a read-only %s",
     async (path) => {
       const changes = [`echo x >> ${path}`, `rm ${path}`, `mv ${path} ~`, `chmod 777 ${path}`, `ln -sf /tmp ${path}`];
       for (const change of changes) expect((await shell(machine, change)).exitCode, change).not.toBe(0);
@@ -393,7 +393,7 @@ describe("from a task's machine there is no way out:", needs("sandbox", machines
   );
 
   test.each(["mem", "environ", "fd/0", "fd/1", "root", "cwd", "maps"])(
-    "its first process gives nothing away by /proc/1/%s",
+    "a first process that reveals nothing through /proc/1/%s",
     async (name) => {
       const { stderr, exitCode } = await shell(machine, `head -c 1 /proc/1/${name}; ls /proc/1/${name}/`);
       expect(exitCode).not.toBe(0);
@@ -402,8 +402,8 @@ describe("from a task's machine there is no way out:", needs("sandbox", machines
   );
 });
 
-describe("four machines at once", needs("sandbox", machinesStart), () => {
-  test("see neither each other's files, processes and servers nor memory", async () => {
+describe("four concurrent machines", needs("sandbox", machinesStart), () => {
+  test("see none of each other's files, processes, servers and memory", async () => {
     const machines = await Promise.all([1, 2, 3, 4].map(() => openMachine()));
     const word = `9${process.pid}.25`;
     try {
@@ -434,8 +434,8 @@ describe("four machines at once", needs("sandbox", machinesStart), () => {
   });
 });
 
-describe("folders of the host", needs("sandbox", machinesStart), () => {
-  test("that a snapshot shows cannot be written to; what stays hidden is not there", async () => {
+describe("host folders", needs("sandbox", machinesStart), () => {
+  test("are read-only if a snapshot shows them, and invisible if they are hidden", async () => {
     const shown = mkdtempSync("/opt/art-e-shown-");
     const gold = join(shown, "suite/golds");
     chmodSync(shown, 0o755);
@@ -448,13 +448,13 @@ describe("folders of the host", needs("sandbox", machinesStart), () => {
       expect(await shell(machine, script)).toMatchObject({ exitCode: 1, stdout: "shown.\n..\n" });
       await machine.close();
       const open = openMachine({ snapshot: { readOnly: [gold] }, hidden: [join(shown, "suite")] });
-      await expect(open).rejects.toThrow("lies in a folder that stays hidden");
+      await expect(open).rejects.toThrow("inside a hidden folder");
     } finally {
       rmSync(shown, { recursive: true });
     }
   });
 
-  test("are not shown by a link in an allowed place", async () => {
+  test("are not shown through a link in an allowed folder", async () => {
     const folder = mkdtempSync(join(tmpdir(), "art-e-linked-"));
     try {
       await expect(

@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { FrameReader, GuestConnection, toFrame } from "../../src/sandbox/machine-guest.js";
 
-/** What comes out of a machine may be anything: it is a reply, or the end of the machine. */
+/** A machine can send anything: a valid reply, or data that ends the machine. */
 
 const lengths = (head: number, body: number) => {
   const bytes = Buffer.alloc(8);
@@ -24,23 +24,23 @@ describe("frames", () => {
   });
 
   test.each([
-    ["a head too long", lengths(2 ** 20, 0)],
-    ["a body too long", lengths(2, 2 ** 31)],
+    ["a head that is too long", lengths(2 ** 20, 0)],
+    ["a body that is too long", lengths(2, 2 ** 31)],
     ["text", Buffer.from("Traceback (most recent call last)")],
-    ["no JSON", Buffer.concat([lengths(3, 0), Buffer.from("{a}")])],
-  ])("are not made of %s", (_, bytes) => {
+    ["invalid JSON", Buffer.concat([lengths(3, 0), Buffer.from("{a}")])],
+  ])("are rejected with %s", (_, bytes) => {
     expect(() => [...new FrameReader().read(bytes)]).toThrow();
   });
 });
 
-describe("a connection", () => {
+describe("GuestConnection", () => {
   const connect = () => {
     const [requests, replies] = [new PassThrough(), new PassThrough()];
     const broken: string[] = [];
     return { replies, broken, guest: new GuestConnection(requests, replies, ({ message }) => broken.push(message)) };
   };
 
-  test("gives each request its own replies, in whatever order they come", async () => {
+  test("gives each request its own replies, in any order", async () => {
     const { guest, replies } = connect();
     const both = Promise.all([guest.request("a", {}), guest.request("b", {})]);
     replies.write(Buffer.concat([toFrame({ id: 9 }), toFrame({ id: 2, of: "b" }), toFrame({ id: 1, of: "a" })]));
@@ -50,7 +50,7 @@ describe("a connection", () => {
     ]);
   });
 
-  test("goes on after what the machine could not do", async () => {
+  test("continues after a failed request", async () => {
     const { guest, replies, broken } = connect();
     const refused = expect(guest.request("a", {})).rejects.toThrow("No space left");
     replies.write(toFrame({ id: 1, error: "No space left" }));
@@ -62,17 +62,17 @@ describe("a connection", () => {
   });
 
   test.each([
-    ["no frame", Buffer.from("no frame at all")],
+    ["an invalid frame", Buffer.from("no frame at all")],
     ["a reply without an id", toFrame({ of: "a" })],
     ["a reply that is a list", toFrame([1])],
-  ])("ends with %s, and everyone who waits is told", async (_, bytes) => {
+  ])("ends with %s, and rejects all pending requests", async (_, bytes) => {
     const { guest, replies, broken } = connect();
     const waiting = [guest.request("a", {}), guest.request("b", {})].map((request) =>
-      expect(request).rejects.toThrow("an answer that cannot be read"),
+      expect(request).rejects.toThrow("sent an invalid reply"),
     );
     replies.write(bytes);
     await Promise.all(waiting);
     expect(broken).toHaveLength(1);
-    await expect(guest.request("c", {})).rejects.toThrow("an answer that cannot be read");
+    await expect(guest.request("c", {})).rejects.toThrow("sent an invalid reply");
   });
 });

@@ -1,6 +1,6 @@
 import { openMachine, shell } from "./machines.js";
 
-/** A program that opens a machine with a daemon in it and then waits to be killed. */
+/** A program that opens a machine with a daemon, and then waits to be killed. */
 
 const word = process.argv[2];
 const machine = await openMachine();

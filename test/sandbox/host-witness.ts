@@ -10,23 +10,24 @@ import { openWorkspace, type Workspace, writeText } from "../../src/sandbox/work
 import type { Targets } from "./escape-attempts.js";
 
 /**
- * What on the host must not notice anything: servers, files, a process, another task; and what is left of a sandbox.
+ * Parts of the host that must not be affected: servers, files, a process, another task. Also finds remains of
+ * sandboxes.
  */
 
 export const SECRET = "only the host may read this";
 
 export interface Witness {
   readonly targets: Targets;
-  /** Connections and datagrams that came in. */
+  /** Number of received connections and datagrams. */
   contacts(): number;
-  /** True as long as the victim lives. */
+  /** Whether the victim process is alive. */
   victimLives(): boolean;
   close(): Promise<void>;
 }
 
 export async function openWitness(): Promise<Witness> {
   const folder = mkdtempSync(join(tmpdir(), "art-e-witness-"));
-  // Readable for everybody: permissions alone must not be what keeps it from being read.
+  // Readable for everybody, so that file permissions alone do not protect it.
   chmodSync(folder, 0o755);
   const secretFile = join(folder, "secret.txt");
   const database = join(folder, "art-e.db");
@@ -99,9 +100,9 @@ async function ended(child: ChildProcess): Promise<void> {
 }
 
 /**
- * Sandbox processes below this process, and orphaned ones that stay: nothing in a sandbox can hide that its
- * /workspace, or its /home/user, lies in memory. A sandbox of a test in another process has a living Node process above it, and is
- * orphaned for a moment as it ends.
+ * Returns sandbox processes below this process, and orphaned ones that stay. Nothing in a sandbox can hide that its
+ * /workspace or /home/user is in memory. A sandbox of a test in another process has a living Node process above it, and
+ * is orphaned for a moment when it ends.
  */
 export async function leftInSandboxes(): Promise<number[]> {
   const own = await staying(sandboxProcesses(), 500);
@@ -112,7 +113,7 @@ export async function leftInSandboxes(): Promise<number[]> {
   );
 }
 
-/** Those of the processes that are still there after so many ms: one that was killed takes a moment to go. */
+/** Returns the processes that still exist after this many milliseconds. A killed process takes a moment to end. */
 async function staying(pids: readonly number[], waitMs: number): Promise<number[]> {
   for (let waited = 0; waited < waitMs && pids.some(isInSandbox); waited += 20) {
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -120,7 +121,7 @@ async function staying(pids: readonly number[], waitMs: number): Promise<number[
   return pids.filter(isInSandbox);
 }
 
-/** Sandbox processes below this process. */
+/** Returns the sandbox processes below this process. */
 export function sandboxProcesses(): number[] {
   return sandboxPids().filter((pid) => ancestorsOf(pid).includes(process.pid));
 }
@@ -133,7 +134,7 @@ function sandboxPids(): number[] {
 }
 
 function isInSandbox(pid: number): boolean {
-  // bubblewrap's own child waits for ever where its parent is killed before it maps the users: nothing has run in it.
+  // bubblewrap's own child waits forever if its parent is killed before it maps the users. Nothing has run in it.
   const hasBegun = contentOf(`/proc/${pid}/uid_map`).trim() !== "";
   if (!hasBegun) return false;
   return (

@@ -7,7 +7,7 @@ import { checkSnapshots, readSnapshots, type Snapshot, snapshotOf } from "../../
 import { needs } from "../machine-requirements.js";
 import { BASE, machinesStart, openMachine, shell } from "./machines.js";
 
-/** What snapshots say that a machine holds, what is missing for them, and that a machine does hold it. */
+/** Contents of machines with a snapshot, and reports of missing programs. */
 
 const snapshot = (changes: Partial<Snapshot>): Snapshot => ({
   ...BASE,
@@ -18,7 +18,7 @@ const snapshot = (changes: Partial<Snapshot>): Snapshot => ({
   ...changes,
 });
 
-describe("the snapshots of a suite", () => {
+describe("readSnapshots", () => {
   let folder = "";
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "art-e-snapshots-"));
@@ -28,7 +28,7 @@ describe("the snapshots of a suite", () => {
   const write = (content: unknown) =>
     writeFileSync(join(folder, "snapshots.json"), typeof content === "string" ? content : JSON.stringify(content));
 
-  test("are the built-in ones where it has none of its own", async () => {
+  test("returns the built-in snapshots for a suite without its own", async () => {
     const snapshots = await readSnapshots(folder);
     expect([...snapshots.keys()]).toEqual([...(await readSnapshots(null)).keys()]);
     expect([...snapshots.keys()]).toEqual(
@@ -40,7 +40,7 @@ describe("the snapshots of a suite", () => {
     expect(snapshotOf("airbyte", snapshots).unavailable).toContain("containers");
   });
 
-  test("add to and replace the built-in ones", async () => {
+  test("adds to and replaces the built-in snapshots", async () => {
     write({
       jupyter: { extends: "jupyter", modules: { polars: null }, env: { A: "b" } },
       excel: { commands: { soffice: "libreoffice-calc" } },
@@ -59,17 +59,17 @@ describe("the snapshots of a suite", () => {
   });
 
   test.each([
-    ["no JSON", "{", "is not JSON"],
-    ["a field that is not known", { a: { command: {} } }, "command"],
-    ["a folder of somebody's", { a: { readOnly: ["/root/.ssh"] } }, "must lie below"],
-    ["a folder reached by ..", { a: { readOnly: ["/opt/../root"] } }, "without . and .."],
+    ["invalid JSON", "{", "is not JSON"],
+    ["an unknown field", { a: { command: {} } }, "command"],
+    ["a private folder", { a: { readOnly: ["/root/.ssh"] } }, "must lie below"],
+    ["a folder with .. in its path", { a: { readOnly: ["/opt/../root"] } }, "without . and .."],
     ["all of /opt", { a: { readOnly: ["/opt"] } }, "must lie below"],
-    ["a file that is nobody's to write", { a: { files: { "/etc/passwd": "" } } }, "must lie below"],
+    ["a file outside of the writable folders", { a: { files: { "/etc/passwd": "" } } }, "must lie below"],
     ["a shim that is a path", { a: { shims: { "../../x": "" } } }, "must be the name of a program"],
     ["a package that is an option", { a: { commands: { x: "-o=Dpkg::Pre-Invoke::=id" } } }, "Debian package"],
-    ["one that extends none", { a: { extends: "b" } }, 'extends "b", which is none'],
-    ["one that extends itself", { a: { extends: "b" }, b: { extends: "a" } }, "extends itself"],
-  ])("are refused with %s", async (_, content, why) => {
+    ["a snapshot that extends an unknown one", { a: { extends: "b" } }, 'extends the unknown snapshot "b"'],
+    ["a snapshot that extends itself", { a: { extends: "b" }, b: { extends: "a" } }, "extends itself"],
+  ])("refuses %s", async (_, content, why) => {
     write(content);
     const error = await readSnapshots(folder).catch((reason) => reason);
     expect(error).toBeInstanceOf(UserError);
@@ -78,21 +78,21 @@ describe("the snapshots of a suite", () => {
     expect(error.message).not.toContain("\n");
   });
 
-  test("are not read by a link", async () => {
+  test("does not follow a link", async () => {
     writeFileSync(join(folder, "other.json"), "{}");
     symlinkSync("other.json", join(folder, "snapshots.json"));
     await expect(readSnapshots(folder)).rejects.toThrow("is a link");
   });
 
-  test("that a task names and that do not exist are told with those that do", async () => {
+  test("lists the known snapshots if a task's snapshot is unknown", async () => {
     const snapshots = await readSnapshots(null);
-    expect(() => snapshotOf("jupiter", snapshots)).toThrow(/no snapshot "jupiter"\. Known are: .*\bjupyter\b/);
-    expect(() => snapshotOf("constructor", snapshots)).toThrow("no snapshot");
+    expect(() => snapshotOf("jupiter", snapshots)).toThrow(/Unknown snapshot "jupiter"\. Available: .*\bjupyter\b/);
+    expect(() => snapshotOf("constructor", snapshots)).toThrow("Unknown snapshot");
   });
 });
 
-describe("of snapshots is said", () => {
-  test("which are ready, what is missing, and the one line that installs it", async () => {
+describe("checkSnapshots", () => {
+  test("reports which snapshots are ready, what is missing, and the command that installs it", async () => {
     const status = await checkSnapshots([
       snapshot({ name: "there", commands: { sh: "dash", ls: null }, modules: { json: "python3", os: null } }),
       snapshot({
@@ -125,14 +125,14 @@ describe("of snapshots is said", () => {
     expect(status.withoutPackage).toEqual(["art-e-none"]);
   });
 
-  test("nothing to install where all are ready", async () => {
+  test("reports nothing to install if all are ready", async () => {
     expect(await checkSnapshots([snapshot({ commands: { sh: "dash" } })])).toMatchObject({
       install: null,
       withoutPackage: [],
     });
   });
 
-  test("what a folder that they show brings along", async () => {
+  test("finds programs and modules in the shown folders", async () => {
     const folder = mkdtempSync(join(tmpdir(), "art-e-tools-"));
     try {
       writeFileSync(join(folder, "no-such-tool"), "#!/bin/sh\n", { mode: 0o755 });
@@ -147,8 +147,8 @@ describe("of snapshots is said", () => {
   });
 });
 
-describe("a machine holds what its snapshot says:", needs("sandbox", machinesStart), () => {
-  test("shims first on the path, files, folders, variables and what its set-up made", async () => {
+describe("a machine with a snapshot", needs("sandbox", machinesStart), () => {
+  test("has its shims first on the path, its files, folders and variables, and the setup's files", async () => {
     const machine = await openMachine({
       snapshot: {
         shims: { ...BASE.shims, code: 'echo "code $*"', ls: "echo shim" },
@@ -166,14 +166,14 @@ describe("a machine holds what its snapshot says:", needs("sandbox", machinesSta
     }
   });
 
-  test("a set-up that fails says which command, and leaves nothing", async () => {
+  test("reports the failed setup command, and leaves nothing", async () => {
     const setUp = [["bash", "-c", "echo why not >&2; exit 3"]];
     await expect(openMachine({ snapshot: { setUp } })).rejects.toThrow(
-      "the machine could not be set up: bash -c echo why not >&2; exit 3 (exit code 3): why not",
+      "cannot set up the machine: bash -c echo why not >&2; exit 3 (exit code 3): why not",
     );
   });
 
-  test("the built-in one of Jupyter has its venv, and conda as far as tasks call it", async () => {
+  test("has a venv, and the conda commands that tasks call, for jupyter", async () => {
     const { files, shims, setUp } = snapshotOf("jupyter", await readSnapshots(null));
     const machine = await openMachine({ snapshot: { files, shims, setUp } });
     try {

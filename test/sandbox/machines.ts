@@ -5,13 +5,13 @@ import { readSnapshots, type Snapshot, snapshotOf } from "../../src/sandbox/mach
 import { chooseMachineHost, openTaskMachine, type SandboxedMachine } from "../../src/sandbox/open-task-machine.js";
 import type { CommandResult } from "../../src/sandbox/task-machine.js";
 
-/** Machines for tests: opened as tasks open them, and what is left of them on the host. */
+/** Machines for tests, opened like the ones of tasks, and checks for their remains on the host. */
 
 const choice = await chooseMachineHost();
 const host = choice.ok ? choice.host : null;
-/** Whether machines start here: bubblewrap may be there and forbidden. */
+/** Whether machines start on this host. Bubblewrap can be installed and forbidden. */
 export const machinesStart = choice.ok;
-/** Whether the kernel itself bounds their memory. */
+/** Whether the kernel itself limits their memory. */
 export const hasCgroup = host !== null && host.cgroups !== null;
 export const BASE = snapshotOf("base", await readSnapshots(null));
 
@@ -21,7 +21,7 @@ export interface Opening {
   readonly limits?: Partial<MachineLimits>;
 }
 
-/** The smallest snapshot, with what a test adds or changes. */
+/** The smallest snapshot, with a test's additions or changes. */
 export function openMachine({ snapshot = {}, hidden = [], limits = {} }: Opening = {}): Promise<SandboxedMachine> {
   const options = { hidden, limits: { ...MACHINE_LIMITS, ...limits } };
   return openTaskMachine(host as MachineHost, { ...BASE, ...snapshot }, options, new AbortController().signal);
@@ -34,13 +34,13 @@ export interface ShellOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Runs lines of bash in it. */
+/** Runs lines of bash in a machine. */
 export function shell(machine: SandboxedMachine, script: string, options: ShellOptions = {}): Promise<CommandResult> {
   const { timeoutMs = 60_000, cwd = null, env = {}, signal = new AbortController().signal } = options;
   return machine.run({ argv: ["bash", "-c", script], cwd, env, timeoutMs }, signal);
 }
 
-/** Processes of this host, inside of machines and out, that have the word among their arguments. */
+/** Returns the processes on this host, inside and outside of machines, that have the word in their arguments. */
 export function processesWith(word: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)

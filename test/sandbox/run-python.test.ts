@@ -22,8 +22,8 @@ import { MAIL, ROOT, workFolder } from "../cli/art-e.js";
 import { importSource } from "../import-source.js";
 import { needs } from "../machine-requirements.js";
 
-describe("kept files", async () => {
-  /** What a program leaves in /workspace and /tmp is there for the next one, though each has file systems of its own. */
+describe("runPython keeps", async () => {
+  /** Each program's files in /workspace and /tmp exist for the next one, although each has its own file systems. */
 
   const choice = await chooseSandbox();
   let workspace: Workspace;
@@ -44,7 +44,7 @@ describe("kept files", async () => {
   const done = { stderr: "", exitCode: 0, stopped: null };
 
   test(
-    "files, folders, links, their rights and times; what is deleted is gone",
+    "files, folders and links with their permissions and times, and no deleted files",
     needs("sandbox", choice.ok),
     async () => {
       await workspace.use((folders) => writeText(folders, "given/a.txt", "given"));
@@ -75,19 +75,15 @@ for name in ["deep/er", "deep", "given"]: os.rmdir(name)`;
     },
   );
 
-  test(
-    "what was written before the time was over, and files that nobody may read",
-    needs("sandbox", choice.ok),
-    async () => {
-      const code =
-        "import os\nopen('a', 'w').write('a')\nos.chmod('a', 0)\nopen('b', 'w').write('b')\nimport time\ntime.sleep(60)";
-      expect(await run(code)).toMatchObject({ stopped: "time" });
-      expect(readdirSync(files).sort()).toEqual(["a", "b"]);
-      expect(readFileSync(join(files, "b"), "utf8")).toBe("b");
-    },
-  );
+  test("files written before the timeout, and files without read permission", needs("sandbox", choice.ok), async () => {
+    const code =
+      "import os\nopen('a', 'w').write('a')\nos.chmod('a', 0)\nopen('b', 'w').write('b')\nimport time\ntime.sleep(60)";
+    expect(await run(code)).toMatchObject({ stopped: "time" });
+    expect(readdirSync(files).sort()).toEqual(["a", "b"]);
+    expect(readFileSync(join(files, "b"), "utf8")).toBe("b");
+  });
 
-  test("as many bytes as it may hold, in as many files", needs("sandbox", choice.ok), async () => {
+  test("the maximum number of bytes in the maximum number of files", needs("sandbox", choice.ok), async () => {
     const { files: count, bytes } = WORKSPACE_LIMITS;
     const each = Math.floor(bytes / count / 4096) * 4096 + 1;
     const full = `for i in range(${Math.floor(bytes / (each + 4095))}): open(str(i), "wb").write(b"x" * ${each})`;
@@ -101,7 +97,7 @@ const folders = { files: "/tmp/w/files", temporary: "/tmp/w/temporary", owner: n
 const args = dockerArguments("art-e-1", folders, "1000:1000");
 const given = (flag: string) => args[args.indexOf(flag) + 1];
 
-test("the container has no network, nothing to write but the workspace, no rights, and bounded means", () => {
+test("the Docker sandbox has no network, nothing writable but the workspace, no capabilities, and limited resources", () => {
   expect(args[0]).toBe("run");
   expect(args).toEqual(expect.arrayContaining(["--rm", "--read-only", "--init", "--interactive"]));
   expect({
@@ -134,37 +130,37 @@ test("the container has no network, nothing to write but the workspace, no right
   expect(args).not.toContain("--volume");
 });
 
-test("every flag stands before the image, and Python's program after it", () => {
+test("the Docker sandbox passes every flag before the image, and Python's program after it", () => {
   const image = args.indexOf(DOCKER_IMAGE);
   expect(args.slice(image + 1, image + 3)).toEqual(["python3", "-I"]);
   expect(args.slice(image).filter((word) => word.startsWith("--"))).toEqual([]);
   expect(args.at(-1)).toContain("RLIMIT_FSIZE");
 });
 
-/** What a run's cgroup is told. That the kernel keeps to it shows the escape suite, where a cgroup can be had. */
+/** The limits of a run's cgroup. The escape tests show that the kernel enforces them, if a cgroup is available. */
 
 const mounted = (root: string, mount: string) =>
   `24 1 0:22 / /proc rw - proc proc rw\n30 23 0:26 ${root} ${mount} rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n`;
 
-describe("the cgroup of this process", () => {
+describe("ownFolder finds the cgroup", () => {
   test.each([
     ["of a session", "/", "/sys/fs/cgroup", "/user.slice/session-1.scope", "/user.slice/session-1.scope"],
-    ["at the top", "/", "/sys/fs/cgroup", "/", ""],
+    ["at the root", "/", "/sys/fs/cgroup", "/", ""],
     ["of a container that sees only its own part", "/docker/abc", "/sys/fs/cgroup", "/docker/abc/x", "/x"],
-    ["of a container with names of its own", "/", "/sys/fs/cgroup", "/x", "/x"],
-    ["beside version 1", "/", "/sys/fs/cgroup/unified", "/", ""],
+    ["of a container with its own names", "/", "/sys/fs/cgroup", "/x", "/x"],
+    ["next to version 1", "/", "/sys/fs/cgroup/unified", "/", ""],
   ])("%s", (_, root, mount, path, below) => {
     const cgroup = `4:memory:/elsewhere\n0::${path}\n`;
     expect(ownFolder(mounted(root, mount), cgroup)).toEqual({ mount, folder: `${mount}${below}` });
   });
 
-  test("is not known without version 2, or outside of what is mounted", () => {
+  test("only with version 2 and inside of the mount", () => {
     expect(ownFolder("24 1 0:22 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n", "4:memory:/x\n")).toBeNull();
     expect(ownFolder(mounted("/", "/sys/fs/cgroup"), "0::/../other\n")).toBeNull();
   });
 });
 
-test("a run's cgroup has its limits before a process is in it, and knows when the memory ran out", async () => {
+test("a run's cgroup has its limits before it contains a process, and reports when memory ran out", async () => {
   const folder = mkdtempSync(join(tmpdir(), "art-e-cgroup-"));
   const cgroup = await new CgroupParent(folder).create({ ...PYTHON_LIMITS, endTogether: true });
   const [name = ""] = readdirSync(folder);
@@ -183,7 +179,7 @@ test("a run's cgroup has its limits before a process is in it, and knows when th
   rmSync(folder, { recursive: true });
 });
 
-test("the sandbox says how each of its limits is kept", async () => {
+test("the sandbox describes how each limit is enforced", async () => {
   const choice = await chooseSandbox();
   if (!choice.ok) return expect(choice.why).not.toBe("");
   for (const how of Object.values(choice.sandbox.limits)) expect(how).toMatch(/^(hard|watched)/);
@@ -191,7 +187,7 @@ test("the sandbox says how each of its limits is kept", async () => {
 
 const NOBODY = { uid: 65_534, gid: 65_534 };
 
-/** A module as nobody would run it: no home folder, no rights, no environment. */
+/** A module as an unprivileged user runs it: no home folder, no capabilities, no environment. */
 function asNobody(source: string) {
   const options = { cwd: "/", env: {}, encoding: "utf8", timeout: 60_000, ...NOBODY } as const;
   const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", source], options);
@@ -213,8 +209,8 @@ const PROGRAMS = {
   closed: "import os\nos.makedirs('a/b')\nos.chmod('a', 0)",
 };
 
-describe("as nobody", needs("root", works), () => {
-  test("the same sandbox works, and holds", () => {
+describe("running as the user nobody", needs("root", works), () => {
+  test("starts the same sandbox, which contains its program", () => {
     const { stdout, stderr } = asNobody(`
       import { existsSync } from "node:fs";
       ${importSource("sandbox/choose-sandbox", "chooseSandbox")}
@@ -244,7 +240,7 @@ describe("as nobody", needs("root", works), () => {
     for (const result of Object.values(JSON.parse(stdout))) expect(result).not.toHaveProperty("left");
   }, 90_000);
 
-  test("a task's machine starts, and is bound in memory too", () => {
+  test("starts a task's machine, whose memory is limited too", () => {
     const { stdout, stderr } = asNobody(`
       ${importSource("sandbox/limits", "MACHINE_LIMITS")}
       ${importSource("sandbox/open-task-machine", "chooseMachineHost", "openTaskMachine")}
@@ -270,7 +266,7 @@ describe("as nobody", needs("root", works), () => {
 describe("stale workspaces", () => {
   const { artE, path } = workFolder({ mail: MAIL });
 
-  /** A process that makes a workspace with a file in it, and then waits. */
+  /** A process that creates a workspace with a file in it, and then waits. */
   async function withWorkspace(TMPDIR: string) {
     const source = `
     ${importSource("sandbox/workspace", "openWorkspace", "writeText")}
@@ -285,7 +281,7 @@ describe("stale workspaces", () => {
     return child;
   }
 
-  test("kill -9 leaves a workspace, which the next start clears; that of a process under way stays", async () => {
+  test("are removed at the next start after kill -9, except for the workspace of a running process", async () => {
     const temporary = path("temporary");
     mkdirSync(join(temporary, "art-e-workspace-of-somebody-else"), { recursive: true });
     const killed = await withWorkspace(temporary);
@@ -306,7 +302,7 @@ describe("stale workspaces", () => {
     expect(readdirSync(temporary)).toEqual(["art-e-workspace-of-somebody-else"]);
   });
 
-  test("what a run of a suite left when it was killed is cleared by the next run of one", async () => {
+  test("of a killed suite run are removed by the next suite run", async () => {
     const temporary = path("of-suites");
     mkdirSync(temporary);
     const source = `

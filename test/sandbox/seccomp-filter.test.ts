@@ -5,7 +5,7 @@ const ALLOW = 0x7fff0000;
 const KILL = 0x80000000;
 const refused = (errno: number) => 0x00050000 + errno;
 
-/** Runs the filter as the kernel does: classic BPF over a struct seccomp_data. */
+/** Runs the filter like the kernel: classic BPF over a struct seccomp_data. */
 function decide(filter: Buffer, audit: number, number: number, args: readonly number[] = []): number {
   const data = Buffer.alloc(64);
   data.writeUInt32LE(number, 0);
@@ -62,7 +62,7 @@ const MACHINES = [
   },
 ];
 
-test.each(MACHINES)("on $name", ({ name, audit, ...calls }) => {
+test.each(MACHINES)("seccompFilter on $name", ({ name, audit, ...calls }) => {
   const filter = seccompFilter(name);
   if (filter === null) throw new Error("no filter");
   const of = (number: number, ...args: number[]) => decide(filter, audit, number, args);
@@ -75,14 +75,14 @@ test.each(MACHINES)("on $name", ({ name, audit, ...calls }) => {
   expect(of(calls.ioctl, 0, 0x5412)).toBe(refused(1));
   expect(of(calls.ioctl, 0, 0x541c)).toBe(refused(1));
   expect(of(calls.ioctl, 0, 0x5413)).toBe(ALLOW);
-  // Threads and processes as libraries make them; then each kind of new namespace.
+  // Threads and processes as libraries create them, then each kind of new namespace.
   expect([0x3d0f00, 17, 0x01200011].map((flags) => of(calls.clone, flags))).toEqual([ALLOW, ALLOW, ALLOW]);
   const namespaces = [0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000];
   expect(namespaces.map((flag) => of(calls.clone, flag | 17))).toEqual(Array(7).fill(refused(1)));
   expect([456, 457, 458, 467, 1000].map((number) => of(number))).toEqual([ALLOW, ...Array(4).fill(refused(38))]);
-  // fallocate as posix_fallocate calls it; then with FALLOC_FL_KEEP_SIZE and a mode that makes holes.
+  // fallocate as posix_fallocate calls it, then with FALLOC_FL_KEEP_SIZE and a mode that makes holes.
   expect([0, 1, 3].map((mode) => of(calls.fallocate, 4, mode))).toEqual([ALLOW, refused(95), refused(95)]);
-  // Private memory, a shared file; then shared memory without a file, in both ways of asking for it.
+  // Private memory, a shared file, then shared memory without a file, requested in both ways.
   expect([0x22, 0x01, 0x21, 0x23].map((flags) => of(calls.mmap, 0, 4096, 3, flags))).toEqual([
     ALLOW,
     ALLOW,
@@ -97,7 +97,7 @@ test.each(MACHINES)("on $name", ({ name, audit, ...calls }) => {
   expect(decide(filter, 0x40000003, calls.openat)).toBe(KILL);
 });
 
-test.each(MACHINES)("with loopback on $name", ({ name, audit, ...calls }) => {
+test.each(MACHINES)("seccompFilter with loopback on $name", ({ name, audit, ...calls }) => {
   const filter = seccompFilter(name, { loopback: true });
   if (filter === null) throw new Error("no filter");
   const of = (number: number, ...args: number[]) => decide(filter, audit, number, args);
@@ -105,13 +105,13 @@ test.each(MACHINES)("with loopback on $name", ({ name, audit, ...calls }) => {
   // Netlink to list interfaces, and for anything else; packets, bluetooth.
   expect([0, 4, 15].map((protocol) => of(calls.socket, 16, 3, protocol))).toEqual([ALLOW, refused(97), refused(97)]);
   expect([17, 31].map((family) => of(calls.socket, family, 3, 0))).toEqual([refused(97), refused(97)]);
-  // Buffers are promised and not made; SO_ATTACH_FILTER; SO_REUSEADDR; IPV6_V6ONLY, of another level.
+  // Buffers that the filter pretends to set; SO_ATTACH_FILTER; SO_REUSEADDR; IPV6_V6ONLY, on another level.
   expect([7, 8, 32, 33].map((option) => of(calls.setsockopt, 3, 1, option))).toEqual(Array(4).fill(refused(0)));
   expect([26, 2].map((option) => of(calls.setsockopt, 3, 1, option))).toEqual([refused(1), ALLOW]);
   expect(of(calls.setsockopt, 3, 41, 26)).toBe(ALLOW);
   expect([of(calls.ptrace), of(calls.mount), of(calls.clone3)]).toEqual([refused(1), refused(1), refused(38)]);
 });
 
-test("a processor that is not known has none", () => {
+test("seccompFilter returns null for an unknown processor", () => {
   expect(["ia32", "riscv64", "s390x"].map((name) => seccompFilter(name))).toEqual([null, null, null]);
 });

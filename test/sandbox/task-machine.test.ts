@@ -12,7 +12,7 @@ import { needs } from "../machine-requirements.js";
 import { leftInSandboxes } from "./host-witness.js";
 import { hasCgroup, machinesStart, openMachine, processesWith, shell } from "./machines.js";
 
-/** Running commands in a task's machine: their surroundings, exit codes, output and time. */
+/** Commands in a task's machine: environment, exit codes, output and time. */
 
 describe("a command", needs("sandbox", machinesStart), () => {
   let machine: SandboxedMachine;
@@ -29,7 +29,7 @@ describe("a command", needs("sandbox", machinesStart), () => {
     });
   });
 
-  test("has its own folder, variables and nothing of this process's", async () => {
+  test("has its own folder and variables, and nothing of this process", async () => {
     const { stdout } = await shell(machine, "pwd; env", { cwd: "/tmp", env: { TASK: "a b\n" } });
     const names = [...stdout.matchAll(/^(\w+)=/gm)].map(([, name]) => name).sort();
     expect(stdout).toMatch(/^\/tmp\n/);
@@ -39,12 +39,12 @@ describe("a command", needs("sandbox", machinesStart), () => {
     );
   });
 
-  test("is not read by a shell", async () => {
+  test("is not interpreted by a shell", async () => {
     const run = { argv: ["echo", "$HOME; `id`", "ü\n"], cwd: null, env: {}, timeoutMs: 10_000 };
     expect((await machine.run(run, new AbortController().signal)).stdout).toBe("$HOME; `id` ü\n\n");
   });
 
-  test("gives its exit code, or 128 and the signal's number", async () => {
+  test("returns its exit code, or 128 plus the signal's number", async () => {
     expect(await shell(machine, "echo out; echo err >&2; exit 7")).toEqual({
       exitCode: 7,
       stdout: "out\n",
@@ -53,7 +53,7 @@ describe("a command", needs("sandbox", machinesStart), () => {
     expect((await shell(machine, "kill -TERM $$")).exitCode).toBe(143);
   });
 
-  test("that is not there, or starts in a folder that is not, ends with 127", async () => {
+  test("ends with 127 if the program or its working directory does not exist", async () => {
     const run = (argv: string[], cwd: string | null) =>
       machine.run({ argv, cwd, env: {}, timeoutMs: 10_000 }, new AbortController().signal);
     expect(await run(["no-such-program"], null)).toMatchObject({
@@ -67,18 +67,18 @@ describe("a command", needs("sandbox", machinesStart), () => {
     expect((await shell(machine, "echo on")).stdout).toBe("on\n");
   });
 
-  test("is ended at its time limit with all of its group, and keeps what it had printed", async () => {
+  test("is killed at its time limit with its entire group, and keeps its output", async () => {
     const script = "echo begun; bash -c 'sleep 611' & sleep 612";
     expect(await shell(machine, script, { timeoutMs: 500 })).toEqual({ exitCode: null, stdout: "begun\n", stderr: "" });
     expect((await shell(machine, "pgrep -f 'sleep 61[12]'")).stdout).toBe("");
   });
 
-  test("that ignores signals is ended too", async () => {
+  test("is killed even if it ignores signals", async () => {
     const script = "trap '' TERM INT HUP; echo ignoring; while :; do sleep 0.1; done";
     expect(await shell(machine, script, { timeoutMs: 500 })).toMatchObject({ exitCode: null, stdout: "ignoring\n" });
   });
 
-  test("prints as much as is kept, else the beginning, the end and how much lay between", async () => {
+  test("keeps its output up to the limit, otherwise the start, the end and the number of omitted bytes", async () => {
     const { stdout, stderr, exitCode } = await shell(machine, "seq 500000; yes no | head -c 99999 >&2");
     expect(exitCode).toBe(0);
     const all = Array.from({ length: 500_000 }, (_, i) => `${i + 1}\n`).join("");
@@ -88,23 +88,23 @@ describe("a command", needs("sandbox", machinesStart), () => {
     expect(stderr).toBe("no\n".repeat(33_333));
   });
 
-  test("that never stops printing is ended at its time limit", async () => {
+  test("is killed at its time limit if it never stops printing", async () => {
     const { exitCode, stdout } = await shell(machine, "yes", { timeoutMs: 500 });
     expect(exitCode).toBeNull();
     expect(stdout).toMatch(/^(y\n){25000}\n\[\d+ of \d+ bytes left out]\n\n?(y\n){24999}y?\n?$/);
   });
 
-  test("may print what is no text", async () => {
+  test("can print bytes that are not text", async () => {
     expect((await shell(machine, "printf '\\xff\\x00a'")).stdout).toBe("�\0a");
   });
 
-  test("runs beside others", async () => {
+  test("runs concurrently with others", async () => {
     const meets = (i: number) => `touch ${i}; until [ -e 1 -a -e 2 -a -e 3 -a -e 4 ]; do sleep 0.1; done; echo ${i}`;
     const runs = await Promise.all([1, 2, 3, 4].map((i) => shell(machine, meets(i), { timeoutMs: 60_000 })));
     expect(runs.map(({ stdout }) => stdout)).toEqual(["1\n", "2\n", "3\n", "4\n"]);
   });
 
-  test("is ended when the task is stopped, and the machine goes on", async () => {
+  test("is killed when the task is interrupted, and the machine continues", async () => {
     const stop = new AbortController();
     const running = shell(machine, "sleep 613", { signal: stop.signal });
     setTimeout(() => stop.abort(new Error("the task was stopped")), 300);
@@ -114,11 +114,11 @@ describe("a command", needs("sandbox", machinesStart), () => {
   });
 });
 
-/** Files on their way into a task's machine and out of it, where an agent may have left anything. */
+/** Copies into a task's machine and out of it, where an agent can have left anything. */
 
 const MOST = 5 * 2 ** 20;
 
-describe("copies", needs("sandbox", machinesStart), () => {
+describe("copying", needs("sandbox", machinesStart), () => {
   let machine: SandboxedMachine;
   let folder = "";
   beforeAll(async () => {
@@ -138,7 +138,7 @@ describe("copies", needs("sandbox", machinesStart), () => {
     return found ? readFileSync(to) : null;
   };
 
-  test("a file of bytes in, with its folders, and out again unchanged", async () => {
+  test("does not change a binary file, and creates its folders", async () => {
     const bytes = Buffer.from(Array.from({ length: 3 * 2 ** 20 + 5 }, (_, i) => (i * 31) % 256));
     writeFileSync(join(folder, "bytes"), bytes);
     await machine.copyIn(join(folder, "bytes"), "/home/user/new/folder/name with spaces.bin");
@@ -149,13 +149,13 @@ describe("copies", needs("sandbox", machinesStart), () => {
     expect(await collect("/home/user/new/folder/../folder/name with spaces.bin")).toEqual(Buffer.alloc(0));
   });
 
-  test("what can be run stays so", async () => {
+  test("keeps executables executable", async () => {
     writeFileSync(join(folder, "run.sh"), "#!/bin/bash\necho ran\n", { mode: 0o700 });
     await machine.copyIn(join(folder, "run.sh"), "/tmp/run.sh");
     expect((await shell(machine, "/tmp/run.sh")).stdout).toBe("ran\n");
   });
 
-  test("a folder takes the place of what was there", async () => {
+  test("replaces an existing folder", async () => {
     const source = join(folder, "tree");
     mkdirSync(join(source, "a/b"), { recursive: true });
     writeFileSync(join(source, "a/b/file"), "deep");
@@ -166,7 +166,7 @@ describe("copies", needs("sandbox", machinesStart), () => {
     expect(stdout).toBe(".\n./a\n./a/b\n./a/b/file\n./top\ndeep/etc/passwd\n");
   });
 
-  test("a link, a pipe or a folder where a file goes is replaced, not followed", async () => {
+  test("replaces a link, a pipe or a folder in place of a file, without following it", async () => {
     await shell(machine, "echo own > own; ln -s ~/own one; mkfifo two; mkdir -p three/four; ln -s /usr/bin five");
     writeFileSync(join(folder, "text"), "new");
     for (const name of ["one", "two", "three"]) {
@@ -178,7 +178,7 @@ describe("copies", needs("sandbox", machinesStart), () => {
     expect((await shell(machine, "echo on")).stdout).toBe("on\n");
   });
 
-  test("nothing is collected by a link, to whatever it leads and wherever it stands", async () => {
+  test("collects nothing through a link, whatever its target and place", async () => {
     await shell(machine, "mkdir -p c/d; echo mine > c/d/file; ln -s /etc/shadow c/shadow; ln -s d/file c/near");
     await shell(machine, "ln -s d c/e; ln -s /proc/1/root c/root; ln -s c/d/file /tmp/l");
     expect(String(await collect("/home/user/c/d/file"))).toBe("mine\n");
@@ -190,14 +190,14 @@ describe("copies", needs("sandbox", machinesStart), () => {
     expect(await collect("/proc/1/root/etc/passwd")).toBeNull();
   });
 
-  test("nothing is collected of pipes, sockets, devices and what may not be read", async () => {
+  test("collects no pipes, sockets, devices and unreadable files", async () => {
     await shell(machine, "mkfifo p; echo x > closed; chmod 0 closed; mkdir shut; echo x > shut/x; chmod 0 shut");
     await shell(machine, "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"s\")'");
     for (const path of ["p", "s", "closed", "shut/x"]) expect(await collect(`/home/user/${path}`), path).toBeNull();
     for (const path of ["/dev/full", "/dev/zero", "/dev/tty"]) expect(await collect(path), path).toBeNull();
   });
 
-  test("a file larger than may be collected is refused, also one that is only long", async () => {
+  test("refuses to collect a file beyond the maximum size, including a sparse one", async () => {
     await shell(machine, `head -c ${MOST} /dev/urandom > fits; head -c ${MOST + 1} /dev/urandom > large`);
     await shell(machine, "truncate -s 900M sparse");
     expect((await collect("/home/user/fits"))?.length).toBe(MOST);
@@ -207,14 +207,14 @@ describe("copies", needs("sandbox", machinesStart), () => {
     expect(existsSync(to)).toBe(false);
   });
 
-  test("a file that grows while it is collected ends where it ended", async () => {
+  test("collects a growing file up to its size at the start", async () => {
     await shell(machine, "head -c 1000000 /dev/urandom > grows; (while :; do echo more >> grows; done) & disown");
     const bytes = await collect("/home/user/grows");
     expect(bytes?.length).toBeGreaterThanOrEqual(1_000_000);
     await shell(machine, "kill -9 -1");
   });
 
-  test("a link of the host's is not written through when a file is collected", async () => {
+  test("does not write through a link on the host when collecting a file", async () => {
     const target = join(folder, "target");
     writeFileSync(target, "the host's");
     symlinkSync(target, join(folder, "to"));
@@ -226,7 +226,7 @@ describe("copies", needs("sandbox", machinesStart), () => {
     ]);
   });
 
-  test("links and pipes of a suite are not copied in, nor folders without end", async () => {
+  test("refuses to copy links, pipes and endless folders of a suite into the machine", async () => {
     symlinkSync("/etc/passwd", join(folder, "link"));
     execFileSync("mkfifo", [join(folder, "pipe")]);
     const bad = join(folder, "bad");
@@ -238,19 +238,19 @@ describe("copies", needs("sandbox", machinesStart), () => {
     const many = join(folder, "many");
     mkdirSync(many);
     for (let i = 0; i < 10; i++) writeFileSync(join(many, String(i)), "");
-    await expect(machine.copyIn(many, "/tmp/many")).rejects.toThrow("one file too many");
+    await expect(machine.copyIn(many, "/tmp/many")).rejects.toThrow("too many files");
     writeFileSync(join(folder, "big"), Buffer.alloc(MOST + 1));
     await expect(machine.copyIn(join(folder, "big"), "/tmp/big")).rejects.toThrow("too large");
   });
 
-  test("paths that are none are refused", async () => {
+  test("refuses invalid paths", async () => {
     for (const path of ["relative", "", "/", "/tmp/../..", "/a\0b"]) {
       await expect(machine.copyOut(path, join(folder, "x")), path).rejects.toThrow(/is not an? /);
     }
   });
 });
 
-/** A task's machine that takes too much: the rest of this one is not harmed, and it can still be graded. */
+/** A machine that uses too much. The host is not affected, and the task can still be graded. */
 
 const MB = 2 ** 20;
 
@@ -260,8 +260,8 @@ const LIMITS = {
   disk: { ...MACHINE_LIMITS.disk, "/home/user": 32 * MB, "/tmp": 16 * MB, "/dev/shm": 16 * MB },
 };
 
-/** Where the kernel itself ends a process there is no word of why. */
-const SAID = hasCgroup ? /(Killed|^$|MemoryError)/ : /memory of 256 MB was used up: all processes were ended/;
+/** If the kernel itself kills a process, there is no message. */
+const SAID = hasCgroup ? /(Killed|^$|MemoryError)/ : /ran out of memory \(256 MB\): all processes were killed/;
 
 describe("a machine", needs("sandbox", machinesStart), () => {
   let machine: SandboxedMachine;
@@ -272,7 +272,7 @@ describe("a machine", needs("sandbox", machinesStart), () => {
     await shell(machine, "echo done > result.txt");
   });
   afterEach(async () => {
-    // Whatever was tried: what the agent had left before can be collected.
+    // Whatever the command did, earlier files of the agent can be collected.
     expect(await machine.copyOut("/home/user/result.txt", join(folder, "result"))).toBe(true);
     expect(readFileSync(join(folder, "result"), "utf8")).toBe("done\n");
     await machine.close();
@@ -280,13 +280,13 @@ describe("a machine", needs("sandbox", machinesStart), () => {
     expect(await leftInSandboxes()).toEqual([]);
   });
 
-  test("with a fork bomb: the command is ended in time, and the next one runs", async () => {
+  test("ends a fork bomb in time, and runs the next command", async () => {
     const { exitCode } = await shell(machine, "bomb() { bomb | bomb & }; bomb; sleep 600", { timeoutMs: 2_000 });
     expect(exitCode).toBeNull();
     expect((await shell(machine, "echo on")).stdout).toBe("on\n");
   });
 
-  test("with as many processes as it may have and not one more", async () => {
+  test("runs the maximum number of processes and not one more", async () => {
     const { stdout } = await shell(
       machine,
       `python3 -c '
@@ -305,7 +305,7 @@ print(made)'; kill -9 -1`,
     expect(Number(stdout)).toBeLessThan(LIMITS.processes);
   });
 
-  test("whose disk is full: writing fails there, and nowhere else", async () => {
+  test("fails to write if its disk is full, and nowhere else", async () => {
     const { stdout, stderr } = await shell(
       machine,
       `for folder in ~ /tmp /dev/shm /mnt; do
@@ -320,7 +320,7 @@ print(made)'; kill -9 -1`,
     expect((await shell(machine, "rm ~/big; echo more > ~/more; cat ~/more")).stdout).toBe("more\n");
   });
 
-  test("whose processes take more memory than there is", async () => {
+  test("survives processes that use too much memory", async () => {
     const bomb = `python3 -c '
 import os, time
 for _ in range(7):
@@ -334,7 +334,7 @@ time.sleep(30)'; true`;
     expect((await shell(machine, "echo on")).stdout).toBe("on\n");
   });
 
-  test("whose files and processes take it together", async () => {
+  test("survives files and processes that use too much memory together", async () => {
     const script = `head -c 30M /dev/urandom > big; head -c 15M /dev/urandom > /tmp/big; python3 -c '
 import time
 block = bytearray(230 * 2 ** 20)
@@ -344,7 +344,7 @@ time.sleep(30)'; true`;
     expect((await shell(machine, "echo on")).stdout).toBe("on\n");
   });
 
-  test("that holds memory in the sockets of its loopback", async () => {
+  test("survives memory in the sockets of its loopback", async () => {
     const { stderr } = await shell(
       machine,
       `python3 -c '
@@ -366,16 +366,16 @@ except OSError: pass
 time.sleep(20)'; true`,
       { timeoutMs: 15_000 },
     );
-    // Where it is not full, the kernel's own limit on such memory came first.
+    // If it is not full, the kernel's own limit on such memory applied first.
     expect(stderr).toMatch(hasCgroup ? /^/ : SAID);
   });
 
-  test("that prints without end by a daemon goes on to answer", async () => {
+  test("responds while a daemon prints endlessly", async () => {
     await shell(machine, "setsid yes & disown -a; sleep 0.2");
     expect((await shell(machine, "echo on")).stdout).toBe("on\n");
   });
 
-  test("with a tree of folders deeper than any path", async () => {
+  test("survives a folder tree deeper than any path", async () => {
     const script =
       'python3 -c \'import os\nfor i in range(3000):\n  os.mkdir("d" * 20); os.chdir("d" * 20)\'; echo made';
     expect((await shell(machine, script)).stdout).toBe("made\n");
@@ -384,10 +384,10 @@ time.sleep(20)'; true`,
 });
 
 test(
-  "processes that have left their session and take every free place are ended when no command starts any more",
+  "processes that have left their session and use every free slot are killed when no command can start",
   needs("sandbox", machinesStart),
   async () => {
-    // With memory enough that not this is what ends them.
+    // With enough memory that this is not what kills them.
     const machine = await openMachine({ limits: { processes: 64 } });
     try {
       const script = `python3 -c '
@@ -398,7 +398,7 @@ while True:
         if os.fork() == 0: time.sleep(600)
     except OSError: pass' & sleep 2`;
       await shell(machine, script, { timeoutMs: 20_000 });
-      // The places of that command itself take a moment to be taken.
+      // The processes of that command itself take a moment to start.
       await sleep(1_000);
       const { stdout, stderr, exitCode } = await shell(machine, "echo on; pgrep -c python3");
       expect({ stdout, exitCode }).toEqual({ stdout: "on\n0\n", exitCode: 1 });
@@ -410,16 +410,16 @@ while True:
   },
 );
 
-/** What a command starts lives until the machine is closed, and not longer. */
+/** Processes that a command starts live until the machine is closed, and not longer. */
 
 const HOLDER = join(import.meta.dirname, "hold-machine.ts");
 
-describe("of a machine", needs("sandbox", machinesStart), () => {
+describe("the processes of a machine", needs("sandbox", machinesStart), () => {
   afterEach(async () => {
     expect(await leftInSandboxes()).toEqual([]);
   });
 
-  test("a server that one command starts is reached by the next, and its output does not hold the command up", async () => {
+  test("include a server that the next command can reach, and whose output does not delay the command", async () => {
     const machine = await openMachine();
     try {
       const script = "echo served > page.txt; python3 -m http.server --bind 127.0.0.1 8765 & sleep 1; echo started";
@@ -434,7 +434,7 @@ describe("of a machine", needs("sandbox", machinesStart), () => {
     }
   });
 
-  test("daemons of every kind live on after their command, and are gone after close", async () => {
+  test("include daemons that outlive their command, and are gone after close", async () => {
     const machine = await openMachine();
     const word = `7${process.pid}.25`;
     await shell(
@@ -448,7 +448,7 @@ describe("of a machine", needs("sandbox", machinesStart), () => {
     expect(processesWith(word)).toEqual([]);
   });
 
-  test("a command that still runs when it is closed ends with an error", async () => {
+  test("include a running command, which rejects when the machine is closed", async () => {
     const machine = await openMachine();
     const running = shell(machine, "sleep 614");
     const rejected = expect(running).rejects.toThrow("the task's machine has ended: it was closed");
@@ -459,12 +459,12 @@ describe("of a machine", needs("sandbox", machinesStart), () => {
     await expect(machine.copyOut("/etc/passwd", "/nowhere")).rejects.toThrow("it was closed");
   });
 
-  test("killing everything it can, its first process included, ends what was started and not the machine", async () => {
+  test("can all be killed from inside, except for the first process", async () => {
     const machine = await openMachine();
     try {
       await shell(machine, "sleep 615 & disown");
       await shell(machine, "kill -9 1; pkill -9 python3; pkill -TERM -f [g]uest; kill -INT 1; kill -9 -1");
-      // What is killed may be seen until it has been waited for.
+      // Killed processes can be visible until they have been waited for.
       await expect
         .poll(() => shell(machine, "echo still; pgrep sleep"))
         .toMatchObject({ exitCode: 1, stdout: "still\n" });
@@ -473,7 +473,7 @@ describe("of a machine", needs("sandbox", machinesStart), () => {
     }
   });
 
-  test("nothing outlives the program that holds it, though that is killed", async () => {
+  test("do not outlive a killed program", async () => {
     const word = `8${process.pid}.25`;
     const child = spawn(process.execPath, ["--import", "jiti/register", HOLDER, word], {
       cwd: join(import.meta.dirname, "../.."),

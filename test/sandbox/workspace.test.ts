@@ -13,7 +13,7 @@ import {
   writeText,
 } from "../../src/sandbox/workspace.js";
 
-describe("workspace files", () => {
+describe("a workspace", () => {
   let outside = "";
   let workspace: ReturnType<typeof openWorkspace>;
   let files = "";
@@ -37,7 +37,7 @@ describe("workspace files", () => {
   const write = (path: string, content: string) => inside((folders) => writeText(folders, path, content));
   const list = async (path = ".") => (await inside((folders) => listEntries(folders, path, 100))).entries;
 
-  describe("a file is written and read back", () => {
+  describe("writes a file and reads it back", () => {
     test.each([
       ["a.txt", "a.txt"],
       ["./notes//a.txt", "notes/a.txt"],
@@ -46,25 +46,25 @@ describe("workspace files", () => {
       ["...", "..."],
       ["~/a", "~/a"],
       ["-rf", "-rf"],
-    ])("by %j", async (path, stands) => {
+    ])("at the path %j", async (path, stands) => {
       expect(await write(path, "größer\n")).toBe(9);
       expect(await read(path)).toBe("größer\n");
       expect(readFileSync(join(files, stands), "utf8")).toBe("größer\n");
     });
 
-    test("a second time, shorter", async () => {
+    test("a second time with a shorter text", async () => {
       await write("a", "long long long");
       await write("a", "short");
       expect(await read("a")).toBe("short");
     });
 
-    test("empty", async () => {
+    test("without contents", async () => {
       expect(await write("a", "")).toBe(0);
       expect(await read("a")).toBe("");
     });
   });
 
-  describe("there is no way out by", () => {
+  describe("cannot be left through", () => {
     const bad = [
       "/etc/passwd",
       "../a",
@@ -88,7 +88,7 @@ describe("workspace files", () => {
       expect(await list()).toEqual([{ path: "link", type: "link", size: 0, counted: 0 }]);
     });
 
-    test("a symbolic link to a folder, on the way", async () => {
+    test("a symbolic link to a parent folder", async () => {
       symlinkSync(outside, join(files, "link"));
       mkdirSync(join(files, "real"));
       symlinkSync("../link", join(files, "real", "again"));
@@ -101,13 +101,13 @@ describe("workspace files", () => {
       expect(existsSync(join(outside, "deep"))).toBe(false);
     });
 
-    test("a link that leads nowhere yet", async () => {
+    test("a link without a target", async () => {
       symlinkSync(join(outside, "made.txt"), join(files, "link"));
       await expect(write("link", "x")).rejects.toThrow("symbolic link");
       expect(existsSync(join(outside, "made.txt"))).toBe(false);
     });
 
-    test("a pipe, which would hold the call for ever", async () => {
+    test("a pipe, which would block the call forever", async () => {
       execFileSync("mkfifo", [join(files, "pipe")]);
       await expect(read("pipe")).rejects.toThrow("not a regular file");
       await expect(write("pipe", "x")).rejects.toThrow("not a regular file");
@@ -115,8 +115,8 @@ describe("workspace files", () => {
     });
   });
 
-  describe("what cannot be done is said:", () => {
-    test("a file that is not there, a folder, a file as a folder", async () => {
+  describe("refuses with a reason", () => {
+    test("a missing file, a folder, and a file as a folder", async () => {
       await write("folder/a", "x");
       await expect(read("b")).rejects.toThrow("b does not exist in the workspace");
       await expect(read("folder")).rejects.toThrow("folder is not a regular file");
@@ -127,14 +127,14 @@ describe("workspace files", () => {
       await expect(read("a".repeat(300))).rejects.toThrow("too long");
     });
 
-    test("a binary file, and text that is no UTF-8", async () => {
+    test("a binary file, and text that is not UTF-8", async () => {
       writeFileSync(join(files, "image"), Buffer.from([0x89, 0x50, 0, 0, 1]));
       writeFileSync(join(files, "latin1"), Buffer.from("größer", "latin1"));
       await expect(read("image")).rejects.toThrow("image is a binary file of 5 bytes");
       await expect(read("latin1")).rejects.toThrow("not UTF-8 text");
     });
 
-    test("too much: one file, all files, too many, too deep", async () => {
+    test("too large files, too many bytes, too many files, and too deep folders", async () => {
       const most = "x".repeat(WORKSPACE_LIMITS.fileBytes);
       await expect(write("a", `${most}x`)).rejects.toThrow("too large");
       for (const name of ["a", "b", "c"]) await write(name, most);
@@ -146,8 +146,8 @@ describe("workspace files", () => {
     });
   });
 
-  describe("a workspace", () => {
-    test("lists all below a folder, by path", async () => {
+  describe("its life cycle", () => {
+    test("lists everything below a folder by path", async () => {
       for (const path of ["b/c/d.txt", "a.txt", "b/e.txt"]) await write(path, "123");
       expect((await list()).map(({ path, type, size }) => [path, type, size])).toEqual([
         ["a.txt", "file", 3],
@@ -159,13 +159,13 @@ describe("workspace files", () => {
       expect((await list("b/c")).map(({ path }) => path)).toEqual(["b/c/d.txt"]);
     });
 
-    test("makes nothing until it is used, and is of no use after it was closed", async () => {
+    test("creates nothing until it is used, and refuses use after it was closed", async () => {
       const unused = openWorkspace();
       await unused.close();
       await expect(unused.use(async () => 1)).rejects.toThrow("closed");
     });
 
-    test("does one thing at a time, and closes after the last", async () => {
+    test("runs one operation at a time, and closes after the last", async () => {
       const order: string[] = [];
       const slow = inside(async ({ files: folder }) => {
         order.push("first begins");

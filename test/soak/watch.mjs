@@ -8,9 +8,7 @@ import { createRequire } from "node:module";
 import { createHistogram, PerformanceObserver } from "node:perf_hooks";
 import { isMainThread } from "node:worker_threads";
 
-const Database = createRequire(import.meta.url)(
-  Number.parseInt(process.versions.node, 10) < 22 ? "better-sqlite3" : "better-sqlite3-13",
-);
+const Database = createRequire(import.meta.url)("better-sqlite3");
 
 if (isMainThread) {
   const loop = watchLoop();

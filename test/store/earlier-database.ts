@@ -5,12 +5,12 @@ import type { FiledEmail } from "../../src/mail/email.js";
 import { Database } from "../../src/store/sqlite.js";
 import { openCorpus } from "../mail/small-corpus.js";
 
-/** A file as a version before a migration left it, with the tables and the index of that time. */
+/** Creates a file like the version before a migration, with the tables and the index of that time. */
 
 const SQL = join(import.meta.dirname, "../../sql");
 const TABLES = ["imports", "mails", "owners", "messages", "filings", "addresses", "mail_order", "corpus_state"];
 
-/** Columns that later versions have replaced, made from their present tables. */
+/** Columns that later versions have replaced, derived from their present tables. */
 const REPLACED_COLUMNS: Readonly<Record<string, string>> = {
   older_from: "NULL",
   parties: `(SELECT group_concat('in' || address_id || iif(is_sender, ' from' || address_id, '') ||
@@ -21,7 +21,7 @@ const REPLACED_COLUMNS: Readonly<Record<string, string>> = {
 export function writeEarlierFile(path: string, mails: readonly FiledEmail[], before = "unicode_words"): void {
   const now = openCorpus(mails);
   const db = new Database(path);
-  // Functions of the program that migrations call while there is no mail.
+  // Functions of the program that migrations call when there is no mail.
   for (const name of ["bigram_text", "indexed"]) db.function(name, { varargs: true }, () => null);
   db.pragma("application_id = 0x61727465");
   db.exec(

@@ -8,12 +8,12 @@ import { Worker } from "node:worker_threads";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { UserError } from "../../src/platform/errors.js";
 import { openReadOnly, openStore, withTickTransaction } from "../../src/store/open-store.js";
-import { Database, SQLITE_PACKAGE } from "../../src/store/sqlite.js";
+import { Database } from "../../src/store/sqlite.js";
 import { importSource } from "../import-source.js";
 import { checkIndex, mail, openWithMails } from "../mail/corpus-setup.js";
 import { openEmpty } from "../runs/demo-setup.js";
 
-describe("open store", () => {
+describe("openStore", () => {
   const folder = mkdtempSync(join(tmpdir(), "art-e-open-"));
 
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -29,7 +29,7 @@ describe("open store", () => {
     return path;
   }
 
-  /** A file of ours, changed afterwards. */
+  /** Creates one of our files and changes it. */
   function ourFile(sql: string): string {
     const path = newPath();
     const db = openStore(path, { mustExist: false });
@@ -48,15 +48,23 @@ describe("open store", () => {
     throw new Error(`${path} was opened`);
   }
 
-  describe("a file that cannot be ours is refused, and the error names it", () => {
+  describe("refuses, and names in the error,", () => {
     const REFUSED: [what: string, code: string, path: () => string][] = [
       ["the database of another program", "db_not_ours", () => sqliteFile("CREATE TABLE notes (text)")],
-      ["one that another program has marked as its own", "db_not_ours", () => sqliteFile("PRAGMA application_id = 7")],
+      [
+        "a file that another program has marked as its own",
+        "db_not_ours",
+        () => sqliteFile("PRAGMA application_id = 7"),
+      ],
       ["a file that is not SQLite", "db_not_ours", () => write("Message-ID: <1@x>\n\nA mail, not a database.\n")],
-      ["a file shorter than SQLite's mark", "db_not_ours", () => write("SQL")],
-      ["SQLite's mark and nothing behind it", "db_unusable", () => write(`SQLite format 3\0${"?".repeat(5000)}`)],
+      ["a file shorter than SQLite's header string", "db_not_ours", () => write("SQL")],
+      [
+        "a file with SQLite's header string and nothing valid after it",
+        "db_unusable",
+        () => write(`SQLite format 3\0${"?".repeat(5000)}`),
+      ],
       ["a folder", "db_not_a_file", () => folder],
-      ["a file in a folder that is not there", "db_folder_missing", () => join(folder, "no/such/place.db")],
+      ["a file in a folder that does not exist", "db_folder_missing", () => join(folder, "no/such/place.db")],
       ["tables of a newer version", "db_newer", () => ourFile("PRAGMA user_version = 99")],
       ["changed migrations", "db_other_history", () => ourFile("UPDATE migrations SET sha256 = 'x' WHERE number = 2")],
       ["a missing migration", "db_other_history", () => ourFile("DELETE FROM migrations WHERE number = 1")],
@@ -70,18 +78,18 @@ describe("open store", () => {
       expect(error.hint).not.toBe("");
     });
 
-    it("names the migration whose text was changed", () => {
+    it("a changed migration, by its name", () => {
       expect(refusal(ourFile("UPDATE migrations SET sha256 = 'x' WHERE number = 2")).message).toContain("sql/002_");
     });
 
-    it("is left as it was", () => {
+    it("a file of another program, which stays unchanged", () => {
       const path = sqliteFile("CREATE TABLE notes (text)");
       const before = readFileSync(path);
       refusal(path);
       expect(readFileSync(path).equals(before)).toBe(true);
     });
 
-    it("a missing file, where one must be there, and none is made", () => {
+    it("a missing file that must exist, without creating it", () => {
       const path = newPath();
       expect(refusal(path, true).code).toBe("db_missing");
       expect(() => readFileSync(path)).toThrow("ENOENT");
@@ -94,8 +102,8 @@ describe("open store", () => {
     return path;
   }
 
-  describe("a file of ours", () => {
-    it("is made with every table, whether there was nothing or an empty file", () => {
+  describe("with an art-e database", () => {
+    it("creates every table, whether the file is missing or empty", () => {
       for (const path of [newPath(), write("")]) {
         const db = openStore(path, { mustExist: false });
         for (const table of [
@@ -116,7 +124,7 @@ describe("open store", () => {
       }
     });
 
-    it("is opened again without a change to its tables", () => {
+    it("opens it again without changes to its tables", () => {
       const path = newPath();
       const schema = () => {
         const db = openStore(path, { mustExist: false });
@@ -127,13 +135,13 @@ describe("open store", () => {
       expect(schema()).toEqual(schema());
     });
 
-    it("is finished where its making broke off before the first table", () => {
+    it("completes it if its creation was interrupted before the first table", () => {
       const db = openStore(sqliteFile("PRAGMA application_id = 0x61727465"), { mustExist: true });
       expect(db.prepare("SELECT count(*) FROM emails").pluck().get()).toBe(0);
       db.close();
     });
 
-    it("answers the questions that the published schema is known by", async () => {
+    it("answers the documented queries of the schema", async () => {
       const meeting = mail({ subject: "Meetings", to: ["bob@x.example", "cy@x.example"] });
       const { db, close } = await openWithMails(meeting, { ...meeting, messageId: "<copy@test>" }, mail());
       expect(db.prepare("SELECT COUNT(*) FROM emails").pluck().get()).toBe(3);
@@ -150,7 +158,7 @@ describe("open store", () => {
       close();
     });
 
-    it("shows an index that does not agree with the mails", async () => {
+    it("reveals an index that does not match the emails", async () => {
       const { db, close } = await openWithMails(mail({ body: "as it was" }));
       db.exec("UPDATE mails SET body = 'as it is'");
       expect(() => checkIndex(db)).toThrow("checksum mismatch");
@@ -158,12 +166,12 @@ describe("open store", () => {
     });
   });
 
-  describe("a file that another program is switching over", () => {
-    it("is waited for, though SQLite itself says at once that it is locked", async () => {
+  describe("with a file that another program is switching to WAL", () => {
+    it("waits, although SQLite immediately reports it as locked", async () => {
       const path = ourFile("PRAGMA journal_mode = DELETE");
       const holder = new Worker(
         `const { parentPort, workerData } = require("node:worker_threads");
-      const db = new (require("${SQLITE_PACKAGE}"))(workerData);
+      const db = new (require("better-sqlite3"))(workerData);
       db.exec("BEGIN IMMEDIATE");
       parentPort.postMessage("held");
       setTimeout(() => db.exec("ROLLBACK"), 300);`,
@@ -177,8 +185,8 @@ describe("open store", () => {
     });
   });
 
-  describe("two programs that open one new file at the same time", () => {
-    it("both get all tables, each made once", async () => {
+  describe("with two programs that open the same new file at the same time", () => {
+    it("gives both all tables, each created once", async () => {
       const path = newPath();
       const program = `${importSource("store/open-store", "openStore")}
       const db = openStore(${JSON.stringify(path)}, { mustExist: false });
@@ -207,7 +215,7 @@ describe("open store", () => {
   });
 });
 
-it("reads as of one moment in a turn, as of another in the next, and holds nothing after the last", async () => {
+it("withTickTransaction reads one snapshot per tick, and holds no transaction after the last tick", async () => {
   const { db, close } = openEmpty();
   onTestFinished(close);
   db.exec("CREATE TABLE seen (n)");
@@ -228,13 +236,13 @@ it("reads as of one moment in a turn, as of another in the next, and holds nothi
   expect(reader.inTransaction).toBe(false);
 });
 
-it("leaves a connection that writes alone", async () => {
+it("withTickTransaction does not affect a writing connection", async () => {
   const { db, close } = openEmpty();
   onTestFinished(close);
   expect(withTickTransaction(db)(() => db.inTransaction)).toBe(false);
 });
 
-it("may be closed in the middle of a turn", async () => {
+it("withTickTransaction allows closing the connection during a tick", async () => {
   const { db, close } = openEmpty();
   onTestFinished(close);
   const reader = openReadOnly(db.name);

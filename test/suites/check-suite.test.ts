@@ -6,7 +6,7 @@ import { openSuiteFolder } from "../../src/suites/suite-folder.js";
 import { readSuite } from "../../src/suites/task-file.js";
 import { DEMO_SUITE, findingsIn, flowbookTask, spiderTask, taskFiles, upload, writeSuite } from "./write-suite.js";
 
-/** A pair without faults, but for what is changed in its first task. */
+/** Creates a pair of tasks without faults, except for the changes to the first. */
 const flowbookPair = (changes: object) => ({
   ...taskFiles("excel", flowbookTask("a", "b", changes)),
   ...taskFiles("excel", flowbookTask("b", "a")),
@@ -19,7 +19,7 @@ const spiderPair = (changes: object) => ({
 
 const compareCsv = (args: object) => ({ evaluation: { func: "compare_csv", arguments: args } });
 
-/** A task as one writes it for oneself, without what only the origins' analyses go by. */
+/** A user's own task, without the fields that only the original suites' analyses use. */
 const MINIMAL = {
   id: "own",
   instruction: "Write hello into out.txt.",
@@ -41,8 +41,8 @@ async function checkMinimal(changes: object, files: Record<string, string> = {})
 const step = (type: string, parameters: object) => ({ config: [{ type, parameters }] });
 const graded = (changes: object) => ({ evaluator: { ...MINIMAL.evaluator, ...changes } });
 
-describe("a check of a task of one's own", () => {
-  it("names its snapshot where that cannot be had here, and why", async () => {
+describe("checkSuiteFolder for a user's own task", () => {
+  it("reports a snapshot that is not available on this machine, and why", async () => {
     const mine = { commands: { "no-such-program": "no-such-package" } };
     const task: { id: string } = Object.assign({}, MINIMAL, { snapshot: "mine" });
     const folder = writeSuite({
@@ -54,129 +54,129 @@ describe("a check of a task of one's own", () => {
     expect(notReady).toEqual([{ snapshot: "mine", tasks: 1, why: expect.stringContaining("no-such-program") }]);
   });
 
-  it("asks for no tags, pairs and numbers that no task of the suite has", async () => {
+  it("does not require tags, pairs and numbers that no task of the suite has", async () => {
     expect(await checkMinimal({})).toEqual([]);
   });
 
   it.each<[string, object, string]>([
     [
-      "an argument that is missing",
+      "a missing argument",
       step("copyfile_from_host_to_guest", { dest: "/home/user/a" }),
-      "error arguments_invalid config[0].parameters.src: is missing, which copyfile_from_host_to_guest takes",
+      "error arguments_invalid config[0].parameters.src: is missing, but copyfile_from_host_to_guest requires it",
     ],
     [
-      "an argument of another type",
+      "an argument of the wrong type",
       step("execute", { command: 5 }),
       "error arguments_invalid config[0].parameters.command: expected a text or a list of words",
     ],
     [
-      "an argument that is misspelt",
+      "a misspelled argument",
       step("execute", { command: "ls", shel: true }),
-      "warning argument_unknown config[0].parameters.shel: is no argument of execute. Did you mean shell?",
+      "warning argument_unknown config[0].parameters.shel: is not an argument of execute. Did you mean shell?",
     ],
     [
-      "an option that is misspelt",
+      "a misspelled option",
       graded({ func: "compare_csv", options: { ignore_cse: true } }),
-      "warning argument_unknown evaluator.options.ignore_cse: is no argument of compare_csv. Did you mean ignore_case?",
+      "warning argument_unknown evaluator.options.ignore_cse: is not an argument of compare_csv. Did you mean ignore_case?",
     ],
     [
-      "a getter without what it gets",
+      "a getter without its required argument",
       graded({ result: { type: "vm_command_line" } }),
-      "error arguments_invalid evaluator.result.command: is missing, which vm_command_line takes",
+      "error arguments_invalid evaluator.result.command: is missing, but vm_command_line requires it",
     ],
     [
-      "a snapshot that there is not",
+      "an unknown snapshot",
       { snapshot: "bse" },
-      "error snapshot_unknown snapshot: there is no snapshot bse. Did you mean base?",
+      "error snapshot_unknown snapshot: unknown snapshot bse. Did you mean base?",
     ],
   ])("finds %s", async (_, changes, finding) => {
     expect(await checkMinimal(changes)).toEqual([finding]);
   });
 
-  it("finds snapshots.json broken, and takes the snapshots that it has", async () => {
+  it("finds a broken snapshots.json, and accepts the snapshots of a valid one", async () => {
     const [broken, ...others] = await checkMinimal({}, { "snapshots.json": "{broken" });
-    expect(broken).toMatch(/^error snapshots_invalid : .*snapshots\.json is not JSON/);
+    expect(broken).toMatch(/^error snapshots_invalid : Cannot read .*snapshots\.json: it is not JSON/);
     expect(others).toEqual([]);
     const own = JSON.stringify({ mine: { extends: "base" } });
     expect(await checkMinimal({ snapshot: "mine" }, { "snapshots.json": own })).toEqual([]);
   });
 });
 
-describe("a check of a suite", () => {
-  it("finds nothing where nothing is wrong, in either spelling", () => {
+describe("checkSuite", () => {
+  it("finds nothing in a valid suite, in either spelling", () => {
     expect(findingsIn(flowbookPair({}))).toEqual([]);
     expect(findingsIn(spiderPair({}))).toEqual([]);
   });
 
-  it("finds only windows to open in the demo suite", () => {
+  it("finds only skipped windows in the demo suite", () => {
     const findings = checkSuite(readSuite(openSuiteFolder(DEMO_SUITE)));
     expect(findings.map(({ code }) => code)).toEqual(Array(4).fill("screen_passed_over"));
   });
 
   it.each<[string, object, string]>([
-    ["a field that is misspelt", { tag: ["cli"] }, "warning field_unknown tag: is no field of the task format"],
+    ["a misspelled field", { tag: ["cli"] }, "warning field_unknown tag: is not a field of the task format"],
     [
-      "no number of actions",
+      "a missing number of actions",
       { action_number: null },
-      "warning field_missing action_number: is missing: the task has no difficulty",
+      "warning field_missing action_number: is missing, so the task has no difficulty",
     ],
     [
       "a tag outside the vocabulary",
       { tags: ["cli", "abstract", "traditional_data_processing", "easy"] },
-      "warning tag_unknown tags[3]: easy is no tag of the task format",
+      "warning tag_unknown tags[3]: easy is not a tag of the task format",
     ],
     [
       "two interfaces",
       { tags: ["cli", "gui", "abstract", "traditional_data_processing"] },
-      "warning tag_count tags: has 2 interface tags; one of cli, gui, cli+gui",
+      "warning tag_count tags: has 2 interface tags, expected one of cli, gui, cli+gui",
     ],
     [
       "no domain",
       { tags: ["cli", "abstract"] },
-      "warning tag_count tags: has no domain tags; one of data_warehousing, data_transformation, " +
+      "warning tag_count tags: has no domain tags, expected one of data_warehousing, data_transformation, " +
         "data_ingestion_and_integration, data_analysis_and_visualization, data_orchestration, " +
         "traditional_data_processing, it_service_management",
     ],
     [
-      "an unknown set-up function",
+      "an unknown setup function",
       { config: [{ func: "upload_files", arguments: {} }] },
-      "error function_unknown config[0].func: upload_files is no set-up function of Flowbook",
+      "error function_unknown config[0].func: upload_files is not a setup function of Flowbook",
     ],
     [
       "a function of the other dialect",
       { evaluation: { func: "compare_table", arguments: {} } },
-      "error function_unknown evaluation.func: compare_table is no evaluation function of Flowbook; " +
-        "Spider2-V has one, and writes its tasks otherwise",
+      "error function_unknown evaluation.func: compare_table is not an evaluation function of Flowbook; " +
+        "Spider2-V has one, but in a different task format",
     ],
     [
-      "an unknown comparison within one that joins several",
+      "an unknown comparison in a combined one",
       { evaluation: { func: "evaluate_multiple_notebooks", arguments: { comparisons: [{ func: "compare_all" }] } } },
       "error function_unknown evaluation.arguments.comparisons[0].func: " +
-        "compare_all is no evaluation function of Flowbook",
+        "compare_all is not an evaluation function of Flowbook",
     ],
     [
       "an evaluation without a function",
       { evaluation: {} },
-      "warning evaluation_missing evaluation: is missing or names no function: the task has no score",
+      "warning evaluation_missing evaluation: is missing or has no function, so the task has no score",
     ],
     [
-      "set-up in the other spelling",
+      "setup in the other spelling",
       { config: [{ type: "upload_file_to_vm", parameters: { src: "a", dest: "/b" } }] },
-      "warning function_old_spelling config[0].type: upload_file_to_vm is passed over, " +
-        "as at the origin: Flowbook reads {func, arguments}",
+      "warning function_old_spelling config[0].type: upload_file_to_vm is skipped, " +
+        "like in Flowbook, which reads {func, arguments}",
     ],
     [
-      "an input that is missing",
+      "a missing input",
       { config: [upload("none.csv", "/home/user/in.csv")] },
       "error file_missing config[0].arguments.local_path: input none.csv is not in the task's folder",
     ],
     [
-      "a script that is missing",
+      "a missing script",
       { config: [{ func: "upload_script_and_execute", arguments: { local_path: "init.sh", remote_path: "/i.sh" } }] },
       "error file_missing config[0].arguments.local_path: script init.sh is not in the task's folder",
     ],
     [
-      "a gold file that is missing",
+      "a missing gold file",
       compareCsv({ local_expected: "none.csv", vm_result: "/home/user/out.csv" }),
       "error file_missing evaluation.arguments.local_expected: gold file none.csv is not in the task's folder",
     ],
@@ -186,7 +186,7 @@ describe("a check of a suite", () => {
       "error path_outside config[0].arguments.local_path: input ../b/in.csv is outside of the task's folder",
     ],
     [
-      "an input that leaves the folder on a detour",
+      "an input that leaves the folder indirectly",
       { config: [upload("x/../../b/in.csv", "/home/user/in.csv")] },
       "error path_outside config[0].arguments.local_path: input x/../../b/in.csv is outside of the task's folder",
     ],
@@ -196,59 +196,59 @@ describe("a check of a suite", () => {
       "error file_is_folder evaluation.arguments.local_expected: gold file . is a folder",
     ],
     [
-      "a result saved over the gold file",
+      "a result with the gold file's name",
       compareCsv({ local_expected: "gold.csv", vm_result: "/home/user/gold.csv" }),
       "error destination_equal evaluation.arguments.local_expected: " +
-        "gold.csv is where the result is saved too: the score is 1 whatever it holds",
+        "the result is also saved as gold.csv, so the score is always 1",
     ],
     [
       "a relative path in the machine",
       compareCsv({ local_expected: "gold.csv", vm_result: "out.csv" }),
-      "warning machine_path_relative evaluation.arguments.vm_result: out.csv is no absolute path in the machine",
+      "warning machine_path_relative evaluation.arguments.vm_result: out.csv is not an absolute path in the machine",
     ],
     [
-      "the upload as gold and the gold as result",
+      "a swapped upload and gold file",
       compareCsv({ local_expected: "in.csv", vm_result: "/home/user/gold.csv" }),
       "warning arguments_swapped evaluation.arguments.local_expected: " +
-        "in.csv is uploaded at the start, and gold.csv lies in the task's folder: the two look swapped",
+        "in.csv is uploaded at the start, and gold.csv is in the task's folder: the two look swapped",
     ],
     [
-      "an upload to another folder than the result's",
+      "an upload to a different folder than the result",
       compareCsv({ local_expected: "gold.csv", vm_result: "/home/user/Desktop/in.csv" }),
       "warning result_elsewhere evaluation.arguments.vm_result: " +
         "/home/user/Desktop/in.csv is expected, but the file of this name is uploaded to /home/user/in.csv",
     ],
-  ])("of Flowbook finds %s", (_, changes, finding) => {
+  ])("finds %s in a Flowbook task", (_, changes, finding) => {
     expect(findingsIn(flowbookPair(changes))).toEqual([finding]);
   });
 
-  it("finds one guidance in both tasks of a pair", () => {
+  it("finds a pair whose tasks have the same guidance", () => {
     const findings = findingsIn(flowbookPair({ tags: ["cli", "verbose", "traditional_data_processing"] }));
     expect(findings).toEqual([
-      "warning counterpart_same_guidance counterpart: b is verbose too; one of a pair is abstract, the other verbose",
-      "warning counterpart_same_guidance counterpart: a is verbose too; one of a pair is abstract, the other verbose",
+      "warning counterpart_same_guidance counterpart: b is also verbose, but a pair has one abstract and one verbose task",
+      "warning counterpart_same_guidance counterpart: a is also verbose, but a pair has one abstract and one verbose task",
     ]);
   });
 
-  it("finds gold and result in each other's places", () => {
+  it("finds a swapped gold file and result", () => {
     expect(
       findingsIn(flowbookPair(compareCsv({ local_expected: "/home/user/out.csv", vm_result: "gold.csv" }))),
     ).toEqual([
       "error path_outside evaluation.arguments.local_expected: " +
         "gold file /home/user/out.csv is outside of the task's folder",
       "error arguments_swapped evaluation.arguments.vm_result: " +
-        "gold.csv is no path in the machine, but /home/user/out.csv is: swapped arguments?",
+        "gold.csv is not a path in the machine, but /home/user/out.csv is. Are the arguments swapped?",
     ]);
   });
 
-  it("accepts a gold file that is also an input: the result is another", () => {
+  it("accepts a gold file that is also an input if the result is another file", () => {
     const evaluation = compareCsv({ local_expected: "in.csv", vm_result: "/home/user/copy.csv" });
     expect(findingsIn(flowbookPair(evaluation))).toEqual([]);
   });
 });
 
-describe("a check of Spider2-V's tasks", () => {
-  it("finds a file of an action", () => {
+describe("checkSuite for Spider2-V's tasks", () => {
+  it("finds a missing file of an action", () => {
     const parameters = { actions: [{ type: "load", from: "evaluation_examples/x/none.sql" }] };
     expect(findingsIn(spiderPair({ config: [{ type: "launch", parameters }] }))).toContain(
       "error file_missing config[0].parameters.actions[0].from: " +
@@ -262,28 +262,28 @@ describe("a check of Spider2-V's tasks", () => {
     [
       "an unknown getter",
       evaluator({ result: { type: "vm_files", path: "/home/user/out.csv" } }),
-      "error function_unknown evaluator.result.type: vm_files is no getter of Spider2-V",
+      "error function_unknown evaluator.result.type: vm_files is not a getter of Spider2-V",
     ],
     [
-      "an unknown function of a list",
+      "an unknown function in a list",
       evaluator({ func: ["compare_csv", "compare_all"], result: [], expected: [] }),
-      "error function_unknown evaluator.func[1]: compare_all is no evaluation function of Spider2-V",
+      "error function_unknown evaluator.func[1]: compare_all is not an evaluation function of Spider2-V",
     ],
     [
-      "one destination for both",
+      "the same destination for both",
       evaluator({ result: { type: "vm_file", path: "/home/user/out.csv", dest: "gold.csv" } }),
       "error destination_equal evaluator.expected.dest: " +
-        "gold.csv is where the result is saved too: the score is 1 whatever it holds",
+        "the result is also saved as gold.csv, so the score is always 1",
     ],
     [
-      "one destination among several",
+      "the same destination in lists",
       evaluator({
         func: ["compare_csv"],
         result: [{ type: "vm_file", path: ["/x", "/y"], multi: true, dest: ["x", "y"] }],
         expected: [{ type: "local_file", path: "examples/excel/a/in.csv", dest: "y" }],
       }),
       "error destination_equal evaluator.expected[0].dest: " +
-        "y is where the result is saved too: the score is 1 whatever it holds",
+        "the result is also saved as y, so the score is always 1",
     ],
     [
       "a file relative to the task's folder",
@@ -291,7 +291,7 @@ describe("a check of Spider2-V's tasks", () => {
       "error file_missing evaluator.expected.path: gold file gold.csv is not in the suite's folder",
     ],
     [
-      "a file beside the suite",
+      "a file outside of the suite",
       evaluator({ expected: { type: "local_file", path: "../gold.csv", dest: "gold.csv" } }),
       "error path_outside evaluator.expected.path: gold file ../gold.csv is outside of the suite's folder",
     ],
@@ -303,10 +303,10 @@ describe("a check of Spider2-V's tasks", () => {
           { type: "open", parameters: { path: "/home/user/in.csv" } },
         ],
       },
-      "warning screen_passed_over config[0].type: launch, open: only for a screen, and passed over where there is none",
+      "warning screen_passed_over config[0].type: launch, open: needs a screen, and is skipped without one",
     ],
     [
-      "what only a browser shows",
+      "a getter that needs a browser",
       evaluator({ result: { type: "active_tab_info" } }),
       "warning needs_screen evaluator.result.type: active_tab_info: needs a screen",
     ],
@@ -319,18 +319,18 @@ describe("a check of Spider2-V's tasks", () => {
     expect(findingsIn(spiderPair(changes))).toEqual([finding]);
   });
 
-  it("finds an account that is needed, without the tag for it", () => {
+  it("finds a function that needs an account in a task without the tag", () => {
     const config = [{ type: "snowflake_init", parameters: {} }];
     expect(findingsIn(spiderPair({ config }))).toEqual([
-      "warning tag_account_missing tags: lacks account, which snowflake_init needs: " +
-        "account settings reach only tasks with it",
+      "warning tag_account_missing tags: the tag account is missing: snowflake_init needs " +
+        "account settings, which only tasks with the tag get",
       "warning needs_account config[0].type: snowflake_init: needs an account",
     ]);
   });
 });
 
-describe("a check of ids and counterparts", () => {
-  it("finds an id that differs from its folder, and a file that does", () => {
+describe("checkSuite for ids and counterparts", () => {
+  it("finds an id and a file name that differ from the folder", () => {
     const files = flowbookPair({});
     const moved = {
       ...files,
@@ -338,16 +338,16 @@ describe("a check of ids and counterparts", () => {
     };
     expect(findingsIn(moved).slice(0, 2)).toEqual([
       "error id_differs id: is e, but the task's folder is c",
-      "error file_name_differs : is in d.json, where c.json is looked for",
+      "error file_name_differs : is in d.json, expected c.json",
     ]);
   });
 
-  it("finds one id in two tools", () => {
+  it("finds the same id in two tools", () => {
     const files = { ...flowbookPair({}), ...taskFiles("jupyter", flowbookTask("a", "b")) };
-    expect(findingsIn(files)).toEqual(["error id_duplicate id: is that of examples/excel/a/a.json too"]);
+    expect(findingsIn(files)).toEqual(["error id_duplicate id: is also the id of examples/excel/a/a.json"]);
   });
 
-  it("finds counterparts that are missing, the task itself, or do not point back", () => {
+  it("finds counterparts that are missing, the task itself, or do not refer back", () => {
     const files = Object.assign(
       {},
       ...[
@@ -363,16 +363,16 @@ describe("a check of ids and counterparts", () => {
       ),
     );
     expect(findingsIn(files).filter((line) => line.startsWith("error"))).toEqual([
-      "error counterpart_self counterpart: is the task itself; b names it and is probably meant",
-      "error counterpart_not_mutual counterpart: a does not point back: it names itself",
-      "error counterpart_not_mutual counterpart: b does not point back: it names a",
+      "error counterpart_self counterpart: is the task itself; probably b is meant, which refers to this task",
+      "error counterpart_not_mutual counterpart: a does not refer back: its counterpart is itself",
+      "error counterpart_not_mutual counterpart: b does not refer back: its counterpart is a",
       "error counterpart_missing counterpart: z is not in the suite",
     ]);
   });
 });
 
-describe("a check of index files", () => {
-  it("finds tasks that the suite has not, and passes over other files", () => {
+describe("checkSuite for index files", () => {
+  it("finds tasks that are not in the suite, and ignores other files", () => {
     const files = {
       ...flowbookPair({}),
       "test_one.json": { excel: ["a", "c"], jupyter: ["a"] },
@@ -386,7 +386,7 @@ describe("a check of index files", () => {
   });
 });
 
-describe("a check of files", () => {
+describe("checkSuite for files", () => {
   it("does not follow links", () => {
     const folder = writeSuite(flowbookPair({}));
     const gold = join(folder, "examples/excel/a/gold.csv");
@@ -399,13 +399,13 @@ describe("a check of files", () => {
         task: "a",
         file: "examples/excel/a/a.json",
         field: "evaluation.arguments.local_expected",
-        message: "gold file gold.csv leads over a link, which is not followed",
+        message: "gold file gold.csv is reached through a link, which is not followed",
       },
     ]);
   });
 });
 
-describe("a check of account settings", () => {
+describe("checkSuite for account settings", () => {
   const TAGS = ["cli", "account", "abstract", "data_warehousing"];
   const naming = (path: string, field = "settings_file") => ({
     ...spiderPair({ tags: TAGS, config: [{ type: "snowflake_init", parameters: { [field]: path } }] }),
@@ -418,40 +418,40 @@ describe("a check of account settings", () => {
   it.each(["settings_file", "setting_file", "config_file"])("finds a template that was not copied (%s)", (field) => {
     const files = { ...naming("settings/s.json", field), "settings/s.json.template": "{}" };
     expect(settingsFindings(files)).toEqual([
-      "warning settings/s.json : is not filled in: copy the file that ends in .template, without this ending, " +
+      "warning settings/s.json : is not filled in: copy the template without its ending .template, " +
         "and fill it in (1 task needs it)",
     ]);
   });
 
-  it("does not look for templates behind links", () => {
+  it("does not follow links to templates", () => {
     const folder = writeSuite({ ...spiderPair({}), "settings/readme.txt": "x" });
     symlinkSync("..", join(folder, "settings/up"));
     expect(checkSuite(readSuite(openSuiteFolder(folder)))).toEqual([]);
   });
 
-  it("finds a template that no task names", () => {
+  it("finds a template that no task uses", () => {
     const files = { ...spiderPair({}), "settings/other.json.template": "{}" };
-    expect(settingsFindings(files)[0]).toMatch(/^warning settings\/other\.json .*\(no task names it\)$/);
+    expect(settingsFindings(files)[0]).toMatch(/^warning settings\/other\.json .*\(no task uses it\)$/);
   });
 
-  it("finds a copy that is not filled in, without showing its values", () => {
+  it("finds an unfilled copy, without showing its values", () => {
     const settings = '{"user": "USER_NAME", // yours\n "password": "s3cret", "host": "xxxxx.com"}';
     expect(settingsFindings({ ...naming("settings/s.json"), "settings/s.json": settings })).toEqual([
       "warning settings/s.json user, host: is not filled in: these fields have the template's values (1 task needs it)",
     ]);
   });
 
-  it("finds settings that are missing, and nothing where they are filled in", () => {
+  it("finds missing settings, and nothing in filled-in ones", () => {
     expect(settingsFindings(naming("settings/s.json"))).toEqual([
-      "warning settings/s.json : is missing, and there is no template for it (1 task needs it)",
+      "warning settings/s.json : is missing, and has no template (1 task needs it)",
     ]);
     expect(settingsFindings({ ...naming("settings/s.json"), "settings/s.json": '{"user": "ida"}' })).toEqual([]);
   });
 
-  it("looks at nothing outside of the suite", () => {
+  it("checks nothing outside of the suite", () => {
     expect(settingsFindings(naming("../../../etc/hostname"))).toEqual([
       "error examples/excel/a/a.json config[0].parameters.settings_file: " +
-        "settings file ../../../etc/hostname is outside of the suite's folder, or leads over a link",
+        "settings file ../../../etc/hostname is outside of the suite's folder, or is reached through a link",
     ]);
   });
 });

@@ -27,13 +27,19 @@ const rows = (...values: string[]) => [
   ...values.map((row) => `insert into t values ${row}`),
 ];
 
-describe.each(["sqlite3", "duckdb"])("databases of %s", (type) => {
+describe.each(["sqlite3", "duckdb"])("checkLocalDatabase with %s compares", (type) => {
   const content = { check_type: ["table-schema-content"] };
 
   it.each<[string, string[], string[], JsonObject, number]>([
     ["names only by default", rows("(2,'b')"), rows("(1,'a')"), {}, 1],
     ["another table", [...rows(), "create table u(z int)"], rows(), {}, 0],
-    ["another table beside the targets", [...rows(), "create table u(z int)"], rows(), { table_targets: ["t"] }, 1],
+    [
+      "another table in addition to the targets",
+      [...rows(), "create table u(z int)"],
+      rows(),
+      { table_targets: ["t"] },
+      1,
+    ],
     ["another view", [...rows(), "create view v as select 1"], rows(), {}, 0],
     ["another view, tables only", [...rows(), "create view v as select 1"], rows(), { check_type: ["table"] }, 1],
     ["columns", ["create table t(x int)"], rows(), { check_type: ["table-schema"] }, 0],
@@ -49,7 +55,7 @@ describe.each(["sqlite3", "duckdb"])("databases of %s", (type) => {
     ],
   ])("%s", async (_, result, gold, options, score) => expect(await check(type, result, gold, options)).toBe(score));
 
-  it("is 0 for a file that is none, or is not there", async () => {
+  it("an invalid or missing file as 0", async () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, "no.db"), "not a database");
     const gold = await create(join(folder, "data.db"), type, rows());
@@ -60,8 +66,8 @@ describe.each(["sqlite3", "duckdb"])("databases of %s", (type) => {
   });
 });
 
-describe("DuckDB", () => {
-  it("compares a schema by its name, and types of values exactly", async () => {
+describe("checkLocalDatabase with DuckDB", () => {
+  it("selects a schema by its name, and compares value types exactly", async () => {
     const of = (type: string, value: string) => [
       "create schema s",
       `create table s.t(x ${type})`,
@@ -102,46 +108,54 @@ async function compare(result: Parts | Buffer, expected: Parts, ...rules: JsonOb
 
 const cells = (...rows: Parameters<typeof sheetData>[0][number][]) => workbookParts(sheetData(rows));
 
-describe("sheet_data: cells as pandas reads them", () => {
+describe("sheet_data, like pandas, treats", () => {
   const rule = { type: "sheet_data", ...BOTH };
   const equal: [string, Parts, Parts][] = [
-    ["digits as text are numbers", cells(["n"], ["1"], ["2"]), cells(["n"], [1], [2])],
-    ["1.0 is 1", cells(["n"], ["<c><v>1.0</v></c>"]), cells(["n"], [1])],
-    ["four digits count", cells(["n"], [1.00001]), cells(["n"], [1.00002])],
-    ["NA is empty", cells(["n", "m"], ["NA", 1]), cells(["n", "m"], [null, 1])],
-    ["errors are empty", cells(["n", "m"], ['<c t="e"><v>#DIV/0!</v></c>', 1]), cells(["n", "m"], [null, 1])],
-    ["TRUE as text is a boolean", cells(["b"], ["TRUE"]), cells(["b"], ['<c t="b"><v>1</v></c>'])],
-    ["empty rows at the end", cells(["n"], [1], [null], [""]), cells(["n"], [1])],
-    ["a shared string with runs", withStrings("<si><r><t>a</t></r><r><t>b</t></r></si>"), cells(["ab"])],
-    ["an escaped character", cells(["a&#38;&lt;"]), withStrings("<si><t>a&amp;&#x3c;</t></si>")],
+    ["digits as text like numbers", cells(["n"], ["1"], ["2"]), cells(["n"], [1], [2])],
+    ["1.0 like 1", cells(["n"], ["<c><v>1.0</v></c>"]), cells(["n"], [1])],
+    ["numbers with four equal digits as equal", cells(["n"], [1.00001]), cells(["n"], [1.00002])],
+    ["NA like an empty cell", cells(["n", "m"], ["NA", 1]), cells(["n", "m"], [null, 1])],
+    ["errors like empty cells", cells(["n", "m"], ['<c t="e"><v>#DIV/0!</v></c>', 1]), cells(["n", "m"], [null, 1])],
+    ["TRUE as text like a boolean", cells(["b"], ["TRUE"]), cells(["b"], ['<c t="b"><v>1</v></c>'])],
+    ["empty rows at the end as missing", cells(["n"], [1], [null], [""]), cells(["n"], [1])],
+    ["a shared string with runs like a string", withStrings("<si><r><t>a</t></r><r><t>b</t></r></si>"), cells(["ab"])],
+    ["an escaped character like the character", cells(["a&#38;&lt;"]), withStrings("<si><t>a&amp;&#x3c;</t></si>")],
   ];
 
   it.each(equal)("%s", async (_, result, expected) => expect(await compare(result, expected, rule)).toBe(1));
 
   const different: [string, Parts, Parts][] = [
-    ["a float column against integers", cells(["n"], [1], [1.5]), cells(["n"], [1], [2])],
-    ["a missing value makes floats", cells(["n", "m"], [1, 1], [null, 1]), cells(["n", "m"], [1, 1], [2, 1])],
-    ["the header's case", cells(["N"], [1]), cells(["n"], [1])],
-    ["an empty first row is the header", cells([null], ["n"], [1]), cells(["n"], [1])],
-    ["a formula that was not calculated", cells(["n"], ["<c><f>1+1</f></c>"], [3]), cells(["n"], [2], [3])],
-    ["a date against its number", withDate(), cells(["d"], [45292])],
+    ["a float column and an integer column", cells(["n"], [1], [1.5]), cells(["n"], [1], [2])],
+    [
+      "integers, and floats because of a missing value",
+      cells(["n", "m"], [1, 1], [null, 1]),
+      cells(["n", "m"], [1, 1], [2, 1]),
+    ],
+    ["headers in another case", cells(["N"], [1]), cells(["n"], [1])],
+    ["an empty first row, which is the header,", cells([null], ["n"], [1]), cells(["n"], [1])],
+    [
+      "a formula that was not calculated, and its value,",
+      cells(["n"], ["<c><f>1+1</f></c>"], [3]),
+      cells(["n"], [2], [3]),
+    ],
+    ["a date and its number", withDate(), cells(["d"], [45292])],
   ];
 
-  it.each(different)("%s differs", async (_, result, expected) =>
+  it.each(different)("%s as different", async (_, result, expected) =>
     expect(await compare(result, expected, rule)).toBe(0),
   );
 
-  it("rounds as numpy does, to the precision that is asked", async () => {
+  it("numbers like numpy, rounded to the requested precision", async () => {
     const [a, b] = [cells(["n"], [0.125]), cells(["n"], [0.12])];
     expect(await compare(a, b, { ...rule, precision: 2 })).toBe(1);
     expect(await compare(a, b, { ...rule, precision: 3 })).toBe(0);
   });
 
-  it("scores 0 where the result lacks the sheet, and raises where the gold does", async () => {
+  it("a missing sheet as 0 in the result, and as an error in the gold workbook", async () => {
     const book = cells(["n"]);
     expect(await compare(book, book, { ...rule, sheet_idx0: 4 })).toBe(0);
     expect(await compare(book, book, { ...rule, sheet_idx0: "RNSheet1", sheet_idx1: "ENSheet1" })).toBe(1);
-    await expect(compare(book, book, { ...rule, sheet_idx1: "EI4" })).rejects.toThrow("lacks a sheet");
+    await expect(compare(book, book, { ...rule, sheet_idx1: "EI4" })).rejects.toThrow("does not have the sheet");
   });
 
   function withStrings(items: string): Parts {
@@ -155,7 +169,7 @@ describe("sheet_data: cells as pandas reads them", () => {
   }
 });
 
-describe("charts, pivot tables and styles", () => {
+describe("compareTable", () => {
   const chart = (kind: string, title: string, reference = "Sheet1!$A$1:$A$2"): Parts =>
     workbookParts(sheetData([["n"]]), {
       "xl/worksheets/_rels/sheet1.xml.rels": relationships({ r1: ["drawing", "../drawings/drawing1.xml"] }),
@@ -166,7 +180,7 @@ describe("charts, pivot tables and styles", () => {
     });
   const ofChart = (...props: string[]) => ({ type: "chart", ...BOTH, chart_props: props });
 
-  it("compares charts by their series and what is asked", async () => {
+  it("compares charts by their series and the rule's properties", async () => {
     const bar = chart("barChart", "T");
     expect(await compare(bar, chart("lineChart", "T"), ofChart("title", "legend"))).toBe(1);
     expect(await compare(bar, chart("lineChart", "T"), ofChart("type"))).toBe(0);
@@ -184,7 +198,7 @@ describe("charts, pivot tables and styles", () => {
     });
   const ofPivot = (...props: string[]) => ({ type: "pivot_table", ...BOTH, pivot_props: props });
 
-  it("compares pivot tables by their source and what is asked", async () => {
+  it("compares pivot tables by their source and the rule's properties", async () => {
     const sum = pivot("sum", "");
     expect(await compare(sum, pivot("count", ""), ofPivot("row_fields", "col_fields", "filter"))).toBe(1);
     expect(await compare(sum, pivot("count", ""), ofPivot("data_fields"))).toBe(0);
@@ -216,7 +230,7 @@ describe("charts, pivot tables and styles", () => {
     expect(await compare(merged("A2:A3"), styled(), ofStyle)).toBe(0);
   });
 
-  it("checks one cell; inline strings have no value there", async () => {
+  it("checks one cell, and finds no value in an inline string", async () => {
     const check = (props: JsonObject) => ({ type: "check_cell", sheet_idx: 0, coordinate: "A3", props });
     expect(await compare(styled(), styled(), check({ value: { method: "eq", ref: 3 } }))).toBe(1);
     expect(await compare(styled(), styled(), check({ font_bold: { method: "eq", ref: false } }))).toBe(0);
@@ -225,7 +239,7 @@ describe("charts, pivot tables and styles", () => {
   });
 });
 
-describe("workbooks that are not what they seem", () => {
+describe("compareTable with an invalid workbook", () => {
   const sound = cells(["n"]);
   const names = { type: "sheet_name" };
 
@@ -233,11 +247,11 @@ describe("workbooks that are not what they seem", () => {
     ["text", Buffer.from("not a zip")],
     ["a document type", { ...sound, "xl/workbook.xml": `<!DOCTYPE a [<!ENTITY b "c">]>${sound["xl/workbook.xml"]}` }],
     ["broken XML", { ...sound, "xl/workbook.xml": "<workbook><sheets></workbook>" }],
-    ["a zip that swells", zipParts({ ...sound, "xl/big.xml": " ".repeat(130 * 1024 * 1024) })],
-  ])("%s scores 0 as a result", async (_, result) => expect(await compare(result, sound, names)).toBe(0));
+    ["a zip bomb", zipParts({ ...sound, "xl/big.xml": " ".repeat(130 * 1024 * 1024) })],
+  ])("scores %s as a result 0", async (_, result) => expect(await compare(result, sound, names)).toBe(0));
 
-  it("raises for a rule that is not known", async () => {
-    await expect(compare(sound, sound, { type: "colour" })).rejects.toThrow("not known");
+  it("raises for an unknown rule", async () => {
+    await expect(compare(sound, sound, { type: "colour" })).rejects.toThrow("unknown rule type");
     expect(await compare(sound, sound, names)).toBe(1);
   });
 });

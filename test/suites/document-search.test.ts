@@ -8,7 +8,7 @@ const { signal } = new AbortController();
 
 const TASK = "examples/dbt/one";
 
-/** A suite of its own, and its first task's documents. */
+/** A new suite, and its first task's documents. */
 function openSuite(files: Readonly<Record<string, string | Buffer>>, cacheFolder: string | null = null) {
   const root = temporaryFolder();
   writeFiles(root, { [`${TASK}/one.json`]: "{}", ...files });
@@ -16,7 +16,7 @@ function openSuite(files: Readonly<Record<string, string | Buffer>>, cacheFolder
   return { root, suite, documents: suite.open(join(root, TASK)) };
 }
 
-test("a part with all words comes before those with some of them, by stems and whatever the query holds", async () => {
+test("SuiteDocuments ranks parts with all words first, by stems, for any query", async () => {
   const { documents } = openSuite({
     "documents/dbt/models.md": "# Models\nA model is a SELECT statement. Materialized as a view.",
     "documents/dbt/seeds.txt": "Seeds are CSV files that are loaded.",
@@ -39,7 +39,7 @@ test("a part with all words comes before those with some of them, by stems and w
   }
 });
 
-test("what was retrieved for the task comes first, and neither golds, inputs nor other tasks' files are found", async () => {
+test("SuiteDocuments ranks files retrieved for the task first, and finds no gold files, inputs or other tasks' files", async () => {
   const { suite, documents, root } = openSuite({
     "documents/a.md": "incremental models",
     [`${TASK}/retrieved_chunk_topk_4.txt`]: "incremental models, retrieved",
@@ -60,7 +60,7 @@ test("what was retrieved for the task comes first, and neither golds, inputs nor
   ]);
 });
 
-test("links, binary files and what is no UTF-8 are left out", async () => {
+test("SuiteDocuments skips links, binary files and text that is not UTF-8", async () => {
   const { root, documents } = openSuite({
     "documents/good.txt": "word",
     "documents/binary.bin": Buffer.from([0, 119, 111, 114, 100]),
@@ -72,7 +72,7 @@ test("links, binary files and what is no UTF-8 are left out", async () => {
   expect((await documents.search("word", 10, signal)).map(({ path }) => path)).toEqual(["documents/good.txt"]);
 });
 
-test("a long document is found where the word is, and read on from there to its end", async () => {
+test("SuiteDocuments finds a word's place in a long document, and reads from there to the end", async () => {
   const lines = Array.from({ length: 3_000 }, (_, i) => `line ${i} of the log 😀`);
   lines[2_500] = "here is the needle";
   const text = lines.join("\n");
@@ -103,7 +103,7 @@ test("a long document is found where the word is, and read on from there to its 
   });
 });
 
-test("one document does not hide the others", async () => {
+test("SuiteDocuments does not let one document hide the others", async () => {
   const { documents } = openSuite({
     "documents/many.txt": "word word word\n".repeat(5_000),
     "documents/few.txt": "this one has the word too",
@@ -113,7 +113,7 @@ test("one document does not hide the others", async () => {
   expect(paths).toContain("documents/few.txt");
 });
 
-test("the index is kept in the cache folder, and made anew where a document has changed", async () => {
+test("SuiteDocuments keeps the index in the cache folder, and rebuilds it if a document has changed", async () => {
   const cache = temporaryFolder();
   const { root, suite, documents } = openSuite({ "documents/a.md": "first words" }, cache);
   expect(await documents.search("first", 5, signal)).toHaveLength(1);
@@ -131,7 +131,7 @@ test("the index is kept in the cache folder, and made anew where a document has 
   expect(readdirSync(join(cache, "documents"))).toHaveLength(2);
 });
 
-test("a suite without documents finds nothing, and a task that is stopped hears it", async () => {
+test("SuiteDocuments finds nothing in a suite without documents, and rejects if the task is interrupted", async () => {
   const { documents } = openSuite({});
   expect(await documents.search("word", 5, signal)).toEqual([]);
   expect(await documents.read("documents/a.md", 0, signal)).toBeNull();
@@ -139,7 +139,7 @@ test("a suite without documents finds nothing, and a task that is stopped hears 
   await expect(documents.search("word", 5, stopped)).rejects.toThrow("stopped");
 });
 
-test("the text of a page of HTML is what stands between its tags", async () => {
+test("textOfHtml returns the text between tags", async () => {
   const html =
     "<html><head><style>p {}</style></head><body><!-- <b>no</b> --><h1>Head&nbsp;line</h1>" +
     "<p>a &lt; b &amp;&#32;c &#x41; &bogus;</p><script>if (a < b) alert('x')</script><ul><li>one<li>two</ul></body>";
@@ -152,7 +152,7 @@ test("the text of a page of HTML is what stands between its tags", async () => {
   textOfHtml("<p>&".repeat(500_000));
 });
 
-test("the cache folder keeps the indexes that were used last, and no parts of killed programs", async () => {
+test("SuiteDocuments keeps the last used indexes in the cache folder, and no parts of killed programs", async () => {
   const cache = temporaryFolder();
   const folder = join(cache, "documents");
   mkdirSync(folder);

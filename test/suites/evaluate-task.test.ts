@@ -63,7 +63,7 @@ const metric = (func: string, result: FunctionCall | null, expected: FunctionCal
 
 const text = (path: string, goldName: string) => metric("compare_text_file", vmFile(path), gold(goldName));
 
-describe("a task of Flowbook", () => {
+describe("evaluateTask for a Flowbook task", () => {
   const evaluation = flowbook("compare_csv", { local_expected: "gold.csv", vm_result: "/home/result.csv" });
   const ofFlowbook = (machine: Files, suite: Files): Setting => ({ dialect: "flowbook", machine, suite });
 
@@ -72,10 +72,10 @@ describe("a task of Flowbook", () => {
     const right = await evaluate(evaluation, ofFlowbook({ "home/result.csv": "b,a\nx,01\n" }, suite));
     expect(right).toMatchObject({ score: 1, state: "success", reason: "" });
     const wrong = await evaluate(evaluation, ofFlowbook({ "home/result.csv": "b,a\nx,2\n" }, suite));
-    expect(wrong).toMatchObject({ score: 0, state: "success", reason: "compare_csv gives 0" });
+    expect(wrong).toMatchObject({ score: 0, state: "success", reason: "compare_csv returned 0" });
   });
 
-  it("scores 0 for whatever goes wrong in its function, and says what", async () => {
+  it("scores 0 for any error in the function, with the reason", async () => {
     const [result, suite] = [{ "home/result.csv": "a\n1\n" }, { "gold.csv": "a\n1\n" }];
     expect(await evaluate(evaluation, ofFlowbook({}, suite))).toMatchObject({
       score: 0,
@@ -88,7 +88,7 @@ describe("a task of Flowbook", () => {
     expect((await evaluate(outside, ofFlowbook(result, suite))).reason).toContain("leaves the suite");
   });
 
-  it("takes options of a comparison that has none for an error", async () => {
+  it("treats options of a comparison without options as an error", async () => {
     const notebook = JSON.stringify({ cells: [], metadata: {}, nbformat: 4, nbformat_minor: 5 });
     const args = { local_expected: "gold.ipynb", vm_result: "/home/a.ipynb" };
     const setting = ofFlowbook({ "home/a.ipynb": notebook }, { "gold.ipynb": notebook });
@@ -97,7 +97,7 @@ describe("a task of Flowbook", () => {
     expect((await evaluate(flowbook("compare_notebook_cells", { ...args, x: 1 }), setting)).score).toBe(1);
   });
 
-  it("cannot be graded by a function that is not known", async () => {
+  it("does not grade with an unknown function", async () => {
     expect(await evaluate(flowbook("compare_dreams", {}), { dialect: "flowbook" })).toMatchObject({
       score: null,
       state: "unsupported",
@@ -125,7 +125,7 @@ describe("a task of Flowbook", () => {
   });
 });
 
-describe("a task of Spider2-V", () => {
+describe("evaluateTask for a Spider2-V task", () => {
   const machine = { "home/a": "a\n", "home/half": "a\nc\n" };
   const suite = { a: "a\n", ab: "a\nb\n" };
   const [right, wrong, half] = [
@@ -135,17 +135,27 @@ describe("a task of Spider2-V", () => {
   ];
 
   it.each<[string, TaskEvaluation["conjunction"], Metric[], number]>([
-    ["one metric", "and", [right], 1],
-    ["a fraction", "and", [half], 0.5],
-    ["and: the mean", "and", [right, half], 0.75],
-    ["and: 0 at the first zero, the rest is not evaluated", "and", [wrong, metric("compare_sql", null, null)], 0],
-    ["or: 1 at the first 1, the rest is not evaluated", "or", [wrong, right, metric("compare_sql", null, null)], 1],
-    ["or: the largest", "or", [wrong, half], 0.5],
+    ["scores one metric", "and", [right], 1],
+    ["scores a fraction", "and", [half], 0.5],
+    ["scores `and` as the mean", "and", [right, half], 0.75],
+    [
+      "scores `and` as 0 at the first zero, without evaluating the rest",
+      "and",
+      [wrong, metric("compare_sql", null, null)],
+      0,
+    ],
+    [
+      "scores `or` as 1 at the first 1, without evaluating the rest",
+      "or",
+      [wrong, right, metric("compare_sql", null, null)],
+      1,
+    ],
+    ["scores `or` as the maximum", "or", [wrong, half], 0.5],
   ])("%s", async (_, conjunction, metrics, score) => {
     expect(await evaluate({ conjunction, metrics }, { machine, suite })).toMatchObject({ score, state: "success" });
   });
 
-  it("has no score where its functions raise, nor for a missing gold file", async () => {
+  it("returns no score if a function raises or a gold file is missing", async () => {
     const missing = text("/home/a", "none");
     expect(await evaluate({ metrics: [missing] }, { machine, suite })).toMatchObject({
       score: null,
@@ -158,13 +168,13 @@ describe("a task of Spider2-V", () => {
     expect((await evaluate({ metrics: [link] }, { machine, suite })).reason).toContain("leaves the suite");
   });
 
-  it("compares the gold with itself where both have one name, once the result is there", async () => {
+  it("compares the gold file with itself if both have the same name and the result exists", async () => {
     const same = (path: string) => metric("compare_text_file", vmFile(path, { dest: "gold" }), gold("ab"));
     expect((await evaluate({ metrics: [same("/home/a")] }, { machine, suite })).score).toBe(1);
     expect((await evaluate({ metrics: [same("/home/none")] }, { machine, suite })).score).toBe(0);
   });
 
-  it("takes the file that `gives` names of several", async () => {
+  it("selects the file in `gives` from several", async () => {
     const several = { multi: true, path: ["/home/half", "/home/a"], dest: ["x", "y"], gives: [1] };
     const metrics = [metric("compare_text_file", call("vm_file", several), gold("a"))];
     expect((await evaluate({ metrics }, { machine, suite })).score).toBe(1);
@@ -176,7 +186,7 @@ describe("a task of Spider2-V", () => {
     expect(refused).toMatchObject({ state: "eval_error" });
   });
 
-  it("puts the day into the name of a file", async () => {
+  it("inserts the day into a file name", async () => {
     const day = formatTime(new Date(), "%Y-%m-%d");
     const metrics = [
       metric(
@@ -201,7 +211,7 @@ describe("a task of Spider2-V", () => {
     expect((await evaluate({ metrics })).score).toBe(0);
   });
 
-  it("says what it would need", async () => {
+  it("reports missing requirements", async () => {
     const include = rule({ include: ["ok"] });
     const table = metric("compare_csv", call("snowflake_table_to_csv"), gold("a"));
     expect(await evaluate({ metrics: [table] })).toMatchObject({ score: null, state: "needs_account" });
@@ -222,7 +232,7 @@ describe("a task of Spider2-V", () => {
     expect(await evaluate(null)).toMatchObject({ score: null, state: "unsupported" });
   });
 
-  it("gives the output of a script and of a command", async () => {
+  it("uses the output of a script and of a command", async () => {
     const outputs = (result: FunctionCall) => [metric("exact_match", result, rule({ expected: "ok\n" }))];
     const setting: Setting = { suite: { "e.sh": "echo ok; echo not >&2; exit 4" }, runs: true };
     const script = call("vm_script_output", { src: "suite/e.sh", dest: "/home/e.sh" });
@@ -238,26 +248,26 @@ describe("a task of Spider2-V", () => {
 
   it.each([
     ["exits with an error", "echo no; echo no kernel >&2; exit 3", "eval.sh ended with exit code 3: no kernel"],
-    ["calls what is not there", "dream 1\necho no", "dream: command not found"],
-  ])("says of a score below 1 that the script %s", async (_, script, said) => {
+    ["calls a missing program", "dream 1\necho no", "dream: command not found"],
+  ])("explains a score below 1 if the script %s", async (_, script, said) => {
     const getter = call("vm_script_output", { src: "suite/eval.sh", dest: "/home/eval.sh" });
     const metrics = [metric("check_include_exclude", getter, call("rule", { rules: { include: ["ok"] } }))];
     const { score, reason } = await evaluate({ metrics }, { suite: { "eval.sh": script }, runs: true });
     expect({ score, reason }).toEqual({ score: 0, reason: expect.stringContaining(said) });
-    expect(reason).toContain("check_include_exclude gives 0; ");
+    expect(reason).toContain("check_include_exclude returned 0; ");
   });
 });
 
 it.each([
   ["rule", "the rule has no rules"],
   ["list", "the list is missing"],
-])("says of a %s without what it holds that it is missing", async (func, said) => {
+])("evaluateTask reports a %s without contents", async (func, said) => {
   const metrics = [metric("exact_match", vmFile("/home/a"), call(func))];
   const { state, reason } = await evaluate({ metrics }, { machine: { "home/a": "a" } });
   expect({ state, reason }).toEqual({ state: "eval_error", reason: expect.stringContaining(said) });
 });
 
-describe("what is done before grading", () => {
+describe("evaluateTask before grading", () => {
   const postconfig = [
     call("sleep", { seconds: 60 }),
     call("activate_window", { window_name: "x" }),
@@ -270,7 +280,7 @@ describe("what is done before grading", () => {
   ];
   const suite = { ab: "a\nb\n", "wait.sh": "echo waited > $ROOT/home/waited" };
 
-  it("runs what the machine can, and needs no screen", async () => {
+  it("runs the supported actions, and needs no screen", async () => {
     const metrics = [text("/home/copy", "ab"), metric("compare_csv", vmFile("/home/waited"), gold("waited"))];
     const grade = await evaluate({ postconfig, metrics }, { suite: { ...suite, waited: "waited\n" }, runs: true });
     expect(grade.score).toBe(1);
@@ -283,16 +293,16 @@ describe("what is done before grading", () => {
     ]);
   });
 
-  it("leaves the rest out in a folder, and says so where the score is not 1", async () => {
+  it("skips the other actions in a folder, and reports them if the score is not 1", async () => {
     const grade = await evaluate({ postconfig, metrics: [text("/home/copy", "ab")] }, { suite });
     expect(grade).toMatchObject({ score: 0, state: "success" });
-    for (const note of ["execute needs a screen", "execute needs a machine", "dream is not known"]) {
+    for (const note of ["execute needs a screen", "execute needs a machine", "dream is unknown"]) {
       expect(grade.reason).toContain(note);
     }
     expect((await evaluate({ postconfig, metrics: [text("/home/result", "ab")] }, { suite })).score).toBe(1);
   });
 
-  it("goes on after a command that fails, and says so where the score is not 1", async () => {
+  it("continues after a failed command, and reports it if the score is not 1", async () => {
     const failing = [call("execute", { command: ["sh", "-c", "echo broken; exit 4"] }), ...postconfig.slice(3, 4)];
     const setting: Setting = { suite: { ab: "a\nb\n", other: "x\n" }, runs: true };
     const metrics = (gold: string) => [text("/home/result", gold)];
@@ -302,14 +312,14 @@ describe("what is done before grading", () => {
     expect(reason).toContain("before grading: execute sh -c echo broken; exit 4 ended with exit code 4: broken");
   });
 
-  it("ends when it is aborted", async () => {
+  it("stops when it is aborted", async () => {
     const signal = AbortSignal.abort(new Error("stopped"));
     await expect(evaluate({ postconfig, metrics: [text("/home/a", "ab")] }, { suite, signal })).rejects.toThrow();
   });
 });
 
-describe("the table of functions", () => {
-  it("knows what each needs, and which are not graded here", () => {
+describe("evaluationNeed", () => {
+  it("returns the requirements of each function, and which are unsupported", () => {
     expect(evaluationNeed("flowbook", "evaluation", "compare_script_logs")).toBe("script");
     expect(evaluationNeed("flowbook", "evaluation", "email_answer")).toBe("mailbox");
     expect(evaluationNeed("spider2v", "evaluation", "compare_table")).toBe("files");
@@ -335,7 +345,7 @@ interface Vector {
 }
 
 const FILE_KINDS = ["text", "json", "file", "duckdb", "sqlite"] as const;
-/** Inputs with the score that the origin's own code gives them. */
+/** Inputs with their scores from the original suite's own code. */
 const vectors: Vector[] = isMissing("suites")
   ? []
   : jsonLines(readFileSync(join(SUITES, "oracle/vectors/vectors.jsonl"), "utf8"));
@@ -343,7 +353,7 @@ const vectors: Vector[] = isMissing("suites")
 const isObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Writes a file that a vector describes; null where it describes none. */
+/** Writes the file of a vector, or returns null if it has none. */
 async function writeInput(value: JsonValue, path: string): Promise<string | null> {
   const kind = isObject(value) ? FILE_KINDS.find((name) => name in value) : undefined;
   if (kind === undefined || !isObject(value)) return null;
@@ -412,7 +422,7 @@ async function scoreSpider2v({ func, result, expected, options }: Vector, folder
   }
 }
 
-describe("the evaluation functions against scores of the origin's own code", needs("suites"), () => {
+describe("the evaluation functions return the original suites' scores", needs("suites"), () => {
   it.for(vectors)("$suite $func $id $note", async (vector) => {
     const folder = temporaryFolder();
     const score = await (vector.suite === "flowbook" ? scoreFlowbook : scoreSpider2v)(vector, folder);
@@ -420,5 +430,5 @@ describe("the evaluation functions against scores of the origin's own code", nee
     else expect(score).toBeCloseTo(vector.score, 9);
   });
 
-  it("there are hundreds", () => expect(vectors.length).toBeGreaterThan(300));
+  it("in hundreds of cases", () => expect(vectors.length).toBeGreaterThan(300));
 });

@@ -31,7 +31,7 @@ const notebook = (...outputs: readonly unknown[]) =>
   });
 const shown = (png: unknown) => ({ output_type: "display_data", data: { "image/png": png, "text/plain": "<Figure>" } });
 
-describe("what an agent left in a machine", needs("sandbox", machinesStart), () => {
+describe("collectFinalState", needs("sandbox", machinesStart), () => {
   let machines: TaskMachines;
   let folder: string;
   beforeAll(async () => {
@@ -53,7 +53,7 @@ describe("what an agent left in a machine", needs("sandbox", machinesStart), () 
   const run = (machine: OpenedMachine, command: string) =>
     machine.run({ argv: ["bash", "-c", command], cwd: null, env: {}, timeoutMs: 20_000 }, signal);
 
-  it("are the pictures that were written since, in files and in notebooks", async () => {
+  it("returns the new images in files and notebooks", async () => {
     const machine = await opened();
     await put(machine, "before.png", SMALL);
     await put(machine, "blank.png", noisyPng(3, 3));
@@ -78,7 +78,7 @@ describe("what an agent left in a machine", needs("sandbox", machinesStart), () 
     expect(finalStateSchema.parse(left)).toEqual(left);
   });
 
-  it("are at most eight of 300 KB and 1 MB in all; the others are counted", async () => {
+  it("returns at most eight images of 300 KB and 1 MB in total, and counts the others", async () => {
     const machine = await opened();
     const since = new Date(Date.now() - 1_000);
     const [huge, large] = [noisyPng(400, 400), noisyPng(290, 290)];
@@ -95,23 +95,23 @@ describe("what an agent left in a machine", needs("sandbox", machinesStart), () 
     expect({ kept: small?.pictures.length, omitted: small?.omitted }).toEqual({ kept: 8, omitted: 2 });
   });
 
-  it("is not known where the agent has spoilt its machine, which is no error", async () => {
+  it("returns null without an error if the agent has broken its machine", async () => {
     const machine = await opened();
     await machine.close();
     expect(await collectFinalState(machine, new Date(), signal)).toBeNull();
   });
 
-  it("is not known of a folder that stands for a machine", async () => {
+  it("returns null for a folder as a machine", async () => {
     const machine = await folderMachines.open("base", signal);
     onTestFinished(() => machine.close());
     expect(await collectFinalState(machine, new Date(0), signal)).toBeNull();
   });
 });
 
-describe("pictures of a notebook", () => {
+describe("notebookPictures", () => {
   const base64 = SMALL.toString("base64");
 
-  it("are read with their cells, in one piece or in lines", () => {
+  it("returns images with their cells, as one string or in lines", () => {
     const text = notebook(shown(base64), shown([base64.slice(0, 20), base64.slice(20)]));
     expect(notebookPictures(text)).toEqual([
       { cell: 1, bytes: SMALL },
@@ -120,18 +120,18 @@ describe("pictures of a notebook", () => {
   });
 
   it.each([
-    ["no JSON", "{"],
-    ["no notebook", "[1]"],
-    ["cells that are none", '{"cells": 3}'],
-    ["outputs that are none", '{"cells": [{"outputs": {"data": 1}}]}'],
-    ["data of another kind", notebook(shown(7), shown({ a: 1 }), { data: null }, null)],
-  ])("are none of %s", (_, text) => expect(notebookPictures(text)).toEqual([]));
+    ["invalid JSON", "{"],
+    ["other JSON", "[1]"],
+    ["invalid cells", '{"cells": 3}'],
+    ["invalid outputs", '{"cells": [{"outputs": {"data": 1}}]}'],
+    ["data of another type", notebook(shown(7), shown({ a: 1 }), { data: null }, null)],
+  ])("returns nothing for %s", (_, text) => expect(notebookPictures(text)).toEqual([]));
 });
 
-describe("the size of a PNG", () => {
-  it("is told by its head", () => expect(pngSize(SMALL)).toEqual({ width: 8, height: 6 }));
+describe("pngSize", () => {
+  it("reads the header", () => expect(pngSize(SMALL)).toEqual({ width: 8, height: 6 }));
 
-  it("is none of what is no PNG, of nothing, and of one that would fill the memory", () => {
+  it("returns null for other files, no bytes, and an image that would fill the memory", () => {
     const bomb = Buffer.from(SMALL);
     bomb.writeUInt32BE(60_000, 16);
     bomb.writeUInt32BE(60_000, 20);

@@ -17,7 +17,7 @@ function createMachine() {
   return { folder, root, machine: new FolderMachine(root), out: join(folder, "out") };
 }
 
-describe("a machine that is a folder", () => {
+describe("FolderMachine", () => {
   it("copies files and folders in and out", async () => {
     const { folder, machine, out } = createMachine();
     mkdirSync(join(folder, "src"));
@@ -31,7 +31,7 @@ describe("a machine that is a folder", () => {
     expect(await machine.copyOut("/home/user/new/src/a/b", out)).toBe(false);
   });
 
-  it("follows no link, neither of a file nor of a folder, and stays inside", async () => {
+  it("follows no link to a file or folder, and stays inside", async () => {
     const { folder, root, machine, out } = createMachine();
     symlinkSync(join(folder, "secret"), join(root, "home", "link"));
     symlinkSync(folder, join(root, "up"));
@@ -40,10 +40,10 @@ describe("a machine that is a folder", () => {
     expect(await machine.copyOut("/home/../../secret", out)).toBe(false);
     await expect(machine.copyIn(join(folder, "secret"), "/up/new")).rejects.toThrow("through a link");
     await expect(machine.copyOut("secret", out)).rejects.toThrow("absolute");
-    await expect(machine.copyIn(join(folder, "secret"), "/")).rejects.toThrow("no file");
+    await expect(machine.copyIn(join(folder, "secret"), "/")).rejects.toThrow("not a file");
   });
 
-  it("does not wait for a pipe", async () => {
+  it("does not wait for a pipe's writer", async () => {
     const { root, machine, out } = createMachine();
     execFileSync("mkfifo", [join(root, "home", "pipe")]);
     expect(await machine.copyOut("/home/pipe", out)).toBe(false);
@@ -64,7 +64,7 @@ interface Setting {
   readonly signal?: AbortSignal;
 }
 
-/** Runs a task's set-up in a machine that is a folder; commands run here. */
+/** Sets up a task in a folder as a machine. Commands run on the host. */
 async function setUp(config: readonly FunctionCall[], setting: Setting = {}) {
   const folder = temporaryFolder();
   const [root, suite] = [join(folder, "root"), join(folder, "suite")];
@@ -81,7 +81,7 @@ async function setUp(config: readonly FunctionCall[], setting: Setting = {}) {
 
 const spider = (suite: Setting["suite"] = {}): Setting => ({ dialect: "spider2v", suite });
 
-describe("set-up as Flowbook writes it", () => {
+describe("runSetUp for Flowbook", () => {
   it("uploads files and runs scripts, in order", async () => {
     const config = [
       upload("deep/in.csv", "~/Desktop/data/in.csv"),
@@ -100,51 +100,41 @@ describe("set-up as Flowbook writes it", () => {
     expect(read("seen")).toBe("a\n1\ntask-setup.log\n".repeat(2));
   });
 
-  it("runs a script without a first line that names its shell", async () => {
+  it("runs a script without a shebang line", async () => {
     const { read } = await setUp([script("init.sh", "/home/user/init.sh")], {
       suite: { "init.sh": "echo 1 > $ROOT/a" },
     });
     expect(read("a")).toBe("1\n");
   });
 
-  it("ends at the first step that fails, with its output's last line", async () => {
+  it("stops at the first failed step, with the last line of its output", async () => {
     const config = [script("init.sh", "/home/user/init.sh"), upload("init.sh", "/home/user/later")];
     const suite = { "init.sh": "#!/bin/sh\necho first; echo 'no such thing' >&2; echo ' is here ' >&2; exit 3\n" };
     const { result, read } = await setUp(config, { suite });
     expect(result).toEqual({
       ok: false,
       state: "setup_error",
-      reason: "set-up step 1, upload_script_and_execute: /home/user/init.sh ended with exit code 3: is here",
+      reason: "setup step 1, upload_script_and_execute: /home/user/init.sh ended with exit code 3: is here",
     });
     expect(read("home/user/later")).toBeNull();
   });
 
   it.each([
-    [
-      "a file that is missing",
-      upload("none.zip", "/home/user/a"),
-      "missing_files",
-      "none.zip, which is missing in the ta",
-    ],
-    [
-      "a script that is missing",
-      script("init.sh", "/home/user/a"),
-      "missing_files",
-      "init.sh, which is missing in the ta",
-    ],
-    ["a function that is not known", call("dream"), "unsupported", "step 1, dream: no such function"],
-    ["a function of the other form", call("sleep", { seconds: 0 }), "unsupported", "no such function"],
-    ["a property of every object", call("constructor"), "unsupported", "no such function"],
-    ["a path out of the suite", upload("../../etc/passwd", "/home/user/a"), "setup_error", "leaves the suite"],
-    ["a link out of the suite", upload("link", "/home/user/a"), "setup_error", "leaves the suite through a link"],
-    ["a relative path of the machine", upload("in.csv", "a"), "setup_error", "not an absolute path"],
-    ["arguments that are missing", call("upload_file_to_vm"), "setup_error", "arguments are wrong"],
+    ["a missing file", upload("none.zip", "/home/user/a"), "missing_files", "none.zip, which is missing in the ta"],
+    ["a missing script", script("init.sh", "/home/user/a"), "missing_files", "init.sh, which is missing in the ta"],
+    ["an unknown function", call("dream"), "unsupported", "step 1, dream: unknown function"],
+    ["a function of the other dialect", call("sleep", { seconds: 0 }), "unsupported", "unknown function"],
+    ["a property of every JavaScript object", call("constructor"), "unsupported", "unknown function"],
+    ["a path that leaves the suite", upload("../../etc/passwd", "/home/user/a"), "setup_error", "leaves the suite"],
+    ["a link that leaves the suite", upload("link", "/home/user/a"), "setup_error", "leaves the suite through a link"],
+    ["a relative path in the machine", upload("in.csv", "a"), "setup_error", "not an absolute path"],
+    ["missing arguments", call("upload_file_to_vm"), "setup_error", "arguments are invalid"],
   ] as const)("refuses %s", async (_, step, state, reason) => {
     const { result } = await setUp([step], { suite: { "in.csv": "" } });
     expect(result).toMatchObject({ ok: false, state, reason: expect.stringContaining(reason) });
   });
 
-  it("takes a machine that runs commands for scripts only", async () => {
+  it("needs a machine that runs commands only for scripts", async () => {
     const suite = { "in.csv": "", "init.sh": "" };
     const files = await setUp([upload("in.csv", "/home/user/a")], { suite, runs: false });
     expect(files.result).toBeNull();
@@ -152,17 +142,17 @@ describe("set-up as Flowbook writes it", () => {
     expect(result).toMatchObject({ state: "unsupported", reason: expect.stringContaining("runs commands") });
   });
 
-  it("ends when it is aborted", async () => {
+  it("stops when it is aborted", async () => {
     const signal = AbortSignal.abort(new Error("stopped"));
     const started = setUp([upload("in.csv", "/home/user/a")], { suite: { "in.csv": "" }, signal });
     await expect(started).rejects.toThrow("stopped");
   });
 });
 
-describe("set-up as Spider2-V writes it", () => {
+describe("runSetUp for Spider2-V", () => {
   const copy = call("copyfile_from_host_to_guest", { src: "suite/in.csv", dest: "/home/user/in.csv" });
 
-  it("copies, runs scripts and deletes them, executes and waits; windows are passed over", async () => {
+  it("copies files, runs and deletes scripts, executes commands and waits, and skips windows", async () => {
     const config = [
       copy,
       call("script_and_execute", { src: "suite/init.sh", dest: "/home/user/x.sh", options: ["two words"] }),
@@ -182,11 +172,11 @@ describe("set-up as Spider2-V writes it", () => {
     expect(commands.filter((command) => /gnome-terminal|pyautogui/.test(command))).toEqual([]);
   });
 
-  it("ends at a command that fails", async () => {
+  it("stops at a failed command", async () => {
     const fails = await setUp([call("execute", { command: ["sh", "-c", "echo broken; exit 2"] })], spider());
     expect(fails.result).toMatchObject({
       state: "setup_error",
-      reason: "set-up step 1, execute: sh -c echo broken; exit 2 ended with exit code 2: broken",
+      reason: "setup step 1, execute: sh -c echo broken; exit 2 ended with exit code 2: broken",
     });
   });
 });

@@ -27,8 +27,8 @@ const channel = (width: number, values: number[]) => ({
   values: Uint8Array.from(values),
 });
 
-describe("images as OpenCV handles them", () => {
-  it("reads PNG files without their transparency", () => {
+describe("image functions, like OpenCV,", () => {
+  it("read PNG files without transparency", () => {
     const png = new PNG({ width: 2, height: 1 });
     png.data = Buffer.from([255, 0, 0, 0, 10, 20, 30, 255]);
     const image = decodeImage(PNG.sync.write(png));
@@ -38,7 +38,7 @@ describe("images as OpenCV handles them", () => {
     expect(image && [...toGreyscale(image)]).toEqual([76, 18]);
   });
 
-  it("takes for no image what is none, or too large", () => {
+  it("reject invalid and too large images", () => {
     expect(decodeImage(Buffer.from("x"))).toBeNull();
     const png = PNG.sync.write(new PNG({ width: 1, height: 1 }));
     expect(decodeImage(png.subarray(0, 40))).toBeNull();
@@ -46,18 +46,18 @@ describe("images as OpenCV handles them", () => {
     expect(decodeImage(png)).toBeNull();
   });
 
-  it("shrinks by the mean of what a pixel covers", () => {
+  it("shrink by the mean of the covered pixels", () => {
     expect([...resizeByArea(channel(4, [0, 10, 20, 30]), 2, 1).values]).toEqual([5, 25]);
     expect([...resizeByArea(channel(3, [0, 90, 30]), 2, 1).values]).toEqual([30, 50]);
     expect([...resizeByArea(channel(2, [1, 2, 4, 4]), 1, 1).values]).toEqual([3]);
   });
 
-  it("interpolates between the centres of pixels", () => {
+  it("interpolate between pixel centers", () => {
     expect([...resizeLinearly(channel(2, [0, 100]), 4, 1).values]).toEqual([0, 25, 75, 100]);
     expect([...resizeLinearly(channel(4, [0, 10, 20, 30]), 2, 1).values]).toEqual([5, 25]);
   });
 
-  it("correlates histograms", () => {
+  it("correlate histograms", () => {
     const [a, b] = [Uint8Array.from([1, 1, 2]), Uint8Array.from([2, 1, 1, 1, 1, 2])];
     expect(correlate(normalizedHistogram(a), normalizedHistogram(a))).toBe(1);
     expect(correlate(normalizedHistogram(a), normalizedHistogram(b))).toBeCloseTo(1, 6);
@@ -72,7 +72,7 @@ describe("notebook", () => {
   const data = (values: object) => ({ output_type: "display_data", metadata: {}, data: values });
   const notebookOf = (...cells: unknown[]) => ({ cells, metadata: {}, nbformat: 4, nbformat_minor: 5 });
 
-  describe("a notebook as nbformat reads it", () => {
+  describe("readNotebook, like nbformat,", () => {
     it("joins lines of sources, streams and data, but not JSON", () => {
       const [cell] = read(
         notebookOf(code(stream(["1\n", "2"]), data({ "text/plain": ["x", "y"], "application/json": ["x"] }))),
@@ -111,21 +111,21 @@ describe("notebook", () => {
     });
   });
 
-  describe("outputs of two notebooks", () => {
+  describe("haveEqualOutputs compares", () => {
     const areEqual = (a: unknown[], b: unknown[]) =>
       haveEqualOutputs(read(notebookOf(code(...a))), read(notebookOf(code(...b))));
 
     it.each<[string, unknown[], unknown[], boolean]>([
-      ["lines against a text", [stream(["1\n"])], [stream("1\n")], true],
+      ["lines with a string", [stream(["1\n"])], [stream("1\n")], true],
       ["other streams and images", [stream("w", "stderr"), data({ "image/png": "A" })], [], true],
       ["pip's lines in the result", [stream("Successfully installed x\n"), stream("1")], [stream("1")], true],
-      ["pip's lines in the gold", [], [stream("Successfully installed x\n")], false],
+      ["pip's lines in the gold notebook", [], [stream("Successfully installed x\n")], false],
       ["a stream in two parts", [stream("1"), stream("2")], [stream("12")], false],
       ["text/plain", [data({ "text/plain": "1" })], [data({ "text/plain": "2" })], false],
       ["data of an image", [data({ "text/plain": "1", "image/png": "A" })], [data({ "text/plain": "1" })], true],
     ])("%s", (_, result, gold, equal) => expect(areEqual(result, gold)).toBe(equal));
 
-    it("raises where kinds cross", () => {
+    it("outputs of different kinds with an error", () => {
       expect(() => areEqual([data({ "text/plain": "1" })], [stream("1")])).toThrow("data");
     });
   });
@@ -133,7 +133,7 @@ describe("notebook", () => {
 
 const areEqual = (a: string, b: string) => equalValues(parsePythonJson(a), parsePythonJson(b));
 
-describe("JSON as Python reads it", () => {
+describe("parsePythonJson", () => {
   it.each([
     ["1", "1.0", true],
     ["true", "1", true],
@@ -146,7 +146,7 @@ describe("JSON as Python reads it", () => {
     ['{"a":1,"a":2}', '{"a":2}', true],
     ['"\\u0041\\""', '"A\\""', true],
     ["null", "false", false],
-  ])("%s and %s: %s", (a, b, equal) => expect(areEqual(a, b)).toBe(equal));
+  ])("compares %s and %s as %s", (a, b, equal) => expect(areEqual(a, b)).toBe(equal));
 
   it("keeps the order of keys that look like numbers", () => {
     expect([...(parsePythonJson('{"b":1,"2":1,"1":1}') as Map<string, unknown>).keys()]).toEqual(["b", "2", "1"]);
@@ -160,7 +160,7 @@ describe("JSON as Python reads it", () => {
   );
 });
 
-describe("YAML as PyYAML reads it", () => {
+describe("parseYaml", () => {
   it.each<[string, unknown]>([
     ["a: yes", new Map([["a", true]])],
     ["y: n", new Map([["y", "n"]])],
@@ -169,28 +169,28 @@ describe("YAML as PyYAML reads it", () => {
     ["a: 1.5", new Map([["a", 1.5]])],
     ["a: 1\na: 2", new Map([["a", 2n]])],
     ["", null],
-  ])("%j", (text, value) => expect(parseYaml(text)).toEqual(value));
+  ])("reads %j like PyYAML", (text, value) => expect(parseYaml(text)).toEqual(value));
 
   it.each(["a: [1", "a: 1\n---\nb: 2\n", "a:\n\t- 1\n  b"])("refuses %j", (text) =>
     expect(() => parseYaml(text)).toThrow(),
   );
 });
 
-describe("text as Python handles it", () => {
-  it("strips NEL and no-break spaces, and keeps a byte order mark", () => {
+describe("text functions, like Python,", () => {
+  it("strip NEL and no-break spaces, and keep a byte order mark", () => {
     expect(stripText("\u0085\u00a0 \ufeffa\x1f\n")).toBe("\ufeffa");
   });
 
-  it("splits lines at form feeds and separators too", () => {
+  it("split lines at form feeds and separators too", () => {
     expect(splitLines("a\r\nb\fc\u2028d\n")).toEqual(["a", "b", "c", "d"]);
     expect(splitLines("")).toEqual([]);
   });
 
-  it("orders by code point", () => {
+  it("order by code point", () => {
     expect(["\u{1f600}", "\uffee", "a"].sort(compareStrings)).toEqual(["a", "\uffee", "\u{1f600}"]);
   });
 
-  it("drops bytes that are not UTF-8, and keeps a replacement character of the file", () => {
+  it("drop bytes that are not UTF-8, and keep the file's own replacement characters", () => {
     expect(
       decodeTextLeniently(Buffer.concat([Buffer.from("a\ufffdé"), Buffer.from([0xff, 0xe9]), Buffer.from("b\r\n")])),
     ).toBe("a\ufffdéb\n");
@@ -202,10 +202,10 @@ describe("text as Python handles it", () => {
     [["it's", 1, null], '["it\'s", 1, None]'],
     [{ a: [false] }, "{'a': [False]}"],
     [1e-7, "1e-07"],
-  ])("writes %j as str() does", (value, text) => expect(formatValue(value)).toBe(text));
+  ])("format %j like str()", (value, text) => expect(formatValue(value)).toBe(text));
 });
 
-describe("the ratio of difflib's SequenceMatcher", () => {
+describe("matchingRatio", () => {
   const chars = (text: string) => [...text];
 
   it.each([
@@ -214,16 +214,18 @@ describe("the ratio of difflib's SequenceMatcher", () => {
     ["", "", 1],
     ["a", "", 0],
     ["ab", "ba", 0.5],
-  ])("%j %j", (a, b, ratio) => expect(matchingRatio(chars(a), chars(b))).toBeCloseTo(ratio, 12));
+  ])("compares %j and %j like difflib", (a, b, ratio) =>
+    expect(matchingRatio(chars(a), chars(b))).toBeCloseTo(ratio, 12),
+  );
 
-  it("leaves out popular lines of long files", () => {
+  it("ignores popular lines of long files", () => {
     const long = Array.from({ length: 200 }, () => "same");
     expect(matchingRatio(["x", "same"], long)).toBe(0);
     expect(matchingRatio(["x", "same"], long.slice(1))).toBeCloseTo(2 / 201, 12);
   });
 });
 
-describe("read csv", () => {
+describe("readCsv", () => {
   const read = (text: string) => readCsv(Buffer.from(text));
 
   /** Type and values of the only column. */
@@ -232,7 +234,7 @@ describe("read csv", () => {
     return [column?.type, ...(column?.values ?? [])];
   }
 
-  describe("types of a column, as pandas infers them", () => {
+  describe("infers column types like pandas:", () => {
     it.each<[string[], unknown[]]>([
       [
         ["1", "+2", " 03 "],
@@ -289,23 +291,23 @@ describe("read csv", () => {
       [["2024-01-01"], ["object", "2024-01-01"]],
     ])("%j", (cells, column) => expect(readColumn(...cells)).toEqual(column));
 
-    it("takes 17 digits of a float, leading zeros included", () => {
+    it("17 digits of a float, including leading zeros", () => {
       expect(readColumn("0.30000000000000004")).toEqual(["float64", 0.3]);
       expect(readColumn("3.0000000000000004")).toEqual(["float64", 3.0000000000000004]);
     });
 
-    it("has objects in a file without rows", () => {
+    it("object in a file without rows", () => {
       expect(read("a,b\n").columns.map(({ type }) => type)).toEqual(["object", "object"]);
     });
 
-    it("infers by chunks of a long file: numbers and texts stay side by side", () => {
+    it("separate types per chunk of a long file, so that numbers and texts are mixed", () => {
       const [column] = read(`n\n${"1\n".repeat(2 ** 19)}x\n`).columns;
       expect(column?.type).toBe("object");
       expect([column?.values[0], column?.values.at(-1)]).toEqual([1, "x"]);
     });
   });
 
-  describe("the records of a file", () => {
+  describe("splits records with", () => {
     const cellsOf = (text: string) => read(text).columns.map(({ name, values }) => [name, ...values]);
 
     it.each<[string, string, unknown[][]]>([
@@ -348,7 +350,7 @@ describe("read csv", () => {
       ["a quote inside a field", 'a\nx"y"\n', [["a", 'x"y"']]],
     ])("%s", (_, text, cells) => expect(cellsOf(text)).toEqual(cells));
 
-    it("takes fields left of the header's for labels of the rows", () => {
+    it("extra fields on the left as row labels", () => {
       const frame = read("b\nx,1\ny,2\n");
       expect(frame.index).toEqual([["x", "y"]]);
       expect(frame.columns[0]?.values).toEqual([1, 2]);
@@ -359,8 +361,9 @@ describe("read csv", () => {
       ["blank lines only", "\n \n"],
       ["a later row that is too long", "a,b\n1,2\n1,2,3\n"],
       ["an open quote", 'a\n"x\n'],
-    ])("refuses %s", (_, text) => expect(() => read(text)).toThrow());
+    ])("an error for %s", (_, text) => expect(() => read(text)).toThrow());
 
-    it("refuses what is not UTF-8", () => expect(() => readCsv(Buffer.from([0x61, 0x0a, 0xff]))).toThrow("UTF-8"));
+    it("an error for text that is not UTF-8", () =>
+      expect(() => readCsv(Buffer.from([0x61, 0x0a, 0xff]))).toThrow("UTF-8"));
   });
 });

@@ -12,7 +12,7 @@ import type { Grade, SuiteTask, TaskEvaluation } from "../../src/tasks/suite-tas
 import { importSource } from "../import-source.js";
 import { temporaryFolder, writeFiles } from "./temporary-folder.js";
 
-/** Grading in processes of their own, those of the built program, of files that an agent made to harm whoever reads. */
+/** Grading in separate processes of the built program, including files that an agent made to harm their reader. */
 
 const never = new AbortController().signal;
 
@@ -26,7 +26,7 @@ afterAll(() => graders.close());
 
 type Files = Parameters<typeof writeFiles>[1];
 
-/** A task of this evaluation with its gold files, and a machine in which `left` is all that there is. */
+/** A task with this evaluation and its gold files, and a machine that only contains `left`. */
 function prepare(dialect: "flowbook" | "spider2v", evaluation: Partial<TaskEvaluation>, gold: Files, left: Files) {
   const folder = temporaryFolder();
   writeFiles(join(folder, "task"), gold);
@@ -46,7 +46,7 @@ function gradeCsv(left: string | Buffer, signal = never): Promise<Grade> {
   return graders.evaluate(task, machine, join(folder, "work"), signal);
 }
 
-/** A table and a view of the same columns; the view counts without end. */
+/** A table and a view of the same columns. The view counts without end. */
 function endlessDatabase(): Buffer {
   const path = join(temporaryFolder(), "endless.sqlite");
   const db = new Database(path);
@@ -77,8 +77,8 @@ function endlessTask() {
   return { ...prepared, sources };
 }
 
-describe("a process that grades", () => {
-  it("gives what grading in this process would, one task after another and several at once", async () => {
+describe("GradingPool", () => {
+  it("returns the same grades as grading in this process, sequentially and concurrently", async () => {
     expect(await gradeCsv("a,b\n1,2\n")).toEqual({ score: 1, state: "success", reason: "" });
     const grades = await Promise.all(["a,b\n1,2\n", "a,b\n1,3\n", "", "a\n"].map((text) => gradeCsv(text)));
     expect(grades.map(({ score }) => score)).toEqual([1, 0, 0, 0]);
@@ -91,28 +91,30 @@ describe("a process that grades", () => {
     });
   });
 
-  it("is ended where what was left takes too much memory, and the next grading gets another", async () => {
+  it("kills a process that runs out of memory, and starts another for the next task", async () => {
     const grade = await gradeCsv(`a,b\n${"1,2\n".repeat(3_000_000)}`);
     expect(grade).toMatchObject({ score: null, state: "eval_error" });
-    expect(grade.reason).toMatch(/^grading was ended: its process ended \(SIG\w+\), which takes more memory than/);
+    expect(grade.reason).toMatch(
+      /^grading failed: its process ended \(SIG\w+\), probably because it ran out of memory/,
+    );
     expect(await gradeCsv("a,b\n1,2\n")).toMatchObject({ score: 1 });
   });
 
-  it("is ended where it never comes to an end, inside of a library too", async () => {
+  it("kills a process that never ends, even inside a library", async () => {
     const { task, folder, machine, sources } = endlessTask();
     const own = new GradingPool(sources, { heapMb: 96, busyMs: 1_000 });
     try {
       expect(await own.evaluate(task, machine, join(folder, "work"), never)).toEqual({
         score: null,
         state: "eval_error",
-        reason: "grading was ended: reading what was left took longer than 1 s",
+        reason: "grading failed: reading the agent's files took longer than 1 s",
       });
     } finally {
       await own.close();
     }
   });
 
-  it("is ended where the task is stopped", async () => {
+  it("kills the process of an interrupted task", async () => {
     const stop = new AbortController();
     const { task, folder, machine, sources } = endlessTask();
     const own = new GradingPool(sources);
@@ -124,7 +126,7 @@ describe("a process that grades", () => {
     await own.close();
   });
 
-  it("does not outlive a program that is killed", async () => {
+  it("leaves no process when the program is killed", async () => {
     const { task, folder, sources } = endlessTask();
     const program = `
       ${importSource("suites/grading-pool", "GradingPool")}

@@ -24,8 +24,8 @@ const checked = async (folder: string) => {
   );
 };
 
-describe("a folder of Harbor tasks", () => {
-  it("is read as a suite, whatever its depth and the version of its files", async () => {
+describe("readSuite for Harbor tasks", () => {
+  it("reads tasks at any depth and in any known version", async () => {
     const root = temporaryFolder();
     writeHarborTask(join(root, "first"));
     writeHarborTask(join(root, "tasks/second"), {
@@ -72,7 +72,7 @@ command = "true"
     [
       "steps",
       { "task.toml": "[[steps]]\nname = 'a'\n", "instruction.md": null, "tests/test.sh": null },
-      "unsupported t/task.toml steps: a task of several steps",
+      "unsupported t/task.toml steps: tasks with several steps are unsupported",
     ],
     [
       "a later major version",
@@ -92,7 +92,7 @@ command = "true"
     [
       "sidecars",
       { "environment/docker-compose.yaml": "services: {}\n" },
-      "unsupported t/environment/docker-compose.yaml : a task with further containers",
+      "unsupported t/environment/docker-compose.yaml : tasks with additional containers are unsupported",
     ],
     ["a GPU", { "task.toml": "[environment]\ngpus = 1\n" }, "unsupported t/task.toml environment.gpus: needs a GPU"],
     [
@@ -101,46 +101,46 @@ command = "true"
       "unsupported t/task.toml environment.os: needs windows",
     ],
     [
-      "a verifier apart",
+      "a separate verifier",
       { "task.toml": "[verifier]\nenvironment_mode = 'separate'\n" },
-      "unsupported t/task.toml verifier: is verified in an environment of its own",
+      "unsupported t/task.toml verifier: a separate verifier environment is unsupported",
     ],
     [
-      "a key of the host",
+      "a key from the host",
       { "task.toml": `[verifier]\nenv = { KEY = "\${OPENAI_API_KEY}" }\n` },
-      `unsupported t/task.toml verifier.env.KEY: takes \${OPENAI_API_KEY} of the host, which is not given to tasks`,
+      `unsupported t/task.toml verifier.env.KEY: uses \${OPENAI_API_KEY} from the host, which tasks do not get`,
     ],
     [
       "a network",
       { "tests/test.sh": "#!/bin/bash\n# curl\napt-get -y install jq\n" },
-      "unsupported t/tests/test.sh : needs a network, which there is none of: apt-get -y install jq",
+      "unsupported t/tests/test.sh : needs a network, which tasks do not have: apt-get -y install jq",
     ],
     [
       "another base",
       { "environment/Dockerfile": "FROM node:22\n" },
-      "needs_docker t/environment/Dockerfile : only Docker can have its environment: the base image node:22 is not known",
+      "needs_docker t/environment/Dockerfile : its environment needs Docker: unknown base image node:22",
     ],
     [
       "a build",
       { "environment/Dockerfile": "FROM debian\nRUN make\n" },
-      "needs_docker t/environment/Dockerfile : only Docker can have its environment: Dockerfile:2: RUN make: is more than packages",
+      "needs_docker t/environment/Dockerfile : its environment needs Docker: Dockerfile:2: RUN make: is more than packages",
     ],
     [
       "no solution",
       { "solution/solve.sh": null },
-      "solution_missing t/solution/solve.sh : is missing: the oracle cannot do it",
+      "solution_missing t/solution/solve.sh : is missing, so the oracle cannot solve the task",
     ],
     [
       "an MCP server",
       { "task.toml": "[[environment.mcp_servers]]\nname = 'mail'\n" },
-      "mcp_passed_over t/task.toml environment.mcp_servers: agents here are not told of them",
+      "mcp_passed_over t/task.toml environment.mcp_servers: agents do not get MCP servers from tasks",
     ],
     [
       "a user",
       { "task.toml": "[agent]\nuser = 'me'\n" },
       "user_passed_over t/task.toml agent.user: everything runs as one user",
     ],
-  ])("says by name that a task needs %s", async (_, files, warning) => {
+  ])("reports that a task needs %s", async (_, files, warning) => {
     const root = temporaryFolder();
     writeHarborTask(join(root, "t"), files);
     expect(await checked(root)).toEqual([`warning ${warning}`]);
@@ -153,22 +153,26 @@ command = "true"
   });
 
   it.each<[string, Readonly<Record<string, string | null>>, string]>([
-    ["no tests", { "tests/test.sh": null }, "file_missing t/tests/test.sh : is missing, or is no regular file"],
-    ["no instruction", { "instruction.md": null }, "file_missing t/instruction.md : is missing, or is no regular file"],
+    ["no tests", { "tests/test.sh": null }, "file_missing t/tests/test.sh : is missing, or is not a regular file"],
     [
-      "a broken task.toml",
+      "no instruction",
+      { "instruction.md": null },
+      "file_missing t/instruction.md : is missing, or is not a regular file",
+    ],
+    [
+      "an invalid task.toml",
       { "task.toml": "[task\n" },
       "task_invalid t/task.toml : is not TOML: Invalid TOML document: illegal character in key",
     ],
     [
-      "a wrong field",
+      "an invalid field",
       { "task.toml": "[verifier]\ntimeout_sec = 'long'\n" },
       "task_invalid t/task.toml verifier.timeout_sec: expected a number of seconds",
     ],
     [
       "no environment",
       { "environment/Dockerfile": null },
-      "environment_invalid t/environment/Dockerfile : is missing, and task.toml names no docker_image",
+      "environment_invalid t/environment/Dockerfile : is missing, and task.toml has no docker_image",
     ],
   ])("reports %s as an error", async (_, files, error) => {
     const root = temporaryFolder();
@@ -176,15 +180,15 @@ command = "true"
     expect(await checked(root)).toEqual([`error ${error}`]);
   });
 
-  it("has one task of a name", async () => {
+  it("reports a second task with the same name", async () => {
     const root = temporaryFolder();
     writeHarborTask(join(root, "a/t"));
     writeHarborTask(join(root, "b/t"));
-    expect(await checked(root)).toEqual(["error id_duplicate b/t/task.toml id: is that of a/t/task.toml too"]);
+    expect(await checked(root)).toEqual(["error id_duplicate b/t/task.toml id: is also the id of a/t/task.toml"]);
   });
 });
 
-describe("an environment", () => {
+describe("readEnvironment", () => {
   const read = (dockerfile: string, files: Readonly<Record<string, string>> = {}) => {
     const folder = writeHarborTask(temporaryFolder(), { "environment/Dockerfile": dockerfile, ...files });
     const environment = readEnvironment(folder);
@@ -193,7 +197,7 @@ describe("an environment", () => {
     return { ...environment, copies };
   };
 
-  it("is what the lines of its Dockerfile say", () => {
+  it("reads the lines of a Dockerfile", () => {
     const { obstacles, ...environment } = read(
       `# syntax=docker/dockerfile:1
 ARG VERSION=3.12
@@ -254,7 +258,48 @@ CMD ["bash"]
   });
 
   it.each([
-    ["FROM python:3.12-alpine", "the base image python:3.12-alpine is not known"],
+    [
+      "a comment among continued lines",
+      "RUN apt-get install -y \\\n    # editors\n    vim \\\n\n  nano",
+      ["vim", "nano"],
+    ],
+    ["a comment at the end of a line, which ends the command", "RUN apt-get install -y vim # and \\\n nano", ["vim"]],
+    ["another escape character", "RUN apt-get install -y `\n  # editors\n  vim", ["vim"]],
+    ["a flag of RUN", "RUN --mount=type=cache,target=/x apt-get install -y vim", ["vim"]],
+    ["words of a JSON array", 'RUN ["apt-get", "install", \\\n # editors\n "vim"]', ["vim"]],
+    ["a set variable's alternative", `ENV A=1\nRUN apt-get install -y \${A:+vim} \${B:+nano}`, ["vim"]],
+    [
+      "an empty variable's alternatives",
+      `ENV A=\nRUN apt-get install -y \${A:-vim} \${A-nano} \${A+ed} \${A:+jq}`,
+      ["vim", "ed"],
+    ],
+    ["a variable in single quotes", `ENV A='$B'\nENV B=vim\nRUN apt-get install -y \${A:+nano}`, ["nano"]],
+  ])("installs the packages of a RUN with %s", (_, lines, packages) => {
+    const directive = lines.includes("`") ? "# escape=`\n" : "";
+    expect(read(`${directive}FROM debian\n${lines}\n`)).toMatchObject({ obstacles: [], packages });
+  });
+
+  it("copies what a pattern with a range of letters matches, hidden files too", () => {
+    const files = {
+      "environment/a1.csv": "",
+      "environment/b1.csv": "",
+      "environment/.c1.csv": "",
+      "environment/d1": "",
+    };
+    expect(read("FROM debian\nCOPY [a-b]?.csv /x/\nCOPY *1.csv /y/\nCOPY {a,b}1.csv /z/\n", files)).toMatchObject({
+      copies: [
+        ["a1.csv", "/x/a1.csv"],
+        ["b1.csv", "/x/b1.csv"],
+        [".c1.csv", "/y/.c1.csv"],
+        ["a1.csv", "/y/a1.csv"],
+        ["b1.csv", "/y/b1.csv"],
+      ],
+      obstacles: ["Dockerfile:4: COPY {a,b}1.csv: there is no such file in environment/"],
+    });
+  });
+
+  it.each([
+    ["FROM python:3.12-alpine", "unknown base image python:3.12-alpine"],
     ["FROM debian AS a\nFROM debian", "Dockerfile:2: FROM begins a second stage"],
     ["FROM debian\nCOPY --from=x a b", "Dockerfile:2: COPY --from is for Docker alone"],
     ["FROM debian\nCOPY nothing /app/", "Dockerfile:2: COPY nothing: there is no such file in environment/"],
@@ -267,19 +312,19 @@ CMD ["bash"]
     ["FROM debian\nRUN pip install -r a.txt", "Dockerfile:2: RUN pip install -r a.txt: is more than packages"],
     ["FROM debian\nRUN rm -rf /usr/lib", "Dockerfile:2: RUN rm -rf /usr/lib: is more than packages"],
     ['FROM debian\nENTRYPOINT ["x"]', "Dockerfile:2: ENTRYPOINT is for Docker alone"],
-    ["FROM debian\nCOPY Dockerfile /proc/x", "/proc/x is a place that the machine keeps to itself"],
-    ["FROM debian\nWORKDIR /opt/machine/x", "/opt/machine/x is a place that the machine keeps to itself"],
-    [
-      "FROM debian\nWORKDIR /usr/src/app",
-      "/usr/src/app lies among the machine's packages, where nothing can be written",
-    ],
-  ])("that is %j is for Docker alone", (dockerfile, obstacle) => {
+    [`FROM debian\nENV A=\${B:?unset}`, `Dockerfile:2: \${B:?unset} is for Docker alone`],
+    [`FROM debian\nENV A=\${PATH%:*}`, `Dockerfile:2: \${PATH%:*} is for Docker alone`],
+    ["FROM debian\nENV A=\\$B", "Dockerfile:2: A with an escaped $ is for Docker alone"],
+    ["FROM debian\nCOPY Dockerfile /proc/x", "/proc/x is reserved for the machine"],
+    ["FROM debian\nWORKDIR /opt/machine/x", "/opt/machine/x is reserved for the machine"],
+    ["FROM debian\nWORKDIR /usr/src/app", "/usr/src/app is in a read-only folder of the machine's packages"],
+  ])("needs Docker for %j", (dockerfile, obstacle) => {
     const folder = writeHarborTask(temporaryFolder(), { "environment/Dockerfile": dockerfile });
     symlinkSync("/etc/passwd", join(folder, "environment/link"));
     expect(readEnvironment(folder)).toMatchObject({ ok: true, obstacles: [obstacle] });
   });
 
-  it("is an image with the files beside, where there is no Dockerfile", () => {
+  it("reads an image with the files next to it if there is no Dockerfile", () => {
     const folder = writeHarborTask(temporaryFolder(), {
       "environment/Dockerfile": null,
       "environment/data.csv": "a\n",
@@ -291,14 +336,14 @@ CMD ["bash"]
     });
   });
 
-  it("is not half read where a file keeps some of it from the image", () => {
+  it("needs Docker if .dockerignore excludes some of the files", () => {
     const folder = writeHarborTask(temporaryFolder());
     writeFileSync(join(folder, "environment/.dockerignore"), "gold\n");
     expect(readEnvironment(folder)).toMatchObject({ obstacles: [".dockerignore is not read"] });
   });
 });
 
-describe("a reward", () => {
+describe("parseRewards", () => {
   it.each<[string | null, string | null, unknown]>([
     ['{"reward": 0.5, "exact": 0}', "0.9", { reward: 0.5, others: { exact: 0 } }],
     ['{"exact": 1, "reward": 0.5}', null, { reward: 0.5, others: { exact: 1 } }],
@@ -307,22 +352,22 @@ describe("a reward", () => {
     ["", "0.0", { reward: 0, others: {} }],
     [null, null, null],
     [null, " ", null],
-  ])("of reward.json %j and reward.txt %j is %j", (json, text, rewards) => {
+  ])("reads reward.json %j and reward.txt %j as %j", (json, text, rewards) => {
     expect(parseRewards(json, text)).toEqual(rewards);
   });
 
   it.each<[string | null, string | null, string]>([
-    ['{"reward": 2}', null, "the reward is 2, not from 0 to 1"],
-    [null, "good", "the reward is NaN, not from 0 to 1"],
-    ["[1]", "1", "reward.json is no JSON object"],
-    ["{", "1", "reward.json is no JSON object"],
-    ['{"ok": true}', "1", "reward.json holds no number"],
-  ])("cannot be reward.json %j with reward.txt %j", (json, text, message) => {
+    ['{"reward": 2}', null, "the reward is 2, expected 0 to 1"],
+    [null, "good", "the reward is NaN, expected 0 to 1"],
+    ["[1]", "1", "reward.json is not a JSON object"],
+    ["{", "1", "reward.json is not a JSON object"],
+    ['{"ok": true}', "1", "reward.json contains no number"],
+  ])("rejects reward.json %j with reward.txt %j", (json, text, message) => {
     expect(() => parseRewards(json, text)).toThrow(message);
   });
 });
 
-/** What an exported Harbor task scores answers by, in Python, beside the scorers that it repeats. */
+/** The Python scores of exported Harbor tasks, compared with the scorers that they repeat. */
 
 const HARBOR = join(import.meta.dirname, "../../src/suites/harbor");
 
@@ -357,7 +402,7 @@ const NAMES = {
   sources_precision: "sourcesPrecision",
 } as const;
 
-/** The scores of the program's own scorers; what does not apply is left out, and no source at all is 0. */
+/** Scores of the program's own scorers. Scores that do not apply are omitted, and no source at all scores 0. */
 function expected({ answer, sources = [], gold, goldMails = [] }: Case): Record<string, number> {
   const scored = trace({ answer, sources: [...sources] }, { answer: gold, message_ids: [...goldMails] });
   return Object.fromEntries(
@@ -414,7 +459,7 @@ const PIECES = [
 ];
 
 describe("grade.py", () => {
-  it("scores pairs of the demo's gold answers as the program does", () => {
+  it("scores pairs of the demo's gold answers like the program", () => {
     const golds = demoQuestions.map(({ answer }) => answer);
     // Each with itself, and with every third other one.
     const pairs = golds.flatMap((gold, i) =>
@@ -423,7 +468,7 @@ describe("grade.py", () => {
     expectSame(pairs);
   });
 
-  it("scores texts of numbers, dates, times and odd characters as the program does", () => {
+  it("scores texts with numbers, dates, times and unusual characters like the program", () => {
     const text = fc
       .array(
         fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...PIECES) }, fc.string({ unit: "binary", maxLength: 4 })),
@@ -437,7 +482,7 @@ describe("grade.py", () => {
     expectSame(fc.sample(one, { numRuns: 1_000, seed: 35 }));
   });
 
-  it("knows an abstention as the program does", () => {
+  it("recognizes abstentions like the program", () => {
     const texts = [
       ...["I don't know", "i do not know.", "I could not find any information about that in the mailbox."],
       ...["Sorry, I cannot say who sent it.", "There are no emails about the sale.", "N/A", "Unknown", "It is unknown"],
@@ -459,34 +504,34 @@ describe("grade.py", () => {
     expect(python("grade.is_dont_know(case)", all)).toEqual(all.map(isDontKnow));
   });
 
-  // One start of Python for a table.
+  // Start Python only once per table.
   const REWARDED: [string, Case, number][] = [
-    ["the gold answer with its mail", { answer: "$40", sources: ["<g@x>"], gold: "$40", goldMails: ["<g@x>"] }, 1],
-    ["the mail's id without brackets", { answer: "$40", sources: ["g@x"], gold: "$40", goldMails: ["<g@x>"] }, 1],
+    ["the gold answer with its email", { answer: "$40", sources: ["<g@x>"], gold: "$40", goldMails: ["<g@x>"] }, 1],
+    ["the email's id without brackets", { answer: "$40", sources: ["g@x"], gold: "$40", goldMails: ["<g@x>"] }, 1],
     ["the gold answer alone", { answer: "$40", gold: "$40", goldMails: ["<g@x>"] }, 0.8],
     [
-      "another mail beside the gold one",
+      "another email in addition to the gold one",
       { answer: "$40", sources: ["<g@x>", "<b@x>"], gold: "$40", goldMails: ["<g@x>"] },
       0.9,
     ],
     ["the right number among words", { answer: "It was forty dollars", gold: "$40" }, 0.5],
     ["a wrong number", { answer: "$41", sources: ["<g@x>"], gold: "$40", goldMails: ["<g@x>"] }, 0.2],
     [
-      "abstaining where there is an answer",
+      "abstaining if there is an answer",
       { answer: "I don't know", sources: ["<g@x>"], gold: "$40", goldMails: ["<g@x>"] },
       0,
     ],
     [
-      "abstaining where there is none",
+      "abstaining if there is none",
       { answer: "I could not find an answer.", gold: "I don't know", unanswerable: true },
       1,
     ],
-    ["an answer where there is none", { answer: "$40", gold: "I don't know", unanswerable: true }, 0],
+    ["an answer if there is none", { answer: "$40", gold: "I don't know", unanswerable: true }, 0],
     ["no answer", { answer: null, gold: "" }, 0],
     ["an empty answer", { answer: " ", sources: ["<g@x>"], gold: "$40", goldMails: ["<g@x>"] }, 0],
   ];
 
-  it("rewards answers as they deserve", () => {
+  it("rewards answers with the expected score", () => {
     const rewards = rewardsOf(REWARDED.map(([, one]) => one));
     expect(REWARDED.map(([what], i) => [what, rewards[i]?.reward])).toEqual(
       REWARDED.map(([what, , reward]) => [what, reward]),
@@ -501,15 +546,15 @@ describe("grade.py", () => {
     ["a byte order mark", '\ufeff{"answer": "x"}', ["x", []]],
     ["plain text", "It was $40.\n", ["It was $40.", []]],
     ["plain text with sources", "It was $40.\nSources: <a>, <b>\n", ["It was $40.", ["<a>", "<b>"]]],
-    ["JSON that is broken off", '{"answer": "x', ['{"answer": "x', []]],
+    ["truncated JSON", '{"answer": "x', ['{"answer": "x', []]],
     ["a list", "[1]", ["[1]", []]],
     ["JSON without an answer", "{}", [null, []]],
-    ["JSON nested too deep", "[".repeat(100_000), ["[".repeat(100_000), []]],
-    ["half a character", '{"answer": "\\ud800"}', ["\ud800", []]],
+    ["JSON nested too deeply", "[".repeat(100_000), ["[".repeat(100_000), []]],
+    ["a lone surrogate", '{"answer": "\\ud800"}', ["\ud800", []]],
     ["nothing", " \n", [null, []]],
   ];
 
-  it("reads answers, whatever they are", () => {
+  it("reads answers in any form", () => {
     const folder = temporaryFolder();
     const files = READ.map(([what, text]) => {
       writeFileSync(join(folder, what), text);
@@ -519,7 +564,7 @@ describe("grade.py", () => {
     expect(READ.map(([what], i) => [what, answers[i]])).toEqual(READ.map(([what, , answer]) => [what, answer]));
   });
 
-  it("follows no link, and waits for no pipe", () => {
+  it("follows no link, and does not wait for a pipe", () => {
     const folder = temporaryFolder();
     const path = (name: string) => join(folder, name);
     mkdirSync(path("tests"));

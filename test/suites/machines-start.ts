@@ -1,4 +1,4 @@
 import { chooseMachineHost } from "../../src/sandbox/open-task-machine.js";
 
-/** Whether machines of tasks start here: bubblewrap may be there and forbidden. */
+/** Whether task machines start on this host. Bubblewrap can be installed and forbidden. */
 export const machinesStart = (await chooseMachineHost()).ok;

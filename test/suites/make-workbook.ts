@@ -31,7 +31,7 @@ export function zipParts(parts: Readonly<Record<string, string>>): Buffer {
   return Buffer.from(zipSync(Object.fromEntries(Object.entries(parts).map(([name, text]) => [name, strToU8(text)]))));
 }
 
-/** Rows of cells as XML; a number is a number, a text is written inline, XML stays as it is. */
+/** Converts rows of cells to XML. Numbers stay numbers, texts become inline strings, and XML is unchanged. */
 export function sheetData(rows: readonly (readonly (string | number | null)[])[]): string {
   const cell = (value: string | number | null, row: number, column: number) => {
     const place = `r="${String.fromCharCode(65 + column)}${row + 1}"`;

@@ -39,8 +39,8 @@ async function run(machine: TaskMachine, ...argv: string[]): Promise<string> {
   return stdout.trim();
 }
 
-describe("a task that is opened in a sandboxed machine", needs("sandbox", machinesStart), () => {
-  it("is set up, holds no gold file and no script that grades, and is graded by one", async () => {
+describe("openSuiteTask in a sandboxed machine", needs("sandbox", machinesStart), () => {
+  it("sets up a task without its gold files and grading scripts, and grades it with one", async () => {
     const { machine, grade } = await open(LAMPS);
     expect(await run(machine, "ls", "lamps")).toBe("east.conf\nnorth.conf\nsouth.conf");
     expect(await run(machine, "find", "/", "-xdev", "-name", "eval.sh", "-o", "-name", "*_gold*")).toBe("");
@@ -50,7 +50,7 @@ describe("a task that is opened in a sandboxed machine", needs("sandbox", machin
     expect(await grade(signal)).toEqual({ score: 1, state: "success", reason: "" });
   });
 
-  it("is graded with what the agent left running, which ends when it is closed", async () => {
+  it("grades while the agent's processes run, and ends them when it is closed", async () => {
     const opened = await open(WEATHER);
     expect(await run(opened.machine, "cat", "weather/today.txt")).toBe("wind 5\ntide high");
     expect(await opened.grade(signal)).toMatchObject({ score: 0, state: "success" });
@@ -61,7 +61,7 @@ describe("a task that is opened in a sandboxed machine", needs("sandbox", machin
     await expect(run(opened.machine, "true")).rejects.toThrow("closed");
   });
 
-  it("does not see another that is open at the same time", async () => {
+  it("isolates tasks that are open at the same time", async () => {
     const [one, other] = await Promise.all([open(LAMPS), open(LAMPS)]);
     await run(one.machine, "rm", "lamps/south.conf");
     expect(await run(other.machine, "ls", "lamps")).toContain("south.conf");
@@ -69,7 +69,7 @@ describe("a task that is opened in a sandboxed machine", needs("sandbox", machin
     expect((await other.grade(signal)).score).toBe(0);
   });
 
-  it("says which step failed, and leaves no machine", async () => {
+  it("reports the failed step, and leaves no machine", async () => {
     const task = { ...taskOf(LAMPS), config: [{ func: "upload_script_and_execute", arguments: BROKEN }] };
     const folder = temporaryFolder();
     cpSync(join(task.folder, "eval.sh"), join(folder, "broken.sh"));
@@ -79,7 +79,7 @@ describe("a task that is opened in a sandboxed machine", needs("sandbox", machin
       ok: false,
       state: "setup_error",
       reason: expect.stringMatching(
-        /^set-up step 1, upload_script_and_execute: \/home\/user\/init.sh ended with exit code \d+: ls: .*lamps/,
+        /^setup step 1, upload_script_and_execute: \/home\/user\/init.sh ended with exit code \d+: ls: .*lamps/,
       ),
     });
   });
@@ -87,25 +87,25 @@ describe("a task that is opened in a sandboxed machine", needs("sandbox", machin
 
 const BROKEN = { local_path: "broken.sh", remote_path: "/home/user/init.sh" };
 
-describe("a task that is opened", () => {
-  it("is not where its snapshot is not known, and says so", async () => {
+describe("openSuiteTask", () => {
+  it("refuses an unknown snapshot", async () => {
     const task = { ...taskOf(CATCHES), snapshot: "moon" };
     const machines = await findSandboxedMachines(suite, context);
     expect(await openSuiteTask(task, { suite, machines }, signal)).toEqual({
       ok: false,
       state: "not_ready",
-      reason: 'there is no snapshot "moon": snapshots.json in the suite\'s folder adds one',
+      reason: 'unknown snapshot "moon": add it to snapshots.json in the suite\'s folder',
     });
   });
 
-  it("is set up and graded in a folder, where it takes files only", async () => {
+  it("sets up and grades in a folder if the task only needs files", async () => {
     const { machine, grade } = await open(CATCHES, Promise.resolve(folderMachines));
     expect(await grade(signal)).toMatchObject({ score: 0, state: "success" });
     await machine.copyIn(join(taskOf(CATCHES).folder, "catches_gold.csv"), "/home/user/Desktop/catches.csv");
     expect(await grade(signal)).toEqual({ score: 1, state: "success", reason: "" });
   });
 
-  it("is not in a folder, where its set-up runs a script", async () => {
+  it("refuses a folder if the setup runs a script", async () => {
     const opening = await openSuiteTask(taskOf(LAMPS), { suite, machines: folderMachines }, signal);
     expect(opening).toMatchObject({ ok: false, state: "unsupported" });
   });
@@ -113,7 +113,7 @@ describe("a task that is opened", () => {
 
 const A = "11111111";
 
-/** The obstacle to the only task of a suite. Its machines are folders, unless others are given. */
+/** The obstacle to the only task of a suite. Its machines are folders by default. */
 async function obstacleTo(task: { id: string }, tool: string, files: object = {}, sources: Partial<TaskSources> = {}) {
   const suite = openSuiteFolder(writeSuite({ ...taskFiles(tool, task), ...files }));
   const [read] = readSuite(suite).tasks;
@@ -126,23 +126,27 @@ const spider = (config: readonly object[], changes: object = {}) => spiderTask(A
 const call = (type: string, parameters: object = {}) => ({ type, parameters });
 const rule = { type: "rule", rules: { expected: "a" } };
 
-describe("a task", () => {
-  it("has no obstacle where everything that it names is here", async () => {
+describe("findObstacle", () => {
+  it("returns null if everything that the task needs is available", async () => {
     expect(await obstacleTo(flowbookTask(A, "2"), "jupyter")).toBeNull();
     expect(await obstacleTo(spiderTask(A, "2"), "excel")).toBeNull();
   });
 
   it.each([
     [
-      "a set-up function of an account",
+      "a setup function for an account",
       "bigquery_init",
-      "needs_account: set-up step 1, bigquery_init: needs an account",
+      "needs_account: setup step 1, bigquery_init: needs an account",
     ],
-    ["of a server", "airbyte_webui_init", "needs_server: set-up step 1, airbyte_webui_init: needs a server"],
-    ["for a screen", "act", "unsupported: set-up step 1, act: needs a screen"],
-    ["that cannot be done here", "upload_file", "unsupported: set-up step 1, upload_file: cannot be run here"],
-    ["that nobody knows", "dream", "unsupported: set-up step 1, dream: is not known"],
-  ])("is told its obstacle: %s", async (_, func, said) => {
+    [
+      "a setup function for a server",
+      "airbyte_webui_init",
+      "needs_server: setup step 1, airbyte_webui_init: needs a server",
+    ],
+    ["a setup function for a screen", "act", "unsupported: setup step 1, act: needs a screen"],
+    ["an unsupported function", "upload_file", "unsupported: setup step 1, upload_file: is unsupported"],
+    ["an unknown function", "dream", "unsupported: setup step 1, dream: is unknown"],
+  ])("reports %s", async (_, func, said) => {
     expect(await obstacleTo(spider([call(func)]), "excel")).toBe(said);
     const setUp = new Map<string, CustomFunction>([[func, () => undefined]]);
     const custom = { setUp, evaluation: new Map(), getters: new Map() };
@@ -156,11 +160,11 @@ describe("a task", () => {
       { func: "exact_match", result: { type: "snowflake_user_info" }, expected: rule },
       "needs_account: getter snowflake_user_info needs an account",
     ],
-  ])("is told before an agent works for nothing: %s", async (_, evaluator, said) => {
+  ])("reports %s before the agent starts", async (_, evaluator, said) => {
     expect(await obstacleTo(spider([], { evaluator }), "excel")).toContain(said);
   });
 
-  it("may have steps before grading that are left out, and comparisons within a comparison that score 0", async () => {
+  it("allows skipped steps before grading, and nested comparisons that score 0", async () => {
     const { evaluator } = spiderTask(A, "2");
     const withPostconfig = spider([], { evaluator: { ...evaluator, postconfig: [call("dream")] } });
     expect(await obstacleTo(withPostconfig, "excel")).toBeNull();
@@ -171,7 +175,7 @@ describe("a task", () => {
     expect(await obstacleTo(flowbookTask(A, "2", { evaluation }), "jupyter")).toBeNull();
   });
 
-  it("is told all files that the suite lacks, in either form", async () => {
+  it("reports all missing files, in either dialect", async () => {
     const config = [upload("in.csv", "/home/user/in.csv"), upload("more.csv", "/home/user/more.csv")];
     const evaluation = { func: "compare_csv", arguments: { local_expected: "none.csv", vm_result: "/home/user/a" } };
     expect(await obstacleTo(flowbookTask(A, "2", { config, evaluation }), "jupyter")).toBe(
@@ -183,7 +187,7 @@ describe("a task", () => {
     );
   });
 
-  it("tagged account takes settings that are filled in", async () => {
+  it("requires filled-in settings for a task tagged account", async () => {
     const settings = call("copyfile_from_host_to_guest", { src: "settings/lake/settings.json", dest: "/tmp/a" });
     const task = spider([settings], { tags: ["account"] });
     const folder = writeSuite({ "examples/a/b/b.json": "{}", "lake/settings.json": { user: "b" } });
@@ -192,7 +196,7 @@ describe("a task", () => {
     expect(await obstacleTo(task, "excel", {}, { accounts })).toBeNull();
   });
 
-  it("takes a line of the oracle where the agent goes by one", async () => {
+  it("requires an oracle line for the oracle agent", async () => {
     const file = join(
       writeSuite({ "oracle.jsonl": { suite: "other", uuid: A, state: "gold", expected_score: 1 } }),
       "oracle.jsonl",
@@ -205,7 +209,7 @@ describe("a task", () => {
   });
 });
 
-describe("a task's snapshot", needs("sandbox", machinesStart), () => {
+describe("findObstacle for a snapshot", needs("sandbox", machinesStart), () => {
   const withSnapshot = async (snapshot: string, script: string) => {
     const config = [
       { func: "upload_script_and_execute", arguments: { local_path: "init.sh", remote_path: "/home/user/init.sh" } },
@@ -220,12 +224,16 @@ describe("a task's snapshot", needs("sandbox", machinesStart), () => {
 
   it.each([
     ["base", "echo art-e-none; sh -c true\n# art-e-none\n", null],
-    ["base", "x=$(art-e-none list)", "not_ready: the snapshot base lacks what the task's scripts call: art-e-none"],
-    ["base", "cd /tmp\nif art-e-none; then true; fi", "not_ready: the snapshot base lacks"],
-    ["base", "curl -s localhost:3000/assets", "not_ready: the snapshot base lacks"],
-    ["far", "true", "needs_server: there is no snapshot far here: runs in containers"],
-    ["moon", "true", 'not_ready: there is no snapshot "moon"'],
-  ])("%s with the script %j: %s", async (snapshot, script, said) => {
+    [
+      "base",
+      "x=$(art-e-none list)",
+      "not_ready: the snapshot base does not have programs that the task's scripts call: art-e-none",
+    ],
+    ["base", "cd /tmp\nif art-e-none; then true; fi", "not_ready: the snapshot base does not have programs"],
+    ["base", "curl -s localhost:3000/assets", "not_ready: the snapshot base does not have programs"],
+    ["far", "true", "needs_server: the snapshot far is not available: runs in containers"],
+    ["moon", "true", 'not_ready: unknown snapshot "moon"'],
+  ])("%s with the script %j reports %s", async (snapshot, script, said) => {
     const found = await withSnapshot(snapshot, script);
     if (said === null) expect(found).toBeNull();
     else expect(found).toContain(said);
@@ -233,9 +241,9 @@ describe("a task's snapshot", needs("sandbox", machinesStart), () => {
 });
 
 describe("Spider2-V's 170 tasks with accounts", needs("suites"), () => {
-  it("are run with filled-in settings and functions of one's own, but for those that take a server or dbt", async () => {
+  it("run with filled-in settings and custom functions, except for those that need a server or dbt", async () => {
     const suite = openSuiteFolder(join(SUITES, "spider2v"));
-    // A user's own functions for everything.
+    // Custom functions for everything.
     const every = Object.assign(new Map<string, CustomFunction>(), { has: () => true, get: () => () => 1 });
     const sources: TaskSources = {
       suite,

@@ -1,6 +1,6 @@
 import { PNG } from "pngjs";
 
-/** A PNG of noise, which cannot be compressed: some three bytes a pixel. */
+/** A PNG of noise, which cannot be compressed, with about three bytes per pixel. */
 export function noisyPng(width: number, height: number): Buffer {
   const png = new PNG({ width, height });
   let state = 7;

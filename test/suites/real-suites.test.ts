@@ -9,11 +9,11 @@ import { classifyTask } from "../../src/suites/task-needs.js";
 import { pairTasks } from "../../src/tasks/suite-task.js";
 import { needs, SUITES } from "../machine-requirements.js";
 
-/** Both real suites, compared with what was found about their tasks by hand (triage.tsv). */
+/** Both real suites, compared with a manual review of their tasks (triage.tsv). */
 
 const readReal = (name: string) => readSuite(openSuiteFolder(join(SUITES, name)));
 
-/** The rows of a suite's triage by the task's id. */
+/** The rows of a suite's triage, by task id. */
 function triageOf(name: string): Map<string, Record<string, string>> {
   const [heading = "", ...lines] = readFileSync(join(SUITES, name, "triage.tsv"), "utf8")
     .trimEnd()
@@ -23,14 +23,14 @@ function triageOf(name: string): Map<string, Record<string, string>> {
   return new Map(rows.map((row) => [row.uuid ?? "", row]));
 }
 
-/** First parts of the ids of tasks with findings of a code. */
+/** Id prefixes of the tasks with findings of a code. */
 function tasksWith(name: string, code: string): string[] {
   const found = checkSuite(readReal(name)).filter((finding) => finding.code === code);
   return [...new Set(found.map(({ task }) => task?.slice(0, 8) ?? ""))].sort();
 }
 
 describe("Flowbook's 44 tasks", needs("suites"), () => {
-  it("are all read, with the tags, counterpart and evaluation that they have", () => {
+  it("are all read with their tags, counterpart and evaluation", () => {
     const { tasks, problems } = readReal("flowbook");
     const triage = triageOf("flowbook");
     expect(problems).toEqual([]);
@@ -44,7 +44,7 @@ describe("Flowbook's 44 tasks", needs("suites"), () => {
     }
   });
 
-  it("are classed by what they are graded by", () => {
+  it("are classified by their grading", () => {
     const triage = triageOf("flowbook");
     for (const read of readReal("flowbook").tasks) {
       const grading = triage.get(read.task.id)?.grading ?? "";
@@ -52,14 +52,14 @@ describe("Flowbook's 44 tasks", needs("suites"), () => {
     }
   });
 
-  it("have the known faults found", () => {
+  it("have exactly the known faults", () => {
     expect(tasksWith("flowbook", "arguments_swapped")).toEqual(["42a2e80d", "58013f69"]);
     expect(tasksWith("flowbook", "result_elsewhere")).toEqual(["75e61e47"]);
     expect(tasksWith("flowbook", "counterpart_self")).toEqual(["5085517b"]);
     expect(tasksWith("flowbook", "counterpart_not_mutual")).toEqual(["99a0ef1f"]);
     expect(tasksWith("flowbook", "function_old_spelling")).toEqual(["a4773fa9", "b09a0441"]);
     const codes = new Set(checkSuite(readReal("flowbook")).map(({ code }) => code));
-    // Scripts and archives were left out of the data, and nobody filled in the settings.
+    // Scripts and archives are missing in the data, and the settings are not filled in.
     expect([...codes].sort()).toEqual([
       "arguments_swapped",
       "counterpart_not_mutual",
@@ -71,13 +71,13 @@ describe("Flowbook's 44 tasks", needs("suites"), () => {
     ]);
   });
 
-  it("lack scripts and archives only", () => {
+  it("are missing only scripts and archives", () => {
     const missing = checkSuite(readReal("flowbook")).filter(({ code }) => code === "file_missing");
     expect(missing).not.toEqual([]);
     expect(missing.filter(({ message }) => !/\.(sh|py|zip) is not in/.test(message))).toEqual([]);
   });
 
-  it("are 22 pairs, and selected by their index files", () => {
+  it("form 22 pairs, and are selected by their index files", () => {
     const { suite, tasks } = readReal("flowbook");
     const all = tasks.map(({ task }) => task);
     expect(pairTasks(all).size).toBe(44);
@@ -89,7 +89,7 @@ describe("Flowbook's 44 tasks", needs("suites"), () => {
 });
 
 describe("Spider2-V's 494 tasks", needs("suites"), () => {
-  it("are all read, with the tags, counterpart, set-up and evaluation that they have", () => {
+  it("are all read with their tags, counterpart, setup and evaluation", () => {
     const { tasks, problems } = readReal("spider2v");
     const triage = triageOf("spider2v");
     const names = (funcs: readonly string[]) => [...new Set(funcs)].sort().join(",");
@@ -109,7 +109,7 @@ describe("Spider2-V's 494 tasks", needs("suites"), () => {
     }
   });
 
-  it("are classed: all 122 that can be run as graded by files or a script, those with an account as that", () => {
+  it("are classified: 122 runnable ones as graded by files or a script, and the ones with an account as such", () => {
     const triage = triageOf("spider2v");
     const byRunnable = { yes: new Set<string>(), no: new Set<string>() };
     for (const read of readReal("spider2v").tasks) {
@@ -121,11 +121,11 @@ describe("Spider2-V's 494 tasks", needs("suites"), () => {
       if (row?.class === "C") expect(runnable, read.task.id).toBe("server");
     }
     expect([...byRunnable.yes].sort()).toEqual(["files", "script"]);
-    // What no function tells: a clock that is moved, a server that the grading script asks, packages out of reach.
+    // Not visible in the functions: a changed clock, a server that the grading script calls, unreachable packages.
     expect([...byRunnable.no].sort()).toEqual(["account", "screen", "script", "server"]);
   });
 
-  it("have the known faults found", () => {
+  it("have exactly the known faults", () => {
     expect(tasksWith("spider2v", "destination_equal")).toEqual(["07a5f2ae", "4f3dea28", "a264fb06", "bb1540e7"]);
     const codes = new Set(checkSuite(readReal("spider2v")).map(({ code }) => code));
     expect([...codes].sort()).toEqual([
@@ -139,7 +139,7 @@ describe("Spider2-V's 494 tasks", needs("suites"), () => {
     ]);
   });
 
-  it("are selected by index files, which say which take an account", () => {
+  it("are selected by index files, which mark the ones that need an account", () => {
     const { suite, tasks } = readReal("spider2v");
     const all = tasks.map(({ task }) => task);
     const sizes = ["all", "abstract", "verbose", "account", "non_account", "one"].map((name) => {

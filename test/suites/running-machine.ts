@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { CommandResult, MachineCommand, TaskMachine } from "../../src/sandbox/task-machine.js";
 import { FolderMachine } from "../../src/suites/folder-machine.js";
 
-/** Runs commands as processes of this machine; their words that begin with /home lie in the folder. */
+/** Runs commands as processes on the host. Words that start with /home are paths in the folder. */
 export class RunningMachine implements TaskMachine {
   readonly canRun = true;
   readonly commands: string[] = [];

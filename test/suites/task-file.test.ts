@@ -13,7 +13,7 @@ import { classifyTask } from "../../src/suites/task-needs.js";
 import { needs, SUITES } from "../machine-requirements.js";
 import { DEMO_SUITE, flowbookTask, read, readOne, spiderTask, taskFiles, upload, writeSuite } from "./write-suite.js";
 
-/** The JSON Schema that ships is made from the zod schema: `npx vitest run test/suites -u` makes it anew. */
+/** The published JSON Schema is generated from the zod schema: `npx vitest run test/suites/task-file.test.ts -u`. */
 
 const schema = z.toJSONSchema(taskFileSchema, { target: "draft-2020-12", io: "input" });
 
@@ -26,12 +26,12 @@ const document = {
 
 const validate = new Ajv2020({ strict: false }).compile(document);
 
-describe("the JSON Schema of a suite's task", () => {
-  it("that ships is that of this version", async () => {
+describe("the JSON Schema of a suite task", () => {
+  it("matches the published file", async () => {
     await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot("../../schema/suite-task.schema.json");
   });
 
-  it("has every field of the task format, each described", () => {
+  it("describes every field of the task format", () => {
     const properties = document.properties as Record<string, { description?: string }>;
     expect(Object.keys(properties).sort()).toEqual(
       "action_number config counterpart evaluation evaluator id instruction related_apps snapshot source tags".split(
@@ -52,10 +52,10 @@ describe("the JSON Schema of a suite's task", () => {
   it.each([
     ["no id", { id: undefined }],
     ["an empty instruction", { instruction: "" }],
-    ["tags that are no list", { tags: "cli" }],
-    ["a set-up step without a function", { config: [{ arguments: {} }] }],
-    ["a fraction of an action", { action_number: 1.5 }],
-  ])("refuses %s, as the reader does", (_, change) => {
+    ["tags that are not a list", { tags: "cli" }],
+    ["a setup step without a function", { config: [{ arguments: {} }] }],
+    ["a fractional number of actions", { action_number: 1.5 }],
+  ])("refuses %s, like the reader", (_, change) => {
     const task = JSON.parse(JSON.stringify(flowbookTask("a", "b", change)));
     expect(validate(task)).toBe(false);
     expect(taskFileSchema.safeParse(task).success).toBe(false);
@@ -72,8 +72,8 @@ describe("the JSON Schema of a suite's task", () => {
 
 const at = (name: string) => `examples/excel/${name}/${name}.json`;
 
-describe("a task of Flowbook", () => {
-  it("is read with its folder, and with the evaluation's arguments as options", () => {
+describe("readSuite for a Flowbook task", () => {
+  it("reads its folder, and the evaluation's arguments as options", () => {
     const { task } = readOne("excel", flowbookTask("a", "b", { evaluation: undefined, counterpart: "" }));
     expect(task).toMatchObject({ id: "a", tool: "excel", dialect: "flowbook", counterpart: null, evaluation: null });
     const full = readOne("excel", flowbookTask("a", "b")).task;
@@ -93,7 +93,7 @@ describe("a task of Flowbook", () => {
     });
   });
 
-  it("passes over set-up in the other spelling, as the origin does", () => {
+  it("skips setup in the other spelling, like Flowbook", () => {
     const old = { type: "upload_script_and_execute", parameters: { src: "init.sh", dest: "/home/user/init.sh" } };
     const one = readOne("excel", flowbookTask("a", "b", { config: [upload("in.csv", "/home/user/in.csv"), old] }));
     expect(one.task.config).toEqual([upload("in.csv", "/home/user/in.csv")]);
@@ -102,7 +102,7 @@ describe("a task of Flowbook", () => {
     ]);
   });
 
-  it("names the fields of the comparisons within one that joins several", () => {
+  it("locates the fields of nested comparisons", () => {
     const inner = (gold: string) => ({
       func: "compare_notebook_cells",
       arguments: { local_expected: gold, vm_result: "/home/user/a.ipynb" },
@@ -120,8 +120,8 @@ describe("a task of Flowbook", () => {
   });
 });
 
-describe("a task of Spider2-V", () => {
-  it("is read with its getters", () => {
+describe("readSuite for a Spider2-V task", () => {
+  it("reads its getters", () => {
     const { task } = readOne("excel", spiderTask("a", "b"));
     expect(task.dialect).toBe("spider2v");
     expect(task.config).toEqual([
@@ -140,7 +140,7 @@ describe("a task of Spider2-V", () => {
     ]);
   });
 
-  it("is read with parallel lists, whose nulls and empty objects stand for none", () => {
+  it("reads parallel lists, whose nulls and empty objects mean none", () => {
     const evaluator = {
       postconfig: [{ type: "sleep", parameters: { seconds: 1 } }],
       func: ["check_file_existence", "exact_match"],
@@ -177,10 +177,18 @@ describe("a task of Spider2-V", () => {
     [
       "lists of other lengths",
       { result: [{ type: "rule" }] },
-      "evaluator.result: expected a list of 2, as func is one",
+      "evaluator.result: expected a list of 2, because func is a list",
     ],
-    ["a getter for a list", { expected: { type: "rule" } }, "evaluator.expected: expected a list of 2, as func is one"],
-    ["a list for a function", { func: "f", options: [{}] }, "evaluator.options: expected no list, as func is none"],
+    [
+      "a getter for a list",
+      { expected: { type: "rule" } },
+      "evaluator.expected: expected a list of 2, because func is a list",
+    ],
+    [
+      "a list for a function",
+      { func: "f", options: [{}] },
+      "evaluator.options: expected no list, because func is not a list",
+    ],
     [
       "a getter without a type",
       { result: [{ path: "/a" }, {}] },
@@ -196,12 +204,12 @@ describe("a task of Spider2-V", () => {
   });
 });
 
-describe("a file that is no task", () => {
+describe("readSuite for an invalid task file", () => {
   it.each([
-    ["is no JSON", "{", /^is not JSON: /],
-    ["is no object", [1], /expected object/],
-    ["is nested too deep", `{"a":${"[".repeat(200)}${"]".repeat(200)}}`, /^is nested more than 100 levels deep$/],
-    ["is too large", " ".repeat(2_000_001), /^has 2000001 bytes; at most 2000000 are read$/],
+    ["reports invalid JSON", "{", /^is not JSON: /],
+    ["reports JSON that is not an object", [1], /expected object/],
+    ["reports too deep nesting", `{"a":${"[".repeat(200)}${"]".repeat(200)}}`, /^is nested more than 100 levels deep$/],
+    ["reports a too large file", " ".repeat(2_000_001), /^has 2000001 bytes, more than the maximum of 2000000$/],
   ])("%s", (_, content, message) => {
     const { tasks, problems } = read({ [at("a")]: content });
     expect(tasks).toEqual([]);
@@ -209,7 +217,7 @@ describe("a file that is no task", () => {
     expect(problems[0]?.message).toMatch(message);
   });
 
-  it("is said with every field that is wrong", () => {
+  it("reports every invalid field", () => {
     const { problems } = read({ [at("a")]: flowbookTask("a", "b", { id: 1, tags: [2], config: [{}] }) });
     expect(problems.map(({ field, message }) => `${field}: ${message}`)).toEqual([
       "id: expected a text",
@@ -218,34 +226,34 @@ describe("a file that is no task", () => {
     ]);
   });
 
-  it("has both ways to grade", () => {
+  it("reports two evaluations", () => {
     const { problems } = read({ [at("a")]: { ...spiderTask("a", "b"), evaluation: { func: "compare_csv" } } });
     expect(problems).toEqual([expect.objectContaining({ code: "task_invalid", field: "evaluator" })]);
   });
 
-  it("does not keep others from being read", () => {
+  it("still reads other tasks", () => {
     const { tasks, problems } = read({ [at("a")]: "{", ...taskFiles("excel", flowbookTask("b", "c")) });
     expect(tasks.map(({ task }) => task.id)).toEqual(["b"]);
     expect(problems).toHaveLength(1);
   });
 });
 
-describe("whatever a suite holds", () => {
+describe("readSuite and checkSuite", () => {
   const parts = fc.oneof(
     fc.jsonValue(),
     fc.constantFrom<unknown>("compare_csv", "vm_file", "/a", "../b", [{}], { type: "vm_file", path: ["/a", 1] }),
   );
   const names = "source related_apps tags action_number config evaluation evaluator counterpart constructor".split(" ");
-  /** A task with odd values in some of its fields. */
+  /** A task with unusual values in some of its fields. */
   const oddTask = fc
     .uniqueArray(fc.tuple(fc.constantFrom(...names), parts), { selector: ([name]) => name, maxLength: 3 })
     .map((changes) => flowbookTask("a", "b", Object.fromEntries(changes)));
-  /** One whose evaluation has odd arguments. */
+  /** A task whose evaluation has unusual arguments. */
   const oddArguments = fc
     .dictionary(fc.constantFrom("comparisons", "local_expected", "vm_result", "eval_script", "dest"), parts)
     .map((args) => flowbookTask("a", "b", { evaluation: { func: "evaluate_multiple_notebooks", arguments: args } }));
 
-  it("is read, or reported as unreadable, and checked", () => {
+  it("read any task, or report it as unreadable", () => {
     let readable = 0;
     fc.assert(
       fc.property(fc.oneof(fc.jsonValue(), oddTask, oddArguments), (content) => {
@@ -268,8 +276,8 @@ describe("whatever a suite holds", () => {
   });
 });
 
-describe("a suite's folder", () => {
-  it("may be the one that holds evaluation_examples, or that itself", () => {
+describe("openSuiteFolder", () => {
+  it("accepts evaluation_examples, or the folder that contains it", () => {
     const folder = writeSuite({ "evaluation_examples/examples/excel/a/a.json": flowbookTask("a", "b") });
     for (const named of [folder, join(folder, "evaluation_examples")]) {
       const suite = openSuiteFolder(named);
@@ -278,16 +286,16 @@ describe("a suite's folder", () => {
     }
   });
 
-  it("is refused without examples", () => {
-    expect(() => openSuiteFolder("/nonexistent")).toThrow("/nonexistent is no task suite");
+  it("refuses a folder without examples", () => {
+    expect(() => openSuiteFolder("/nonexistent")).toThrow("/nonexistent is not a task suite");
   });
 
-  it("has folders without a task's file reported", () => {
+  it("reports folders without a task file", () => {
     const { problems } = read({ "examples/excel/a/in.csv": "x", "examples/excel/README.md": "x" });
     expect(problems.map(({ code, file }) => `${code} ${file}`)).toEqual(["task_missing examples/excel/a"]);
   });
 
-  it("has links left out", () => {
+  it("ignores links", () => {
     const other = writeSuite(taskFiles("excel", flowbookTask("b", "c")));
     const folder = writeSuite(taskFiles("excel", flowbookTask("a", "b")));
     symlinkSync(join(other, "examples/excel/b"), join(folder, "examples/excel/b"));
@@ -298,34 +306,34 @@ describe("a suite's folder", () => {
   });
 });
 
-describe("comments of settings", () => {
+describe("stripJsonComments", () => {
   it.each([
     ['{"a": 1} // end', '{"a": 1} '],
     ['// first\n{"a": 1 // one\n}', '\n{"a": 1 \n}'],
     ['{"url": "https://x.example"}', '{"url": "https://x.example"}'],
     ['{"quote": "\\"// no comment"}', '{"quote": "\\"// no comment"}'],
     ['{"back": "\\\\"} // yes', '{"back": "\\\\"} '],
-  ])("in %j are left out", (text, expected) => {
+  ])("removes comments in %j", (text, expected) => {
     expect(stripJsonComments(text)).toBe(expected);
   });
 
-  it("take linear time", { timeout: 30_000 }, () => {
+  it("takes linear time", { timeout: 30_000 }, () => {
     stripJsonComments("/".repeat(1_000_000));
     stripJsonComments("//\n".repeat(300_000));
   });
 });
 
-describe("account settings", () => {
+describe("readSettingsState", () => {
   const stateOf = (files: Record<string, unknown>, name = "settings.json") =>
     readSettingsState(join(writeSuite(files), name));
 
-  it("are filled in", () => {
+  it("recognizes filled-in settings", () => {
     const settings = '{"email": "ida@museum.example", // the owner\n "roles": ["Owner"], "port": 1}';
     expect(stateOf({ "settings.json": settings })).toEqual({ state: "filled" });
     expect(stateOf({ "settings.yml": "a: 1" }, "settings.yml")).toEqual({ state: "filled" });
   });
 
-  it("still have the template's values, by field", () => {
+  it("lists fields that still have the template's values", () => {
     const settings = [
       { email: "xxxxx@xxx.com", url: "https://{instance}.example", password: "your_password", project: "fine" },
       { user: "USER_NAME", key: "YOUR_KEY", empty: "" },
@@ -336,7 +344,7 @@ describe("account settings", () => {
     });
   });
 
-  it("are only a template, missing, or no JSON", () => {
+  it("recognizes a template, missing settings and invalid JSON", () => {
     expect(stateOf({ "settings.json.template": "{}" })).toEqual({ state: "template_only" });
     expect(stateOf({ "other.json": "{}" })).toEqual({ state: "missing" });
     expect(stateOf({ "settings.json": "{" })).toEqual({ state: "unreadable" });

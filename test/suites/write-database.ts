@@ -1,7 +1,7 @@
 import { DuckDBInstance } from "@duckdb/node-api";
 import { Database } from "../../src/store/sqlite.js";
 
-/** A file of SQLite or of DuckDB in which these statements were run. */
+/** Creates a SQLite or DuckDB file with these statements. */
 export async function writeDatabase(
   path: string,
   type: "sqlite" | "duckdb",

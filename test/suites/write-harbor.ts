@@ -11,7 +11,7 @@ const FILES: Readonly<Record<string, string>> = {
   "solution/solve.sh": "#!/bin/bash\necho yes > answer.txt\n",
 };
 
-/** Writes a task's folder, with some files of its own; null: without that one. */
+/** Writes a task's folder with changed files. Null omits a file. */
 export function writeHarborTask(folder: string, files: Readonly<Record<string, string | null>> = {}): string {
   for (const [path, content] of Object.entries({ ...FILES, ...files })) {
     if (content === null) continue;

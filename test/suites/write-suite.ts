@@ -4,11 +4,11 @@ import { openSuiteFolder } from "../../src/suites/suite-folder.js";
 import { type ReadSuite, type ReadTask, readSuite } from "../../src/suites/task-file.js";
 import { temporaryFolder, writeFiles } from "./temporary-folder.js";
 
-/** Small suites written for a test, gone after it. */
+/** Small suites for tests, removed afterward. */
 
 export const DEMO_SUITE = join(import.meta.dirname, "../../fixtures/suites/demo");
 
-/** Files by their path in the suite; what is no text is written as JSON. */
+/** Files by their path in the suite. Values other than strings are written as JSON. */
 export function writeSuite(files: Readonly<Record<string, unknown>>): string {
   const folder = temporaryFolder();
   const texts = Object.entries(files).map(([path, content]) => [
@@ -19,7 +19,7 @@ export function writeSuite(files: Readonly<Record<string, unknown>>): string {
   return folder;
 }
 
-/** A task with nothing wrong about it. */
+/** A task without faults. */
 export function flowbookTask(id: string, counterpart: string, changes: object = {}) {
   return {
     id,
@@ -43,7 +43,7 @@ export function upload(local: string, remote: string) {
   return { func: "upload_file_to_vm", arguments: { local_path: local, remote_path: remote } };
 }
 
-/** The same in Spider2-V's spelling. Paths are relative to the suite's root. */
+/** The same task in Spider2-V's spelling. Paths are relative to the suite's root. */
 export function spiderTask(id: string, counterpart: string, changes: object = {}) {
   const { evaluation, ...task } = flowbookTask(id, counterpart);
   const folder = `examples/excel/${id}`;
@@ -61,7 +61,7 @@ export function spiderTask(id: string, counterpart: string, changes: object = {}
   };
 }
 
-/** A task's file with the input and gold file that it names. */
+/** A task's file with its input and gold file. */
 export function taskFiles(tool: string, task: { readonly id: string }): Record<string, unknown> {
   const folder = `examples/${tool}/${task.id}`;
   return {
@@ -75,14 +75,14 @@ export function read(files: Readonly<Record<string, unknown>>): ReadSuite {
   return readSuite(openSuiteFolder(writeSuite(files)));
 }
 
-/** The only task of a suite of one. */
+/** The only task of a suite with one task. */
 export function readOne(tool: string, task: { readonly id: string }): ReadTask {
   const { tasks, problems } = read(taskFiles(tool, task));
   if (tasks[0] === undefined) throw new Error(`not read: ${JSON.stringify(problems)}`);
   return tasks[0];
 }
 
-/** What check finds, as `level code field: message`. */
+/** Findings of the check, as `level code field: message`. */
 export function findingsIn(files: Readonly<Record<string, unknown>>): string[] {
   return checkSuite(read(files)).map(({ level, code, field, message }) => `${level} ${code} ${field}: ${message}`);
 }

@@ -1,6 +1,16 @@
 import fc from "fast-check";
+import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
-import { count, duration, type FittedColumn, fittedTable, share, summaryBox, usd } from "../../src/text/format.js";
+import {
+  count,
+  duration,
+  type FittedColumn,
+  fittedTable,
+  share,
+  summaryBox,
+  table,
+  usd,
+} from "../../src/text/format.js";
 
 const COLUMNS: readonly FittedColumn[] = [
   { title: "id" },
@@ -21,29 +31,51 @@ it.each([
   [25, ["tags"], "1   a name t…  openai/gp…"],
   [14, ["tags", "model"], "1   a name th…"],
   [3, ["tags", "model"], "1   a nam…"],
-])("in %s columns leaves out %j", (width, left, line) => {
+])("fittedTable in %s columns omits %j", (width, left, line) => {
   const fitted = fittedTable(COLUMNS, ROWS, width);
   expect(fitted.left).toEqual(left);
   expect(fitted.text.split("\n")[2]).toBe(line);
 });
 
-it("is never wider than the terminal, unless what must be shown is", () => {
+it("fittedTable is never wider than the terminal, unless the required columns are", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 60 }),
-      fc.array(fc.array(fc.string({ maxLength: 20 }), { minLength: 4, maxLength: 4 })),
+      fc.array(fc.array(fc.string({ unit: "grapheme", maxLength: 20 }), { minLength: 4, maxLength: 4 })),
       (width, rows) => {
         const { text, left } = fittedTable(COLUMNS, rows, width);
-        const widest = Math.max(...text.split("\n").map((line) => line.length));
+        const widest = Math.max(...text.split("\n").map((line) => stringWidth(line)));
         if (left.length < 2) expect(widest).toBeLessThanOrEqual(width);
       },
     ),
   );
 });
 
-describe("a figure that there is none of", () => {
+describe("a table of characters that take two columns or none", () => {
+  const cells = ["日本語の件名", "👩‍👩‍👧 family", "e\u0301te\u0301", "ascii"];
+
+  it("has its columns below each other", () => {
+    const lines = table(
+      ["subject", "n"],
+      cells.map((cell) => [cell, "1"]),
+    ).split("\n");
+    expect(lines.slice(2).map((line) => stringWidth(line.slice(0, line.lastIndexOf("1"))))).toEqual([14, 14, 14, 14]);
+  });
+
+  it("is truncated between characters, to the width in columns", () => {
+    const columns = [{ title: "s", least: 4 }, { title: "n" }];
+    const shown = fittedTable(
+      columns,
+      cells.map((cell) => [cell, "1"]),
+      9,
+    ).text.split("\n");
+    expect(shown.slice(2)).toEqual(["日本…   1", "👩‍👩‍👧 fa…  1", "e\u0301te\u0301     1", "ascii   1"]);
+  });
+});
+
+describe("an unknown number", () => {
   it("is a dash", () => expect(share(null)).toBe("-"));
-  it("is unknown, where it is a price", () => expect(usd(null)).toBe("unknown"));
+  it('is "unknown" as a price', () => expect(usd(null)).toBe("unknown"));
 });
 
 it.each([
@@ -51,13 +83,13 @@ it.each([
   [999, "999"],
   [1_000, "1,000"],
   [517_401, "517,401"],
-])("%d is counted as %s", (value, text) => expect(count(value)).toBe(text));
+])("count formats %d as %s", (value, text) => expect(count(value)).toBe(text));
 
 it.each([
   [0, "0.000"],
   [0.78249, "0.782"],
   [1, "1.000"],
-])("a share of %d is %s", (value, text) => expect(share(value)).toBe(text));
+])("share formats %d as %s", (value, text) => expect(share(value)).toBe(text));
 
 it.each([
   [0, "$0.00"],
@@ -66,7 +98,7 @@ it.each([
   [0.5, "$0.500"],
   [1, "$1.00"],
   [55.194, "$55.19"],
-])("%d dollars are %s", (value, text) => expect(usd(value)).toBe(text));
+])("usd formats %d as %s", (value, text) => expect(usd(value)).toBe(text));
 
 it.each([
   [0, "0 ms"],
@@ -78,14 +110,14 @@ it.each([
   [3_599_000, "59:59 min"],
   [3_600_000, "1:00:00 h"],
   [90_061_000, "25:01:01 h"],
-])("%d ms last %s", (ms, text) => expect(duration(ms)).toBe(text));
+])("duration formats %d ms as %s", (ms, text) => expect(duration(ms)).toBe(text));
 
 it.each([
   [999.6, "1.0 s"],
   [59_960, "1:00 min"],
-])("%d ms are rounded up into the next unit: %s", (ms, text) => expect(duration(ms)).toBe(text));
+])("duration rounds %d ms up to the next unit: %s", (ms, text) => expect(duration(ms)).toBe(text));
 
-it("a box has its values in one column, under a title between rules", () => {
+it("summaryBox aligns its values in one column, below a title between rules", () => {
   const rule = "═".repeat(60);
   const rows = [
     ["A", "1"],

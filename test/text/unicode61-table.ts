@@ -1,11 +1,11 @@
 import { Database } from "../../src/store/sqlite.js";
 
 /**
- * What FTS5's `unicode61 remove_diacritics 2` makes of every character, asked of FTS5 itself; written as
+ * Maps every character like FTS5's `unicode61 remove_diacritics 2`, determined by running FTS5. Written to
  * `src/text/unicode61.json`.
  */
 
-/** Characters in one row: each stands in a word that names it, `k1f642g?q`. */
+/** Characters per row. Each is inside a word that identifies it, `k1f642g?q`. */
 const IN_ONE_ROW = 4_096;
 
 interface Characters {
@@ -45,7 +45,7 @@ export function askFts5(): Characters {
 
 const isSurrogate = (code: number) => code >= 0xd800 && code < 0xe000;
 
-/** As the file has it: hexadecimal ranges; folded to one character (`=`) or to as many in a row (`+`). */
+/** The file's format: hexadecimal ranges, folded to one character (`=`) or to as many consecutive ones (`+`). */
 export function writeTable({ separators, marks, folds }: Characters): string {
   const table = { separators: ranges(separators), marks: ranges(marks), folds: foldRanges(folds) };
   return `${JSON.stringify(table, null, 2)}\n`;

@@ -10,7 +10,13 @@ import type { ToolContext, ToolRow } from "../../src/tools/tool.js";
 import { gone, isThere } from "../platform/processes.js";
 import { never, openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { KINDS, type OwnTools, openOwnTools, SECRET } from "./own-tools.js";
-import { startHttpServer, stdioServerFile } from "./sdk-servers.js";
+import {
+  impatientServerFile,
+  modernServerFile,
+  startHttpServer,
+  startModernHttpServer,
+  stdioServerFile,
+} from "./sdk-servers.js";
 
 const context: ToolContext = { inbox: null, cutoff: null, signal: never };
 /** Long enough for a process to start on a busy machine. */
@@ -199,6 +205,30 @@ describe("connections", () => {
     await mcp.close();
     for (const pid of pids) await gone(pid);
     await expect(mcp.to(server(), fresh())).rejects.toThrow("closed");
+  });
+
+  it("speak the protocol revision 2026-07-28 with a server that serves nothing else", async () => {
+    const http = await startModernHttpServer();
+    const servers = [
+      { command: [process.execPath, modernServerFile(db.folder)], env },
+      { url: http.url, headers: {} },
+    ];
+    for (const at of servers) {
+      const client = await mcp.to(at, fresh());
+      expect(client.getNegotiatedProtocolVersion()).toBe("2026-07-28");
+      const { tools } = await listServerTools(client, fresh(), 60_000);
+      expect(tools.map(({ name }) => name)).toEqual(["era"]);
+      expect(await callServerTool(client, "era", {}, patient())).toEqual({ ok: true, value: { era: "modern" } });
+    }
+    await mcp.close();
+    await http.close();
+  });
+
+  it("start a program again that ends at any first request but initialize", async () => {
+    const at = { command: [process.execPath, impatientServerFile(db.folder)], env };
+    const client = await mcp.to(at, fresh());
+    expect(await callServerTool(client, "era", {}, patient())).toEqual({ ok: true, value: { era: "early" } });
+    expect(await mcp.to(at, fresh())).toBe(client);
   });
 
   it("is reached again over HTTP when the server has forgotten the session", async () => {

@@ -4,9 +4,11 @@ import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { toNodeHandler } from "@modelcontextprotocol/node";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { createMcpHandler, Server as ModernServer } from "@modelcontextprotocol/server";
 
 /** MCP servers made with the official SDK, on both transports; what they do wrong they are asked to do. */
 
@@ -59,10 +61,9 @@ export async function startHttpServer() {
     const known = sessions.get(String(request.headers["mcp-session-id"]));
     if (known !== undefined) return known.handleRequest(request, response);
     if (request.headers["mcp-session-id"] !== undefined) return void response.writeHead(404).end();
-    const id = `session-${++begun}`;
     const transport = new StreamableHTTPServerTransport({
-      sessionIdGenerator: () => id,
-      onsessioninitialized: () => void sessions.set(id, transport),
+      sessionIdGenerator: () => `session-${++begun}`,
+      onsessioninitialized: (id) => void sessions.set(id, transport),
     });
     await behaving().connect(transport as Parameters<Server["connect"]>[0]);
     await transport.handleRequest(request, response);
@@ -99,4 +100,72 @@ function behaving(): Server {
     return { content: [{ type: "text", text: JSON.stringify(values[what] ?? null) }] };
   });
   return server;
+}
+
+/** A program that serves only the protocol revision 2026-07-28 over stdio. Its tool tells the revision it was called in. */
+export function modernServerFile(folder: string): string {
+  const path = join(folder, "modern-server.mjs");
+  writeFileSync(
+    path,
+    `
+import { Server } from "${fileOf("@modelcontextprotocol/server")}";
+import { serveStdio } from "${fileOf("@modelcontextprotocol/server/stdio")}";
+serveStdio(({ era }) => {
+  const server = new Server({ name: "modern", version: "1" }, { capabilities: { tools: {} } });
+  server.setRequestHandler("tools/list", () => ({ tools: [{ name: "era", description: "Era", inputSchema: { type: "object" } }] }));
+  server.setRequestHandler("tools/call", () => ({ content: [{ type: "text", text: JSON.stringify({ era }) }] }));
+  return server;
+}, { legacy: "reject" });
+`,
+  );
+  return path;
+}
+
+/** A program that ends at any first request but `initialize`, and then answers as an early server does. */
+export function impatientServerFile(folder: string): string {
+  const path = join(folder, "impatient-server.mjs");
+  writeFileSync(
+    path,
+    `
+import { createInterface } from "node:readline";
+let begun = false;
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, method } = JSON.parse(line);
+  if (!begun && method !== "initialize") process.exit(1);
+  begun = true;
+  const result = {
+    initialize: { protocolVersion: "2024-11-05", capabilities: { tools: {} }, serverInfo: { name: "early", version: "1" } },
+    "tools/list": { tools: [{ name: "era", inputSchema: { type: "object" } }] },
+    "tools/call": { content: [{ type: "text", text: '{"era":"early"}' }] },
+  }[method];
+  if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, result: result ?? {} }));
+}
+`,
+  );
+  return path;
+}
+
+/** A server that serves only the protocol revision 2026-07-28 over HTTP. */
+export async function startModernHttpServer() {
+  const handler = createMcpHandler(
+    ({ era }) => {
+      const server = new ModernServer({ name: "modern", version: "1" }, { capabilities: { tools: {} } });
+      server.setRequestHandler("tools/list", () => ({
+        tools: [{ name: "era", description: "Era", inputSchema: { type: "object" as const } }],
+      }));
+      server.setRequestHandler("tools/call", () => ({ content: [{ type: "text", text: JSON.stringify({ era }) }] }));
+      return server;
+    },
+    { legacy: "reject" },
+  );
+  const answer = toNodeHandler(handler);
+  const http = createServer((request, response) => void answer(request as Parameters<typeof answer>[0], response));
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
+    async close() {
+      http.closeAllConnections();
+      await new Promise((resolve) => http.close(resolve));
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The rules that trainers have for lines of chats. Throws for a file that one of them refuses. */
+/** The trainers' rules for lines of chats. Throws for a file that one of them rejects. */
 
 const text = z.string();
 const toolSchema = z.strictObject({
@@ -63,14 +63,14 @@ export function readChats(file: string, dialect: keyof typeof DIALECTS, { minLin
   });
 }
 
-/** Calls are answered at once, each by its own result; the assistant has the last word. */
+/** A result follows its call immediately, and the last message is the assistant's. */
 function checkOrder({ messages, tools = [] }: z.output<(typeof DIALECTS)["openai"]>): void {
   let open: string[] = [];
   const known = new Set(tools.map((tool) => tool.function.name));
   for (const message of messages) {
     if (message.role === "tool") {
       const at = open.indexOf(message.tool_call_id);
-      if (at === -1) throw new Error(`a result of no call ${message.tool_call_id}`);
+      if (at === -1) throw new Error(`a tool result without a call ${message.tool_call_id}`);
       open.splice(at, 1);
       continue;
     }

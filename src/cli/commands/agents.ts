@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { AgentDescription } from "../../agents/registry-store.js";
+import { REASONING_EFFORTS } from "../../models/reasoning-effort.js";
 import { commandLine, shellWord } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { writeFileAtomically } from "../../platform/files.js";
@@ -10,24 +11,27 @@ import { overwriteShape } from "../flags.js";
 import {
   contradiction,
   defineCommand,
+  file,
   jsonObject,
   listText,
   numberBetween,
   oneOf,
+  runId,
   text,
   wholeNumber,
   wordList,
 } from "../read-flags.js";
 import { readText } from "../read-text.js";
+import { reasoningEffort } from "../request-flags.js";
 import type { Output } from "../terminal.js";
 
-const agentId = text.meta({ description: "The agent's id" });
-const toolIds = z.array(text).meta({ description: "Ids of tools" });
+const agentId = text.meta({ description: "Agent id" });
+const toolIds = z.array(text).meta({ description: "Tool ids" });
 
 export const showAgentCommand = defineCommand(
   z.object({
-    id: text.optional().meta({ description: "The agent's id, or ID@VERSION" }),
-    run: text.optional().meta({ description: "The agent exactly as a run had it" }),
+    id: text.optional().meta({ description: "Agent id, or ID@VERSION" }),
+    run: runId.optional().meta({ description: "Show the agent as it was in this run" }),
   }),
   async ({ id, run }, { settings, out }) => {
     if (run !== undefined && id !== undefined) {
@@ -57,8 +61,8 @@ export const listAgentsCommand = defineCommand(z.object({}), async (_, { setting
 
 export const importAgentCommand = defineCommand(
   z.object({
-    file: text.meta({ description: "A YAML file, as agents export writes it" }),
-    replace: z.boolean().default(false).meta({ description: "Replace an agent of the same id; its versions stay" }),
+    file: file.meta({ description: "YAML file from agents export" }),
+    replace: z.boolean().default(false).meta({ description: "Replace an agent with the same id (its versions stay)" }),
   }),
   async ({ file, replace }, context) => {
     const yaml = readText(file, "FILE");
@@ -110,37 +114,52 @@ const orDefault = <T extends z.ZodType>(schema: T) => z.union([z.literal("defaul
 /** What can be set of an agent, when it is created and later. */
 const agentShape = {
   id: agentId,
-  name: text.optional().meta({ description: "Its name [default: its id]" }),
-  description: text.optional().meta({ description: "What it is for" }),
+  name: text.optional().meta({ description: "Name [default: the id]" }),
+  description: text.optional().meta({ placeholder: "TEXT", description: "Description" }),
   prompt: text.optional().meta({
+    placeholder: "TEXT",
     description:
-      "The prompt, or @FILE; may use {{inbox_address}}, {{query_date}}, {{snapshot}}, {{home}}, {{max_turns}}, {{tools}}",
+      "Prompt, or @FILE. Variables: {{inbox_address}}, {{query_date}}, {{snapshot}}, {{home}}, {{max_turns}}, {{tools}}",
   }),
-  model: orDefault(text).optional().meta({ description: "provider/name, or default: the run's [default: the run's]" }),
-  maxTurns: wholeNumber(1, 1_000).optional().meta({ description: "Model calls per task [default: 10]" }),
-  maxTokens: wholeNumber(1).optional().meta({ description: "Tokens per reply [default: 2048]" }),
+  model: orDefault(text)
+    .optional()
+    .meta({ description: "Model as provider/name, or default (the run's model) [default: the run's model]" }),
+  maxTurns: wholeNumber(1, 1_000).optional().meta({ description: "Maximum model calls per task [default: 10]" }),
+  maxTokens: wholeNumber(1).optional().meta({ description: "Maximum tokens per reply [default: 2048]" }),
   reasoningTokens: orDefault(z.string().pipe(z.coerce.number()).pipe(wholeNumber(0)))
     .optional()
-    .meta({ description: "Tokens for reasoning in addition, or default: by the model [default: by the model]" }),
+    .meta({
+      placeholder: "N|default",
+      description: "Additional tokens for reasoning, or default (depends on the model) [default: depends on the model]",
+    }),
   temperature: orDefault(z.string().pipe(z.coerce.number()).pipe(numberBetween(0, 2)))
     .optional()
-    .meta({ description: "0-2, or default: the provider's [default: the provider's]" }),
+    .meta({
+      placeholder: "N|default",
+      description: "Temperature from 0 to 2, or default (the provider's) [default: the provider's]",
+    }),
+  reasoningEffort: orDefault(reasoningEffort)
+    .optional()
+    .meta({
+      placeholder: "EFFORT",
+      description: `Reasoning effort: ${REASONING_EFFORTS.join(", ")}, or default (the model's) [default: the model's]`,
+    }),
   toolCalls: oneOf(["all", "first"])
     .optional()
-    .meta({ description: "all: make all calls of a reply; first: only the first [default: all]" }),
+    .meta({ description: "Make all tool calls of a reply, or only the first one: all, first [default: all]" }),
   toolChoice: oneOf(["auto", "required"])
     .optional()
-    .meta({ description: "auto, or required: a tool call in every turn [default: auto]" }),
+    .meta({ description: "Tool choice: auto, or required (a tool call in every turn) [default: auto]" }),
 };
 
 type AgentFlags = z.output<z.ZodObject<typeof agentShape>>;
 
 /** What the flags set of the agent itself and of its settings; a setting of null restores its default. */
 function changesOf({ name, description, prompt, model, ...flags }: AgentFlags) {
-  const { maxTurns, maxTokens, reasoningTokens, temperature, toolCalls, toolChoice } = flags;
+  const { maxTurns, maxTokens, reasoningTokens, reasoningEffort, temperature, toolCalls, toolChoice } = flags;
   return {
     columns: given({ name, description, prompt: prompt === undefined ? prompt : promptText(prompt), model }),
-    settings: given({ maxTurns, maxTokens, reasoningTokens, temperature, toolCalls, toolChoice }),
+    settings: given({ maxTurns, maxTokens, reasoningTokens, reasoningEffort, temperature, toolCalls, toolChoice }),
   };
 }
 
@@ -168,7 +187,7 @@ export const setAgentCommand = defineCommand(z.object(agentShape), async (flags,
 export const exportAgentCommand = defineCommand(
   z.object({
     id: agentId,
-    output: text.optional().meta({ description: "File to write [default: stdout]", alias: "o" }),
+    output: file.optional().meta({ description: "Output file [default: stdout]", alias: "o" }),
     ...overwriteShape,
   }),
   async ({ id, output: file, overwrite }, { settings, out }) => {
@@ -225,10 +244,10 @@ export const listVersionsCommand = defineCommand(z.object({ id: agentId }), asyn
 export const createAgentCommand = defineCommand(
   z.object({
     ...agentShape,
-    tools: listText
-      .transform(wordList)
-      .optional()
-      .meta({ description: "Tool ids, separated by commas [default: email_search,email_get,return_final_answer]" }),
+    tools: listText.transform(wordList).optional().meta({
+      placeholder: "ID,ID",
+      description: "Tool ids, separated by commas [default: email_search,email_get,return_final_answer]",
+    }),
   }),
   async (flags, context) => {
     const { columns, settings } = changesOf(flags);
@@ -252,7 +271,7 @@ export const createAgentCommand = defineCommand(
 );
 
 export const cloneAgentCommand = defineCommand(
-  z.object({ id: agentId, new_id: text.meta({ description: "The id of the copy" }) }),
+  z.object({ id: agentId, new_id: text.meta({ description: "Id of the copy" }) }),
   ({ id, new_id }, context) => changeAgent("created", context, (db, { cloneAgent }) => cloneAgent(db, id, new_id).id),
 );
 
@@ -262,7 +281,7 @@ export const attachToolCommand = defineCommand(
     tools: toolIds,
     config: jsonObject
       .optional()
-      .meta({ description: "A JSON object that overrides the own config of each of the tools" }),
+      .meta({ placeholder: "JSON", description: "JSON object that overrides the config of each tool" }),
   }),
   ({ id, tools, config = null }, context) =>
     changeAgent("changed", context, (db, { attachTools }) => {

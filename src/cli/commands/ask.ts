@@ -8,23 +8,21 @@ import { sumCost, sumUsage } from "../../traces/task-result.js";
 import type { ChatTrace } from "../../traces/trace.js";
 import type { CommandDefinition } from "../command.js";
 import { type ConfiguredFlags, readConfig } from "../merge-config.js";
-import { day, declaredIn, readFlags, text } from "../read-flags.js";
+import { address, day, declaredIn, readFlags, text } from "../read-flags.js";
 import { runSchema } from "./run-flags.js";
 
 const askSchema = runSchema.extend({
   agent: text.optional().meta({
-    description: "Who is asked [default: email-search with the model that there is a key for, else baseline]",
+    description: "Agent [default: email-search with a model you have a key for, otherwise baseline]",
     alias: "a",
   }),
-  inbox_address: text.meta({ description: "The mailbox: its email address" }),
+  inbox_address: address.meta({ description: "Email address of the mailbox" }),
   question: z
     .array(text)
     .transform((words) => words.join(" ").trim())
     .pipe(z.string().min(1, "expected a question"))
-    .meta({ description: "What its owner wants to know" }),
-  before: day
-    .optional()
-    .meta({ description: "Ask as on the day before this one: mail from it on is invisible, YYYY-MM-DD" }),
+    .meta({ description: "Question" }),
+  before: day.optional().meta({ description: "Hide emails from this date on (YYYY-MM-DD)" }),
 });
 
 /** Of `run` those that concern a single question, with the meaning they have there. */
@@ -40,6 +38,9 @@ const takenSchema = askSchema.pick({
   maxTokens: true,
   reasoningTokens: true,
   temperature: true,
+  reasoningEffort: true,
+  header: true,
+  body: true,
   price: true,
   taskTimeout: true,
   requestTimeout: true,

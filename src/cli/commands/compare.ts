@@ -11,18 +11,21 @@ export const compareCommand = defineCommand(
     runs: z
       .array(text)
       .min(1)
-      .meta({ description: "The baseline and what to compare with it: run ids, latest, or results files" }),
+      .meta({ description: "Baseline and the runs to compare with it: run ids, latest, or results files" }),
     metric: metrics.optional().meta({
-      description: "Scores to compare, separated by commas; flips are of the first [default: accuracy, then all]",
+      placeholder: "SCORES",
+      description:
+        "Scores to compare, separated by commas. The first one decides --flips [default: accuracy, then all]",
     }),
-    flips: wholeNumber(0, 100_000)
-      .default(5)
-      .meta({ description: "Show so many questions each that were lost and won" }),
+    flips: wholeNumber(0, 100_000).default(5).meta({ description: "Number of lost and of won questions to show" }),
     published: z
       .boolean()
       .default(false)
-      .meta({ description: "Show the published ART-E figures [default: where there was a judge]" }),
-    force: z.boolean().default(false).meta({ description: "Compare though dataset, split, mail or cutoff differ" }),
+      .meta({ description: "Show the published ART-E figures [default: for judged runs]" }),
+    force: z
+      .boolean()
+      .default(false)
+      .meta({ description: "Compare despite a different dataset, split, mail or cutoff" }),
   }),
   async (flags, context) => {
     if (flags.runs.length < 2 && !flags.published) {

@@ -18,18 +18,15 @@ import { defineCommand } from "../read-flags.js";
 
 export const doctorCommand = defineCommand(
   z.object({
-    repair: z
-      .boolean()
-      .default(false)
-      .meta({ description: "Make the full-text index anew from the mails, then check" }),
+    repair: z.boolean().default(false).meta({ description: "Rebuild the full-text index, then check" }),
     recover: z
       .string()
       .optional()
-      .meta({ description: "Copy every readable row of a damaged database into this new file" }),
+      .meta({ description: "Copy every readable row of a damaged database to this new file" }),
     owners: z
       .boolean()
       .default(false)
-      .meta({ description: "List every owner folder with its address and how it was found" }),
+      .meta({ description: "List every owner folder with its address and the address's source" }),
   }),
   async (flags, context) => {
     const { db } = context.settings;

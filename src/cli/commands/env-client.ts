@@ -1,11 +1,12 @@
 import { z } from "zod";
 import { TRAINERS, writeEnvironmentClient } from "../../server/environment-clients.js";
-import { defineCommand, oneOf, text } from "../read-flags.js";
+import { defineCommand, file, oneOf } from "../read-flags.js";
 
 const schema = z.object({
-  for: oneOf(TRAINERS).meta({ description: "The trainer: trl, verifiers or art" }),
-  output: text.optional().meta({
-    description: "The file, for verifiers the folder, to write [default: art_e_trl.py, art_e_mail or art_e_rollout.py]",
+  for: oneOf(TRAINERS).meta({ description: "Trainer: trl, verifiers or art" }),
+  output: file.optional().meta({
+    placeholder: "PATH",
+    description: "Output file, or output folder for verifiers [default: art_e_trl.py, art_e_mail or art_e_rollout.py]",
     alias: "o",
   }),
 });

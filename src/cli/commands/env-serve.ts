@@ -13,44 +13,46 @@ const REWARDS = ["art", ...SCORER_NAMES] as const;
 
 const schema = questionsSchema.extend({
   split: questionsSchema.shape.split.meta({
-    description: "Split for clients that name none: train or test [default: train, or the file's only split]",
+    description: "Split for clients without a choice: train or test [default: train, or the file's only split]",
     alias: "s",
   }),
-  limit: wholeNumber(0).default(0).meta({ description: "Max tasks of a split; 0 = all", alias: "l" }),
+  limit: wholeNumber(0).default(0).meta({ description: "Maximum number of tasks per split (0 = all)", alias: "l" }),
   agent: text
     .default("email-search")
-    .meta({ description: "The agent whose tools, prompt and turns an episode has", alias: "a" }),
-  model: text.default("policy").meta({ description: "What the trained model is called in traces" }),
+    .meta({ description: "Agent with the tools, prompt and turns for the episodes", alias: "a" }),
+  model: text.default("policy").meta({ description: "Name of the trained model in traces" }),
   reward: oneOf(REWARDS)
     .default("semanticScore")
-    .meta({ description: `Reward of an answer: art (ART's reward) or a scorer: ${SCORER_NAMES.join(", ")}` }),
+    .meta({ description: `Reward for an answer: art (ART's reward) or a scorer: ${SCORER_NAMES.join(", ")}` }),
   ...judgeShape,
   judge: judgeShape.judge.meta({
-    description: "Model that judges the answers: provider/model, art or art:provider/model [default: none]",
+    description: "Judge: provider/model, art or art:provider/model [default: none]",
   }),
-  judgeTimeout: numberAbove(0, 55)
-    .default(45)
-    .meta({ description: "Seconds that the judge has; then the semantic score decides. Clients wait a minute" }),
-  name: text.optional().meta({ description: "A name for the run that the episodes are traces of" }),
-  noSave: z.boolean().default(false).meta({ description: "Save no traces" }),
-  maxTurns: wholeNumber(1, 1_000).optional().meta({ description: "Calls of an episode [default: the agent's]" }),
+  judgeTimeout: numberAbove(0, 55).default(45).meta({
+    placeholder: "SECONDS",
+    description: "Judge timeout in seconds, after which the semantic score decides (clients wait a minute)",
+  }),
+  name: text.optional().meta({ description: "Name of the run that contains the episodes" }),
+  noSave: z.boolean().default(false).meta({ description: "Do not save traces" }),
+  maxTurns: wholeNumber(1, 1_000).optional().meta({ description: "Maximum calls per episode [default: the agent's]" }),
   maxEpisodeTokens: wholeNumber(1).optional().meta({
-    description: "Tokens of an episode, as its client tells them, else four characters each [default: no limit]",
+    description:
+      "Maximum tokens per episode, as reported by the client, otherwise estimated at four characters each [default: no limit]",
   }),
   episodeTimeout: wholeNumber(1, 86_400)
     .default(3_600)
-    .meta({ description: "Seconds an episode may take, pauses of the trainer included" }),
-  maxSessions: wholeNumber(1, 10_000).default(512).meta({ description: "Sessions at once" }),
+    .meta({ placeholder: "SECONDS", description: "Episode timeout in seconds, including the trainer's pauses" }),
+  maxSessions: wholeNumber(1, 10_000).default(512).meta({ description: "Maximum concurrent sessions" }),
   idleTimeout: wholeNumber(1, 86_400)
     .default(1_800)
-    .meta({ description: "Seconds without a message after which a session is ended" }),
+    .meta({ placeholder: "SECONDS", description: "Idle timeout of a session in seconds" }),
   cutoff: oneOf(["query_date", "off"])
     .default("query_date")
-    .meta({ description: "query_date hides mail from after the question's day; off hides none" }),
+    .meta({ description: "query_date hides emails after the question's date, off shows all" }),
   partialInboxes: z
     .boolean()
     .default(false)
-    .meta({ description: "Serve although mailboxes of the questions are not imported" }),
+    .meta({ description: "Also serve questions about mailboxes that are not imported" }),
   ...listenShape(8000),
 });
 

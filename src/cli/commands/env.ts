@@ -1,5 +1,5 @@
 import { count } from "../../text/format.js";
-import { defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
+import { defineCommand, file, oneOf, text, wholeNumber } from "../read-flags.js";
 import { questionsSchema } from "../selection-flags.js";
 
 const FORMATS = ["harbor"] as const;
@@ -10,16 +10,19 @@ const IMAGE = /^[a-z0-9][\w./:@-]*\{task\}[\w./:@-]*$/;
 export const exportEnvironmentCommand = defineCommand(
   questionsSchema.extend({
     format: oneOf(FORMATS).default("harbor").meta({ description: "harbor: folders of Harbor tasks" }),
-    output: text.meta({ description: "The folder to write, which must not be there", alias: "o" }),
-    limit: wholeNumber(0).default(10).meta({ description: "Max tasks to write; 0 = all", alias: "l" }),
+    output: file.meta({ placeholder: "FOLDER", description: "New output folder (must not exist)", alias: "o" }),
+    limit: wholeNumber(0).default(10).meta({ description: "Maximum number of tasks (0 = all)", alias: "l" }),
     org: text
       .regex(NAME, "expected letters, digits, -, _ and .")
       .default("art-e")
-      .meta({ description: "Organization in the tasks' names" }),
+      .meta({ placeholder: "NAME", description: "Organization in the task names" }),
     dockerImage: text
       .regex(IMAGE, "expected the name of an image with {task} in it, such as me/art-e:{task}")
       .optional()
-      .meta({ description: "Image of each task, for readers that build none: {task} in it stands for the task" }),
+      .meta({
+        placeholder: "IMAGE",
+        description: "Image of each task, for readers that build none ({task} is replaced)",
+      }),
   }),
   async ({ format: _, output, ...flags }, context) => {
     const { refuseContradictions } = await import("../../questions/dataset.js");

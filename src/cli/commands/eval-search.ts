@@ -5,7 +5,7 @@ import { questionsSchema } from "../selection-flags.js";
 
 export const evalSearchCommand = defineCommand(
   questionsSchema.extend({
-    limit: wholeNumber(0).default(0).meta({ description: "Max questions; 0 = all", alias: "l" }),
+    limit: wholeNumber(0).default(0).meta({ description: "Maximum number of questions (0 = all)", alias: "l" }),
   }),
   async (flags, context) => {
     const { refuseContradictions } = await import("../../questions/dataset.js");

@@ -15,15 +15,15 @@ import { estimateText } from "../../reports/wording.js";
 import { share, table, usd } from "../../text/format.js";
 import { askedOf, isChatTrace, isSuiteTrace } from "../../traces/trace.js";
 import type { CommandContext } from "../command.js";
-import { contradiction, defineCommand, numberAbove, price, text, wholeNumber } from "../read-flags.js";
+import { contradiction, defineCommand, file, numberAbove, price, runId, text, wholeNumber } from "../read-flags.js";
 import { criterionShape, seedShape } from "./evals.js";
 
 const suggestEvalsSchema = z.object({
-  name: evalNameSchema.default("suggested").meta({ description: "Name of the eval of all chosen conditions together" }),
+  name: evalNameSchema.default("suggested").meta({ description: "Name of the eval with all chosen conditions" }),
   cases: z
     .boolean()
     .default(false)
-    .meta({ description: "Make regression cases too, of good answers to questions with gold" }),
+    .meta({ description: "Also create regression cases from good answers to questions with a gold answer" }),
   ...criterionShape,
   ...seedShape,
 });
@@ -94,22 +94,24 @@ function savedLine({ stored: { definition, status }, isNew }: Suggestion["evals"
 const annotatorName = text.max(100, "expected at most 100 characters");
 
 const labelTracesSchema = z.object({
-  run: text.optional().meta({ description: "A run: its id, the beginning of it, or latest [default: latest]" }),
+  run: runId.optional().meta({ description: "Run id, the start of an id, or latest [default: latest]" }),
   from: text
     .optional()
-    .meta({ description: "Label by feedback, judge, scores, or a file of JSON lines, instead of asking" }),
+    .meta({ description: "Take labels from feedback, judge, scores, or a JSON Lines file instead of asking" }),
   score: text.optional().meta({
+    placeholder: "SCORE",
     description:
-      "With --from scores: above 0.8 is good, below 0.5 bad [default: judgeCorrect, exactMatch without a judge, of suites taskScore]",
+      "With --from scores: the score (above 0.8 is good, below 0.5 is bad) [default: judgeCorrect, or exactMatch without a judge, taskScore for suites]",
   }),
   chats: z.boolean().default(false).meta({ description: "Label chats instead of a run" }),
   hard: z
     .boolean()
     .default(false)
-    .meta({ description: "Ask hard cases, which count in no figure, instead of a random sample" }),
-  annotator: annotatorName
-    .optional()
-    .meta({ description: "Who labels: asks what others labelled too, for their agreement" }),
+    .meta({ description: "Label hard cases, which are excluded from all figures, instead of a random sample" }),
+  annotator: annotatorName.optional().meta({
+    placeholder: "NAME",
+    description: "Name of the annotator. Also shows traces labeled by others, to measure agreement",
+  }),
   ...criterionShape,
   ...seedShape,
 });
@@ -175,17 +177,15 @@ function countsText(labels: LabelSummary["labels"], unlabelled: number): string 
 }
 
 const generateEvalsSchema = z.object({
-  model: text.meta({ description: "The model that writes, as provider/name; required" }),
-  price: price.optional().meta({ description: "IN,OUT[,CACHED]: US dollars for a million tokens" }),
-  maxCost: numberAbove(0, 10_000)
-    .default(1)
-    .meta({ description: "Make no call that could bring the cost above so many US dollars" }),
+  model: text.meta({ description: "Model that writes the evals, as provider/name" }),
+  price: price.optional().meta({ description: "Price in US dollars per million tokens: IN,OUT[,CACHED]" }),
+  maxCost: numberAbove(0, 10_000).default(1).meta({ placeholder: "USD", description: "Maximum cost in US dollars" }),
   name: evalNameSchema
     .optional()
-    .meta({ description: "What the names begin with [default: the criterion, or generated]" }),
+    .meta({ placeholder: "NAME", description: "Prefix of the eval names [default: the criterion, or generated]" }),
   rounds: wholeNumber(0, 3)
     .default(3)
-    .meta({ description: "Rewrite each eval so often by what contradicts it, up to 3" }),
+    .meta({ description: "Number of times to rewrite each eval based on contradicting labels, up to 3" }),
   ...criterionShape,
   ...seedShape,
 });
@@ -341,10 +341,10 @@ function summaryOf(trace: EvaluatedTrace): string {
 }
 
 const listLabelsSchema = z.object({
-  traces: z.array(text).default([]).meta({ description: "Only those of these traces" }),
-  annotator: annotatorName.optional().meta({ description: "Only those of this person" }),
-  delete: z.boolean().default(false).meta({ description: "Delete them: of traces or of an annotator" }),
-  output: text.optional().meta({ description: "Write them into a file, as lines that --from takes", alias: "o" }),
+  traces: z.array(text).default([]).meta({ description: "Only labels of these traces" }),
+  annotator: annotatorName.optional().meta({ placeholder: "NAME", description: "Only labels by this annotator" }),
+  delete: z.boolean().default(false).meta({ description: "Delete the labels of the traces or the annotator" }),
+  output: file.optional().meta({ description: "Write the labels to a file that --from accepts", alias: "o" }),
   ...criterionShape,
 });
 
@@ -412,8 +412,10 @@ function labelsText(labels: readonly TraceLabel[], agreement: readonly Annotator
 }
 
 const criteriaSchema = z.object({
-  name: criterionNameSchema.optional().meta({ description: "A criterion" }),
-  sentence: sentenceSchema.optional().meta({ description: "What a good trace does; written anew where there is one" }),
+  name: criterionNameSchema.optional().meta({ description: "Criterion" }),
+  sentence: sentenceSchema
+    .optional()
+    .meta({ description: "One sentence about what a good trace does. Replaces an existing one" }),
 });
 
 export const criteriaCommand = defineCommand(criteriaSchema, async ({ name, sentence }, { settings, out }) => {
@@ -440,18 +442,22 @@ export const criteriaCommand = defineCommand(criteriaSchema, async ({ name, sent
 });
 
 const addEvalSchema = z.object({
-  name: evalNameSchema.optional().meta({ description: "Of a template, or of the new eval" }),
-  atMost: z.number().optional().meta({ description: "The bound of a template that has none of its own" }),
-  contains: z.array(text).default([]).meta({ description: "The answer contains this" }),
-  lacks: z.array(text).default([]).meta({ description: "The answer does not contain this" }),
+  name: evalNameSchema.optional().meta({ description: "Name of a template, or of the new eval" }),
+  atMost: z.number().optional().meta({ description: "Threshold for a template without its own" }),
+  contains: z.array(text).default([]).meta({ placeholder: "TEXT", description: "The answer contains this text" }),
+  lacks: z.array(text).default([]).meta({ placeholder: "TEXT", description: "The answer does not contain this text" }),
   matches: z
     .array(text)
     .default([])
-    .meta({ description: "The answer matches this regular expression; (?i) before it: any capitals" }),
+    .meta({ placeholder: "REGEX", description: "The answer matches this regular expression ((?i) ignores case)" }),
   isJson: z.boolean().default(false).meta({ description: "The answer is JSON" }),
-  jsonKey: z.array(text).default([]).meta({ description: "The answer is JSON with this key at its top" }),
-  rubric: text.optional().meta({ description: "This model, provider/name, checks the sentence of the criterion" }),
-  criterion: criterionNameSchema.optional().meta({ description: "What the eval is about, see evals criteria" }),
+  jsonKey: z.array(text).default([]).meta({ description: "The answer is JSON with this top-level key" }),
+  rubric: text
+    .optional()
+    .meta({ placeholder: "MODEL", description: "Model that checks the criterion's sentence, as provider/name" }),
+  criterion: criterionNameSchema
+    .optional()
+    .meta({ placeholder: "NAME", description: "Criterion of the eval (see evals criteria)" }),
 });
 
 export const addEvalCommand = defineCommand(addEvalSchema, async (flags, { settings, out }) => {

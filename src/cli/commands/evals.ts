@@ -22,18 +22,23 @@ import {
 import { estimateText, oneLine } from "../../reports/wording.js";
 import type { EvalRun } from "../../runs/evals-over-run.js";
 import { share, table } from "../../text/format.js";
-import { contradiction, defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
+import { contradiction, defineCommand, file, oneOf, runId, text, wholeNumber } from "../read-flags.js";
 
-const namedEval = text.meta({ description: "Its name; NAME@2 names a version" });
+const namedEval = text.meta({ description: "Eval name, or NAME@VERSION" });
 
 const runEvalsSchema = z.object({
   names: z
     .array(text)
     .min(1, "expected the name of an eval")
-    .meta({ description: "Evals that are in use; NAME@2 names a version" }),
-  run: text.optional().meta({ description: "Its id, the beginning of it, or latest [default: latest]" }),
-  chats: z.boolean().default(false).meta({ description: "Chats instead, and traces of other programs without a task" }),
-  trace: text.optional().meta({ description: "One trace instead, of a run or a chat; nothing is saved" }),
+    .meta({ description: "Names of evals in use, or NAME@VERSION" }),
+  run: runId.optional().meta({ description: "Run id, the start of an id, or latest [default: latest]" }),
+  chats: z
+    .boolean()
+    .default(false)
+    .meta({ description: "Use chats, and traces from other programs without a task, instead of a run" }),
+  trace: text
+    .optional()
+    .meta({ placeholder: "ID", description: "Use one trace from a run or a chat. Nothing is saved" }),
 });
 
 export const runEvalsCommand = defineCommand(runEvalsSchema, async ({ names, run, chats, trace }, context) => {
@@ -121,7 +126,7 @@ const importEvalsSchema = z.object({
   files: z
     .array(text)
     .min(1, "expected files or folders")
-    .meta({ description: "Files or folders that evals export wrote, or Python files with an eval_function" }),
+    .meta({ description: "Files or folders from evals export, or Python files with an eval_function" }),
 });
 
 export const importEvalsCommand = defineCommand(importEvalsSchema, async ({ files }, { settings, out }) => {
@@ -153,11 +158,14 @@ const VALIDATION_TEXT = {
 } as const;
 
 const exportEvalsSchema = z.object({
-  names: z.array(text).default([]).meta({ description: "Evals in use, or NAME@2 [default: all that are not retired]" }),
-  output: text.default("evals").meta({ description: "Folder to write to", alias: "o" }),
+  names: z
+    .array(text)
+    .default([])
+    .meta({ description: "Names of evals in use, or NAME@VERSION [default: all that are not retired]" }),
+  output: file.default("evals").meta({ placeholder: "FOLDER", description: "Output folder", alias: "o" }),
   format: oneOf(EVAL_FORMATS)
     .default("json")
-    .meta({ description: "json, to import again; python, promptfoo or inspect, as code" }),
+    .meta({ description: "json (can be imported again), or code: python, promptfoo, inspect" }),
 });
 
 export const exportEvalsCommand = defineCommand(
@@ -169,7 +177,7 @@ export const exportEvalsCommand = defineCommand(
   },
 );
 
-const listEvalsSchema = z.object({ all: z.boolean().default(false).meta({ description: "Retired versions too" }) });
+const listEvalsSchema = z.object({ all: z.boolean().default(false).meta({ description: "Include retired versions" }) });
 
 export const listEvalsCommand = defineCommand(listEvalsSchema, async ({ all }, { settings, out }) => {
   const { describeEvals } = await import("../../evals/use-evals.js");
@@ -201,21 +209,19 @@ function evalTable(evals: readonly DescribedEval[]): string {
 export const criterionShape = {
   criterion: criterionNameSchema
     .default(OVERALL)
-    .meta({ description: "The failure mode that the labels are about [default: overall]" }),
+    .meta({ placeholder: "NAME", description: "Criterion (failure mode) of the labels [default: overall]" }),
 };
 
 export const seedShape = {
   seed: wholeNumber(0, 2 ** 31)
     .default(1)
-    .meta({ description: "Of everything that is drawn" }),
+    .meta({ description: "Random seed" }),
 };
 
 const useEvalSchema = z.object({
   name: namedEval,
-  anyway: z.boolean().default(false).meta({ description: "Even if it has not passed a test" }),
-  criterion: criterionNameSchema
-    .optional()
-    .meta({ description: "What it is used for, where it was tested for several criteria" }),
+  anyway: z.boolean().default(false).meta({ description: "Even without a passed test" }),
+  criterion: criterionNameSchema.optional().meta({ description: "Criterion, for an eval tested for several criteria" }),
 });
 
 export const useEvalCommand = defineCommand(useEvalSchema, async (flags, { settings, out }) => {
@@ -234,7 +240,7 @@ export const useEvalCommand = defineCommand(useEvalSchema, async (flags, { setti
 
 const testEvalSchema = z.object({
   name: namedEval,
-  thresholds: oneOf(THRESHOLD_NAMES).default("usable").meta({ description: "usable, or gate (stricter)" }),
+  thresholds: oneOf(THRESHOLD_NAMES).default("usable").meta({ description: "Thresholds: usable, or gate (stricter)" }),
   ...criterionShape,
 });
 
@@ -249,7 +255,7 @@ export const testEvalCommand = defineCommand(testEvalSchema, async (flags, conte
 
 const showEvalSchema = z.object({
   name: namedEval,
-  code: z.boolean().default(false).meta({ description: "As a function to read" }),
+  code: z.boolean().default(false).meta({ description: "Show the eval as a function" }),
 });
 
 /** Code and rubrics as they were written, the rest as in an eval's file. */
@@ -281,7 +287,7 @@ export const showEvalCommand = defineCommand(showEvalSchema, async ({ name, code
   );
 });
 
-const historySchema = z.object({ name: text.meta({ description: "Its name" }) });
+const historySchema = z.object({ name: text.meta({ description: "Name" }) });
 
 export const evalHistoryCommand = defineCommand(historySchema, async ({ name }, { settings, out }) => {
   const { evalHistory } = await import("../../evals/use-evals.js");
@@ -298,7 +304,7 @@ export const evalHistoryCommand = defineCommand(historySchema, async ({ name }, 
 });
 
 const reviewEvalSchema = z.object({
-  name: text.optional().meta({ description: "Its name; NAME@2 names a version" }),
+  name: text.optional().meta({ description: "Eval name, or NAME@VERSION" }),
   ...criterionShape,
 });
 

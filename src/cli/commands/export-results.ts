@@ -4,20 +4,21 @@ import { counted } from "../../reports/wording.js";
 import type { ExportedTables } from "../../runs/export-tables.js";
 import { TABLE_FORMATS, TABLES, type TableFormat, tablePath } from "../../trace-formats/tables.js";
 import { overwriteShape } from "../flags.js";
-import { defineCommand, listText, oneOf, runNames, text, wordList } from "../read-flags.js";
+import { defineCommand, file, listText, oneOf, runNames, wordList } from "../read-flags.js";
 
 const schema = z.object({
-  runs: runNames.meta({ description: "Runs: an id, a name, latest, or a results file [default: latest]" }),
+  runs: runNames.meta({ description: "Run ids, run names, latest, or results files [default: latest]" }),
   format: oneOf(TABLE_FORMATS)
     .default("parquet")
-    .meta({ description: `${TABLE_FORMATS.join(", ")} [default: parquet]` }),
+    .meta({ description: `Format: ${TABLE_FORMATS.join(", ")} [default: parquet]` }),
   tables: listText
     .transform((list) => [...new Set(wordList(list))])
     .pipe(z.array(z.enum(TABLES, `expected ${TABLES.join(", ")}, or several of them`)).min(1))
     .optional()
-    .meta({ description: `Which of ${TABLES.join(",")} [default: all]` }),
-  output: text.optional().meta({
-    description: "Folder to write the tables into, a file for each [default: stdout, for one table]",
+    .meta({ placeholder: "NAME,NAME", description: `Tables: ${TABLES.join(",")} [default: all]` }),
+  output: file.optional().meta({
+    placeholder: "FOLDER",
+    description: "Output folder, with one file per table [default: stdout, for one table]",
     alias: "o",
   }),
   ...overwriteShape,

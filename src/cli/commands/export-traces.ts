@@ -9,7 +9,7 @@ import { BANDS } from "../../traces/score.js";
 import type { CommandContext } from "../command.js";
 import { overwriteShape } from "../flags.js";
 import { otlpShape, sendsTraces } from "../otlp-flags.js";
-import { contradiction, defineCommand, givenFlags, oneOf, text } from "../read-flags.js";
+import { contradiction, defineCommand, file, givenFlags, oneOf, runId, text } from "../read-flags.js";
 import { readTraceSelection, traceSelectionShape } from "../selection-flags.js";
 import type { Output } from "../terminal.js";
 
@@ -17,22 +17,24 @@ const FORMAT_NAMES = Object.keys(FORMATS) as [Format, ...Format[]];
 const DIALECTS = ["openai", "hf"] as const;
 
 const schema = z.object({
-  run: text.default("latest").meta({ description: "Its id, the beginning of it, or latest" }),
-  chats: z.boolean().default(false).meta({ description: "The traces of all chats instead of a run's" }),
-  session: text.optional().meta({ description: "The traces of one chat session" }),
+  run: runId.default("latest").meta({ description: "Run id, the start of an id, or latest" }),
+  chats: z.boolean().default(false).meta({ description: "Export the traces of all chats instead of a run" }),
+  session: text.optional().meta({ placeholder: "ID", description: "Export the traces of one chat session" }),
   format: oneOf(FORMAT_NAMES)
     .default("jsonl")
-    .meta({ description: `${FORMAT_NAMES.join(", ")} [default: jsonl]` }),
+    .meta({ description: `Format: ${FORMAT_NAMES.join(", ")} [default: jsonl]` }),
   dialect: oneOf(DIALECTS)
     .default("openai")
     .meta({ description: "With --format chat: openai, or hf (arguments as objects, no weights)" }),
-  reward: text
-    .optional()
-    .meta({ description: "With --format art: a score, or art for ART's own reward [default: that of --band]" }),
-  for: oneOf(["evals"])
-    .optional()
-    .meta({ description: "evals: a folder with the traces of each band and a manifest that says why" }),
-  output: text.optional().meta({ description: "File to write [default: stdout]", alias: "o" }),
+  reward: text.optional().meta({
+    placeholder: "SCORE",
+    description: "With --format art: a score, or art for ART's reward [default: the score of --band]",
+  }),
+  for: oneOf(["evals"]).optional().meta({
+    placeholder: "evals",
+    description: "evals: a folder with the traces per band and a manifest with the reasons",
+  }),
+  output: file.optional().meta({ description: "Output file [default: stdout]", alias: "o" }),
   ...overwriteShape,
   ...otlpShape,
   ...traceSelectionShape,

@@ -9,7 +9,7 @@ import { declaredIn, readFlags, text } from "../read-flags.js";
 import { gateShape } from "../scoring-flags.js";
 
 const schema = z.object({
-  name: text.meta({ description: "A run: its id, the beginning of it, latest, or a results file" }),
+  name: text.meta({ description: "Run id, the start of an id, latest, or a results file" }),
   ...overwriteShape,
   ...gateShape,
   ...configShape,

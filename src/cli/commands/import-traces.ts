@@ -1,11 +1,13 @@
 import { z } from "zod";
 import type { ImportedTraces } from "../../runs/imported-run.js";
 import { count } from "../../text/format.js";
-import { defineCommand, text } from "../read-flags.js";
+import { defineCommand, file } from "../read-flags.js";
 
 export const importTracesCommand = defineCommand(
   z.object({
-    file: text.meta({ description: "Our JSON lines, an Inspect log (.eval, .json), OTLP's JSON lines or ATIF" }),
+    file: file.meta({
+      description: "Trace file: art-e JSON Lines, an Inspect log (.eval, .json), OTLP JSON Lines, or ATIF",
+    }),
   }),
   async ({ file }, context) => {
     const { importTraces } = await import("../../runs/imported-run.js");

@@ -1,14 +1,15 @@
+import stringWidth from "string-width";
 import { z } from "zod";
 import { CORPUS_FORMATS } from "../../mail/email.js";
-import type { ImportProgress, Skipped } from "../../mail/import.js";
+import type { ImportProgress, ImportSummary, Skipped } from "../../mail/import.js";
 import type { ImportOutcome } from "../../mail/import-command.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
 import { EMAILS_DATASET } from "../../platform/huggingface.js";
 import { counted } from "../../reports/wording.js";
-import { count, mailProgress, summaryBox } from "../../text/format.js";
+import { count, mailProgress, padToWidth, summaryBox } from "../../text/format.js";
 import { programCall } from "../command.js";
-import { contradiction, defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
+import { contradiction, defineCommand, file, oneOf, text, wholeNumber } from "../read-flags.js";
 import { openProgress, type Progress, type Settings } from "../terminal.js";
 
 const FILTERS = ["none", "art"] as const;
@@ -19,22 +20,21 @@ export const importCommand = defineCommand(
       .array(text)
       .default([])
       .meta({
-        description: `Maildir folders, tar archives, Kaggle's emails.csv, parsed CSV, Parquet, mbox or .eml files [default: downloads ${EMAILS_DATASET}]`,
+        description: `Folders, tar and zip archives, mbox, .eml, CSV and Parquet files with mail [default: downloads ${EMAILS_DATASET}]`,
       }),
-    csvPath: text.optional().meta({ description: "The same as SOURCE", alias: "c" }),
-    limit: wholeNumber(0).default(0).meta({ description: "Mails to read; 0 = all", alias: "l" }),
+    csvPath: file.optional().meta({ description: "Alias of SOURCE", alias: "c" }),
+    limit: wholeNumber(0).default(0).meta({ description: "Maximum number of emails to read (0 = all)", alias: "l" }),
     batchSize: wholeNumber(1, 1_000_000)
       .default(1_000)
-      .meta({ description: "Mails per batch; Ctrl-C is checked between batches [default: 1000]", alias: "b" }),
-    filter: oneOf(FILTERS).default("none").meta({ description: "none, or art: ART's three rules" }),
+      .meta({ description: "Emails per batch. Ctrl-C takes effect between batches [default: 1000]", alias: "b" }),
+    filter: oneOf(FILTERS).default("none").meta({ description: "Filter: none, or art (ART's three rules)" }),
     format: oneOf(CORPUS_FORMATS)
       .optional()
-      .meta({ description: `The form, if not recognised: ${CORPUS_FORMATS.join(", ")}` }),
-    ownerMap: text.optional().meta({ description: "TSV of owner folder and address, over what the mail says" }),
-    strict: z
-      .boolean()
-      .default(false)
-      .meta({ description: "Stop at the first mail that cannot be used, and import nothing" }),
+      .meta({ description: `Format, if not recognized: ${CORPUS_FORMATS.join(", ")}` }),
+    ownerMap: file
+      .optional()
+      .meta({ description: "TSV file with owner folder and address. Overrides the address found in the mail" }),
+    strict: z.boolean().default(false).meta({ description: "Stop at the first unusable email, and import nothing" }),
   }),
   async (flags, context) => {
     const { settings, out, letSignalsEnd } = context;
@@ -69,8 +69,8 @@ interface Mailbox {
 function mailboxLines(mailboxes: readonly Mailbox[], total: number, { env }: Settings): string[] {
   const [first] = mailboxes;
   if (first === undefined) return [];
-  const width = Math.max(...mailboxes.map(({ address }) => address.length));
-  const sizes = mailboxes.map(({ address, mails }) => `  ${address.padEnd(width)}  ${counted(mails, "mail")}`);
+  const width = Math.max(...mailboxes.map(({ address }) => stringWidth(address)));
+  const sizes = mailboxes.map(({ address, mails }) => `  ${padToWidth(address, width)}  ${counted(mails, "mail")}`);
   const others = total - mailboxes.length;
   return [
     "Mailboxes:",
@@ -84,6 +84,7 @@ function importSummary({ summary, seconds, skippedFile }: ImportOutcome, file: s
   const { dropped, skipped } = summary;
   const rows: [string, string][] = [
     ["Read", count(summary.read)],
+    ["Forms", formCounts(summary.forms)],
     ["Stored", `${count(summary.stored)} new messages, ${count(summary.distinct)} of them distinct mails`],
     ["Duplicates", `${count(summary.duplicates)} were here already`],
   ];
@@ -104,6 +105,14 @@ function importSummary({ summary, seconds, skippedFile }: ImportOutcome, file: s
   const shown = skipped.first.map(({ where, reason }) => `skipped ${where}: ${reason}`);
   if (skippedFile !== null) shown.push(`All skipped mails: ${skippedFile}`);
   return [summaryBox(`ART-E Import (${summary.format} into ${file})`, rows), ...shown].join("\n");
+}
+
+function formCounts(forms: ImportSummary["forms"]): string {
+  return (
+    Object.entries(forms)
+      .map(([form, mails]) => `${form} ${count(mails)}`)
+      .join(", ") || "none"
+  );
 }
 
 /** Number of skipped mails by reason, most frequent first. */

@@ -13,15 +13,18 @@ import { programFile } from "../../platform/installation.js";
 import { registryIdSchema } from "../../tools/tool.js";
 import type { CommandContext } from "../command.js";
 import { CONFIG_NAME } from "../find-config.js";
-import { defineCommand, text } from "../read-flags.js";
+import { defineCommand, file } from "../read-flags.js";
 
 const SCHEMA = fileURLToPath(programFile("schema/config.schema.json"));
 
 const schema = z.object({
-  yes: z.boolean().default(false).meta({ description: "Ask nothing: the defaults, by the API keys that are set" }),
-  output: text
+  yes: z
+    .boolean()
+    .default(false)
+    .meta({ description: "Ask no questions, use defaults based on the available API keys" }),
+  output: file
     .default(CONFIG_NAME)
-    .meta({ description: `Write it to FILE, which must not exist [default: ${CONFIG_NAME}]`, alias: "o" }),
+    .meta({ description: `New config file (must not exist) [default: ${CONFIG_NAME}]`, alias: "o" }),
 });
 
 export const initCommand = defineCommand(schema, async ({ yes, output }, context) => {

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { calibrationText } from "../../reports/run-text.js";
-import { defineCommand, text } from "../read-flags.js";
+import { defineCommand, file } from "../read-flags.js";
 import { judgeShape } from "../scoring-flags.js";
 
 export const calibrateCommand = defineCommand(
   z.object({
-    labels: text.meta({ description: "JSON lines with question, gold, answer and a person's label" }),
+    labels: file.meta({ description: "JSON Lines file with question, gold, answer and a person's label" }),
     ...judgeShape,
   }),
   async (options, context) => {

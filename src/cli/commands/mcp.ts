@@ -7,7 +7,7 @@ import { isLoopback } from "../../platform/http.js";
 import type { MailOffer } from "../../tools/mcp-server.js";
 import { type CommandContext, PROGRAM } from "../command.js";
 import { tokenOf } from "../flags.js";
-import { contradiction, day, defineCommand, text, wholeNumber } from "../read-flags.js";
+import { address, contradiction, day, defineCommand, text, wholeNumber } from "../read-flags.js";
 import { untilAborted } from "../terminal.js";
 
 const DEFAULT_PORT = 8788;
@@ -15,19 +15,17 @@ const DEFAULT_PORT = 8788;
 /** On stdio only the protocol is written to stdout. Ends when the client closes stdin, or on Ctrl-C. */
 export const mcpCommand = defineCommand(
   z.object({
-    inbox: text.meta({ description: "The mailbox: its email address; required" }),
-    before: day.optional().meta({ description: "Mail from this day on is invisible, YYYY-MM-DD" }),
-    http: z.boolean().default(false).meta({ description: "Streamable HTTP instead of stdio" }),
-    printConfig: z
-      .boolean()
-      .default(false)
-      .meta({ description: "Print the configuration for programs that start it, and exit" }),
+    inbox: address.meta({ description: "Email address of the mailbox" }),
+    before: day.optional().meta({ description: "Hide emails from this date on (YYYY-MM-DD)" }),
+    http: z.boolean().default(false).meta({ description: "Use streamable HTTP instead of stdio" }),
+    printConfig: z.boolean().default(false).meta({ description: "Print the configuration for MCP clients, and exit" }),
     host: text.default("127.0.0.1").meta({
-      description: "With --http: the address to listen on; any but loopback needs ART_E_TOKEN",
+      placeholder: "ADDRESS",
+      description: "With --http: address to listen on (ART_E_TOKEN is required if it is not loopback)",
     }),
     port: wholeNumber(0, 65_535)
       .default(DEFAULT_PORT)
-      .meta({ description: `With --http; 0: any that is free [default: ${DEFAULT_PORT}]` }),
+      .meta({ description: `With --http: port (0 = any free port) [default: ${DEFAULT_PORT}]` }),
   }),
   async (flags, context, argv) => {
     const httpOnly = ["host", "port"].find((name) => argv[name] !== undefined);
@@ -61,23 +59,22 @@ const MAX_CONNECTIONS = 256;
 
 /** Serves one client over stdin and stdout, until they are closed. */
 async function overStdio(offer: MailOffer, { signal }: CommandContext): Promise<void> {
-  const [{ StdioServerTransport }, { mailServer }] = await Promise.all([
+  const [{ serveStdio, StdioServerTransport }, { mailServer }] = await Promise.all([
     import("@modelcontextprotocol/server/stdio"),
     import("../../tools/mcp-server.js"),
   ]);
-  const server = mailServer(offer);
   const closed = new Promise<void>((resolve) => {
-    server.onclose = resolve;
     process.stdin.on("end", resolve).on("close", resolve);
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
-  const transport = new StdioServerTransport(Readable.from(jsonLines(process.stdin)));
-  transport.onerror = (error) => {
-    if (error instanceof z.core.$ZodError) answerUnread(-32600, "Invalid Request");
-  };
-  await server.connect(transport);
+  const connection = serveStdio(() => mailServer(offer), {
+    transport: new StdioServerTransport(Readable.from(jsonLines(process.stdin))),
+    onerror(error) {
+      if (error instanceof z.core.$ZodError) answerUnread(-32600, "Invalid Request");
+    },
+  });
   await closed;
-  await server.close();
+  await connection.close();
   // An open stdin would keep the process alive.
   process.stdin.destroy();
 }

@@ -10,7 +10,16 @@ import type { MadeQuestions } from "../../questions/make-questions.js";
 import { PATTERNS_MODEL } from "../../questions/question-models.js";
 import { count, estimate, summaryBox, table, usd } from "../../text/format.js";
 import { overwriteShape, tokenOf } from "../flags.js";
-import { contradiction, defineCommand, numberAbove, numberBetween, text, wholeNumber } from "../read-flags.js";
+import {
+  contradiction,
+  defineCommand,
+  file,
+  numberAbove,
+  numberBetween,
+  text,
+  url,
+  wholeNumber,
+} from "../read-flags.js";
 import { questionsSchema } from "../selection-flags.js";
 import { reportFault, untilAborted } from "../terminal.js";
 
@@ -19,11 +28,11 @@ const GRACE_MS = 2_000;
 
 export const reviewQuestionsCommand = defineCommand(
   z.object({
-    file: text.meta({ description: "A file of questions (Parquet, CSV, JSON, JSONL)" }),
+    file: file.meta({ description: "File of questions (Parquet, CSV, JSON, JSONL)" }),
     port: wholeNumber(0, 65_535)
       .default(0)
-      .meta({ description: "Of the page, on this machine only [default: any free]" }),
-    noOpen: z.boolean().default(false).meta({ description: "Only name the page's address, and open no browser" }),
+      .meta({ description: "Port of the page, on this machine only [default: any free port]" }),
+    noOpen: z.boolean().default(false).meta({ description: "Print the page's URL without opening a browser" }),
   }),
   async ({ file, port, noOpen }, context) => {
     const { settings, note, out, signal } = context;
@@ -84,6 +93,7 @@ function madeText(made: MadeQuestions): string {
       ],
       ["Written", `${made.output}, and how each was made: ${made.provenance}`],
     ]),
+    ...(made.hint === null ? [] : [made.hint]),
     ...(refused.length === 0
       ? []
       : ["Rejected:", ...refused.map(([reason, number]) => `  ${count(number)}  ${reason}`)]),
@@ -144,34 +154,38 @@ function listed(counts: Readonly<Record<string, number>>): string {
 
 /** The model that checks questions, and what its calls may cost. */
 const checkerShape = {
-  checkerBaseUrl: text.optional().meta({ description: "Address of a compatible server for the checker" }),
-  maxCost: numberAbove(0, 1_000_000).optional().meta({ description: "US dollars all calls may cost" }),
+  checkerBaseUrl: url.optional().meta({ description: "URL of a compatible server for the checker" }),
+  maxCost: numberAbove(0, 1_000_000)
+    .optional()
+    .meta({ placeholder: "USD", description: "Maximum cost of all calls in US dollars" }),
 };
 
 export const makeQuestionsCommand = defineCommand(
   z.object({
-    inbox: z.array(text).default([]).meta({ description: "Mailboxes [default: all that are imported]" }),
-    number: wholeNumber(1, 10_000).default(100).meta({ description: "Questions to make", alias: "n" }),
-    output: text.meta({ description: "Dataset to write (.jsonl, .csv or .parquet); required", alias: "o" }),
+    inbox: z.array(text).default([]).meta({ description: "Mailboxes [default: all imported ones]" }),
+    number: wholeNumber(1, 10_000).default(100).meta({ description: "Number of questions", alias: "n" }),
+    output: file.meta({ description: "Output dataset: .jsonl, .csv or .parquet", alias: "o" }),
     model: text.default(PATTERNS_MODEL).meta({
-      description: `Model that writes them: provider/model, or ${PATTERNS_MODEL} [default: ${PATTERNS_MODEL}]`,
+      description: `Model that writes the questions: provider/model, or ${PATTERNS_MODEL} [default: ${PATTERNS_MODEL}]`,
     }),
-    baseUrl: text.optional().meta({ description: "Address of a compatible server for the model" }),
+    baseUrl: url.optional().meta({ description: "URL of a compatible server for the model" }),
     checker: text.optional().meta({
-      description: `Model that checks them: provider/model, or off [default: --model; none for ${PATTERNS_MODEL}]`,
+      description: `Model that checks the questions: provider/model, or off [default: --model, none for ${PATTERNS_MODEL}]`,
     }),
     ...checkerShape,
-    unanswerable: numberBetween(0, 1).default(0.1).meta({ description: "Share that cannot be answered, 0-1" }),
+    unanswerable: numberBetween(0, 1)
+      .default(0.1)
+      .meta({ description: "Fraction of unanswerable questions, from 0 to 1" }),
     train: numberBetween(0, 1)
       .default(0)
-      .meta({ description: "Share of the mailboxes whose questions are of the split train, 0-1" }),
+      .meta({ description: "Fraction of the mailboxes in the train split, from 0 to 1" }),
     seed: wholeNumber(0, 2 ** 32 - 1)
       .default(1)
-      .meta({ description: "Of everything that is drawn by lot" }),
+      .meta({ description: "Random seed" }),
     minChars: wholeNumber(1, 5_000)
-      .default(200)
-      .meta({ description: "Leave out shorter mails; a Chinese, Japanese or Korean character counts as four" }),
-    dryRun: z.boolean().default(false).meta({ description: "Estimate calls, tokens and cost, and make none" }),
+      .default(40)
+      .meta({ description: "Minimum characters per email; a Chinese, Japanese or Korean one counts as four" }),
+    dryRun: z.boolean().default(false).meta({ description: "Estimate calls, tokens and cost without calling a model" }),
     ...overwriteShape,
   }),
   async ({ dryRun, ...options }, context) => {
@@ -189,11 +203,11 @@ export const makeQuestionsCommand = defineCommand(
 
 export const checkQuestionsCommand = defineCommand(
   questionsSchema.extend({
-    file: text.optional().meta({ description: "A file of questions; the same as --dataset" }),
-    limit: wholeNumber(0).default(0).meta({ description: "Max questions; 0 = all", alias: "l" }),
+    file: file.optional().meta({ description: "File of questions (like --dataset)" }),
+    limit: wholeNumber(0).default(0).meta({ description: "Maximum number of questions (0 = all)", alias: "l" }),
     checker: text
       .optional()
-      .meta({ description: "Model that checks them: provider/model [default: none, rules alone]" }),
+      .meta({ description: "Model that checks the questions: provider/model [default: none, only rules]" }),
     ...checkerShape,
   }),
   async ({ file, ...given }, context) => {

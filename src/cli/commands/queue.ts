@@ -39,8 +39,8 @@ function statusText({ queue, runs, workers }: QueueStatus): string {
 export const cleanQueueCommand = defineCommand(
   z.object({
     ...queueShape,
-    id: text.optional().meta({ description: "The run, or the beginning of its id" }),
-    all: z.boolean().default(false).meta({ description: "Every run that is on the queue" }),
+    id: text.optional().meta({ description: "Run id, or the start of an id" }),
+    all: z.boolean().default(false).meta({ description: "All runs on the queue" }),
   }),
   async ({ id, all, queue }, { settings, out }) => {
     if ((id === undefined) !== all) {

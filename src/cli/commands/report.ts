@@ -9,7 +9,7 @@ import type { WrittenPage, writeCsvSummaries } from "../../runs/write-report.js"
 import { count, megabytes } from "../../text/format.js";
 import type { CommandContext } from "../command.js";
 import { overwriteShape } from "../flags.js";
-import { contradiction, defineCommand, oneOf, runNames, text } from "../read-flags.js";
+import { contradiction, defineCommand, file, oneOf, runId, runNames, text } from "../read-flags.js";
 
 /** Writes tables of runs into a folder and says so. Only tables of earlier reports are replaced. */
 export async function writeSummaries(
@@ -33,24 +33,25 @@ const FORMATS = ["html", "md", "csv"] as const;
 
 const reportSchema = z.object({
   runs: runNames.meta({
-    description: "Runs: ids, latest, or results files; several are compared with the first [default: latest]",
+    description: "Run ids, latest, or results files. Several runs are compared with the first [default: latest]",
   }),
-  run: text.optional().meta({ description: "One run, like RUNS: its id or name, the start of its id, or latest" }),
+  run: runId.optional().meta({ description: "One run, like RUNS: its id or name, the start of its id, or latest" }),
   format: oneOf(FORMATS)
     .default("html")
-    .meta({ description: "html (a page), md (for a pull request), csv (a line a task)" }),
+    .meta({ description: "html (a page), md (for a pull request), csv (one line per task)" }),
   csv: text.optional().meta({
+    placeholder: "FOLDER",
     description:
-      "Folder for tables (CSV) instead: tasks, scores, slices, tools; of suites states, steps, durations, pairs",
+      "Folder for CSV tables: tasks, scores, slices, tools (for suites also states, steps, durations, pairs)",
   }),
-  output: text
+  output: file
     .optional()
-    .meta({ description: "File to write [default: stdout; a page on a terminal: art-e-report.html]", alias: "o" }),
+    .meta({ description: "Output file [default: stdout, or art-e-report.html if stdout is a terminal]", alias: "o" }),
   ...overwriteShape,
   open: z.boolean().default(false).meta({ description: "Open the page in the browser" }),
   traces: oneOf(TRACE_PLACEMENTS).optional().meta({
     description:
-      "Conversations: embed (in the page), folder (beside it), none, auto (in it up to 5 MB, else beside) [default: auto]",
+      "Conversations: embed (in the page), folder (next to it), none, auto (embed up to 5 MB) [default: auto]",
   }),
 });
 

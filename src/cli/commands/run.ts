@@ -15,12 +15,12 @@ import { tokenOf, withProtocol } from "../flags.js";
 import { type ConfiguredFlags, explainConfigured, readConfiguredRuns } from "../merge-config.js";
 import { sendsTraces } from "../otlp-flags.js";
 import { contradiction, declaredIn, givenFlags, readFlags } from "../read-flags.js";
-import { RUN_HELP, type RunFlags, runSchema } from "./run-flags.js";
+import { RUN_FLAG_GROUPS, type RunFlags, runSchema } from "./run-flags.js";
 import { printEstimate, printTotals, terminalProgress } from "./run-output.js";
 
 export const runCommand: CommandDefinition = (usage) => ({
   ...declaredIn(runSchema, usage),
-  help: RUN_HELP,
+  flagGroups: RUN_FLAG_GROUPS,
   async run(argv, context) {
     limitHeapGrowth();
     const runs = await prepareRuns(await readConfiguredRuns(argv, context), context);

@@ -1,18 +1,18 @@
 import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
 import { deletedRunsText, runDetailsText, runTable } from "../../reports/run-text.js";
-import { defineCommand, text, wholeNumber } from "../read-flags.js";
+import { defineCommand, runId, text, wholeNumber } from "../read-flags.js";
 import { runFilterShape } from "../selection-flags.js";
 import { terminalColumns } from "../terminal.js";
 
-const runName = text.meta({ description: "The run's id, the beginning of it, its name, or latest" });
+const runName = text.meta({ description: "Run id, the start of an id, a run name, or latest" });
 
 export const listRunsCommand = defineCommand(
   z.object({
     ...runFilterShape,
     tag: text.optional().meta({ description: "Only runs with this tag" }),
-    text: text.optional().meta({ description: "Only runs with this in their name or note" }),
-    limit: wholeNumber(0).default(20).meta({ description: "How many; 0: all", alias: "l" }),
+    text: text.optional().meta({ description: "Only runs with this text in their name or note" }),
+    limit: wholeNumber(0).default(20).meta({ description: "Maximum number of runs (0 = all)", alias: "l" }),
   }),
   async ({ limit, ...filter }, { settings, out }) => {
     const { runsWithHeadlines } = await import("../../runs/stored-runs.js");
@@ -23,13 +23,16 @@ export const listRunsCommand = defineCommand(
   },
 );
 
-const yesFlag = z.boolean().default(false).meta({ description: "Delete them; without it they are only listed" });
+const yesFlag = z
+  .boolean()
+  .default(false)
+  .meta({ description: "Delete the runs (without this flag, they are only listed)" });
 
 export const pruneRunsCommand = defineCommand(
   z.object({
     ...runFilterShape,
-    keep: wholeNumber(0).optional().meta({ description: "Keep the newest that match, as many as this" }),
-    empty: z.boolean().default(false).meta({ description: "Only runs that have not completed a single task" }),
+    keep: wholeNumber(0).optional().meta({ description: "Keep the N newest matching runs" }),
+    empty: z.boolean().default(false).meta({ description: "Only runs without a completed task" }),
     yes: yesFlag,
   }),
   async ({ yes, keep = 0, ...which }, context, argv) => {
@@ -49,8 +52,8 @@ export const pruneRunsCommand = defineCommand(
 export const tagRunCommand = defineCommand(
   z.object({
     run: runName,
-    tags: z.array(text).min(1, "expected a tag").meta({ description: "One or more tags" }),
-    remove: z.boolean().default(false).meta({ description: "Take the tags away" }),
+    tags: z.array(text).min(1, "expected a tag").meta({ description: "Tags" }),
+    remove: z.boolean().default(false).meta({ description: "Remove the tags" }),
   }),
   async ({ run, tags, remove }, context) => {
     const { tagRun } = await import("../../runs/stored-runs.js");
@@ -64,13 +67,13 @@ const LISTED = 20;
 
 export const showRunCommand = defineCommand(
   z.object({
-    run: text
+    run: runId
       .default("latest")
-      .meta({ description: "The run's id, the beginning of it, its name, or latest [default: latest]" }),
+      .meta({ description: "Run id, the start of an id, a run name, or latest [default: latest]" }),
     all: z
       .boolean()
       .default(false)
-      .meta({ description: `List all tasks, not only the first ${LISTED}` }),
+      .meta({ description: `List all tasks instead of the first ${LISTED}` }),
   }),
   async ({ run, all }, { settings, out }) => {
     const { runDetails } = await import("../../runs/stored-runs.js");
@@ -83,8 +86,8 @@ export const renameRunCommand = defineCommand(
   z
     .object({
       run: runName,
-      name: text.optional().meta({ description: "Its name" }),
-      remove: z.boolean().default(false).meta({ description: "Take the name away" }),
+      name: text.optional().meta({ description: "Name" }),
+      remove: z.boolean().default(false).meta({ description: "Remove the name" }),
     })
     .refine(({ name, remove }) => (name === undefined) === remove, {
       path: ["name"],
@@ -103,8 +106,8 @@ export const noteRunCommand = defineCommand(
   z
     .object({
       run: runName,
-      note: text.optional().meta({ description: "The note" }),
-      remove: z.boolean().default(false).meta({ description: "Take the note away" }),
+      note: text.optional().meta({ description: "Note" }),
+      remove: z.boolean().default(false).meta({ description: "Remove the note" }),
     })
     .refine(({ note, remove }) => (note === undefined) === remove, {
       path: ["note"],
@@ -121,7 +124,7 @@ export const noteRunCommand = defineCommand(
 
 export const deleteRunsCommand = defineCommand(
   z.object({
-    runs: z.array(text).min(1, "expected a run").meta({ description: "Ids of runs, beginnings of them, or names" }),
+    runs: z.array(text).min(1, "expected a run").meta({ description: "Run ids, starts of ids, or run names" }),
     yes: yesFlag,
   }),
   async ({ runs, yes }, context) => {

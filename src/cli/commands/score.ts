@@ -3,13 +3,13 @@ import { EXIT } from "../../platform/errors.js";
 import type { CommandDefinition } from "../command.js";
 import { configShape, overwriteShape } from "../flags.js";
 import { readConfig } from "../merge-config.js";
-import { declaredIn, readFlags, text } from "../read-flags.js";
+import { declaredIn, file, readFlags, runId } from "../read-flags.js";
 import { judgeShape, scorerShape } from "../scoring-flags.js";
 import { printTotals } from "./run-output.js";
 
 const schema = z.object({
-  run: text.default("latest").meta({ description: "Its id, the beginning of it, or latest" }),
-  output: text.optional().meta({ description: "Save the results to a JSON file", alias: "o" }),
+  run: runId.default("latest").meta({ description: "Run id, the start of an id, or latest" }),
+  output: file.optional().meta({ description: "Save the results as a JSON file", alias: "o" }),
   ...overwriteShape,
   ...scorerShape,
   ...judgeShape,

@@ -1,29 +1,26 @@
 import { z } from "zod";
 import { correctedWords, explainedScore, searchHits } from "../../reports/search-text.js";
-import { day, defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
+import { address, day, defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
 
 const ORDERS = ["best", "newest"] as const;
 
 export const searchCommand = defineCommand(
   z.object({
-    inbox_address: text.meta({ description: "The mailbox: its email address" }),
+    inbox_address: address.meta({ description: "Email address of the mailbox" }),
     words: z
       .array(text)
       .min(1, "expected words to look for")
-      .meta({ description: "What to look for; a whole question is fine" }),
-    limit: wholeNumber(1, 50).default(10).meta({ description: "Mails to show, 1-50", alias: "l" }),
+      .meta({ description: "Words to search for, or an entire question" }),
+    limit: wholeNumber(1, 50).default(10).meta({ description: "Number of emails, from 1 to 50", alias: "l" }),
     order: oneOf(ORDERS)
       .default("best")
-      .meta({ description: "best (email_search), newest (search_emails: all words)" }),
-    from: text.optional().meta({ description: "Only mail sent by this address" }),
-    to: text.optional().meta({ description: "Only mail to, cc or bcc this address" }),
-    after: day.optional().meta({ description: "Only mail sent on or after this day" }),
-    before: day.optional().meta({ description: "Only mail sent before this day" }),
-    cutoff: day.optional().meta({ description: "As for a question of this day: later mail is invisible" }),
-    explain: z
-      .boolean()
-      .default(false)
-      .meta({ description: "Show where each hit's score comes from, and which words were corrected" }),
+      .meta({ description: "Order: best (email_search), or newest (search_emails, all words)" }),
+    from: text.optional().meta({ placeholder: "ADDRESS", description: "Only emails from this address" }),
+    to: address.optional().meta({ description: "Only emails to, cc or bcc this address" }),
+    after: day.optional().meta({ description: "Only emails sent on or after this date" }),
+    before: day.optional().meta({ description: "Only emails sent before this date" }),
+    cutoff: day.optional().meta({ description: "Search like for a question with this date (later emails are hidden)" }),
+    explain: z.boolean().default(false).meta({ description: "Show the parts of each score, and corrected words" }),
   }),
   async (flags, { settings, out }) => {
     const { searchMailbox, explainSearch } = await import("../../tools/search-mailbox.js");

@@ -6,6 +6,7 @@ import { openInBrowser } from "../../platform/processes.js";
 import { listenShape, tokenOf } from "../flags.js";
 import { otlpShape, sendsTraces } from "../otlp-flags.js";
 import { defineCommand, text, wholeNumber } from "../read-flags.js";
+import { extrasFlags } from "../request-flags.js";
 import { reportFault, untilAborted } from "../terminal.js";
 
 /** Interval of heartbeats on silent streams. */
@@ -14,22 +15,26 @@ const HEARTBEAT_MS = 15_000;
 export const serveCommand = defineCommand(
   z.object({
     ...listenShape(8787),
-    cors: text.optional().meta({ description: "An origin whose pages may ask [default: none]" }),
-    maxChats: wholeNumber(1, 10_000).default(64).meta({ description: "Chats under way at once" }),
-    chatTimeout: wholeNumber(1, 86_400).default(600).meta({ description: "Seconds a chat may take" }),
+    cors: text
+      .optional()
+      .meta({ placeholder: "ORIGIN", description: "Another origin whose pages may send requests [default: none]" }),
+    maxChats: wholeNumber(1, 10_000).default(64).meta({ description: "Maximum concurrent chats" }),
+    chatTimeout: wholeNumber(1, 86_400)
+      .default(600)
+      .meta({ placeholder: "SECONDS", description: "Chat timeout in seconds" }),
     stallTimeout: wholeNumber(1, 3_600)
       .default(30)
-      .meta({ description: "Seconds a client may read nothing before its chat is ended" }),
+      .meta({ placeholder: "SECONDS", description: "Seconds without a read by the client before its chat ends" }),
     requestTimeout: wholeNumber(1, 3_600)
       .default(180)
-      .meta({ description: "Seconds one model call may take before it is tried again" }),
+      .meta({ placeholder: "SECONDS", description: "Timeout per model call, in seconds" }),
     grace: wholeNumber(0, 3_600)
       .default(10)
-      .meta({ description: "Seconds that chats have to finish when the server is stopped" }),
-    allowPrograms: z
-      .boolean()
-      .default(false)
-      .meta({ description: "Tools made over HTTP may run programs, read the environment and reach private addresses" }),
+      .meta({ placeholder: "SECONDS", description: "Seconds for running chats to finish when the server stops" }),
+    ...extrasFlags,
+    allowPrograms: z.boolean().default(false).meta({
+      description: "Let tools created over HTTP run programs, read the environment and reach private addresses",
+    }),
     open: z.boolean().default(false).meta({ description: "Open the playground in the browser" }),
     ...otlpShape,
   }),
@@ -37,11 +42,12 @@ export const serveCommand = defineCommand(
     sendsTraces(flags);
     const token = tokenOf(flags, context.settings);
     const cors = flags.cors === undefined ? null : originOf(flags.cors);
-    const timeouts = { chatMs: flags.chatTimeout * 1_000, modelCallMs: flags.requestTimeout * 1_000 };
+    const { header, body } = flags;
+    const models = { chatMs: flags.chatTimeout * 1_000, modelCallMs: flags.requestTimeout * 1_000, header, body };
     const { ChatLimits } = await import("../../server/sse-writer.js");
     const { CorpusCopies } = await import("../../mail/corpus-transfer.js");
     const { withChatServices } = await import("../../server/chat.js");
-    return withChatServices(timeouts, flags, context, async (services) => {
+    return withChatServices(models, flags, context, async (services) => {
       const corpus = new CorpusCopies(services.db, context.settings.cacheDir, programVersion());
       // Takes half a second to load, which --help and a wrong flag need not wait for.
       // Messages go to clients from now on, whom the files of this machine do not concern.

@@ -7,7 +7,7 @@ import { defineCommand, text } from "../read-flags.js";
 const LABEL_WIDTH = 11;
 
 export const showCommand = defineCommand(
-  z.object({ name: text.meta({ description: "A traceId, RUN/TASK, or the Message-ID of a mail" }) }),
+  z.object({ name: text.meta({ description: "Trace id, RUN/TASK, or the Message-ID of an email" }) }),
   async ({ name }, { settings, out }) => {
     const { readTrace } = await import("../../runs/stored-runs.js");
     const { readMail } = await import("../../tools/search-mailbox.js");

@@ -9,26 +9,30 @@ import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../../tra
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { configShape, overwriteShape } from "../flags.js";
 import { readConfig } from "../merge-config.js";
-import { contradiction, declaredIn, oneOf, readFlags, text } from "../read-flags.js";
+import { contradiction, declaredIn, oneOf, readFlags, runId, text } from "../read-flags.js";
 import { metrics } from "../scoring-flags.js";
 import { datasetSchema } from "../selection-flags.js";
 import { terminalColumns } from "../terminal.js";
 import { writeSummaries } from "./report.js";
 
 const schema = datasetSchema.extend({
-  run_id: text.optional().meta({ description: "Run: its id or name, the start of its id, or latest, like --run" }),
+  run_id: text.optional().meta({ description: "Run id or name, the start of an id, or latest (like --run)" }),
   corpus: z.boolean().default(false).meta({ description: "Describe the imported mail, with its fingerprint" }),
-  run: text.optional().meta({ description: "Run: its id or name, the start of its id, or latest" }),
-  runs: z.boolean().default(false).meta({ description: "List the runs, as art-e runs list does" }),
+  run: runId.optional().meta({ description: "Run id or name, the start of an id, or latest" }),
+  runs: z.boolean().default(false).meta({ description: "List the runs, like art-e runs list" }),
   by: oneOf(SLICES)
     .optional()
     .meta({
-      description: `With --run: a table by ${QUESTION_SLICES.join(", ")}; of a suite by ${SUITE_SLICES.join(", ")}`,
+      placeholder: "GROUP",
+      description: `With --run: scores per ${QUESTION_SLICES.join(", ")} (for a suite ${SUITE_SLICES.join(", ")})`,
     }),
   metric: metrics.optional().meta({
-    description: "With --by: the scores to show [default: accuracy,semantic,sources; of a suite score,solved]",
+    placeholder: "SCORES",
+    description: "With --by: scores to show [default: accuracy,semantic,sources, or score,solved for a suite]",
   }),
-  csv: text.optional().meta({ description: "With --run: a folder for tables too, as of report --csv" }),
+  csv: text
+    .optional()
+    .meta({ placeholder: "FOLDER", description: "With --run: also write tables to this folder, like report --csv" }),
   ...overwriteShape,
   ...configShape,
 });

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../platform/json.js";
 import type { ListedSuiteTask, ShownTask } from "../../suites/show-tasks.js";
 import type { FunctionCall, SuiteTask } from "../../tasks/suite-task.js";
 import { table } from "../../text/format.js";
-import { defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
+import { defineCommand, file, folder, oneOf, text, wholeNumber } from "../read-flags.js";
 import {
   functionsShape,
   questionsSchema,
@@ -16,8 +16,8 @@ import {
 
 export const writeImageCommand = defineCommand(
   z.object({
-    name: text.meta({ description: "The snapshot, such as jupyter" }),
-    suite: text.optional().meta({ description: "A suite's folder, whose snapshots.json has its own" }),
+    name: text.meta({ description: "Snapshot, such as jupyter" }),
+    suite: folder.optional().meta({ description: "Suite folder with its own snapshots.json" }),
   }),
   async ({ name, suite }, { out }) => {
     const { snapshotImage } = await import("../../suites/suite.js");
@@ -29,7 +29,7 @@ export const writeImageCommand = defineCommand(
 export const showTaskCommand = defineCommand(
   z.object({
     dir: suiteDir,
-    id: text.meta({ description: "The task's id, or the beginning of it" }),
+    id: text.meta({ description: "Task id, or the start of an id" }),
     ...suiteResourceShape,
   }),
   async ({ dir, id, ...sources }, context) => {
@@ -149,8 +149,8 @@ const SUITES = ["art-e"] as const;
 export const exportSuiteCommand = defineCommand(
   questionsSchema.extend({
     suite: oneOf(SUITES).meta({ description: "art-e: the questions about mailboxes" }),
-    limit: wholeNumber(0).default(10).meta({ description: "Max tasks to write; 0 = all", alias: "l" }),
-    output: text.meta({ description: "The suite's folder, which must not be there", alias: "o" }),
+    limit: wholeNumber(0).default(10).meta({ description: "Maximum number of tasks (0 = all)", alias: "l" }),
+    output: file.meta({ placeholder: "FOLDER", description: "New suite folder (must not exist)", alias: "o" }),
   }),
   async (flags, context) => {
     const { refuseContradictions } = await import("../../questions/dataset.js");
@@ -169,9 +169,7 @@ export const exportSuiteCommand = defineCommand(
 export const checkSuiteCommand = defineCommand(
   z.object({
     dir: suiteDir,
-    oracle: text
-      .optional()
-      .meta({ description: "Grade the lines of an oracle file instead, and compare with their scores" }),
+    oracle: file.optional().meta({ description: "Grade the lines of an oracle file, and compare with their scores" }),
     ...functionsShape,
   }),
   async ({ dir, oracle, functions }, context) => {

@@ -6,9 +6,11 @@ import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } fr
 import { firstLine } from "../../reports/wording.js";
 import { table } from "../../text/format.js";
 import {
+  address,
   contradiction,
   day,
   defineCommand,
+  folder,
   jsonObject,
   listText,
   numberAbove,
@@ -20,10 +22,10 @@ import {
 import { readText } from "../read-text.js";
 import type { Output } from "../terminal.js";
 
-const toolId = text.meta({ description: "The tool's id" });
+const toolId = text.meta({ description: "Tool id" });
 
 export const listToolsCommand = defineCommand(
-  z.object({ category: text.optional().meta({ description: "Only tools of this category" }) }),
+  z.object({ category: text.optional().meta({ placeholder: "NAME", description: "Only tools of this category" }) }),
   async ({ category = null }, { settings, out }) => {
     const { listTools } = await import("../../tools/tool.js");
     const { readRegistry } = await import("../../agents/registry-store.js");
@@ -43,37 +45,49 @@ const names = listText.transform(wordList);
 
 /** What can be set of a tool, when it is added and later. */
 const toolShape = {
-  category: text.optional().meta({ description: "Its category [default: own]" }),
-  name: text.optional().meta({ description: "Its name [default: its id]" }),
-  description: text.optional().meta({ description: "What the model reads about it" }),
-  parameters: text.optional().meta({ description: "JSON Schema of its arguments, or @FILE [default: none]" }),
-  http: text.optional().meta({ description: "A web address; {{argument}} is replaced by the URL-encoded argument" }),
+  category: text.optional().meta({ placeholder: "NAME", description: "Category [default: own]" }),
+  name: text.optional().meta({ description: "Name [default: the id]" }),
+  description: text.optional().meta({ placeholder: "TEXT", description: "Description for the model" }),
+  parameters: text
+    .optional()
+    .meta({ placeholder: "JSON", description: "JSON Schema of the arguments, or @FILE [default: none]" }),
+  http: text
+    .optional()
+    .meta({ placeholder: "URL", description: "URL. {{argument}} is replaced by the URL-encoded argument" }),
   method: oneOf(METHODS)
     .optional()
-    .meta({ description: `With --http: ${METHODS.join(", ")} [default: GET]` }),
-  headers: jsonObject
-    .optional()
-    .meta({ description: `With --http, --mcp: a JSON object; \${ENV:NAME} is read from the environment at each call` }),
+    .meta({ description: `With --http: method (${METHODS.join(", ")}) [default: GET]` }),
+  headers: jsonObject.optional().meta({
+    placeholder: "JSON",
+    description: `With --http, --mcp: headers as a JSON object. \${ENV:NAME} is read from the environment at each call`,
+  }),
   allowPrivate: z.boolean().optional().meta({ description: "With --http: allow private and loopback addresses" }),
-  command: text
-    .optional()
-    .meta({ description: "A program that reads JSON on stdin and writes JSON on stdout; run without a shell" }),
-  cwd: text.optional().meta({ description: "With --command: its working folder [default: where art-e is run]" }),
-  module: text
-    .optional()
-    .meta({ description: "A TypeScript or JavaScript file that exports call, description and parameters" }),
+  command: text.optional().meta({
+    placeholder: "COMMAND",
+    description: "Program that reads JSON from stdin and writes JSON to stdout (without a shell)",
+  }),
+  cwd: folder.optional().meta({ description: "With --command: working directory [default: the current one]" }),
+  module: text.optional().meta({
+    placeholder: "FILE",
+    description: "TypeScript or JavaScript file that exports call, description and parameters",
+  }),
   env: names.optional().meta({
-    description: "With --command, --module, --mcp: variables that it gets from the environment, separated by commas",
+    placeholder: "NAME,NAME",
+    description: "With --command, --module, --mcp: environment variables to pass on, separated by commas",
   }),
   config: jsonObject
     .optional()
-    .meta({ description: "Of a tool with a handler of art-e: a JSON object, as handler_config over HTTP" }),
-  timeout: numberAbove(0, 600).optional().meta({ description: "Seconds per call [default: 30]" }),
-  maxBytes: wholeNumber(1, 100_000_000).optional().meta({ description: "Bytes of a result [default: 1000000]" }),
+    .meta({ placeholder: "JSON", description: "For a built-in handler: JSON object, like handler_config over HTTP" }),
+  timeout: numberAbove(0, 600)
+    .optional()
+    .meta({ placeholder: "SECONDS", description: "Timeout per call in seconds [default: 30]" }),
+  maxBytes: wholeNumber(1, 100_000_000)
+    .optional()
+    .meta({ description: "Maximum bytes of a result [default: 1000000]" }),
   maxResultChars: wholeNumber(100, 1_000_000)
     .optional()
-    .meta({ description: "Characters of a result that the model gets [default: 20000]" }),
-  resultSchema: text.optional().meta({ description: "JSON Schema that every result must match, or @FILE" }),
+    .meta({ description: "Maximum characters of a result for the model [default: 20000]" }),
+  resultSchema: text.optional().meta({ placeholder: "JSON", description: "JSON Schema for the results, or @FILE" }),
 };
 
 /** The flags as the registry takes them, with the files of `@FILE` read. */
@@ -105,12 +119,13 @@ function readJson(written: string, flag: string): JsonObject {
 export const testToolCommand = defineCommand(
   z.object({
     id: toolId,
-    arguments: text.optional().meta({ description: "Its arguments as a JSON object [default: {}]" }),
-    config: jsonObject
-      .optional()
-      .meta({ description: "A JSON object that overrides the tool's config, as an agent's would" }),
-    inbox: text.optional().meta({ description: "As in a task of this mailbox" }),
-    before: day.optional().meta({ description: "Hide mail from this day on, YYYY-MM-DD" }),
+    arguments: text.optional().meta({ description: "Arguments as a JSON object [default: {}]" }),
+    config: jsonObject.optional().meta({
+      placeholder: "JSON",
+      description: "JSON object that overrides the tool's config, like an agent's config",
+    }),
+    inbox: address.optional().meta({ description: "Call it like in a task for this mailbox" }),
+    before: day.optional().meta({ description: "Hide emails from this date on (YYYY-MM-DD)" }),
   }),
   async ({ id, arguments: json = "{}", config = null, inbox = null, before = null }, { settings, out, signal }) => {
     const call = { id, args: readArguments(json), config, inbox, before };
@@ -183,16 +198,15 @@ export const showToolCommand = defineCommand(z.object({ id: toolId }), async ({ 
 });
 
 const addToolSchema = z.object({
-  id: text.optional().meta({ description: "The new tool's id; none with --mcp" }),
+  id: text.optional().meta({ description: "Id of the new tool (not with --mcp)" }),
   ...toolShape,
   handlerKey: text.optional().meta({
-    description:
-      "A handler of art-e, such as email_search; parameters and description are those of the tool of its name",
+    description: "Built-in handler, such as email_search. Parameters and description default to those of its tool",
   }),
-  mcp: text.optional().meta({ description: "An MCP server, a program or an address: adds all its tools" }),
-  prefix: text
+  mcp: text
     .optional()
-    .meta({ description: "With --mcp: prefix of the ids of its tools [default: the server's name]" }),
+    .meta({ placeholder: "SERVER", description: "MCP server (a program or a URL). Adds all of its tools" }),
+  prefix: text.optional().meta({ description: "With --mcp: prefix for the tool ids [default: the server's name]" }),
 });
 
 type AddFlags = z.output<typeof addToolSchema>;

@@ -4,35 +4,33 @@ import type { CorpusServer } from "../../mail/corpus-transfer.js";
 import { limitHeapGrowth } from "../../platform/async.js";
 import type { CommandContext } from "../command.js";
 import { concurrency, queueShape, queueUrlOf, tokenOf } from "../flags.js";
-import { contradiction, defineCommand, text, wholeNumber } from "../read-flags.js";
+import { contradiction, defineCommand, file, folder, url, wholeNumber } from "../read-flags.js";
 
 const schema = z.object({
   ...queueShape,
   concurrency: concurrency.meta({
-    description: "Tasks under way at once, or auto: as many as the server takes [default: auto]",
+    description: "Maximum concurrent tasks, or auto (as many as the server accepts) [default: auto]",
   }),
   name: z
     .string()
     .regex(/^[\w.-]{1,60}$/, "expected up to 60 letters, digits, dots and hyphens")
     .optional()
-    .meta({ description: "What this worker is called [default: the machine's name]" }),
+    .meta({ description: "Worker name [default: the machine's name]" }),
   lock: wholeNumber(2, 3_600)
     .default(60)
-    .meta({ description: "Seconds without a sign from a worker after which others get its tasks" }),
+    .meta({ placeholder: "SECONDS", description: "Seconds of silence after which other workers get its tasks" }),
   grace: wholeNumber(0, 86_400)
     .default(30)
-    .meta({ description: "Seconds that tasks under way may take when the worker is stopped" }),
+    .meta({ placeholder: "SECONDS", description: "Seconds for running tasks to finish when the worker stops" }),
   allowPrograms: z
     .boolean()
     .default(false)
-    .meta({ description: "Answer runs whose tools run programs or ask other servers, with this machine's rights" }),
-  suite: text
-    .optional()
-    .meta({ description: "The folder of a suite whose tasks it answers too, in machines of this one" }),
-  fetchCorpus: text.optional().meta({
-    description: "Fetch the mail from art-e serve at this address, instead of --db; it is kept in the cache folder",
+    .meta({ description: "Answer runs whose tools run programs or send requests, with this machine's permissions" }),
+  suite: folder.optional().meta({ description: "Suite folder. Also answers its tasks, in machines on this computer" }),
+  fetchCorpus: url.optional().meta({
+    description: "Download the mail from art-e serve at this URL into the cache folder, instead of --db",
   }),
-  tokenFile: text.optional().meta({ description: "A file with the token of that server [ART_E_TOKEN]" }),
+  tokenFile: file.optional().meta({ description: "File with the token of that server [ART_E_TOKEN]" }),
 });
 
 export const workerCommand = defineCommand(schema, async (flags, context, argv) => {

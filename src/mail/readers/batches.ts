@@ -2,18 +2,35 @@ import { open } from "node:fs/promises";
 import { createGunzip } from "node:zlib";
 import { UserError } from "../../platform/errors.js";
 import { requireRegularFile } from "../../platform/files.js";
-import type { AsWritten, BadEmail, CorpusBatch, Email, FiledEmail } from "../email.js";
+import type { AsWritten, BadEmail, CorpusBatch, Email, FiledEmail, HeaderNames, MailForm } from "../email.js";
 
-/** A truncated or damaged source. `where` is the progress: `after 1,204 of 9,000 bytes`. */
-export function brokenSource(name: string, where: string, cause: unknown): UserError {
+/** A truncated or damaged source. Inside a folder or an archive it is skipped, and `problem` is the reason. */
+export class BrokenSource extends UserError {
+  /** @param problem the end of a sentence that begins with the name */
+  constructor(
+    name: string,
+    readonly problem: string,
+    hint: string,
+    cause: unknown,
+  ) {
+    super("broken_source", `${name} ${problem}`, hint, undefined, { cause });
+  }
+}
+
+/** `where` is the progress: `after 1,204 of 9,000 bytes`. */
+export function brokenSource(name: string, where: string, cause: unknown): BrokenSource {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new UserError(
-    "broken_source",
-    `${name} is cut off or damaged ${where}: ${reason}`,
-    "Fetch the file again and import it once more.",
-    undefined,
-    { cause },
-  );
+  const problem = `is cut off or damaged ${where}: ${reason}`;
+  return new BrokenSource(name, problem, "Fetch the file again and import it once more.", cause);
+}
+
+/** Compressed or archived data that cannot be decoded. Readers that know how far they got make a `BrokenSource` of it. */
+export class DamagedData extends Error {
+  override readonly name = "DamagedData";
+
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
 }
 
 /** A file or folder that the system cannot read. */
@@ -37,7 +54,7 @@ export function isSystemError(error: unknown): boolean {
   return error instanceof Error && "syscall" in error;
 }
 
-interface MailLocation {
+export interface MailLocation {
   readonly path: string;
   readonly owner: string | null;
 }
@@ -53,11 +70,16 @@ export function locateMail(path: string): MailLocation {
   return { path: kept.join("/"), owner: kept.length > 1 ? (kept[0] ?? null) : null };
 }
 
-/** A mail and its location; `inbox` is the address of its mailbox where the source names it. */
-export function fileEmail(email: Email, { path, owner }: MailLocation, inbox: string | null): FiledEmail {
-  const { messageId, subject, sender, to, cc, bcc, date, body, asWritten } = email;
+/** An email and its location; `inbox` is the address of its mailbox if the source contains it. */
+export function fileEmail(
+  email: Email,
+  { path, owner }: MailLocation,
+  form: MailForm,
+  inbox: string | null = null,
+): FiledEmail {
+  const { messageId, subject, sender, to, cc, bcc, date, body, headerNames, asWritten } = email;
   // Spread syntax would take a tenth of the time of reading a corpus.
-  const filed: FiledEmail & { asWritten?: AsWritten } = {
+  const filed: FiledEmail & { headerNames?: HeaderNames; asWritten?: AsWritten } = {
     messageId,
     subject,
     sender,
@@ -69,13 +91,46 @@ export function fileEmail(email: Email, { path, owner }: MailLocation, inbox: st
     path,
     owner,
     inbox,
+    form,
   };
+  if (headerNames !== undefined) filed.headerNames = headerNames;
   if (asWritten !== undefined) filed.asWritten = asWritten;
   return filed;
 }
 
+/** Mail compresses to a tenth; deflate reaches a thousandth at most. */
+const MAX_EXPANSION = 200;
+/** Smaller outputs are harmless, whatever their input. */
+const FREE_BYTES = 1_000_000_000;
+
+/** @throws DamagedData if decompressed output is as long as only a decompression bomb makes it */
+export function checkExpansion(compressedBytes: number, bytes: number): void {
+  if (bytes < FREE_BYTES || bytes <= compressedBytes * MAX_EXPANSION) return;
+  throw new DamagedData(`it expands to more than ${MAX_EXPANSION} times its size, like a decompression bomb`);
+}
+
 /** Decompresses a stream. Unlike a pipe, yields all output before the error of a truncated or damaged file. */
 export async function* gunzip(compressed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let bytesIn = 0;
+  let bytesOut = 0;
+  const counted = async function* () {
+    for await (const chunk of compressed) {
+      bytesIn += chunk.length;
+      yield chunk;
+    }
+  };
+  try {
+    for await (const chunk of gunzipUnbounded(counted())) {
+      bytesOut += chunk.length;
+      checkExpansion(bytesIn, bytesOut);
+      yield chunk;
+    }
+  } catch (error) {
+    throw error instanceof UserError || error instanceof DamagedData ? error : new DamagedData(error);
+  }
+}
+
+async function* gunzipUnbounded(compressed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const stream = createGunzip({ chunkSize: 256 * 1024 });
   let ready: Buffer[] = [];
   let failure: Error | null = null;
@@ -123,6 +178,8 @@ export function isGzip(head: Buffer): boolean {
 }
 
 export type ReadResult = { readonly email: FiledEmail } | { readonly bad: BadEmail };
+
+export type ReadItems = AsyncGenerator<ReadResult | readonly ReadResult[]>;
 
 const MAILS_PER_BATCH = 500;
 /** Characters of bodies that end a batch early, to bound memory with huge mails. */

@@ -1,48 +1,118 @@
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
-import { basename } from "node:path";
-import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
-import { parseJsonOrNull } from "../../platform/json.js";
-import type { CorpusFormat, CorpusSource, Email } from "../email.js";
+import type { Email } from "../email.js";
 import { parseTableDate } from "../mail-date.js";
-import { buildEmailFromRow, type EmailFields } from "../mime.js";
+import { buildEmailFromRow, type EmailFields, readMailFields } from "../mime.js";
 import { parseEmail, TOO_LARGE } from "../mime-body.js";
-import { batchMails, fileEmail, isSystemError, locateMail, type ReadResult, readHead, unreadable } from "./batches.js";
+import { BrokenSource, fileEmail, locateMail, type ReadResult } from "./batches.js";
+import { inLargeChunks, type MailFile } from "./mail-file.js";
+import { addressList, textOrEmpty } from "./table-cells.js";
 
-/**
- * Parsed mails, one per row: `message_id,inbox,subject,sender,recipients,date,body` in any order. `recipients` (a
- * JSON array or a comma list) become `to`; columns cc and bcc are optional.
- */
-export async function openParsedCsv(path: string): Promise<CorpusSource> {
-  const names = (await readCsvHeader(path)) ?? [];
-  const columns = mailColumns(names, path);
-  const positions = new Map([...columns].map(([column, name]) => [column, names.indexOf(name)]));
-  return openCsv("parsed-csv", path, (csv) => readParsedMails(csv, positions, names.length));
+/** A CSV file of mail: one email per row, raw (Kaggle's form) or in columns. */
+export interface CsvTable {
+  readonly form: "kaggle-csv" | "parsed-csv";
+  /** The column names as written. */
+  readonly names: readonly string[];
+  /** The byte between two fields. */
+  readonly delimiter: number;
+  readonly encoding: "utf-8" | "utf-16le" | "utf-16be";
 }
 
-async function openCsv(
-  format: CorpusFormat,
-  path: string,
-  read: (csv: CsvFile) => AsyncIterable<ReadResult | readonly ReadResult[]>,
-): Promise<CorpusSource> {
-  const { size } = await stat(path);
-  return {
-    format,
-    totalBytes: size,
-    batches(signal) {
-      const csv = new CsvFile(path);
-      return batchMails(read(csv), () => csv.bytesRead, signal);
-    },
+/** The emails of a CSV file. */
+export function readCsv(
+  file: MailFile,
+  content: AsyncIterable<Buffer>,
+  table: CsvTable,
+): AsyncGenerator<ReadResult | ReadResult[]> {
+  const rows = readRows(file, table.encoding === "utf-8" ? content : transcode(content, table.encoding), table);
+  return table.form === "kaggle-csv" ? readMails(rows, file, table) : readParsedMails(rows, file, table);
+}
+
+async function* transcode(content: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer> {
+  const decoder = new TextDecoder(encoding);
+  for await (const chunk of content) yield Buffer.from(decoder.decode(chunk, { stream: true }));
+  yield Buffer.from(decoder.decode());
+}
+
+/** Excel writes `;` where the decimal sign is a comma, and tabs as "Unicode text". */
+const DELIMITERS = [",", ";", "\t", "|"].map((text) => text.charCodeAt(0));
+
+/**
+ * The table that a file begins with, or null if it is not a table of mail.
+ *
+ * @param form null to detect it
+ */
+export function findCsvTable(head: Buffer, isWhole: boolean, form: CsvTable["form"] | null): CsvTable | null {
+  const encoding = encodingOf(head);
+  const text = encoding === "utf-8" ? head : Buffer.from(new TextDecoder(encoding).decode(head));
+  for (const delimiter of DELIMITERS) {
+    const [header, first] = firstRecords(text, isWhole, delimiter);
+    const names = header === undefined ? null : namesOf(header);
+    if (names === null) return null;
+    const table = { names, delimiter, encoding };
+    if (form !== "parsed-csv" && hasRawMail(names, first)) return { ...table, form: "kaggle-csv" };
+    if (form !== "kaggle-csv" && isMailTable(findColumns(names))) return { ...table, form: "parsed-csv" };
+  }
+  return null;
+}
+
+/** The column names of a file that is not a table of mail, for messages. */
+export function csvNames(head: Buffer): readonly string[] {
+  const [header] = firstRecords(head, true, DELIMITERS[0] as number);
+  return (header === undefined ? null : namesOf(header)) ?? [];
+}
+
+function encodingOf(head: Buffer): CsvTable["encoding"] {
+  const mark = head.toString("hex", 0, 2);
+  return mark === "fffe" ? "utf-16le" : mark === "feff" ? "utf-16be" : "utf-8";
+}
+
+/** The header and the first row. */
+function firstRecords(head: Buffer, isWhole: boolean, delimiter: number): CsvRecord[] {
+  const records = new CsvRecords("", delimiter);
+  const found: CsvRecord[] = [];
+  const take = (more: Iterable<CsvRecord>) => {
+    for (const record of more) if (found.push(record) === 2) return;
   };
+  try {
+    take(records.push(head));
+    // A file with only a header may lack the line end. A row that continues behind the head is judged by its start.
+    if (isWhole ? found.length < 2 : found.length === 1) take(records.end());
+  } catch (error) {
+    if (!(error instanceof BrokenSource)) throw error;
+    const start = records.unfinished();
+    if (found.length === 1 && start !== null) found.push(start);
+  }
+  return found;
+}
+
+/** The columns `file` and `message`, or a column of messages whose first row is one. */
+function hasRawMail(names: readonly string[], first: CsvRecord | undefined): boolean {
+  const message = findName(names, MESSAGE_NAMES);
+  if (message === -1) return false;
+  if (findName(names, NAMES.path) !== -1 && normalizeName(names[message] ?? "") === "message") return true;
+  const raw = first?.[message];
+  return raw !== undefined && raw !== null && typeof readMailFields(raw) !== "string";
+}
+
+const MESSAGE_NAMES = ["message", "rawmessage", "rawemail", "raw", "email", "eml", "source", "mime"];
+
+/** The column of raw emails of a table that has no other columns of mail. Its rows show whether it is one. */
+export function findMessageColumn(names: readonly string[]): string | null {
+  return names[findName(names, ["message", "rawmessage", "rawemail"])] ?? null;
+}
+
+function findName(names: readonly string[], known: readonly string[]): number {
+  return known.map((k) => names.findIndex((name) => normalizeName(name) === k)).find((i) => i !== -1) ?? -1;
 }
 
 async function* readParsedMails(
-  csv: CsvFile,
-  positions: ReadonlyMap<MailColumn, number>,
-  width: number,
+  batches: AsyncIterable<CsvRow[]>,
+  file: MailFile,
+  { names }: CsvTable,
 ): AsyncGenerator<ReadResult[]> {
-  for await (const rows of csv.rows()) yield rows.map((row) => readMail(row, csv.name, positions, width));
+  const columns = mailColumns(names, file.where);
+  const positions = new Map([...columns].map(([column, name]) => [column, names.indexOf(name)]));
+  for await (const rows of batches) yield rows.map((row) => readMail(row, file.where, positions, names.length));
 }
 
 function readMail(
@@ -58,14 +128,15 @@ function readMail(
       ? buildEmailFromRow(fieldsOf(text))
       : `it has ${fields.length} fields where the header has ${width}`;
   if (typeof email === "string") return { bad: { where: `${file} row ${row}`, reason: email } };
-  return { email: fileEmail(email, locateMail(text("path")), text("inbox").trim().toLowerCase() || null) };
+  const inbox = textOrEmpty(text("inbox")).toLowerCase() || null;
+  return { email: fileEmail(email, locateMail(textOrEmpty(text("path"))), "parsed-csv", inbox) };
 }
 
 function fieldsOf(text: (column: MailColumn) => string): EmailFields {
   return {
-    messageId: text("messageId"),
+    messageId: textOrEmpty(text("messageId")),
     subject: text("subject"),
-    from: text("from"),
+    from: addressList(text("from")),
     to: addressList(text("to")),
     cc: addressList(text("cc")),
     bcc: addressList(text("bcc")),
@@ -74,43 +145,18 @@ function fieldsOf(text: (column: MailColumn) => string): EmailFields {
   };
 }
 
-const jsonList = z.array(z.string());
-
-/** A comma list from a JSON list, a Python list (`['a', 'b']`) or a comma list. */
-function addressList(text: string): string {
-  const list = text.trim();
-  if (!list.startsWith("[")) return list;
-  const parsed = jsonList.safeParse(parseJsonOrNull(list));
-  if (parsed.success) return parsed.data.map((address) => address.toWellFormed()).join(", ");
-  const items = list.replace(/^\[|\]$/g, "").split(",");
-  return items.map((item) => item.trim().replace(/^(['"])(.*)\1$/, "$2")).join(", ");
-}
-
-/** Kaggle's form (`wcukierski/enron-email-dataset`): `file` is the path under maildir, `message` the raw mail. */
-export async function openKaggleCsv(path: string): Promise<CorpusSource> {
-  const names = (await readCsvHeader(path)) ?? [];
-  if (!isKaggleHeader(names)) {
-    throw new UserError(
-      "not_mail",
-      `${path} is not a CSV with the columns file and message: its columns are ${names.join(", ") || "none"}`,
-      "Leave --format out to have the form recognised.",
-    );
-  }
-  return openCsv("kaggle-csv", path, (csv) => readMails(csv, names));
-}
-
-export function isKaggleHeader(names: readonly string[]): boolean {
-  return names.includes("file") && names.includes("message");
-}
-
-async function* readMails(csv: CsvFile, names: readonly string[]): AsyncGenerator<ReadResult | ReadResult[]> {
-  const fileColumn = names.indexOf("file");
-  const messageColumn = names.indexOf("message");
+async function* readMails(
+  batches: AsyncIterable<CsvRow[]>,
+  file: MailFile,
+  { names }: CsvTable,
+): AsyncGenerator<ReadResult | ReadResult[]> {
+  const fileColumn = findName(names, NAMES.path);
+  const messageColumn = findName(names, MESSAGE_NAMES);
   const toFound = (email: Email | string, { row, fields }: CsvRow): ReadResult =>
     typeof email === "string"
-      ? { bad: { where: `${csv.name} row ${row}`, reason: email } }
-      : { email: fileEmail(email, locateMail(fields[fileColumn]?.toString("utf8") ?? ""), null) };
-  for await (const rows of csv.rows()) {
+      ? { bad: { where: `${file.where} row ${row}`, reason: email } }
+      : { email: fileEmail(email, locateMail(fields[fileColumn]?.toString("utf8") ?? ""), "kaggle-csv") };
+  for await (const rows of batches) {
     let ready: ReadResult[] = [];
     for (const row of rows) {
       const message = row.fields[messageColumn];
@@ -136,12 +182,12 @@ async function* readMails(csv: CsvFile, names: readonly string[]): AsyncGenerato
 const NAMES = {
   messageId: ["messageid"],
   subject: ["subject"],
-  from: ["from", "sender", "fromaddress"],
-  to: ["to", "recipients"],
-  cc: ["cc"],
-  bcc: ["bcc"],
-  date: ["date", "sentat", "timestamp"],
-  body: ["body", "text", "content"],
+  from: ["from", "sender", "fromaddress", "senderaddress", "fromemail", "senderemail"],
+  to: ["to", "recipients", "recipient", "toaddress", "toaddresses", "toemail"],
+  cc: ["cc", "ccaddress", "ccaddresses"],
+  bcc: ["bcc", "bccaddress", "bccaddresses"],
+  date: ["date", "sentat", "timestamp", "datetime", "datesent"],
+  body: ["body", "text", "content", "plaintext", "bodytext"],
   path: ["filename", "file", "path"],
   inbox: ["inbox"],
 } as const;
@@ -150,7 +196,11 @@ export type MailColumn = keyof typeof NAMES;
 
 export type Columns = ReadonlyMap<MailColumn, string>;
 
-const REQUIRED: readonly MailColumn[] = ["messageId", "from", "body"];
+/** A table without Message-IDs must have more of a mail, as logs of chats have senders and texts too. */
+const REQUIRED: readonly (readonly MailColumn[])[] = [
+  ["messageId", "from", "body"],
+  ["from", "to", "subject", "body"],
+];
 
 /** Maps fields to columns, ignoring case, punctuation and order. */
 export function findColumns(names: readonly string[]): Columns {
@@ -163,7 +213,7 @@ export function findColumns(names: readonly string[]): Columns {
 }
 
 export function isMailTable(columns: Columns): boolean {
-  return REQUIRED.every((column) => columns.has(column));
+  return REQUIRED.some((set) => set.every((column) => columns.has(column)));
 }
 
 /** As `findColumns`. @throws UserError where required columns are missing */
@@ -173,7 +223,7 @@ export function mailColumns(names: readonly string[], file: string): Columns {
   throw new UserError(
     "not_mail",
     `${file} does not hold mail: its columns are ${names.join(", ") || "none"}`,
-    "A table of mails has at least the columns message_id, from (or sender) and body.",
+    "A table of mails has at least the columns message_id, from (or sender) and body, or from, to, subject and body.",
   );
 }
 
@@ -188,57 +238,26 @@ interface CsvRow {
   readonly fields: CsvRecord;
 }
 
-/** A CSV file with a header, read as a stream. Throws a `UserError` where the file is cut off. */
-class CsvFile {
-  readonly name: string;
-  bytesRead = 0;
-
-  constructor(private readonly path: string) {
-    this.name = basename(path);
-  }
-
-  /** The rows below the header, one list per chunk of the file. Complete rows are yielded before an error. */
-  async *rows(): AsyncGenerator<CsvRow[]> {
-    const records = new CsvRecords(this.name);
-    let row = 0;
-    function* gather(found: Iterable<CsvRecord>): Generator<CsvRow[]> {
-      const rows: CsvRow[] = [];
-      try {
-        for (const fields of found) if (++row > 1) rows.push({ row, fields });
-      } catch (error) {
-        yield rows;
-        throw error;
-      }
-      yield rows;
-    }
-    for await (const chunk of this.chunks()) yield* gather(records.push(chunk));
-    yield* gather(records.end());
-  }
-
-  private async *chunks(): AsyncGenerator<Buffer> {
+/** The rows below the header, one list per chunk of the file. Complete rows are yielded before an error. */
+async function* readRows(
+  file: MailFile,
+  content: AsyncIterable<Buffer>,
+  { delimiter }: CsvTable,
+): AsyncGenerator<CsvRow[]> {
+  const records = new CsvRecords(file.where, delimiter);
+  let row = 0;
+  function* gather(found: Iterable<CsvRecord>): Generator<CsvRow[]> {
+    const rows: CsvRow[] = [];
     try {
-      for await (const chunk of createReadStream(this.path, { highWaterMark: 1024 * 1024 })) {
-        this.bytesRead += chunk.length;
-        yield chunk;
-      }
+      for (const fields of found) if (++row > 1) rows.push({ row, fields });
     } catch (error) {
-      throw isSystemError(error) ? unreadable(this.path, error) : error;
+      yield rows;
+      throw error;
     }
+    yield rows;
   }
-}
-
-const HEADER_BYTES = 64 * 1024;
-
-/** The column names; null where the file does not begin with a row of text. */
-export async function readCsvHeader(path: string): Promise<string[] | null> {
-  const head = await readHead(path, HEADER_BYTES);
-  if (head.length === 0) return null;
-  const records = new CsvRecords(basename(path));
-  for (const record of records.push(head)) return namesOf(record);
-  // A file with only a header may lack the line end.
-  if ((await stat(path)).size > HEADER_BYTES) return null;
-  for (const record of records.end()) return namesOf(record);
-  return null;
+  for await (const chunk of inLargeChunks(content)) yield* gather(records.push(chunk));
+  yield* gather(records.end());
 }
 
 function namesOf(record: CsvRecord): string[] | null {
@@ -262,7 +281,7 @@ const DROPPED_FIELD_START = Buffer.from('"');
 
 /**
  * A streaming CSV parser (RFC 4180). Records end with LF or CRLF; a quote that neither opens nor closes a field is
- * text; empty lines and a byte order mark are skipped.
+ * text; empty lines and a byte order mark are skipped. `delimiter` is the byte between two fields.
  *
  * `end` yields the last records, then throws a `UserError` with the row (the header is row 1) for an unclosed quote.
  */
@@ -278,7 +297,10 @@ export class CsvRecords {
   private row = 1;
   private atStart = true;
 
-  constructor(private readonly name: string) {}
+  constructor(
+    private readonly name: string,
+    private readonly delimiter = COMMA,
+  ) {}
 
   *push(chunk: Buffer): Generator<CsvRecord> {
     this.rest = this.rest.length === 0 ? chunk : Buffer.concat([this.rest, chunk]);
@@ -326,14 +348,15 @@ export class CsvRecords {
 
   /** The unquoted field at `at`; null where it is incomplete. */
   private plainEnd(bytes: Buffer, at: number, last: boolean): FieldEnd | null {
+    const { delimiter } = this;
     let i = at + this.searched;
-    while (i < bytes.length && bytes[i] !== COMMA && bytes[i] !== LF) i++;
+    while (i < bytes.length && bytes[i] !== delimiter && bytes[i] !== LF) i++;
     if (i === bytes.length && !last) {
       this.searched = i - at;
       return null;
     }
     this.searched = 0;
-    const endsRecord = bytes[i] !== COMMA;
+    const endsRecord = bytes[i] !== delimiter;
     const end = endsRecord && i > at && bytes[i - 1] === CR ? i - 1 : i;
     return { field: bytes.subarray(at, end), next: Math.min(i + 1, bytes.length), endsRecord, quoted: false };
   }
@@ -359,7 +382,7 @@ export class CsvRecords {
         from = quote + 2;
         continue;
       }
-      const next = afterClosing(bytes, quote + 1);
+      const next = afterClosing(bytes, quote + 1, this.delimiter);
       if (next === null) {
         from = quote + 1;
         continue;
@@ -368,16 +391,18 @@ export class CsvRecords {
       const undoubled = this.hasDoubled ? undouble(field) : field;
       this.searched = 0;
       this.hasDoubled = false;
-      return { field: undoubled, next, endsRecord: after !== COMMA, quoted: true };
+      return { field: undoubled, next, endsRecord: after !== this.delimiter, quoted: true };
     }
   }
 
-  private unclosed(): UserError {
-    return new UserError(
-      "broken_source",
-      `${this.name} is cut off in row ${this.row}: a quoted field never ends`,
-      "Fetch the file again, or close the quote.",
-    );
+  private unclosed(): BrokenSource {
+    const problem = `is cut off in row ${this.row}: a quoted field never ends`;
+    return new BrokenSource(this.name, problem, "Fetch the file again, or close the quote.", undefined);
+  }
+
+  /** The record that is not complete yet, its last field a quoted one without its end. Null if there is none. */
+  unfinished(): CsvRecord | null {
+    return this.rest[0] === QUOTE ? [...this.fields, undouble(this.rest.subarray(1))] : null;
   }
 }
 
@@ -389,10 +414,10 @@ interface FieldEnd {
 }
 
 /** Where the next field begins if the quote before `at` closes its field; null if it does not. */
-function afterClosing(bytes: Buffer, at: number): number | null {
+function afterClosing(bytes: Buffer, at: number, delimiter: number): number | null {
   const byte = bytes[at];
   if (byte === undefined) return at;
-  if (byte === COMMA || byte === LF) return at + 1;
+  if (byte === delimiter || byte === LF) return at + 1;
   if (byte !== CR) return null;
   if (at + 1 === bytes.length) return at + 1;
   return bytes[at + 1] === LF ? at + 2 : null;

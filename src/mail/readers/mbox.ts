@@ -1,100 +1,46 @@
-import { createReadStream } from "node:fs";
-import { readFile, stat } from "node:fs/promises";
-import { basename, extname } from "node:path";
-import type { CorpusSource } from "../email.js";
+import type { BadEmail } from "../email.js";
 import { MAX_MAIL_BYTES, parseEmail, TOO_LARGE } from "../mime-body.js";
-import {
-  batchMails,
-  brokenSource,
-  fileEmail,
-  gunzip,
-  isGzip,
-  isSystemError,
-  type ReadResult,
-  readHead,
-  unreadable,
-} from "./batches.js";
+import { brokenSource, DamagedData, fileEmail, type ReadResult } from "./batches.js";
+import { inLargeChunks, type MailFile } from "./mail-file.js";
 
-/**
- * One or more mbox files (RFC 4155), gzipped or not. Mails have no path; the owner is the file name without
- * extensions. Progress counts bytes on disk.
- */
-export async function openMbox(paths: readonly string[]): Promise<CorpusSource> {
-  let totalBytes = 0;
-  for (const path of paths) totalBytes += (await stat(path)).size;
-  return {
-    format: "mbox",
-    totalBytes,
-    batches(signal) {
-      const progress = { bytes: 0 };
-      return batchMails(readFiles(paths, progress), () => progress.bytes, signal);
-    },
-  };
-}
-
-async function* readFiles(paths: readonly string[], progress: { bytes: number }): AsyncGenerator<ReadResult> {
-  for (const path of paths) yield* readMboxFile(path, progress);
-}
-
-async function* readMboxFile(path: string, progress: { bytes: number }): AsyncGenerator<ReadResult> {
-  const name = basename(path);
-  const isZipped = isGzip(await readHead(path, 2));
-  const plain = isZipped ? basename(path, ".gz") : name;
-  const owner = basename(plain, extname(plain));
+/** The emails of an mbox (RFC 4155). */
+export async function* readMbox(file: MailFile, content: AsyncIterable<Buffer>): AsyncGenerator<ReadResult> {
   const messages = new MboxMessages();
   let number = 0;
   const found = async (raw: Buffer | null): Promise<ReadResult> => {
     number++;
-    const email =
-      raw === null
-        ? TOO_LARGE
-        : FOLDER_DATA.test(raw.toString("latin1", 0, 2_000))
-          ? FOLDER_DATA_REASON
-          : await parseEmail(raw);
-    if (typeof email === "string") return { bad: { where: `${name} mail ${number}`, reason: email } };
-    return { email: fileEmail(email, { path: "", owner }, null) };
+    const bad = (reason: string, isSideFile?: true): { bad: BadEmail } => ({
+      bad: { where: `${file.where} mail ${number}`, reason, ...(isSideFile && { isSideFile }) },
+    });
+    if (raw === null) return bad(TOO_LARGE);
+    if (FOLDER_DATA.test(raw.toString("latin1", 0, 2_000))) return bad("it is internal data of the mail program", true);
+    const email = await parseEmail(raw);
+    return typeof email === "string" ? bad(email) : { email: fileEmail(email, file.place.ofMboxEmail(number), "mbox") };
   };
   try {
-    const bytes = readBytes(path, progress);
-    for await (const chunk of isZipped ? gunzip(bytes) : bytes) {
+    for await (const chunk of withLineFeeds(content)) {
       for (const raw of messages.push(chunk)) yield await found(raw);
     }
     for (const raw of messages.end()) yield await found(raw);
   } catch (error) {
-    if (isSystemError(error)) throw unreadable(path, error);
-    throw isZipped ? brokenSource(name, `after ${number} whole mails`, error) : error;
+    throw error instanceof DamagedData ? brokenSource(file.where, `after ${number} whole mails`, error) : error;
   }
 }
 
-async function* readBytes(path: string, progress: { bytes: number }): AsyncGenerator<Buffer> {
-  for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) {
-    progress.bytes += chunk.length;
-    yield chunk;
+/** Mac mail programs before OS X ended lines with CR. */
+async function* withLineFeeds(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let isMac: boolean | null = null;
+  for await (const chunk of inLargeChunks(content)) {
+    isMac ??= !chunk.includes(LF) && chunk.includes(CR);
+    yield isMac ? Buffer.from(chunk.toString("latin1").replaceAll("\r", "\n"), "latin1") : chunk;
   }
 }
 
 /** The first record of the mailboxes of UW IMAP and Pine. */
 const FOLDER_DATA = /^Subject: DON'T DELETE THIS MESSAGE -- FOLDER INTERNAL DATA/m;
-const FOLDER_DATA_REASON = "it is internal data of the mail program";
-
-/** A single mail in a file, as mail programs save it. It has no owner. */
-export async function openEml(path: string): Promise<CorpusSource> {
-  const { size } = await stat(path);
-  return {
-    format: "eml",
-    totalBytes: size,
-    batches: (signal) => batchMails(readMail(path, size), () => size, signal),
-  };
-}
-
-async function* readMail(path: string, size: number): AsyncGenerator<ReadResult> {
-  const name = basename(path);
-  const email = size > MAX_MAIL_BYTES ? TOO_LARGE : await parseEmail(await readFile(path));
-  if (typeof email === "string") yield { bad: { where: name, reason: email } };
-  else yield { email: { ...email, path: "", owner: null, inbox: null } };
-}
 
 const LF = 0x0a;
+const CR = 0x0d;
 
 /** Bytes of a separator and of the header after it that are judged. */
 const JUDGED_BYTES = 8 * 1024;
@@ -109,51 +55,71 @@ const OTHER_SEPARATOR = /^From (?:\s*$|-\s*$|\S+\s*$|\S+ .*\d)/;
 /** git writes this date into all patches, which mail often quotes whole. */
 const GIT_SEPARATOR = /^From [0-9a-f]{40} Mon Sep 17 00:00:00 2001/;
 
-/** Fields that begin the header of a stored mail. Fields of prose (`To:`, `Subject:`) do not count alone. */
+/** Fields of a mail header that prose shows as well, for example above a quoted mail. */
+const SHOWN_FIELD = /^>?(?:to|cc|bcc|subject|sender|organization|importance|priority)[ \t]*:/i;
+
+/** Fields that begin the header of a stored mail. */
 const STORED_FIELD =
-  /^>?(?:from|date|message-id|received|return-path|delivered-to|mime-version|content-type|status|x-status|x-mozilla-[\w-]+|x-gm-[\w-]+|x-gmail-labels|x-uidl?|x-account-key|x-apparently-to|authentication-results|dkim-signature|references|in-reply-to|reply-to|x-mailer|envelope-to|x-original-to)[ \t]*:/i;
+  /^>?(?:from|date|message-id|received|return-path|delivered-to|mime-version|content-[\w-]+|status|x-[\w-]+|authentication-results|dkim-signature|domainkey-signature|arc-[\w-]+|references|in-reply-to|reply-to|list-[\w-]+|envelope-to|errors-to|precedence|lines|xref|path)[ \t]*:/i;
+
+/** Stored fields that no quoted header shows. */
+const HIDDEN_FIELD =
+  /^>?(?:message-id|received|return-path|delivered-to|mime-version|content-[\w-]+|status|x-[\w-]+|dkim-signature|references|in-reply-to)[ \t]*:/i;
+
 const FIELD_LINE = /^(?:[!-9;-~]+[ \t]*:|[ \t]+\S|>?From )/;
 
 /** Whether a file begins with an mbox separator, after a byte order mark and blank lines. */
 export function isMboxStart(head: Buffer): boolean {
   const text = head
-    .toString("latin1")
+    .toString("latin1", 0, JUDGED_BYTES)
     .replace(/^\xef\xbb\xbf/, "")
     .replace(/^\s+/, "");
-  return ASCTIME_SEPARATOR.test(text) || (OTHER_SEPARATOR.test(firstLine(text)) && countStoredFields(text) >= 2);
+  return text.startsWith("From ") && isSeparator(text, "blank");
 }
 
 function firstLine(text: string): string {
   return /^[^\r\n]*/.exec(text)?.[0] ?? "";
 }
 
-/** Fields of a stored mail in the header after the first line; 0 if something else follows it. */
-function countStoredFields(text: string): number {
-  const lines = text.split(/\r?\n/).slice(1);
-  let count = 0;
-  for (const line of lines) {
+/** Number of header fields after the first line, by kind. None if something else follows it. */
+interface HeaderEvidence {
+  readonly known: number;
+  readonly stored: number;
+  readonly hidden: number;
+}
+
+const NO_HEADER: HeaderEvidence = { known: 0, stored: 0, hidden: 0 };
+
+function headerAfter(text: string): HeaderEvidence {
+  let [known, stored, hidden] = [0, 0, 0];
+  for (const line of text.split(/\r\n|[\r\n]/).slice(1)) {
     if (line.trim() === "") break;
-    if (!FIELD_LINE.test(line)) return count > 2 ? count : 0;
-    if (STORED_FIELD.test(line)) count++;
+    // A damaged line of a long header. The last line may be truncated.
+    if (!FIELD_LINE.test(line)) return stored > 2 ? { known, stored, hidden } : NO_HEADER;
+    const isStored = STORED_FIELD.test(line);
+    if (isStored) stored++;
+    if (isStored || SHOWN_FIELD.test(line)) known++;
+    if (HIDDEN_FIELD.test(line)) hidden++;
   }
-  return count;
+  return { known, stored, hidden };
 }
 
 /** What stands before a `From ` line: nothing blank, a line that a mail can end with, or a blank line. */
 type Before = "text" | "boundary" | "blank";
 
 /**
- * Judges a `From ` line by its form, the line before it, and the header after it (RFC 4155 leaves the form open). A
- * sentence that begins with "From " is not followed by a header.
+ * Judges a `From ` line by the header after it, and by its form and the line before it (RFC 4155 leaves the form open).
+ * A sentence that begins with "From " is not followed by a header. If it introduces a quoted mail, the quoted header
+ * has no fields that mail programs hide.
  *
  * @param text the line and what follows it
  */
 function isSeparator(text: string, before: Before): boolean {
   const line = firstLine(text);
-  const isAsctime = ASCTIME_SEPARATOR.test(line);
-  if (isAsctime && before === "blank") return true;
-  const needed = isAsctime || before !== "text" ? 2 : 3;
-  return (isAsctime || OTHER_SEPARATOR.test(line)) && countStoredFields(text) >= needed;
+  const { known, stored, hidden } = headerAfter(text);
+  if (ASCTIME_SEPARATOR.test(line)) return before === "blank" ? known > 0 : stored >= 2;
+  if (OTHER_SEPARATOR.test(line)) return stored >= (before === "text" ? 3 : 2);
+  return before === "blank" && stored >= 3 && hidden >= 2;
 }
 
 /**
@@ -196,6 +162,15 @@ export class MboxMessages {
       const text = bytes.toString("latin1", at + 1, at + 1 + JUDGED_BYTES);
       const isPatch = !this.hasGitSeparators && GIT_SEPARATOR.test(text);
       if (!isPatch && isSeparator(text, lineBefore(bytes, at, start))) {
+        const isInBody = isInClaimedBody(bytes, start, at + 1, isEnd);
+        if (isInBody === null) {
+          from = at;
+          break;
+        }
+        if (isInBody) {
+          from = at + 1;
+          continue;
+        }
         const mail = bytes.subarray(start, at + 1);
         // Blank lines before the first separator are not a mail.
         if (this.tooLarge || !/^[\s\xef\xbb\xbf]*$/.test(mail.toString("latin1", 0, 100))) yield this.take(mail);
@@ -219,6 +194,27 @@ export class MboxMessages {
     this.rest = bytes.subarray(dropped);
     this.searched = searched - dropped;
   }
+}
+
+/** Longer headers have no readable `Content-Length`. */
+const MAX_HEADER_BYTES = 64 * 1024;
+
+/**
+ * Whether the `From ` line at `at` is within the body that the Content-Length of the mail at `start` claims (mboxcl2).
+ * A claim counts only if a separator or the end of the file follows it, as many are wrong. Null if that is not known
+ * before more is read.
+ */
+function isInClaimedBody(bytes: Buffer, start: number, at: number, isEnd: boolean): boolean | null {
+  const header = bytes.toString("latin1", start, Math.min(at, start + MAX_HEADER_BYTES));
+  const border = /\n\r?\n/.exec(header);
+  if (border === null) return false;
+  const length = /^content-length[ \t]*:[ \t]*(\d{1,8})[ \t]*\r?$/im.exec(header.slice(0, border.index + 1))?.[1];
+  const end = start + border.index + border[0].length + Number(length);
+  if (length === undefined || end <= at || Number(length) > MAX_MAIL_BYTES) return false;
+  if (end + JUDGED_BYTES > bytes.length && !isEnd) return null;
+  const rest = bytes.toString("latin1", end, end + JUDGED_BYTES);
+  const next = rest.trimStart();
+  return end <= bytes.length && (next === "" ? end + rest.length === bytes.length : isSeparator(next, "blank"));
 }
 
 /** The line that ends at `at`, an LF. */

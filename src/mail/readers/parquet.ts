@@ -10,70 +10,65 @@ import {
 } from "hyparquet";
 import { parquetHeader } from "hyparquet/src/column.js";
 import { compressors } from "hyparquet-compressors";
-import { UserError } from "../../platform/errors.js";
 import { checkPages, checkRowCount } from "../../platform/parquet-checks.js";
-import type { CorpusSource } from "../email.js";
 import { dateOfEpoch, isoSeconds, parseTableDate } from "../mail-date.js";
 import { buildEmailFromRow } from "../mime.js";
-import { batchMails, brokenSource, fileEmail, locateMail, type ReadResult } from "./batches.js";
-import { type Columns, type MailColumn, mailColumns } from "./csv.js";
+import { parseEmail } from "../mime-body.js";
+import { BrokenSource, brokenSource, fileEmail, locateMail, type ReadResult } from "./batches.js";
+import { type Columns, findColumns, findMessageColumn, isMailTable, type MailColumn, mailColumns } from "./csv.js";
+import { addressesOfValue, addressList, textOrEmpty } from "./table-cells.js";
 
 /** Rows in memory at once. Fewer would read more pages twice, at the borders. */
 const ROWS_PER_READ = 100_000;
 
 const NO_MAIL = "No file of mail is like that; name another.";
 
-interface Shard {
+/** A Parquet file whose footer was read. */
+export interface ParquetShard {
   readonly name: string;
   readonly file: AsyncBuffer;
   readonly metadata: FileMetaData;
   readonly columns: Columns;
-}
-
-/**
- * The layout of `corbt/enron-emails` in one or more files: strings, `to`, `cc`, `bcc` as lists (`['']` is an empty
- * one), `date` a timestamp. All footers are read first, to detect a truncated shard before any mail is read.
- */
-export async function openParquet(paths: readonly string[]): Promise<CorpusSource> {
-  const shards: Shard[] = [];
-  for (const path of paths) shards.push(await openShard(path));
-  return {
-    format: "parquet",
-    totalBytes: shards.reduce((sum, { file }) => sum + file.byteLength, 0),
-    batches(signal) {
-      const progress = { bytes: 0 };
-      return batchMails(readShards(shards, progress), () => Math.round(progress.bytes), signal);
-    },
-  };
+  /** The column of raw emails if the table has no columns of a parsed one. */
+  readonly messageColumn: string | null;
 }
 
 /** How many mails a file holds. */
 export async function countParquetRows(path: string): Promise<number> {
-  return Number((await openShard(path)).metadata.num_rows);
+  return Number((await openParquetFile(path)).metadata.num_rows);
 }
 
-async function openShard(path: string): Promise<Shard> {
-  const name = basename(path);
-  const { size } = await stat(path);
-  const file = await asyncBufferFromFile(path);
+/** @throws UserError if the file is truncated or has no columns of mail */
+export async function openParquetFile(path: string, name = basename(path)): Promise<ParquetShard> {
+  return openShard(name, path, await asyncBufferFromFile(path), (await stat(path)).size);
+}
+
+/** As `openParquetFile` for a file in memory. */
+export function openParquetBytes(name: string, bytes: Buffer): Promise<ParquetShard> {
+  const { buffer, byteOffset, length } = bytes;
+  const slice = (start: number, end = length) => buffer.slice(byteOffset + start, byteOffset + end) as ArrayBuffer;
+  return openShard(name, name, { byteLength: length, slice }, length);
+}
+
+async function openShard(name: string, where: string, file: AsyncBuffer, size: number): Promise<ParquetShard> {
   const metadata = await parquetMetadataAsync(file).catch((cause: unknown) => {
-    throw new UserError(
-      "broken_source",
-      `${path} (${size} bytes) is not a whole Parquet file: ${cause instanceof Error ? cause.message : String(cause)}`,
+    throw new BrokenSource(
+      where,
+      `(${size} bytes) is not a whole Parquet file: ${cause instanceof Error ? cause.message : String(cause)}`,
       "Fetch the file again; a cut-off Parquet file has lost its table of contents.",
-      undefined,
-      { cause },
+      cause,
     );
   });
   try {
     checkRowCount(Number(metadata.num_rows), size);
   } catch (cause) {
-    throw new UserError("broken_source", `${path} cannot be read: ${(cause as Error).message}.`, NO_MAIL, undefined, {
-      cause,
-    });
+    throw new BrokenSource(where, `cannot be read: ${(cause as Error).message}.`, NO_MAIL, cause);
   }
   const [root] = metadata.schema;
-  return { name, file, metadata, columns: mailColumns(topLevelNames(metadata, root?.num_children ?? 0), path) };
+  const names = topLevelNames(metadata, root?.num_children ?? 0);
+  const messageColumn = isMailTable(findColumns(names)) ? null : findMessageColumn(names);
+  const columns = messageColumn === null ? mailColumns(names, where) : findColumns(names);
+  return { name, file, metadata, columns, messageColumn };
 }
 
 /** The schema is a flat list, depth first; only the children of the root are columns of the table. */
@@ -87,7 +82,16 @@ function topLevelNames({ schema }: FileMetaData, count: number): string[] {
   return names;
 }
 
-async function* readShards(shards: readonly Shard[], progress: { bytes: number }): AsyncGenerator<ReadResult> {
+/**
+ * The layout of `corbt/enron-emails`: strings, `to`, `cc`, `bcc` as lists (`['']` is an empty one), `date` a
+ * timestamp; or a column of raw emails.
+ *
+ * @param onRead receives the bytes of the file that each row takes on average
+ */
+export async function* readParquet(
+  shards: readonly ParquetShard[],
+  onRead: (bytes: number) => void,
+): AsyncGenerator<ReadResult> {
   for (const shard of shards) {
     const rows = Number(shard.metadata.num_rows);
     let rowStart = 0;
@@ -96,8 +100,11 @@ async function* readShards(shards: readonly Shard[], progress: { bytes: number }
       await checkGroup(shard, group);
       for (let row = rowStart; row < rowEnd; ) {
         for (const values of await readRows(shard, row, Math.min(rowEnd, row + ROWS_PER_READ))) {
-          progress.bytes += shard.file.byteLength / rows;
-          yield readMail(values, shard.columns, `${shard.name} row ${++row}`);
+          onRead(shard.file.byteLength / rows);
+          const where = `${shard.name} row ${++row}`;
+          yield shard.messageColumn === null
+            ? readMail(values, shard.columns, where)
+            : await readRawMail(values, shard, shard.messageColumn, where);
         }
       }
       rowStart = rowEnd;
@@ -105,8 +112,13 @@ async function* readShards(shards: readonly Shard[], progress: { bytes: number }
   }
 }
 
-async function checkGroup({ name, file, columns }: Shard, { columns: chunks }: RowGroup): Promise<void> {
-  const wanted = new Set(columns.values());
+function readColumns({ columns, messageColumn }: ParquetShard): string[] {
+  return [...columns.values(), ...(messageColumn === null ? [] : [messageColumn])];
+}
+
+async function checkGroup(shard: ParquetShard, { columns: chunks }: RowGroup): Promise<void> {
+  const { name, file } = shard;
+  const wanted = new Set(readColumns(shard));
   try {
     for (const { meta_data: meta } of chunks) {
       if (meta === undefined || !wanted.has(meta.path_in_schema[0] ?? "")) continue;
@@ -119,10 +131,11 @@ async function checkGroup({ name, file, columns }: Shard, { columns: chunks }: R
   }
 }
 
-async function readRows(shard: Shard, rowStart: number, rowEnd: number): Promise<Record<string, unknown>[]> {
-  const { file, metadata, columns } = shard;
+async function readRows(shard: ParquetShard, rowStart: number, rowEnd: number): Promise<Record<string, unknown>[]> {
+  const { file, metadata } = shard;
+  const columns = readColumns(shard);
   try {
-    return await parquetReadObjects({ file, metadata, compressors, columns: [...columns.values()], rowStart, rowEnd });
+    return await parquetReadObjects({ file, metadata, compressors, columns, rowStart, rowEnd });
   } catch (error) {
     throw brokenSource(shard.name, `between rows ${rowStart + 1} and ${rowEnd} of ${metadata.num_rows}`, error);
   }
@@ -132,17 +145,34 @@ function readMail(row: Record<string, unknown>, columns: Columns, where: string)
   const value = (column: MailColumn) => row[columns.get(column) ?? ""];
   const text = (column: MailColumn) => textOf(value(column));
   const email = buildEmailFromRow({
-    messageId: text("messageId"),
+    messageId: textOrEmpty(text("messageId")),
     subject: text("subject"),
-    from: text("from"),
-    to: text("to"),
-    cc: text("cc"),
-    bcc: text("bcc"),
+    from: addressesOf(value("from")),
+    to: addressesOf(value("to")),
+    cc: addressesOf(value("cc")),
+    bcc: addressesOf(value("bcc")),
     date: dateOf(value("date")),
     body: text("body"),
   });
   if (typeof email === "string") return { bad: { where, reason: email } };
-  return { email: fileEmail(email, locateMail(text("path")), text("inbox").trim().toLowerCase() || null) };
+  const inbox = textOrEmpty(text("inbox")).toLowerCase() || null;
+  return { email: fileEmail(email, locateMail(textOrEmpty(text("path"))), "parquet", inbox) };
+}
+
+async function readRawMail(
+  row: Record<string, unknown>,
+  { columns }: ParquetShard,
+  messageColumn: string,
+  where: string,
+): Promise<ReadResult> {
+  const raw = row[messageColumn];
+  const email = await parseEmail(raw instanceof Uint8Array ? raw : Buffer.from(textOf(raw)));
+  if (typeof email === "string") return { bad: { where, reason: email } };
+  return { email: fileEmail(email, locateMail(textOf(row[columns.get("path") ?? ""])), "parquet") };
+}
+
+function addressesOf(value: unknown): string {
+  return typeof value === "string" ? addressList(value) : addressesOfValue(value);
 }
 
 /** Null becomes empty, a list a comma list. */

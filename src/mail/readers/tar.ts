@@ -1,106 +1,154 @@
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { pipeline } from "node:stream";
 import { extract, type Header } from "tar-stream";
-import type { CorpusSource } from "../email.js";
-import { MAX_MAIL_BYTES, parseEmail, TOO_LARGE } from "../mime-body.js";
-import {
-  batchMails,
-  brokenSource,
-  fileEmail,
-  gunzip,
-  isGzip,
-  isSystemError,
-  locateMail,
-  type ReadResult,
-  readHead,
-  unreadable,
-} from "./batches.js";
+import { UserError } from "../../platform/errors.js";
+import { type BrokenSource, brokenSource, type ReadItems } from "./batches.js";
+import { readPlainEmail } from "./email-file.js";
+import { entryFile, isInMaildir, type MailFile } from "./mail-file.js";
+import { archiveName, MailboxLayout } from "./mailbox-layout.js";
+import { beginsWithField } from "./recognize.js";
 
 /**
- * A tar archive, gzipped or not, read as a stream; nothing is unpacked to disk. Progress counts bytes on disk.
- * Entries that are no plain file, or whose path leads out of the archive, are reported as bad.
+ * The files of a tar archive, read as a stream; nothing is unpacked to disk. Entries that are not plain files, or whose
+ * path leads out of the archive, are reported as bad.
+ *
+ * @param readEntry reads a file whose content may be anything
  */
-export async function openTarball(file: string): Promise<CorpusSource> {
-  const { size } = await stat(file);
-  const gzipped = isGzip(await readHead(file, 2));
-  return {
-    format: "tar",
-    totalBytes: size,
-    batches(signal) {
-      const bytes = new TarBytes(file, gzipped);
-      return batchMails(readTarball(file, size, bytes), () => bytes.bytesRead, signal);
-    },
-  };
-}
-
-async function* readTarball(file: string, size: number, bytes: TarBytes): AsyncGenerator<ReadResult> {
-  const name = basename(file);
+export async function* readTar(
+  file: MailFile,
+  content: AsyncIterable<Buffer>,
+  readEntry: (entry: MailFile) => ReadItems,
+): ReadItems {
   const archive = extract();
+  const bytes = new TarBytes(content);
+  const layout = new MailboxLayout([archiveName(file.name)]);
   let entries = 0;
   // Every error of the pipeline also rejects the iteration.
   pipeline(bytes.chunks(), archive, () => {});
   try {
     for await (const entry of archive) {
-      const found = await readEntry(entry, name);
+      yield* readEntryOf(entry, file, layout, readEntry);
       entries++;
-      if (found !== null) yield found;
     }
     bytes.checkEnd();
   } catch (error) {
-    const cause = bytes.failure ?? error;
-    if (isSystemError(cause)) throw unreadable(file, cause);
-    throw brokenSource(name, `after ${entries} whole entries (${bytes.bytesRead} of ${size} bytes were read)`, cause);
+    throw brokenTar(file, entries, bytes.failure ?? error);
   }
+}
+
+function brokenTar(file: MailFile, entries: number, cause: unknown): UserError | BrokenSource {
+  return cause instanceof UserError
+    ? cause
+    : brokenSource(file.where, `after ${entries} whole entries${file.progress()}`, cause);
 }
 
 type TarEntry = ReturnType<typeof extract> extends AsyncIterable<infer T> ? T : never;
 
-/** Null for a folder. Reads the entry to its end, as the archive continues only then. */
-async function readEntry(entry: TarEntry, archive: string): Promise<ReadResult | null> {
-  const { header } = entry;
-  const refused = header.type === "directory" ? null : refusalOf(header);
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of entry as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (refused === null) chunks.push(chunk);
+/** Larger entries are read as a stream. */
+const SMALL_BYTES = 4 * 1024 * 1024;
+
+/** Reads the entry to its end, as the archive continues only then. */
+async function* readEntryOf(
+  entry: TarEntry,
+  archive: MailFile,
+  layout: MailboxLayout,
+  readEntry: (entry: MailFile) => ReadItems,
+): ReadItems {
+  const { name, type, size = 0 } = entry.header;
+  const content = new EntryContent(entry);
+  const refused = type === "directory" ? null : refusalOf(entry.header);
+  if (type === "directory" || refused !== null) {
+    await content.drain();
+    if (refused !== null) yield { bad: { where: `${archive.where} entry ${name}`, reason: refused } };
+    return;
   }
-  // tar-stream may end the last entry of a truncated archive without an error.
-  if (length < (header.size ?? 0)) throw new Error(`entry ${header.name} is not all there`);
-  if (header.type === "directory") return null;
-  const email = refused ?? (await parseEmail(Buffer.concat(chunks)));
-  if (typeof email === "string") return { bad: { where: `${archive} entry ${header.name}`, reason: email } };
-  return { email: fileEmail(email, locateMail(header.name), null) };
+  const path = name
+    .split("/")
+    .filter((segment) => segment !== "" && segment !== ".")
+    .join("/");
+  layout.addFoldersOf(path);
+  if (size > SMALL_BYTES) {
+    layout.addFile(path);
+    yield* readEntry(entryFile(archive, path, size, layout, () => content));
+    await content.drain();
+    return;
+  }
+  const bytes = await content.all();
+  if (beginsWithField(bytes)) {
+    const about = { where: `${archive.where} entry ${name}`, name: basename(path), isInMaildir: isInMaildir(path) };
+    const result = readPlainEmail(bytes, about, () => layout.ofEmail(path, path));
+    yield result instanceof Promise ? await result : result;
+    return;
+  }
+  layout.addFile(path);
+  const chunks = async function* () {
+    yield bytes;
+  };
+  yield* readEntry(entryFile(archive, path, size, layout, chunks));
 }
 
-function refusalOf({ name, type, size }: Header): string | null {
+/** The bytes of an entry. Its reader may stop early without ending the archive, as streams do. */
+class EntryContent implements AsyncIterable<Buffer> {
+  private readonly iterator: AsyncIterator<Buffer>;
+  private readonly name: string;
+  private readonly size: number;
+  private length = 0;
+
+  constructor(entry: TarEntry) {
+    this.iterator = (entry as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+    this.name = entry.header.name;
+    this.size = entry.header.size ?? 0;
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Buffer> {
+    return { next: () => this.next() };
+  }
+
+  /** Throws if the archive ends within the entry: tar-stream may end its last entry without an error. */
+  private async next(): Promise<IteratorResult<Buffer>> {
+    const result = await this.iterator.next();
+    if (result.done !== true) this.length += result.value.length;
+    else if (this.length < this.size) throw new Error(`entry ${this.name} is not all there`);
+    return result;
+  }
+
+  async all(): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of this) chunks.push(chunk);
+    return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+  }
+
+  async drain(): Promise<void> {
+    while ((await this.next()).done !== true);
+  }
+}
+
+function refusalOf({ name, type }: Header): string | null {
   if (type === "symlink" || type === "link") return "it is a link, which is not followed";
   if (type !== "file" && type !== "contiguous-file") return "it is not a plain file";
-  if (/^(?:[/\\]|[a-z]:)/i.test(name)) return "its path is absolute";
-  if (name.split(/[/\\]/).includes("..")) return "its path leads out of the archive";
-  return size > MAX_MAIL_BYTES ? TOO_LARGE : null;
+  return pathRefusal(name);
+}
+
+/** Why a file with this path in an archive is not read. Null if its path stays in the archive. */
+export function pathRefusal(path: string): string | null {
+  if (/^(?:[/\\]|[a-z]:)/i.test(path)) return "its path is absolute";
+  return path.split(/[/\\]/).includes("..") ? "its path leads out of the archive" : null;
 }
 
 const BLOCK = 512;
 
 /** The decompressed bytes of a tar archive, and how reading them ended. */
 class TarBytes {
-  bytesRead = 0;
   /** The error that ended the reading, if any. */
   failure: unknown = null;
   private tail: Buffer = Buffer.alloc(0);
 
-  constructor(
-    private readonly file: string,
-    private readonly gzipped: boolean,
-  ) {}
+  constructor(private readonly content: AsyncIterable<Buffer>) {}
 
   /** Ends at an error instead of throwing, so that the entries before it are read; see `failure`. */
   async *chunks(): AsyncGenerator<Buffer> {
     try {
-      for await (const chunk of this.gzipped ? gunzip(this.raw()) : this.raw()) {
+      for await (const chunk of this.content) {
         this.tail = Buffer.concat([this.tail, chunk.subarray(-BLOCK)]).subarray(-BLOCK);
         yield chunk;
       }
@@ -115,12 +163,5 @@ class TarBytes {
   checkEnd(): void {
     if (this.failure !== null) throw this.failure;
     if (this.tail.length < BLOCK || this.tail.some((byte) => byte !== 0)) throw new Error("the end mark is missing");
-  }
-
-  private async *raw(): AsyncGenerator<Buffer> {
-    for await (const chunk of createReadStream(this.file, { highWaterMark: 128 * 1024 })) {
-      this.bytesRead += chunk.length;
-      yield chunk;
-    }
   }
 }

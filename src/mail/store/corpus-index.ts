@@ -1,5 +1,5 @@
 import type { Db } from "../../store/open-store.js";
-import { nameText } from "../../text/address-names.js";
+import { nameText } from "../../text/searchable-names.js";
 import { bigramText } from "../../text/tokenizer.js";
 
 /** Mails indexed between two calls of the listener. */
@@ -98,6 +98,7 @@ function rebuildMailOrder(db: Db): { readonly total: number; readonly mailboxes:
   const addressId = openAddressIds(db);
   const ownerIds = readFilings(db, addressId);
   const bigrams = new Map(db.prepare("SELECT mail_id, bigrams FROM mail_bigrams").raw().all() as [number, string][]);
+  const names = new Map(db.prepare("SELECT mail_id, names FROM mail_names").raw().all() as [number, string][]);
   const mails = db
     .prepare(
       `SELECT id, sender, recipients, date, octet_length(subject) + octet_length(body)
@@ -113,7 +114,8 @@ function rebuildMailOrder(db: Db): { readonly total: number; readonly mailboxes:
     const position = i + 1;
     const addresses = JSON.parse(recipients) as string[];
     add.run(position, id, date, bytes);
-    addWords.run(position, nameText(sender, addresses), bigrams.get(id) ?? null);
+    const displayNames = JSON.parse(names.get(id) ?? "[]") as string[];
+    addWords.run(position, nameText(sender, addresses, displayNames), bigrams.get(id) ?? null);
     const roles = new Map((ownerIds.get(id) ?? []).map((owner) => [owner, 0]));
     if (sender !== "") addRole(roles, addressId(sender), IS_SENDER);
     for (const address of addresses) addRole(roles, addressId(address), IS_RECIPIENT);

@@ -3,7 +3,8 @@ import { builtFile } from "../../platform/installation.js";
 import { WorkerRpc } from "../../platform/worker-rpc.js";
 import { type Db, openDatabaseFile } from "../../store/open-store.js";
 import { bigramText } from "../../text/tokenizer.js";
-import type { CorpusFormat, Email, FiledEmail } from "../email.js";
+import { displayNames, mergeNames } from "../display-names.js";
+import type { CorpusFormat, Email, FiledEmail, HeaderNames } from "../email.js";
 import { copyTables, FTS_TABLES, ftsStorageTables } from "./corpus-index.js";
 
 /**
@@ -44,6 +45,10 @@ export function openCorpusWriter(
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const addBigrams = db.prepare("INSERT INTO mail_bigrams (mail_id, bigrams) VALUES (?, ?)");
+  const findNames = db.prepare("SELECT names FROM mail_names WHERE mail_id = ?").pluck();
+  const setNames = db.prepare(
+    "INSERT INTO mail_names (mail_id, names) VALUES (?, ?) ON CONFLICT (mail_id) DO UPDATE SET names = excluded.names",
+  );
   const addMessage = db.prepare(
     "INSERT INTO messages (message_id, mail_id, owner_id, path, import_id) VALUES (?, ?, ?, ?, ?)",
   );
@@ -56,23 +61,35 @@ export function openCorpusWriter(
   function addMessageAndMail(mail: StorableMail, messageId: string, hash: Buffer, owner: number | null): InsertOutcome {
     const known = findMail.get(hash) as number | undefined;
     const mailId = known ?? insertMail(mail, hash);
+    if (known !== undefined) addNames(mailId, mail.names);
     addMessage.run(messageId, mailId, owner, mail.path, importId);
     addToMailbox(mailId, owner);
     changed = true;
     return known === undefined ? "new" : "copy";
   }
 
-  function insertMail({ messageId, content }: StorableMail, hash: Buffer): number {
+  function insertMail({ messageId, content, names }: StorableMail, hash: Buffer): number {
     if (content === null) throw new Error(`the content of ${messageId} was not added before`);
     const { subject, sender, recipients, toCount, ccCount, date, body } = content;
     const { lastInsertRowid } = addMail.run(hash, subject, sender, recipients, toCount, ccCount, date, body);
     const bigrams = bigramText(subject, body);
     if (bigrams !== null) addBigrams.run(lastInsertRowid, bigrams);
+    if (names.length > 0) setNames.run(lastInsertRowid, JSON.stringify(names));
     return lastInsertRowid as number;
   }
 
   function addToMailbox(mailId: number, owner: number | null): void {
     if (owner !== null && addFiling.run(mailId, owner).changes > 0) changed = true;
+  }
+
+  /** The copies of an email can have different names, such as "Kitchen, Louise" and "Louise Kitchen". */
+  function addNames(mailId: number, names: readonly string[]): void {
+    if (names.length === 0) return;
+    const stored = (findNames.get(mailId) as string | undefined) ?? "[]";
+    const all = JSON.stringify(mergeNames(JSON.parse(stored) as string[], names));
+    if (all === stored) return;
+    setNames.run(mailId, all);
+    changed = true;
   }
 
   /** With eight digits of the hash; with all where a third mail of this Message-ID has the same eight. */
@@ -85,6 +102,7 @@ export function openCorpusWriter(
   /** The same mail under the same Message-ID once more. */
   function addKnown(mail: StorableMail, messageId: string, message: StoredMessage, owner: number | null): "known" {
     addToMailbox(message.mailId, owner);
+    addNames(message.mailId, mail.names);
     // The alphabetically first path wins, whatever the reading order; a format without paths removes none.
     if (mail.path !== "" && (message.path === "" || mail.path < message.path)) {
       refile.run(owner, mail.path, messageId);
@@ -133,6 +151,7 @@ function openOwnerIds(db: Db): (mail: StorableMail) => number | null {
 const MAIL_TABLES = [
   "imports",
   "mails",
+  "mail_names",
   "owners",
   "messages",
   "filings",
@@ -196,6 +215,8 @@ export interface StorableMail {
   readonly contentHash: string;
   /** Null: a mail with this hash was given before. */
   readonly content: MailContent | null;
+  /** Display names to search by. Empty if they were given before. */
+  readonly names: readonly string[];
 }
 
 /** The columns of `mails`. */
@@ -212,15 +233,24 @@ interface MailContent {
 
 const HASH_DIGITS = 32;
 
-/** `isKnown` is asked whether a mail of this hash was given before. */
-export function toStorableMail(email: FiledEmail, isKnown: (contentHash: string) => boolean): StorableMail {
+/** `isKnown` returns whether it was called with the same key before. */
+export function toStorableMail(email: FiledEmail, isKnown: (key: string) => boolean): StorableMail {
   const { messageId, path, owner, inbox, subject, sender, date, body } = email;
   const { recipients, toCount, ccCount } = joinRecipients(email);
   const contentHash = hashContent(email, recipients);
   const content = isKnown(contentHash)
     ? null
     : { subject, sender, recipients: JSON.stringify(recipients), toCount, ccCount, date, body };
-  return { messageId, path, owner, inbox, contentHash, content };
+  const { headerNames } = email;
+  const names =
+    headerNames === undefined || isKnown(`${contentHash}${hashNames(headerNames)}`)
+      ? []
+      : displayNames(headerNames, [sender, ...recipients]);
+  return { messageId, path, owner, inbox, contentHash, content, names };
+}
+
+function hashNames({ names, lists }: HeaderNames): string {
+  return hash("md5", [...names, ...lists].join("\n"), "base64");
 }
 
 /** To, cc, bcc, each address once. In the Enron mail every bcc repeats a cc. */

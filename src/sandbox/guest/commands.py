@@ -1,4 +1,4 @@
-"""Commands that run in the machine, each in a process group of its own."""
+"""Commands that run in the machine, each in its own process group."""
 import errno
 import os
 import selectors
@@ -22,7 +22,7 @@ class Command:
 
 
 class Output:
-    """The beginning and the end of what is printed. What a daemon prints after its command has ended is dropped."""
+    """The start and the end of a command's output. Output of a daemon after its command has ended is dropped."""
 
     def __init__(self, stream, most):
         self.stream = stream
@@ -33,7 +33,7 @@ class Output:
         os.set_blocking(stream.fileno(), False)
 
     def read(self):
-        """False at the end of the stream, None where nothing is there yet."""
+        """Returns False at the end of the stream, and None if no data is available yet."""
         try:
             data = os.read(self.stream.fileno(), CHUNK)
         except BlockingIOError:
@@ -42,7 +42,7 @@ class Output:
         room = max(0, self.half - len(self.head))
         self.head += data[:room]
         self.tail += data[room:]
-        # Not at every read, since that moves what is kept.
+        # Not at every read, because it moves the kept bytes.
         if len(self.tail) > 2 * self.half:
             self.keep_end()
         return len(data) > 0
@@ -124,7 +124,7 @@ class Commands:
     def finish(self, command, code):
         command.process.returncode = code
         for output in command.outputs:
-            # What it had printed is in the pipe; what others go on printing into it has no end.
+            # Read what is already in the pipe. Daemons can continue to print into it without end.
             for _ in range(16):
                 if output.stream.closed or not output.read():
                     break
@@ -158,7 +158,7 @@ class Commands:
         self.reply(request["id"])
 
     def kill_all(self, note):
-        """The kernel leaves out who asks, and lets nobody fork meanwhile."""
+        """Kills all processes in one call. The kernel spares the caller and prevents forks in the meantime."""
         for command in self.commands.values():
             command.note = note
         try:

@@ -1,4 +1,4 @@
-"""Files on their way into the machine and out of it."""
+"""Copies files into the machine and out of it."""
 import errno
 import os
 import shutil
@@ -44,7 +44,7 @@ class Files:
         self.reply(request["id"])
 
     def fetch(self, request, _):
-        """A regular file to which no link leads, else size null."""
+        """Sends a regular file that is not reached through a link. Otherwise replies with size null."""
         file = open_without_links(request["path"])
         if file is None:
             return self.reply(request["id"], size=None, last=True)
@@ -72,7 +72,7 @@ def open_without_links(path):
             below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
             os.close(folder)
             folder = below
-        # Without O_NONBLOCK, opening a pipe without a writer would block for ever.
+        # Without O_NONBLOCK, opening a pipe without a writer would block forever.
         file = os.open(names[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     except OSError as error:
         if error.errno in (errno.ENOMEM, errno.EMFILE, errno.ENFILE):

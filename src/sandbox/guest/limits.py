@@ -1,4 +1,4 @@
-"""What the first process, and each command, is bound by."""
+"""Limits of the first process and of each command."""
 import ctypes
 import os
 import resource
@@ -6,9 +6,9 @@ import signal
 
 PR_SET_DUMPABLE = 4
 PR_SET_NAME = 15
-# Below every command, so that it still gets its turn beside a thousand of them.
+# Lower priority for commands, so that the first process still runs next to a thousand of them.
 NICE = 5
-# The first to go where the kernel runs out of memory.
+# Commands are the first to be killed when memory runs out.
 OOM_SCORE = b"500"
 
 libc = ctypes.CDLL(None)
@@ -16,9 +16,9 @@ libc = ctypes.CDLL(None)
 
 def harden(limits):
     libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
-    # By which a list of processes shows it, and not as one of the task's Pythons.
+    # A name in process lists that differs from the task's own Python processes.
     libc.prctl(PR_SET_NAME, b"machine", 0, 0, 0)
-    # A handler would make the first process hear a signal that it is otherwise spared.
+    # With a handler, the first process would receive signals that it is otherwise spared.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     os.umask(0o022)
@@ -26,12 +26,12 @@ def harden(limits):
     bind("RLIMIT_FSIZE", limits["file_bytes"])
     bind("RLIMIT_NOFILE", limits["open_files"])
     bind("RLIMIT_MEMLOCK", 65536)
-    # One byte, not none: at 0 the kernel would still start a program that takes core dumps, outside.
+    # One byte, because at 0 the kernel would still start a core dump handler, outside of the machine.
     bind("RLIMIT_CORE", 1)
 
 
 def settle(limits):
-    """In the new process. It may say so of itself only while it is dumpable, as its program will be again."""
+    """Runs in the new process. It can write its own score only while it is dumpable, as its program will be again."""
     libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
     try:
         score = os.open("/proc/self/oom_score_adj", os.O_WRONLY)

@@ -7,8 +7,8 @@
     )
     await model.train(groups)
 
-The server's address is in ART_E_ENV_URL (http://127.0.0.1:8000), its token in ART_E_TOKEN (none).
-Written by `art-e env client --for art`; needs Python 3.10 and nothing but what ART has.
+Set ART_E_ENV_URL to the server's URL (default: http://127.0.0.1:8000) and ART_E_TOKEN to its token (default: none).
+Written by `art-e env client --for art`. Requires Python 3.10 and no packages except those of ART.
 """
 
 import asyncio
@@ -21,12 +21,12 @@ MAX_TURNS = 30
 
 
 def mail_rows(split: "str | None" = None, limit: "int | None" = None) -> list[dict[str, Any]]:
-    """Which tasks there are; `rollout` takes one."""
+    """Returns the tasks, one row per task for `rollout`."""
     return task_rows(split, limit)
 
 
 async def rollout(model: "art.Model", row: dict[str, Any]) -> "art.Trajectory":
-    """One episode, with the server's reward and its parts as metrics. Raises where the server or the model failed."""
+    """Plays one episode, with the server's reward and scores. Raises if the server or the model fails."""
     client = EnvironmentClient()
     try:
         task = await asyncio.to_thread(client.reset, **row)

@@ -18,31 +18,31 @@ URL = os.environ.get("ART_E_ENV_URL", "http://127.0.0.1:8000").rstrip("/")
 TOKEN = os.environ.get("ART_E_TOKEN", "")
 
 CONNECT_SECONDS = 10
-# A final answer may wait for a judge, which has 45 s.
+# A final answer can wait for a judge, for at most 45 s.
 ANSWER_SECONDS = 90
-# A server that is started anew between two episodes is waited for.
+# How long to wait for a server that restarts between two episodes.
 RESTART_SECONDS = 120
-# Servers ping every 20 s and want their pong within 20 s.
+# Servers ping every 20 s and expect the pong within 20 s.
 PING_SECONDS = 4
 ROW_KEYS = ("split", "index", "task_id", "seed", "episode_id")
 
 
 class EnvironmentFailure(RuntimeError):
-    """The server or the connection failed: the episode has no reward, which is not a reward of 0."""
+    """The server or the connection failed, so the reward of the episode is unknown, which is different from 0."""
 
 
 class Unreachable(EnvironmentFailure):
-    """No server, a broken connection, or no free slot: it may pass."""
+    """No server, a broken connection, or no free slot. Can be temporary."""
 
 
 class ToolFailure(ValueError):
-    """What was wrong with a tool call, for the model to read."""
+    """An invalid tool call. The message is for the model."""
 
 
 def task_rows(split: "str | None" = None, limit: "int | None" = None) -> list[dict[str, Any]]:
     """
-    A row for each task of a split, without one of `train` or what else there is: `split` and `index`, which `reset`
-    takes. The same row is the same task at any time.
+    Returns one row per task of a split, with the `split` and `index` for `reset`. The default is the `train` split,
+    otherwise the first one. A row always refers to the same task.
     """
     (name, *_) = _http("/list_environments")
     path = "/" + urllib.parse.quote(name)
@@ -63,7 +63,7 @@ def _http(path: str, body: dict[str, Any] | None = None) -> Any:
     except urllib.error.HTTPError as error:
         raise EnvironmentFailure(f"{URL}{path}: {error.code} {error.read().decode(errors='replace')[:500]}") from None
     except OSError as error:
-        raise Unreachable(f"{URL} cannot be reached: start it with `art-e env serve` ({error})") from None
+        raise Unreachable(f"{URL} cannot be reached. Start it with `art-e env serve` ({error})") from None
 
 
 def _authorization() -> dict[str, str]:
@@ -71,22 +71,23 @@ def _authorization() -> dict[str, str]:
 
 
 class EnvironmentClient:
-    """One connection to `art-e env serve`, which has one episode at a time. Not for several threads at once."""
+    """A connection to `art-e env serve` with one episode at a time. Not safe for concurrent use by several threads."""
 
     def __init__(self) -> None:
         self.task: dict[str, Any] = {}
         self.done = True
-        #: The reward of the episode, once it has ended; None where the server or the connection failed.
+        #: The reward after the end of the episode, or None if the server or the connection failed.
         self.reward: float | None = None
-        #: What the reward is made of, as the server says it.
+        #: The server's explanation of the reward.
         self.metadata: dict[str, Any] = {}
         self._socket: _WebSocket | None = None
         self._has_connected = False
 
     def reset(self, **row: Any) -> dict[str, Any]:
         """
-        Begins an episode and returns its task: question, inbox_address, query_date, instructions, max_turns, split,
-        index and task_id. Of a row, `split` and `index`, `task_id` or `seed` choose the task; other columns are left out.
+        Starts an episode and returns its task: question, inbox_address, query_date, instructions, max_turns, split,
+        index and task_id. The row selects the task with `split` and `index`, `task_id` or `seed`. Other columns are
+        ignored.
         """
         self.done, self.reward, self.metadata, self.task = False, 0.0, {}, {}
         message = {"type": "reset", "data": {key: row[key] for key in ROW_KEYS if row.get(key) is not None}}
@@ -95,18 +96,18 @@ class EnvironmentClient:
         return self.task
 
     def tools(self) -> list[dict[str, Any]]:
-        """The tools of the agent that the server trains: name, description, input_schema."""
+        """Returns the agent's tools with name, description and input_schema."""
         return self._ask({"type": "step", "data": {"type": "list_tools"}})["data"]["observation"]["tools"]
 
     def call(self, tool: str, arguments: "dict[str, Any] | str", reply: "dict[str, Any] | None" = None) -> str:
         """
-        Calls a tool and returns its result as text. Raises ToolFailure where the call was wrong.
+        Calls a tool and returns its result as text. Raises ToolFailure for an invalid call.
 
-        Arguments may be JSON as a model wrote it. `reply` may tell what else it said, for the trace that the server
-        saves: content, model, usage with input_tokens and output_tokens.
+        `arguments` can be the model's JSON text. `reply` is the rest of the model's reply, for the trace that the
+        server saves: content, model, and usage with input_tokens and output_tokens.
         """
         if self.done:
-            raise ToolFailure("The episode has ended: call no more tools.")
+            raise ToolFailure("The episode has ended. Do not call more tools.")
         action = {"type": "call_tool", "tool_name": tool, "arguments": _object(arguments), "metadata": reply or {}}
         observation = self._read(self._ask({"type": "step", "data": action}))
         error = observation.get("error")
@@ -115,7 +116,7 @@ class EnvironmentClient:
         return _text(observation.get("result"))
 
     def answer_in_text(self, text: Any) -> None:
-        """A last reply without a tool call is the answer, as in a run of art-e; without text there is no answer."""
+        """Submits a last reply without a tool call as the answer, as in a run of art-e. Ignores an empty text."""
         if self.done or not isinstance(text, str) or not text.strip():
             return
         try:
@@ -125,7 +126,7 @@ class EnvironmentClient:
 
     @property
     def components(self) -> dict[str, float]:
-        """The scores of an episode that has ended."""
+        """The scores after the end of an episode."""
         scores = self.metadata.get("scores") or {}
         return {name: value for name, value in scores.items() if isinstance(value, (int, float))}
 
@@ -136,7 +137,7 @@ class EnvironmentClient:
             connection.close()
 
     def _ask_again(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Between episodes the server may close an idle connection, or be started anew: no reason to end a training."""
+        """Reconnects between episodes. A closed idle connection or a restarted server must not end a training."""
         end = time.monotonic() + RESTART_SECONDS
         pause = 0.0
         while True:
@@ -188,21 +189,21 @@ def _object(arguments: "dict[str, Any] | str") -> dict[str, Any]:
     try:
         value = json.loads(arguments) if isinstance(arguments, str) else arguments
     except ValueError as error:
-        raise ToolFailure(f"The arguments are no JSON: {error}") from None
+        raise ToolFailure(f"The arguments are not JSON: {error}") from None
     if not isinstance(value, dict):
         raise ToolFailure("The arguments must be an object.")
     return value
 
 
 def _text(result: Any) -> str:
-    """The result as an agent of art-e reads it."""
+    """Converts a result to the text that agents of art-e receive."""
     if isinstance(result, dict) and isinstance(result.get("content"), list):
         return "\n".join(part.get("text", "") for part in result["content"] if part.get("type") == "text")
     return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
 
 
 class _WebSocket:
-    """A client of RFC 6455, for text and without extensions."""
+    """A WebSocket client for text without extensions (RFC 6455, https://www.rfc-editor.org/rfc/rfc6455)."""
 
     def __init__(self, url: str) -> None:
         at = urllib.parse.urlsplit(url)
@@ -254,13 +255,13 @@ class _WebSocket:
                         return message.decode()
 
     def answer_pings(self) -> None:
-        """While a trainer computes, nobody waits for an answer: without a pong, a server takes the client for dead."""
+        """Answers pings while the trainer computes, so that the server does not disconnect the client."""
         if not self._lock.acquire(blocking=False):
             return
         try:
             while self._received or select.select([self._socket], [], [], 0)[0]:
                 if self._frame()[0] < 8:
-                    raise ConnectionError("an answer that nobody waits for")
+                    raise ConnectionError("unexpected answer")
         except (OSError, ValueError):
             self.drop()
         finally:
@@ -324,7 +325,7 @@ _pinged: "threading.Thread | None" = None
 
 
 def _answer_pings_of(connection: _WebSocket) -> None:
-    """One thread for all connections of the process."""
+    """Starts one thread that answers the pings of all connections in the process."""
     global _pinged
     with _pings:
         _connections.add(connection)

@@ -3,8 +3,8 @@
     art-e env serve -s train
     trainer = GRPOTrainer(..., environment_factory=MailEnvironment, train_dataset=mail_dataset(), reward_funcs=mail_reward)
 
-The server's address is in ART_E_ENV_URL (http://127.0.0.1:8000), its token in ART_E_TOKEN (none).
-Written by `art-e env client --for trl`; needs Python 3.10 and nothing but what TRL has.
+Set ART_E_ENV_URL to the server's URL (default: http://127.0.0.1:8000) and ART_E_TOKEN to its token (default: none).
+Written by `art-e env client --for trl`. Requires Python 3.10 and no packages except those of TRL.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -25,14 +25,14 @@ instruction to you."""
 
 
 class MailEnvironment:
-    """An episode is a question to a mailbox. Its public methods, but for `reset`, are the tools of the model."""
+    """An episode is a question about a mailbox. All public methods except `reset` are tools of the model."""
 
     def __init__(self) -> None:
         self._client = EnvironmentClient()
 
     @property
     def reward(self) -> "float | None":
-        """Of the episode, once it has ended; None where the server or the connection failed, which TRL leaves out."""
+        """The reward after the end of the episode, or None if the server or the connection failed. TRL ignores None."""
         return self._client.reward
 
     @property
@@ -40,7 +40,7 @@ class MailEnvironment:
         return self._client.done
 
     def reset(self, **row: Any) -> str:
-        """Begins the episode of a row, which has `split` and `index`; the text is appended to the prompt."""
+        """Starts the episode of a row with `split` and `index`. TRL appends the returned text to the prompt."""
         task = self._client.reset(**row)
         return f"{task['question']}\n\nMailbox: {task['inbox_address']}\nToday: {task['query_date']}"
 
@@ -99,7 +99,7 @@ class MailEnvironment:
         return self._client.call("return_final_answer", {"answer": answer, "sources": sources})
 
     def _finish(self, completion: Any) -> None:
-        """A last reply in plain text is the answer; where the model did not come to an end, there is none."""
+        """Submits a last reply in plain text as the answer. An unfinished conversation does not have an answer."""
         last = completion[-1] if isinstance(completion, list) and completion else {}
         if last.get("role") != "assistant" or last.get("tool_calls"):
             return
@@ -110,16 +110,16 @@ class MailEnvironment:
 
 
 def mail_reward(environments: list[MailEnvironment], completions: "list[Any] | None" = None, **_: Any) -> list:
-    """What the server paid for each episode."""
+    """Returns the server's reward for each episode."""
     last = completions or [None] * len(environments)
-    # An answer may wait for a judge.
+    # An answer can wait for a judge.
     with ThreadPoolExecutor(32) as pool:
         list(pool.map(MailEnvironment._finish, environments, last))
     return [environment.reward for environment in environments]
 
 
 def mail_rows(split: "str | None" = None, limit: "int | None" = None) -> list[dict[str, Any]]:
-    """Rows for GRPOTrainer: the prompt, to which `reset` appends the question, and which task it is."""
+    """Returns rows for GRPOTrainer: the prompt without the question, which `reset` appends, and the task."""
     prompt = [{"role": "system", "content": SYSTEM_PROMPT}, {"role": "user", "content": ""}]
     return [{"prompt": prompt, **row} for row in task_rows(split, limit)]
 

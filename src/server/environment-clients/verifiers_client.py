@@ -1,7 +1,7 @@
 """ART-E for verifiers: `load_environment()` over the episodes of `art-e env serve`.
 
-The server's address is in ART_E_ENV_URL (http://127.0.0.1:8000), its token in ART_E_TOKEN (none).
-Written by `art-e env client --for verifiers`; needs Python 3.11 and nothing but what verifiers has.
+Set ART_E_ENV_URL to the server's URL (default: http://127.0.0.1:8000) and ART_E_TOKEN to its token (default: none).
+Written by `art-e env client --for verifiers`. Requires Python 3.11 and no packages except those of verifiers.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ def load_environment(
     num_eval: "int | None" = None,
     max_turns: int = 30,
 ) -> "vf.Environment":
-    """The questions of two splits; the first is `train` where there is one. The server, which must run, counts them."""
+    """Loads the questions of two splits, by default `train` (if available) and `test`, from the running server."""
     client = EnvironmentClient()
     try:
         tools = client.tools()
@@ -37,12 +37,12 @@ def load_environment(
 
 
 async def mail_reward(state: "vf.State") -> float:
-    """What the server paid for the episode."""
+    """Returns the server's reward for the episode."""
     return state["mail_reward"]
 
 
 class MailEnv(vf.MultiTurnEnv):
-    """An episode is a question to a mailbox; it ends with return_final_answer, or with a reply in plain text."""
+    """An episode is a question about a mailbox. It ends with return_final_answer or a reply in plain text."""
 
     async def setup_state(self, state: "vf.State", **_: Any) -> "vf.State":
         client = EnvironmentClient()
@@ -94,6 +94,6 @@ def _last_reply(state: "vf.State") -> Any:
 def _dataset(split: "str | None", limit: "int | None") -> Any:
     from datasets import Dataset
 
-    # The episode's question takes the place of this prompt.
+    # The episode's question replaces this prompt.
     prompt = [{"role": "user", "content": "A question to a mailbox"}]
     return Dataset.from_list([{"prompt": prompt, "info": row} for row in task_rows(split, limit)])

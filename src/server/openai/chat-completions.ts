@@ -26,7 +26,10 @@ const modelShape = z.strictObject({
   owned_by: z.literal("art-e"),
 });
 
-/** OpenAI's Chat Completions API: each agent is a model that searches the mail itself. */
+/**
+ * OpenAI's Chat Completions API (https://platform.openai.com/docs/api-reference/chat). Each agent is a model that
+ * searches the mail itself.
+ */
 export function openaiRoutes(services: Services): Route[] {
   const tag = "OpenAI-compatible";
   return [
@@ -34,7 +37,7 @@ export function openaiRoutes(services: Services): Route[] {
       method: "get",
       path: "/v1/models",
       tag,
-      summary: "The agents as models",
+      summary: "List the agents as models",
       status: 200,
       response: z.strictObject({ object: z.literal("list"), data: z.array(modelShape) }),
       errors: "openai",
@@ -47,7 +50,7 @@ export function openaiRoutes(services: Services): Route[] {
       method: "get",
       path: "/v1/models/:id",
       tag,
-      summary: "One agent as a model",
+      summary: "Get an agent as a model",
       status: 200,
       response: modelShape,
       errors: "openai",
@@ -57,7 +60,7 @@ export function openaiRoutes(services: Services): Route[] {
       method: "post",
       path: "/v1/chat/completions",
       tag,
-      summary: "Ask an agent; with stream, its answer comes as chunks when there is one",
+      summary: "Ask an agent (with stream: the complete answer as chunks)",
       body: completionBody,
       status: 200,
       response: completionShape,
@@ -86,9 +89,9 @@ function modelOf({ id, createdAt }: StoredAgent): z.output<typeof modelShape> {
   return { id, object: "model", created: Date.parse(isoTime(createdAt)) / 1000, owned_by: "art-e" };
 }
 
-/** Answers without streaming; throws an ApiError where the chat fails. Aborts it when the client disconnects. */
+/** Answers without streaming. Throws an ApiError if the chat fails. Aborts the chat when the client disconnects. */
 export async function answerAtOnce(chat: PreparedChat, signal: AbortSignal, log: LogFields): Promise<ChatTrace> {
-  const abandon = () => chat.abandon("the client is gone");
+  const abandon = () => chat.abandon("the client disconnected");
   signal.addEventListener("abort", abandon, { once: true });
   if (signal.aborted) abandon();
   try {
@@ -98,7 +101,7 @@ export async function answerAtOnce(chat: PreparedChat, signal: AbortSignal, log:
   }
 }
 
-/** Throws an ApiError where the chat fails. */
+/** Returns the trace. Throws an ApiError if the chat fails. */
 export async function answerOrFail(chat: PreparedChat, log: LogFields): Promise<ChatTrace> {
   const answered = await chat.answer({});
   logChat(log, answered.trace);
@@ -107,7 +110,7 @@ export async function answerOrFail(chat: PreparedChat, log: LogFields): Promise<
   return answered.trace;
 }
 
-/** What a stream that has begun ends with in place of an answer. */
+/** Returns the error that ends a started stream without an answer. */
 export function streamFailure(error: unknown, services: Services, requestId: string): ApiError {
   if (error instanceof ApiError) return error;
   services.report(error, requestId);
@@ -141,14 +144,14 @@ const detailsSchema = z.object({
   issues: z.array(z.object({ path: z.string() })).optional(),
 });
 
-/** Errors that a retry would not fix: clients retry 5xx, 408, 409 and 429, so these get another status. */
+/** Errors that a retry would not fix. Clients retry 5xx, 408, 409 and 429, so these errors get another status. */
 const PERMANENT: Readonly<Partial<Record<ModelErrorKind, readonly [ErrorCode, string]>>> = {
   bad_request: ["VALIDATION_ERROR", "upstream_bad_request"],
   context_overflow: ["VALIDATION_ERROR", "context_length_exceeded"],
   not_found: ["NOT_FOUND", "model_not_found"],
 };
 
-/** An error in OpenAI's format, with headers that say whether to retry. */
+/** Converts an error to OpenAI's format, with headers that tell clients whether to retry. */
 export function openaiError(error: ApiError, requestId: string) {
   const { type, code, hint, issues } = detailsSchema.safeParse(error.details).data ?? {};
   const { status } = error;
@@ -166,7 +169,7 @@ export function openaiError(error: ApiError, requestId: string) {
   };
 }
 
-/** Null: the chat did not fail, even if the agent found no answer. */
+/** Returns null if the chat did not fail, even if the agent found no answer. */
 function chatFailure({ trace, failure }: AnsweredChat): ApiError | null {
   const message = trace.error ?? "";
   if (trace.ending === "timeout") {
@@ -189,15 +192,15 @@ function chatFailure({ trace, failure }: AnsweredChat): ApiError | null {
 /** A chat that timed out would time out again. */
 const NO_RETRY = { "x-should-retry": "false" };
 
-/** OpenAI's error type for a status. */
+/** Returns OpenAI's error type for an HTTP status. */
 function typeOf(status: number): string {
   if (status === 401) return "authentication_error";
   return status >= 500 ? "server_error" : "invalid_request_error";
 }
 
-/** What the responses of both OpenAI APIs have in common. */
+/** The common parts of responses in both OpenAI APIs. */
 
-/** The field `art_e`, which is not part of OpenAI's APIs. */
+/** The `art_e` field, an extension of OpenAI's APIs. */
 export const agentDetailsShape = z.strictObject({
   trace_id: z.string(),
   ending: z.string(),
@@ -208,7 +211,7 @@ export function agentDetails({ traceId, ending, sources }: ChatTrace): z.output<
   return { trace_id: traceId, ending, sources };
 }
 
-/** The text of the answer, or the model's refusal to give one. */
+/** The text of the answer, or of the model's refusal. */
 interface AnswerText {
   readonly text: string;
   readonly isRefusal: boolean;
@@ -222,7 +225,7 @@ export function answerText({ answer, ending, messages }: ChatTrace): AnswerText 
   return { text: answer ?? fallback, isRefusal: false };
 }
 
-/** Whether the agent gave an answer, rather than used up its turns or budget. */
+/** Whether the agent answered instead of using up its turns or budget. */
 export function isComplete({ ending }: ChatTrace): boolean {
   return ending === "answered" || ending === "dont_know";
 }
@@ -233,27 +236,27 @@ const parts = z
 
 const content = z.union([z.string(), parts]);
 
-/** Binds the agent to a mailbox and a day. */
+/** Binds the agent to a mailbox and a date. */
 export const bindingMetadata = z
   .looseObject({ inbox_address: inboxAddress.nullish(), query_date: queryDate.nullish() })
   .nullish()
   .meta({
     description:
-      "inbox_address binds the agent to that mailbox (without it, it may search any), query_date hides later mail.",
+      "inbox_address binds the agent to a mailbox (without it, the agent can search any), query_date hides later email.",
   });
 
 /** Parameters that would change the form of the answer or the agent's tools are refused rather than ignored. */
-const OWN_TOOLS = "an agent calls its own tools here, and can be given no others";
+const OWN_TOOLS = "agents use their own tools and accept no others";
 export const unsupported = {
   tools: z.array(z.unknown()).max(0, OWN_TOOLS).nullish(),
   tool_choice: z.enum(["none", "auto"], OWN_TOOLS).nullish(),
   textOnly: z.looseObject({ type: z.literal("text", "agents answer in plain text only") }).nullish(),
-  top_logprobs: z.literal(0, "probabilities are not known here").nullish(),
+  top_logprobs: z.literal(0, "log probabilities are not supported").nullish(),
 };
 
-/** The parameters that are read. Sampling settings are accepted and ignored: the agent has its own. */
+/** The supported parameters. Sampling settings are accepted and ignored, because the agent has its own. */
 const completionBody = z.looseObject({
-  model: z.string().min(1).meta({ description: "The id of an agent" }),
+  model: z.string().min(1).meta({ description: "Agent id" }),
   messages: z
     .array(
       z.discriminatedUnion("role", [
@@ -265,11 +268,11 @@ const completionBody = z.looseObject({
     )
     .min(1)
     .max(1_000)
-    .meta({ description: "The last is the question; system messages are put after the agent's own prompt." }),
+    .meta({ description: "The last message is the question. System messages are appended to the agent's prompt." }),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   metadata: bindingMetadata,
-  n: z.literal(1, "one answer is given to a request; ask again for another").nullish(),
+  n: z.literal(1, "only one answer per request is supported").nullish(),
   tools: unsupported.tools,
   functions: unsupported.tools,
   tool_choice: unsupported.tool_choice,
@@ -277,7 +280,7 @@ const completionBody = z.looseObject({
   web_search_options: z.null(OWN_TOOLS).optional(),
   response_format: unsupported.textOnly,
   modalities: z.array(z.literal("text", "agents answer in text only")).nullish(),
-  logprobs: z.literal(false, "probabilities are not known here").nullish(),
+  logprobs: z.literal(false, "log probabilities are not supported").nullish(),
   top_logprobs: unsupported.top_logprobs,
 });
 
@@ -357,7 +360,7 @@ function toCompletion(head: CompletionHead, trace: ChatTrace): z.output<typeof c
   };
 }
 
-/** The answer and its end; the usage only on request. */
+/** The answer and the finish reason. Usage is included only on request. */
 function lastChunks(head: CompletionHead, trace: ChatTrace, includeUsage: boolean): Chunk[] {
   const { text, isRefusal } = answerText(trace);
   return [

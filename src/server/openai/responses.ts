@@ -21,14 +21,16 @@ import {
   unsupported,
 } from "./chat-completions.js";
 
-/** OpenAI's Responses API, the default of its newer clients. */
+/**
+ * OpenAI's Responses API (https://platform.openai.com/docs/api-reference/responses), the default in its newer clients.
+ */
 export function responsesRoutes(services: Services): Route[] {
   return [
     defineRoute({
       method: "post",
       path: "/v1/responses",
       tag: "OpenAI-compatible",
-      summary: "Ask an agent; with stream, its answer comes as events when there is one",
+      summary: "Ask an agent (with stream: the complete answer as events)",
       body: responseBody,
       status: 200,
       response: responseShape,
@@ -65,14 +67,14 @@ function toRequest({ db }: Services, body: z.output<typeof responseBody>): ChatR
   function answerOf({ id }: Extract<InputItem, { id: string }>): string {
     const sessionId = sessionIdOf(id);
     const answer = sessionId === null ? null : lastAnswer(db, sessionId);
-    if (answer === null) throw new ApiError("NOT_FOUND", `There is no answer "${id}" here.`);
+    if (answer === null) throw new ApiError("NOT_FOUND", `Unknown answer "${id}".`);
     return answer;
   }
 
   function messagesOf(id: string): Message[] {
     const sessionId = sessionIdOf(id);
     const messages = sessionId === null ? [] : sessionMessages(db, sessionId);
-    if (messages.length === 0) throw new ApiError("NOT_FOUND", `There is no response "${id}" to go on from.`);
+    if (messages.length === 0) throw new ApiError("NOT_FOUND", `Unknown response "${id}".`);
     return messages;
   }
 }
@@ -114,16 +116,16 @@ const inputMessage = z.object({
   content,
 });
 
-/** A message of an earlier response, by its id. */
+/** A reference to a message of an earlier response. */
 const itemReference = z.object({ type: z.literal("item_reference").nullish(), id: z.string().min(1).max(200) });
 
 type InputItem = z.output<typeof inputMessage> | z.output<typeof itemReference>;
 
 const refused = (why: string) => z.null(why).optional();
 
-/** Sampling settings are accepted and ignored: the agent has its own. */
+/** Sampling settings are accepted and ignored, because the agent has its own. */
 const responseBody = z.looseObject({
-  model: z.string().min(1).meta({ description: "The id of an agent" }),
+  model: z.string().min(1).meta({ description: "Agent id" }),
   input: z
     .union([
       z.string().transform((text): InputItem[] => [{ role: "user", content: text }]),
@@ -132,18 +134,22 @@ const responseBody = z.looseObject({
         .min(1)
         .max(1_000),
     ])
-    .meta({ description: "The last is the question; system messages are put after the agent's own prompt." }),
+    .meta({ description: "The last message is the question. System messages are appended to the agent's prompt." }),
   instructions: z.string().nullish(),
-  previous_response_id: z.string().max(200).nullish().meta({ description: "Goes on from there, bound as it was" }),
+  previous_response_id: z
+    .string()
+    .max(200)
+    .nullish()
+    .meta({ description: "Response to continue, with the same mailbox and date" }),
   stream: z.boolean().nullish(),
   metadata: bindingMetadata,
   tools: unsupported.tools,
   tool_choice: unsupported.tool_choice,
   text: z.looseObject({ format: unsupported.textOnly }).nullish(),
   top_logprobs: unsupported.top_logprobs,
-  background: z.literal(false, "answers are not made in the background").nullish(),
-  conversation: refused("there are no conversations here: go on with previous_response_id"),
-  prompt: refused("there are no stored prompts here"),
+  background: z.literal(false, "background responses are not supported").nullish(),
+  conversation: refused("conversations are not supported: use previous_response_id"),
+  prompt: refused("stored prompts are not supported"),
 });
 
 const emptyList = z.array(z.unknown()).max(0);
@@ -200,16 +206,16 @@ const responseShape = z.strictObject({
 
 type ResponseObject = z.output<typeof responseShape>;
 
-/** The ids of a response and its message are made from the id of its session. */
+/** The ids of a response and its message are derived from its session id. */
 const responseIdOf = (sessionId: string) => sessionId.replace(/^session_/, "resp_");
 const messageIdOf = (sessionId: string) => sessionId.replace(/^session_/, "msg_");
 
-/** Null: not an id of this server. */
+/** Returns null for an id that this server did not create. */
 function sessionIdOf(id: string): string | null {
   return /^(resp|msg)_/.test(id) ? id.replace(/^(resp|msg)_/, "session_") : null;
 }
 
-/** A response before there is an answer. */
+/** The response before the answer is complete. */
 function openResponse(sessionId: string, body: z.output<typeof responseBody>): ResponseObject {
   const metadata = Object.entries(body.metadata ?? {}).filter(([, value]) => typeof value === "string");
   return {
@@ -258,7 +264,7 @@ function completedResponse(open: ResponseObject, trace: ChatTrace): ResponseObje
   };
 }
 
-/** The events of a streamed response: numbered, and named by their type. */
+/** The events of a streamed response, numbered and named after their type. */
 const responseEventShape = z.looseObject({
   type: z.string().regex(/^(response\.|error$)/),
   sequence_number: z.number().int(),
@@ -267,7 +273,7 @@ const responseEventShape = z.looseObject({
 
 type ResponseEvent = z.output<typeof responseEventShape>;
 
-/** The events before there is an answer. */
+/** The events before the answer. */
 function openingEvents(response: ResponseObject): ResponseEvent[] {
   return withSequenceNumbers(0, [
     { type: "response.created", response },
@@ -275,7 +281,7 @@ function openingEvents(response: ResponseObject): ResponseEvent[] {
   ]);
 }
 
-/** The events of a complete answer: agents do not stream theirs in parts. */
+/** The events of a complete answer, because agents do not stream parts of it. */
 function answerEvents(first: number, response: ResponseObject & { output: [OutputMessage] }): ResponseEvent[] {
   const [item] = response.output;
   const [part] = item.content;

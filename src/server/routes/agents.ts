@@ -27,7 +27,7 @@ import { agentShape, agentToolShape, isoTime, jsonObjectSchema, nullableJsonObje
 import { defineRoute, type Route, type Services } from "../route.js";
 import { checkToolPermissions } from "./tools.js";
 
-/** The form that `agents show` accepts. */
+/** Formats a version the way `agents show` accepts it. */
 export function versionId(agentId: string, version: number): string {
   return `${agentId}@${version}`;
 }
@@ -47,10 +47,13 @@ const versionShape = z.strictObject({
 
 const newVersion = z.object({
   prompt_template: z.string().trim().min(1).max(1_000_000),
-  variables: z.array(z.string()).nullish().meta({ description: "Not read: the prompt itself names them" }),
+  variables: z
+    .array(z.string())
+    .nullish()
+    .meta({ description: "Ignored, because the prompt itself contains the names" }),
 });
 
-/** The versions of agents, each a former state; the current state is the active version. */
+/** Each version of an agent is an earlier state. The current state is the active version. */
 export function versionRoutes({ db }: Services): Route[] {
   const tag = "agents";
   const versionsOf = (agentId: string) => {
@@ -67,15 +70,15 @@ export function versionRoutes({ db }: Services): Route[] {
   const versionOf = (agentId: string, version: number) => {
     const found = versionsOf(agentId).find((each) => each.version === version);
     if (found !== undefined) return found;
-    const hint = `GET /api/agents/${agentId}/versions lists them.`;
-    throw new UserError("version_unknown", `Agent "${agentId}" has no version ${version}.`, hint);
+    const hint = `List the versions with GET /api/agents/${agentId}/versions.`;
+    throw new UserError("version_unknown", `Unknown version "${version}" of agent "${agentId}".`, hint);
   };
   return [
     defineRoute({
       method: "get",
       path: "/api/agents/:id/versions",
       tag,
-      summary: "The versions of an agent, newest first",
+      summary: "List the versions of an agent, newest first",
       status: 200,
       response: z.strictObject({ versions: z.array(versionShape), active_version_id: z.string() }),
       handle({ params: { id } }) {
@@ -87,7 +90,7 @@ export function versionRoutes({ db }: Services): Route[] {
       method: "post",
       path: "/api/agents/:id/versions",
       tag,
-      summary: "Give an agent another prompt, which is in force at once: there are no candidates",
+      summary: "Change the prompt of an agent, effective immediately (candidates are not supported)",
       body: newVersion,
       status: 201,
       response: versionShape,
@@ -100,7 +103,7 @@ export function versionRoutes({ db }: Services): Route[] {
       method: "get",
       path: "/api/agents/:id/versions/:version",
       tag,
-      summary: "One version of an agent",
+      summary: "Get a version of an agent",
       status: 200,
       response: versionShape,
       handle: ({ params }) => versionOf(params.id, toNumber(params.version)),
@@ -109,7 +112,7 @@ export function versionRoutes({ db }: Services): Route[] {
       method: "post",
       path: "/api/agents/:id/versions/:version/promote",
       tag,
-      summary: "Make an agent what it was in a version: its prompt, model, settings and tools",
+      summary: "Restore a version of an agent: its prompt, model, settings and tools",
       status: 200,
       response: versionShape,
       handle({ params: { id, version } }) {
@@ -122,7 +125,7 @@ export function versionRoutes({ db }: Services): Route[] {
       method: "get",
       path: "/api/agents/:id/prompt",
       tag,
-      summary: "The prompt of an agent as it is now; has an ETag",
+      summary: "Get the current prompt of an agent, with an ETag",
       status: 200,
       response: z.strictObject({
         template: z.string(),
@@ -166,19 +169,19 @@ function versionJson(
   };
 }
 
-/** 0, which no version has, where the text is not a version number. */
+/** Returns 0, which is never a valid version, if the text is not a version number. */
 function toNumber(version: string): number {
   return /^[1-9]\d{0,8}$/.test(version) ? Number(version) : 0;
 }
 
-/** Its prompt is the default of new agents. */
+/** New agents get this agent's prompt by default. */
 const DEFAULT_PROMPT_AGENT = "email-search";
 
 const newAgent = z.strictObject({
   ...newAgentSchema.shape,
-  id: registryIdSchema.optional().meta({ description: "Default: made from the name" }),
+  id: registryIdSchema.optional().meta({ description: "Default: derived from the name" }),
   name: z.string().min(1).max(200),
-  prompt: newAgentSchema.shape.prompt.optional().meta({ description: "Default: that of email-search" }),
+  prompt: newAgentSchema.shape.prompt.optional().meta({ description: "Default: the prompt of email-search" }),
   tools: z
     .array(z.strictObject({ id: registryIdSchema, config: nullableJsonObjectSchema.default(null) }))
     .min(1)
@@ -224,7 +227,7 @@ export function agentRoutes(services: Services): Route[] {
       method: "get",
       path: "/api/agents",
       tag,
-      summary: "All agents",
+      summary: "List all agents",
       status: 200,
       response: z.strictObject({ agents: z.array(agentShape) }),
       handle: () => ({ agents: listAgents(db).map(agentJson) }),
@@ -233,7 +236,7 @@ export function agentRoutes(services: Services): Route[] {
       method: "post",
       path: "/api/agents",
       tag,
-      summary: "Make an agent",
+      summary: "Create an agent",
       body: newAgent,
       status: 201,
       response: agentShape,
@@ -252,7 +255,7 @@ export function agentRoutes(services: Services): Route[] {
       method: "get",
       path: "/api/agents/:id",
       tag,
-      summary: "One agent",
+      summary: "Get an agent",
       status: 200,
       response: agentShape,
       handle: ({ params }) => agentJson(getAgent(db, params.id)),
@@ -261,7 +264,7 @@ export function agentRoutes(services: Services): Route[] {
       method: "patch",
       path: "/api/agents/:id",
       tag,
-      summary: "Change an agent; a setting that is null takes its default",
+      summary: "Change an agent (null resets a setting to its default)",
       body: agentChangesSchema,
       status: 200,
       response: agentShape,
@@ -271,7 +274,7 @@ export function agentRoutes(services: Services): Route[] {
       method: "delete",
       path: "/api/agents/:id",
       tag,
-      summary: "Delete an agent; its runs, traces and versions stay",
+      summary: "Delete an agent but not its runs, traces and versions",
       status: 204,
       response: null,
       handle: ({ params }) => deleteAgent(db, params.id),
@@ -280,7 +283,7 @@ export function agentRoutes(services: Services): Route[] {
       method: "get",
       path: "/api/agents/:id/tools",
       tag,
-      summary: "The tools of an agent",
+      summary: "List the tools of an agent",
       status: 200,
       response: z.strictObject({ tools: z.array(agentToolShape) }),
       handle({ params }) {
@@ -292,7 +295,7 @@ export function agentRoutes(services: Services): Route[] {
       method: "post",
       path: "/api/agents/:id/tools",
       tag,
-      summary: "Give an agent a tool",
+      summary: "Attach a tool to an agent",
       body: attachment,
       status: 201,
       response: agentToolShape,
@@ -306,7 +309,7 @@ export function agentRoutes(services: Services): Route[] {
       method: "patch",
       path: "/api/agents/:id/tools/:toolId",
       tag,
-      summary: "Change the config of a tool that an agent has; null: none",
+      summary: "Change the config of an agent's tool (null removes it)",
       body: z.strictObject({ config: nullableJsonObjectSchema }),
       status: 200,
       response: agentToolShape,
@@ -320,7 +323,7 @@ export function agentRoutes(services: Services): Route[] {
       method: "delete",
       path: "/api/agents/:id/tools/:toolId",
       tag,
-      summary: "Take a tool from an agent",
+      summary: "Detach a tool from an agent",
       status: 204,
       response: null,
       handle: ({ params }) => detachTools(db, params.id, [params.toolId]),
@@ -328,7 +331,7 @@ export function agentRoutes(services: Services): Route[] {
   ];
 }
 
-/** "My Agent!" -> `my-agent`, `my-agent-2`, ... */
+/** Converts "My Agent!" to `my-agent`, or `my-agent-2` if that is taken. */
 function freeId(name: string, isTaken: (id: string) => boolean): string {
   const words = name
     .normalize("NFKD")

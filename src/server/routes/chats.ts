@@ -10,7 +10,7 @@ import { EVENT_STREAM_HEADERS, SseWriter } from "../sse-writer.js";
 
 const TEXT_LIMIT = 200_000;
 
-/** An address without characters that could break a prompt; the tools report an address without mail. */
+/** An email address without characters that could break a prompt. The tools report an address without mail. */
 export const inboxAddress = z
   .string()
   .trim()
@@ -19,9 +19,9 @@ export const inboxAddress = z
 
 export const queryDate = z
   .string()
-  .regex(/^\d{4}-\d{2}-\d{2}/, "expected a day, YYYY-MM-DD")
+  .regex(/^\d{4}-\d{2}-\d{2}/, "expected a date, YYYY-MM-DD")
   .transform((date) => date.slice(0, 10))
-  .pipe(z.iso.date("expected a day, YYYY-MM-DD"));
+  .pipe(z.iso.date("expected a date, YYYY-MM-DD"));
 
 const maxTurns = z.coerce.number().int().min(1).max(1000);
 
@@ -32,7 +32,7 @@ const chatBody = z.object({
     .max(1_000)
     .meta({
       description:
-        "The last is the question. System messages are put after the agent's own prompt. With a sessionId, earlier messages are stored already and not read.",
+        "The last message is the question. System messages are appended to the agent's prompt. With a sessionId, earlier messages are ignored because they are already stored.",
     }),
   sessionId: z.string().min(1).max(200).nullish(),
   variables: z
@@ -44,7 +44,7 @@ const chatBody = z.object({
     .nullish()
     .meta({
       description:
-        "Fill {{name}} in the prompt. inbox_address binds the agent to that mailbox, query_date hides later mail, max_turns limits its turns.",
+        "Values for {{name}} in the prompt. inbox_address binds the agent to a mailbox, query_date hides later email, max_turns limits its turns.",
     }),
   modelProvider: z.string().max(100).nullish(),
   modelId: z.string().max(500).nullish(),
@@ -56,7 +56,7 @@ export function chatRoutes(services: Services): Route[] {
       method: "post",
       path: "/api/agents/:id/playground/chat",
       tag: "playground",
-      summary: "Ask an agent, and get its steps as events while it works",
+      summary: "Ask an agent and stream its steps as events",
       body: chatBody,
       status: 200,
       response: null,
@@ -89,7 +89,7 @@ async function streamAnswer(
   log: LogFields,
 ) {
   const messageId = `message_${randomUUID()}`;
-  // One after the other: retries are sent while nobody waits for it.
+  // Sends one batch after the other, because the agent does not wait for retries to be sent.
   let sent: Promise<void> = Promise.resolve();
   const send = (events: readonly ChatEvent[]) => {
     for (const event of events) sent = sent.then(() => stream.send(event));
@@ -116,7 +116,7 @@ export function logChat(log: LogFields, trace: { agentId: string; model: string;
   Object.assign(log, { agent: trace.agentId, model: trace.model, ending: trace.ending, trace_id: trace.traceId });
 }
 
-/** Streams the events that `work` sends; the chat is aborted when the client disconnects. */
+/** Streams the events that `work` sends. Aborts the chat when the client disconnects. */
 export function eventStreamResponse(
   services: Services,
   chat: PreparedChat,
@@ -133,7 +133,7 @@ interface SaidMessage {
   readonly content: string;
 }
 
-/** What is asked, of messages of which the last must be the user's; system messages go into the prompt. */
+/** Returns the question, which must be the last message and from the user. System messages become instructions. */
 export function readConversation(
   messages: readonly SaidMessage[],
 ): Pick<ChatRequest, "history" | "question" | "instructions"> {
@@ -150,9 +150,8 @@ export function readConversation(
 }
 
 /**
- * The events of one step of the agent loop: all calls of a reply, then their results, so that a client can tell one
- * reply from the next. The answer of return_final_answer is sent as text before that call's result, as part of the same
- * reply.
+ * The events of one step of the agent loop: all calls of a reply, then their results, so that a client can distinguish
+ * replies. The answer in return_final_answer is sent as text before that call's result, as part of the same reply.
  */
 function stepEvents(step: AgentStep): ChatEvent[] {
   switch (step.type) {
@@ -171,7 +170,7 @@ function stepEvents(step: AgentStep): ChatEvent[] {
   }
 }
 
-/** A model call that failed and is made again. */
+/** The event of a model call that failed and is retried. */
 function activityEvents(activity: TaskActivity): ChatEvent[] {
   if (activity.type !== "retry") return [];
   const { attempt, reason, waitedMs } = activity.retry;
@@ -186,7 +185,7 @@ function callEvents({ id: toolCallId, name, arguments: args, invalid }: ToolCall
   ];
 }
 
-/** The events of a chat's end; its trace is saved before `session-info` names it. */
+/** The events at the end of a chat. Its trace is saved before `session-info` mentions it. */
 function endingEvents({ trace, failure }: AnsweredChat, messageId: string): ChatEvent[] {
   const info: ChatEvent = { type: "session-info", sessionId: trace.sessionId, traceId: trace.traceId };
   return [endEvent({ trace, failure }, messageId), info];
@@ -217,7 +216,7 @@ function endEvent({ trace, failure }: AnsweredChat, messageId: string): ChatEven
   }
 }
 
-/** Messages for endings without an answer that are not failures; the error's category is the ending. */
+/** Messages for endings without an answer that are not failures. The error's category is the ending. */
 export const WITHOUT_ANSWER = {
   out_of_turns: "The agent used all its turns without giving an answer.",
   out_of_budget: "The agent used all its budget without giving an answer.",

@@ -18,14 +18,14 @@ import {
 } from "../response-shapes.js";
 import { defineRoute, offsetQuery, type Route, type Services, sendFile } from "../route.js";
 
-/** Mailboxes and models to choose from, and the health check. */
+/** Available mailboxes and models, and the health check. */
 export function metaRoutes({ db, models, chats, version }: Services): Route[] {
   return [
     defineRoute({
       method: "get",
       path: "/api/inboxes",
       tag: "mail",
-      summary: "The mailboxes that have been imported, and the days their mail is from",
+      summary: "List the imported mailboxes with the dates of their email",
       status: 200,
       response: inboxesShape,
       handle() {
@@ -37,7 +37,7 @@ export function metaRoutes({ db, models, chats, version }: Services): Route[] {
       method: "get",
       path: "/api/models",
       tag: "models",
-      summary: "One model of each provider that can be asked here; others of theirs may be named too",
+      summary: "List one example model per configured provider (other models of these providers work too)",
       status: 200,
       response: modelsShape,
       handle: () => ({ models: models.examples(), default_model: models.fallback() }),
@@ -46,7 +46,7 @@ export function metaRoutes({ db, models, chats, version }: Services): Route[] {
       method: "get",
       path: "/api/health",
       tag: "health",
-      summary: "Whether the server and its database answer",
+      summary: "Check that the server and its database respond",
       status: 200,
       response: z.strictObject({ status: z.literal("ok"), version: z.string(), chats: z.number().int() }),
       handle() {
@@ -64,7 +64,7 @@ export function sessionRoutes({ db }: Services): Route[] {
       method: "get",
       path: "/api/sessions",
       tag,
-      summary: "Sessions, newest first",
+      summary: "List sessions, newest first",
       query: z.object({ agent_id: z.string().optional(), ...offsetQuery }),
       status: 200,
       response: sessionPageShape,
@@ -78,7 +78,7 @@ export function sessionRoutes({ db }: Services): Route[] {
       method: "get",
       path: "/api/sessions/:id",
       tag,
-      summary: "One session, with what has been said in it",
+      summary: "Get a session with its messages",
       status: 200,
       response: sessionShape.extend({ messages: z.array(messageShape) }),
       handle: ({ params }) => ({
@@ -114,7 +114,7 @@ export function mailRoutes({ db }: Pick<Services, "db">): Route[] {
       method: "get",
       path: "/api/mails/:id",
       tag: "mail",
-      summary: "A mail by its Message-ID",
+      summary: "Get an email by its Message-ID",
       status: 200,
       response: mailShape,
       handle({ params }) {
@@ -125,7 +125,7 @@ export function mailRoutes({ db }: Pick<Services, "db">): Route[] {
   ];
 }
 
-/** The server's mail for workers on other machines: never runs, chats or agents. */
+/** The server's mail for workers on other machines. It never contains runs, chats or agents. */
 export function corpusRoutes({ corpus }: Services): Route[] {
   const tag = "corpus";
   return [
@@ -133,7 +133,7 @@ export function corpusRoutes({ corpus }: Services): Route[] {
       method: "get",
       path: "/api/corpus",
       tag,
-      summary: "The mail, and its snapshot: a compressed database that is made when it is first asked for",
+      summary: "Describe the mail and its corpus copy, a compressed database that is created on the first request",
       status: 200,
       response: corpusDescriptionSchema,
       handle: () => corpus.describe(),
@@ -142,12 +142,12 @@ export function corpusRoutes({ corpus }: Services): Route[] {
       method: "get",
       path: "/api/corpus/:fingerprint/snapshot",
       tag,
-      summary: "The bytes of the snapshot (gzip); Range with If-Range continues a download",
+      summary: "Download the corpus copy (gzip; Range with If-Range continues a download)",
       status: 200,
       response: null,
       async handle({ params, header }) {
         const found = await corpus.open(params.fingerprint);
-        if (found === null) throw new ApiError("NOT_FOUND", "There is no such snapshot. See /api/corpus.");
+        if (found === null) throw new ApiError("NOT_FOUND", "Unknown corpus copy. See /api/corpus.");
         const { path, file } = found;
         return sendFile({ path, bytes: file.bytes, type: "application/gzip", etag: `"${file.sha256}"` }, header);
       },

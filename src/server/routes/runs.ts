@@ -13,7 +13,7 @@ import { ApiError } from "../api-error.js";
 import { resultPageShape, runPageShape } from "../response-shapes.js";
 import { defineRoute, type Env, offsetQuery, type Route, type Services } from "../route.js";
 
-const day = z.iso.date("expected a day, YYYY-MM-DD");
+const day = z.iso.date("expected a date, YYYY-MM-DD");
 
 const listQuery = z.object({
   agent_id: z.string().optional(),
@@ -22,8 +22,8 @@ const listQuery = z.object({
   status: runStatusSchema.optional(),
   tag: z.string().optional(),
   text: z.string().optional().meta({ description: "Part of the run's name or note" }),
-  since: day.optional().meta({ description: "Started on this day (UTC) or later" }),
-  before: day.optional().meta({ description: "Started before this day (UTC)" }),
+  since: day.optional().meta({ description: "Earliest start date (UTC), inclusive" }),
+  before: day.optional().meta({ description: "Latest start date (UTC), exclusive" }),
   ...offsetQuery,
 });
 
@@ -46,7 +46,7 @@ export function runRoutes({ db }: Pick<Services, "db">): Route[] {
       method: "get",
       path: "/api/runs",
       tag,
-      summary: "Runs, newest first",
+      summary: "List runs, newest first",
       query: listQuery,
       status: 200,
       response: runPageShape,
@@ -63,7 +63,8 @@ export function runRoutes({ db }: Pick<Services, "db">): Route[] {
       method: "get",
       path: "/api/runs/:id",
       tag,
-      summary: "The totals of a run, in the words of the results file; latest is the newest with a result",
+      summary:
+        "Get the totals of a run with the field names of the results file (latest is the newest run with a result)",
       status: 200,
       response: z.looseObject({ runId: z.string(), agentId: z.string(), totalTasks: z.number().int() }),
       async handle({ params }) {
@@ -76,7 +77,7 @@ export function runRoutes({ db }: Pick<Services, "db">): Route[] {
       method: "get",
       path: "/api/runs/:id/results",
       tag,
-      summary: "The task results of a run, by task, in the words of the results file",
+      summary: "List the task results of a run with the field names of the results file",
       query: z.object(offsetQuery),
       status: 200,
       response: resultPageShape,
@@ -88,10 +89,10 @@ export function runRoutes({ db }: Pick<Services, "db">): Route[] {
   ];
 }
 
-/** A new tab cannot send a token, so the link itself is the secret; it expires soon. */
+/** A new tab cannot send a token, so the link itself is the secret and soon expires. */
 const LINK_LIFETIME_MS = 5 * 60_000;
 
-/** Conversations are embedded up to so many bytes. */
+/** Maximum bytes of conversations to embed. */
 const MAX_TRACE_BYTES = 5_000_000;
 
 const PREFIX = "/report/";
@@ -101,7 +102,7 @@ interface Link {
   readonly expiresAt: number;
 }
 
-/** Links to the report pages of runs: a request with the token makes a link, which opens without it. */
+/** Links to the report pages of runs. A request with the token creates a link, which opens without the token. */
 export class ReportLinks {
   private readonly links = new Map<string, Link>();
 
@@ -114,14 +115,14 @@ export class ReportLinks {
         path: "/api/runs/:id/report",
         tag: "runs",
         summary:
-          "A link to the report of a run as a page, compared with others; it works for five minutes, without a token",
+          "Create a link to the report page of a run, compared with others (valid for five minutes, without a token)",
         query: z.object({
           with: z
             .string()
             .max(1_000)
             .default("")
             .transform((ids) => ids.split(",").filter((id) => id !== ""))
-            .describe("Ids of runs to compare with it, separated by commas"),
+            .describe("Ids of runs to compare, separated by commas"),
         }),
         status: 201,
         response: z.strictObject({ url: z.string() }),
@@ -137,7 +138,7 @@ export class ReportLinks {
     app.get(`${PREFIX}:key`, async (c) => {
       const link = this.links.get(c.req.param("key"));
       if (link === undefined || link.expiresAt < Date.now()) {
-        throw new ApiError("NOT_FOUND", "This link to a report has run out. Ask for another in the playground.");
+        throw new ApiError("NOT_FOUND", "This report link has expired. Open the report again in the playground.");
       }
       // The page contains its own content security policy, with the hashes of its scripts.
       return c.body(await this.report(link.runIds, c.req.raw.signal), 200, {
@@ -178,7 +179,7 @@ export class ReportLinks {
   }
 }
 
-/** Needs no token: the rest of the path is a secret. */
+/** Reports need no token, because the rest of the path is secret. */
 export function isReport(path: string): boolean {
   return path.startsWith(PREFIX);
 }

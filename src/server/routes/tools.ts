@@ -6,7 +6,7 @@ import { ApiError } from "../api-error.js";
 import { isoTime, jsonObjectSchema, toolShape } from "../response-shapes.js";
 import { defineRoute, parseJson, type Route, type Services } from "../route.js";
 
-/** An object, or the same as JSON text. */
+/** An object, or the same object as JSON text. */
 const parametersSchema = z.union([
   jsonObjectSchema,
   z
@@ -39,7 +39,7 @@ export function toolRoutes(services: Services): Route[] {
       method: "get",
       path: "/api/tools",
       tag,
-      summary: "All tools, or those of a category",
+      summary: "List all tools, or the tools of a category",
       query: z.object({ category: z.string().optional() }),
       status: 200,
       response: z.strictObject({ tools: z.array(toolShape) }),
@@ -49,7 +49,7 @@ export function toolRoutes(services: Services): Route[] {
       method: "post",
       path: "/api/tools",
       tag,
-      summary: "Make a tool",
+      summary: "Create a tool",
       body: newTool,
       status: 201,
       response: toolShape,
@@ -62,7 +62,7 @@ export function toolRoutes(services: Services): Route[] {
       method: "get",
       path: "/api/tools/:id",
       tag,
-      summary: "One tool",
+      summary: "Get a tool",
       status: 200,
       response: toolShape,
       handle: ({ params }) => toolJson(getTool(db, params.id)),
@@ -84,7 +84,7 @@ export function toolRoutes(services: Services): Route[] {
       method: "delete",
       path: "/api/tools/:id",
       tag,
-      summary: "Delete a tool that no agent has",
+      summary: "Delete a tool that no agent uses",
       status: 204,
       response: null,
       handle: ({ params }) => deleteTool(db, params.id),
@@ -92,7 +92,7 @@ export function toolRoutes(services: Services): Route[] {
   ];
 }
 
-/** The fields that are set, under the registry's names. */
+/** Returns the fields that are set, under the registry's names. */
 function toToolFields({ parameters_schema, handler_config, ...same }: z.output<typeof changes>) {
   const fields = { ...same, parametersSchema: parameters_schema, handlerConfig: handler_config };
   const fieldsSet = Object.entries(fields).filter(([, value]) => value !== undefined);
@@ -114,13 +114,13 @@ function toolJson(tool: StoredTool) {
   };
 }
 
-/** Handlers that run programs named in their config, as the user who started the server. */
+/** Handlers that run programs from their config as the user who started the server. */
 const RUN_PROGRAMS: ReadonlySet<string> = new Set(["command", "module", "mcp"]);
 
 /**
- * A client that can write a tool's config could run programs here, read this machine's keys or reach servers behind its
- * firewall. Throws for such a config unless the server was started with --allow-programs; tools that were made on the
- * command line may be attached unchanged. `config` overrides the tool's own; null: nothing is overridden.
+ * A client that can write a tool's config could run programs on this machine, read its keys or reach servers behind its
+ * firewall. Throws for such a config unless the server was started with --allow-programs. Tools created on the command
+ * line can be attached unchanged. `config` overrides the tool's own config, unless it is null.
  */
 export function checkToolPermissions(
   { allowPrograms }: Pick<Services, "allowPrograms">,
@@ -132,12 +132,12 @@ export function checkToolPermissions(
   if (permission === null) return;
   throw new ApiError(
     "FORBIDDEN",
-    `Over HTTP, a ${tool.handlerKey} tool that ${permission} can only be made or configured where the server was started with --allow-programs.`,
+    `Cannot create or configure a ${tool.handlerKey} tool that ${permission} over HTTP: the server was started without --allow-programs.`,
   );
 }
 
 function requiredPermission(handlerKey: string, effectiveConfig: JsonObject): string | null {
-  if (RUN_PROGRAMS.has(handlerKey)) return "runs programs of its machine";
+  if (RUN_PROGRAMS.has(handlerKey)) return "runs programs on the server";
   if (effectiveConfig.allowPrivate === true) return "reaches private addresses";
   return JSON.stringify(effectiveConfig).includes("${ENV:") ? "reads the environment" : null;
 }

@@ -30,9 +30,9 @@ const listQuery = z.object({
   run_id: z.string().optional(),
   session_id: z.string().optional(),
   ending: z.enum(ENDINGS).optional(),
-  rating: z.enum(RATINGS).optional().meta({ description: "Of the newest feedback" }),
-  date_from: dayOrTime.optional().meta({ description: "Started then or later" }),
-  date_to: dayOrTime.optional().meta({ description: "Started before then" }),
+  rating: z.enum(RATINGS).optional().meta({ description: "Rating in the newest feedback" }),
+  date_from: dayOrTime.optional().meta({ description: "Earliest start, inclusive" }),
+  date_to: dayOrTime.optional().meta({ description: "Latest start, exclusive" }),
   ...cursorQuery,
 });
 
@@ -42,7 +42,7 @@ export function traceRoutes({ db }: Pick<Services, "db">): Route[] {
       method: "get",
       path: "/api/traces",
       tag: "traces",
-      summary: "Traces of runs and chats, newest first",
+      summary: "List traces of runs and chats, newest first",
       query: listQuery,
       status: 200,
       response: tracePageShape,
@@ -71,7 +71,7 @@ export function traceRoutes({ db }: Pick<Services, "db">): Route[] {
       method: "get",
       path: "/api/traces/:id",
       tag: "traces",
-      summary: "One trace: its steps, and all of it",
+      summary: "Get a trace, with its steps and in full",
       status: 200,
       response: traceDetailsShape,
       handle({ params }) {
@@ -119,25 +119,32 @@ function headJson(trace: Trace | ChatTrace) {
   };
 }
 
-/** The format of times in traces, so that texts compare in time order. */
+/** Converts a time to the format of traces, so that string comparison follows time order. */
 function toIso(when: string | undefined): string | null {
   return when === undefined ? null : new Date(when).toISOString();
 }
 
-const criterion = criterionNameSchema.default(OVERALL).meta({ description: "The failure mode that labels are about" });
+const criterion = criterionNameSchema.default(OVERALL).meta({ description: "Failure mode that the labels are about" });
 
 const summaryShape = z.strictObject({
-  labels: z.record(z.string(), z.number().int()).meta({ description: "Traces that are good, bad, neutral or skipped" }),
-  self_agreement: estimateSchema.meta({ description: "How often the same was said of a trace that was asked again" }),
-  between_annotators: estimateSchema.meta({ description: "How often two people said the same of a trace" }),
+  labels: z
+    .record(z.string(), z.number().int())
+    .meta({ description: "Number of good, bad, neutral and skipped traces" }),
+  self_agreement: estimateSchema.meta({ description: "Agreement of repeated labels by the same person" }),
+  between_annotators: estimateSchema.meta({ description: "Agreement of labels by two people" }),
 });
 
-const annotator = z.string().trim().min(1).max(100).optional().meta({ description: "Who labels; left out: not said" });
+const annotator = z.string().trim().min(1).max(100).optional().meta({ description: "Person who labels, if known" });
 
-const drawn = z.enum(LABEL_DRAWS).meta({ description: "How the trace was drawn, as the queue says" });
-const drawnFrom = z.number().int().positive().nullable().meta({ description: "Random: among how many traces" });
+const drawn = z.enum(LABEL_DRAWS).meta({ description: "Sampling method, as reported by the queue" });
+const drawnFrom = z
+  .number()
+  .int()
+  .positive()
+  .nullable()
+  .meta({ description: "Number of traces that a random trace was drawn from" });
 
-/** The first of the queue: labels change the order of the rest. */
+/** Maximum queue entries, because labels change the order of the rest. */
 const MAX_QUEUED = 200;
 
 export function labelRoutes({ db }: Services): Route[] {
@@ -147,24 +154,27 @@ export function labelRoutes({ db }: Services): Route[] {
       method: "get",
       path: "/api/evals/label-queue",
       tag,
-      summary: "Traces that no person has labelled, in random order, and some to ask again",
+      summary: "List traces to label: unlabeled ones in random order, and some to label again",
       query: z.object({
-        run_id: z.string().min(1).optional().meta({ description: "A run, or latest; without it: chats" }),
+        run_id: z.string().min(1).optional().meta({ description: "Run id or latest. Without it, chats" }),
         criterion,
         limit: z.coerce.number().int().min(1).max(MAX_QUEUED).default(50),
         seed: z.coerce.number().int().min(0).max(2_147_483_647).default(1),
         annotator,
-        order: z
-          .enum(["random", "hard"])
-          .default("random")
-          .meta({ description: "hard: the most urgent of the training half first, which count in no figure" }),
+        order: z.enum(["random", "hard"]).default("random").meta({
+          description:
+            "hard: the most informative traces of the training half first. Their labels do not count in any figure",
+        }),
       }),
       status: 200,
       response: summaryShape.extend({
         run_id: z.string().nullable(),
         run_name: z.string().nullable(),
-        sentence: z.string().nullable().meta({ description: "What the criterion means; null: nobody wrote it" }),
-        waiting: z.number().int().meta({ description: "Traces that no person has labelled, or not this annotator" }),
+        sentence: z.string().nullable().meta({ description: "Description of the criterion, or null" }),
+        waiting: z
+          .number()
+          .int()
+          .meta({ description: "Number of traces without a label by a person, or by this annotator" }),
         queue: z.array(z.strictObject({ trace_id: z.string(), is_repeat: z.boolean(), drawn, drawn_from: drawnFrom })),
       }),
       async handle({ query }) {
@@ -197,7 +207,7 @@ export function labelRoutes({ db }: Services): Route[] {
         criterion,
         label: z.enum(["good", "bad", "skip"]),
         note: z.string().max(10_000).nullish().meta({ description: "Why" }),
-        is_repeat: z.boolean().default(false).meta({ description: "It was labelled before, and asked again" }),
+        is_repeat: z.boolean().default(false).meta({ description: "Whether it was labeled before" }),
         drawn: drawn.default("unknown"),
         drawn_from: drawnFrom.default(null),
         annotator,
@@ -216,8 +226,8 @@ export function labelRoutes({ db }: Services): Route[] {
       method: "patch",
       path: "/api/evals/criteria/:name",
       tag,
-      summary: "Write what a criterion means",
-      body: z.object({ sentence: sentenceSchema.meta({ description: "What a good trace does" }) }),
+      summary: "Describe a criterion",
+      body: z.object({ sentence: sentenceSchema.meta({ description: "Property of a good trace, in one sentence" }) }),
       status: 200,
       response: z.object({ name: z.string(), sentence: z.string() }),
       handle({ params, body }) {
@@ -231,12 +241,12 @@ export function labelRoutes({ db }: Services): Route[] {
       method: "delete",
       path: "/api/evals/labels/:id",
       tag,
-      summary: "Take back a label that a person gave",
+      summary: "Delete a label by a person",
       status: 204,
       response: null,
       handle({ params }) {
         if (!/^\d{1,15}$/.test(params.id) || !deletePersonLabel(db, Number(params.id))) {
-          throw new ApiError("NOT_FOUND", `There is no label ${params.id.slice(0, 100)} of a person.`);
+          throw new ApiError("NOT_FOUND", `Unknown label "${params.id.slice(0, 100)}" by a person.`);
         }
       },
     }),
@@ -273,7 +283,7 @@ export function feedbackRoutes({ db }: Services): Route[] {
       method: "get",
       path: "/api/feedback",
       tag,
-      summary: "Feedback on all answers, or on those of a trace or an agent, newest first",
+      summary: "List feedback on all answers, or on the answers of a trace or an agent, newest first",
       query: z.object({
         trace_id: z.string().min(1).optional(),
         agent_id: z.string().min(1).optional(),

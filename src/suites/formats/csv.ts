@@ -1,13 +1,13 @@
 import { isUtf8 } from "node:buffer";
 import { type Frame, type FrameCell, inferColumn, joinChunks, type TypedValues } from "./pandas-frame.js";
 
-/** Cells that pandas infers the types of at once. */
+/** Number of cells per chunk for which pandas infers types. */
 const CHUNK_CELLS = 2 ** 20;
 
 /**
- * `pandas.read_csv(path)` of pandas 2.3 with its default settings. Where the first row of data has more fields than the
- * header, the surplus ones on the left are the labels of the rows. Throws where pandas does: an empty file, bytes that
- * are not UTF-8, an open quote, a row with too many fields.
+ * Reads a CSV like `pandas.read_csv(path)` of pandas 2.3 with its default settings. If the first data row has more
+ * fields than the header, the extra fields on the left are row labels. Throws where pandas raises: an empty file, bytes
+ * that are not UTF-8, an open quote, a row with too many fields.
  */
 export function readCsv(bytes: Buffer): Frame {
   if (!isUtf8(bytes)) throw new Error("the file is not UTF-8");
@@ -33,7 +33,7 @@ function readColumn(records: readonly string[][], column: number, width: number)
   return joinChunks(chunks);
 }
 
-/** The largest power of two rows below some million cells. */
+/** Returns the number of rows per chunk: the largest power of two below about a million cells. */
 function chunkRows(width: number): number {
   const limit = Math.floor(CHUNK_CELLS / width);
   let rows = 1;
@@ -42,9 +42,9 @@ function chunkRows(width: number): number {
 }
 
 /**
- * The records of a CSV as the C parser of pandas splits them (comma, double quotes, default settings): quotes count
- * only at the start of a field, blank lines and lines of blanks vanish, CR, LF and CRLF end a line. Fields of short
- * lines are filled up with empty ones; a line with more fields than the one before is an error, save the first of data.
+ * Splits a CSV into records like the C parser of pandas (comma, double quotes, default settings). Quotes count only at
+ * the start of a field, blank lines and lines of blanks are skipped, and CR, LF and CRLF end a line. Short lines are
+ * padded with empty fields. A line with more fields than the previous one is an error, except for the first data line.
  */
 function tokenizeCsv(text: string): string[][] {
   const records: string[][] = [];
@@ -71,7 +71,7 @@ function addRecord(records: string[][], fields: string[]): void {
   records.push(fields);
 }
 
-/** Where the next line starts if this one is empty or has only blanks and tabs; null if not. */
+/** Returns the start of the next line if this one contains only blanks and tabs, otherwise null. */
 function skipBlankLine(text: string, start: number): number | null {
   let at = start;
   while (text[at] === " " || text[at] === "\t") at++;
@@ -83,7 +83,7 @@ function skipLineEnd(text: string, at: number): number {
   return text[at] === "\r" && text[at + 1] === "\n" ? at + 2 : at + 1;
 }
 
-/** Reads to the end of the record, and returns where the next one starts. */
+/** Reads to the end of the record and returns the start of the next one. */
 function readRecord(text: string, start: number, fields: string[]): number {
   let at = start;
   for (;;) {
@@ -101,7 +101,7 @@ function readRecord(text: string, start: number, fields: string[]): number {
   }
 }
 
-/** After the closing quote a field goes on as a plain one: `"a"b` is ab. */
+/** Reads a quoted field. After the closing quote it continues as a plain one: `"a"b` is ab. */
 function readQuoted(text: string, start: number): { text: string; end: number } {
   let at = start + 1;
   let read = "";
@@ -124,8 +124,8 @@ function findFieldEnd(text: string, start: number): number {
 }
 
 /**
- * Labels of the columns from the header: an empty one is named by its position, a repeated one gets `.1`, `.2`; named
- * columns keep their name before unnamed ones.
+ * Returns the column labels for a header. An empty label is named after its position, and a repeated one gets `.1`,
+ * `.2`. Named columns take precedence over unnamed ones.
  */
 export function nameColumns(header: readonly FrameCell[]): FrameCell[] {
   const unnamed = header.flatMap((name, i) => (name === "" ? [i] : []));

@@ -7,17 +7,17 @@ export interface Channel {
   readonly values: Uint8Array;
 }
 
-/** For each target pixel of one direction: the source pixels that it is made of, and their parts. */
+/** For each target pixel in one direction, the source pixels that it consists of, with their weights. */
 type Weights = readonly (readonly (readonly [source: number, weight: number])[])[];
 
-/** `cv2.resize(image, size, interpolation=INTER_AREA)`; where a side grows, OpenCV interpolates instead. */
+/** `cv2.resize(image, size, interpolation=INTER_AREA)`. If a side grows, OpenCV interpolates instead. */
 export function resizeByArea(image: Channel, width: number, height: number): Channel {
   const shrinks = image.width >= width && image.height >= height;
   const weigh = shrinks ? weighAreas : weighStretched;
   return resize(image, weigh(image.width, width), weigh(image.height, height));
 }
 
-/** `cv2.resize` as it is by default, INTER_LINEAR. */
+/** `cv2.resize` with its default, INTER_LINEAR. */
 export function resizeLinearly(image: Channel, width: number, height: number): Channel {
   return resize(image, weighLinearly(image.width, width), weighLinearly(image.height, height));
 }
@@ -39,7 +39,7 @@ function addParts(parts: Weights[number], valueAt: (source: number) => number): 
 
 const roundToByte = (value: number) => Math.min(Math.max(roundHalfEven(value), 0), 255);
 
-/** Each target pixel is the mean of the source pixels that it covers, in part at its ends. */
+/** Each target pixel is the mean of the source pixels that it covers, with fractions at its ends. */
 function weighAreas(from: number, to: number): Weights {
   const scale = from / to;
   return Array.from({ length: to }, (_, i) => {
@@ -91,7 +91,7 @@ export function normalizedHistogram(channel: Uint8Array): Float32Array {
   return counts.map((count) => (count - least) * scale);
 }
 
-/** `compareHist(a, b, HISTCMP_CORREL)`: 1 for equal histograms, also for constant ones. */
+/** `compareHist(a, b, HISTCMP_CORREL)`: 1 for equal histograms, including constant ones. */
 export function correlate(a: Float32Array, b: Float32Array): number {
   let [sumA, sumB, squaresA, squaresB, products] = [0, 0, 0, 0, 0];
   a.forEach((x, i) => {
@@ -107,7 +107,7 @@ export function correlate(a: Float32Array, b: Float32Array): number {
   return Math.abs(variances) > Number.EPSILON ? covariance / Math.sqrt(variances) : 1;
 }
 
-/** Eight-bit channels. Transparency is dropped, as cv2.imread does. */
+/** Eight-bit channels. Transparency is dropped, like in cv2.imread. */
 export interface Image {
   readonly width: number;
   readonly height: number;
@@ -120,7 +120,7 @@ const PNG_SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
 const JPEG_SIGNATURE = Buffer.from("ffd8ff", "hex");
 const MAX_PIXELS = 16 * 1024 * 1024;
 
-/** A PNG; null where the bytes are no image. */
+/** Decodes a PNG. Null if the bytes are not one. */
 export function decodeImage(bytes: Buffer): Image | null {
   if (!bytes.subarray(0, 8).equals(PNG_SIGNATURE)) return null;
   if (bytes.length < 24 || bytes.readUInt32BE(16) * bytes.readUInt32BE(20) > MAX_PIXELS) return null;
@@ -136,7 +136,7 @@ export function decodeImage(bytes: Buffer): Image | null {
   return image;
 }
 
-/** The origin reads these, we do not. */
+/** Returns whether an image is a JPEG, which the original suites read and we do not. */
 export function isJpeg(bytes: Buffer): boolean {
   return bytes.subarray(0, 3).equals(JPEG_SIGNATURE);
 }
@@ -149,7 +149,7 @@ function decodePng(bytes: Buffer): PNG | null {
   }
 }
 
-/** `cvtColor(image, COLOR_BGR2GRAY)`, in OpenCV's fixed point. */
+/** `cvtColor(image, COLOR_BGR2GRAY)`, in OpenCV's fixed-point arithmetic. */
 export function toGreyscale({ red, green, blue }: Image): Uint8Array {
   return red.map((r, i) => (r * 9798 + (green[i] ?? 0) * 19235 + (blue[i] ?? 0) * 3735 + 16384) >> 15);
 }

@@ -11,10 +11,10 @@ import {
   stripText,
 } from "./python-values.js";
 
-/** Longer sequences would take too long to compare. */
+/** Maximum number of lines. Longer sequences would take too long to compare. */
 const MAX_LINES = 20_000;
 
-/** From this length on, difflib leaves out what occurs in more than 1 % of the lines, to be faster. */
+/** Number of lines from which difflib ignores lines that make up more than 1% of the text, for speed. */
 const AUTOJUNK_LENGTH = 200;
 
 interface Range {
@@ -24,10 +24,10 @@ interface Range {
   readonly bEnd: number;
 }
 
-/** `difflib.SequenceMatcher(a=a, b=b).ratio()`: twice the matching lines over all lines. */
+/** `difflib.SequenceMatcher(a=a, b=b).ratio()`: twice the matching lines, divided by all lines. */
 export function matchingRatio(a: readonly string[], b: readonly string[]): number {
   if (a.length + b.length === 0) return 1;
-  if (a.length > MAX_LINES || b.length > MAX_LINES) throw new Error(`more than ${MAX_LINES} lines are not compared`);
+  if (a.length > MAX_LINES || b.length > MAX_LINES) throw new Error(`cannot compare more than ${MAX_LINES} lines`);
   const positions = indexLines(b);
   const ranges: Range[] = [{ aStart: 0, aEnd: a.length, bStart: 0, bEnd: b.length }];
   let matches = 0;
@@ -55,7 +55,7 @@ function indexLines(b: readonly string[]): Map<string, number[]> {
   return positions;
 }
 
-/** The first longest run of equal lines; popular lines do not start one, but extend it. */
+/** Returns the first longest run of equal lines. Popular lines do not start a run but extend it. */
 function findLongestMatch(a: readonly string[], b: readonly string[], positions: Map<string, number[]>, range: Range) {
   let best = { a: range.aStart, b: range.bStart, size: 0 };
   let lengths = new Map<number, number>();
@@ -84,8 +84,8 @@ function findLongestMatch(a: readonly string[], b: readonly string[], positions:
 }
 
 /**
- * `compare_text_file`, equal in both suites: text-mode reading, so CRLF is LF; a final newline counts. `ignore_blanks`
- * makes runs of white space one blank and trims, but removes none between words.
+ * `compare_text_file`, which is the same in both suites: reads in text mode, so CRLF becomes LF, and a final newline
+ * counts. `ignore_blanks` trims and collapses white space, but removes none between words.
  */
 export function areTextsEqual(result: Buffer, expected: Buffer, options: JsonObject): boolean {
   return normalize(decodeText(result), options) === normalize(decodeText(expected), options);
@@ -96,14 +96,14 @@ function normalize(text: string, options: JsonObject): string {
   return isTruthy(options.ignore_case) ? plain.toLowerCase() : plain;
 }
 
-/** Lines that pip prints, which differ from machine to machine. */
+/** Output lines of pip, which differ between machines. */
 const PIP = ["Requirement already satisfied:", "Successfully installed"];
 
 /**
- * `compare_notebook_outputs`, which both suites have in the same words. Sources, markdown and counts are not looked at.
- * Of each code cell the streams named stdout and the outputs with text/plain must be equal in number and order: streams
- * as a whole, so that one split in two differs, the others by text/plain. Streams with pip's lines are dropped from the
- * result only. Throws where a stream stands against another kind of output, as the origin does.
+ * `compare_notebook_outputs`, which is the same in both suites. Ignores sources, markdown and counts. For each code
+ * cell the streams named stdout and the outputs with text/plain must be equal in number and order. Streams are compared
+ * as a whole, so a split stream differs, and other outputs by text/plain. Streams with pip's lines are dropped only
+ * from the result. Throws if a stream is compared with another kind of output, like the original.
  */
 export function haveEqualOutputs(result: readonly NotebookCell[], expected: readonly NotebookCell[]): boolean {
   if (result.length !== expected.length) return false;
@@ -133,7 +133,10 @@ const outputsOf = (cell: NotebookCell) =>
 
 const isStdout = (output: PythonDict) => output.get("name") === "stdout";
 
-/** Lines that were not joined, for want of an `output_type`, are compared one by one. */
+/**
+ * Returns whether an output comes from pip. Without an `output_type`, its lines were not joined and are checked one by
+ * one.
+ */
 function isFromPip(output: PythonDict): boolean {
   const text = requireKey(output, "text");
   if (Array.isArray(text)) return PIP.some((line) => text.includes(line));
@@ -148,22 +151,21 @@ function hasPlainText(output: PythonDict): boolean {
 const plainTextOf = (output: PythonDict): PythonValue =>
   requireKey(requireDict(requireKey(output, "data"), "data"), "text/plain");
 
-/** A cell of a notebook: its JSON with multi-line texts joined. */
+/** A notebook cell: its JSON with multi-line texts joined. */
 export type NotebookCell = Map<PythonValue, PythonValue>;
 
 /**
- * `nbformat.read(file, as_version=4)`. Like nbformat it does not insist on the schema: it throws only where a key that
- * it touches is missing. Lists of lines in sources, streams and data become one string. Older formats, which nbformat
- * would upgrade, are refused.
+ * `nbformat.read(file, as_version=4)`. Like nbformat it does not enforce the schema, and throws only if a required key
+ * is missing. Joins lists of lines in sources, streams and data. Rejects older formats, which nbformat would upgrade.
  */
 export function readNotebook(bytes: Buffer): readonly NotebookCell[] {
   const notebook = parsePythonJson(decodeText(bytes));
   if (!isDict(notebook)) throw new Error("not a notebook");
   const major = notebook.get("nbformat") ?? 1n;
   const list = notebook.get("cells");
-  // Without a version it is nbformat 1, of which an empty notebook is an empty one of 4.
+  // Without a version it is nbformat 1, and an empty notebook of version 1 is also empty in version 4.
   if (equalValues(major, 1n) && Array.isArray(list) && list.length === 0) return [];
-  if (!equalValues(major, 4n)) throw new Error(`a notebook of nbformat ${String(major)}; only 4 is read`);
+  if (!equalValues(major, 4n)) throw new Error(`nbformat ${String(major)} is unsupported, only 4 is supported`);
   requireDict(notebook.get("metadata"), "metadata");
   return requireList(list, "cells").map(joinCell);
 }
@@ -191,7 +193,7 @@ function joinOutput(value: PythonValue): PythonDict {
   return output;
 }
 
-/** Lists of strings, but not what is JSON itself. */
+/** Joins lists of strings, except in JSON data. */
 function joinData(data: PythonDict): PythonDict {
   const joined = new Map(data);
   for (const [type, value] of data) {
@@ -204,33 +206,34 @@ function joinData(data: PythonDict): PythonDict {
 }
 
 function joinLines(lines: readonly PythonValue[]): string {
-  if (!lines.every((line) => typeof line === "string")) throw new Error("a text of the notebook is no list of lines");
+  if (!lines.every((line) => typeof line === "string"))
+    throw new Error("a text in the notebook is not a list of lines");
   return lines.join("");
 }
 
-/** A key that the comparison reads without a default. */
+/** Returns a key that the comparison reads without a default. */
 export function requireKey(dict: PythonDict, key: string): PythonValue {
   const value = dict.get(key);
-  if (value === undefined) throw new Error(`the notebook lacks ${key}`);
+  if (value === undefined) throw new Error(`the notebook does not have ${key}`);
   return value;
 }
 
 export function requireDict(value: PythonValue | undefined, name: string): PythonDict {
   if (isDict(value)) return value;
-  throw new Error(`the notebook lacks ${name}`);
+  throw new Error(`the notebook does not have ${name}`);
 }
 
 export function requireList(value: PythonValue | undefined, name: string): readonly PythonValue[] {
   if (Array.isArray(value)) return value;
-  throw new Error(`the notebook lacks ${name}`);
+  throw new Error(`the notebook does not have ${name}`);
 }
 
 export function requireString(value: PythonValue | undefined, name: string): string {
   if (typeof value === "string") return value;
-  throw new Error(`the notebook's ${name} is no text`);
+  throw new Error(`the notebook's ${name} is not a string`);
 }
 
-/** Indices over all cells of those of one type for which it holds. */
+/** Returns the indices, among all cells, of the cells with this type for which `holds` returns true. */
 export function findCells(
   cells: readonly NotebookCell[],
   type: PythonValue,
@@ -239,5 +242,5 @@ export function findCells(
   return cells.flatMap((cell, i) => (equalValues(requireKey(cell, "cell_type"), type) && holds(cell) ? [i] : []));
 }
 
-/** A count of null, of 0 and none are the same. */
+/** A count of null or 0 is the same as a missing count. */
 export const isExecuted = (cell: NotebookCell) => isTruthy(cell.get("execution_count"));

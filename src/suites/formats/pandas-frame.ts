@@ -16,14 +16,14 @@ export interface TypedValues {
   readonly values: readonly FrameCell[];
 }
 
-/** Types of a column in the order in which the C parser of pandas tries them: integer, float, boolean, text. */
+/** Infers a column's type in the order of pandas' C parser: integer, float, boolean, text. */
 export function inferColumn(texts: readonly string[]): TypedValues {
   const integers = readIntegers(texts);
   if (integers !== null) return integers;
   return readFloats(texts) ?? readBooleans(texts) ?? readTexts(texts);
 }
 
-/** Null: not a column of integers, go on with floats. With missing values integers are floats. */
+/** Returns null if the column is not integers, to continue with floats. With missing values integers become floats. */
 function readIntegers(texts: readonly string[]): TypedValues | null {
   const values: bigint[] = [];
   let missing = 0;
@@ -43,8 +43,9 @@ function readIntegers(texts: readonly string[]): TypedValues | null {
 }
 
 /**
- * After the first integer beyond 64 signed bits. Beyond unsigned ones, or below signed ones, the column is text. Large
- * ones beside a negative or a missing one are the raw text, in which `NA` and empty cells stay as they are.
+ * Reads integers after the first one beyond signed 64 bits. If any is beyond unsigned 64 bits, or below signed 64 bits,
+ * the column is text. Large integers together with a negative or missing one are the raw text, in which `NA` and empty
+ * cells do not change.
  */
 function readUnsigned(texts: readonly string[]): TypedValues | null {
   const values: bigint[] = [];
@@ -75,7 +76,7 @@ function readFloats(texts: readonly string[]): TypedValues | null {
   return { type: "float64", values };
 }
 
-/** `true` and `false` in any case; with missing values the column is of objects. */
+/** Reads `true` and `false` in any case. With missing values the column has type object. */
 function readBooleans(texts: readonly string[]): TypedValues | null {
   const values: FrameCell[] = [];
   for (const text of texts) {
@@ -92,8 +93,8 @@ function readTexts(texts: readonly string[]): TypedValues {
 }
 
 /**
- * pandas reads long files in chunks and infers the types of each. Numbers of different types become floats; anything
- * else that differs becomes objects.
+ * Joins chunks. pandas reads long files in chunks and infers the types of each. Different number types become floats;
+ * any other difference becomes object.
  */
 export function joinChunks(chunks: readonly TypedValues[]): TypedValues {
   const types = new Set(chunks.map(({ type }) => type));
@@ -104,16 +105,15 @@ export function joinChunks(chunks: readonly TypedValues[]): TypedValues {
   return isNumeric ? { type: "float64", values: values.map(Number) } : { type: "object", values };
 }
 
-/** A cell and whether it is a whole number; Excel's 1.0 is one. */
+/** A cell and whether it is a whole number, such as Excel's 1.0. */
 interface Converted {
   readonly value: number | bigint | boolean;
   readonly isWhole: boolean;
 }
 
 /**
- * Types of a column whose cells are numbers, booleans, texts and dates, as pandas' Python parser gives them: texts of
- * digits become numbers where the whole column is numeric; anything missing makes it a column of floats, booleans
- * included.
+ * Infers a column of numbers, booleans, texts and dates like pandas' Python parser. Texts of digits become numbers if
+ * the entire column is numeric. Any missing value makes it a column of floats, including booleans.
  */
 export function inferObjects(cells: readonly FrameCell[]): TypedValues {
   return inferNumbers(cells) ?? inferBooleans(cells) ?? inferTimes(markMissing(cells));
@@ -130,7 +130,7 @@ function inferNumbers(cells: readonly FrameCell[]): TypedValues | null {
   const hasMissing = present.length < converted.length;
   const whole = present.flatMap(({ value, isWhole }) => (isWhole && typeof value !== "boolean" ? [BigInt(value)] : []));
   const isUnsigned = whole.some((value) => rangeOf(value) === "uint64");
-  // A conflict that pandas leaves alone: the cells stay as they are, empty texts too.
+  // pandas does not resolve this conflict, so the cells stay unchanged, including empty texts.
   if (isUnsigned && (hasMissing || whole.some((value) => value < 0n))) return { type: "object", values: cells };
   if (hasMissing || present.some(({ value, isWhole }) => !isWhole && typeof value === "number"))
     return toFloats(converted);
@@ -148,7 +148,7 @@ function toFloats(cells: readonly (Converted | null)[]): TypedValues {
 
 const isMissing = (cell: FrameCell) => MISSING_TEXTS.has(cell) || Number.isNaN(cell);
 
-/** Undefined: not a number. */
+/** Converts a cell to a number, or undefined if it is not one. */
 function convert(cell: FrameCell): Converted | undefined {
   if (typeof cell === "object") return undefined;
   if (typeof cell !== "string") return { value: cell, isWhole: typeof cell !== "number" || Number.isInteger(cell) };
@@ -158,7 +158,7 @@ function convert(cell: FrameCell): Converted | undefined {
   return float === null ? undefined : { value: float, isWhole: false };
 }
 
-/** Only where the first cell is not a number: the texts True and False in three spellings. */
+/** Reads booleans if the first cell is not a number: the texts True and False in three spellings. */
 function inferBooleans(cells: readonly FrameCell[]): TypedValues | null {
   if (typeof cells[0] === "number" || typeof cells[0] === "bigint" || typeof cells[0] === "boolean") return null;
   const values = cells.map((cell) => {
@@ -174,7 +174,7 @@ function inferBooleans(cells: readonly FrameCell[]): TypedValues | null {
 
 const markMissing = (cells: readonly FrameCell[]) => cells.map((cell) => (isMissing(cell) ? Number.NaN : cell));
 
-/** Columns of dates only, or of durations only, have types of their own. */
+/** Infers columns of only dates or only durations, which have their own types. */
 function inferTimes(values: readonly FrameCell[]): TypedValues {
   for (const [kind, type] of [
     ["datetime", "datetime64"],
@@ -188,16 +188,16 @@ function inferTimes(values: readonly FrameCell[]): TypedValues {
   return { type: "object", values };
 }
 
-/** More digits than these are out of every range, leading zeros apart. */
+/** Maximum number of digits. More digits, except for leading zeros, are out of every range. */
 const MAX_INTEGER_DIGITS = 40;
 const INTEGER = /^[+-]?\d+$/;
 
-/** Digits that pandas' float parser looks at; leading zeros count. */
+/** Digits that pandas' float parser reads, including leading zeros. */
 const MAX_DIGITS = 17;
 
 type IntegerRange = "int64" | "uint64" | "none";
 
-/** An integer with blanks around it; null where the text is none. */
+/** Parses an integer with blanks around it. Null if the text is not one. */
 function parseInteger(text: string): { value: bigint; range: IntegerRange } | null {
   const digits = trimBlanks(text);
   if (!INTEGER.test(digits)) return null;
@@ -206,13 +206,13 @@ function parseInteger(text: string): { value: bigint; range: IntegerRange } | nu
   return { value, range: rangeOf(value) };
 }
 
-/** `uint64`: too large for 64 bits with a sign. */
+/** `uint64` means too large for a signed 64-bit integer. */
 function rangeOf(value: bigint): IntegerRange {
   if (BigInt.asIntN(64, value) === value) return "int64";
   return BigInt.asUintN(64, value) === value ? "uint64" : "none";
 }
 
-/** A whole number is kept as a number where that is exact. */
+/** Returns a whole number as a number if that is exact. */
 export function toCell(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;
@@ -222,9 +222,9 @@ const FLOAT = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d*))?$/;
 const INFINITY = /^([+-]?)inf(inity)?$/i;
 
 /**
- * A float as pandas' `precise_xstrtod` reads it, which is not correctly rounded: it takes 17 digits, leading zeros
- * included, and scales by one power of ten. So 0.30000000000000004 is 0.3. Null where the text is no number, or one too
- * large for a double.
+ * Parses a float like pandas' `precise_xstrtod`, which does not round correctly: it reads 17 digits, including leading
+ * zeros, and scales by one power of ten. For example, 0.30000000000000004 becomes 0.3. Null if the text is not a
+ * number, or too large for a double.
  */
 function parseFloatLikePandas(text: string): number | null {
   const infinite = INFINITY.exec(text);
@@ -233,7 +233,7 @@ function parseFloatLikePandas(text: string): number | null {
   if (parts === null) return null;
   const [, sign = "", whole = "", decimals = "", power] = parts;
   if (whole === "" && decimals === "") return null;
-  // An exponent without digits is given back, and then stands behind the number.
+  // An exponent without digits is not consumed, so the text has trailing characters.
   if (power !== undefined && !/\d/.test(power)) return null;
   const used = whole.slice(0, MAX_DIGITS);
   const usedDecimals = decimals.slice(0, MAX_DIGITS - used.length);
@@ -254,7 +254,7 @@ function scaleByPower(number: number, exponent: number): number {
 
 const POWERS = (exponent: number) => Number(`1e${exponent}`);
 
-/** Without what `isspace` holds for in C at both ends. */
+/** Trims characters for which C's `isspace` is true. */
 function trimBlanks(text: string): string {
   let start = 0;
   let end = text.length;
@@ -265,10 +265,10 @@ function trimBlanks(text: string): string {
 
 const isBlank = (unit: number) => unit === 0x20 || (unit >= 0x09 && unit <= 0x0d);
 
-/** A missing value is NaN. Whole numbers are bigint only where a number would not be exact. */
+/** A missing value is NaN. Integers are bigint only if a number would not be exact. */
 export type FrameCell = number | bigint | boolean | string | FrameTime;
 
-/** A date, a time of day or a duration, in milliseconds. Two are equal if kind and value are. */
+/** A date, a time of day or a duration, in milliseconds. Two are equal if kind and value are equal. */
 export interface FrameTime {
   readonly kind: "datetime" | "time" | "timedelta";
   readonly ms: number;
@@ -282,15 +282,18 @@ export interface FrameColumn {
   readonly values: readonly FrameCell[];
 }
 
-/** A table as pandas holds it: typed columns, and the labels of the rows where they are not 0, 1, 2, ... */
+/** A table like in pandas: typed columns, and row labels unless they are 0, 1, 2, ... */
 export interface Frame {
   readonly columns: readonly FrameColumn[];
   readonly rows: number;
-  /** One list a level. */
+  /** One list per level. */
   readonly index: readonly (readonly FrameCell[])[] | null;
 }
 
-/** `DataFrame.equals`: labels by value, columns by type and value, NaN equals NaN, no tolerance. */
+/**
+ * `DataFrame.equals`: compares labels by value, and columns by type and value. NaN equals NaN, and there is no
+ * tolerance.
+ */
 export function equalFrames(a: Frame, b: Frame): boolean {
   if (a.columns.length !== b.columns.length || a.rows !== b.rows) return false;
   if (!equalIndexes(a, b)) return false;
@@ -311,7 +314,7 @@ const indexOf = (frame: Frame) => frame.index ?? [Array.from({ length: frame.row
 const equalLists = (a: readonly FrameCell[], b: readonly FrameCell[]) =>
   a.length === b.length && a.every((cell, i) => equalCells(cell, b[i] as FrameCell));
 
-/** Within a column of objects 1, 1.0 and True are equal, as in Python. */
+/** In an object column 1, 1.0 and True are equal, like in Python. */
 function equalCells(a: FrameCell, b: FrameCell): boolean {
   if (typeof a === "object" || typeof b === "object") {
     return typeof a === "object" && typeof b === "object" && a.kind === b.kind && a.ms === b.ms;

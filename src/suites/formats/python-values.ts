@@ -7,13 +7,13 @@ const TRUE = /^(?:yes|Yes|YES|true|True|TRUE|on|On|ON)$/;
 const FALSE = /^(?:no|No|NO|false|False|FALSE|off|Off|OFF)$/;
 const EXPONENT_WITHOUT_POINT = /^[-+]?[0-9][0-9_]*[eE]/;
 
-/** PyYAML does not take `y` and `n` for booleans. */
+/** PyYAML does not read `y` and `n` as booleans. */
 const booleans: ScalarTag[] = [
   { tag: BOOLEAN, default: true, test: TRUE, identify: (value) => value === true, resolve: () => true },
   { tag: BOOLEAN, default: true, test: FALSE, identify: (value) => value === false, resolve: () => false },
 ];
 
-/** And `1e3` is a text to it. */
+/** PyYAML reads `1e3` as a string. */
 const plainExponent: ScalarTag = {
   tag: "tag:yaml.org,2002:str",
   default: true,
@@ -21,7 +21,7 @@ const plainExponent: ScalarTag = {
   resolve: (text) => text,
 };
 
-/** `yaml.safe_load`: YAML 1.1, one document, the last of equal keys wins. */
+/** `yaml.safe_load`: YAML 1.1, one document, and the last of duplicate keys counts. */
 export function parseYaml(text: string): PythonValue {
   const document = parseDocument(text, {
     version: "1.1",
@@ -38,7 +38,10 @@ export function parseYaml(text: string): PythonValue {
   return document.toJS({ mapAsMap: true, maxAliasCount: 1000 });
 }
 
-/** What `str.isspace` and the expression `\s` hold for in Python: not JavaScript's set (NEL and 0x1c-0x1f, no BOM). */
+/**
+ * Python's white space (`str.isspace` and `\s`), which differs from JavaScript's: it includes NEL and 0x1c-0x1f, and no
+ * BOM.
+ */
 const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const SPACES = new RegExp(`[${SPACE}]+`, "g");
 const LINE_ENDS = "\\n-\\r\\x1c-\\x1e\\x85\\u2028\\u2029";
@@ -59,7 +62,9 @@ export function collapseSpaces(text: string): string {
   return text.replace(SPACES, " ");
 }
 
-/** `str.splitlines()`: also at form feeds, NEL and the Unicode separators; no empty line after a final newline. */
+/**
+ * `str.splitlines()`: also splits at form feeds, NEL and the Unicode separators. A final newline adds no empty line.
+ */
 export function splitLines(text: string): string[] {
   const lines = text.split(LINE_END);
   if (lines.at(-1) === "") lines.pop();
@@ -73,7 +78,7 @@ export function roundHalfEven(value: number): number {
   return rest > 0.5 || (rest === 0.5 && floor % 2 !== 0) ? floor + 1 : floor;
 }
 
-/** Orders strings by code point, as Python does; JavaScript orders by UTF-16 unit. */
+/** Orders strings by code point, like Python. JavaScript orders by UTF-16 unit. */
 export function compareStrings(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
@@ -84,16 +89,16 @@ export function compareStrings(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Surrogates stand for code points above the private use area, which has higher units. */
+/** Surrogates represent code points above the private use area, which has higher units. */
 const unitOrder = (unit: number) => (unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit);
 
-/** A file opened in text mode: UTF-8 or an error, a BOM is a character, CRLF and CR become LF. */
+/** Decodes a file in text mode: UTF-8 or an error, a BOM is a character, CRLF and CR become LF. */
 export function decodeText(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new Error("the file is not UTF-8");
   return unifyNewlines(bytes.toString("utf8"));
 }
 
-/** The same with `errors="ignore"`: bytes that are not UTF-8 are dropped. */
+/** Like `decodeText` with `errors="ignore"`: drops bytes that are not UTF-8. */
 export function decodeTextLeniently(bytes: Buffer): string {
   return unifyNewlines((isUtf8(bytes) ? bytes : dropInvalidBytes(bytes)).toString("utf8"));
 }
@@ -129,8 +134,8 @@ const CONSTANTS: readonly (readonly [string, PythonValue])[] = [
 ];
 
 /**
- * `json.loads`. Unlike JSON.parse it keeps the order of keys and whole numbers of any size, and reads NaN and
- * Infinity. The last of equal keys wins.
+ * `json.loads`. Unlike JSON.parse it keeps the order of keys and integers of any size, and reads NaN and Infinity. The
+ * last of duplicate keys counts.
  */
 export function parsePythonJson(text: string): PythonValue {
   return new PythonJsonReader(text).readDocument();
@@ -149,7 +154,7 @@ class PythonJsonReader {
   }
 
   #readValue(depth: number): PythonValue {
-    if (depth > MAX_JSON_DEPTH) throw new Error(`not read: JSON nested more than ${MAX_JSON_DEPTH} levels deep`);
+    if (depth > MAX_JSON_DEPTH) throw new Error(`JSON nested more than ${MAX_JSON_DEPTH} levels deep is unsupported`);
     this.#skipBlanks();
     const next = this.text[this.#at];
     if (next === '"') return this.#readString();
@@ -217,17 +222,17 @@ class PythonJsonReader {
   }
 
   #failure(): Error {
-    return new Error(`not JSON, from character ${this.#at} on`);
+    return new Error(`not JSON at character ${this.#at}`);
   }
 }
 
-/** A value as Python's json and yaml modules read it. Integers are bigint, so that they stay exact. */
+/** A value of Python's json and yaml modules. Integers are bigint, so that they stay exact. */
 export type PythonValue = null | boolean | bigint | number | string | readonly PythonValue[] | PythonDict | Date;
 
-/** Keeps the order of the file, also for keys that look like numbers. */
+/** Keeps the file's order, even for keys that look like numbers. */
 export type PythonDict = ReadonlyMap<PythonValue, PythonValue>;
 
-/** `==`: true equals 1 equals 1.0, NaN equals nothing, the order of keys does not count. */
+/** `==`: true equals 1 and 1.0, NaN equals nothing, and the order of keys does not count. */
 export function equalValues(a: PythonValue, b: PythonValue): boolean {
   // biome-ignore lint/suspicious/noDoubleEquals: compares numbers and big integers by value
   if (isNumeric(a) && isNumeric(b)) return numberOf(a) == numberOf(b);
@@ -246,7 +251,7 @@ export function equalValues(a: PythonValue, b: PythonValue): boolean {
   return a === b;
 }
 
-/** Truthiness: empty strings, lists and dicts, zero and None are false. */
+/** Python's truthiness: empty strings, lists and dicts, zero and None are false. */
 export function isTruthy(value: PythonValue | JsonValue | undefined): boolean {
   if (value === undefined || value === null) return false;
   if (Array.isArray(value) || typeof value === "string") return value.length > 0;
@@ -291,7 +296,7 @@ const isNumeric = (value: PythonValue): value is boolean | bigint | number =>
 
 const numberOf = (value: boolean | bigint | number) => (typeof value === "boolean" ? Number(value) : value);
 
-/** A value of a task's file. Whether a whole number was written `1` or `1.0` is lost there, and makes no difference. */
+/** Converts a value of a task's file, which no longer distinguishes `1` from `1.0`. The difference does not matter. */
 export function fromJson(value: JsonValue): PythonValue {
   if (isList(value)) return value.map(fromJson);
   if (value === null || typeof value !== "object") return value;

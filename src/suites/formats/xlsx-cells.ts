@@ -1,4 +1,4 @@
-import { XMLParser, XMLValidator } from "fast-xml-parser";
+import { SaxesParser } from "saxes";
 import type { FrameTime } from "./pandas-frame.js";
 import { roundHalfEven } from "./python-values.js";
 
@@ -188,58 +188,55 @@ export interface XmlNode {
   readonly text: string;
 }
 
-const ATTRIBUTES = ":@";
-const TEXT = "#text";
-const ENTITY = /&(?:#x([0-9a-fA-F]{1,6})|#(\d{1,7})|(lt|gt|amp|quot|apos));/g;
-const NAMED: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };
+/** An element that is still being read. */
+interface OpenNode extends XmlNode {
+  readonly children: OpenNode[];
+  text: string;
+}
 
-const parser = new XMLParser({
-  preserveOrder: true,
-  ignoreAttributes: false,
-  attributeNamePrefix: "",
-  removeNSPrefix: true,
-  parseTagValue: false,
-  parseAttributeValue: false,
-  trimValues: false,
-  processEntities: false,
-  ignoreDeclaration: true,
-  ignorePiTags: true,
-});
-
-type ParsedNode = Readonly<Record<string, unknown>>;
-
-/** The root of an XML document. Documents with a type are refused, and so no entity is expanded but the five of XML. */
+/**
+ * Parses an XML document and returns its root.
+ * @throws Error for a document that is not well-formed or has a document type, so that no custom entity is expanded
+ */
 export function parseXml(bytes: Uint8Array): XmlNode {
-  const text = new TextDecoder().decode(bytes);
-  if (/<!(DOCTYPE|ENTITY)/i.test(text)) throw new Error("XML with a document type is not read");
-  const validity = XMLValidator.validate(text);
-  if (validity !== true) throw new Error(`broken XML: ${validity.err.msg}`);
-  const [root] = (parser.parse(text) as ParsedNode[]).flatMap(toNode);
-  if (root === undefined) throw new Error("XML without an element");
-  return root;
-}
-
-function toNode(parsed: ParsedNode): XmlNode[] {
-  const name = Object.keys(parsed).find((key) => key !== ATTRIBUTES);
-  if (name === undefined || name === TEXT) return [];
-  const content = parsed[name] as readonly ParsedNode[];
-  const attributes = Object.entries((parsed[ATTRIBUTES] ?? {}) as Record<string, string>);
-  return [
-    {
-      name,
-      attributes: Object.fromEntries(attributes.map(([key, value]) => [key, decodeEntities(String(value))])),
-      children: content.flatMap(toNode),
-      text: decodeEntities(content.map((child) => (TEXT in child ? String(child[TEXT]) : "")).join("")),
-    },
-  ];
-}
-
-function decodeEntities(text: string): string {
-  return text.replace(ENTITY, (entity, hex?: string, decimal?: string, name?: string) => {
-    if (name !== undefined) return NAMED[name] ?? entity;
-    const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
-    return code <= 0x10ffff ? String.fromCodePoint(code) : entity;
+  const parser = new SaxesParser({ position: false, xmlns: false as const });
+  const root: OpenNode = { name: "", attributes: {}, children: [], text: "" };
+  let open: OpenNode = root;
+  const outer: OpenNode[] = [];
+  parser.on("error", ({ message }) => {
+    throw new Error(`broken XML: ${message}`);
   });
+  parser.on("doctype", () => {
+    throw new Error("XML with a document type is not read");
+  });
+  parser.on("opentag", ({ name, attributes }) => {
+    const node = { name: localName(name), attributes: localNames(attributes), children: [], text: "" };
+    open.children.push(node);
+    outer.push(open);
+    open = node;
+  });
+  parser.on("closetag", () => {
+    open = outer.pop() ?? root;
+  });
+  const addText = (text: string) => {
+    open.text += text;
+  };
+  parser.on("text", addText);
+  parser.on("cdata", addText);
+  parser.write(new TextDecoder().decode(bytes)).close();
+  const [document] = root.children;
+  if (document === undefined) throw new Error("XML without an element");
+  return document;
+}
+
+/** Namespaces are not resolved: Office writes the usual prefixes or none. */
+function localName(name: string): string {
+  return name.slice(name.indexOf(":") + 1);
+}
+
+function localNames(attributes: Readonly<Record<string, string>>): Record<string, string> {
+  const own = Object.entries(attributes).filter(([name]) => !/^xmlns(:|$)/.test(name));
+  return Object.fromEntries(own.map(([name, value]) => [localName(name), value]));
 }
 
 /** The first child of a name, or of a path of names. */

@@ -54,9 +54,9 @@ export const compareTextFile: FlowbookFunction = async (args, context) => {
 };
 
 /**
- * Flowbook's `compare_script_logs`: runs a script of the task in the machine and looks for texts in the log that it
- * writes. The script lies at /home/user/NAME, as at the origin's commit 485a525; its newest one makes a folder of that
- * name. A script that fails is an error, told by its log where it says nothing else.
+ * Flowbook's `compare_script_logs`: runs a script of the task in the machine and searches the log that it writes. The
+ * script is at /home/user/NAME, like at Flowbook's commit 485a525; its latest version creates a folder of that name. A
+ * failed script is an error, with its log as the reason if there is no other.
  */
 export const compareScriptLogs: FlowbookFunction = async (args, context) => {
   const { eval_script, vm_eval_logs } = parseArguments(scriptWithLog, args);
@@ -75,13 +75,15 @@ async function runScript(script: string, context: EvaluationContext) {
   if (source === null) throw new CannotGrade("missing_files", `the script ${script} is missing in the task's folder`);
   const { machine, signal } = context;
   if (!machine.canRun) {
-    throw new CannotGrade("unsupported", `it runs ${script}, and this machine only holds files`);
+    throw new CannotGrade("unsupported", `it runs ${script}, and this machine only contains files`);
   }
   const path = posix.join(HOME, posix.basename(script));
   return { path, result: await runFlowbookScript(source, path, machine, signal) };
 }
 
-/** Every `include` in the log, no `exclude`. No rules at all score 0, unlike in Spider2-V. */
+/**
+ * Returns 1 if the log contains every `include` and no `exclude`. Without rules the score is 0, unlike in Spider2-V.
+ */
 export function scoreLog(log: string, rules: JsonValue | undefined): number {
   if (!isTruthy(rules)) return 0;
   const { include, exclude } = rules as JsonObject;
@@ -93,13 +95,13 @@ export function scoreLog(log: string, rules: JsonValue | undefined): number {
 function textsOf(list: JsonValue | undefined): readonly string[] {
   if (list === undefined) return [];
   if (isList(list) && list.every((text) => typeof text === "string")) return list;
-  throw new Error("include and exclude must be lists of texts");
+  throw new Error("include and exclude must be lists of strings");
 }
 
 /**
- * Flowbook's `compare_jupyterlab_images`: the larger image is shrunk to the size of the smaller one, and the histograms
- * of grey levels must correlate at least as the threshold says. Where things are in the picture does not count.
- * Spider2-V looks at the green channel and wants exactly 1.
+ * Flowbook's `compare_jupyterlab_images`: shrinks the larger image to the size of the smaller one, and compares the
+ * correlation of the grayscale histograms with the threshold. Positions in the image do not count. Spider2-V compares
+ * the green channel and requires exactly 1.
  */
 export const compareImages: FlowbookFunction = async (args, context) => {
   const { local_expected_image, vm_result_image, similarity_threshold } = parseArguments(imagePair, args);
@@ -115,7 +117,7 @@ export const compareImages: FlowbookFunction = async (args, context) => {
 };
 
 function readImage(bytes: Buffer): Image | null {
-  if (isJpeg(bytes)) throw new CannotGrade("unsupported", "JPEG images are not compared");
+  if (isJpeg(bytes)) throw new CannotGrade("unsupported", "JPEG images are unsupported");
   return decodeImage(bytes);
 }
 
@@ -126,8 +128,8 @@ const greyscaleOf = (image: Image): Channel => ({
 });
 
 /**
- * Flowbook's `compare_csv`: both files through `pandas.read_csv`, so that spelling of numbers, quotes, line ends and
- * the order of columns do not count, types do. Spider2-V's function of this name compares lines of text.
+ * Flowbook's `compare_csv`: reads both files like `pandas.read_csv`, so that the spelling of numbers, quotes, line ends
+ * and the order of columns do not count, but types do. Spider2-V's function of this name compares lines of text.
  */
 export const compareCsv: FlowbookFunction = async (args, context) => {
   const { local_expected, vm_result } = parseArguments(filePair, args);
@@ -143,13 +145,13 @@ export const compareCsv: FlowbookFunction = async (args, context) => {
 const checkCellsSchema = z.looseObject({
   vm_result: z.string(),
   expected: jsonValueSchema,
-  version: z.literal(4, "only nbformat 4 is read").optional(),
+  version: z.literal(4, "only nbformat 4 is supported").optional(),
   cell_type: jsonValueSchema.optional(),
 });
 
 /**
- * Flowbook's `is_jupyter_cell_executed`: the indices over all cells of code cells without an execution count must equal
- * the list. An empty code cell counts as not executed.
+ * Flowbook's `is_jupyter_cell_executed`: the indices of code cells without an execution count must equal the list.
+ * Indices count all cells. An empty code cell counts as not executed.
  */
 export const isCellExecuted: FlowbookFunction = async (args, context) => {
   const { vm_result, expected, cell_type = "code" } = parseArguments(checkCellsSchema, args);
@@ -160,7 +162,7 @@ export const isCellExecuted: FlowbookFunction = async (args, context) => {
 
 /**
  * Flowbook's `are_jupyter_outputs_cleared`: the indices of code cells with an output of text, data or an error must
- * equal the list, in any order. The execution count is not looked at, unlike in Spider2-V.
+ * equal the list, in any order. Ignores execution counts, unlike Spider2-V.
  */
 export const areOutputsCleared: FlowbookFunction = async (args, context) => {
   const { vm_result, expected, cell_type = "code" } = parseArguments(checkCellsSchema, args);
@@ -186,8 +188,8 @@ interface CsvOptions {
 }
 
 /**
- * Columns in order of name; cells, never headers, stripped and lowered as the options say; rows sorted by all columns;
- * then `DataFrame.equals`.
+ * Compares like `DataFrame.equals`, with columns sorted by name, cells (never headers) stripped and lowercased
+ * depending on the options, and rows sorted by all columns.
  */
 function areFramesEqual(result: Frame, expected: Frame, options: CsvOptions): boolean {
   const [a, b] = [prepare(result, options), prepare(expected, options)];
@@ -207,7 +209,10 @@ function normalize(cell: FrameCell, options: CsvOptions): FrameCell {
   return options.ignoreCase ? stripped.toLowerCase() : stripped;
 }
 
-/** Missing values last. The labels of the rows are lost. Text beside numbers cannot be sorted, and raises in pandas. */
+/**
+ * Sorts rows, missing values last, and discards their labels. Text mixed with numbers cannot be sorted, and raises in
+ * pandas.
+ */
 function sortRows(frame: Frame): Frame {
   for (const column of frame.columns) requireOneKind(column);
   const order = Array.from({ length: frame.rows }, (_, i) => i).sort((a, b) => {
@@ -227,7 +232,7 @@ function sortRows(frame: Frame): Frame {
 function requireOneKind({ name, values }: FrameColumn): void {
   const isText = values.filter((cell) => !Number.isNaN(cell)).map((cell) => typeof cell === "string");
   if (isText.includes(true) && isText.includes(false)) {
-    throw new Error(`column ${String(name)} has text beside numbers and cannot be sorted`);
+    throw new Error(`column ${String(name)} contains both text and numbers, and cannot be sorted`);
   }
 }
 

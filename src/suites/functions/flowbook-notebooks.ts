@@ -14,7 +14,10 @@ import { CannotGrade, collectFiles, type FlowbookFunction, filePair } from "../g
 import { parseArguments } from "../suite-folder.js";
 import { areOutputsCleared, compareImages, isCellExecuted } from "./flowbook-files.js";
 
-/** Flowbook's `compare_notebook_cells`: as many cells, equal types and stripped sources. Spider2-V does not strip. */
+/**
+ * Flowbook's `compare_notebook_cells`: equal numbers of cells, with equal types and stripped sources. Spider2-V does
+ * not strip.
+ */
 export const compareNotebookCells: FlowbookFunction = async (args, context) => {
   const { local_expected, vm_result } = parseArguments(filePair, args);
   const { result, expected } = await collectFiles(context, vm_result, local_expected);
@@ -29,7 +32,7 @@ export const compareNotebookCells: FlowbookFunction = async (args, context) => {
   return Number(isEqual);
 };
 
-/** Takes no options at the origin, where another argument is an error. */
+/** The original function accepts no options. Any other argument is an error. */
 const pairOnly = z.strictObject(filePair.shape);
 
 /** Flowbook's `compare_notebook_outputs`. */
@@ -40,8 +43,8 @@ export const compareNotebookOutputs: FlowbookFunction = async (args, context) =>
 };
 
 /**
- * Flowbook's `compare_ipynb_files`: type and stripped source of each cell and, of code cells, the stripped texts of all
- * streams joined by newlines; data, errors and counts are not looked at. Spider2-V compares the raw JSON.
+ * Flowbook's `compare_ipynb_files`: compares the type and stripped source of each cell, and for code cells the stripped
+ * texts of all streams joined by newlines. Ignores data, errors and counts. Spider2-V compares the raw JSON.
  */
 export const compareIpynbFiles: FlowbookFunction = async (args, context) => {
   const { local_expected, vm_result } = parseArguments(filePair, args);
@@ -63,7 +66,7 @@ function summarize(cell: NotebookCell) {
 
 const sourceOf = (cell: NotebookCell) => stripText(requireString(requireKey(cell, "source"), "source"));
 
-/** What it can combine. */
+/** Functions that `evaluate_multiple_notebooks` can combine. */
 const NOTEBOOK_FUNCTIONS: Readonly<Record<string, FlowbookFunction>> = {
   compare_notebook_cells: compareNotebookCells,
   compare_notebook_outputs: compareNotebookOutputs,
@@ -78,7 +81,7 @@ const schema = z.strictObject({
   comparisons: z.array(z.looseObject({ func: z.unknown(), arguments: jsonObjectSchema.optional() })),
 });
 
-/** Flowbook's `evaluate_multiple_notebooks`: an unknown comparison, or one that fails, counts as 0. */
+/** Flowbook's `evaluate_multiple_notebooks`: an unknown or failed comparison counts as 0. */
 export const evaluateMultipleNotebooks: FlowbookFunction = async (args, context) => {
   const { operator, comparisons } = parseArguments(schema, args);
   const scores: number[] = [];
@@ -95,7 +98,7 @@ export const evaluateMultipleNotebooks: FlowbookFunction = async (args, context)
   return combineScores(operator, scores);
 };
 
-/** `and` or `or` in any case; another operator, or nothing to combine, is 0. */
+/** Combines scores with `and` or `or`, in any case. Returns 0 for another operator or without scores. */
 export function combineScores(operator: string, scores: readonly number[]): number {
   if (scores.length === 0) return 0;
   const word = operator.toLowerCase();

@@ -4,7 +4,7 @@ import { Database } from "../../store/sqlite.js";
 import { isList, isTruthy } from "../formats/python-values.js";
 import { CannotGrade, type MetricFunction, requireFile } from "../grading-function.js";
 
-/** A file of SQLite. Whole numbers are exact. */
+/** Opens a SQLite file. Integers are exact. */
 function openSqlite(path: string): DatabaseReader {
   const database = new Database(path, { readonly: true, fileMustExist: true });
   database.defaultSafeIntegers(true);
@@ -21,12 +21,12 @@ function openSqlite(path: string): DatabaseReader {
   };
 }
 
-/** Queries are stopped after this. */
+/** Maximum time of a query in milliseconds. */
 const TIMEOUT_MS = 60_000;
 
 /**
- * A file of DuckDB. The library is 68 MB and optional, so it is loaded only here. A database may define views over
- * other files and addresses: these cannot be read.
+ * Opens a DuckDB file. The library has 68 MB and is optional, so it is loaded only here. Views can refer to other files
+ * and URLs, but reading them is disabled.
  */
 async function openDuckdb(path: string): Promise<DatabaseReader> {
   const { DuckDBInstance } = await loadDuckdb();
@@ -66,17 +66,17 @@ async function loadDuckdb() {
   }
 }
 
-/** A value of a row, as the library gives it. */
+/** A value in a row, as the library returns it. */
 type DatabaseValue = unknown;
 
 /** A copy of a database file, opened for reading. */
 interface DatabaseReader {
-  /** At most `limit` rows are read. */
+  /** Runs a query. Reads at most `limit` rows. */
   query(sql: string, limit: number): Promise<readonly (readonly DatabaseValue[])[]>;
   close(): void;
 }
 
-/** Equal as the values of a row are in Python: numbers by value, NaN equals nothing. */
+/** Compares rows like Python: numbers by value, and NaN equals nothing. */
 function areRowsEqual(a: readonly DatabaseValue[], b: readonly DatabaseValue[]): boolean {
   return a.length === b.length && a.every((value, i) => areValuesEqual(value, b[i]));
 }
@@ -97,22 +97,22 @@ const isNumeric = (value: unknown): value is number | bigint | boolean =>
 const MAX_ROWS = 1_000_000;
 
 /**
- * `check_local_database`: by default only the names of tables and views are compared. `-schema` adds columns and types,
- * `-schema-content` the rows in the order in which they are stored. Anything that goes wrong scores 0. Copies keep the
- * name of their file, since views of DuckDB name it.
+ * Spider2-V's `check_local_database`. By default it compares only the names of tables and views. `-schema` adds columns
+ * and types, `-schema-content` the rows in their stored order. Any error scores 0. Copies keep their file name, because
+ * DuckDB views can contain it.
  */
 export const checkLocalDatabase: MetricFunction = async (result, expected, options) => {
   const type = options.db_type ?? "duckdb";
-  const gold = requireFile(expected, "what it is compared with");
+  const gold = requireFile(expected, "the expected file");
   if (result === null) return 0;
   const { path } = requireFile(result, "the result");
-  if (type !== "duckdb" && type !== "sqlite3") throw new Error(`databases of type ${String(type)} are not known`);
+  if (type !== "duckdb" && type !== "sqlite3") throw new Error(`unknown database type ${String(type)}`);
   const open = type === "duckdb" ? openDuckdb : async (file: string) => openSqlite(file);
   const opened: DatabaseReader[] = [];
   try {
     for (const file of [path, gold.path]) opened.push(await open(file));
     const [a, b] = opened as [DatabaseReader, DatabaseReader];
-    // SQLite has no schemas: there the origin's query fails.
+    // SQLite has no schemas, so Spider2-V's query fails there.
     if (isTruthy(options.schema_name)) await selectSchema(a, b, String(options.schema_name));
     return Number(await areDatabasesEqual(a, b, options));
   } catch (error) {
@@ -126,7 +126,7 @@ export const checkLocalDatabase: MetricFunction = async (result, expected, optio
 async function selectSchema(a: DatabaseReader, b: DatabaseReader, name: string): Promise<void> {
   const text = `'${name.replaceAll("'", "''")}'`;
   const found = await a.query(`SELECT schema_name FROM information_schema.schemata WHERE schema_name = ${text}`, 1);
-  if (found.length === 0) throw new Error("no such schema");
+  if (found.length === 0) throw new Error("unknown schema");
   for (const database of [a, b]) await database.query(`SET schema = ${text}`, 1);
 }
 
@@ -153,7 +153,7 @@ async function areDatabasesEqual(a: DatabaseReader, b: DatabaseReader, options: 
   return true;
 }
 
-/** Names as they are: the origin does not quote them either, so that one which needs quotes is an error. */
+/** Returns the names unquoted, like Spider2-V, so that a name that needs quotes is an error. */
 async function listNames(database: DatabaseReader, kind: string, targets: JsonObject[string] | undefined) {
   const rows = await database.query(`SELECT name FROM sqlite_master WHERE type = '${kind}' ORDER BY name`, MAX_ROWS);
   const names = rows.map(([name]) => String(name));
@@ -161,7 +161,7 @@ async function listNames(database: DatabaseReader, kind: string, targets: JsonOb
   return wanted === null ? names : names.filter((name) => wanted.includes(name));
 }
 
-/** The result is read to one row more than the gold has. */
+/** Compares rows. Reads at most one more row of the result than the gold database has. */
 async function haveEqualRows(a: DatabaseReader, b: DatabaseReader, sql: string): Promise<boolean> {
   const gold = await b.query(sql, MAX_ROWS);
   const rows = await a.query(sql, gold.length + 1);

@@ -45,7 +45,9 @@ import {
 } from "../grading-function.js";
 import { readCollectedFile } from "../suite-files.js";
 
-/** `check_include_exclude`: substrings of a script's output. Without rules the score is 1, unlike in Flowbook. */
+/**
+ * `check_include_exclude`: searches a script's output for substrings. Without rules the score is 1, unlike in Flowbook.
+ */
 export const checkIncludeExclude: MetricFunction = (result, expected, options) => {
   refuseOptions(options);
   const rules = requireObject(expected, "the rule");
@@ -54,7 +56,7 @@ export const checkIncludeExclude: MetricFunction = (result, expected, options) =
   const contains = (text: JsonValue) => {
     if (typeof output === "string" && typeof text === "string") return output.includes(text);
     if (isList(output)) return isAmong(text, output);
-    throw new Error("the output or a rule is no text");
+    throw new Error("the output or a rule is not a string");
   };
   const [include, exclude] = [listOf(rules.include), listOf(rules.exclude)];
   return Number(include.every(contains) && !exclude.some(contains));
@@ -67,33 +69,33 @@ function listOf(value: JsonValue | undefined): readonly JsonValue[] {
   throw new Error("include and exclude must be lists");
 }
 
-/** `exact_match`: Python's `==` with the rule's `expected`; 1 is 1.0, a final newline counts. */
+/** `exact_match`: Python's `==` with the rule's `expected`. 1 equals 1.0, and a final newline counts. */
 export const exactMatch: MetricFunction = (result, expected, options) => {
   refuseOptions(options);
   const value = requireValue(result, "the result");
   return Number(equalValues(fromJson(value), fromJson(requireValueKey(expected, "expected"))));
 };
 
-/** `literal_match`: as text, or as lists of texts; options type, ignore_case, ignore_order. */
+/** `literal_match`: compares as strings or lists of strings. Options are type, ignore_case and ignore_order. */
 export const literalMatch: MetricFunction = (result, expected, options) => {
   const [value, other] = [requireValue(result, "the result"), requireValue(expected, "the expected value")];
   const type = options.type ?? "str";
   const fold = (item: JsonValue) =>
     isTruthy(options.ignore_case) ? formatValue(item).toLowerCase() : formatValue(item);
   if (type === "str") return Number(fold(value) === fold(other));
-  if (type !== "list") throw new Error(`literal_match of type ${formatValue(type)} is not known`);
+  if (type !== "list") throw new Error(`unknown literal_match type ${formatValue(type)}`);
   if (!isList(value) || !isList(other) || value.length !== other.length) return 0;
   const [texts, others] = [value.map(fold), other.map(fold)];
   if (isTruthy(options.ignore_order)) for (const list of [texts, others]) list.sort(compareStrings);
   return Number(texts.every((text, i) => text === others[i]));
 };
 
-/** `is_in_list`: the rule's `expected` is among the result's items, or a part of it as text. */
+/** `is_in_list`: the rule's `expected` is in the result, or a substring of it. */
 export const isInList: MetricFunction = (result, expected) => {
   return Number(isAmong(requireValueKey(expected, "expected"), requireValue(result, "the result")));
 };
 
-/** `is_not_in_list`: the rule's `exclude` is not. */
+/** `is_not_in_list`: the rule's `exclude` is not in the result. */
 export const isNotInList: MetricFunction = (result, expected) => {
   return Number(!isAmong(requireValueKey(expected, "exclude"), requireValue(result, "the result")));
 };
@@ -108,10 +110,10 @@ function requireValueKey(expected: Parameters<MetricFunction>[1], key: string): 
 function isAmong(item: JsonValue, container: JsonValue): boolean {
   if (isList(container)) return container.some((other) => equalValues(fromJson(item), fromJson(other)));
   if (typeof container === "string" && typeof item === "string") return container.includes(item);
-  throw new Error("the result is no list");
+  throw new Error("the result is not a list");
 }
 
-/** These functions catch what goes wrong, and score 0. */
+/** Scores a comparison, or 0 if it fails. */
 async function scoreOrZero(isEqual: () => Promise<boolean>): Promise<number> {
   try {
     return Number(await isEqual());
@@ -126,7 +128,7 @@ export const compareNotebookOutputs: MetricFunction = (result, expected, options
   return comparePair(result, expected, (a, b) => haveEqualOutputs(readNotebook(a), readNotebook(b)));
 };
 
-/** Spider2-V's `compare_notebook_cells`: sources are not stripped, unlike in Flowbook. */
+/** Spider2-V's `compare_notebook_cells`, which does not strip sources, unlike Flowbook's. */
 export const compareNotebookCells: MetricFunction = (result, expected, options) => {
   refuseOptions(options);
   return comparePair(result, expected, (a, b) => {
@@ -141,8 +143,8 @@ export const compareNotebookCells: MetricFunction = (result, expected, options) 
 };
 
 /**
- * Spider2-V's `compare_ipynb_files`: the raw JSON, its top-level keys pairwise in the order of the files up to the end
- * of the shorter one; only `metadata` is skipped. Flowbook compares sources and streams.
+ * Spider2-V's `compare_ipynb_files`: compares the raw JSON, its top-level keys pairwise in the files' order up to the
+ * end of the shorter file. Skips only `metadata`. Flowbook compares sources and streams.
  */
 export const compareIpynbFiles: MetricFunction = (result, expected) => {
   return comparePair(result, expected, (a, b) => {
@@ -167,18 +169,21 @@ async function comparePair(
   expected: Collected | undefined,
   isEqual: (result: Buffer, expected: Buffer) => boolean,
 ): Promise<number> {
-  const gold = requireFile(expected, "what it is compared with");
+  const gold = requireFile(expected, "the expected file");
   return await scoreOrZero(async () => {
     const files = await readPair(result, gold);
     return files !== null && isEqual(files.result, files.expected);
   });
 }
 
-/** Spider2-V's `is_jupyter_cell_executed`: indices of code cells without an execution count equal the rule's list. */
+/**
+ * Spider2-V's `is_jupyter_cell_executed`: the indices of code cells without an execution count must equal the rule's
+ * list.
+ */
 export const isCellExecuted: MetricFunction = (result, expected, options) =>
   compareIndices(result, expected, options, (cell) => !isExecuted(cell));
 
-/** Spider2-V's `are_jupyter_outputs_cleared`: it looks at execution counts, not at outputs. */
+/** Spider2-V's `are_jupyter_outputs_cleared`, which checks execution counts, not outputs. */
 export const areOutputsCleared: MetricFunction = (result, expected, options) =>
   compareIndices(result, expected, options, isExecuted);
 
@@ -190,7 +195,7 @@ async function compareIndices(
 ): Promise<number> {
   if (expected === undefined) throw new Error("the rule is missing");
   return await scoreOrZero(async () => {
-    if (options.version !== undefined && options.version !== 4) throw new Error("only nbformat 4 is read");
+    if (options.version !== undefined && options.version !== 4) throw new Error("only nbformat 4 is supported");
     const cells = readNotebook(await readCollectedFile(requireFile(result, "the result").path));
     const listed = requireObject(expected, "the rule").expected;
     const found = findCells(cells, fromJson(options.cell_type ?? "code"), holds);
@@ -200,11 +205,11 @@ async function compareIndices(
 
 /**
  * Spider2-V's `compare_jupyterlab_images`: histograms of the green channel must correlate with exactly 1, after the
- * wider image is brought to the width of the other. No image, or a broken one, raises.
+ * wider image is resized to the width of the other. A missing or broken image raises.
  */
 export const compareImages: MetricFunction = async (result, expected, options) => {
   refuseOptions(options);
-  if (expected === undefined) throw new Error("what it is compared with is missing");
+  if (expected === undefined) throw new Error("the expected file is missing");
   const files = result === null || expected === null ? null : await readPair(result, expected);
   if (files === null) return 0;
   const [a, b] = [greenOf(readImage(files.result)), greenOf(readImage(files.expected))];
@@ -219,7 +224,7 @@ function bringToWidth(image: Channel, width: number): Channel {
 }
 
 function readImage(bytes: Buffer): Image {
-  if (isJpeg(bytes)) throw new CannotGrade("unsupported", "JPEG images are not compared");
+  if (isJpeg(bytes)) throw new CannotGrade("unsupported", "JPEG images are unsupported");
   const image = decodeImage(bytes);
   if (image === null) throw new Error("not an image");
   return image;
@@ -228,8 +233,8 @@ function readImage(bytes: Buffer): Image {
 const greenOf = ({ width, height, green }: Image): Channel => ({ width, height, values: green });
 
 /**
- * Spider2-V's `compare_csv`: lines of text, so that quotes, blank lines, the header's case and the spelling of numbers
- * count; bytes that are not UTF-8 are dropped. The options work on whole lines. Flowbook's function reads tables.
+ * Spider2-V's `compare_csv`: compares lines of text, so that quotes, blank lines, the header's case and the spelling of
+ * numbers count. Drops bytes that are not UTF-8. The options apply to entire lines. Flowbook's function reads tables.
  */
 export const spider2vCompareCsv: MetricFunction = async (result, expected, options) => {
   const files = await readPair(result, expected);
@@ -252,17 +257,19 @@ export const spider2vCompareTextFile: MetricFunction = async (result, expected, 
   return files === null ? 0 : Number(areTextsEqual(files.result, files.expected, options));
 };
 
-/** `compare_sql`: identical text. */
+/** `compare_sql`: the texts must be identical. */
 export const compareSql: MetricFunction = async (result, expected) => {
   const files = await readPair(result, expected);
   return files === null ? 0 : Number(decodeText(files.result) === decodeText(files.expected));
 };
 
-/** `compare_json_file`: Python's `==`, so true is 1 and lists are in order. A missing or broken file raises. */
+/**
+ * `compare_json_file`: Python's `==`, so true equals 1 and the order of lists counts. A missing or broken file raises.
+ */
 export const compareJsonFile: MetricFunction = async (result, expected) => {
   const [value, other] = await Promise.all([
     readJson(requireFile(result, "the result").path),
-    readJson(requireFile(expected, "what it is compared with").path),
+    readJson(requireFile(expected, "the expected file").path),
   ]);
   return Number(equalValues(value, other));
 };
@@ -273,7 +280,7 @@ async function readJson(path: string) {
   return parsePythonJson(text);
 }
 
-/** `diff_text_file`: the ratio of difflib's SequenceMatcher over lines, a fraction. */
+/** `diff_text_file`: the ratio of difflib's SequenceMatcher over lines, from 0 to 1. */
 export const diffTextFile: MetricFunction = async (result, expected, options) => {
   refuseOptions(options);
   const files = await readPair(result, expected);

@@ -24,13 +24,13 @@ import { CannotGrade } from "../grading-function.js";
 /** The two workbooks of a comparison. */
 export interface TableBooks {
   readonly result: Workbook;
-  /** Null where the task names none. */
+  /** Null if the task has none. */
   readonly expected: Workbook | null;
 }
 
 export type TableRule = (rule: JsonObject, books: TableBooks) => boolean;
 
-/** Ends the comparison with 0: the result lacks a sheet that is compared. */
+/** Ends the comparison with 0 because the result does not have a compared sheet. */
 export class MissingSheet extends Error {
   override readonly name = "MissingSheet";
 }
@@ -42,22 +42,23 @@ export interface ChosenSheet {
 }
 
 /**
- * A sheet as rules name it: a number or "RI0" counts the result's, "RNname" names one of them, "EI0" and "ENname" one
- * of the gold's. An index out of range is a sheet that is not there; one below zero counts from the end.
+ * Returns a rule's sheet. A number or "RI0" is an index in the result, "RNname" a name in the result, and "EI0" and
+ * "ENname" the same in the gold workbook. A negative index counts from the end, and an index out of range is a missing
+ * sheet.
  */
 export function chooseSheet(index: JsonValue | undefined, books: TableBooks): ChosenSheet {
   const text = typeof index === "number" ? `RI${index}` : index;
   const match = typeof text === "string" ? /^([RE])([IN])(.*)$/s.exec(text) : null;
-  if (match === null) throw new Error(`${JSON.stringify(index)} names no sheet`);
+  if (match === null) throw new Error(`${JSON.stringify(index)} is not a sheet`);
   const [, side, kind, rest = ""] = match;
   const book = side === "R" ? books.result : books.expected;
-  if (book === null) throw new Error("there is no workbook to compare with");
+  if (book === null) throw new Error("the expected workbook is missing");
   const position = /^\s*[+-]?\d+\s*$/.test(rest) ? Number(rest) : Number.NaN;
   const name = kind === "N" ? rest : (book.sheetNames.at(position) ?? "");
   return { book, name: Number.isNaN(position) && kind === "I" ? "" : name, sheet: book.findSheet(name) };
 }
 
-/** A rule that two sheets are alike in the properties that it names. */
+/** Returns a rule that requires two sheets to be equal in the rule's properties. */
 function comparingSheets(
   properties: string,
   describe: (chosen: ChosenSheet, names: readonly string[]) => Map<string, unknown>,
@@ -77,7 +78,7 @@ type Describe = (pivot: PivotTable, names: readonly string[]) => unknown;
 const describeSelection: Describe = ({ selection }, names) =>
   names.includes("ordered") ? selection : selection.map((items) => new Set(items));
 
-/** What `pivot_props` can ask for. */
+/** Properties that `pivot_props` can contain. */
 const PIVOT_PROPERTIES: Readonly<Record<string, Describe>> = {
   name: (pivot) => pivot.name,
   show_total: (pivot) => pivot.showTotal,
@@ -98,10 +99,10 @@ const PIVOT_PROPERTIES: Readonly<Record<string, Describe>> = {
     ]),
 };
 
-/** `pivot_table`: the pivot tables of two sheets by their source, with the properties that the rule names. */
+/** `pivot_table`: compares the pivot tables of two sheets by their source, with the rule's properties. */
 export const comparePivots = comparingSheets("pivot_props", describing(readPivots, PIVOT_PROPERTIES));
 
-/** The parts of a sheet by their source, with the named properties of each. */
+/** Describes the parts of a sheet by their source, with the requested properties of each. */
 function describing<Part extends { readonly source: string }>(
   read: (book: Workbook, sheet: Sheet) => readonly Part[],
   properties: Readonly<Record<string, (part: Part, names: readonly string[]) => unknown>>,
@@ -113,7 +114,9 @@ function describing<Part extends { readonly source: string }>(
   };
 }
 
-/** What `chart_props` can ask for. Width and height are openpyxl's defaults, since it does not read them. */
+/**
+ * Properties that `chart_props` can contain. Width and height are openpyxl's defaults, because it does not read them.
+ */
 const CHART_PROPERTIES: Readonly<Record<string, (chart: Chart) => unknown>> = {
   title: (chart) => chart.title,
   legend: (chart) => chart.legend,
@@ -133,8 +136,8 @@ const CHART_PROPERTIES: Readonly<Record<string, (chart: Chart) => unknown>> = {
 };
 
 /**
- * `chart`: the charts of two sheets by their series, with the properties that the rule names. References are compared
- * as they are spelled: `'Sheet1'!$B$2`, as openpyxl writes, is not LibreOffice's `Sheet1!$B$2`.
+ * `chart`: compares the charts of two sheets by their series, with the rule's properties. References are compared as
+ * spelled: openpyxl's `'Sheet1'!$B$2` is not equal to LibreOffice's `Sheet1!$B$2`.
  */
 export const compareCharts = comparingSheets("chart_props", describing(readCharts, CHART_PROPERTIES));
 
@@ -143,15 +146,16 @@ const COMPARISON =
 const MAX_FORMATTED_CELLS = 100_000;
 
 /**
- * The cells that a conditional format applies to. As at the origin only rules of type `expression` can be evaluated,
- * others raise. Of formulas we know a comparison of the cell with a number, a text, or the MAX, MIN, AVERAGE or SUM of
- * a fixed range; the origin knows Excel's functions.
+ * Returns the cells that a conditional format applies to. Like in Spider2-V, only rules of type `expression` can be
+ * evaluated, and others raise. Supports only formulas that compare the cell with a number, a text, or the MAX, MIN,
+ * AVERAGE or SUM of a fixed range. Spider2-V supports Excel's functions.
  */
 function findActiveCells(book: Workbook, sheet: Sheet): { coordinate: string; format: CellStyle }[] {
   const formats = findChildren(book.package.read(sheet.part), "conditionalFormatting");
   return formats.flatMap((format) =>
     findChildren(format, "cfRule").flatMap((rule) => {
-      if (rule.attributes.type !== "expression") throw new Error(`conditions of type ${rule.attributes.type} raise`);
+      if (rule.attributes.type !== "expression")
+        throw new Error(`conditions of type ${rule.attributes.type} are unsupported`);
       const holds = parseCondition(findChild(rule, "formula")?.text ?? "", book, sheet);
       const style = readFormat(rule, book);
       return listCells(format.attributes.sqref ?? "")
@@ -180,8 +184,7 @@ function listCells(ranges: string): string[] {
 
 function parseCondition(formula: string, book: Workbook, sheet: Sheet): (value: string | number | null) => boolean {
   const match = COMPARISON.exec(formula.slice(0, 1000));
-  if (match === null)
-    throw new CannotGrade("unsupported", `the condition ${formula.slice(0, 100)} cannot be evaluated`);
+  if (match === null) throw new CannotGrade("unsupported", `the condition ${formula.slice(0, 100)} is unsupported`);
   const [, operator = "=", aggregate, range, number, text] = match;
   const other = aggregate === undefined ? (number === undefined ? (text ?? "") : Number(number)) : null;
   const limit = other ?? aggregateRange(aggregate ?? "", range ?? "", book, sheet);
@@ -202,7 +205,7 @@ function aggregateRange(name: string, range: string, book: Workbook, sheet: Shee
   return results[name.toUpperCase()] ?? Number.NaN;
 }
 
-/** In Excel texts are larger than numbers, and their case does not count. */
+/** Compares values like Excel: texts are larger than numbers, and their case does not count. */
 function compareValues(a: string | number, b: string | number, operator: string): boolean {
   const [x, y] =
     typeof a === typeof b ? [fold(a), fold(b)] : [Number(typeof a === "string"), Number(typeof b === "string")];
@@ -215,9 +218,9 @@ function compareValues(a: string | number, b: string | number, operator: string)
 
 const fold = (value: string | number) => (typeof value === "string" ? value.toLowerCase() : value);
 
-/** A cell as far as its style is compared. */
+/** A cell with the parts that affect its style. */
 interface StyledCell {
-  /** Formulas count as a value. */
+  /** Whether the cell has a value or formula. */
   readonly hasValue: boolean;
   readonly isNumber: boolean;
   readonly style: CellStyle;
@@ -242,15 +245,18 @@ function styleCell(cell: RawCell, styles: readonly CellStyle[]): StyledCell {
   };
 }
 
-/** Of the cell, or of a conditional format that applies to it. Of an empty cell only the fill counts. */
+/**
+ * Returns a style property of the cell, or of a conditional format that applies to it. For an empty cell only the fill
+ * counts.
+ */
 export function readStyleProperty(name: string, cell: StyledCell, style: CellStyle = cell.style): StyleValue {
   if (name === "fill_type") return style.fill?.type ?? null;
   if (name === "bgcolor") return style.fill?.background ?? null;
   if (name === "fgcolor") return style.fill?.foreground ?? null;
-  if (name === "hyperlink") throw new Error("hyperlinks are not compared");
+  if (name === "hyperlink") throw new Error("hyperlinks are unsupported");
   if (name === "number_format") return cell.hasValue && cell.isNumber ? style.numberFormat : null;
   const read = FONT[name];
-  if (read === undefined) throw new Error(`style ${name} is not known`);
+  if (read === undefined) throw new Error(`unknown style ${name}`);
   if (!cell.hasValue) return null;
   if (style.font === null) throw new Error("a cell has no font");
   return read(style.font);
@@ -264,14 +270,14 @@ const FONT: Readonly<Record<string, (font: CellFont) => StyleValue>> = {
   font_underline: (font) => font.underline,
   font_size: (font) => font.size,
   font_color: (font) => {
-    if (font.color === null) throw new Error("a font has no colour");
+    if (font.color === null) throw new Error("a font has no color");
     return font.color;
   },
 };
 
 const MAX_CELLS = 5_000_000;
 
-/** `style`: the properties that the rule names of every cell up to the last one, after conditional formats. */
+/** `style`: compares the rule's properties of every cell up to the last one, after conditional formats. */
 export const compareStyles = comparingSheets("props", describeStyles);
 
 function describeStyles({ book, sheet }: ChosenSheet, names: readonly string[]): Map<string, readonly StyleValue[]> {
@@ -293,7 +299,10 @@ function describeStyles({ book, sheet }: ChosenSheet, names: readonly string[]):
   return styles;
 }
 
-/** From A1 to the last row and column; cells inside a merged range but its first are empty, and count for the size. */
+/**
+ * Returns cells from A1 to the last row and column. Cells in a merged range, except its first, are empty but count for
+ * the size.
+ */
 export function readStyledCells(book: Workbook, sheet: Sheet): Map<string, StyledCell> {
   const raw = book.cellsOf(sheet);
   const merged = findChildren(findChild(book.package.read(sheet.part), "mergeCells"), "mergeCell").map(

@@ -22,18 +22,21 @@ import {
   type TableRule,
 } from "./spider2v-sheets.js";
 
-/** `sheet_data`: both sheets through `pandas.read_excel`, floats rounded to `precision` digits, then `equals`. */
+/**
+ * `sheet_data`: reads both sheets like `pandas.read_excel`, rounds floats to `precision` digits, and compares with
+ * `equals`.
+ */
 const compareSheetData: TableRule = (rule, books) => {
   const precision = rule.precision ?? 4;
-  if (typeof precision !== "number" || !Number.isInteger(precision)) throw new Error("precision is no whole number");
+  if (typeof precision !== "number" || !Number.isInteger(precision)) throw new Error("precision is not a whole number");
   const result = readFrame(chooseSheet(rule.sheet_idx0, books));
   if (result === null) throw new MissingSheet();
   const expected = readFrame(chooseSheet(rule.sheet_idx1, books));
-  if (expected === null) throw new Error("the gold workbook lacks a sheet");
+  if (expected === null) throw new Error("the gold workbook does not have the sheet");
   return equalFrames(roundFrame(result, precision), roundFrame(expected, precision));
 };
 
-/** Null where the sheet cannot be read. */
+/** Returns null if the sheet cannot be read. */
 function readFrame({ book, sheet }: ChosenSheet): Frame | null {
   if (sheet === null || sheet.isChartsheet) return null;
   try {
@@ -47,7 +50,7 @@ function roundFrame(frame: Frame, precision: number): Frame {
   return { ...frame, columns: frame.columns.map((column) => roundColumn(column, precision)) };
 }
 
-/** numpy's rounding: scaled by a power of ten, halves to the even neighbour. */
+/** Rounds like numpy: scales by a power of ten, and rounds halves to the even neighbor. */
 function roundColumn(column: FrameColumn, precision: number): FrameColumn {
   if (column.type !== "float64") return column;
   const power = 10 ** Math.abs(precision);
@@ -65,10 +68,10 @@ const FLAGS: Readonly<Record<string, number>> = {
   DOTALL: RE2JS.DOTALL,
 };
 
-/** A rule {method, ref}: eq, ne, lt, le, gt, ge, approx:N, range.te, re.FLAGS, str_list_eq, str_set_eq. */
+/** Checks a rule {method, ref}: eq, ne, lt, le, gt, ge, approx:N, range.te, re.FLAGS, str_list_eq, str_set_eq. */
 function matchesRule(value: StyleValue, rule: JsonObject): boolean {
   const { method, ref = null } = rule;
-  if (typeof method !== "string") throw new Error("a rule names no method");
+  if (typeof method !== "string") throw new Error("a rule has no method");
   if (method.startsWith("re")) return matchesPattern(value, method, ref);
   if (method === "eq" || method === "ne") return isEqual(value, ref) === (method === "eq");
   if (["lt", "le", "gt", "ge"].includes(method)) return isOrdered(method, value, ref);
@@ -82,7 +85,7 @@ function matchesRule(value: StyleValue, rule: JsonObject): boolean {
 }
 
 function matchesPattern(value: StyleValue, method: string, ref: JsonValue): boolean {
-  if (typeof value !== "string" || typeof ref !== "string") throw new Error("a pattern needs a text");
+  if (typeof value !== "string" || typeof ref !== "string") throw new Error("a pattern needs a string");
   const flags = method
     .split(".")
     .slice(1)
@@ -108,7 +111,7 @@ function isClose(value: StyleValue, threshold: number, ref: number): boolean {
 }
 
 function matchesList(value: StyleValue, ref: JsonValue, isSet: boolean): boolean {
-  if (typeof value !== "string" || !isList(ref)) throw new Error("a list needs a text");
+  if (typeof value !== "string" || !isList(ref)) throw new Error("a list needs a string");
   const items = value.replace(/^["']{1,1000}/, "").split(",");
   const last = items.length - 1;
   items[last] = trimQuotes(items[last] ?? "");
@@ -122,14 +125,14 @@ function trimQuotes(text: string): string {
   return text.slice(0, end);
 }
 
-/** `check_cell`: properties of one cell of the result against rules. `value` is read from the XML. */
+/** `check_cell`: checks properties of one cell of the result against rules. `value` is read from the XML. */
 const checkCell: TableRule = (rule, books) => {
   const { book, name, sheet } = chooseSheet(rule.sheet_idx, books);
   if (sheet === null) throw new MissingSheet();
   const { row, column } = parseCoordinate(String(rule.coordinate));
   const cell = readStyledCells(book, sheet).get(formatCoordinate(row, column)) ?? EMPTY_CELL;
   const rules = Object.entries((rule.props ?? {}) as Readonly<Record<string, JsonObject>>);
-  // The origin reads all values, so that one that raises counts, but asks no rule after one that does not hold.
+  // Like Spider2-V, read all values, so that one that raises counts, but skip rules after the first failed one.
   let holds = true;
   for (const [property, matches] of rules) {
     const value =
@@ -149,15 +152,15 @@ const RULES: Readonly<Record<string, TableRule>> = {
   check_cell: checkCell,
 };
 
-/** Rules that the origin has and no task of it uses. */
+/** Rules that Spider2-V has but none of its tasks uses. */
 const NOT_IMPLEMENTED =
   "sheet_print sheet_fuzzy sparkline freeze zoom data_validation row_props col_props filter".split(" ");
 
 const EXTENSIONS = [".xlsx", ".xlsm", ".xltx", ".xltm"];
 
 /**
- * `compare_table`: all rules must hold, asked one after the other. A result that is no workbook, or lacks a sheet whose
- * cells are compared, scores 0; a broken gold or an unknown rule raises.
+ * `compare_table`: all rules must hold, and are checked in order. A result that is not a workbook, or does not have a
+ * compared sheet, scores 0. A broken gold workbook or an unknown rule raises.
  */
 export const compareTable: MetricFunction = async (result, expected, options) => {
   if (result === null) return 0;
@@ -182,13 +185,13 @@ export const compareTable: MetricFunction = async (result, expected, options) =>
 
 async function openWorkbook({ path }: CollectedFile): Promise<Workbook> {
   if (!EXTENSIONS.includes(posix.extname(path).toLowerCase()))
-    throw new Error(`${posix.basename(path)} is no workbook`);
+    throw new Error(`${posix.basename(path)} is not a workbook`);
   return new Workbook(await readCollectedFile(path));
 }
 
 function holds(rule: JsonObject, books: TableBooks): boolean {
   const type = String(rule.type);
   if (Object.hasOwn(RULES, type)) return RULES[type]?.(rule, books) ?? false;
-  if (NOT_IMPLEMENTED.includes(type)) throw new CannotGrade("unsupported", `rules of type ${type} are not supported`);
-  throw new Error(`rules of type ${type} are not known`);
+  if (NOT_IMPLEMENTED.includes(type)) throw new CannotGrade("unsupported", `rules of type ${type} are unsupported`);
+  throw new Error(`unknown rule type ${type}`);
 }

@@ -14,8 +14,8 @@ import { type MetricFunction, requireFile, requireValue } from "../grading-funct
 import { readCollectedFile } from "../suite-files.js";
 
 /**
- * `check_yaml_file`: every rule [type, path, value] holds. A step of a path is a key of a mapping; in a list it is an
- * index, or [key, value] for the first item that has this. Whatever goes wrong scores 0.
+ * `check_yaml_file`: every rule [type, path, value] must hold. A step of a path is a key of a mapping, an index of a
+ * list, or [key, value] for the first list item with this value. Any error scores 0.
  */
 export const checkYamlFile: MetricFunction = async (result, expected) => {
   const rules = requireValue(expected, "the rules");
@@ -39,12 +39,12 @@ function holds(file: PythonValue, rule: JsonValue): boolean {
   if (type === "in") return contains(expected, value);
   if (type === "contain") return contains(value, expected);
   if (type === "not_null") return isTruthy(value);
-  throw new Error("unknown type of rule");
+  throw new Error("unknown rule type");
 }
 
 function requireItem(dict: PythonDict, key: PythonValue): PythonValue {
   for (const [other, value] of dict) if (equalValues(other, key)) return value;
-  throw new Error("no such key");
+  throw new Error("unknown key");
 }
 
 function selectItem(value: PythonValue, step: PythonValue): PythonValue {
@@ -52,20 +52,20 @@ function selectItem(value: PythonValue, step: PythonValue): PythonValue {
   const index = toInteger(step);
   if (index !== null) {
     const item = items[index < 0 ? items.length + index : index];
-    if (item === undefined) throw new Error("no such item");
+    if (item === undefined) throw new Error("the item does not exist");
     return item;
   }
   const [key, wanted, ...more] = iterate(step);
   if (key === undefined || wanted === undefined || more.length > 0) throw new Error("no key and value");
   const found = items.find((item) => {
-    if (!isDict(item)) throw new Error("an item is no mapping");
+    if (!isDict(item)) throw new Error("an item is not a mapping");
     return equalValues(requireItem(item, key), wanted);
   });
-  if (found === undefined) throw new Error("no such item");
+  if (found === undefined) throw new Error("the item does not exist");
   return found;
 }
 
-/** What `int(step)` takes. */
+/** Returns `int(step)`, or null if Python would raise. */
 function toInteger(step: PythonValue): number | null {
   if (typeof step === "number" || typeof step === "bigint" || typeof step === "boolean")
     return Math.trunc(Number(step));
@@ -81,7 +81,7 @@ function iterate(value: PythonValue): readonly PythonValue[] {
 /** Python's `item in container`. */
 function contains(container: PythonValue, item: PythonValue): boolean {
   if (typeof container === "string") {
-    if (typeof item !== "string") throw new Error("a text contains texts only");
+    if (typeof item !== "string") throw new Error("a string can only contain strings");
     return container.includes(item);
   }
   const items = isDict(container) ? [...container.keys()] : iterate(container);

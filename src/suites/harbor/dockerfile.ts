@@ -1,6 +1,14 @@
 import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join, posix } from "node:path";
-import { type Copy as CopyInstruction, DockerfileParser, type Env, type Instruction } from "dockerfile-ast";
+import {
+  type Arg,
+  type Copy as CopyInstruction,
+  DockerfileParser,
+  type Env,
+  type From,
+  type Instruction,
+} from "dockerfile-ast";
+import picomatch from "picomatch";
 import { splitShellWords } from "../../platform/command-line.js";
 import { fileStateOf } from "../suite-folder.js";
 
@@ -74,61 +82,63 @@ class PlainImage implements ReadDockerfile {
 
   add(instruction: Instruction): void {
     try {
-      this.#add(instruction, instruction.getKeyword(), instruction.getArgumentsContent() ?? "");
+      this.#add(instruction, instruction.getKeyword());
     } catch (error) {
       if (!(error instanceof ForDockerAlone)) throw error;
       this.obstacles.push(`Dockerfile:${instruction.getRange().start.line + 1}: ${error.message}`);
     }
   }
 
-  #add(instruction: Instruction, name: string, text: string): void {
+  #add(instruction: Instruction, name: string): void {
     if (PASSED_OVER.has(name)) return;
-    if (name === "FROM") this.#from(text);
-    else if (name === "ARG") this.#argument(text);
-    else if (name === "ENV") this.#variables(instruction as Env);
-    else if (name === "WORKDIR") this.#workdir(text);
-    else if (name === "VOLUME") this.#volumes(text);
-    else if (name === "COPY" || name === "ADD") this.#copy(instruction as CopyInstruction, text);
-    else if (name === "RUN") this.#run(instruction, text);
+    if (name === "FROM") this.#from(instruction as From);
+    else if (name === "ARG") Object.assign(this.#arguments, this.#properties(instruction as Arg));
+    else if (name === "ENV") Object.assign(this.env, this.#properties(instruction as Env));
+    else if (name === "WORKDIR") this.#workdir(instruction);
+    else if (name === "VOLUME") this.folders.push(...this.#words(instruction).map((path) => this.#absolute(path)));
+    else if (name === "COPY" || name === "ADD") this.#copy(instruction as CopyInstruction);
+    else if (name === "RUN") this.#run(instruction);
     else throw new ForDockerAlone(`${name} is for Docker alone`);
   }
 
-  #from(text: string): void {
-    const words = text.split(/\s+/).filter((word) => !word.startsWith("--"));
+  #from(instruction: From): void {
     if (this.base !== null) throw new ForDockerAlone("FROM begins a second stage");
-    this.base = this.#replace(words[0] ?? "");
+    this.base = this.#replace(instruction.getImage() ?? "");
   }
 
-  #argument(text: string): void {
-    for (const [, name = "", value] of text.matchAll(/(\w+)(?:=("[^"]*"|'[^']*'|\S*))?/g)) {
-      this.#arguments[name] = this.#replace((value ?? "").replace(/^(["'])(.*)\1$/, "$2"));
-    }
+  /** Names and values of ARG or ENV. All values see the variables of earlier lines, not those of their own line. */
+  #properties(instruction: Arg | Env): Record<string, string> {
+    const pairs = instruction.getProperties().map((property) => {
+      const name = property.getName();
+      const value = property.getValue();
+      const written = property.getUnescapedValue() ?? "";
+      if (instruction.getKeyword() === "ENV" && value === null) throw new ForDockerAlone(`ENV ${name} has no value`);
+      // The value is without its backslashes, so that an escaped variable looks like any other.
+      if (written.includes("\\$")) throw new ForDockerAlone(`${name} with an escaped $ is for Docker alone`);
+      return [name, written.startsWith("'") ? (value ?? "") : this.#replace(value ?? "")];
+    });
+    return Object.fromEntries(pairs);
   }
 
-  #variables(instruction: Env): void {
-    const properties = instruction.getProperties().map((one) => [one.getName(), one.getValue() ?? ""] as const);
-    // A line sees the variables of those before it.
-    const values = properties.map(([name, value]) => [name, this.#replace(value)] as const);
-    for (const [name, value] of values) this.env[name] = value;
-  }
-
-  #workdir(text: string): void {
-    this.workdir = this.#absolute(this.#replace(text.replace(/^(["'])(.*)\1$/, "$2")));
+  #workdir(instruction: Instruction): void {
+    const path = splitWords(this.#replace(contentOf(instruction)), "WORKDIR").join(" ");
+    this.workdir = this.#absolute(path);
     this.folders.push(this.workdir);
   }
 
-  #volumes(text: string): void {
-    const paths = jsonWords(text) ?? text.split(/\s+/);
-    this.folders.push(...paths.map((path) => this.#absolute(this.#replace(path))));
+  /** Words of the exec form (a JSON array) or, like Docker does, separated at white space even within quotes. */
+  #words(instruction: Instruction): string[] {
+    const words = jsonWords(contentOf(instruction)) ?? instruction.getArguments().map((word) => word.getValue());
+    return words.map((word) => this.#replace(word));
   }
 
-  #copy(instruction: CopyInstruction, text: string): void {
+  #copy(instruction: CopyInstruction): void {
     const name = instruction.getKeyword();
     const flags = new Map(instruction.getFlags().map((flag) => [flag.getName(), flag.getValue()]));
     const unknown = [...flags.keys()].find((flag) => !["chmod", "chown", "link"].includes(flag));
     if (unknown !== undefined) throw new ForDockerAlone(`${name} --${unknown} is for Docker alone`);
     if (instruction.getHeredocs().length > 0) throw new ForDockerAlone(`${name} of a text is for Docker alone`);
-    const words = (jsonWords(text) ?? text.split(/\s+/)).map((word) => this.#replace(word));
+    const words = this.#words(instruction);
     const target = words.pop() ?? "";
     const sources = words.flatMap((word) => {
       const isFetched = name === "ADD" && (/^[a-z]+:\/\/|^git@/.test(word) || ARCHIVE.test(word));
@@ -151,14 +161,18 @@ class PlainImage implements ReadDockerfile {
     }
   }
 
-  #run(instruction: Instruction, text: string): void {
-    if (/<<-?["']?\w/.test(text)) throw new ForDockerAlone("RUN of a script in the Dockerfile is more than packages");
-    const list = jsonWords(text.replace(/^(--\S+\s+)+/, ""));
-    const lines = (instruction.getRawArgumentsContent() ?? text)
-      .replace(/\\\r?\n/g, " ")
-      .replace(/^\s*(--\S+\s+)+/, "")
-      .replace(/(^|\s)#.*$/gm, "$1");
-    const commands = list === null ? lines.split(/&&|;|\n/).map((line) => wordsOf(this.#replace(line))) : [list];
+  #run(instruction: Instruction): void {
+    const line = contentOf(instruction);
+    if (/<<-?["']?\w/.test(line)) throw new ForDockerAlone("RUN of a script in the Dockerfile is more than packages");
+    const list = jsonWords(line);
+    // Docker joins continued lines, so a comment of the shell ends only with the instruction.
+    const commands =
+      list === null
+        ? line
+            .replace(/(^|\s)#.*$/s, "$1")
+            .split(/&&|;/)
+            .map((command) => splitWords(this.#replace(command), "RUN"))
+        : [list];
     for (const words of commands) {
       if (!this.#command(words.slice(words.findIndex((word) => !/^\w+=/.test(word))))) {
         throw new ForDockerAlone(`RUN ${words.join(" ")}: is more than packages`);
@@ -207,14 +221,18 @@ class PlainImage implements ReadDockerfile {
     return normal.length > 1 ? normal.replace(/\/$/, "") : normal;
   }
 
-  /** `$NAME`, `${NAME}` and `${NAME:-default}`. */
+  /** Replaces `$NAME`, `${NAME}`, and `${NAME:-word}` and `${NAME:+word}`, without the colon too. */
   #replace(text: string): string {
     const values: Readonly<Record<string, string>> = { PATH: DEFAULT_PATH, ...this.#arguments, ...this.env };
     return text.replace(
-      /(?<!\\)\$(?:(\w+)|\{(\w+)(?::-([^}]*))?\})/g,
-      (_, plain?: string, braced?: string, other?: string) => {
-        const value = values[plain ?? braced ?? ""] ?? "";
-        return value === "" ? (other ?? "") : value;
+      /(?<!\\)\$(?:(\w+)|\{([^}]*)\})/g,
+      (variable: string, plain: string | undefined, braced: string = "") => {
+        const [, name = plain, operator = "", word = ""] = /^(\w+)(?:(:?[-+])(.*))?$/s.exec(plain ?? braced) ?? [];
+        if (name === undefined) throw new ForDockerAlone(`${variable} is for Docker alone`);
+        const value = Object.hasOwn(values, name) ? values[name] : undefined;
+        const isSet = operator.startsWith(":") ? (value ?? "") !== "" : value !== undefined;
+        if (operator.endsWith("+")) return isSet ? word : "";
+        return operator.endsWith("-") && !isSet ? word : (value ?? "");
       },
     );
   }
@@ -224,11 +242,27 @@ class PlainImage implements ReadDockerfile {
 const PIP_FLAGS =
   /^(-q|-U|--quiet|--upgrade|--no-cache-dir|--no-cache|--no-compile|--break-system-packages|--disable-pip-version-check|--root-user-action=ignore)$/;
 
-function wordsOf(command: string): string[] {
+/**
+ * The arguments of an instruction as one line: without flags, comments, continuations and blank lines. White space
+ * within a line is kept, because it may be quoted.
+ */
+function contentOf(instruction: Instruction): string {
+  let text = "";
+  let last: { readonly line: number; readonly character: number } | null = null;
+  for (const argument of instruction.getArguments()) {
+    const { start, end } = argument.getRange();
+    const gap = last === null ? 0 : last.line === start.line ? start.character - last.character : 1;
+    text += " ".repeat(gap) + argument.getValue();
+    last = end;
+  }
+  return text;
+}
+
+function splitWords(text: string, instruction: string): string[] {
   try {
-    return splitShellWords(command, "RUN");
+    return splitShellWords(text, instruction);
   } catch {
-    throw new ForDockerAlone(`RUN ${command.trim()}: a quote is not closed`);
+    throw new ForDockerAlone(`${instruction} ${text.trim()}: a quote is not closed`);
   }
 }
 
@@ -243,7 +277,10 @@ function jsonWords(text: string): string[] | null {
   }
 }
 
-/** The paths in a folder that a pattern of COPY means: `*` and `?` stand for anything within a name. */
+/** COPY's patterns match within one name, like Go's filepath.Match, and match hidden files too. */
+const COPY_PATTERN = { dot: true, nobrace: true, noextglob: true, noglobstar: true, nonegate: true } as const;
+
+/** The paths in a folder that match a pattern of COPY. */
 function matchingPaths(folder: string, pattern: string): string[] {
   const parts = posix.normalize(pattern).replace(/\/$/, "").split("/");
   if (parts[0] === "..") return [];
@@ -251,17 +288,12 @@ function matchingPaths(folder: string, pattern: string): string[] {
   for (const part of parts) {
     if (part === "." || part === "") continue;
     found = found.flatMap((path) => {
-      if (!/[*?]/.test(part))
+      if (!/[*?[\\]/.test(part))
         return fileStateOf(folder, posix.join(path, part)) === "missing" ? [] : [posix.join(path, part)];
       if (fileStateOf(folder, path) !== "folder") return [];
-      const wanted = new RegExp(
-        `^${part
-          .replace(/[.+^${}()|[\]\\]/g, "\\$&")
-          .replaceAll("*", ".*")
-          .replaceAll("?", ".")}$`,
-      );
+      const matches = picomatch(part, COPY_PATTERN);
       return readdirSync(join(folder, path))
-        .filter((name) => wanted.test(name))
+        .filter((name) => matches(name))
         .sort()
         .map((name) => posix.join(path, name));
     });

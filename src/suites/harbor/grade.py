@@ -11,7 +11,7 @@ import re
 import stat
 import sys
 
-# The first one that is there counts. /workdir is where some harnesses tell the agent to write.
+# The first existing file counts. Some harnesses tell the agent to write to /workdir.
 ANSWER_FILES = [
     "/app/answer.json",
     "/app/answer.txt",
@@ -24,7 +24,7 @@ MAX_BYTES = 1_000_000
 MAX_CHARS = 20_000
 MAX_SOURCES = 1_000
 
-# White space as JavaScript's \s has it, in which these scores are defined.
+# White space of JavaScript's \s, with which these scores are defined.
 S = "[\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]"
 
 
@@ -45,8 +45,7 @@ def write(path, text):
         file.write(text)
 
 
-# The answer: {"answer": TEXT, "sources": [MESSAGE_ID, ...]}, or plain text, where a last line "Sources: ..." may
-# name the mails.
+# The answer: {"answer": TEXT, "sources": [MESSAGE_ID, ...]}, or plain text, whose last line can be "Sources: ...".
 
 
 def read_answer(paths):
@@ -58,7 +57,7 @@ def read_answer(paths):
 
 
 def read_file(path):
-    """None: there is no such file, or it is none that the agent wrote here. A link could lead to the gold answer."""
+    """Returns None if the file does not exist or is a link, because a link could lead to the gold answer."""
     try:
         if os.path.realpath(path) != path:
             return None
@@ -100,8 +99,8 @@ def parse_plain(text):
 
 
 def score(answer, sources, expected):
-    """0.8 for the answer and 0.2 for its sources; an exact answer is a whole one, and abstaining is only right where
-    the question cannot be answered."""
+    """Scores 0.8 for the answer and 0.2 for its sources. An exact answer gets the full 0.8, and abstaining is only
+    right if the question cannot be answered."""
     gold = expected["answer"]
     scores = {}
     text = "" if answer is None else answer
@@ -143,7 +142,7 @@ def normalize(text):
 
 
 def similarity(answer, gold):
-    """Jaccard similarity of the sets of words; 0 if both are empty."""
+    """Returns the Jaccard similarity of the word sets, or 0 if both are empty."""
     a, b = word_set(answer), word_set(gold)
     union = len(a | b)
     return len(a & b) / union if union else 0.0
@@ -153,7 +152,7 @@ def word_set(text):
     return set(re.findall(r"[a-z0-9_]+", text.lower()))
 
 
-# Numbers, dates and times in prose. One number has all its possible values: 5% is 5 and 0.05.
+# Numbers, dates and times in prose. One number has all its possible values: 5% is 5 or 0.05.
 
 
 def parse_values(text):
@@ -177,7 +176,7 @@ def contains_time(time, answer):
 
 
 def minutes_after_midnight(value):
-    """Reads 1430 as a 24-hour time; -1: it is none."""
+    """Reads 1430 as a 24-hour time. Returns -1 if it is not one."""
     if not math.isfinite(value) or value != math.floor(value) or value < 100:
         return -1
     hour, minute = divmod(value, 100)
@@ -194,7 +193,7 @@ SCALES = {
     **{"hundred": 100, "dozen": 12, "k": 1e3, "thousand": 1e3, "m": 1e6, "mm": 1e6, "mil": 1e6, "million": 1e6},
     **{"b": 1e9, "bn": 1e9, "billion": 1e9, "trillion": 1e12},
 }
-# Letters that are units as well (metre, millimetre, byte).
+# Scale letters that are also units (meter, millimeter, byte).
 AMBIGUOUS = {"m", "mm", "b"}
 
 PHONE = re.compile(r"(?<![\d-])(?:\+?1[-. ])?\(?(\d{3})\)?[-. ]{1,2}(\d{3})[-. ](\d{4})(?!\d)", re.ASCII)
@@ -251,7 +250,7 @@ def parse_numbers(text):
 
 
 def value_of_words(text):
-    """`one hundred and twenty-five thousand`; None: not finite."""
+    """Returns the value of `one hundred and twenty-five thousand`, or None if it is not finite."""
     total = part = 0.0
     for word in re.findall(r"[a-z]+", text):
         scale = SCALES.get(word)
@@ -276,7 +275,7 @@ HOUR_MINUTE = r"(\d{1,2})(?:[:.](\d{2}))?"
 AM_PM = r"([ap])\.?m\b\.?"
 
 
-# A day is (year or None, month, day or None); a time is the set of its readings in minutes after midnight.
+# A day is (year or None, month, day or None). A time is the set of its readings in minutes after midnight.
 
 
 def valid_day(year, month, day):
@@ -292,7 +291,7 @@ def month_of(name):
 
 
 def year_of(digits):
-    """Two digits mean 1950 to 2049."""
+    """Reads two digits as a year from 1950 to 2049."""
     if digits is None:
         return None
     year = int(digits.replace("'", ""))
@@ -316,7 +315,7 @@ def half_day(hour, minute, half):
     return time_of_day(hour % 12 + (12 if half == "p" else 0), int(minute or 0), 0 < hour <= 12)
 
 
-# Tried in this order; matches of one are masked before the next is tried.
+# Tried in this order. Each pattern's matches are masked before the next is tried.
 DATE_PATTERNS = [
     (r"(?<![\d/-])(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?![\d/-])", lambda y, m, d: valid_day(year_of(y), int(m), int(d))),
     (
@@ -335,7 +334,7 @@ DATE_PATTERNS = [
     (r"(?<![\d/.-])(\d{1,2})\/(\d{1,2})(?![\d/]|\.\d)", lambda m, d: valid_day(None, int(m), int(d))),
 ]
 TIME_PATTERNS = [
-    # The start of a range, where am or pm follows the end.
+    # The start of a range that has am or pm only at its end.
     (
         rf"(?<![\w:.$]){HOUR_MINUTE}(?={S}*(?:-|–|to|until){S}*\d{{1,2}}(?:[:.]\d{{2}})?{S}*{AM_PM})",
         lambda h, m, _: am_or_pm(int(h), int(m or 0)),
@@ -353,7 +352,7 @@ TIME_PATTERNS = [
 
 
 def parse_dates_and_times(text):
-    """Numeric dates are month first, unless only day first is valid."""
+    """Returns dates and times of day. Numeric dates are month first, unless only day first is valid."""
     days, times, rest = [], [], text.lower()
     for patterns, found in ((DATE_PATTERNS, days), (TIME_PATTERNS, times)):
         for pattern, read in patterns:
@@ -363,15 +362,15 @@ def parse_dates_and_times(text):
                 if value is None:
                     return match.group(0)
                 found.append(value)
-                # Masked with a letter: after a space, the hyphen of a range would be read as a minus.
+                # Mask with a letter: after a space, the hyphen of a range would be read as a minus.
                 return "x" * len(match.group(0))
 
             rest = re.sub(pattern, mask, rest, flags=re.ASCII)
     return days, times, rest
 
 
-# "I don't know" in its many forms. Careful in favour of the answer: a text that goes on to answer, or that tells what
-# one mail does not say, is an answer.
+# Matches "I don't know" in its many forms. In doubt the text counts as an answer: if it continues after the abstention,
+# or describes what one email does not mention.
 
 LONGEST = 600
 GOES_ON = re.compile(

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Search and read the mailbox of this task. Needs nothing but Python's standard library.
+"""Search and read the mailbox of this task. Only needs Python's standard library.
 
   mail search WORDS... [--from TEXT] [--to TEXT] [--after YYYY-MM-DD] [--before YYYY-MM-DD] [--limit N] [--json]
   mail read MESSAGE_ID [--offset N] [--json]
@@ -17,7 +17,7 @@ import tempfile
 
 MAILBOX = "mailbox.jsonl.gz"
 ANSWER_FILE = "/app/answer.json"
-# Characters of a body in one page.
+# Characters of an email body per page.
 PAGE = 20_000
 MAX_WORDS = 100
 
@@ -38,11 +38,11 @@ def mailbox_path():
         path = os.path.join(folder, MAILBOX)
         if os.path.isfile(path):
             return path
-    sys.exit(f"mail: there is no {MAILBOX} in {', '.join(folders)}")
+    sys.exit(f"mail: cannot find {MAILBOX} in {', '.join(folders)}")
 
 
 def open_index():
-    """The index is made once, by the first command, beside the mailbox or in the folder of temporary files."""
+    """Opens the index, which the first command builds once, next to the mailbox or in the temporary folder."""
     mailbox = mailbox_path()
     status = os.stat(mailbox)
     name = f"{MAILBOX}-{status.st_size}-{int(status.st_mtime)}.db"
@@ -51,11 +51,11 @@ def open_index():
             make_index(mailbox, path)
         if os.path.exists(path):
             return sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    sys.exit(f"mail: neither {os.path.dirname(mailbox)} nor {tempfile.gettempdir()} can be written to")
+    sys.exit(f"mail: cannot write to {os.path.dirname(mailbox)} or {tempfile.gettempdir()}")
 
 
 def make_index(mailbox, path):
-    # Commands at the same time each make one; the last to finish replaces the others.
+    # Concurrent commands each build one. The last to finish replaces the others.
     temporary = f"{path}.{os.getpid()}.tmp"
     try:
         db = sqlite3.connect(temporary)
@@ -85,14 +85,14 @@ def bare(message_id):
 
 
 def search(args):
-    """Mails with all of the words first; where there are too few, those that match best on any of them fill up."""
+    """Lists emails with all words first. If there are too few, adds the best matches of any word."""
     db = open_index()
     words = list(dict.fromkeys(re.findall(r"\w+", " ".join(args.words).replace("_", " "))))[:MAX_WORDS]
     conditions, values = filters(args)
     found = {}
     if not words:
         if not conditions:
-            sys.exit("mail search: give words, or --from, --to, --after or --before")
+            sys.exit("mail search: expected words, or --from, --to, --after or --before")
         where = " AND ".join(conditions)
         sql = f"SELECT mail, substr(body, 1, 200) FROM mails m WHERE {where} ORDER BY date DESC LIMIT ?"
         for mail, text in db.execute(sql, [*values, args.limit]):
@@ -116,7 +116,7 @@ def search(args):
         print(json.dumps({"emails": hits}, ensure_ascii=False))
         return
     if not hits:
-        print("No mail matches. Try other or fewer words.")
+        print("No email matches. Try other or fewer words.")
     for hit in hits:
         print(f"{hit['message_id']}\n  {hit['date']}  {hit['sender']}  {hit['subject']}\n  {hit['snippet']}\n")
 
@@ -146,7 +146,7 @@ def tidy(text):
 def read(args):
     row = open_index().execute("SELECT mail, body FROM mails WHERE message_id = ?", [bare(args.message_id)]).fetchone()
     if row is None:
-        sys.exit(f"mail: there is no mail {args.message_id} in this mailbox; take an id from mail search")
+        sys.exit(f"mail: unknown email {args.message_id}. Use an id from mail search.")
     mail, body = json.loads(row[0]), row[1]
     if args.offset > 0 and args.offset >= len(body):
         sys.exit(f"mail: the body has {len(body)} characters; --offset must be below that")
@@ -179,7 +179,7 @@ def index(_args):
 def day(text):
     if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text, re.ASCII):
         return text
-    raise argparse.ArgumentTypeError(f"expected a day as YYYY-MM-DD, not {text}")
+    raise argparse.ArgumentTypeError(f"expected a date as YYYY-MM-DD, not {text}")
 
 
 def whole_number(least):
@@ -195,25 +195,25 @@ def main():
     parser = argparse.ArgumentParser(prog="mail", description="Search and read the mailbox of this task.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    command = commands.add_parser("search", help="find mails by words, sender, recipient and date")
-    command.add_argument("words", nargs="*", help="words of subject and body; a whole question is fine")
+    command = commands.add_parser("search", help="find emails by words, sender, recipient and date")
+    command.add_argument("words", nargs="*", help="words in subject and body; an entire question works too")
     command.add_argument("--from", dest="sender", help="part of the sender's address")
     command.add_argument("--to", help="part of a recipient's address")
-    command.add_argument("--after", type=day, help="sent on this day or later, YYYY-MM-DD")
-    command.add_argument("--before", type=day, help="sent before this day, YYYY-MM-DD")
-    command.add_argument("--limit", type=whole_number(1), default=10, help="mails to list [10]")
+    command.add_argument("--after", type=day, help="sent on this date or later, YYYY-MM-DD")
+    command.add_argument("--before", type=day, help="sent before this date, YYYY-MM-DD")
+    command.add_argument("--limit", type=whole_number(1), default=10, help="number of emails to list [10]")
     command.add_argument("--json", action="store_true")
     command.set_defaults(run=search)
 
-    command = commands.add_parser("read", help="show a whole mail")
-    command.add_argument("message_id", help="as mail search shows it")
-    command.add_argument("--offset", type=whole_number(0), default=0, help="character of the body to begin at")
+    command = commands.add_parser("read", help="show an entire email")
+    command.add_argument("message_id", help="id from mail search")
+    command.add_argument("--offset", type=whole_number(0), default=0, help="first character of the body to show")
     command.add_argument("--json", action="store_true")
     command.set_defaults(run=read)
 
     command = commands.add_parser("answer", help=f"write the final answer to {ANSWER_FILE}")
     command.add_argument("text")
-    command.add_argument("--source", action="append", default=[], help="Message-ID of a mail that holds the answer")
+    command.add_argument("--source", action="append", default=[], help="Message-ID of an email that contains the answer")
     command.set_defaults(run=answer)
 
     command = commands.add_parser("index", help="make the search index now instead of at the first search")

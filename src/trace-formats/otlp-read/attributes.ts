@@ -7,7 +7,7 @@ export type AttributeValue = string | number | boolean | null | readonly Attribu
 
 export type AttributeMap = ReadonlyMap<string, AttributeValue>;
 
-/** Returns the first of the attributes that is a string. */
+/** Returns the value of the first key whose attribute is a string. */
 export function textOf(attributes: AttributeMap, ...keys: readonly string[]): string | undefined {
   for (const key of keys) {
     const value = attributes.get(key);
@@ -16,7 +16,7 @@ export function textOf(attributes: AttributeMap, ...keys: readonly string[]): st
   return undefined;
 }
 
-/** Returns a finite number, which some writers put into a string. */
+/** Returns the first finite number. Some writers put numbers into strings. */
 export function numberOf(attributes: AttributeMap, ...keys: readonly string[]): number | undefined {
   for (const key of keys) {
     const value = attributes.get(key);
@@ -26,7 +26,7 @@ export function numberOf(attributes: AttributeMap, ...keys: readonly string[]): 
   return undefined;
 }
 
-/** Returns the first of the attributes that is a number, if it is a whole number of 0 or more. */
+/** Returns the first number if it is an integer of at least 0. */
 export function countOf(attributes: AttributeMap, ...keys: readonly string[]): number | undefined {
   const value = numberOf(attributes, ...keys);
   return Number.isSafeInteger(value) && (value ?? -1) >= 0 ? value : undefined;

@@ -5,7 +5,7 @@ import { finishReason, modelId } from "../otlp-encode.js";
 import { type AttributeMap, countOf, itemsOf, jsonIn, jsonOf, jsonOrText, textOf, textsOf } from "./attributes.js";
 import type { ReadSpan } from "./spans.js";
 
-/** What a span is, and the facts of model calls and tool calls, in the conventions that `messages.ts` lists. */
+/** Classifies spans and reads model calls and tool calls, in the conventions listed in `messages.ts`. */
 
 const GEN_AI_MODEL_CALLS = new Set(["chat", "generate_content", "text_completion"]);
 
@@ -54,7 +54,7 @@ export function responseIdOf(attributes: AttributeMap): string | undefined {
 
 const outputReasonSchema = z.array(z.looseObject({ finish_reason: z.string() })).min(1);
 
-/** The finish reason in the writer's words and in ours. `hasCalls` decides if the span does not specify one. */
+/** Returns the finish reason in the writer's words and in art-e's. `hasCalls` determines it if the span has none. */
 export function finishReasonOf(
   attributes: AttributeMap,
   hasCalls: boolean,
@@ -71,7 +71,7 @@ export function finishReasonOf(
   return { finishReason: known, raw: raw ?? "" };
 }
 
-/** Providers' own words, which OpenInference and OpenLLMetry pass on. */
+/** Finish reasons of providers, which OpenInference and OpenLLMetry pass on unchanged. */
 const REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ["end_turn", "stop"],
   ["stop_sequence", "stop"],
@@ -83,7 +83,7 @@ const REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ["SAFETY", "refusal"],
 ]);
 
-/** Returns null if the span has no token counts. Some writers do not count cached tokens as input; ours do. */
+/** Returns null if token counts are missing. Some writers do not count cached tokens as input, but art-e does. */
 export function usageOf(attributes: AttributeMap): Usage | null {
   const input = countOf(
     attributes,
@@ -162,7 +162,7 @@ const definitionsSchema = z.array(
   z.looseObject({ name: z.string(), description: z.string().nullish(), parameters: jsonObjectSchema.nullish() }),
 );
 
-/** Returns the tools that the model was given, with empty descriptions and parameters if they are missing. */
+/** Returns the tools that the model received. Missing descriptions and parameters are empty. */
 export function toolsOf(attributes: AttributeMap): readonly ToolSpec[] {
   const conventional = jsonOf(attributes, "gen_ai.tool.definitions", definitionsSchema) ?? [];
   const openInference = itemsOf(attributes, "llm.tools").flatMap((tool) => {
@@ -191,7 +191,7 @@ const definitionSchema = z.looseObject({
   inputSchema: jsonObjectSchema.optional().catch(undefined),
 });
 
-/** Reads a definition in the form of OpenAI, Anthropic or the AI SDK. */
+/** Reads a tool definition in the format of OpenAI, Anthropic or the AI SDK. */
 function definitionOf(
   value: JsonValue,
 ): { name: string; description?: string | undefined; parameters?: JsonObject } | null {

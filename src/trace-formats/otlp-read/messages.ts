@@ -6,14 +6,14 @@ import { type AttributeMap, itemsOf, jsonOf, jsonOrText, textOf } from "./attrib
 import type { ReadSpan } from "./spans.js";
 
 /**
- * The conversation of a model call in each of the conventions that write one:
+ * The conversation of a model call in each supported convention:
  * - OpenTelemetry GenAI: https://github.com/open-telemetry/semantic-conventions-genai
  * - OpenInference: https://arize-ai.github.io/openinference/spec/content/messages.html
  * - Vercel AI SDK: https://ai-sdk.dev/docs/ai-sdk-core/telemetry
  * - OpenLLMetry (Traceloop): `gen_ai.prompt.0.role`, ...
  */
 
-/** The messages sent to a model, with its system prompt first, and its reply. Tool messages have no names yet. */
+/** The messages sent to a model, with its system prompt first, and its reply. Tool messages do not have names yet. */
 export interface Conversation {
   readonly input: readonly Message[];
   readonly output: readonly Message[];
@@ -21,7 +21,7 @@ export interface Conversation {
 
 type Convention = (span: ReadSpan) => Conversation;
 
-/** Returns the conversation from the first convention in which the span has one. */
+/** Returns the conversation in the first convention that the span uses. */
 export function conversationOf(span: ReadSpan): Conversation {
   const read = CONVENTIONS.map((convention) => convention(span));
   const first = (side: keyof Conversation) => read.map((each) => each[side]).find(saysSomething) ?? [];
@@ -120,7 +120,7 @@ function fromOpenInference(message: AttributeMap): Message[] {
   });
 }
 
-/** Spans of OpenLLMetry, and of GenAI conventions before 1.28, which flattened messages. */
+/** Spans of OpenLLMetry, and of the GenAI conventions before 1.28, have flattened messages. */
 function flattenedGenAi({ attributes }: ReadSpan): Conversation {
   const messages = (key: string, missingRole: string) =>
     itemsOf(attributes, key).flatMap((message) =>
@@ -140,7 +140,7 @@ function flattenedGenAi({ attributes }: ReadSpan): Conversation {
 
 const chatPartsSchema = z.array(z.looseObject({ type: z.string(), text: z.string().optional() })).min(1);
 
-/** OpenLLMetry writes content with several parts as a string of JSON. */
+/** OpenLLMetry writes content with several parts as a JSON string. */
 function textOfJsonParts(content: string): string {
   if (!content.startsWith("[")) return content;
   const parts = chatPartsSchema.safeParse(jsonOrText(content));
@@ -222,7 +222,7 @@ function fromVercel({ role, content }: z.output<typeof vercelMessagesSchema>[num
           ...{ role, content: textsOfType("text").join(""), reasoning: textsOfType("reasoning") },
           calls: calls.map(({ toolCallId, toolName, input, args }) => toolCall(toolCallId, toolName, input ?? args)),
         });
-  // Tools that the provider executes have their results in the assistant's message.
+  // For tools executed by the provider, the assistant's message contains the results.
   return [...said, ...results.map(vercelResult)];
 }
 

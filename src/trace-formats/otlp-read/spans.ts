@@ -48,7 +48,7 @@ class SpanSpool {
   }
 }
 
-/** Attributes as a list of pairs, and 64-bit numbers as strings. */
+/** Writes attributes as a list of pairs, and 64-bit numbers as strings. */
 function spoolable(_: string, value: unknown): unknown {
   if (value instanceof Map) return [...value];
   return typeof value === "bigint" ? String(value) : value;

@@ -8,7 +8,7 @@ interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Throws an Error with what the server says; asks the user for a token where the server wants one. */
+/** Throws an Error with the server's message. Prompts the user for a token if the server requires one. */
 export async function get<T>(path: string): Promise<T> {
   return (await request(path, {})).json() as Promise<T>;
 }
@@ -25,18 +25,18 @@ export async function remove(path: string): Promise<void> {
   await request(path, { method: "DELETE" });
 }
 
-/** The events of a chat; throws where the server breaks off. */
+/** Yields the events of a chat. Throws if the server ends the connection early. */
 export async function* chatEvents(agentId: string, body: unknown, signal: AbortSignal): AsyncGenerator<ChatEvent> {
   const path = `/api/agents/${encodeURIComponent(agentId)}/playground/chat`;
   yield* readEvents<ChatEvent>(await request(path, { method: "POST", body, signal }));
 }
 
-/** The events of a GET route; throws where the server breaks off. */
+/** Yields the events of a GET route. Throws if the server ends the connection early. */
 export async function* getEvents<T>(path: string, signal: AbortSignal): AsyncGenerator<T> {
   yield* readEvents<T>(await request(path, { signal }));
 }
 
-/** The server's refusal of a request. */
+/** The server refused a request. */
 export class RefusedRequest extends Error {}
 
 async function request(path: string, { method = "GET", body, signal }: RequestOptions): Promise<Response> {
@@ -62,7 +62,7 @@ async function fetchOrExplain(path: string, options: RequestInit): Promise<Respo
     return await fetch(path, options);
   } catch (error) {
     if (options.signal?.aborted) throw error;
-    throw new Error("The server of this page does not answer: it may have ended.");
+    throw new Error("The server of this page does not respond. It may have stopped.");
   }
 }
 
@@ -71,13 +71,13 @@ async function refusalText(response: Response): Promise<string> {
     const { error } = (await response.json()) as { error: Parameters<typeof errorText>[0] };
     return errorText(error);
   } catch {
-    return `The server answers ${response.status}.`;
+    return `The server returned ${response.status}.`;
   }
 }
 
 let pendingToken: Promise<void> | null = null;
 
-/** Opens one dialog, however many requests were refused. */
+/** Opens only one dialog, regardless of the number of refused requests. */
 function askForToken(): Promise<void> {
   pendingToken ??= new Promise((resolve) => {
     const dialog = document.querySelector<HTMLDialogElement>("#token-dialog");
@@ -98,7 +98,7 @@ function askForToken(): Promise<void> {
   return pendingToken;
 }
 
-/** The sections of the page, by the first word of an address. */
+/** Sections of the page, which are the first word of the URL fragment. */
 export type SectionName =
   | "chat"
   | "chats"
@@ -121,9 +121,9 @@ const SCOPES: Readonly<Record<"all" | "run" | "review", PageScope>> = {
     home: "chat",
     sections: new Set(["chat", "chats", "mail", "traces", "trace", "agents", "tools", "runs", "label"]),
   },
-  // It ends with the run, and only reads.
+  // This page ends with the run and is read-only.
   run: { home: "runs", sections: new Set(["runs", "traces", "trace", "mail"]) },
-  // It ends with the command that reviews a dataset.
+  // This page ends with the command that reviews a dataset.
   review: { home: "review", sections: new Set(["review", "mail"]) },
 };
 
@@ -131,17 +131,17 @@ const name = document.documentElement.dataset.scope;
 
 export const pageScope = SCOPES[name === "run" || name === "review" ? name : "all"];
 
-/** A page that ends with a run. */
+/** Whether this is the page of a single run. */
 export const isRunPage = name === "run";
 
-/** The events of a response, up to `[DONE]`; throws where the stream ends without it. */
+/** Yields the events of a response up to `[DONE]`. Throws if the stream ends without it. */
 async function* readEvents<T>(response: Response): AsyncGenerator<T> {
   const decoder = new TextDecoder();
   const reader = response.body?.getReader();
   let text = "";
   for (;;) {
     const chunk = await reader?.read();
-    if (chunk?.value === undefined) throw new Error("The server broke off before the end.");
+    if (chunk?.value === undefined) throw new Error("The server ended the connection early.");
     text += decoder.decode(chunk.value, { stream: true });
     const events = text.split("\n\n");
     text = events.pop() ?? "";
@@ -154,36 +154,34 @@ async function* readEvents<T>(response: Response): AsyncGenerator<T> {
   }
 }
 
-/** The error of the API's answers. */
+/** An error in the API's responses. */
 interface ErrorJson {
   readonly message: string;
   readonly details?: { readonly reason?: string; readonly hint?: string } | null;
 }
 
-/** What the page says where the server speaks of commands, flags or files; by the error's reason. */
+/** Texts that replace server messages about commands, flags or files, by error reason. */
 const BY_REASON: Readonly<Record<string, string>> = {
-  agent_unknown: "There is no such agent. Agents lists those there are.",
-  tool_unknown: "There is no such tool. Tools lists those there are.",
-  run_unknown: "There is no such run. Runs lists those there are.",
-  trace_unknown: "There is no such trace. Traces lists those there are.",
-  session_unknown: "There is no such chat any more. Begin a new session.",
-  session_bound: "This chat belongs to another mailbox or day. Begin a new session.",
-  mail_unknown: "This mail is not among those that were imported.",
-  inbox_unknown: "No imported mail is from or to this address.",
+  agent_unknown: "Unknown agent. See the list under Agents.",
+  tool_unknown: "Unknown tool. See the list under Tools.",
+  run_unknown: "Unknown run. See the list under Runs.",
+  trace_unknown: "Unknown trace. See the list under Traces.",
+  session_unknown: "This chat no longer exists. Start a new session.",
+  session_bound: "This chat belongs to another mailbox or date. Start a new session.",
+  mail_unknown: "This email was not imported.",
+  inbox_unknown: "No imported email is from or to this address.",
   no_api_key: "The server has no key for this provider. Choose another model, such as offline/baseline.",
-  no_model: "Name a model, such as offline/baseline or anthropic/NAME.",
-  unknown_model:
-    "It is not clear whose model this is. Put its provider before it: openai/NAME, anthropic/NAME, google/NAME.",
-  unknown_provider:
-    "Nobody knows the provider of this model. Models are named openai/NAME, anthropic/NAME, google/NAME.",
+  no_model: "Choose a model, such as offline/baseline or anthropic/NAME.",
+  unknown_model: "The provider of this model is unclear. Write openai/NAME, anthropic/NAME or google/NAME.",
+  unknown_provider: "The provider of this model is unknown. Write openai/NAME, anthropic/NAME or google/NAME.",
   contradictory_model: "The model belongs to another provider.",
-  bad_base_url: "The address of the model server, which this server was started with, cannot be used.",
+  bad_base_url: "This server was started with an invalid URL for the model server.",
 };
 
-/** Their hints are for everybody: similar addresses. */
+/** Errors with a useful hint on the page: similar addresses. */
 const WITH_HINT: ReadonlySet<string> = new Set(["inbox_unknown"]);
 
-/** A word of the command line, which means nothing here. */
+/** A command or flag, which is meaningless on this page. */
 const COMMAND_LINE = /(^|\s|\()(--?[a-z]|art-e [a-z]+)/;
 
 function errorText({ message, details }: ErrorJson): string {

@@ -6,7 +6,7 @@ import { chatEvents, get } from "./api.js";
 import { errorNotice, labelled, mailLinks } from "./lists.js";
 import { feedbackForm, loadSessionTraces, mailWords, type ToolCallCard, toolCallCard, traceToEvents } from "./trace.js";
 
-/** One for the life of the page, so that the conversation is still there after a visit to another section. */
+/** The log lives as long as the page, so that the conversation remains after a visit to another section. */
 let log: ChatLog | null = null;
 
 /** Whether the log shows the stored session's chats. */
@@ -54,7 +54,7 @@ function createFields({ agents, inboxes: { first_date, last_date } }: Choices) {
   };
 }
 
-/** Its name, and its id where another agent has the same name. */
+/** Returns the agent's name, with its id if another agent has the same name. */
 function agentLabel({ id, name }: AgentJson, agents: readonly AgentJson[]): string {
   return agents.some((other) => other.id !== id && other.name === name) ? `${name} (${id})` : name;
 }
@@ -74,7 +74,7 @@ function showDefaultModel({ agent, model }: Fields, { agents, models }: Choices)
   model.placeholder = agents.find(({ id }) => id === agent.value)?.model ?? models.default_model;
 }
 
-/** What is shown of a session that another takes the place of. */
+/** Clears the shown session before another one replaces it. */
 export function forgetConversation(): void {
   log?.clear();
   isRestored = false;
@@ -93,7 +93,7 @@ function questionForm(fields: Fields, choices: Choices, log: ChatLog): HTMLEleme
   const { agent, inbox, day, model, question } = fields;
   const ask = h("button", { class: "primary", type: "submit" }, "Ask");
   const stop = h("button", { type: "button", hidden: true }, "Stop");
-  const fresh = h("button", { type: "button", title: "Forget what was said, and begin a new session" }, "New session");
+  const fresh = h("button", { type: "button", title: "Clear the conversation and start a new session" }, "New session");
   const form = h(
     "form",
     { class: "ask" },
@@ -102,16 +102,21 @@ function questionForm(fields: Fields, choices: Choices, log: ChatLog): HTMLEleme
       { class: "choices" },
       labelled("Agent", agent),
       labelled("Mailbox", inbox),
-      labelled("Day (no later mail)", day),
+      labelled("Date (hides later email)", day),
       labelled("Model", model),
     ),
     h("datalist", { id: "inboxes" }, ...choices.inboxes.inboxes.map((address) => h("option", { value: address }))),
     h("datalist", { id: "models" }, ...choices.models.models.map(({ id }) => h("option", { value: id }))),
     h("label", { class: "hidden", for: "question" }, "Question"),
     h("div", { class: "line" }, question, h("div", { class: "buttons" }, ask, stop)),
-    h("div", { class: "under" }, h("span", { class: "hint" }, "Enter asks, Shift+Enter makes a new line."), fresh),
+    h(
+      "div",
+      { class: "under" },
+      h("span", { class: "hint" }, "Enter sends the question, Shift+Enter adds a new line."),
+      fresh,
+    ),
   );
-  // A session is bound to its agent, mailbox and day.
+  // A session is bound to its agent, mailbox and date.
   for (const field of [agent, inbox, day]) {
     field.addEventListener("change", () => {
       showDefaultModel(fields, choices);
@@ -147,7 +152,9 @@ function questionForm(fields: Fields, choices: Choices, log: ChatLog): HTMLEleme
   return form;
 }
 
-/** Empties the question field; the draft stays stored until the question is answered, as a reload would lose it. */
+/**
+ * Clears the question field. The draft remains stored until the question is answered, because a reload would lose it.
+ */
 function takeQuestion(fields: Fields): Question {
   const { agent, inbox, day, model, question } = fields;
   const text = question.value.trim();
@@ -158,18 +165,18 @@ function takeQuestion(fields: Fields): Question {
 
 interface Question {
   readonly agent: string;
-  /** Empty: any mailbox. */
+  /** Empty for any mailbox. */
   readonly inbox: string;
   readonly day: string;
   readonly model: string;
   readonly text: string;
 }
 
-/** The conversation: the newest question on top, its answer above the steps that led to it. */
+/** The conversation, with the newest question at the top and each answer above the steps that led to it. */
 class ChatLog {
   readonly element = h("div", { class: "log", role: "log", "aria-label": "Conversation" });
 
-  /** Counts sessions. */
+  /** Number of the current session. */
   private conversation = 0;
 
   clear(): void {
@@ -177,7 +184,7 @@ class ChatLog {
     this.element.replaceChildren();
   }
 
-  /** Shows the chats of the stored session again; starts a new session where it no longer exists. */
+  /** Shows the chats of the stored session again, or starts a new session if it no longer exists. */
   async restoreSession(): Promise<void> {
     const { session } = chatState();
     const traces = session === null ? [] : await loadSessionTraces(session).catch(() => []);
@@ -189,7 +196,7 @@ class ChatLog {
     }
   }
 
-  /** Asks, and shows the events as they come. Never throws. */
+  /** Asks a question and shows the events as they arrive. Never throws. */
   async ask({ agent, inbox, day, model, text }: Question, signal: AbortSignal): Promise<void> {
     const exchange = this.addExchange(text);
     const { session } = chatState();
@@ -210,7 +217,7 @@ class ChatLog {
   private addExchange(question: string): Exchange {
     const { conversation } = this;
     const exchange = new Exchange(question, (session) => {
-      // An answer that comes after the user has begun another session does not bring the old one back.
+      // An answer that arrives after the user started another session does not restore the old one.
       if (conversation === this.conversation) updateChatState({ session });
     });
     this.element.prepend(exchange.element);
@@ -218,15 +225,15 @@ class ChatLog {
   }
 }
 
-/** One question, what the agent did, and its answer. */
+/** A question, the agent's steps and the answer. */
 class Exchange {
   readonly element: HTMLElement;
-  private readonly steps = h("div", { class: "steps", role: "group", "aria-label": "What the agent did" });
+  private readonly steps = h("div", { class: "steps", role: "group", "aria-label": "Agent steps" });
   private readonly status = h("p", { class: "hint", role: "status" }, "Thinking …");
   private readonly outcome = h("div", { class: "outcome" }, this.status);
   private readonly calls = new Map<string, { name: string; card?: ToolCallCard; sources?: unknown }>();
   private readonly results: { result: unknown }[] = [];
-  /** The text of the reply that is coming in; null between replies. */
+  /** The text of the current reply, or null between replies. */
   private text: HTMLElement | null = null;
 
   constructor(
@@ -298,7 +305,7 @@ class Exchange {
   private showCall(id: string, args: unknown): void {
     const call = this.calls.get(id);
     if (call === undefined) return;
-    // The answer comes as text too; only its sources are shown from the call.
+    // The answer arrives as text too, so only the sources are taken from the call.
     if (call.name === "return_final_answer") {
       call.sources = (args as { sources?: unknown } | null)?.sources;
       return;
@@ -322,11 +329,13 @@ class Exchange {
     this.status.textContent = "Thinking …";
   }
 
-  /** It stays among the steps: it tells where the time went. */
+  /** Retries remain in the steps, because they explain the time. */
   private showRetry({ attempt, reason, waitMs }: Extract<ChatEvent, { type: "retry" }>): void {
     const wait = `attempt ${attempt + 1} after ${duration(waitMs)}`;
-    this.steps.append(h("p", { class: "retry" }, `The model did not answer; ${wait}: `, untrustedInline(reason)));
-    this.status.textContent = `The model did not answer. Trying again: ${wait} …`;
+    this.steps.append(
+      h("p", { class: "retry" }, `The model call failed; retrying (${wait}): `, untrustedInline(reason)),
+    );
+    this.status.textContent = `The model call failed. Retrying: ${wait} …`;
   }
 
   private showSession(sessionId: string, traceId: string): void {
@@ -336,7 +345,7 @@ class Exchange {
   }
 }
 
-/** Arguments come as JSON text; where the model sent something else, that text is shown. */
+/** Parses a call's arguments, or returns the text if the model's output is not JSON. */
 function parseArguments(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -349,17 +358,20 @@ const KEY = "art-e-chat";
 
 interface ChatState {
   readonly agent: string | null;
-  /** Null: nothing was chosen yet; empty: any mailbox. */
+  /** Null before the first choice, empty for any mailbox. */
   readonly inbox: string | null;
   readonly day: string;
   readonly model: string;
-  /** The session that is going on. */
+  /** The current session. */
   readonly session: string | null;
-  /** What stands in the question field. */
+  /** Text of the question field. */
   readonly draft: string;
 }
 
-/** What was chosen and asked last in this tab, in the tab's storage: it survives other sections and reloads. */
+/**
+ * The latest choices and question of this tab. They are in the tab's storage, so they survive reloads and visits to
+ * other sections.
+ */
 let state: ChatState = { agent: null, inbox: null, day: "", model: "", session: null, draft: "", ...readStored() };
 
 function chatState(): ChatState {

@@ -6,7 +6,7 @@ import { get, patch, post, remove } from "./api.js";
 import { clipped, type Fact, factList, labelled, statusLine, table, twoLines } from "./lists.js";
 import { endingText, mailboxFacts, mailWords, messageSections, rightAnswer, shownCalls } from "./trace.js";
 
-/** One trace after another, to be labelled by keys. */
+/** Shows one trace after another for labeling with the keyboard. */
 export async function labelView(
   page: HTMLElement,
   id: string,
@@ -28,7 +28,7 @@ class Labelling {
   private queue: QueuedTraceJson[] = [];
   private waiting = 0;
   private current: QueuedTraceJson | null = null;
-  /** The trace after the current one, on its way. */
+  /** The trace after the current one, which is being loaded. */
   private prefetched: { readonly id: string; readonly details: Promise<TraceDetailsJson> } | null = null;
   private readonly given: { readonly id: number; readonly trace: QueuedTraceJson; readonly note: string }[] = [];
   readonly elements: readonly HTMLElement[];
@@ -48,7 +48,7 @@ class Labelling {
     listenForKeys(actions, signal);
   }
 
-  /** Shows the next trace of the queue, which is filled again where it is empty, or says that all are labelled. */
+  /** Shows the next trace of the queue. Refills an empty queue, or reports that all traces are labeled. */
   async showNext(): Promise<void> {
     if (this.queue.length === 0) {
       const { runId, criterion, annotator, order } = this.subject;
@@ -81,7 +81,7 @@ class Labelling {
     else this.show(details);
     const [after] = this.queue;
     if (after !== undefined) this.prefetched = { id: after.trace_id, details: this.load(after) };
-    // Whoever needs it sees the error; until then nobody does.
+    // The error is shown when the trace is needed.
     this.prefetched?.details.catch(() => undefined);
   }
 
@@ -100,11 +100,11 @@ class Labelling {
   }
 
   private end(): HTMLElement {
-    if (this.given.length === 0) return h("p", { class: "notice" }, "There is no trace without a person's label.");
+    if (this.given.length === 0) return h("p", { class: "notice" }, "All traces are labeled.");
     return h(
       "div",
       { class: "notice", role: "status" },
-      h("p", {}, "Every trace has a person's label. Next: ", h("code", {}, "art-e evals suggest")),
+      h("p", {}, "All traces are labeled. Next: ", h("code", {}, "art-e evals suggest")),
       h("button", { type: "button", click: () => this.undo() }, "Undo the last ", h("kbd", {}, "u")),
     );
   }
@@ -112,7 +112,7 @@ class Labelling {
   private give(label: GivenLabel): Promise<void> {
     return this.change(async () => {
       const { current, form } = this;
-      // Saved, but the next did not come: try again.
+      // The label was saved but the next trace did not load, so only load it again.
       if (current === null) return this.showNext();
       const note = form.note.value.trim();
       const { id, ...summary } = await post<SavedLabelJson>("/api/evals/labels", {
@@ -132,7 +132,7 @@ class Labelling {
     });
   }
 
-  /** Takes the last label back and shows its trace again. */
+  /** Deletes the last label and shows its trace again. */
   private undo(): Promise<void> {
     return this.change(async () => {
       const last = this.given.at(-1);
@@ -146,7 +146,7 @@ class Labelling {
       this.showProgress(null);
       await this.showNext();
       this.form.note.value = last.note;
-      this.form.say("Taken back.");
+      this.form.say("Undone.");
     });
   }
 
@@ -154,12 +154,12 @@ class Labelling {
     this.progress.textContent = `${this.waiting} to label`;
     if (summary === null) return;
     const { labels, self_agreement: again } = summary;
-    const agreement = again.value === null ? "" : `; the same said again of ${again.value * again.n} of ${again.n}`;
-    this.progress.textContent += `. In all ${labels.good} good, ${labels.bad} bad, ${labels.skip} skipped${agreement}.`;
+    const agreement = again.value === null ? "" : `; ${again.value * again.n} of ${again.n} repeated labels agree`;
+    this.progress.textContent += `. Total: ${labels.good} good, ${labels.bad} bad, ${labels.skip} skipped${agreement}.`;
   }
 }
 
-/** The runs whose traces can be labelled, and the chats. */
+/** Lists the runs with traces to label, and the chats. */
 export async function labelList(page: HTMLElement): Promise<void> {
   const { runs, has_more: hasOlder } = await get<RunPageJson>("/api/runs");
   const field = (id: string, value: string) => h("input", { id, type: "text", value, autocomplete: "off" });
@@ -182,13 +182,13 @@ export async function labelList(page: HTMLElement): Promise<void> {
   };
   page.append(
     h("h2", {}, "Label traces"),
-    h("p", {}, "Say of one trace after another whether it is good or bad, and why. Evals are chosen and proved by it."),
-    labelled("Failure mode, or overall for none in particular", criterion, "criterion"),
-    labelled("What a good trace does, in a sentence (empty: as before)", sentence, "criterion"),
-    labelled("Your name, where several people label", annotator, "criterion"),
+    h("p", {}, "Label one trace after another as good or bad, with a reason. These labels select and validate evals."),
+    labelled("Failure mode (overall for none in particular)", criterion, "criterion"),
+    labelled("Property of a good trace, in one sentence (empty: unchanged)", sentence, "criterion"),
+    labelled("Your name, if several people label", annotator, "criterion"),
     refused,
     table(
-      "What to label",
+      "Traces to label",
       ["Traces of", "Agent, model", "Dataset", "Tasks", "Started"],
       [
         ...runs.map((run) => [
@@ -206,8 +206,8 @@ export async function labelList(page: HTMLElement): Promise<void> {
 }
 
 /**
- * What is judged: the question, the answer, and what would have been right. Neither scores nor evals: a label that
- * follows them proves nothing about them.
+ * The labeled content: the question, the answer and the right answer. It includes neither scores nor evals, because
+ * labels influenced by them could not validate them.
  */
 function answerSection({ trace, question, answer }: TraceDetailsJson): HTMLElement {
   return h(
@@ -227,7 +227,10 @@ function factsOf(trace: Trace | ChatTrace): Fact[] {
   ];
 }
 
-/** What the agent did, without its instructions and the question, which stands beside. Mails that it read are open. */
+/**
+ * The agent's steps, without its instructions and the question, which is shown next to them. Opened emails are
+ * expanded.
+ */
 function stepsSection({ trace, question }: TraceDetailsJson): HTMLElement {
   const messages = trace.messages.filter(({ role, content }) => role !== "system" && content !== question);
   const sections = messageSections({ ...trace, messages });
@@ -237,18 +240,18 @@ function stepsSection({ trace, question }: TraceDetailsJson): HTMLElement {
   return h(
     "section",
     { class: "label-steps", "aria-labelledby": "steps-title" },
-    h("h3", { id: "steps-title" }, "What was said and done"),
+    h("h3", { id: "steps-title" }, "Conversation"),
     h("div", { class: "steps" }, ...sections),
   );
 }
 
 interface LabelForm {
   readonly element: HTMLElement;
-  /** Why, as it is written; empty: not said. */
+  /** Reason for the label as written so far, possibly empty. */
   readonly note: HTMLInputElement;
   readonly undo: HTMLButtonElement;
   setBusy(isBusy: boolean): void;
-  /** Says what became of the last label. */
+  /** Shows the result of the last change. */
   say(message: string, isError?: boolean): void;
 }
 
@@ -257,7 +260,7 @@ interface LabelActions {
   undo(): void;
 }
 
-/** Three buttons, a field for the reason, and their keys. */
+/** Three buttons, a field for the reason, and keyboard shortcuts. */
 function labelForm({ give, undo }: LabelActions): LabelForm {
   const reason = reasonField();
   const undoButton = keyButton("Undo", "u", null, undo);
@@ -282,7 +285,7 @@ function labelForm({ give, undo }: LabelActions): LabelForm {
   };
 }
 
-/** What the label page reads of the API's answers. */
+/** The parts of the API's responses that the label page reads. */
 
 interface LabelSummaryJson {
   readonly labels: Readonly<Record<"good" | "bad" | "neutral" | "skip", number>>;
@@ -299,7 +302,7 @@ interface QueuedTraceJson {
 interface LabelQueueJson extends LabelSummaryJson {
   readonly run_id: string | null;
   readonly run_name: string | null;
-  /** What the criterion means; null: nobody wrote it. */
+  /** Description of the criterion, or null. */
   readonly sentence: string | null;
   readonly waiting: number;
   readonly queue: readonly QueuedTraceJson[];
@@ -311,22 +314,22 @@ interface SavedLabelJson extends LabelSummaryJson {
 
 type GivenLabel = "good" | "bad" | "skip";
 
-/** What is labelled: the traces of a run or, with null, those of chats, for one failure mode. */
+/** The traces to label for a failure mode: traces of a run, or of chats if `runId` is null. */
 interface LabelSubject {
   readonly runId: string | null;
   readonly criterion: string;
-  /** Who labels; empty: not said. */
+  /** Name of the person who labels, possibly empty. */
   readonly annotator: string;
-  /** `hard`: cases that count in no figure. */
+  /** `hard` selects difficult cases, whose labels do not count in any figure. */
   readonly order: "random" | "hard";
 }
 
 const CHATS = "chats";
 
-/** No failure mode in particular. */
+/** The criterion for answers in general. */
 const OVERALL = "overall";
 
-/** Of an address such as `#label/latest?criterion=tone`. */
+/** Parses a URL fragment such as `#label/latest?criterion=tone`. */
 function readSubject(id: string, query: URLSearchParams): LabelSubject {
   return {
     runId: id === CHATS ? null : id,
@@ -344,7 +347,7 @@ function subjectHash({ runId, criterion, annotator }: Omit<LabelSubject, "order"
   return `#label/${encodeURIComponent(runId ?? CHATS)}${query.size === 0 ? "" : `?${query}`}`;
 }
 
-/** A field for the reason of a decision, its label, and a line that says what became of the last decision. */
+/** A field for the reason of a decision, its label, and a line with the result of the last decision. */
 interface ReasonField {
   readonly input: HTMLInputElement;
   readonly elements: readonly HTMLElement[];
@@ -355,13 +358,13 @@ export function reasonField(): ReasonField {
   const input = h("input", { id: "why", type: "text", maxlength: 10_000, autocomplete: "off" });
   const status = statusLine();
   input.addEventListener("keydown", ({ key, isComposing }) => {
-    // Back to the keys; what is written stays.
+    // Returns to the keyboard shortcuts and keeps the text.
     if ((key === "Enter" || key === "Escape") && !isComposing) input.blur();
   });
   return {
     input,
     elements: [
-      h("label", { for: "why" }, "Why (", h("kbd", {}, "w"), " writes, Enter leaves the field)"),
+      h("label", { for: "why" }, "Reason (", h("kbd", {}, "w"), " to write, Enter to leave the field)"),
       input,
       status.element,
     ],
@@ -369,7 +372,7 @@ export function reasonField(): ReasonField {
   };
 }
 
-/** A button that names its key. */
+/** A button that shows its keyboard shortcut. */
 export function keyButton(label: string, key: string, className: string | null, click: () => void): HTMLButtonElement {
   return h(
     "button",
@@ -379,7 +382,7 @@ export function keyButton(label: string, key: string, className: string | null, 
   );
 }
 
-/** Calls the action of a key until the signal aborts; not while something is written. */
+/** Calls the action of a pressed key until the signal aborts, except while the user is typing. */
 export function listenForKeys(actions: Readonly<Record<string, () => void>>, signal: AbortSignal): void {
   const onKey = (event: KeyboardEvent) => {
     const { key, target, ctrlKey, metaKey, altKey } = event;
@@ -392,15 +395,15 @@ export function listenForKeys(actions: Readonly<Record<string, () => void>>, sig
   document.addEventListener("keydown", onKey, { signal });
 }
 
-/** The form whose keys and buttons make the changes. */
+/** The form whose shortcuts and buttons make the changes. */
 interface BusyForm {
   setBusy(isBusy: boolean): void;
   say(message: string, isError?: boolean): void;
 }
 
 /**
- * Makes one change at a time: a key that is pressed meanwhile would decide about something that nobody has seen. What a
- * change throws is said, after `refused`.
+ * Makes one change at a time. Otherwise, a key pressed in the meantime would decide about an item that nobody has seen
+ * yet. Shows errors after calling `refused`.
  */
 export function changeLock(
   form: BusyForm,

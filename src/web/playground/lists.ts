@@ -2,13 +2,13 @@ import type { OffsetPageJson } from "../../server/response-shapes.js";
 import { type Child, h, replaceChildren, select, untrustedInline, untrustedText } from "../dom.js";
 import { get } from "./api.js";
 
-/** UTF-16 units of a text, the end exclusive. */
+/** A range of UTF-16 code units. `end` is exclusive. */
 export interface SpanJson {
   readonly start: number;
   readonly end: number;
 }
 
-/** Text that others wrote, as text whatever it holds, with the spans marked. */
+/** Shows untrusted text, with the spans marked. */
 export function highlightedText<K extends keyof HTMLElementTagNameMap>(
   text: string,
   spans: readonly SpanJson[],
@@ -26,7 +26,7 @@ export function highlightedText<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** A field that narrows a list; its name is that of the API's parameter. */
+/** A filter of a list. `name` is the API's parameter name. */
 export interface FilterField {
   readonly name: string;
   readonly label: string;
@@ -36,23 +36,23 @@ export interface FilterField {
 
 interface ListPage<Line> {
   readonly lines: readonly Line[];
-  /** With which the next page is asked for; null: this was the last. */
+  /** Parameter for the next page, or null after the last page. */
   readonly next: string | null;
   readonly total: number;
 }
 
 interface FilteredList<Line> {
   readonly title: string;
-  /** The section's name in the address. */
+  /** Name of the section in the URL fragment. */
   readonly section: string;
   readonly fields: readonly FilterField[];
   load(filter: URLSearchParams, next: string | null): Promise<ListPage<Line>>;
   table(lines: readonly Line[]): HTMLElement;
-  /** Shown where there is nothing at all. */
+  /** Shown if the unfiltered list is empty. */
   readonly none: string;
 }
 
-/** A list with filters, which stand in the address so that a reload has them again, and with pages. */
+/** Shows a list with filters and pages. The filters are in the URL fragment, so that a reload restores them. */
 export async function filteredList<Line>(
   page: HTMLElement,
   query: URLSearchParams,
@@ -63,7 +63,7 @@ export async function filteredList<Line>(
   const more = h("button", { type: "button", hidden: true, click: () => void loadNext() }, "Show more");
   let lines: Line[] = [];
   let next: string | null = null;
-  /** Counts changes of the filter: an answer to an earlier one must not be shown. */
+  /** Number of filter changes, so that responses for an earlier filter are ignored. */
   let changes = 0;
 
   const filter = () =>
@@ -122,7 +122,7 @@ export async function filteredList<Line>(
   );
 }
 
-/** A field below its label. */
+/** Shows a field below its label. */
 export function labelled(text: string, field: HTMLElement, className: string | null = null): HTMLElement {
   return h("div", { class: className }, h("label", { for: field.id }, text), field);
 }
@@ -137,7 +137,7 @@ function inputOf({ name, kind }: FilterField, value: string): HTMLInputElement |
   return input;
 }
 
-/** A page of a list that is asked for by offsets. `next`: of the page before; null: the first. */
+/** Loads a page of a list with offsets. `next` comes from the previous page, or is null for the first page. */
 export async function offsetPage<Page extends OffsetPageJson, Line>(
   path: string,
   filter: URLSearchParams,
@@ -154,7 +154,7 @@ type Rows = readonly (readonly Child[])[];
 
 interface LiveTable {
   readonly element: HTMLElement;
-  /** Replaces the rows; a link that has the focus has it again where it is still there. */
+  /** Replaces the rows. A focused link keeps the focus if it still exists. */
   setRows(rows: Rows): void;
 }
 
@@ -164,7 +164,7 @@ export function table(caption: string, heads: readonly string[], rows: Rows): HT
   return element;
 }
 
-/** A table whose rows change: where it is scrolled to, and the focus, stay. */
+/** A table with changing rows, which keeps its scroll position and focus. */
 export function liveTable(caption: string, heads: readonly string[]): LiveTable {
   const body = h("tbody");
   const element = h(
@@ -192,17 +192,17 @@ export function liveTable(caption: string, heads: readonly string[]): LiveTable 
   };
 }
 
-/** Two things in one cell, the second below the first. */
+/** Shows two values in a cell, the second below the first. */
 export function twoLines(first: string, second: string): HTMLElement {
   return h("span", { class: "pair" }, first, h("span", { class: "hint" }, second));
 }
 
-/** A text that others wrote, of which a cell shows two lines. */
+/** Shows two lines of untrusted text in a cell. */
 export function clipped(text: string): HTMLElement {
   return untrustedText(text, "clip", "span");
 }
 
-/** A text is shown as one that others wrote; null: it is left out. */
+/** A string is shown as untrusted text. Null is left out. */
 export type Fact = readonly [name: string, value: string | Node | null];
 
 export function factList(facts: readonly Fact[]): HTMLElement {
@@ -216,12 +216,12 @@ export function factItems(facts: readonly Fact[]): HTMLElement[] {
   });
 }
 
-/** A link to a section of this page, named by the id that it shows. */
+/** A link to a section of this page, labeled with the id that the section shows. */
 export function idLink(section: string, id: string, text = id): HTMLElement {
   return h("a", { href: `#${section}/${encodeURIComponent(id)}` }, text);
 }
 
-/** Links to mails. `wordsOf`: what a mail is called, by its Message-ID. */
+/** Links to emails. `wordsOf` returns the label for a Message-ID. */
 export function mailLinks(messageIds: readonly string[], wordsOf: (messageId: string) => string): HTMLElement {
   const links = messageIds.flatMap((id, i) => [...(i === 0 ? [] : ["; "]), mailLink(id, wordsOf(id))]);
   return h("span", { class: "links" }, ...links);
@@ -231,7 +231,7 @@ export function mailLink(messageId: string, text: string): HTMLElement {
   return h("a", { href: `#mail/${encodeURIComponent(messageId)}` }, untrustedInline(text));
 }
 
-/** A line that says what became of the last change. */
+/** A line that shows the result of the last change. */
 export function statusLine() {
   const element = h("p", { class: "hint", role: "status" });
   return {

@@ -10,9 +10,9 @@ import { runList, runView } from "./run-view.js";
 import { mailArticle, traceList, traceView } from "./trace.js";
 
 interface Section {
-  /** `query`: of an address such as `#runs?status=running`. `signal` aborts when another section is opened. */
+  /** `query` comes from a URL fragment such as `#runs?status=running`. `signal` aborts when another section opens. */
   list(page: HTMLElement, query: URLSearchParams, signal: AbortSignal): Promise<void>;
-  /** Where the address has an id: `#agents/ID`. */
+  /** Shows a fragment with an id, such as `#agents/ID`. */
   one?(page: HTMLElement, id: string, signal: AbortSignal, query: URLSearchParams): Promise<void>;
 }
 
@@ -29,13 +29,13 @@ const SECTIONS: Readonly<Record<SectionName, Section>> = {
   review: { list: (page, _, signal) => reviewView(page, null, signal), one: reviewView },
 };
 
-/** Of the section that is shown: one that loads slowly must not replace a later one. */
+/** Controller of the current section. A section that loads slowly must not replace a later one. */
 let current = new AbortController();
 
 async function showSection(): Promise<void> {
   const [place = "", query = ""] = location.hash.slice(1).split("?", 2);
   const [word = "", wordId = ""] = place.split("/");
-  // The id of an unknown section is no id of the first page.
+  // The id of an unknown section does not apply to the home section.
   const [name, id] = isSection(word) ? [word, wordId] : [pageScope.home, ""];
   markCurrentLink(name);
   current.abort();
@@ -85,19 +85,19 @@ removeOtherLinks();
 addEventListener("hashchange", showSection);
 void showSection();
 
-/** The chats there were, each of which can be gone on with. */
+/** Lists earlier chats, which can all be continued. */
 function sessionList(page: HTMLElement, query: URLSearchParams): Promise<void> {
   return filteredList<SessionLineJson>(page, query, {
     title: "Chats",
     section: "chats",
-    fields: [{ name: "agent_id", label: "Agent (its id)", kind: "text" }],
-    none: "No chats yet: ask an agent.",
+    fields: [{ name: "agent_id", label: "Agent id", kind: "text" }],
+    none: "No chats yet. Ask an agent to start one.",
     load: (filter, next) => offsetPage("/api/sessions", filter, next, ({ sessions }: SessionPageJson) => sessions),
     table: sessionTable,
   });
 }
 
-/** Takes a chat up again, with its agent, mailbox and day. */
+/** Continues a chat with its agent, mailbox and date. */
 async function sessionView(_page: HTMLElement, id: string): Promise<void> {
   const { agent_id, inbox_address, query_date } = await get<SessionLineJson>(`/api/sessions/${encodeURIComponent(id)}`);
   forgetConversation();
@@ -108,7 +108,7 @@ async function sessionView(_page: HTMLElement, id: string): Promise<void> {
 function sessionTable(sessions: readonly SessionLineJson[]): HTMLElement {
   return table(
     "Chats",
-    ["Last asked", "First question", "Questions", "Agent", "Mailbox", "Day"],
+    ["Last asked", "First question", "Questions", "Agent", "Mailbox", "Date"],
     sessions.map(({ id, agent_id, inbox_address, query_date, chats, question, updated_at }) => [
       idLink("chats", id, minuteText(updated_at)),
       clipped(question ?? "–"),

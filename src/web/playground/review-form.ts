@@ -12,11 +12,11 @@ interface ReviewActions {
   undo(): void;
   previous(): void;
   next(): void;
-  /** Something was written or given up. */
+  /** Called after text was changed or discarded. */
   changed(words: UnsavedEdits): void;
 }
 
-/** Buttons with their keys, a field for the reason, and fields for other words. */
+/** Buttons with keyboard shortcuts, a field for the reason, and fields for a new wording. */
 export class ReviewForm {
   readonly element: HTMLElement;
   private readonly why = reasonField();
@@ -120,22 +120,22 @@ export class ReviewForm {
   }
 }
 
-/** What each check asks, for whoever decides. */
+/** Question that each check answers, in words for the reviewer. */
 const CHECK_TEXTS: Readonly<Record<string, string>> = {
-  gold: "Mails are there and hold the answer's values",
-  sources: "Answered from the cited mails",
-  each_mail: "Of several mails none is superfluous",
-  earlier_mails: "Changed by the latest mail",
-  without_mail: "Not known without a mail",
-  other_mails: "No other answer in other mails",
+  gold: "The cited emails exist and contain the answer's values",
+  sources: "The cited emails answer the question",
+  each_mail: "Every cited email is needed",
+  earlier_mails: "The latest email changes the answer",
+  without_mail: "The answer is not known without the email",
+  other_mails: "Other emails contain no other answer",
 };
 
 const UNANSWERABLE_TEXTS: Readonly<Record<string, string>> = {
-  mail_later: "the mail that answers came later",
-  detail_absent: "no mail holds it",
+  mail_later: "the email with the answer came later",
+  detail_absent: "no email contains it",
 };
 
-/** The question as it is to be judged, what was decided, and what the checks said. */
+/** The question in its current wording, the decision, and the results of the checks. */
 export function questionSection(details: QuestionDetailsJson): HTMLElement {
   const { question, answer } = details.review?.edited ?? details;
   return h(
@@ -167,11 +167,11 @@ function factsOf(details: QuestionDetailsJson): Fact[] {
     ["Number", String(id)],
     ["Asked by", `${inbox_address} on ${query_date}`],
     ["Kind", kind],
-    ["Made by", made_by],
+    ["Created by", made_by],
     ["Realistic", how_realistic.toFixed(1)],
     ["No answer", unanswerable === null ? null : (UNANSWERABLE_TEXTS[unanswerable] ?? unanswerable)],
-    ["Easy", easy ? "it repeats a phrase of its mail" : null],
-    ["It was", review?.edited ? `${details.question} – ${details.answer}` : null],
+    ["Easy", easy ? "it repeats a phrase from its email" : null],
+    ["Original", review?.edited ? `${details.question} – ${details.answer}` : null],
   ];
 }
 
@@ -185,17 +185,17 @@ function checkItem({ check, by, passed, answer, reason }: QuestionCheck): HTMLEl
   );
 }
 
-/** The mails that a question cites, what answers it marked. */
+/** The emails that a question cites, with the answering passages marked. */
 export function citedMails(mails: readonly QuestionDetailsJson["mails"][number][]): HTMLElement {
   return h(
     "section",
     { class: "label-steps cited-mails", "aria-labelledby": "mails-title" },
-    h("h3", { id: "mails-title" }, mails.length === 1 ? "The mail" : "The mails"),
-    ...(mails.length === 0 ? [h("p", { class: "notice" }, "The question cites no mail.")] : mails.map(evidence)),
+    h("h3", { id: "mails-title" }, mails.length === 1 ? "Cited email" : "Cited emails"),
+    ...(mails.length === 0 ? [h("p", { class: "notice" }, "The question cites no emails.")] : mails.map(evidence)),
   );
 }
 
-/** Scrolls each mail to its marked passage. Once the mails are in the page. */
+/** Scrolls each email to its marked passage. Call it when the emails are in the page. */
 export function scrollToPassages(mails: HTMLElement): void {
   for (const mark of mails.querySelectorAll<HTMLElement>("pre mark")) {
     const body = mark.parentElement;
@@ -214,25 +214,25 @@ function evidence({
     return h("p", { class: "notice bad" }, "Not in the database: ", h("code", {}, id));
   }
   const article = mailArticle(mail, { subject: lit.in_subject, body: lit.in_body });
-  // Long mails scroll; whoever has no mouse can do it too.
+  // Long emails scroll, so the keyboard must be able to scroll them too.
   article.querySelector("pre")?.setAttribute("tabindex", "0");
   const notes = [
-    ...(isCited ? [] : ["It came after the question, which is why there is no answer yet."]),
-    ...(passage === "found" ? ["Marked is what is most like the answer."] : []),
+    ...(isCited ? [] : ["This email is from after the question, so it does not count as an answer."]),
+    ...(passage === "found" ? ["The passage most similar to the answer is marked."] : []),
   ];
   return h("div", { class: "notice" }, notes.length === 0 ? null : h("p", { class: "hint" }, notes.join(" ")), article);
 }
 
-/** What is written about a question and not saved yet. */
+/** Text about a question that has not been saved yet. */
 interface UnsavedEdits {
   readonly reason: string;
-  /** Null: it is not being edited. */
+  /** The new wording, or null if the question is not being edited. */
   readonly edited: QuestionWording | null;
 }
 
 const keyOf = (dataset: string, id: number) => `art-e-review ${dataset} ${id}`;
 
-/** Kept until this tab is closed, so that a reload loses nothing. */
+/** Stores text until the tab is closed, so that a reload loses nothing. */
 export function keepUnsaved(dataset: string, id: number, words: UnsavedEdits): void {
   const isEmpty = words.reason === "" && words.edited === null;
   if (isEmpty) forgetUnsaved(dataset, id);

@@ -20,7 +20,10 @@ import {
   scrollToPassages,
 } from "./review-form.js";
 
-/** One question after another, to be decided about by keys. `id`: which one first; null: the first undecided one. */
+/**
+ * Shows one question after another for decisions with the keyboard. `id` is the first question, or null for the first
+ * undecided one.
+ */
 export async function reviewView(page: HTMLElement, id: string | null, signal: AbortSignal): Promise<void> {
   const review = new Reviewing(await get<ReviewListJson>("/api/review"));
   page.append(...review.elements);
@@ -46,7 +49,7 @@ class Reviewing {
   private readonly reviewedDataset: string;
   private questions: ReviewListJson["questions"];
   private current: QuestionDetailsJson | null = null;
-  /** Ids, in the order of this tab's decisions. */
+  /** Ids in the order of this tab's decisions. */
   private readonly decided: number[] = [];
   readonly elements: readonly HTMLElement[];
 
@@ -77,7 +80,7 @@ class Reviewing {
     listenForKeys(actions, signal);
   }
 
-  /** Shows a question; null: the next one after the current that nothing is decided about, or the end. */
+  /** Shows a question. With null, shows the next undecided question after the current one, or the end. */
   async open(id: number | null): Promise<void> {
     const wanted = id ?? this.nextUndecided();
     if (wanted === null) {
@@ -96,7 +99,7 @@ class Reviewing {
     replaceChildren(this.body, h("div", { class: "labelling" }, beside, mails));
     section.focus({ preventScroll: true });
     scrollTo(0, 0);
-    // The section is put into the page after it was made.
+    // The caller adds the section to the page only after this function returns.
     requestAnimationFrame(() => scrollToPassages(mails));
   }
 
@@ -110,9 +113,9 @@ class Reviewing {
     return h(
       "div",
       { class: "notice" },
-      h("p", {}, "Every question is decided about. Those that you accepted or edited are a dataset of their own:"),
+      h("p", {}, "All questions are decided. The accepted and edited ones are a separate dataset:"),
       h("p", {}, h("code", {}, `art-e run --agent baseline --dataset ${this.reviewedDataset} --limit 0`)),
-      h("p", {}, "Ctrl-C ends the command that serves this page. ", h("kbd", {}, "k"), " goes back."),
+      h("p", {}, "Press Ctrl-C in the terminal to stop this page's server. ", h("kbd", {}, "k"), " goes back."),
     );
   }
 
@@ -122,11 +125,11 @@ class Reviewing {
       const from = at === -1 ? (by > 0 ? -1 : this.questions.length) : at;
       const target = this.questions[from + by];
       if (target !== undefined) await this.open(target.id);
-      this.form.say(target === undefined ? "There is none further." : "");
+      this.form.say(target === undefined ? "There are no more questions." : "");
     });
   }
 
-  /** Words that are as they were are accepted, not edited. */
+  /** An unchanged wording counts as accepted, not edited. */
   private save(edited: QuestionWording): Promise<void> {
     const isSame = edited.question === this.current?.question && edited.answer === this.current.answer;
     return isSame ? this.decide("accepted") : this.decide("edited", edited);
@@ -144,12 +147,12 @@ class Reviewing {
     });
   }
 
-  /** Takes back what was decided about the current question or, where that is nothing, the last decision. */
+  /** Undoes the decision about the current question, otherwise the last decision. */
   private undo(): Promise<void> {
     return this.change(async () => {
       if (this.current === null || this.current.review === null) {
         const last = this.decided.pop();
-        if (last === undefined) return this.form.say("Nothing was decided here.");
+        if (last === undefined) return this.form.say("Nothing to undo.");
         await this.open(last);
       }
       const { current } = this;
@@ -158,7 +161,7 @@ class Reviewing {
       await this.send(current, null, null, null);
       keepUnsaved(this.dataset, current.id, { reason: reason ?? "", edited });
       await this.open(current.id);
-      this.form.say(`Taken back: ${current.id}.`);
+      this.form.say(`Undone: ${current.id}.`);
     });
   }
 
@@ -174,7 +177,7 @@ class Reviewing {
     this.showSummary(summary);
   }
 
-  /** After a refusal: another tab may have decided. What is written here stays. */
+  /** Called after a refusal, because another tab may have decided. Unsaved text remains. */
   private async reload(): Promise<void> {
     try {
       const { questions, ...summary } = await get<ReviewListJson>("/api/review");
@@ -182,7 +185,7 @@ class Reviewing {
       this.showSummary(summary);
       if (this.current !== null) await this.open(this.current.id);
     } catch {
-      // The server does not answer, which the refusal has said.
+      // The refusal has already reported that the server does not respond.
     }
   }
 
@@ -192,25 +195,29 @@ class Reviewing {
   }
 }
 
-/** `12 to decide. 30 accepted, 3 edited, 5 rejected.` */
+/** Formats `12 to decide. 30 accepted, 3 edited, 5 rejected.` */
 function countsText({ counts }: ReviewSummaryJson): string {
   const { waiting, accepted, edited, rejected } = counts;
   return `${waiting} to decide. ${accepted} accepted, ${edited} edited, ${rejected} rejected.`;
 }
 
-/** How often the reviewer and the checks say the same; nothing while there is nothing to compare. */
+/** The agreement between the reviewer and the checks, or null if there is nothing to compare. */
 function agreementSection({ agreement }: ReviewSummaryJson): HTMLElement | null {
   const { all, by_check: byCheck } = agreement;
   if (all.n === 0) return null;
   return h(
     "details",
     { class: "agreement" },
-    h("summary", {}, `You and the checks say the same: ${estimate(all)}`),
+    h("summary", {}, `Agreement between you and the checks: ${estimate(all)}`),
     table(
       "Agreement by check",
-      ["Check", "The same said, with its 95 % interval"],
+      ["Check", "Agreement, with 95% interval"],
       byCheck.map(({ check, agreement: same }) => [check, estimate(same)]),
     ),
-    h("p", { class: "hint" }, "The same: it passed and you accepted it as it stood, or it failed and you did not."),
+    h(
+      "p",
+      { class: "hint" },
+      "Agreement means that the checks passed and you accepted the original question, or that they failed and you did not.",
+    ),
   );
 }

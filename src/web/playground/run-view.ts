@@ -19,7 +19,7 @@ import { clipped, errorNotice, type FilterField, filteredList, idLink, offsetPag
 import { failedTasks, newestTasks, type RunPanel, resultList, tableSection, tasksUnderWay } from "./run-task-lists.js";
 import { endingText } from "./trace.js";
 
-/** A run as it goes on, or as it ended. Resolves when its first state is shown. */
+/** Shows a running or finished run. Resolves when the first state is shown. */
 export async function runView(page: HTMLElement, id: string, signal: AbortSignal): Promise<void> {
   const title = h("h2", {}, "Run");
   const status = h("p", { class: "run-status", role: "status" });
@@ -55,7 +55,7 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
     signal.addEventListener("abort", () => resolve());
   });
   if (signal.aborted) return;
-  // Ages of what is under way grow without news.
+  // The ages of running tasks grow even without updates.
   const clock = setInterval(() => {
     if (progress?.status === "running" && connection === "open") show();
   }, 1_000);
@@ -79,33 +79,31 @@ function factsText({ agentId, model, dataset, split, startedAt }: RunProgress): 
 function statusText({ status, process }: RunProgress, connection: Connection): string {
   switch (connection) {
     case "lost":
-      return "The connection is lost. Trying again; what you see is the last state that came.";
+      return "Connection lost. Reconnecting. The page shows the last received state.";
     case "ended":
       return isRunPage
-        ? `${STATUS[status]} Its page has ended with it: what you see is its last state. Its tasks can be opened with art-e serve.`
-        : "The server has stopped. What you see is the last state that came.";
+        ? `${STATUS[status]} Its server has stopped too, so the page shows the last state. To open its tasks, use art-e serve.`
+        : "The server has stopped. The page shows the last received state.";
     case "open":
-      return process?.stopping
-        ? "Stopping: the tasks under way are finished, and no further one starts."
-        : STATUS[status];
+      return process?.stopping ? "Stopping: running tasks are finished, but no other task starts." : STATUS[status];
   }
 }
 
 const STATUS: Readonly<Record<RunProgress["status"], string>> = {
   running: "Running.",
   completed: "Completed.",
-  interrupted: "Stopped before its last task. It can be resumed.",
+  interrupted: "Interrupted before its last task. It can be resumed.",
 };
 
-/** A screen reader reads a text again that is set again. */
+/** Avoids setting the same text twice, because screen readers would read it again. */
 function setText(element: HTMLElement, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
 const FIELDS: readonly FilterField[] = [
-  { name: "agent_id", label: "Agent (its id)", kind: "text" },
-  { name: "model", label: "Model (part of it)", kind: "text" },
-  { name: "dataset", label: "Dataset (part of it)", kind: "text" },
+  { name: "agent_id", label: "Agent id", kind: "text" },
+  { name: "model", label: "Model contains", kind: "text" },
+  { name: "dataset", label: "Dataset contains", kind: "text" },
   {
     name: "status",
     label: "Status",
@@ -116,9 +114,9 @@ const FIELDS: readonly FilterField[] = [
     ],
   },
   { name: "tag", label: "Tag", kind: "text" },
-  { name: "text", label: "Name or note (part of it)", kind: "text" },
-  { name: "since", label: "From (day, UTC)", kind: "date" },
-  { name: "before", label: "Before (day, UTC)", kind: "date" },
+  { name: "text", label: "Name or note contains", kind: "text" },
+  { name: "since", label: "From (date, UTC)", kind: "date" },
+  { name: "before", label: "Before (date, UTC)", kind: "date" },
 ];
 
 export function runList(page: HTMLElement, query: URLSearchParams): Promise<void> {
@@ -126,7 +124,7 @@ export function runList(page: HTMLElement, query: URLSearchParams): Promise<void
     title: "Runs",
     section: "runs",
     fields: FIELDS,
-    none: "No runs yet: art-e run makes one.",
+    none: "No runs yet. Start one with art-e run.",
     load: (filter, next) => offsetPage("/api/runs", filter, next, ({ runs }: RunPageJson) => runs),
     table: runTable,
   });
@@ -154,14 +152,14 @@ function headline(score: NonNullable<RunLineJson["score"]>): HTMLElement {
   return twoLines(`${scoreText(score.value)}${star}`, intervalText(score));
 }
 
-/** Every score with its interval. */
+/** The scores with their intervals. */
 function scoreTable(): RunPanel {
   const { element, setTitle, show } = tableSection("Scores so far", ["Score", "Value", "Interval", "Tasks", ""]);
   return {
     element,
     show({ scores, status }) {
       setTitle(status === "running" ? "Scores so far" : "Scores");
-      const line = scores.length === 0 ? "" : "Over the completed tasks, with 95 % intervals.";
+      const line = scores.length === 0 ? "" : "Over the completed tasks, with 95% intervals.";
       show(scores, line, (score) => [
         score.label,
         scoreText(score.value),
@@ -173,7 +171,7 @@ function scoreTable(): RunPanel {
   };
 }
 
-/** Of a training environment's run: reward and tokens of its episodes over time, and how they ended. */
+/** For a training environment's run: reward and tokens of its episodes over time, and their endings. */
 function episodeCourse(): RunPanel {
   const charts = h("div", { class: "figures" });
   const endings = tableSection("Endings", ["Ending", "Episodes"]);
@@ -196,7 +194,7 @@ function episodeCourse(): RunPanel {
           scoreText,
         ),
         chart(
-          "Tokens an episode",
+          "Tokens per episode",
           episodes.map(({ tokens }) => tokens),
           (tokens) => count(Math.round(tokens)),
         ),
@@ -207,7 +205,7 @@ function episodeCourse(): RunPanel {
   };
 }
 
-/** A line through the values, from their least to their most; a gap where there is none. */
+/** A line through the values, scaled from the lowest to the highest, with gaps for missing values. */
 function course(values: readonly (number | null)[], written: (value: number) => string): SVGElement {
   const known = values.filter((value) => value !== null);
   const [least, most] = [Math.min(...known), Math.max(...known)];
@@ -222,12 +220,12 @@ function course(values: readonly (number | null)[], written: (value: number) => 
     { viewBox: "-3 0 106 50", class: "course", role: "img", "aria-label": label },
     svg("polyline", { points: points.map(({ cx, cy }) => `${cx},${cy}`).join(" "), class: "range" }),
     svg("text", { x: 0, y: 48 }, label),
-    // One point alone makes no line.
+    // A single point does not form a line.
     ...(points.length === 1 ? points : []).map((point) => svg("circle", { ...point, r: 2 })),
   );
 }
 
-/** The interval and the value on an axis from 0 to 1, extended where they lie outside. */
+/** The interval and value on an axis from 0 to 1, extended if they are outside. */
 function drawing({ value, low, high }: RunProgress["scores"][number]): SVGElement | null {
   if (value === null || low === null || high === null) return null;
   const [from, to] = scoreAxis([value, low, high]);
@@ -244,7 +242,7 @@ function drawing({ value, low, high }: RunProgress["scores"][number]): SVGElemen
   );
 }
 
-/** What can be done with a run: its report, alone or against another one, and labels for its traces. */
+/** Actions for a run: its report, a comparison with another run, and labels for its traces. */
 function reportButton(runId: string): HTMLElement {
   const failure = h("div");
   const fail = (error: Error) => failure.replaceChildren(errorNotice(error.message));
@@ -256,12 +254,12 @@ function reportButton(runId: string): HTMLElement {
     { class: "report-of" },
     h("button", { type: "button", click }, "Open the report"),
     baseline,
-    idLink("label", runId, "Label its traces"),
+    idLink("label", runId, "Label traces"),
     failure,
   );
 }
 
-/** Runs with a completed task, newest first. */
+/** Loads the runs with a completed task, newest first. */
 async function listOthers(runId: string, list: HTMLSelectElement): Promise<void> {
   const { runs } = await get<RunPageJson>("/api/runs");
   for (const run of runs) {
@@ -271,7 +269,7 @@ async function listOthers(runId: string, list: HTMLSelectElement): Promise<void>
   }
 }
 
-/** Opens the window before the request: pop-up blockers allow it only while the click is handled. */
+/** Opens the window before the request, because pop-up blockers allow it only during the click event. */
 async function openReport(runId: string, baseline: string): Promise<void> {
   const report = window.open("", "_blank");
   const path = (id: string) => `/api/runs/${encodeURIComponent(id)}/report`;
@@ -287,7 +285,7 @@ async function openReport(runId: string, baseline: string): Promise<void> {
   }
 }
 
-/** How much is done, and the figures that matter while it goes on. */
+/** The run's progress and the figures that matter while it is running. */
 function progressFigures(): RunPanel {
   const bar = h("progress", { "aria-label": "Tasks done" });
   const done = h("p", { class: "done" });
@@ -319,19 +317,19 @@ function figuresOf(progress: RunProgress): [name: string, value: string, note: s
     ["Cost", costText(costUsd), maxCostUsd === null ? "" : `of at most ${costText(maxCostUsd)}`],
     ...(status === "running" ? [timeLeft(msLeft, tasksPerMinute)] : []),
     ["Tokens", count(tokens), ""],
-    ["Calls made again", count(retries), ""],
+    ["Retries", count(retries), ""],
   ];
 }
 
 function timeLeft(msLeft: number | null, tasksPerMinute: number | null): [string, string, string] {
-  if (msLeft === null) return ["Time left", "–", "too few tasks to tell"];
-  return ["Time left", `about ${duration(msLeft)}`, `${oneDecimal(tasksPerMinute)} tasks a minute`];
+  if (msLeft === null) return ["Time left", "–", "too few tasks have finished"];
+  return ["Time left", `about ${duration(msLeft)}`, `${oneDecimal(tasksPerMinute)} tasks per minute`];
 }
 
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 10_000;
 
-/** `ended`: the server ended the events, and sends no more. */
+/** `ended` means that the server closed the event stream and sends nothing more. */
 type Connection = "open" | "lost" | "ended";
 
 interface RunListener {
@@ -339,7 +337,10 @@ interface RunListener {
   onConnection(connection: Connection): void;
 }
 
-/** Follows a run until the server ends or `signal` aborts. Throws where the server refuses, as for an unknown run. */
+/**
+ * Follows a run until the server ends the stream or `signal` aborts. Throws if the server refuses, for example because
+ * the run is unknown.
+ */
 async function followRun(id: string, listener: RunListener, signal: AbortSignal): Promise<void> {
   const path = `/api/runs/${encodeURIComponent(id)}/events`;
   let waitMs = FIRST_WAIT_MS;

@@ -42,9 +42,14 @@ export async function traceView(page: HTMLElement, id: string): Promise<void> {
             h("li", {}, `${rating}, ${minuteText(created_at)}: `, untrustedInline(notes ?? "no note")),
           ),
         ),
-    h("h3", {}, "What was said and done"),
+    h("h3", {}, "Conversation"),
     h("div", { class: "steps" }, ...messageSections(trace)),
-    h("details", {}, h("summary", {}, "All of it as JSON"), untrustedText(JSON.stringify(trace, null, 2), null, "pre")),
+    h(
+      "details",
+      {},
+      h("summary", {}, "Complete trace as JSON"),
+      untrustedText(JSON.stringify(trace, null, 2), null, "pre"),
+    ),
   ]);
 }
 
@@ -56,14 +61,14 @@ function factsOf(line: Omit<TraceLineJson, "rating">, trace: Trace | ChatTrace):
     ["Ending", `${line.ending} after ${trace.turns.length} turns, ${duration(line.duration_ms)}`],
     ["Sources", trace.sources.length === 0 ? "none" : mailLinks(trace.sources, mailWords(shownCalls(trace)))],
     ["Run", line.run_id === null ? null : idLink("runs", line.run_id)],
-    ["Calls made again", retriesText(trace)],
+    ["Retries", retriesText(trace)],
     ...rightAnswer(trace),
     ...Object.entries(trace.scores).map(([name, { value }]): Fact => [name, String(value ?? "–")]),
     ["Error", trace.error],
   ];
 }
 
-/** Names a mail by subject, sender and time, where one of the calls has shown it; others by their Message-ID. */
+/** Describes an email by subject, sender and time if a tool result contains it, otherwise by its Message-ID. */
 export function mailWords(calls: readonly { readonly result: unknown }[]): (messageId: string) => string {
   const seen = new Map<string, string>();
   for (const { result } of calls) {
@@ -77,18 +82,18 @@ export function mailWords(calls: readonly { readonly result: unknown }[]): (mess
   return (messageId) => seen.get(messageId) ?? messageId;
 }
 
-/** Of the task, or of the chat. */
+/** Facts about the mailbox of a task or chat. */
 export function mailboxFacts(trace: Trace | ChatTrace): Fact[] {
   if ("grade" in trace) return [];
   const { inbox, queryDate } =
     "task" in trace ? { inbox: trace.task.inbox_address, queryDate: trace.task.query_date } : trace;
   return [
     ["Mailbox", inbox ?? "any"],
-    ["Day", queryDate ?? "no cutoff"],
+    ["Date", queryDate ?? "no cutoff"],
   ];
 }
 
-/** The gold answer; of a suite's task, why it has its grade; of a chat nobody knows. */
+/** The gold answer, or the reason for the grade of a suite task. Chats have neither. */
 export function rightAnswer(trace: Trace | ChatTrace): Fact[] {
   if (!("task" in trace)) return [];
   return "grade" in trace ? [["Grade", trace.grade.reason]] : [["Right answer", trace.task.answer]];
@@ -99,10 +104,10 @@ function retriesText({ turns }: Trace | ChatTrace): string | null {
   const last = retries.at(-1);
   if (last === undefined) return null;
   const waited = duration(retries.reduce((sum, { waitedMs }) => sum + waitedMs, 0));
-  return `${retries.length}, after pauses of ${waited} in all; the last because of: ${last.reason}`;
+  return `${retries.length}, after pauses of ${waited} in total; last reason: ${last.reason}`;
 }
 
-/** What was said, and each tool call with its result. */
+/** The messages, and each tool call with its result. */
 export function messageSections(trace: Trace | ChatTrace): HTMLElement[] {
   return trace.messages.flatMap((message) => {
     const { role, content } = message;
@@ -120,7 +125,7 @@ export function messageSections(trace: Trace | ChatTrace): HTMLElement[] {
   });
 }
 
-/** The tool calls of the conversation. Those of earlier chats have their results in the messages only. */
+/** The tool calls of the conversation. Calls in earlier chats have results only in the messages. */
 export function shownCalls(trace: Trace | ChatTrace): EarlierCall[] {
   return [...earlierCalls(trace), ...trace.toolCalls];
 }
@@ -131,10 +136,10 @@ function resultOf(trace: Trace | ChatTrace, callId: string): unknown {
   return call.error === null ? call.result : { error: call.error };
 }
 
-/** Chats of a session that are shown again after a reload. */
+/** Maximum chats of a session that are shown again after a reload. */
 const MAX_CHATS = 50;
 
-/** The traces of a session's chats, oldest first; empty where the session no longer exists. */
+/** Loads the traces of a session's chats, oldest first. Returns an empty list if the session no longer exists. */
 export async function loadSessionTraces(sessionId: string): Promise<ChatTrace[]> {
   const { traces } = await get<TracePageJson>(
     `/api/traces?session_id=${encodeURIComponent(sessionId)}&limit=${MAX_CHATS}`,
@@ -145,7 +150,7 @@ export async function loadSessionTraces(sessionId: string): Promise<ChatTrace[]>
   return details.map(({ trace }) => trace as ChatTrace).reverse();
 }
 
-/** The events that the server sent while the chat of this trace went on. */
+/** Yields the events that the server sent during this trace's chat. */
 export function* traceToEvents(trace: ChatTrace): Generator<ChatEvent> {
   const callsMade = new Map(trace.toolCalls.map((call) => [call.id, call]));
   let turn = 0;
@@ -167,7 +172,7 @@ export function* traceToEvents(trace: ChatTrace): Generator<ChatEvent> {
     const result = call.error === null ? call.result : { error: call.error };
     yield { type: "tool-result", toolCallId: call.id, result };
   }
-  // Calls of which none was answered are a turn without a message.
+  // Failed calls without any reply are a turn without a message.
   yield* retryEvents(trace.turns[turn]?.retries);
   if (trace.answer === null) {
     const errorText = trace.error || `No answer: ${endingText(trace.ending)}.`;
@@ -181,16 +186,16 @@ function* retryEvents(retries: Turn["retries"] = []): Generator<ChatEvent> {
 }
 
 const FIELDS: readonly FilterField[] = [
-  { name: "agent_id", label: "Agent (its id)", kind: "text" },
-  { name: "run_id", label: "Run (its id)", kind: "text" },
+  { name: "agent_id", label: "Agent id", kind: "text" },
+  { name: "run_id", label: "Run id", kind: "text" },
   { name: "ending", label: "Ending", kind: ENDINGS.map((ending) => [ending, endingText(ending)]) },
   {
     name: "rating",
     label: "Rated",
     kind: ["positive", "neutral", "negative"].map((rating) => [rating, rating]),
   },
-  { name: "date_from", label: "From (day, UTC)", kind: "date" },
-  { name: "date_to", label: "Before (day, UTC)", kind: "date" },
+  { name: "date_from", label: "From (date, UTC)", kind: "date" },
+  { name: "date_to", label: "Before (date, UTC)", kind: "date" },
 ];
 
 export function traceList(page: HTMLElement, query: URLSearchParams): Promise<void> {
@@ -198,7 +203,7 @@ export function traceList(page: HTMLElement, query: URLSearchParams): Promise<vo
     title: "Traces",
     section: "traces",
     fields: FIELDS,
-    none: "Nothing yet: ask an agent, or let one run with art-e run.",
+    none: "No traces yet. Ask an agent, or start a run with art-e run.",
     async load(filter, next) {
       const cursor: [string, string][] = next === null ? [] : [["cursor", next]];
       const path = `/api/traces?${new URLSearchParams([...filter, ...cursor])}`;
@@ -230,7 +235,7 @@ export interface ToolCallCard {
   setResult(result: unknown): void;
 }
 
-/** One tool call: its arguments, and its result once that is known. */
+/** A tool call with its arguments, and its result as soon as it is known. */
 export function toolCallCard(name: string, args: unknown): ToolCallCard {
   const state = h("span", { class: "state busy" }, "working");
   const body = h("div", { class: "result" });
@@ -279,9 +284,9 @@ function resultElement(view: ToolResultView, result: unknown): HTMLElement {
 }
 
 function summaryOf(view: ToolResultView): string {
-  if (view.kind === "mail") return "mail read";
+  if (view.kind === "mail") return "email opened";
   if (view.kind === "other") return "done";
-  return view.hits.length === 1 ? "1 mail found" : `${view.hits.length} mails found`;
+  return view.hits.length === 1 ? "1 email found" : `${view.hits.length} emails found`;
 }
 
 function hitList(hits: readonly Hit[]): HTMLElement {
@@ -301,7 +306,7 @@ function hitList(hits: readonly Hit[]): HTMLElement {
   );
 }
 
-/** A mail as tools return it; custom tools may leave fields out. */
+/** An email in a tool result. Custom tools may leave out fields. */
 interface MailResult {
   readonly subject?: string;
   readonly sender?: string;
@@ -314,7 +319,7 @@ interface MailResult {
   readonly body: string;
 }
 
-/** Where a passage of a mail stands. */
+/** Positions of a passage in an email. */
 interface LitPassage {
   readonly subject: readonly SpanJson[];
   readonly body: readonly SpanJson[];
@@ -340,7 +345,7 @@ export function mailArticle(mail: MailResult, lit = NOTHING_LIT): HTMLElement {
   );
 }
 
-/** Of so many addresses the rest is folded: a mail to everybody would begin far below. */
+/** Further addresses are collapsed, because the text of an email to many recipients would start far below. */
 const MOST_ADDRESSES = 8;
 
 function addressList(addresses: readonly string[] | string = []): string | HTMLElement | null {
@@ -350,7 +355,7 @@ function addressList(addresses: readonly string[] | string = []): string | HTMLE
   return h("details", {}, summary, untrustedText(rest.join(", "), null));
 }
 
-/** Arguments in one line, without the mailbox, which is the same in all calls. */
+/** Formats arguments in one line, without the mailbox, which is the same in all calls. */
 function argumentText(args: unknown): string {
   if (typeof args !== "object" || args === null) return String(args ?? "");
   return Object.entries(args)
@@ -359,17 +364,17 @@ function argumentText(args: unknown): string {
     .join(", ");
 }
 
-/** `out_of_turns` as `out of turns`. */
+/** Formats `out_of_turns` as `out of turns`. */
 export function endingText(ending: string): string {
   return ending.replaceAll("_", " ");
 }
 
-/** Two thumbs and a note, for one trace. */
+/** Two thumb buttons and a note for a trace. */
 export function feedbackForm(traceId: string): HTMLElement {
   const status = statusLine();
   const note = h("input", {
     type: "text",
-    "aria-label": "Note to your feedback",
+    "aria-label": "Note about your feedback",
     placeholder: "Note (optional)",
     maxlength: 10_000,
   });
@@ -381,7 +386,7 @@ export function feedbackForm(traceId: string): HTMLElement {
     try {
       await post("/api/feedback", { trace_id: traceId, rating, notes: note.value.trim() || null });
       for (const [name, button] of Object.entries(thumbs)) button.setAttribute("aria-pressed", String(name === rating));
-      status.say("Thank you: it is kept with the trace.");
+      status.say("Thank you. Your feedback is saved with the trace.");
     } catch (error) {
       status.say((error as Error).message);
     }
@@ -399,7 +404,7 @@ export function feedbackForm(traceId: string): HTMLElement {
 
 function thumbButton(label: string, isUp: boolean, click: () => void): HTMLElement {
   const attributes = { type: "button", class: "thumb", "aria-label": label, title: label, "aria-pressed": "false" };
-  // Drawn, because not every system has a font with this character.
+  // Drawn as SVG, because not every system has a font with this character.
   const thumb = svg("path", {
     d: "M2 10h4v11H2zm6 0 5-8c1.6 0 2.6 1.2 2.3 2.8L14.6 9H20c1.3 0 2.3 1.2 2 2.5l-1.7 7.6A2.5 2.5 0 0 1 17.9 21H8z",
     fill: "currentColor",

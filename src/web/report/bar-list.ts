@@ -22,11 +22,11 @@ import { figureTable, wide } from "./figure-table.js";
 import { costOfThousand, OUTCOME_WORDS, outcomeColour, runColour, runName, STAGE_WORDS, spaceWords } from "./header.js";
 import { filterLink, type ViewState } from "./route.js";
 
-/** Every score with its interval and number of tasks, one line a run. */
+/** The scores with intervals and number of tasks, one line per run. */
 export function scoreTable(head: ReportHead): HTMLElement {
   const several = head.runs.length > 1;
-  const columns = ["Score", ...(several ? ["Run"] : []), "Value", "95 % interval", "", "Tasks"];
-  const caption = "Scores with their 95 % intervals, over the completed tasks";
+  const columns = ["Score", ...(several ? ["Run"] : []), "Value", "95% interval", "", "Tasks"];
+  const caption = "Scores with 95% intervals, over the completed tasks";
   const table = h(
     "table",
     { class: "scores" },
@@ -59,7 +59,7 @@ export function scoreTable(head: ReportHead): HTMLElement {
               "td",
               { class: "track-cell" },
               track(figure, axis, i),
-              // One axis for all runs, below the last.
+              // One axis for all runs, below the last one.
               i < head.runs.length - 1 ? null : axisLine(axis),
             ),
             h("td", { class: "figure muted" }, count(figure.n)),
@@ -101,7 +101,9 @@ export function effortTable(head: ReportHead): HTMLElement {
       count(run.retries),
     ],
   }));
-  return figureTable({ className: "effort", caption: "What the runs took and cost", columns }, [{ label: null, rows }]);
+  return figureTable({ className: "effort", caption: "Time, tokens and cost of the runs", columns }, [
+    { label: null, rows },
+  ]);
 }
 
 function heading(name: string): HTMLElement {
@@ -112,7 +114,7 @@ function axisLine(axis: readonly [number, number]): HTMLElement {
   return h("span", { class: "axis", "aria-hidden": "true" }, ...axis.map((end) => h("span", {}, axisEnd(end))));
 }
 
-/** The interval as a line with the value as a dot; hidden from screen readers, as the numbers stand beside it. */
+/** The interval as a line and the value as a dot. Hidden from screen readers, because the numbers are next to it. */
 function track({ value, low, high }: Figure, [from, to]: readonly [number, number], run: number): HTMLElement {
   const share = (length: number) => `${((length / (to - from)) * 100).toFixed(2)}%`;
   const colour = `background: ${runColour(run)}`;
@@ -126,11 +128,11 @@ function track({ value, low, high }: Figure, [from, to]: readonly [number, numbe
   );
 }
 
-/** What each eval says of each run, and how far it can be trusted. */
+/** The results of each eval for each run, and how reliable the eval is. */
 export function evalTable(head: ReportHead): HTMLElement {
   const { evals, runs } = head;
   const columns = ["Eval", "Tasks", "Passed", "Corrected", "False alarms", "Tested on"];
-  const caption = "Evals: pass rates with their 95 % intervals, corrected for the evals' errors";
+  const caption = "Evals: pass rates with 95% intervals, corrected for the evals' errors";
   const rows = evals.map((one) => {
     const run = runs[one.run];
     return {
@@ -177,7 +179,7 @@ interface Bar {
   readonly parts: readonly Part[];
 }
 
-/** Counts as bars; each links to its tasks. */
+/** Counts as bars. Each bar links to its tasks. */
 export function barList(bars: readonly Bar[], of: number): HTMLElement {
   const sum = (parts: readonly Part[]) => parts.reduce((tasks, part) => tasks + part.tasks, 0);
   const most = Math.max(1, ...bars.map(({ parts }) => sum(parts)));
@@ -221,7 +223,7 @@ export function endings(run: RunFigures, index: number): HTMLElement {
   );
 }
 
-/** Outcomes by how far the agent came, which shows where tasks are lost. */
+/** Outcomes by the agent's progress, which shows where tasks are lost. */
 export function profile(run: RunFigures): HTMLElement {
   const bars = STAGES.flatMap((stage) => {
     const cells = run.profile.filter((cell) => cell.stage === stage);
@@ -240,7 +242,7 @@ export function profile(run: RunFigures): HTMLElement {
   return barList(bars, run.tasks);
 }
 
-/** The legend of the outcome colours. */
+/** The legend of the outcome colors. */
 export function outcomeLegend({ runs, scores, leading }: ReportHead): HTMLElement {
   const there = OUTCOMES.filter((outcome) =>
     runs.some(({ profile, suite }) =>
@@ -261,11 +263,11 @@ export function outcomeLegend({ runs, scores, leading }: ReportHead): HTMLElemen
   );
 }
 
-export function errorList(run: RunFigures): HTMLElement {
+export function messageList(messages: RunFigures["errors"]): HTMLElement {
   return h(
     "ol",
     { class: "errors" },
-    ...run.errors.map(({ message, tasks }) => h("li", {}, h("b", {}, count(tasks)), " ", untrustedInline(message))),
+    ...messages.map(({ message, tasks }) => h("li", {}, h("b", {}, count(tasks)), " ", untrustedInline(message))),
   );
 }
 
@@ -284,5 +286,5 @@ export function toolTable({ runs }: ReportHead): HTMLElement {
       ],
     })),
   }));
-  return figureTable({ className: "tools", caption: "Calls of tools", columns }, groups);
+  return figureTable({ className: "tools", caption: "Tool calls", columns }, groups);
 }

@@ -6,7 +6,7 @@ import { type Child, costText, h, intervalText, replaceChildren, scoreText, sele
 import { costOfThousand, runColour, SLICE_WORDS } from "./header.js";
 import { filterLink } from "./route.js";
 
-/** How many turns the tasks took. */
+/** Number of tasks per number of turns. */
 export function turnsChart({ runs }: ReportHead): Chart {
   const most = Math.max(1, ...runs.map((run) => run.turns.length - 1));
   const all = Array.from({ length: most + 1 }, (_, turns) => turns);
@@ -19,7 +19,7 @@ export function turnsChart({ runs }: ReportHead): Chart {
   const x = { domain: [-0.5, most + 0.5], label: null, ticks: Math.min(most, 12), tickFormat: "d" };
   return {
     title: "Turns",
-    description: "How many tasks took how many calls of the model.",
+    description: "Number of tasks per number of model calls.",
     draw: histogram(bins, runs, 110, { x }),
     heading: ["Turns", ...runs.map((run) => run.label)],
     rows: all.map((turns) => [String(turns), ...runs.map((run) => count(run.turns[turns] ?? 0))]),
@@ -39,7 +39,7 @@ export function distributionChart({ runs }: ReportHead, { name, label }: ScoreMe
   const x = { domain: [0, 1], label: null, ticks: 10, tickFormat: ".1f" };
   return {
     title: `${label}, task by task`,
-    description: "How many tasks have which score, in steps of 0.05.",
+    description: "Number of tasks per score, in steps of 0.05.",
     draw: histogram(bins, runs, 130, { x, marginRight: 12 }, 1),
     heading: ["Score", ...runs.map((run) => run.label)],
     rows: edges.map((edge) => [
@@ -58,7 +58,7 @@ interface Bin {
   readonly title: string;
 }
 
-/** Tasks in bins. `inset`: pixels between two bars, on each side. */
+/** A histogram of tasks. `inset` is the space between two bars in pixels, on each side. */
 function histogram(
   bins: readonly Bin[],
   runs: readonly RunFigures[],
@@ -84,7 +84,7 @@ function histogram(
     });
 }
 
-/** One chart below another, for each of several runs, and the mark that names them. */
+/** The facets that put the charts of several runs below one another, and the mark with their names. */
 export function facetsOf(runs: readonly string[]) {
   const isOne = runs.length === 1;
   const name = { fy: (run: string) => run, text: (run: string) => run };
@@ -103,14 +103,14 @@ interface Price {
 
 export const COST: Price = {
   title: "against cost",
-  label: "US dollars for 1,000 tasks",
+  label: "US dollars per 1,000 tasks",
   read: costOfThousand,
   text: costText,
 };
 
 export const LATENCY: Price = {
   title: "against time",
-  label: "seconds a task, median",
+  label: "seconds per task, median",
   read: ({ latency }) => (latency.p50 === null ? null : latency.p50 / 1_000),
   text: (seconds) => duration(seconds * 1_000),
 };
@@ -123,8 +123,8 @@ interface Point extends Figure {
 }
 
 /**
- * Score against cost or latency. A run is dominated where another is at least as good for no more, and better in one of
- * the two: it is drawn as a ring.
+ * Score against cost or latency. A run is dominated if another run is at least as good at no higher price and better in
+ * one of the two. Dominated runs are drawn as rings.
  */
 export function tradeOffChart({ runs }: ReportHead, { name, label, better }: ScoreMeaning, price: Price): Chart {
   const all = runs.flatMap((run, index): Point[] => {
@@ -149,7 +149,7 @@ export function tradeOffChart({ runs }: ReportHead, { name, label, better }: Sco
   const margins = { marginLeft: 44, marginTop: 24, marginBottom: 40, marginRight: 24 };
   return {
     title: `${label} ${price.title}`,
-    description: `One point a run, with its 95 % interval; ${better === "higher" ? "up" : "down"} and to the left is better. A ring is dominated: another run is at least as good for no more.`,
+    description: `One point per run, with its 95% interval; ${better === "higher" ? "up" : "down"} and to the left is better. A ring is a dominated run: another run is at least as good at no higher price.`,
     draw: (width) =>
       Plot.plot({
         width,
@@ -183,7 +183,7 @@ export function tradeOffChart({ runs }: ReportHead, { name, label, better }: Sco
           }),
         ],
       }),
-    heading: ["Run", label, "95 % interval", price.label, "Dominated by"],
+    heading: ["Run", label, "95% interval", price.label, "Dominated by"],
     rows: points.map((point) => [
       point.run,
       scoreText(point.value),
@@ -199,7 +199,7 @@ function dominates(a: Point, b: Point, better: ScoreMeaning["better"]): boolean 
   return gain >= 0 && a.x <= b.x && (gain > 0 || a.x < b.x);
 }
 
-/** The range of the values with a margin; a scatter plot need not start at 0. */
+/** Returns the range of the values with a margin. A scatter plot does not have to start at 0. */
 function around(ends: readonly number[]): [number, number] {
   const [low, high] = [Math.min(...ends), Math.max(...ends)];
   const room = Math.max(0.02, (high - low) * 0.15);
@@ -216,7 +216,7 @@ function pixel(
   return from + ((at(value) - at(low)) / (at(high) - at(low))) * (to - from);
 }
 
-/** Height of a line of labels. */
+/** Height of a line of labels in pixels. */
 const LABEL_PX = 15;
 
 interface PointLabel {
@@ -224,14 +224,14 @@ interface PointLabel {
   readonly colour: string;
   readonly x: number;
   readonly value: number;
-  /** Where the point is, in pixels. */
+  /** Position of the point in pixels. */
   readonly left: number;
   readonly top: number;
 }
 
 /**
- * Labels beside their points, in the colours of these, one below another where points are near one another, and cut in
- * the middle where there is no room: labels often differ at their ends.
+ * Labels next to their points and in the same color. Labels of nearby points are placed below one another. Long labels
+ * are truncated in the middle, because labels often differ at their ends.
  */
 function pointLabels(
   labels: readonly PointLabel[],
@@ -246,7 +246,7 @@ function pointLabels(
   }
   return sorted.map((label, i) => {
     const { text, colour, left } = label;
-    // To the side that has more room.
+    // Use the side with more space.
     const toRight = to - left > left - from;
     const room = Math.floor(((toRight ? to - left : left - from) - LABEL_PADDING_PX) / CHARACTER_PX);
     const half = Math.floor((room - 1) / 2);
@@ -258,7 +258,7 @@ function pointLabels(
   });
 }
 
-/** Parts shown: those with the most tasks. */
+/** Maximum number of parts, starting with those with the most tasks. */
 const SHOWN = 12;
 
 /** A score by slice, with intervals. Each bar links to its tasks. */
@@ -286,7 +286,7 @@ export function sliceChart({ runs }: ReportHead, by: SliceName, { name }: ScoreM
   const left = labels.length - shown.length;
   return {
     title: SLICE_WORDS[by],
-    description: left === 0 ? "" : `The ${shown.length} with the most tasks of ${labels.length}.`,
+    description: left === 0 ? "" : `The ${shown.length} of ${labels.length} with the most tasks.`,
     draw: (width) =>
       Plot.plot({
         width,
@@ -331,7 +331,7 @@ export function sliceChart({ runs }: ReportHead, by: SliceName, { name }: ScoreM
   };
 }
 
-/** Width of a character of the labels, and the space beside them. */
+/** Width of a label character, and the space next to labels, in pixels. */
 const CHARACTER_PX = 7.2;
 const LABEL_PADDING_PX = 12;
 
@@ -351,21 +351,21 @@ function widestMargin(width: number): number {
 }
 
 declare global {
-  /** Loaded by the page before this script. */
+  /** The page loads this library before this script. */
   const Plot: typeof PlotLibrary;
 }
 
 export interface Chart {
   readonly title: string;
-  /** The title; also the name for screen readers. */
+  /** The title, which is also the name for screen readers. */
   readonly description: string;
   draw(width: number): SVGSVGElement | HTMLElement;
-  /** The same figures as a table. */
+  /** The figures of the chart as a table. */
   readonly heading: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
 
-/** A chart with its title and its data table; it is redrawn when the width changes. */
+/** A chart with its title and data table. It is redrawn when the width changes. */
 export function figureOf({ title, description, draw, heading, rows }: Chart): HTMLElement {
   const canvas = h("div", { class: "canvas" });
   let drawn = 0;
@@ -388,7 +388,7 @@ export function figureOf({ title, description, draw, heading, rows }: Chart): HT
   );
 }
 
-/** A list of the scores, and below it what `draw` makes of the one that is chosen. */
+/** A list of the scores, and below it the output of `draw` for the selected score. */
 export function scoreChooser(
   { scores }: ReportHead,
   { name, first }: { readonly name: string; readonly first: string },
@@ -424,7 +424,7 @@ function plainTable(heading: readonly string[], rows: readonly (readonly string[
   );
 }
 
-/** Common to all charts: a transparent background and the page's font. */
+/** Style of all charts: a transparent background and the page's font. */
 export const CHART_STYLE = {
   background: "none",
   fontFamily: "inherit",

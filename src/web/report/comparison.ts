@@ -18,7 +18,7 @@ import { scoreOf, type Task } from "./load.js";
 import { type PairOutcome, type PairOutcomes, readOutcome, writeOutcome } from "./pair-outcomes.js";
 import { filterLink, section, taskLink } from "./route.js";
 
-/** The values of the filter that its list offers: of each run's verdict, and where any run differs. */
+/** Returns the options of the outcome filter: the verdicts on each run, and tasks with differences between any runs. */
 export function outcomeOptions({ comparisons, runs }: ReportHead): string[] {
   const compared = comparisons.flatMap(({ candidate, headline }) => {
     const runId = runs[candidate]?.runId;
@@ -33,7 +33,7 @@ export function outcomeOptions({ comparisons, runs }: ReportHead): string[] {
   ];
 }
 
-/** The value of a filter in words: `where they disagree (Semantic score)`, `won by LABEL (Semantic score)`. */
+/** Describes a filter value, such as `where they disagree (Semantic score)` or `won by LABEL (Semantic score)`. */
 export function outcomeWords(value: string, { runs, scores }: ReportHead): string {
   const filter = readOutcome(value);
   if (filter === null) return value;
@@ -46,23 +46,23 @@ export function outcomeWords(value: string, { runs, scores }: ReportHead): strin
   return `${filter.outcome} by ${run ?? "any"} (${label})`;
 }
 
-/** Each run against the first: the verdict in words, the figures, and the tasks that they disagree on. */
+/** Compares each run with the first: the verdict in words, the figures, and the tasks with different scores. */
 export function comparisonSection(head: ReportHead, outcomes: PairOutcomes): HTMLElement {
   return section(
     "Comparison",
-    "Each run against the first, over the tasks that both have a value for. A difference counts where its 95 % interval excludes 0 and p is below 0.05.",
+    "Each run compared with the first, over the tasks with a value in both. A difference counts if its 95% interval excludes 0 and p is below 0.05.",
     ...head.comparisons.map((comparison) => comparedRun(comparison, head, outcomes)),
     ...tradeOffs(head),
   );
 }
 
-/** Score against cost and time, of the score that is chosen. */
+/** The selected score against cost and time. */
 function tradeOffs(head: ReportHead): HTMLElement[] {
   const first = head.comparisons.find(({ headline }) => headline !== null)?.headline ?? head.leading;
   const chooser = scoreChooser(head, { name: "Score against cost", first }, (score) => [
     h("div", { class: "pair" }, ...[COST, LATENCY].map((price) => figureOf(tradeOffChart(head, score, price)))),
   ]);
-  return [h("h3", {}, "What the score costs"), ...chooser];
+  return [h("h3", {}, "Score against cost and time"), ...chooser];
 }
 
 function comparedRun(comparison: ReportComparison, head: ReportHead, outcomes: PairOutcomes): HTMLElement {
@@ -79,10 +79,10 @@ function findings(comparison: ReportComparison, head: ReportHead, outcomes: Pair
   const { candidate, metrics, headline, incomparable, questions } = comparison;
   if (incomparable.length > 0) {
     const differences = untrustedInline(incomparable.join("; "));
-    return [h("p", { class: "finding" }, "They cannot be compared. They differ in ", differences, ".")];
+    return [h("p", { class: "finding" }, "The runs cannot be compared because they differ in ", differences, ".")];
   }
   const noun: TaskNoun = comparison.ungraded === null ? "question" : "task";
-  if (questions.common === 0) return [h("p", { class: "finding" }, `They have no ${noun} in common.`)];
+  if (questions.common === 0) return [h("p", { class: "finding" }, `The runs have no ${noun} in common.`)];
   const metric = metrics.find((each) => each.metric === headline);
   return [
     metric === undefined
@@ -103,15 +103,15 @@ function coverageText({ questions, ungraded, settings }: ReportComparison, noun:
     onlyCandidate === 0 ? null : `${count(onlyCandidate)} only in the second`,
     ungraded === null || ungraded.baseline + ungraded.candidate === 0
       ? null
-      : `not graded: ${count(ungraded.baseline)} of the first, ${count(ungraded.candidate)} of the second`,
-    settings.length === 0 ? null : `settings that differ: ${settings.join(", ")}`,
+      : `not graded: ${count(ungraded.baseline)} in the first, ${count(ungraded.candidate)} in the second`,
+    settings.length === 0 ? null : `different settings: ${settings.join(", ")}`,
   );
 }
 
-/** Tasks shown of those that were lost, and of those that were won. */
+/** Maximum number of lost and of won tasks to show. */
 const SHOWN = 3;
 
-/** Tasks of which the run and the first have other scores, largest differences first, with both answers. */
+/** Tasks with different scores in the run and the first run, largest differences first, with both answers. */
 function disagreements(candidate: number, metric: string, head: ReportHead, outcomes: PairOutcomes): Child[] {
   const runId = head.runs[candidate]?.runId ?? null;
   const scoreIn = (task: Task) => scoreOf(task, metric, head) ?? 0;
@@ -127,7 +127,7 @@ function disagreements(candidate: number, metric: string, head: ReportHead, outc
   if (total === 0) return [];
   const all = filterLink({ compared: writeOutcome({ outcome: "differs", runId, metric }) });
   return [
-    h("h4", {}, "Where they disagree"),
+    h("h4", {}, "Disagreements"),
     ...sides.flatMap(({ outcome, pairs }) =>
       pairs.slice(0, SHOWN).map(({ first, second }) => disagreement(outcome, [first, second], metric, head)),
     ),
@@ -151,15 +151,15 @@ function disagreement(outcome: "lost" | "won", pair: readonly [Task, Task], metr
   );
 }
 
-/** The first line, which is enough to recognise a long instruction. */
+/** Returns the first line, which is enough to recognize a long instruction. */
 function questionOf({ question }: Task): string {
   const [line = ""] = question.split("\n");
   return line.length <= 200 ? line : `${line.slice(0, 199)}…`;
 }
 
 /**
- * What each run made of one task, side by side, with the words marked in which it differs from the first; of two, in
- * both. `tasks`: one a run. `shown`: the one whose conversation is shown; the others are links.
+ * The runs' answers to a task, side by side. Words that differ from the first answer are marked (with two answers, in
+ * both). `tasks` contains one task per run. `shown` is the task whose conversation is shown, and the others are links.
  */
 export function answerColumns(
   tasks: readonly Task[],
@@ -192,21 +192,21 @@ function outcomeBody(task: Task, other: Task | undefined): HTMLElement {
   return other === undefined ? untrustedText(text) : markDifferences(text, outcomeText(other));
 }
 
-/** The answer to a question; of a suite's task its state, and why it is not solved. */
+/** Returns the answer to a question, or the state of a suite task and the reason why it is not solved. */
 function outcomeText({ answer, error, suite }: Task): string {
   if (suite === null) return answer === "" ? (error ?? "") : answer;
   return [stateWords(suite.state), suite.reason].filter((part) => part !== "").join(": ");
 }
 
 declare global {
-  /** Loaded by the page before this script. */
+  /** The page loads this library before this script. */
   const Diff: Pick<typeof DiffLibrary, "diffWords">;
 }
 
-/** Words that may differ; texts that differ in more have little in common, and nothing is marked in them. */
+/** Maximum number of different words. Texts with more differences have little in common and are shown without marks. */
 const MAX_DIFFERENT_WORDS = 300;
 
-/** A text with the words marked that the other text does not have. */
+/** Shows a text and marks the words that the other text does not contain. */
 function markDifferences(text: string, other: string): HTMLElement {
   const parts = Diff.diffWords(other, text, { maxEditLength: MAX_DIFFERENT_WORDS });
   const isAlike = parts?.some(({ added, removed, value }) => !added && !removed && value.trim() !== "") ?? false;
@@ -218,7 +218,10 @@ function markDifferences(text: string, other: string): HTMLElement {
   return marked;
 }
 
-/** Every metric of a run against the first: both means, the difference, how sure it is, and how many tasks changed. */
+/**
+ * The metrics of a run compared with the first run: both means, the difference, its p-value, and the number of changed
+ * tasks.
+ */
 function comparisonTable(
   { metrics, outcomes, candidate }: ReportComparison,
   runs: readonly RunFigures[],
@@ -232,7 +235,7 @@ function comparisonTable(
   const columns = [
     ...["Metric", "Pairs"],
     ...[side("Before", 0, before), side("After", candidate, after)],
-    ...["Difference, 95 %", "p", "Won, lost, tied", "Verdict"],
+    ...["Difference (95%)", "p", "Won, lost, tied", "Verdict"],
   ];
   const runId = runs[candidate]?.runId ?? "";
   const rows = metrics.map((metric) => ({
@@ -244,7 +247,7 @@ function comparisonTable(
   ]);
 }
 
-/** `runId`: numbers of tasks lead to these; null where they do not. */
+/** The numbers of tasks link to the tasks of `runId`, unless it is null. */
 function metricCells(metric: MetricComparison, noun: TaskNoun, runId: string | null): (readonly Child[])[] {
   const { label, baseline, candidate, difference, p, wins, losses, ties } = metric;
   const format = metricFormat(metric.metric);

@@ -7,10 +7,10 @@ import { machineResult } from "./suite-task.js";
 
 const WHO = { system: "Instructions", user: "Question", assistant: "Agent", tool: "Tool" } as const;
 
-/** Results of more characters are collapsed. */
+/** Characters above which a result is collapsed. */
 const LONG = 400;
 
-/** All messages and tool calls in order. */
+/** Shows all messages and tool calls in order. */
 export function conversation(trace: TraceView): HTMLElement {
   let turn = 0;
   return h(
@@ -37,7 +37,9 @@ function stepItem(step: StepView, turn: number, trace: TraceView): HTMLElement {
   return h("li", { class: `step ${step.role}` }, ...body);
 }
 
-/** The instructions; and of a suite's task the instruction, which stands above the conversation. */
+/**
+ * Collapses the instructions, and the instruction of a suite task, because the page shows it above the conversation.
+ */
 function isCollapsed({ role }: StepView, { left }: TraceView): boolean {
   return role === "system" || (role === "user" && left !== null);
 }
@@ -66,7 +68,7 @@ function callItem(call: CallView, gold: ReadonlySet<string>): HTMLElement {
   );
 }
 
-/** Arguments by name; anything but an object as it is. */
+/** Shows arguments by name, or unchanged if they are not an object. */
 function argumentList(given: unknown): HTMLElement {
   if (typeof given !== "object" || given === null || Array.isArray(given))
     return untrustedText(textOf(given), "text code");
@@ -80,13 +82,13 @@ function argumentList(given: unknown): HTMLElement {
   );
 }
 
-/** Programs and whatever has several lines. */
+/** Whether an argument is a program or another text with several lines. */
 function isCode(name: string, value: unknown): boolean {
   return typeof value === "string" && (name === "command" || name === "code" || value.includes("\n"));
 }
 
 function result(call: CallView, gold: ReadonlySet<string>): HTMLElement {
-  if (call.durationMs === null && call.result === null) return h("p", { class: "meta" }, "not made");
+  if (call.durationMs === null && call.result === null) return h("p", { class: "meta" }, "not executed");
   const machine = readMachineResult(call.result);
   if (machine !== null) return machineResult(machine);
   const view = readToolResult(call.result);
@@ -133,10 +135,10 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
 }
 
-/** Recipients listed by name; the rest are counted. */
+/** Maximum number of listed recipients. The rest are counted. */
 const RECIPIENTS = 6;
 
-/** A mail with its headers and its text. */
+/** An email with its headers and text. */
 export function mailCard(mail: MailView, badges: readonly string[], open: boolean): HTMLElement {
   return h(
     "details",
@@ -159,7 +161,7 @@ function badge(text: string): HTMLElement {
 }
 
 function recipients(addresses: readonly string[]): Child[] {
-  if (addresses.length === 0) return ["nobody named"];
+  if (addresses.length === 0) return ["unknown recipients"];
   const named = addresses
     .slice(0, RECIPIENTS)
     .flatMap((address, i) => [i === 0 ? null : ", ", untrustedInline(address)]);

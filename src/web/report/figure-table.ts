@@ -2,24 +2,24 @@ import { type Child, h, untrustedInline } from "../dom.js";
 
 interface Column {
   readonly name: string;
-  /** In the place of its name in the head. */
+  /** Replaces the column name in the table head. */
   readonly head?: readonly Child[];
 }
 
 interface Row {
   readonly label: readonly Child[];
-  /** One for each column but the first. */
+  /** Cells of all columns except the first. */
   readonly cells: readonly (readonly Child[] | string)[];
 }
 
 interface Group {
-  /** Above its rows; null: they are the only group. */
+  /** Heading above the group's rows, or null for the only group. */
   readonly label: string | null;
   readonly rows: readonly Row[];
 }
 
 /**
- * A table of figures. It scrolls sideways where it is wider than the page; on a phone each row is a block of names and
+ * A table of figures. It scrolls sideways if it is wider than the page. On a phone, each row is a block of names and
  * values.
  */
 export function figureTable(
@@ -59,7 +59,7 @@ export function figureTable(
   return wide(table, caption);
 }
 
-/** A table that scrolls sideways where it is wider than the page. */
+/** A table that scrolls sideways if it is wider than the page. */
 export function wide(table: HTMLElement, caption: string): HTMLElement {
   return h("div", { class: "sideways", tabindex: 0, role: "group", "aria-label": caption }, table);
 }

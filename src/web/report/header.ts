@@ -5,7 +5,7 @@ import { count } from "../../text/format.js";
 import type { SliceName } from "../../traces/task-slices.js";
 import { type Child, costText, durationText, h, minuteText, scoreText, untrustedInline } from "../dom.js";
 
-/** The title, and the facts of each run. */
+/** The title, and the facts about each run. */
 export function header({ runs, version, createdAt }: ReportHead, buttons: readonly HTMLElement[]): HTMLElement {
   const [first] = runs;
   const title: Child[] = runs.length === 1 && first !== undefined ? titleOf(first) : [`${runs.length} runs compared`];
@@ -20,7 +20,7 @@ export function header({ runs, version, createdAt }: ReportHead, buttons: readon
     ),
     h("h1", {}, ...title),
     h("ul", { class: "runs" }, ...runs.map((run, i) => runLine(run, i, runs.length > 1))),
-    h("p", { class: "meta made" }, `Made by art-e ${version} on ${minuteText(createdAt)} UTC`),
+    h("p", { class: "meta made" }, `Created by art-e ${version} on ${minuteText(createdAt)} UTC`),
   );
 }
 
@@ -52,7 +52,7 @@ export function runDot(index: number): HTMLElement {
   return h("span", { class: "dot", style: `background: ${runColour(index)}`, "aria-hidden": "true" });
 }
 
-/** The label of a run, after its colour. */
+/** The label of a run after a dot in its color. */
 export function runName(index: number, { runs }: ReportHead): Child[] {
   return [runDot(index), untrustedInline(runs[index]?.label ?? "")];
 }
@@ -69,7 +69,7 @@ export function costOfThousand({ costUsd, tasks }: RunFigures): number | null {
   return costUsd === null || tasks === 0 ? null : (costUsd / tasks) * 1_000;
 }
 
-/** The key figures of one run. */
+/** The key figures of a single run. */
 export function tiles({ scores, leading, runs }: ReportHead): HTMLElement | null {
   const [run] = runs;
   if (run === undefined || runs.length > 1) return null;
@@ -89,19 +89,19 @@ export function tiles({ scores, leading, runs }: ReportHead): HTMLElement | null
     tile(
       "Time per task",
       durationText(latency.p50),
-      `median of model and tools; 95 % within ${durationText(latency.p95)}; waiting ${durationText(latency.waiting)} on average`,
+      `median of model and tools; 95th percentile ${durationText(latency.p95)}; waiting ${durationText(latency.waiting)} on average`,
     ),
     tile(
-      "Cost of 1,000 tasks",
+      "Cost per 1,000 tasks",
       costText(costOfThousand(run)),
-      costUsd === null ? "price not known" : `${costText(costUsd)} in all`,
+      costUsd === null ? "unknown price" : `${costText(costUsd)} in total`,
     ),
     suite === null
       ? tile("Failed", count(failed), `of ${count(tasks)} tasks${failed === 0 ? "" : ", never graded"}`)
       : tile(
           "Graded",
           count(suite.graded),
-          `of ${count(tasks)} tasks${suite.graded === tasks ? "" : "; the others are in no average"}`,
+          `of ${count(tasks)} tasks${suite.graded === tasks ? "" : "; the others are not in any average"}`,
         ),
   );
 }
@@ -110,7 +110,7 @@ function tile(label: string, value: string, note: string): HTMLElement {
   return h("div", {}, h("dt", {}, label), h("dd", { class: "value" }, value), h("dd", { class: "meta" }, note));
 }
 
-/** Names of the evals that a task fails, in the order of their letters; `scores` in the head's order. */
+/** Returns the names of the evals that a task fails, in alphabetical order. `scores` are in the head's order. */
 export function failedEvals(scores: readonly (number | null)[], head: ReportHead): string[] {
   const names = new Map(head.evals.map(({ score, name }) => [score, name]));
   const failed = head.scores.flatMap(({ name: score }, i) => {
@@ -120,12 +120,12 @@ export function failedEvals(scores: readonly (number | null)[], head: ReportHead
   return failed.sort();
 }
 
-/** Display texts for values of the data. */
+/** Display texts for values in the data. */
 export const STAGE_WORDS: Readonly<Record<Stage, string>> = {
-  read: "Read a gold mail",
-  found: "Found one, did not read it",
+  read: "Opened a gold email",
+  found: "Found one, did not open it",
   missed: "Never found one",
-  none: "No gold mail to find",
+  none: "No gold email to find",
   failed: "Failed",
 };
 
@@ -148,17 +148,17 @@ export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
 
 export const SLICE_WORDS: Readonly<Record<SliceName, string>> = {
   inbox: "Mailbox",
-  realism: "Realism of the question",
-  sources: "Gold mails",
-  year: "Year of the question",
+  realism: "Question realism",
+  sources: "Gold emails",
+  year: "Question year",
   tool: "Tool",
-  difficulty: "Actions that a person takes",
+  difficulty: "Human actions",
   guidance: "Instruction",
   app: "Application",
   tag: "Tag",
 };
 
-/** `out_of_turns` as "out of turns". */
+/** Formats `out_of_turns` as "out of turns". */
 export function spaceWords(name: string): string {
   return name === "dont_know" ? "don't know" : name.replaceAll("_", " ");
 }

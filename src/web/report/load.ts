@@ -14,7 +14,7 @@ import { failedEvals } from "./header.js";
 
 declare global {
   interface Window {
-    /** Called by each file of the folder with its key and its packed conversation. */
+    /** Called by each file of the folder, with its key and packed conversation. */
     artETrace?: (key: string, packed: string) => void;
     trustedTypes?: {
       createPolicy(
@@ -25,10 +25,10 @@ declare global {
   }
 }
 
-/** A conversation that cannot be loaded; the message is for the reader. */
+/** Thrown if a conversation cannot be loaded. The message is for the reader. */
 export class TraceMissing extends Error {}
 
-/** Loads conversations, from the page or from the folder beside it. */
+/** Loads conversations from the page or from the folder next to it. */
 export class TraceSource {
   private readonly arrived = new Map<string, string>();
   private readonly urlOf: (key: string) => string;
@@ -62,14 +62,14 @@ export class TraceSource {
       const script = document.createElement("script");
       script.addEventListener("load", () => resolve());
       script.addEventListener("error", () =>
-        reject(new TraceMissing(`The conversation is not there: keep the folder ${traces.folder} beside this page.`)),
+        reject(new TraceMissing(`The conversation is missing. Keep the folder ${traces.folder} next to this page.`)),
       );
       script.src = this.urlOf(key);
       document.head.append(script);
     });
     const packed = this.arrived.get(key);
     if (packed === undefined)
-      throw new TraceMissing(`The file of this conversation in ${traces.folder} is not of this report.`);
+      throw new TraceMissing(`The file of this conversation in ${traces.folder} belongs to another report.`);
     return packed;
   }
 }
@@ -80,7 +80,7 @@ async function unpacked(packed: string): Promise<string> {
   return new Response(stream).text();
 }
 
-/** What a task of a suite has besides. */
+/** Additional fields of a suite task. */
 export interface SuiteTask {
   readonly tool: string;
   readonly snapshot: string;
@@ -92,11 +92,11 @@ export interface SuiteTask {
   readonly guidance: string;
   readonly state: string;
   readonly reason: string;
-  /** Null: not known, of a results file. */
+  /** Number of tool calls, or null if unknown, as in a results file. */
   readonly toolCalls: number | null;
 }
 
-/** A task as the table and the dialog show it. */
+/** A task in the form that the table and the dialog show. */
 export interface Task {
   /** Index of its run in the report. */
   readonly run: number;
@@ -119,9 +119,9 @@ export interface Task {
   readonly scores: readonly (number | null)[];
   readonly failedEvals: readonly string[];
   readonly error: string | null;
-  /** Null for a question. */
+  /** Facts about a suite task, or null for a question. */
   readonly suite: SuiteTask | null;
-  /** The text that is searched, in lower case. */
+  /** Searchable text in lowercase. */
   readonly words: string;
 }
 

@@ -4,8 +4,8 @@ import { h, replaceChildren } from "../dom.js";
 import {
   effortTable,
   endings,
-  errorList,
   evalTable,
+  messageList,
   outcomeLegend,
   profile,
   scoreTable,
@@ -23,12 +23,12 @@ import { TaskDialog } from "./task-view.js";
 
 const KEY = "art-e-theme";
 
-/** A button that switches between dark and light; before it is used, the page follows the system. */
+/** A button that switches between dark and light. Before its first use, the page follows the system setting. */
 function themeButton(): HTMLElement {
   const button = h("button", { type: "button", class: "quiet" }, "");
   const label = () => {
     button.textContent = isDark() ? "Light" : "Dark";
-    button.setAttribute("aria-label", isDark() ? "Switch to light colours" : "Switch to dark colours");
+    button.setAttribute("aria-label", isDark() ? "Switch to light colors" : "Switch to dark colors");
   };
   const kept = remembered();
   if (kept !== null) document.documentElement.dataset.theme = kept;
@@ -48,7 +48,7 @@ function isDark(): boolean {
   return theme === undefined ? matchMedia("(prefers-color-scheme: dark)").matches : theme === "dark";
 }
 
-/** Some browsers deny storage to pages opened from a file. */
+/** Some browsers do not allow pages opened from a file to use storage. */
 function remembered(): string | null {
   try {
     const theme = localStorage.getItem(KEY);
@@ -71,7 +71,7 @@ function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[]
   return [
     section(
       "Scores",
-      `${coverage(head)} The interval holds the true value in 95 of 100 such runs.`,
+      `${coverage(head)} In 95 of 100 such runs, the interval contains the true value.`,
       tiles(head),
       scoreTable(head),
       head.runs.length > 1 ? effortTable(head) : null,
@@ -79,7 +79,7 @@ function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[]
     ...(head.evals.length === 0 ? [] : [evalSection(head)]),
     section(
       "Where tasks are lost",
-      `${LOST[kindOf(head)]} A bar leads to its tasks.`,
+      `${LOST[kindOf(head)]} Select a bar to see its tasks.`,
       outcomeLegend(head),
       ...head.runs.map((run, i) => lostTasks(run, i, head)),
     ),
@@ -89,7 +89,7 @@ function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[]
 }
 
 const EVALS =
-  "An eval makes errors. The corrected rate is the pass rate without those that its newest test measured (Rogan and Gladen); false alarms are the share of good traces that it fails. A name leads to the tasks that fail.";
+  "Evals make errors. The corrected rate is the pass rate without the errors that the newest test measured (Rogan-Gladen estimator). False alarms are the fraction of good traces that the eval fails. Select a name to see the failing tasks.";
 
 function evalSection(head: ReportHead): HTMLElement {
   return section("Evals", EVALS, evalTable(head));
@@ -102,34 +102,35 @@ function kindOf({ runs }: ReportHead): Kind {
   return ofSuites === 0 ? "questions" : ofSuites === runs.length ? "suites" : "both";
 }
 
-const QUESTIONS_LOST =
-  "How far the agent came on the way to a mail that holds the answer, and how good its answer was then.";
-const SUITES_LOST = "How tasks ended, and how good what the agent left behind was then.";
+const QUESTIONS_LOST = "How close the agent came to an email with the answer, and how good its answer was.";
+const SUITES_LOST = "How tasks ended, and how good the agent's output files were.";
 const LOST: Readonly<Record<Kind, string>> = {
   questions: QUESTIONS_LOST,
   suites: SUITES_LOST,
-  both: `${QUESTIONS_LOST} Of suites: ${SUITES_LOST.charAt(0).toLowerCase()}${SUITES_LOST.slice(1)}`,
+  both: `${QUESTIONS_LOST} Suites: ${SUITES_LOST.charAt(0).toLowerCase()}${SUITES_LOST.slice(1)}`,
 };
 
-/** What the scores are taken over. */
+/** Explains which tasks the scores cover. */
 function coverage(head: ReportHead): string {
   const kind = kindOf(head);
-  if (kind === "questions") return "Over the completed tasks; a failed task is never graded.";
-  const ofSuites = "Over the graded tasks; one without a score is never taken as 0.";
+  if (kind === "questions") return "Over the completed tasks. Failed tasks are never graded.";
+  const ofSuites = "Over the graded tasks. A missing score never counts as 0.";
   return kind === "suites"
     ? ofSuites
-    : `Questions: over the completed tasks. Suites: over the graded tasks. Neither takes a task without a score as 0.`;
+    : `Questions: over the completed tasks. Suites: over the graded tasks. A missing score never counts as 0.`;
 }
 
-/** Whether any part of the slice has a value of the score. */
+/** Whether any part of the slice has a value for the score. */
 function hasScore(run: RunFigures, by: SliceName, score: string): boolean {
   return (run.slices[by] ?? []).some(({ scores }) => (scores[score]?.n ?? 0) > 0);
 }
 
 function lostTasks(run: RunFigures, index: number, head: ReportHead): HTMLElement {
   const { runId, tasks, suite } = run;
-  const states = suite === null ? [h("h3", {}, "Gold mail"), profile(run)] : taskStatesChart(runId, tasks, suite);
-  const errors = run.errors.length === 0 ? [] : [h("h3", {}, "Errors of failed tasks"), errorList(run)];
+  const states = suite === null ? [h("h3", {}, "Gold email"), profile(run)] : taskStatesChart(runId, tasks, suite);
+  const listed = (title: string, messages: RunFigures["errors"]) =>
+    messages.length === 0 ? [] : [h("h3", {}, title), messageList(messages)];
+  const messages = [...listed("Errors of failed tasks", run.errors), ...listed("Refusals", run.refusals)];
   return h(
     "div",
     { class: "run-block" },
@@ -138,12 +139,12 @@ function lostTasks(run: RunFigures, index: number, head: ReportHead): HTMLElemen
       "div",
       { class: "pair" },
       h("div", {}, ...states),
-      h("div", {}, h("h3", {}, "Endings"), endings(run, index), ...errors),
+      h("div", {}, h("h3", {}, "Endings"), endings(run, index), ...messages),
     ),
   );
 }
 
-/** The charts of one score, and the list that chooses the score. */
+/** The charts of one score, and the list that selects it. */
 function scoreSection(head: ReportHead, onScore: (index: number) => void): HTMLElement {
   const chooser = scoreChooser(head, { name: "Score", first: head.leading }, (score, index) => {
     onScore(index);
@@ -153,7 +154,7 @@ function scoreSection(head: ReportHead, onScore: (index: number) => void): HTMLE
       h(
         "p",
         { class: "lead" },
-        `${score.label} with its 95 % interval by what tasks have in common, and their number. A bar leads to its tasks.`,
+        `${score.label} with 95% intervals per group of tasks, and the number of tasks. Select a bar to see its tasks.`,
       ),
       h("div", { class: "pair" }, ...slices.map((by) => figureOf(sliceChart(head, by, score)))),
     ];
@@ -179,7 +180,7 @@ const dialog = new TaskDialog(
   () => table.rows,
   (task) => leave(task),
 );
-/** Shown where the URL names a task that is not in the report. */
+/** Shown if the URL refers to a task that is not in the report. */
 const missing = h("p", { class: "missing", role: "alert" });
 const taskSection = section("Tasks", null, missing, controls.element, table.element);
 
@@ -217,7 +218,7 @@ function leave(task: Task | null): void {
   if (left !== null) table.focus(left);
 }
 
-/** Shows what the URL's fragment says. */
+/** Shows the state from the URL fragment. */
 function applyUrl(): void {
   const before = view;
   view = readView(location.hash);
@@ -230,11 +231,11 @@ function applyUrl(): void {
   if (task !== null) void dialog.show(task);
   else dialog.close();
   const isMissing = view.task !== null && task === null;
-  replaceChildren(missing, isMissing ? `There is no task "${view.task}" in this report.` : "");
+  replaceChildren(missing, isMissing ? `Unknown task "${view.task}" in this report.` : "");
   if (location.hash === "#tasks" || isFollowed(before) || isMissing) taskSection.scrollIntoView();
 }
 
-/** Whether a link of a chart was followed: the tasks it filters are further down. */
+/** Whether a chart link was followed. The tasks that it selects are further down. */
 function isFollowed(before: ViewState): boolean {
   const names = Object.keys(view.filters).length;
   return (

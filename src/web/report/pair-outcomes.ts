@@ -5,29 +5,31 @@ const OUTCOME_OF_LETTER = { w: "won", l: "lost", t: "tied" } as const;
 
 export type PairOutcome = (typeof OUTCOME_OF_LETTER)[keyof typeof OUTCOME_OF_LETTER];
 
-/** Which tasks are shown: those that a run won, lost or tied against the first, or that runs do not do equally well. */
+/**
+ * Filter for tasks by outcome: those that a run won, lost or tied against the first, or those on which the runs differ.
+ */
 export interface OutcomeFilter {
   readonly outcome: PairOutcome | "differs";
-  /** Null: any run; with `differs` only. */
+  /** Run id, or null for any run, which is possible only with `differs`. */
   readonly runId: string | null;
   readonly metric: string;
 }
 
-/** As the value of a filter: `won/RUN/METRIC`, `differs/any/METRIC`. */
+/** Formats a filter value, such as `won/RUN/METRIC` or `differs/any/METRIC`. */
 export function writeOutcome({ outcome, runId, metric }: OutcomeFilter): string {
   return `${outcome}/${runId ?? "any"}/${metric}`;
 }
 
-/** Null where the text is no such value. */
+/** Parses a filter value. Returns null if the text is not one. */
 export function readOutcome(value: string): OutcomeFilter | null {
   const [, outcome, run = "", metric = ""] = /^(won|lost|tied|differs)\/([^/]+)\/(.+)$/.exec(value) ?? [];
   if (outcome === undefined) return null;
   return { outcome: outcome as OutcomeFilter["outcome"], runId: run === "any" ? null : run, metric };
 }
 
-/** The tasks of a report by task id, and how each run does on them against the first. */
+/** The tasks of a report by task id, and each run's outcome against the first. */
 export class PairOutcomes {
-  /** Of a task id in the letters of a comparison. */
+  /** Position of each task id in the letters of a comparison. */
   private readonly positions = new Map<TaskKey, number>();
   private readonly byTaskId = new Map<TaskKey, Task[]>();
 
@@ -43,7 +45,7 @@ export class PairOutcomes {
     }
   }
 
-  /** The task in each of the runs that has it: this repeat, or else the first. */
+  /** Returns the task in each of the runs: the same epoch, otherwise the first one. */
   sameTask(taskId: TaskKey, epoch: number, runs: readonly number[]): Task[] {
     const same = this.byTaskId.get(taskId) ?? [];
     return runs.flatMap((run) => {
@@ -52,19 +54,21 @@ export class PairOutcomes {
     });
   }
 
-  /** Null where one of the two has no value. */
+  /** Returns null if a value of the two runs is missing. */
   of(taskId: TaskKey, candidate: number, metric: string): PairOutcome | null {
     const letters = this.head.comparisons.find((each) => each.candidate === candidate)?.outcomes[metric] ?? "";
     const letter = letters[this.positions.get(taskId) ?? -1];
     return letter === "w" || letter === "l" || letter === "t" ? OUTCOME_OF_LETTER[letter] : null;
   }
 
-  /** The ids of the first run's tasks with this outcome, in their order. */
+  /** Returns the ids of the first run's tasks with this outcome, in their order. */
   taskIds(outcome: PairOutcome, candidate: number, metric: string): TaskKey[] {
     return [...this.positions.keys()].filter((taskId) => this.of(taskId, candidate, metric) === outcome);
   }
 
-  /** Whether the task is one of those that the value of a filter names. A run's own outcomes show it and the first. */
+  /**
+   * Whether a filter value selects the task. Outcomes of a specific run select the tasks of that run and of the first.
+   */
   matches({ run, taskId }: Task, value: string): boolean {
     const filter = readOutcome(value);
     if (filter === null) return false;

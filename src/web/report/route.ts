@@ -3,7 +3,7 @@ import { SLICES } from "../../traces/task-slices.js";
 import { type Child, h } from "../dom.js";
 import type { Task } from "./load.js";
 
-/** A part of the page under a heading, which links can name. */
+/** A section of the page with a heading that links can refer to. */
 export function section(title: string, note: string | null, ...children: readonly Child[]): HTMLElement {
   const id = title.toLowerCase().replaceAll(" ", "-");
   return h(
@@ -15,16 +15,16 @@ export function section(title: string, note: string | null, ...children: readonl
   );
 }
 
-/** Filters of the task table; each is a parameter of the URL's fragment. */
+/** Filters of the task table, which are parameters in the URL fragment. */
 export const FILTERS = ["run", "compared", "outcome", "state", "stage", "ending", "eval", ...SLICES] as const;
 
 export type FilterName = (typeof FILTERS)[number];
 
-/** What the page shows. It is kept in the URL's fragment, so that links and the Back button work. */
+/** The state of the page. It is stored in the URL fragment, so that links and the Back button work. */
 export interface ViewState {
   readonly search: string;
   readonly filters: Readonly<Partial<Record<FilterName, string>>>;
-  /** `RUN/TASK/EPOCH`; the run and the epoch may be left out. */
+  /** `RUN/TASK/EPOCH`. Run and epoch are optional. */
   readonly task: string | null;
 }
 
@@ -54,7 +54,7 @@ export function activeFilters(filters: ViewState["filters"]): { readonly name: F
   });
 }
 
-/** A link to the tasks that these filters select. */
+/** Returns a link to the tasks that these filters select. */
 export function filterLink(filters: ViewState["filters"]): string {
   return writeView({ ...EMPTY_VIEW, filters });
 }
@@ -67,7 +67,7 @@ export function taskName(task: Task, { runs }: ReportHead): string {
   return `${runs[task.run]?.runId ?? task.run}/${task.taskId}/${task.epoch}`;
 }
 
-/** The task of a name; without a run in it, the first run's; without an epoch, the first. Ids may hold slashes. */
+/** Finds a task by its name. The default run and epoch are the first ones. Ids can contain slashes. */
 export function findTask(name: string, tasks: readonly Task[], { runs }: ReportHead): Task | null {
   const parts = name.split("/");
   const named = parts.length > 1 ? runs.findIndex(({ runId }) => runId === parts[0]) : -1;

@@ -6,32 +6,32 @@ import { outcomeColour, stateWords } from "./header.js";
 import { type SuiteTask, scoreOf, type Task } from "./load.js";
 import { taskLink } from "./route.js";
 
-/** Characters of an instruction that stand as a heading; a longer one follows whole. */
+/** Maximum characters of an instruction in a heading. A longer instruction follows in full. */
 const HEADING_CHARS = 140;
 
-/** The beginning of an instruction, as a heading. */
+/** Returns the start of an instruction as a heading. */
 export function headingOf(instruction: string): string {
   const [line = ""] = instruction.split("\n");
   return line.length <= HEADING_CHARS ? line : `${line.slice(0, HEADING_CHARS - 1)}…`;
 }
 
-/** What the heading leaves out; the whole instruction where it breaks off within a line. */
+/** Returns the text after the heading, or the entire instruction if the heading ends within a line. */
 function belowHeading(instruction: string): string {
   const [line = "", ...rest] = instruction.split("\n");
   return line.length <= HEADING_CHARS ? rest.join("\n") : instruction;
 }
 
-/** What a task of a suite took, its grade, and its counterpart. */
+/** Facts about a suite task: its effort, its grade and its counterpart. */
 export function suiteSummary(task: Task, suite: SuiteTask, head: ReportHead, tasks: readonly Task[]): Child[] {
   const facts = factLine(
     stateWords(suite.state),
     `${count(task.turns)} turns`,
     suite.toolCalls === null ? null : `${count(suite.toolCalls)} tool calls`,
-    suite.actionNumber === null ? null : `${count(suite.actionNumber)} actions of a person`,
+    suite.actionNumber === null ? null : `${count(suite.actionNumber)} human actions`,
     duration(task.ms),
     task.costUsd === null ? null : costText(task.costUsd),
   );
-  const gradeNote = task.outcome === "unscored" ? "not graded, and in no average" : "of what it left behind";
+  const gradeNote = task.outcome === "unscored" ? "not graded, not in any average" : "for its output files";
   const below = belowHeading(task.question);
   return [
     below.trim() === "" ? null : untrustedText(below, "text instruction"),
@@ -55,7 +55,7 @@ export function suiteSummary(task: Task, suite: SuiteTask, head: ReportHead, tas
       h(
         "section",
         {},
-        h("h3", {}, "What the agent said"),
+        h("h3", {}, "The agent's answer"),
         task.answer === "" ? h("p", { class: "meta" }, "nothing") : untrustedText(task.answer),
       ),
     ),
@@ -63,7 +63,7 @@ export function suiteSummary(task: Task, suite: SuiteTask, head: ReportHead, tas
   ];
 }
 
-/** A link to the task in the other style, where it is in the same run. */
+/** A link to the same task in the other style, if it is in the same run. */
 function counterpartLine(task: Task, { counterpart }: SuiteTask, head: ReportHead, tasks: readonly Task[]): Child {
   if (counterpart === null) return null;
   const other = tasks.find(
@@ -72,7 +72,7 @@ function counterpartLine(task: Task, { counterpart }: SuiteTask, head: ReportHea
   const label = counterpart.slice(0, 8);
   if (other === undefined)
     return h("p", { class: "facts" }, "Counterpart ", untrustedInline(label), ", not in this run");
-  if (other === task) return h("p", { class: "facts" }, "It is its own counterpart.");
+  if (other === task) return h("p", { class: "facts" }, "The task is its own counterpart.");
   const link = h("a", { href: taskLink(other, head) }, untrustedInline(label));
   const rest = ` (${other.suite?.guidance ?? ""}), score ${gradeText(other, head)}`;
   return h("p", { class: "facts" }, "Counterpart ", link, rest);
@@ -82,13 +82,15 @@ function gradeText(task: Task, head: ReportHead): string {
   return scoreText(scoreOf(task, "taskScore", head));
 }
 
-/** The pictures that the agent left; none where it left none. */
+/** The images that the agent created, or an empty list. */
 export function pictureColumn({ pictures, omitted }: NonNullable<TraceView["left"]>): Child[] {
   if (pictures.length + omitted === 0) return [];
   return [
-    h("h3", {}, "Pictures it left"),
+    h("h3", {}, "Images it created"),
     ...pictures.map(pictureFigure),
-    omitted === 0 ? null : h("p", { class: "meta" }, `Not kept, as they are too many or too large: ${count(omitted)}`),
+    omitted === 0
+      ? null
+      : h("p", { class: "meta" }, `Left out because they are too many or too large: ${count(omitted)}`),
   ];
 }
 
@@ -102,10 +104,10 @@ function pictureFigure({ path, cell, width, height, data }: PictureView): HTMLEl
   );
 }
 
-/** Outputs of more characters are collapsed. */
+/** Characters above which an output is collapsed. */
 const LONG = 1_500;
 
-/** What a command printed, a file holds or a notebook shows. */
+/** Shows the output of a command, the contents of a file or a notebook. */
 export function machineResult(view: MachineResultView): HTMLElement {
   switch (view.kind) {
     case "command":

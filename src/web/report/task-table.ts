@@ -7,16 +7,16 @@ import type { Task } from "./load.js";
 import type { PairOutcomes } from "./pair-outcomes.js";
 import { activeFilters, type FilterName, type ViewState } from "./route.js";
 
-/** Pixels; all rows have the same height, so that positions can be computed. */
+/** Row height in pixels. All rows have the same height, so that positions can be computed. */
 const ROW = 56;
 /** Rows rendered above and below the visible ones. */
 const SPARE = 8;
-/** Rows printed at most, as all of them are rendered then. */
+/** Maximum number of printed rows, because all of them are rendered. */
 const PRINTED = 200;
 
 /**
  * The task table. Only the visible rows are rendered, so that ten thousand tasks are as fast as ten. One row has
- * tabindex 0; the arrow keys, Page, Home and End move from there, and Enter opens a task.
+ * tabindex 0. The arrow keys, Page, Home and End move from there, and Enter opens a task.
  */
 export class TaskTable {
   readonly element: HTMLElement;
@@ -31,7 +31,7 @@ export class TaskTable {
   private tasks: readonly Task[] = [];
   private sortedTasks: readonly Task[] = [];
   private order: Order = { key: "task", down: false };
-  /** Where the shown score stands among a task's. */
+  /** Index of the displayed score in a task's scores. */
   private score = 0;
   private active = 0;
   private printing = false;
@@ -128,7 +128,7 @@ export class TaskTable {
     const held = document.activeElement instanceof HTMLElement && this.body.contains(document.activeElement);
     this.above.style.height = `${first * ROW}px`;
     this.below.style.height = `${this.printing ? 0 : (this.sortedTasks.length - last) * ROW}px`;
-    // Where the row with tabindex 0 was scrolled out of sight, a visible row takes its place.
+    // If the row with tabindex 0 was scrolled out of sight, a visible row replaces it.
     if (!this.printing) this.active = Math.min(Math.max(this.active, first), Math.max(first, last - 1));
     const rows = this.sortedTasks.slice(first, last).map((task, i) => this.row(task, first + i));
     replaceChildren(this.body, this.above, ...rows, this.below);
@@ -194,12 +194,12 @@ const TITLES: Readonly<Record<FilterName, string>> = {
   compared: "Compared",
   outcome: "Outcome",
   state: "State",
-  stage: "Gold mail",
+  stage: "Gold email",
   ending: "Ending",
   eval: "Fails",
 };
 
-/** Filters with a list; the others are set by links in the charts. */
+/** Filters with a drop-down list. Links in the charts set the other filters. */
 const LISTED: readonly FilterName[] = [
   "run",
   "compared",
@@ -215,7 +215,7 @@ const LISTED: readonly FilterName[] = [
 
 const SORTED: ReadonlySet<FilterName> = new Set(["inbox", "ending", "eval", "state", "tool", "guidance"]);
 
-/** The search field, the filter lists, and the active filters, each with a button that removes it. */
+/** The search field, the filter lists, and the active filters, each with a button to remove it. */
 export class TaskControls {
   readonly element: HTMLElement;
   private readonly search = h("input", {
@@ -299,7 +299,7 @@ interface Column {
   cell(task: Task, score: number): readonly Child[];
 }
 
-/** The columns of the task table, for these runs. */
+/** Returns the columns of the task table for these runs. */
 function columnsOf(head: ReportHead): readonly Column[] {
   const { runs } = head;
   const hasQuestions = runs.some(({ suite }) => suite === null);
@@ -317,7 +317,7 @@ function columnsOf(head: ReportHead): readonly Column[] {
     {
       ...{
         key: "question",
-        title: hasQuestions ? "Question and answer" : "Task and why it is not solved",
+        title: hasQuestions ? "Question and answer" : "Task and reason for its score",
         className: "question",
       },
       cell: (task) => [untrustedInline(task.question, "asked"), secondLine(task)],
@@ -341,7 +341,7 @@ function columnsOf(head: ReportHead): readonly Column[] {
       cell: ({ failedEvals }) => evalLines(failedEvals).map((line) => h("span", {}, line)),
     },
     {
-      ...{ key: "stage", title: "Gold mail", className: "stage" },
+      ...{ key: "stage", title: "Gold email", className: "stage" },
       cell: (task) => [
         h("span", { class: `stage-${task.stage}`, title: STAGE_WORDS[task.stage] }, STAGE_SHORT[task.stage]),
       ],
@@ -362,7 +362,7 @@ function columnsOf(head: ReportHead): readonly Column[] {
   const isShown: Readonly<Partial<Record<SortKey, boolean>>> = {
     run: runs.length > 1,
     evals: hasEvals,
-    // There is no room beside evals; the view of a task says how it ended.
+    // The columns do not fit next to the evals. The view of a task shows its ending.
     ending: hasQuestions && !hasEvals,
     ...{ inbox: hasQuestions, stage: hasQuestions },
     ...{ tool: hasSuites, state: hasSuites, toolCalls: hasSuites },
@@ -370,26 +370,26 @@ function columnsOf(head: ReportHead): readonly Column[] {
   return all.filter(({ key }) => isShown[key] ?? true);
 }
 
-/** The beginning of a suite's long ids is enough to tell them apart. */
+/** The start of a suite's long ids is enough to distinguish them. */
 function taskLabel({ taskId, epoch }: Task): string {
   const id = typeof taskId === "number" ? String(taskId) : taskId.slice(0, 8);
   return epoch === 1 ? id : `${id}/${epoch}`;
 }
 
-/** Two fit into a row. */
+/** Two names fit into a row. */
 function evalLines(names: readonly string[]): readonly string[] {
   if (names.length === 0) return ["none"];
   return names.length <= 2 ? names : [names[0] ?? "", `and ${names.length - 1} more`];
 }
 
-/** The answer to a question; of a suite's task, why it is not solved. */
+/** Returns the answer to a question, or the reason why a suite task is not solved. */
 function secondLine({ answer, error, suite }: Task): HTMLElement {
   const said = suite === null ? answer : suite.reason || (error ?? answer);
   if (said !== "") return untrustedInline(said, "meta answer");
   return h("span", { class: "meta answer none" }, error === null ? "no answer" : untrustedInline(error));
 }
 
-/** The values of a task for each filter: none where it is of the other kind, several where it has as many. */
+/** Returns a task's values for a filter. Empty if the filter does not apply to this kind of task. */
 function filterValues(task: Task, name: Exclude<FilterName, "compared">, { runs }: ReportHead): readonly string[] {
   const { suite } = task;
   switch (name) {
@@ -415,7 +415,7 @@ function filterValues(task: Task, name: Exclude<FilterName, "compared">, { runs 
   }
 }
 
-/** The tasks that contain every search word and match all filters. */
+/** Returns the tasks that contain every search word and match all filters. */
 export function filterTasks(
   tasks: readonly Task[],
   { search, filters }: ViewState,
@@ -442,7 +442,7 @@ interface Order {
   readonly down: boolean;
 }
 
-/** A stable sort; tasks without a value come last in both directions. */
+/** Sorts stably. Tasks without a value come last in both directions. */
 function sorted(tasks: readonly Task[], { key, down }: Order, score: number): Task[] {
   const read: (task: Task, score: number) => string | number | null = READ[key];
   const sign = down ? -1 : 1;
@@ -458,7 +458,7 @@ function byTask(a: Task, b: Task): number {
   return compareIds(a, b) || a.epoch - b.epoch || a.run - b.run;
 }
 
-/** Numbers by value, texts by their letters. */
+/** Compares numbers by value, and strings alphabetically. */
 function compareIds(a: Task, b: Task): number {
   return String(a.taskId).localeCompare(String(b.taskId), "en", { numeric: true });
 }

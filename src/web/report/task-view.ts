@@ -21,9 +21,9 @@ import type { PairOutcomes } from "./pair-outcomes.js";
 import { taskLink, taskName } from "./route.js";
 import { headingOf, pictureColumn, suiteSummary } from "./suite-task.js";
 
-const OF_RESULTS_FILE = "This run was read from a results file, which has no conversations.";
+const OF_RESULTS_FILE = "This run was read from a results file, which does not contain conversations.";
 
-/** A dialog with one task. Escape closes it; the arrow keys go to the next task in the table. */
+/** A dialog with one task. Escape closes it, and the arrow keys open the next task in the table. */
 export class TaskDialog {
   readonly element: HTMLDialogElement;
   private readonly content = h("div", { class: "content" });
@@ -61,7 +61,7 @@ export class TaskDialog {
       this.task = null;
       this.onGo(null);
     });
-    // A click on the backdrop has the dialog itself as its target, as it has no padding.
+    // The dialog does not have padding, so a click with the dialog as its target is on the backdrop.
     this.element.addEventListener("click", (event) => {
       if (event.target === this.element) this.element.close();
     });
@@ -115,14 +115,14 @@ export class TaskDialog {
     }
   }
 
-  /** The grade of a suite's task stands in its summary. */
+  /** The grade of a suite task is in its summary. */
   private scores(task: Task, trace: TraceView | null): Child[] {
     return task.suite === null ? [scoreList(task, this.head, trace)] : [];
   }
 
   private title(task: Task): Child[] {
     const { taskId, epoch, question, date, inbox, suite } = task;
-    const name = `Task ${taskId}${epoch === 1 ? "" : `, repeat ${epoch}`}`;
+    const name = `Task ${taskId}${epoch === 1 ? "" : `, epoch ${epoch}`}`;
     const facts =
       suite === null
         ? [`${name} · asked ${date} · `, untrustedInline(inbox)]
@@ -134,7 +134,7 @@ export class TaskDialog {
     ];
   }
 
-  /** Where there are several runs: which one the task is of. */
+  /** The run of the task, if there are several runs. */
   private runLabel({ run }: Task, before: string, after: string): Child[] {
     return this.head.runs.length === 1 ? [] : [before, ...runName(run, this.head), after];
   }
@@ -146,7 +146,7 @@ export class TaskDialog {
   }
 }
 
-/** One line of time: what each stretch of a task went into, and the sums; nothing where no time is known. */
+/** A time line with the kinds of time and their sums, or null if no times are known. */
 function timeline(segments: readonly TimelineSegment[]): HTMLElement | null {
   const total = segments.reduce((sum, { durationMs }) => sum + durationMs, 0);
   if (segments.every(({ kind }) => kind === "other")) return null;
@@ -179,7 +179,7 @@ function stretch({ kind, startMs, durationMs, turn, detail }: TimelineSegment, t
   return h("span", { class: `time-${kind}`, title: `${where}${what}, ${duration(durationMs)}`, style });
 }
 
-/** Answer and gold answer side by side, and the outcome: what the table's row contains. */
+/** Answer and gold answer side by side, and the outcome, as in the table's row. */
 function taskSummary(task: Task, head: ReportHead, tasks: readonly Task[], outcomes: PairOutcomes): HTMLElement {
   const same = tasks.filter((other) => other.taskId === task.taskId && other.question === task.question);
   const ofRuns = outcomes
@@ -233,7 +233,7 @@ function otherAnswers(others: readonly Task[], head: ReportHead): HTMLElement {
   return h(
     "section",
     { class: "others" },
-    h("h3", {}, "Repeats of the task"),
+    h("h3", {}, "Epochs of the task"),
     h(
       "ul",
       {},
@@ -246,7 +246,7 @@ function otherAnswers(others: readonly Task[], head: ReportHead): HTMLElement {
             "a",
             { href: taskLink(other, head) },
             untrustedInline(head.runs[other.run]?.label ?? ""),
-            other.epoch === 1 ? null : `, repeat ${other.epoch}`,
+            other.epoch === 1 ? null : `, epoch ${other.epoch}`,
           ),
           h("span", { class: "figure" }, scoreText(scoreOf(other, head.leading, head))),
           untrustedInline(other.answer === "" ? "no answer" : other.answer, "answer"),
@@ -291,11 +291,11 @@ function scoreList(task: Task, head: ReportHead, trace: TraceView | null): HTMLE
   );
 }
 
-/** The conversation, and beside it the mails or, of a suite's task, the pictures. `runLabel`: follows its heading. */
+/** The conversation, and next to it the emails or the images of a suite task. `runLabel` follows its heading. */
 function traceColumns(trace: TraceView, runLabel: readonly Child[]): HTMLElement {
   const { left, steps } = trace;
   if (left !== null && steps.length === 0) {
-    return h("p", { class: "meta" }, "The agent did not start: there is no conversation.");
+    return h("p", { class: "meta" }, "The agent did not start, so there is no conversation.");
   }
   const beside = left === null ? mailColumn(trace) : pictureColumn(left);
   return h(
@@ -306,24 +306,24 @@ function traceColumns(trace: TraceView, runLabel: readonly Child[]): HTMLElement
   );
 }
 
-/** The gold mail, and what else the agent read. */
+/** The gold emails, and the other emails that the agent opened. */
 function mailColumn(trace: TraceView): Child[] {
   const gold = new Set(trace.goldIds);
   const read = readMails(trace);
   const cited = new Set(trace.sources);
-  // A gold mail that is not in the database is shown as a tool returned it.
+  // A gold email that is not in the database is shown as a tool returned it.
   const others = read.filter(({ messageId }) => !gold.has(messageId) || trace.goldMissing.includes(messageId));
   const badgesOf = (mail: MailView) => (cited.has(mail.messageId) ? ["cited"] : []);
   return [
-    h("h3", {}, "Gold mail"),
+    h("h3", {}, "Gold email"),
     ...trace.gold.map((mail) =>
       mailCard(mail, ["gold", REACHED[mail.reached], ...(mail.cited ? ["cited"] : [])], true),
     ),
     ...trace.goldMissing.map((id) => h("p", { class: "meta" }, untrustedInline(id), " is not in the database.")),
     trace.gold.length + trace.goldMissing.length === 0
-      ? h("p", { class: "meta" }, "The question has none: the mailbox does not hold the answer.")
+      ? h("p", { class: "meta" }, "The question has none, because the mailbox does not contain the answer.")
       : null,
-    h("h3", {}, "Other mail the agent read"),
+    h("h3", {}, "Other emails that the agent opened"),
     ...others.map((mail) => mailCard(mail, badgesOf(mail), false)),
     others.length === 0 ? h("p", { class: "meta" }, "None.") : null,
   ];
@@ -331,7 +331,7 @@ function mailColumn(trace: TraceView): Child[] {
 
 const REACHED = { read: "read", found: "found, not read", missed: "never found" } as const;
 
-/** The distinct mails that tools returned in full. */
+/** Returns the distinct emails that tools returned in full. */
 function readMails({ steps }: TraceView): MailView[] {
   const mails = new Map<string, MailView>();
   for (const call of steps.flatMap(({ calls }) => calls)) {

@@ -21,7 +21,7 @@ describe("compare", () => {
       const [full, short] = [idOf("full.json"), idOf("short.json")];
       expect(stdout).toMatch(new RegExp(`^${full} +baseline +40 +0 +\\$0\\.00 .+\\n${short} +baseline +50 `, "m"));
       expect(stdout).toContain(`${short} against ${full}: 40 questions in both, 10 only in the second\n`);
-      expect(stdout).toContain("Settings that differ: maxTurns, selection\n");
+      expect(stdout).toContain("Different settings: maxTurns, selection\n");
       expect(stdout).toMatch(
         /^Sources correct +40 +0\.\d{3} +0\.000 +-0\.\d{3} \[-0\.\d{3}, -0\.\d{3}\] +<0\.001 +0\/\d+\/\d+ +worse$/m,
       );
@@ -71,13 +71,13 @@ describe("compare", () => {
       );
       const forced = await artE("compare full.json other.json --force");
       expect(forced.code).toBe(0);
-      expect(forced.stdout).toContain("NOT COMPARABLE, they differ in the mail");
+      expect(forced.stdout).toContain("NOT COMPARABLE: the runs differ in the mail");
     });
 
     it.each([
       ["compare full.json", "There is one run only to compare."],
       ["compare full.json none.json", "There is no results file none.json."],
-      ["compare full.json run_none", 'There is no run "run_none" in ./art-e.db.'],
+      ["compare full.json run_none", 'Unknown run "run_none" in ./art-e.db.'],
       ["compare full.json broken.json", "broken.json is no results file of art-e: runId: "],
       ["compare full.json short.json --metric f1", 'Unknown metric "f1".'],
       ["compare full.json short.json --flips -1", "--flips: expected a whole number"],
@@ -229,7 +229,7 @@ describe("gate", () => {
         "--no-worse-than 1: accuracy is from 0 to 1, so nothing",
       ],
       ["gate base.json --baseline none.json", "There is no results file none.json."],
-      ["gate base.json --junit no/where.xml", "--junit: Cannot write no/where.xml: there is no folder no."],
+      ["gate base.json --junit no/where.xml", "--junit: Cannot write no/where.xml: the folder no does not exist."],
     ])("%s is refused", async (line, message) => {
       const { code, stdout, stderr } = await artE(line);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

@@ -68,7 +68,7 @@ describe("stats of the mail", () => {
         "ART-E Corpus (./art-e.db)",
         RULE,
         "Messages:                516",
-        "Distinct mails:          311",
+        "Distinct emails:         311",
         "Inboxes:                 3",
         "Folders without address: 0",
         "Addresses:               89",
@@ -117,6 +117,6 @@ describe("stats of runs", () => {
   it("a beginning that several runs share names none of them", async () => {
     const { code, stderr } = await artE("stats --run run_");
     expect(code).toBe(2);
-    expect(stderr).toMatch(/^art-e: More than one run begins with "run_"\.\n {7}\S/);
+    expect(stderr).toMatch(/^art-e: More than one run starts with "run_"\.\n {7}\S/);
   });
 });

@@ -70,7 +70,7 @@ describe("labels", () => {
   });
 
   it.each([
-    ['{"trace": "nobody", "label": "good"}', /^art-e: odd.jsonl, line 1: There is no trace "nobody"/],
+    ['{"trace": "nobody", "label": "good"}', /^art-e: odd.jsonl, line 1: Unknown trace "nobody"/],
     ['\n{"trace": "latest/1", "label": "fine"}', /odd.jsonl, line 2: label: expected good, bad, neutral, skip/],
     ["good", /odd.jsonl, line 1: invalid JSON/],
     ["", /odd.jsonl does not contain labels/],
@@ -134,7 +134,9 @@ describe("from labels to a gate", () => {
     await json("evals label --from reversed.jsonl");
     expect(await isStale()).toBe(true);
     expect((await artE("evals list")).stdout).toMatch(/short_answer@1 +draft +rules +stale/);
-    expect((await artE("evals show short_answer")).stdout).toContain("Stale: the held-out labels have changed since.");
+    expect((await artE("evals show short_answer")).stdout).toContain(
+      "Stale: the held-out labels have changed since this test.",
+    );
     expect((await artE("evals use short_answer")).stderr).toContain("have changed since the test");
     await json("evals label --from labels.jsonl");
     expect(await isStale()).toBe(false);
@@ -287,7 +289,7 @@ describe("eval files", () => {
     expect(evals[0]).toMatchObject({ validation: "passed", corrected: { n: 73 } });
     const gate = "gate latest --fail-under eval:short_answer:corrected=0.1 --db elsewhere.db";
     expect(await artE(gate)).toMatchObject({ code: 0 });
-    expect((await artE("evals show short_answer --db elsewhere.db")).stdout).toContain("its labels are elsewhere");
+    expect((await artE("evals show short_answer --db elsewhere.db")).stdout).toContain("without its labels");
     write("changed.json", JSON.stringify({ ...file, pass: { all: [{ feature: "answer_words", at_most: 9 }] } }));
     expect(await elsewhere("evals import changed.json")).toMatchObject([{ validation: "of another version" }]);
     expect((await artE("evals use short_answer --db elsewhere.db")).stderr).toContain("was never tested");

@@ -28,6 +28,7 @@ describe("import", () => {
           "ART-E Import (maildir into ./art-e.db)",
           RULE,
           "Read:       517",
+          "Forms:      maildir 517",
           "Stored:     516 new messages, 311 of them distinct mails",
           "Duplicates: 1 were here already",
           "Skipped:    0",
@@ -57,6 +58,7 @@ describe("import", () => {
         db: "json.db",
         format: "maildir",
         read: 517,
+        forms: { maildir: 517 },
         stored: 516,
         distinct: 311,
         duplicates: 1,
@@ -207,7 +209,7 @@ describe("import", () => {
       await using hub = await startHub((_, response) => response.writeHead(404).end());
       const { code, stdout, stderr } = await artE("import --db none.db --quiet", { HF_ENDPOINT: hub.endpoint });
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-      expect(stderr).toMatch(/^art-e: could not download .*404.*\n {7}.*art-e import FOLDER --db none\.db\n$/);
+      expect(stderr).toMatch(/^art-e: Cannot download .*404.*\n {7}.*art-e import FOLDER --db none\.db\n$/);
     });
   });
 });
@@ -276,7 +278,7 @@ describe("import sources", () => {
       code: 2,
       stderr: expect.stringMatching(/^art-e: cut\.mbox\.gz is cut off or damaged after \d+ whole mails: /),
     });
-    expect((await artE("search me@my.example x --db cut.db")).stderr).toContain("There is no database");
+    expect((await artE("search me@my.example x --db cut.db")).stderr).toContain("the file does not exist");
   });
 
   it("several sources of different forms are one import", async () => {
@@ -302,7 +304,9 @@ describe("import sources", () => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("bad.bin is not mail in a form") });
     const missing = await artE("import good.eml not-there --db none.db");
     expect(missing.stderr).toContain("not-there does not exist");
-    expect((await artE("search me@my.example good --db none.db")).stderr).toContain(`There is no database at none.db`);
+    expect((await artE("search me@my.example good --db none.db")).stderr).toContain(
+      `Cannot open the database none.db: the file does not exist.`,
+    );
     const two = await artE("import good.eml --csv-path bad.bin --db none.db");
     expect({ code: two.code, stderr: two.stderr }).toEqual({
       code: 2,
@@ -522,9 +526,9 @@ describe("hostile parquet", () => {
 
   it.each([
     ["import many.parquet --db many.db", MAIL_COLUMNS, MANY, "it claims 100,000,000 rows in"],
-    ["import lying.parquet --db lying.db", MAIL_COLUMNS, 10, "would be 100,000,000 values"],
+    ["import lying.parquet --db lying.db", MAIL_COLUMNS, 10, "has 100,000,000 values"],
     ["stats --dataset many.parquet", QUESTION_COLUMNS, MANY, "it claims 100,000,000 rows in"],
-    ["stats --dataset lying.parquet", QUESTION_COLUMNS, 10, "would be 100,000,000 values"],
+    ["stats --dataset lying.parquet", QUESTION_COLUMNS, 10, "has 100,000,000 values"],
     ["stats --dataset none.parquet", ["other"], MANY, "it claims 100,000,000 rows in"],
   ])(
     "%s: a run of a hundred million rows in a few hundred bytes is refused by count",

@@ -25,7 +25,7 @@ describe("search and show", () => {
       for (const mail of [first, second]) {
         expect(mail).toMatch(/^<\S+@\S+> {2}\((all words|best match)\)\n {2}\d{4}-\d\d-\d\d {2}\S+@\S+ {2}.+\n {2}\S/);
       }
-      expect(last).toMatch(/^2 of \d+ mails\. art-e show '<MESSAGE-ID>' reads one\.$/);
+      expect(last).toMatch(/^2 of \d+ emails\. Read one with art-e show '<MESSAGE-ID>'\.$/);
     });
 
     it("--explain shows which part of each score comes from what", async () => {
@@ -51,9 +51,9 @@ describe("search and show", () => {
       const asked = ["search", MARCUS, "Meriwell citygate confi", "-l", "1", "--explain"];
       const [shown, json] = await Promise.all([artE(asked), artE([...asked, "--json"])]);
       expect(shown.stdout.split("\n\n")[0]?.split("\n")).toEqual([
-        "meriwell: in no mail; searched for merriwell (spelling), in 27 mails",
-        'citygate: in no mail; searched for "city gate" (split), in 10 mails',
-        "confi: in no mail; searched for words that begin with confi (prefix), in 11 mails",
+        "meriwell: not found; searched for merriwell (spelling) instead, in 27 emails",
+        'citygate: not found; searched for "city gate" (split) instead, in 10 emails',
+        "confi: not found; searched for words starting with confi (prefix) instead, in 11 emails",
       ]);
       const { emails, corrections } = JSON.parse(json.stdout);
       expect(corrections[0]).toEqual({ word: "meriwell", taken: "merriwell", by: "spelling", mails: 27 });

@@ -209,7 +209,7 @@ describe("worker --fetch-corpus", needs("redis"), () => {
     [
       "describes its mail without end",
       (response) => endless(response, "{"),
-      /the answer is longer than 32000000 bytes/,
+      /the response is longer than 32000000 bytes/,
     ],
     [
       "announces more than is ever downloaded",
@@ -217,7 +217,7 @@ describe("worker --fetch-corpus", needs("redis"), () => {
         if (isFile) endless(response.writeHead(200, { "content-length": 21e9 }), "x");
         else response.end(describing({ bytes: 21e9, database_bytes: 22e9 }));
       },
-      /the file has 21000000000 bytes, and at most 20000000000 are downloaded/,
+      /the file has 21000000000 bytes, and the maximum is 20000000000/,
     ],
     [
       "sends a file without end",

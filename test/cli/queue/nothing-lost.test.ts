@@ -153,11 +153,11 @@ describe("over a queue", needs("redis"), () => {
       const run = start(LINE.replace("--quiet", "--no-progress"), variables());
       await provider.received(provider.requests.length + 12);
       await redis.kill();
-      await expect.poll(() => a.said()).toContain("is gone");
+      await expect.poll(() => a.said()).toContain("is unreachable");
       await redis.start();
       const { code, stderr } = await run.ended;
       expect(code).toBe(0);
-      expect(stderr).toContain("is gone");
+      expect(stderr).toContain("is unreachable");
       expect(stderr).toContain("is back");
       await isWhole();
       await expect.poll(asked).toBeLessThanOrEqual(TASKS + 8);
@@ -193,7 +193,7 @@ describe("over a queue", needs("redis"), () => {
       expect(await run.ended).toMatchObject({ code: 0 });
       await isWhole();
       a.child.kill("SIGCONT");
-      await expect.poll(() => a.said()).toMatch(/came too late and is dropped/);
+      await expect.poll(() => a.said()).toMatch(/came too late and was dropped/);
       await expect.poll(asked).toBeLessThanOrEqual(TASKS + 4);
     });
   });

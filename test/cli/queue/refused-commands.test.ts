@@ -106,7 +106,7 @@ describe("a queue whose Redis refuses commands", needs("redis"), () => {
       const run = start(LINE, variables());
       await provider.received(before + 20);
       await redis.kill();
-      for (const worker of both) await expect.poll(worker.said).toContain("is gone");
+      for (const worker of both) await expect.poll(worker.said).toContain("is unreachable");
       return run;
     };
 

@@ -59,28 +59,32 @@ describe("over a queue", needs("redis"), () => {
   const withSettings = (changed: Partial<RunSettings>) => ({ settings: { ...described.settings, ...changed } });
 
   it.each<[string, () => Partial<RunManifest>, RegExp]>([
-    ["was begun by another version", () => ({ programVersion: "9.9.9" }), /begun by art-e 9\.9\.9, and this is 0\./],
+    [
+      "was begun by another version",
+      () => ({ programVersion: "9.9.9" }),
+      /started by art-e 9\.9\.9, and this worker is art-e 0\./,
+    ],
     [
       "is about other mail",
       () => ({ corpusFingerprint: "f".repeat(64) }),
-      /asks about the mail ffffffffffff, and w\.db has/,
+      /needs the mail ffffffffffff, and w\.db has/,
     ],
     [
       "has a program as a tool",
       () => ({ tools: [{ tool: command, config: null }] }),
-      /tool evil .* needs --allow-programs/,
+      /tool evil .* requires --allow-programs/,
     ],
     [
       "has a tool of no known kind",
       () => ({ tools: [{ tool: { ...command, handlerKey: "new" }, config: null }] }),
-      /needs --allow-programs/,
+      /requires --allow-programs/,
     ],
     ["runs Python on the host", () => withSettings({ unsafeHostPython: true }), /outside of a sandbox/],
-    ["replays a file", () => withSettings({ model: "replay//etc/passwd" }), /file of another machine/],
+    ["replays a file", () => withSettings({ model: "replay//etc/passwd" }), /file on another machine/],
     [
       "sends this machine's key elsewhere",
       () => withSettings({ model: "anthropic/claude-sonnet-4-5", baseUrl: "http://evil.example" }),
-      /asks evil\.example, and the key for anthropic is only sent there if ANTHROPIC_BASE_URL here names/,
+      /calls evil\.example, and this worker sends its key for anthropic there only if its ANTHROPIC_BASE_URL is/,
     ],
     ["has no key here", () => withSettings({ model: "openai/gpt-4.1" }), /No API key for openai/],
   ])("a worker leaves a run alone that %s, and says so", async (name, change, why) => {
@@ -114,7 +118,7 @@ describe("over a queue", needs("redis"), () => {
     await queue.add([{ id: "e1-1", message: strange as any }]);
     await expect.poll(async () => (await queue.counts()).finished).toBe(1);
     expect(await queue.read(["e1-1"])).toEqual([
-      { id: "e1-1", failure: expect.stringMatching(/^Task e1-1 is not what art-e writes: task/) },
+      { id: "e1-1", failure: expect.stringMatching(/^Task e1-1 is invalid: task/) },
     ]);
     await queue.close();
     expect((await artE("queue clean --all --json", env())).stdout).toContain(runId);
@@ -135,7 +139,7 @@ describe("over a queue", needs("redis"), () => {
     const gone = await artE(`${LINE} --queue redis://:hidden-word@127.0.0.1:${port}`);
     expect(gone.code).toBe(1);
     expect(gone.stderr).toMatch(
-      new RegExp(`The queue at redis://127\\.0\\.0\\.1:${port} cannot be used: .*ECONNREFUSED`),
+      new RegExp(`Cannot connect to the queue at redis://127\\.0\\.0\\.1:${port}: .*ECONNREFUSED`),
     );
     const locked = await startRedis({ password: "another-word" });
     const url = `redis://:hidden-word@127.0.0.1:${locked.port}`;

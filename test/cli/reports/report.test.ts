@@ -115,8 +115,8 @@ describe("report", () => {
     ["report --format csv --traces none", "--traces is for --format html; csv has no conversations."],
     ["report --traces folder", "--traces folder puts the folder beside the page, and the page goes to stdout."],
     ["report latest latest", /^art-e: The run run_\S+ is named twice\.$/m],
-    ["report run_nowhere", 'There is no run "run_nowhere"'],
-    ["report -o nowhere/page.html", "--output: Cannot write nowhere/page.html: there is no folder nowhere."],
+    ["report run_nowhere", 'Unknown run "run_nowhere"'],
+    ["report -o nowhere/page.html", "--output: Cannot write nowhere/page.html: the folder nowhere does not exist."],
     ["report --format pdf", "--format: expected html or md or csv."],
   ])("%s is refused", async (line, message) => {
     const { code, stdout, stderr } = await artE(line);
@@ -239,7 +239,7 @@ describe("suite report", () => {
 
   it("stats --run prints the analysis below the totals, by suite slices with --by", async () => {
     const { stdout } = await artE("stats --run run_before");
-    expect(stdout).toMatch(/^Graded: +2 of 3; not graded, and in no average: 1$/m);
+    expect(stdout).toMatch(/^Graded: +2 of 3; 1 not graded and not in any average$/m);
     expect(stdout).toMatch(/^Solved: +0\.500 \[.+\] n=2$/m);
     expect(stdout).toMatch(/^States: +ended 2, unsupported 1 \(not graded\)$/m);
     expect(stdout).toMatch(/^unsupported +0 +0 +0 +1$/m);
@@ -260,7 +260,7 @@ describe("suite report", () => {
     const { code, stdout } = await artE("compare run_before run_after");
     expect(code).toBe(0);
     expect(stdout).toContain(
-      "run_after against run_before: 3 tasks in both\nNot graded, and in no score: 1 of the first, 1 of the second\n",
+      "run_after against run_before: 3 tasks in both\nNot graded and not in any score: 1 in the first, 1 in the second\n",
     );
     expect(stdout).toMatch(/^Task score +2 +0\.500 +1\.000 +\+0\.500 .+ 1\/0\/1 /m);
   });

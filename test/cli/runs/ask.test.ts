@@ -28,7 +28,7 @@ describe("ask", () => {
     it("the offline baseline answers, says that it is one, and leaves a trace", async () => {
       const { code, stdout, stderr } = await artE(["ask", question.inbox_address, question.question]);
       expect([code, stderr]).toEqual([0, expect.stringContaining("No API key is set")]);
-      expect(stderr).toContain("offline baseline, which is no language model");
+      expect(stderr).toContain("offline baseline, which is not a language model");
       expect(stdout).toMatch(/^Source: .+, \d{4}-\d\d-\d\d, from \S+@\S+\n {8}<\S+>$/m);
       const [, id = ""] = /art-e show (trace_\S+)/.exec(stdout) ?? [];
       const shown = await artE(`show ${id}`);

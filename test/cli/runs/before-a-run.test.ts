@@ -63,7 +63,11 @@ describe("before a run", () => {
       ));
 
     it("without a database", () =>
-      refused("run -a baseline --db no.db", "There is no database at no.db.", "Import some mail first"));
+      refused(
+        "run -a baseline --db no.db",
+        "Cannot open the database no.db: the file does not exist.",
+        "Import mail first",
+      ));
 
     it("with a database of another program", () => {
       write("notes.db", "this is no database");
@@ -86,7 +90,7 @@ describe("before a run", () => {
     it("with an output file in a folder that there is not", () =>
       refused(
         "run -a baseline -o no/results.json",
-        "--output: Cannot write no/results.json: there is no folder no.",
+        "--output: Cannot write no/results.json: the folder no does not exist.",
         "mkdir -p no",
       ));
 
@@ -120,15 +124,15 @@ describe("before a run", () => {
       ));
 
     it("and no run has been begun", async () => {
-      expect((await artE("stats --runs")).stdout).toBe("No runs yet: art-e run -a AGENT makes one.\n");
+      expect((await artE("stats --runs")).stdout).toBe("No runs yet. Start one with art-e run -a AGENT.\n");
     });
   });
 
   describe("what is not in the file is said in one line:", () => {
     it.each([
-      ["stats --run run_1", 'There is no run "run_1"', "art-e runs list"],
-      ["export-traces", 'There is no run "latest"', "art-e runs list"],
-      ["show latest/1", 'There is no run "latest"', "art-e runs list"],
+      ["stats --run run_1", 'Unknown run "run_1"', "art-e runs list"],
+      ["export-traces", 'Unknown run "latest"', "art-e runs list"],
+      ["show latest/1", 'Unknown run "latest"', "art-e runs list"],
       ["show <no@mail>", "There is no mail <no@mail>", "art-e search ADDRESS WORDS finds mails."],
       ["search xyz@nowhere.example gas", "is from or to xyz@nowhere.example.", "The addresses with most mail: "],
       [

@@ -119,7 +119,7 @@ describe("models and money", () => {
       const trace = JSON.parse((await artE(`show latest/${taskResults[0]?.taskId} --json`)).stdout);
       expect(trace).toMatchObject({ model: "anthropic/claude-sonnet-4-5", turns: [{ model: "claude-opus-5-5" }] });
       expect((await artE(`show latest/${taskResults[0]?.taskId}`)).stdout).toContain(
-        "claude-opus-5-5, as the replies say",
+        "claude-opus-5-5 according to the replies",
       );
       expect((await artE("report latest --format md")).stdout).toContain("| Answered by | claude-opus-5-5 |");
       expect((await artE("report latest -o page.html")).code).toBe(0);

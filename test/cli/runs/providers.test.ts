@@ -309,7 +309,7 @@ describe("protocol", () => {
       const { settings } = same;
       const exact = { ...settings, mailFilter: "art", judge: { ...settings.judge, model: "google/gemini-2.0-flash" } };
       write("same.json", JSON.stringify({ ...same, settings: exact, dataset: { ...same.dataset, revision: "abc" } }));
-      expect(await differences("same.json")).toMatch(/^run_\S+ was made under these conditions\.$/);
+      expect(await differences("same.json")).toMatch(/^run_\S+ was run under these conditions\.$/);
     });
 
     it("gives way to flags beside it, and is recorded by what it has set", async () => {

@@ -39,7 +39,7 @@ describe("runs", () => {
           `^${good} +baseline +offline/baseline +questions.jsonl test +completed +3/3 +0\\.\\d{3} \\[0\\.\\d+, 0\\.\\d+\\]\\* +\\$0\\.00 +\\d{4}-`,
         ),
       );
-      expect([empty, note]).toEqual(["", expect.stringMatching(/^\* Nobody judged these answers/)]);
+      expect([empty, note]).toEqual(["", expect.stringMatching(/^\* Not judged: the score is/)]);
     });
 
     it("names the most frequent error in the totals of a run", async () => {
@@ -77,7 +77,7 @@ describe("runs", () => {
       const scores = [...stdout.matchAll(/^\d+ +\w+ +(\d\.\d{3}) /gm)].map(([, score]) => Number(score));
       expect(scores).toHaveLength(3);
       expect(scores).toEqual([...scores].sort((a, b) => a - b));
-      const [, hint = ""] = /A task in full: art-e (.+)/.exec(stdout) ?? [];
+      const [, hint = ""] = /Show a complete task: art-e (.+)/.exec(stdout) ?? [];
       expect((await artE(hint)).code).toBe(0);
     });
 
@@ -109,7 +109,7 @@ describe("runs", () => {
       [["rename", "RUN", "run_1"], 'NAME: "run_1" cannot name a run.'],
       [["rename", "RUN", "results.json"], 'NAME: "results.json" cannot name a run.'],
       [["rename", "RUN", "a\nb"], "cannot name a run."],
-      [["rename", "run_none", "x"], 'There is no run "run_none"'],
+      [["rename", "run_none", "x"], 'Unknown run "run_none"'],
       [["rename", "RUN"], "NAME: expected a name, or --remove."],
       [["note", "RUN", "x", "--remove"], "NOTE: expected a note, or --remove."],
       [["tag", "RUN", "two words"], 'TAGS: "two words" cannot be a tag.'],
@@ -134,7 +134,7 @@ describe("runs", () => {
       const { runId, taskResults } = await json(`${RUN} -l 2`);
       expect(taskResults ?? []).toBeDefined();
       const listed = await artE(`runs delete ${runId}`);
-      expect(listed.stdout).toMatch(/1 run would be deleted\. Give --yes to do it\.\n$/);
+      expect(listed.stdout).toMatch(/1 run would be deleted\. Pass --yes to delete them\.\n$/);
       expect((await artE(`show ${runId}/1`)).code).toBe(0);
       expect((await artE(`runs delete ${runId} --yes`)).stdout).toMatch(/1 run deleted, with results and traces\.\n$/);
       expect((await artE(`show ${runId}/1`)).code).toBe(2);

@@ -3,7 +3,6 @@ import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { SQLITE_PACKAGE } from "../../../src/store/sqlite.js";
 import { importSource } from "../../import-source.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { boxLines, demoQuestions, MAIL, MARCUS, QUESTIONS, ROOT, startProgram, workFolder } from "../art-e.js";
@@ -30,7 +29,7 @@ describe("ended by signal", () => {
   const THREAD = `
   import { writeSync } from "node:fs";
   import { parentPort } from "node:worker_threads";
-  import Database from ${JSON.stringify(join(ROOT, "node_modules", SQLITE_PACKAGE, "lib/index.js"))};
+  import Database from ${JSON.stringify(join(ROOT, "node_modules/better-sqlite3/lib/index.js"))};
   const endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c";
   parentPort.on("message", () => {
     const statement = new Database(":memory:").prepare(endless);

@@ -189,7 +189,7 @@ describe("score", () => {
     ["a judge that is no model", "--judge offline/baseline", 'Unknown judge model "offline/baseline".'],
     ["a judge and none", "--judge openai/judge-1 --no-judge", "--no-judge and --judge cannot be combined."],
     ["votes of no judge", "--no-judge --judge-votes 3", "--judge-votes requires a judge, but --judge is off."],
-    ["a run that there is not", "--run run_x", 'There is no run "run_x"'],
+    ["a run that there is not", "--run run_x", 'Unknown run "run_x"'],
   ])("refuses %s", async (_, flags, message) => {
     const { code, stderr, stdout } = await artE(`score ${flags}`, variables());
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

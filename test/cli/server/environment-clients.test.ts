@@ -150,7 +150,7 @@ describe("env client", () => {
   it.each([
     ["", "--for"],
     ["--for nemo", "--for: expected trl or verifiers or art"],
-    ["--for trl -o there.py", "--output: .*there.py is there already"],
+    ["--for trl -o there.py", "--output: .*there.py already exists"],
     ["--for verifiers -o there.py", "--output: .*there.py is there already"],
     ["--for trl -o there.py/client.py", "--output: "],
   ])("refuses %s", async (flags, message) => {
@@ -164,6 +164,6 @@ describe("env client", () => {
     const args = ["-c", "import art_e_trl; art_e_trl.mail_rows()"];
     const { code, stderr } = await startProgram(path("."), "python3", args, variables("http://127.0.0.1:9")).ended;
     expect(code).toBe(1);
-    expect(stderr).toContain("http://127.0.0.1:9 cannot be reached: start it with `art-e env serve`");
+    expect(stderr).toContain("http://127.0.0.1:9 cannot be reached. Start it with `art-e env serve`");
   });
 });

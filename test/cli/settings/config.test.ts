@@ -119,7 +119,7 @@ gates: {baseline: latest, junit: ../junit.xml}
     ["rnus: {}", 1, "There is no section rnus.", "Did you mean runs"],
     ["- agent", 1, "expected sections such as agent, dataset and limits.", ""],
     ["agent: a\nagent: b", 2, "Map keys must be unique.", ""],
-    ["agent: &a x\nmodel: *a", 1, "has an anchor or an alias, which are not allowed.", ""],
+    ["agent: &a x\nmodel: *a", 1, "has an anchor or an alias, which are not supported.", ""],
     ["run: {epochs: 0}\nagent: 3\nlimits: {rpm: -1}", 1, "run.epochs: expected a whole number from 1 to 1000.", ""],
   ])("is refused in one line: %j", (text, line, message, hint) => {
     const error = refused(text);

@@ -38,8 +38,8 @@ describe("an address in .env, with the key in the environment", () => {
       const { code, stderr } = await artE(line, { [key]: KEY });
       expect([code, received]).toEqual([2, []]);
       expect(stderr).toBe(
-        `art-e: .env in this folder sets ${address} to ${new URL(url).host}, and ${key} comes from the environment: it is not sent there.\n` +
-          `       If you trust that address, give it with ${flag}, or put ${key} into the same .env.\n`,
+        `art-e: Cannot send ${key} from the environment to ${new URL(url).host}, which .env in this folder sets as ${address}.\n` +
+          `       If you trust that server, pass its URL with ${flag}, or put ${key} into the same .env.\n`,
       );
     }
   });
@@ -54,7 +54,7 @@ describe("an address in .env, with the key in the environment", () => {
     write(".env", `OPENAI_BASE_URL=${url}\n`);
     const judged = `run -a baseline --dataset ${QUESTIONS} -l 1 --quiet --judge openai/gpt-4.1-mini`;
     const { code, stderr } = await artE(judged, { OPENAI_API_KEY: KEY });
-    expect([code, stderr, received]).toEqual([2, expect.stringContaining("give it with --judge-base-url"), []]);
+    expect([code, stderr, received]).toEqual([2, expect.stringContaining("pass its URL with --judge-base-url"), []]);
     const resumed = await artE("run --resume latest --quiet", { ANTHROPIC_API_KEY: KEY });
     expect(resumed.code).not.toBe(2);
     received.length = 0;
@@ -70,21 +70,24 @@ describe("an address in .env, with the key in the environment", () => {
     received.length = 0;
     write(".env", `OPENAI_BASE_URL=${url}\n`);
     const again = await artE("score --run latest --judge-votes 3 --quiet", { OPENAI_API_KEY: KEY });
-    expect([again.code, again.stderr, received]).toEqual([2, expect.stringContaining("it is not sent there"), []]);
+    expect([again.code, again.stderr, received]).toEqual([2, expect.stringContaining("Cannot send OPENAI_API_KEY from the environment to"), []]);
   });
 
   it("is refused when a server is started", async () => {
     write(".env", `ANTHROPIC_BASE_URL=${url}\n`);
     const { code, stderr } = await artE("serve --port 0", { ANTHROPIC_API_KEY: KEY });
-    expect([code, stderr]).toEqual([2, expect.stringContaining(".env in this folder sets ANTHROPIC_BASE_URL")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(".env in this folder sets as ANTHROPIC_BASE_URL")]);
   });
 
   it("is refused for a playground server's token and the hub's", async () => {
     write(".env", `API_URL=${url}\nHF_ENDPOINT=${url}\n`);
     const api = await artE(`run -a agent_1 --dataset ${QUESTIONS} -l 1 --quiet`, { API_TOKEN: KEY });
-    expect([api.code, api.stderr]).toEqual([2, expect.stringContaining("give it with --api-url")]);
+    expect([api.code, api.stderr]).toEqual([2, expect.stringContaining("pass its URL with --api-url")]);
     const hub = await artE("stats --split test --quiet", { HF_TOKEN: KEY });
-    expect([hub.code, hub.stderr]).toEqual([2, expect.stringContaining("give it with HF_ENDPOINT in the environment")]);
+    expect([hub.code, hub.stderr]).toEqual([
+      2,
+      expect.stringContaining("pass its URL with HF_ENDPOINT in the environment"),
+    ]);
     expect(received).toEqual([]);
   });
 });
@@ -127,7 +130,9 @@ describe("a line of .env that sets nothing", () => {
     const { code, stderr } = await artE("agents list");
     expect([code, stderr]).toEqual([
       0,
-      [2, 8].map((n) => `art-e: .env, line ${n} sets nothing: expected NAME=VALUE, or # before a comment.\n`).join(""),
+      [2, 8]
+        .map((n) => `art-e: .env line ${n}: expected NAME=VALUE, or # before a comment. The line was ignored.\n`)
+        .join(""),
     ]);
   });
 });

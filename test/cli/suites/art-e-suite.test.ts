@@ -81,7 +81,7 @@ describe("suite export art-e", () => {
     expect(read("again/test_all.json")).toBe(read("mail/test_all.json"));
     const before = readdirSync(path("."));
     const over = await artE(`${EXPORT} -o again`);
-    expect(over).toMatchObject({ code: 2, stderr: expect.stringContaining("again is there already") });
+    expect(over).toMatchObject({ code: 2, stderr: expect.stringContaining("again: it already exists") });
     const nowhere = await artE(`${EXPORT} -o none/suite`);
     expect(nowhere).toMatchObject({ code: 2, stderr: expect.stringContaining("--output") });
     expect(readdirSync(path("."))).toEqual(before);

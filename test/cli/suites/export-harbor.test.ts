@@ -173,7 +173,7 @@ describe("env export --format harbor", () => {
   });
 
   it.each([
-    ["-o tasks", "tasks is there already"],
+    ["-o tasks", "tasks: it already exists"],
     ["-o new --org ../x", "--org: expected letters"],
     ["-o new --docker-image python:3.12-slim", "--docker-image: expected the name of an image with {task} in it"],
     ["-o new --format tb", "--format"],
@@ -288,8 +288,8 @@ cat /app/answer.json`;
     expect(results).toHaveLength(4);
     expect(results.filter(({ agent }) => /^Message-ID: </m.test(agent)).length).toBeGreaterThan(0);
     for (const { agent, json } of results) {
-      expect(agent).toContain("mail search: give words, or --from");
-      expect(agent).toContain("there is no mail <none@nowhere> in this mailbox");
+      expect(agent).toContain("mail search: expected words, or --from");
+      expect(agent).toContain("unknown email <none@nowhere>");
       expect(agent).not.toContain("Traceback");
       expect(JSON.parse(/^\{"answer.*$/m.exec(agent)?.[0] ?? "").answer).toMatch(/^a "b"\n/);
       expect(json.reward).toBe(0);

@@ -191,7 +191,7 @@ describe("offline agents", () => {
         `--suite ${SUITE} -a noop --oracle o.jsonl`,
         "--oracle is for the agent oracle, and the agent's model",
       );
-      await refused(`--suite ${SUITE} -a oracle --oracle o.jsonl`, "o.jsonl cannot be read");
+      await refused(`--suite ${SUITE} -a oracle --oracle o.jsonl`, "o.jsonl: ");
     });
   });
 });

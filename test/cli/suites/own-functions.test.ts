@@ -163,7 +163,7 @@ describe("account settings", () => {
       expect(readJson("results.json").taskResults[0].suite).toMatchObject({ score: 1, state: "success" });
       await provider.close();
       const wrong = await run(suite, "--account-settings /nowhere --task 1111");
-      expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("/nowhere is no folder") });
+      expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("/nowhere is not a folder") });
       const files = everyFile(path(".")).filter(({ name }) => !name.startsWith(own));
       expect(holdsSecret(files)).toEqual([]);
     });
@@ -247,10 +247,10 @@ export const evaluation = {
       expect(settings.functions).toBe(module);
       expect(taskResults.map(({ suite: graded }) => [graded?.score, graded?.state, graded?.reason])).toEqual([
         [1, "success", ""],
-        [0.5, "success", "has_sum gives 0.5"],
-        [0, "success", "out_of_range: it gave 7, which is no number from 0 to 1"],
+        [0.5, "success", "has_sum returned 0.5"],
+        [0, "success", "out_of_range: it returned 7, expected a number from 0 to 1"],
         [1, "success", ""],
-        [null, "setup_error", "set-up step 1, snowflake_init: the warehouse is closed"],
+        [null, "setup_error", "setup step 1, snowflake_init: the warehouse is closed"],
       ]);
     });
 
@@ -281,11 +281,11 @@ export const evaluation = {
     });
 
     it.each([
-      ["there is no such file", null],
-      ["it cannot be loaded: the disk is gone", "throw new Error('the disk is gone')"],
+      ["the file does not exist", null],
+      ["cannot load it: the disk is gone", "throw new Error('the disk is gone')"],
       ["it exports no functions", "export const x = 1"],
-      ["its setUp is no object", "export const setUp = [() => 1]"],
-      ["its evaluation.score is no function", "export const evaluation = { score: 1 }"],
+      ["its setUp is not an object", "export const setUp = [() => 1]"],
+      ["its evaluation.score is not a function", "export const evaluation = { score: 1 }"],
       [
         "its evaluation.compare_csv has the name of a built-in function",
         "export const evaluation = { compare_csv() {} }",

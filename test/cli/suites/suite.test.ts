@@ -85,9 +85,13 @@ describe("suite", () => {
       [
         "a folder that is no suite",
         `suite list ${ROOT}/docs`,
-        "is no task suite: it has no folder examples/, and no folders of Harbor tasks.",
+        "is not a task suite: it contains neither a folder examples/ nor folders of Harbor tasks.",
       ],
-      ["an index file that is missing", `suite list ${SUITE} --index none.json`, "There is no index file none.json"],
+      [
+        "an index file that is missing",
+        `suite list ${SUITE} --index none.json`,
+        "Cannot find the index file none.json",
+      ],
       [
         "a choice that is none",
         `suite list ${SUITE} --counterparts all`,
@@ -248,8 +252,8 @@ describe("suite", () => {
         score: null,
         status: "not_ready",
         reason: machinesStart
-          ? "the snapshot base is not ready here: missing: no-such-program"
-          : expect.stringMatching(/^no machine for tasks here: |no-such-program$/),
+          ? "the snapshot base is not ready: missing: no-such-program"
+          : expect.stringMatching(/^cannot start machines for tasks: |no-such-program$/),
       });
     });
 
@@ -278,7 +282,7 @@ describe("suite", () => {
       const report = JSON.parse(stdout);
       expect(code).toBe(1);
       expect(report.lines[0]).toMatchObject({ score: 1, status: "success" });
-      expect(report.lines[0].reason).toContain("not in place, as missing: none.zip");
+      expect(report.lines[0].reason).toContain("missing files: none.zip");
       expect(report.lines[1]).toMatchObject({ score: null, status: "setup_error" });
     });
 
@@ -361,16 +365,16 @@ describe("run suite", () => {
         stderr: expect.stringContaining("--judge is for tasks with a gold answer"),
       });
       const none = await run(`--suite ${SUITE} --tool airbyte -a data-worker`);
-      expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining("No task of demo is selected") });
+      expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining("No task of demo matches the selection") });
     });
   });
 });
 
 describe("suite docs", () => {
-  /** The sample of the page on task suites: the demo's oracle file is graded as it says. */
+  /** The example in the docs: the demo's oracle file is graded with the documented result. */
 
   const { artE, path } = workFolder();
-  const PAGE = readFileSync(join(ROOT, "docs/task-suites.md"), "utf8");
+  const PAGE = readFileSync(join(ROOT, "docs/write-a-suite.md"), "utf8");
   const [, line = "", shown = ""] = /^\$ art-e (suite check \S+ --oracle \S+)\n(.+)$/m.exec(PAGE) ?? [];
 
   it(

@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
 import { request as httpRequest } from "node:http";
 import { createInterface } from "node:readline";
+import { Client as ModernClient, StreamableHTTPClientTransport as ModernHttp } from "@modelcontextprotocol/client";
+import { StdioClientTransport as ModernStdio } from "@modelcontextprotocol/client/stdio";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -202,6 +204,42 @@ describe.each(["stdio", "http"])("the server over %s", (transport) => {
   });
 });
 
+describe("the protocol revision 2026-07-28", () => {
+  const modern = () =>
+    new ModernClient({ name: "test", version: "1" }, { versionNegotiation: { mode: { pin: "2026-07-28" } } });
+
+  /** What a client sees: the tools, a found mail as a resource, and the refusal of a mail elsewhere. */
+  async function use(client: ModernClient) {
+    expect(client.getNegotiatedProtocolVersion()).toBe("2026-07-28");
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["email_search", "email_get"]);
+    const found = await client.callTool({ name: "email_search", arguments: { query: question.question } });
+    expect(JSON.stringify(found.structuredContent)).toContain(gold);
+    const { contents } = await client.readResource({ uri: uriOf(gold) });
+    expect(contents).toMatchObject([{ text: expect.stringContaining(`Message-ID: ${gold}\n`) }]);
+    await expect(client.readResource({ uri: "mail://nowhere%40example" })).rejects.toThrow(/no mail/);
+    await client.close();
+  }
+
+  it("is served over stdio", async () => {
+    const client = modern();
+    const args = [BIN, "mcp", "--db", path("art-e.db"), "--inbox", MARCUS];
+    await client.connect(new ModernStdio({ command: process.execPath, args }));
+    await use(client);
+  });
+
+  it("is served over HTTP, next to earlier ones", async () => {
+    const { server, url } = await listening(["--inbox", MARCUS]);
+    const client = modern();
+    await client.connect(new ModernHttp(new URL(url)) as Parameters<ModernClient["connect"]>[0]);
+    const earlier = await overHttp(url);
+    await use(client);
+    expect((await earlier.listTools()).tools).toHaveLength(2);
+    await earlier.close();
+    server.child.kill("SIGTERM");
+    expect((await server.ended).code).toBe(0);
+  });
+});
+
 describe("--before", () => {
   it("hides later mail from tools, lists, resources and completions", async () => {
     const all = await overStdio(["--inbox", MARCUS]);
@@ -237,7 +275,9 @@ describe("over HTTP", () => {
     for (const type of [accept.accept, "*/*", "application/*", "application/json"]) {
       expect([type, (await post(url, { accept: type }, ping)).status]).toEqual([type, 200]);
     }
-    expect((await post(url, { accept: "text/html" }, ping)).status).toBe(406);
+    for (const type of ["text/html", "text/event-stream", "application/json;q=0", "application/jsonp"]) {
+      expect([type, (await post(url, { accept: type }, ping)).status]).toEqual([type, 406]);
+    }
     expect((await post(url, { ...accept, origin: `http://localhost:${port}` }, ping)).status).toBe(200);
     for (const origin of [
       "https://evil.example",

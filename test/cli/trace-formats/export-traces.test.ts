@@ -165,18 +165,18 @@ describe("export formats", () => {
       expect(readArtGroups(stdout).map(({ trajectories }) => trajectories.length)).toEqual(Array(12).fill(2));
       expect(stderr).toContain("allow_training_without_logprobs=True");
       expect(stderr).toContain(
-        "12 of 12 groups have one reward only, from which GRPO learns nothing: 1, 2, 3, 4, 5 and others.",
+        "12 of 12 groups have equal rewards, so GRPO learns nothing from them: 1, 2, 3, 4, 5 and others.",
       );
       const unknown = await artE("export-traces --format art --reward art");
       expect(unknown.code).toBe(2);
-      expect(unknown.stderr).toContain(`No task of ${runId} has a score "artReward".`);
+      expect(unknown.stderr).toContain(`Unknown score "artReward" in ${runId}.`);
     });
 
     it("--format inspect needs a file", async () => {
       const { code, stderr } = await artE("export-traces --format inspect");
       expect({ code, stderr }).toEqual({
         code: 2,
-        stderr: "art-e: This format is no text: it needs a file.\n       Name one with --output.\n",
+        stderr: "art-e: This format is binary and needs a file.\n       Pass --output FILE.\n",
       });
     });
 
@@ -194,13 +194,13 @@ describe("export formats", () => {
     });
 
     it.each([
-      ["--ids 99", "has no result of a task 99."],
-      ["--min-score nothing=1", 'has a score "nothing".'],
+      ["--ids 99", 'Unknown task "99"'],
+      ["--min-score nothing=1", 'Unknown score "nothing"'],
       ["--min-score 1.5", "No trace can meet --min-score 1.5: semanticScore is from 0 to 1."],
       ["--max-score found=-0.1", "No trace can meet --max-score -0.1: foundGold is from 0 to 1."],
       [
         "--min-score found=0.9 --max-score foundGold=0.5",
-        "No trace can meet --min-score 0.9: --max-score asks for at most 0.5 of foundGold.",
+        "No trace can meet --min-score 0.9: --max-score limits foundGold to 0.5.",
       ],
       ["--min-score high", "--min-score: expected a score such as 0.5, or METRIC=VALUE,METRIC=VALUE."],
       ["--dialect hf", "--dialect is of --format chat."],
@@ -208,9 +208,9 @@ describe("export formats", () => {
       ["--chats --band low", "--chats and --session ask for chats, which have no scores;"],
       ["--for evals", "--for evals writes a folder."],
       ["--for evals --band low -o x", "--band asks for something else."],
-      ["--for evals --by goldRank -o x", "of goldRank lower is better."],
-      ["--for evals -o run.json", "--output: run.json exists and is not a folder of traces for evals."],
-      ["--for evals -o no/where", "--output: Cannot write no/where: there is no folder no."],
+      ["--for evals --by goldRank -o x", "lower is better for goldRank."],
+      ["--for evals -o run.json", "--output: run.json already exists and is not a folder of traces for evals."],
+      ["--for evals -o no/where", "--output: Cannot write no/where: the folder no does not exist."],
     ])("refuses %s", async (flags, message) => {
       const { code, stderr } = await artE(`export-traces ${flags}`);
       expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });

@@ -87,13 +87,13 @@ describe("import-traces", () => {
   });
 
   it.each([
-    ["nothing.jsonl", null, "nothing.jsonl cannot be read"],
-    ["empty.jsonl", "\n\n", "empty.jsonl: there is nothing in it."],
+    ["nothing.jsonl", null, "Cannot read nothing.jsonl"],
+    ["empty.jsonl", "\n\n", "empty.jsonl: the file is empty."],
     ["text.jsonl", "not JSON", "text.jsonl, line 1: is not JSON."],
     [
       "other.jsonl",
       "{}",
-      "other.jsonl: is neither traces nor an Inspect log, OTLP's TracesData or an ATIF trajectory.",
+      "other.jsonl: is not a file of traces, an Inspect log, OTLP's TracesData or an ATIF trajectory.",
     ],
     ["deep.jsonl", `{"traceId":${"[".repeat(500)}`, "deep.jsonl, line 1: is nested more than"],
     ["half.jsonl", `${JSON.stringify(ANSWERED)}\n{"traceId":"x"}`, "half.jsonl, line 2: sessionId: "],
@@ -116,7 +116,7 @@ describe("import-traces", () => {
     ["old.json", '{"version":1,"eval":{},"samples":[{}]}', "old.json: version: only logs of version 2 are read."],
     ["late.json", '{"samples":[],"eval":{}}', "late.json: version: "],
     ["ends.json", '{"version":2,"eval":{"created":"x"', "ends.json, line 1: is not JSON."],
-    ["new.atif", '{"schema_version":"ATIF-v2.0"}', "new.atif, line 1: schema_version: only ATIF-v1.x is read."],
+    ["new.atif", '{"schema_version":"ATIF-v2.0"}', "new.atif, line 1: schema_version: only ATIF-v1.x is supported."],
   ])("refuses the file %s of another format in one line", async (name, content, message) => {
     write(name, content);
     const { code, stderr } = await artE(`import-traces ${name} --db none.db`);
@@ -197,15 +197,15 @@ describe("import-traces", () => {
       const agent = { name: "other", version: "1" };
       write(`${name}.atif`, JSON.stringify({ schema_version: "ATIF-v1.4", session_id: name, agent, steps: list }));
     }
-    expect((await artE("import-traces untimed.atif --db t.db")).stdout).toContain("no times");
-    expect((await artE("import-traces timed.atif --db t.db")).stdout).not.toContain("no times");
+    expect((await artE("import-traces untimed.atif --db t.db")).stdout).toContain("no timestamps");
+    expect((await artE("import-traces timed.atif --db t.db")).stdout).not.toContain("no timestamps");
   });
 
   it("keeps another program's ATIF trajectory as a chat", needs("exports"), async () => {
     const { code, stdout } = await artE(["import-traces", join(EXPORTS, "examples/atif/good.json"), "--db", "a.db"]);
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: expect.stringMatching(/^1 chats imported from .*\n1 have no gold answer.*no durations of calls/),
+      stdout: expect.stringMatching(/^1 chats imported from .*\n1 have no gold answer.*no call durations/),
     });
     expect(jsonLines((await artE("export-traces --chats --db a.db")).stdout)).toMatchObject([
       {

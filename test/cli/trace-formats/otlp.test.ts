@@ -117,19 +117,15 @@ describe("export otlp", () => {
     });
 
     it.each([
-      ["--otlp", {}, "There is no address to send traces to."],
-      ["--otlp-endpoint ftp://x", {}, "--otlp-endpoint is no http or https address without user name and password."],
-      ["--otlp-endpoint http://me:secret@x", {}, "--otlp-endpoint is no http or https address"],
+      ["--otlp", {}, "Cannot send traces: no OTLP endpoint is set."],
+      ["--otlp-endpoint ftp://x", {}, "--otlp-endpoint: expected an http or https URL without user name and password."],
+      ["--otlp-endpoint http://me:secret@x", {}, "--otlp-endpoint: expected an http or https URL"],
       ["--otlp-endpoint http://x -o f.jsonl", {}, "--output is for a file"],
       ["--otlp-endpoint http://x --format jsonl", {}, "--format is for a file"],
       ["--scores langfuse", {}, "--scores sends scores beside traces, and no traces are to be sent."],
-      ["--otlp-endpoint http://x --scores langfuse", {}, "is no address of langfuse that takes spans"],
+      ["--otlp-endpoint http://x --scores langfuse", {}, "is not the URL of langfuse for spans"],
       ["--otlp-endpoint http://x --scores other", {}, "--scores: expected langfuse or phoenix."],
-      [
-        "--otlp-endpoint http://x",
-        { OTEL_EXPORTER_OTLP_HEADERS: "secret" },
-        "OTEL_EXPORTER_OTLP_HEADERS cannot be read.",
-      ],
+      ["--otlp-endpoint http://x", { OTEL_EXPORTER_OTLP_HEADERS: "secret" }, "Cannot read OTEL_EXPORTER_OTLP_HEADERS."],
     ])("refuses %s %o", async (flags, variables, message) => {
       const { code, stderr } = await artE(`export-traces ${flags}`, variables as Record<string, string>);
       expect(code).toBe(2);
@@ -200,7 +196,7 @@ describe("live otlp", () => {
     it("refuses an address before the first task", async () => {
       expect(await run("--otlp")).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining("There is no address to send traces to."),
+        stderr: expect.stringContaining("Cannot send traces: no OTLP endpoint is set."),
       });
     });
   });

@@ -1,0 +1,201 @@
+import { type Dirent, existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { basename, join, resolve, sep } from "node:path";
+import { reservedInodes } from "../../platform/reserved-files.js";
+import type { BadEmail } from "../email.js";
+import { type ReadItems, readHead, unreadable } from "./batches.js";
+import { readPlainEmail } from "./email-file.js";
+import { diskFile, type MailFile, placeIn } from "./mail-file.js";
+import { type FolderEntry, MailboxLayout } from "./mailbox-layout.js";
+import { beginsWithField, type FileKind, HEAD_BYTES, recognize } from "./recognize.js";
+
+/**
+ * The files of a folder and its sub-folders, in name order, each by its own content: the CMU layout
+ * (`maildir/<owner>/<folder>/<n>.`) from `maildir` itself, its parent or one owner's folder, Maildirs, the profile of a
+ * mail program, an export, and any mixture. Symbolic links to single emails are reported, not followed.
+ *
+ * @param readFile reads a file whose content may be anything
+ * @param onRead receives the number of bytes of every file
+ */
+export async function* readFolder(
+  folder: string,
+  readFile: (file: MailFile) => ReadItems,
+  onRead: (bytes: number) => void,
+): ReadItems {
+  const { start, prefix } = await findMailRoot(folder);
+  const databases = reservedInodes();
+  const layout = new MailboxLayout(resolve(start).split(sep));
+  for await (const found of walk(start, start, "", layout)) {
+    if ("bad" in found) {
+      yield found;
+      continue;
+    }
+    const { file, path } = found;
+    const read = readSmallFile(found, databases);
+    if ("bad" in read) {
+      yield read;
+    } else if (read.email !== null) {
+      onRead(read.size);
+      const result = readPlainEmail(read.email, found, () => layout.ofEmail(path, prefix + path));
+      yield result instanceof Promise ? await result : result;
+    } else {
+      yield* readFile(diskFile(file, read.size, file, placeIn(layout, path, prefix + path), onRead));
+    }
+  }
+}
+
+interface FolderFile {
+  readonly file: string;
+  /** As `file`, for messages. */
+  readonly where: string;
+  readonly name: string;
+  /** Below the folder where the walk began. */
+  readonly path: string;
+  readonly isInMaildir: boolean;
+  readonly isLink: boolean;
+}
+
+/** Larger files are read as a stream. */
+const SMALL_BYTES = 4 * 1024 * 1024;
+
+/**
+ * The content of a file that is certainly one email; null for any other, which is read by its content. Synchronous: on
+ * the reading thread, opening by promise costs ten times as much.
+ */
+function readSmallFile(
+  { file, isLink }: FolderFile,
+  databases: ReadonlySet<number>,
+): { readonly email: Buffer | null; readonly size: number } | { readonly bad: BadEmail } {
+  try {
+    const { ino, size } = statSync(file);
+    if (databases.has(ino)) {
+      return { bad: { where: file, reason: "it is the database of this import", isSideFile: true } };
+    }
+    if (isLink || size > SMALL_BYTES) return { email: null, size };
+    const bytes = readFileSync(file);
+    return { email: beginsWithField(bytes) ? bytes : null, size: bytes.length };
+  } catch (error) {
+    return { bad: { where: file, reason: unreadable(file, error).message } };
+  }
+}
+
+/** @param root the folder where the walk began */
+async function* walk(
+  root: string,
+  folder: string,
+  path: string,
+  layout: MailboxLayout,
+): AsyncGenerator<FolderFile | { readonly bad: BadEmail }> {
+  let entries: Dirent[];
+  try {
+    entries = await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    yield { bad: { where: folder, reason: unreadable(folder, error).message } };
+    return;
+  }
+  entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  layout.addFolder(
+    path,
+    entries.map((entry) => toFolderEntry(folder, entry)),
+  );
+  const isMaildir = isMaildirFolder(entries);
+  const isInMaildir = ["cur", "new"].includes(basename(folder));
+  for (const entry of entries) {
+    const file = join(folder, entry.name);
+    const below = path === "" ? entry.name : `${path}/${entry.name}`;
+    if (entry.isDirectory()) {
+      if (isMaildir && entry.name === "tmp")
+        yield* refuseAll(file, "it is in the tmp of a Maildir: it was not delivered");
+      else yield* walk(root, file, below, layout);
+    } else if (entry.isFile()) {
+      yield { file, where: file, name: entry.name, path: below, isInMaildir, isLink: false };
+    } else if (entry.isSymbolicLink() && (await isLinkToTable(file, root))) {
+      yield { file, where: file, name: entry.name, path: below, isInMaildir, isLink: true };
+    } else {
+      const isLink = entry.isSymbolicLink();
+      yield {
+        bad: {
+          where: file,
+          reason: isLink ? "it is a symbolic link, which is not followed" : "it is not a plain file",
+        },
+      };
+    }
+  }
+}
+
+function toFolderEntry(folder: string, entry: Dirent): FolderEntry {
+  const has = (name: string) => existsSync(join(folder, entry.name, name));
+  return { name: entry.name, isFolder: entry.isDirectory(), isMaildir: () => has("cur") && has("new") };
+}
+
+async function* refuseAll(folder: string, reason: string): AsyncGenerator<{ readonly bad: BadEmail }> {
+  for (const entry of await list(folder)) yield { bad: { where: join(folder, entry.name), reason, isSideFile: true } };
+}
+
+/** Whether a link leads out of the folder to a table or an mbox: caches of datasets consist of such links. */
+async function isLinkToTable(link: string, root: string): Promise<boolean> {
+  try {
+    if (!statSync(link).isFile() || realpathSync(link).startsWith(realpathSync(root) + sep)) return false;
+    const { kind } = await recognizeFile(link);
+    return kind === "parquet" || kind === "csv" || kind === "mbox" || kind === "gzip";
+  } catch {
+    // A broken link, or a file that cannot be read.
+    return false;
+  }
+}
+
+export async function recognizeFile(path: string): Promise<FileKind> {
+  const head = await readHead(path, HEAD_BYTES);
+  return recognize(head, head.length < HEAD_BYTES);
+}
+
+/** Reads until the first file that may contain mail. Null if there is none among `files` files. */
+export async function findMailIn(folder: string): Promise<{ readonly kind: FileKind | null; readonly files: number }> {
+  let files = 0;
+  for await (const found of walk(folder, folder, "", new MailboxLayout([]))) {
+    if ("bad" in found) continue;
+    files++;
+    const kind = await recognizeFile(found.file).catch(() => null);
+    if (kind !== null && kind.kind !== "unknown") return { kind, files };
+  }
+  return { kind: null, files };
+}
+
+/** The folder to walk and the prefix of its paths: the owner's name for a single owner's folder. */
+async function findMailRoot(folder: string): Promise<{ start: string; prefix: string }> {
+  const entries = await list(folder);
+  if (hasFolder(entries, "maildir")) return { start: join(folder, "maildir"), prefix: "" };
+  const name = basename(resolve(folder));
+  const isOwner = name !== "maildir" && (await isOwnerFolder(folder, entries));
+  return { start: folder, prefix: isOwner ? `${name}/` : "" };
+}
+
+/** Subfolders of an owner hold mail; those of the mail root hold folders, or are Maildirs. */
+async function isOwnerFolder(folder: string, entries: readonly Dirent[]): Promise<boolean> {
+  if (isMaildirFolder(entries)) return true;
+  let withFiles = 0;
+  let withFoldersOnly = 0;
+  for (const entry of entries.filter((e) => e.isDirectory())) {
+    const inside = await list(join(folder, entry.name));
+    if (inside.some((e) => e.isFile()) && !isMaildirFolder(inside)) withFiles++;
+    else if (inside.some((e) => e.isDirectory())) withFoldersOnly++;
+  }
+  return withFiles > withFoldersOnly;
+}
+
+/** A real Maildir has the folders cur and new. */
+function isMaildirFolder(entries: readonly Dirent[]): boolean {
+  return hasFolder(entries, "cur") && hasFolder(entries, "new");
+}
+
+function hasFolder(entries: readonly Dirent[], name: string): boolean {
+  return entries.some((entry) => entry.isDirectory() && entry.name === name);
+}
+
+async function list(folder: string): Promise<Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    throw unreadable(folder, error);
+  }
+}

@@ -1,0 +1,408 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { strToU8, type Zippable, zipSync } from "fflate";
+import { describe, expect, it } from "vitest";
+import { openCorpus } from "../../src/mail/corpus-formats.js";
+import { checkExpansion } from "../../src/mail/readers/batches.js";
+import { UserError } from "../../src/platform/errors.js";
+import { csv, readAll, temporaryFolder, writeParquet, writeTar } from "./corpus-fixtures.js";
+import { importFolder, importFrom } from "./import-setup.js";
+
+/** Mail in the layouts in which people have it: exports, profiles of mail programs, archives, and all of it mixed. */
+
+const base = await temporaryFolder();
+let folders = 0;
+
+type Tree = Readonly<Record<string, string | Buffer>>;
+
+/** A new folder with these files. The last segment of `root` is its name. */
+function folderOf(tree: Tree, root = "mail"): string {
+  const folder = join(base, String(folders++), root);
+  for (const [path, content] of Object.entries(tree)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), content);
+  }
+  return folder;
+}
+
+function zipOf(tree: Tree, name: string): string {
+  const entries: Zippable = {};
+  for (const [path, content] of Object.entries(tree)) {
+    entries[path] = typeof content === "string" ? strToU8(content) : content;
+  }
+  return fileOf(name, Buffer.from(zipSync(entries)));
+}
+
+async function tarOf(tree: Tree, name: string): Promise<string> {
+  const file = fileOf(name, "");
+  const entries = Object.entries(tree).map(([path, content]) => ({ name: path, content: Buffer.from(content) }));
+  await writeTar(file, entries, name.endsWith("gz"));
+  return file;
+}
+
+const fileOf = (name: string, content: string | Buffer) => join(folderOf({ [name]: content }), name);
+
+const ME = "me@my.example";
+let emails = 0;
+
+/** An email unlike any other. */
+function email(from = "ida@brook.example", to = ME, body = "Plums."): string {
+  const n = ++emails;
+  return `Message-ID: <${n}@x>\nDate: Mon, 2 Feb 2026 09:15:00 +0100\nFrom: ${from}\nTo: ${to}\nSubject: Mail ${n}\n\n${body}\n`;
+}
+
+const sent = () => email(ME, "piet@maas.example");
+
+/** An mbox with separators of any form. */
+const mbox = (count: number, make = email, separator = (_n: number) => "From ida Mon Feb  2 09:15:00 2026") =>
+  Array.from({ length: count }, (_, n) => `${separator(n)}\n${make()}\n`).join("");
+
+const takeoutSeparator = (n: number) => `From 18${n}4@xxx Mon Feb 02 09:15:00 +0000 2026`;
+const thunderbirdSeparator = () => "From - Mon Feb 02 09:15:00 2026";
+
+function emlx(): string {
+  const mail = email();
+  return `${Buffer.byteLength(mail)}     \n${mail}<?xml version="1.0" encoding="UTF-8"?>\n<plist version="1.0"></plist>\n`;
+}
+
+const { emptyDb } = importFolder();
+
+/** What an import reports, and the owner of each address. */
+async function importOf(...[source, options]: [string, Parameters<typeof importFrom>[2]?]) {
+  const db = emptyDb();
+  const { summary, skipped } = await importFrom(db, source, options);
+  const owners = db.prepare("SELECT folder, address FROM owners ORDER BY folder").raw().all() as [string, string][];
+  const paths = db.prepare("SELECT path FROM messages ORDER BY path").pluck().all() as string[];
+  return { ...summary, list: skipped, owners: Object.fromEntries(owners), paths };
+}
+
+const takeout = (): Tree => ({
+  "Takeout/archive_browser.html": "<html><body>Subject: your archive</body></html>",
+  "Takeout/Mail/All mail Including Spam and Trash.mbox":
+    mbox(12, email, takeoutSeparator) + mbox(3, sent, takeoutSeparator),
+  "Takeout/Mail/User Settings/Filters.json": '{"filters": []}',
+});
+
+describe("Google Takeout", () => {
+  const whole = { read: 17, stored: 15, forms: { mbox: 15 }, skipped: { mails: 2 } };
+
+  it("is read from a folder, from its parent, and from the folder of mail alone", async () => {
+    const folder = folderOf(takeout(), "ida");
+    for (const source of [folder, join(folder, "Takeout")]) {
+      expect(await importOf(source)).toMatchObject({ ...whole, owners: { ida: ME } });
+    }
+    expect(await importOf(join(folder, "Takeout/Mail"))).toMatchObject({ read: 16, stored: 15, owners: { ida: ME } });
+  });
+
+  it("is read from a .zip and a .tgz, whose name is that of the owner", async () => {
+    const zip = zipOf(takeout(), "takeout-20260202T081500Z-001.zip");
+    expect(await importOf(zip)).toMatchObject({ ...whole, format: "zip", owners: { "takeout-20260202T081500Z": ME } });
+    const tgz = await tarOf(takeout(), "takeout-20260202T081500Z-1-002.tgz");
+    expect(await importOf(tgz)).toMatchObject({ ...whole, format: "tar", owners: { "takeout-20260202T081500Z": ME } });
+  });
+});
+
+describe("a Thunderbird profile", () => {
+  const profile = (): Tree => ({
+    "prefs.js": "// Mozilla User Preferences\n",
+    "global-messages-db.sqlite": "SQLite format 3\0....",
+    "ImapMail/imap.my.example.msf": '// <!-- <mdb:mork:z v="1.4"/> -->\n',
+    "ImapMail/imap.my.example/INBOX": mbox(5, email, thunderbirdSeparator),
+    "ImapMail/imap.my.example/INBOX.msf": '// <!-- <mdb:mork:z v="1.4"/> -->\n',
+    "ImapMail/imap.my.example/INBOX.sbd/Boats": mbox(2, () => email("club@rowing.example", "members@rowing.example")),
+    "ImapMail/imap.my.example/Sent": mbox(4, sent, thunderbirdSeparator),
+    "ImapMail/imap.my.example/Trash": "",
+    "ImapMail/imap.my.example/msgFilterRules.dat": 'version="9"\n',
+    "Mail/Local Folders/Unsent Messages": "",
+    "Mail/Local Folders/Old": mbox(3, email, () => "From "),
+    "Mail/Local Folders/Old.sbd/2025.sbd/May": mbox(1, email, () => "From - "),
+  });
+
+  it("is read to its last sub-folder, and an account is one owner", async () => {
+    const result = await importOf(folderOf(profile(), "abc.default-release"));
+    expect(result).toMatchObject({
+      format: "mbox",
+      forms: { mbox: 15 },
+      stored: 15,
+      owners: { "imap.my.example": ME, "Local Folders": ME },
+    });
+    expect(result.paths).toContain("imap.my.example/Sent/4");
+    expect(result.paths).toContain("Local Folders/Old.sbd/2025.sbd/May/1");
+    expect(Object.keys(result.skipped.reasons).sort()).toEqual([
+      "it has no mail header (Message-ID, Date, From, To or Subject)",
+      "it is a file of the mail program or of the system, not mail",
+      "it is an SQLite database, not mail",
+      "it is an empty mailbox",
+      "it is an index of Thunderbird",
+    ]);
+    expect(result.read).toBe(15 + result.list.length);
+  });
+
+  it("has two owners if two accounts have folders of the same name", async () => {
+    const account = (owner: string) => mbox(2, () => email("ida@brook.example", owner));
+    const { owners } = await importOf(
+      folderOf({
+        "one.default/Mail/Local Folders/Inbox": account("one@my.example"),
+        "two.default/Mail/Local Folders/Inbox": account("two@my.example"),
+      }),
+    );
+    expect(owners).toEqual({ "Local Folders": "one@my.example", "Mail/Local Folders": "two@my.example" });
+  });
+
+  it("without its .msf files passes --strict", async () => {
+    const { "prefs.js": _, ...mail } = profile();
+    expect(await importOf(folderOf(mail, "abc"), { strict: true })).toMatchObject({ stored: 15 });
+    await expect(importOf(folderOf(profile(), "abc"), { strict: true })).rejects.toThrow("prefs.js: it has no mail");
+  });
+});
+
+describe("Apple Mail", () => {
+  it("is read from exported mailboxes", async () => {
+    const folder = folderOf(
+      {
+        "INBOX.mbox/mbox": mbox(3),
+        "INBOX.mbox/table_of_contents": Buffer.from([0, 0, 0, 3, 0]),
+        "Sent Messages.mbox/mbox": mbox(2, sent),
+      },
+      "Export",
+    );
+    expect(await importOf(folder)).toMatchObject({
+      stored: 5,
+      forms: { mbox: 5 },
+      skipped: { mails: 1 },
+      owners: { Export: ME },
+    });
+    expect((await importOf(join(folder, "INBOX.mbox"))).owners).toEqual({ INBOX: ME });
+  });
+
+  it("is read from its library of .emlx files", async () => {
+    const messages = "V10/6A1F/INBOX.mbox/77B2/Data";
+    const result = await importOf(
+      folderOf({
+        [`${messages}/Messages/1.emlx`]: emlx(),
+        [`${messages}/Messages/2.partial.emlx`]: emlx(),
+        [`${messages}/3/Messages/3001.emlx`]: emlx(),
+        [`${messages}/Attachments/2/2/plan.pdf`]: "%PDF-1.4",
+        "V10/6A1F/INBOX.mbox/Info.plist": '<?xml version="1.0"?><plist/>',
+        "V10/MailData/Envelope Index": "SQLite format 3\0",
+      }),
+    );
+    expect(result).toMatchObject({ stored: 3, format: "emlx", forms: { emlx: 3 }, skipped: { mails: 3 } });
+    expect(result.owners).toEqual({ "6A1F": ME });
+  });
+});
+
+describe("Maildirs", () => {
+  it("are read in every layout of servers and clients, each with one owner", async () => {
+    const result = await importOf(
+      folderOf({
+        "ada/Maildir/cur/1:2,S": email("x@x.example", "ada@my.example"),
+        "ada/Maildir/new/2": email("x@x.example", "ada@my.example"),
+        "ada/Maildir/tmp/3": email("x@x.example", "ada@my.example"),
+        "ada/Maildir/.Sent/cur/4:2,S": email("ada@my.example", "x@x.example"),
+        "ada/Maildir/.Sent/new/5": email("ada@my.example", "x@x.example"),
+        "ada/Maildir/dovecot-uidlist": "3 V1 N5\n",
+        "bea/Archive/cur/1": email("x@x.example", "bea@my.example"),
+        "bea/Archive/new/2": email("x@x.example", "bea@my.example"),
+        "bea/INBOX/cur/3": `From x Mon Feb  2 09:15:00 2026\n${email("x@x.example", "bea@my.example")}`,
+        "bea/INBOX/new/4": email("x@x.example", "bea@my.example"),
+      }),
+    );
+    expect(result).toMatchObject({
+      stored: 8,
+      skipped: { mails: 2 },
+      owners: { ada: "ada@my.example", bea: "bea@my.example" },
+    });
+    expect(result.list.map(({ where, reason }) => [basename(where), reason])).toEqual([
+      ["dovecot-uidlist", "it is a file of the mail program or of the system, not mail"],
+      ["3", "it is in the tmp of a Maildir: it was not delivered"],
+    ]);
+  });
+});
+
+describe("an mbox that is called after a mailbox", () => {
+  it("has its folder as owner, and one with any other name its own", async () => {
+    const folder = folderOf({ Sent: mbox(4, sent) }, "ida");
+    expect((await importOf(join(folder, "Sent"))).owners).toEqual({ ida: ME });
+    expect((await importOf(fileOf("piet.mbox", mbox(2)))).owners).toEqual({ piet: ME });
+    const people = folderOf({ "piet.mbox": mbox(2), "ada.mbox.gz": gzipSync(mbox(1)) });
+    expect(Object.keys((await importOf(people)).owners)).toEqual(["ada", "piet"]);
+  });
+});
+
+/** A file of every form, and how many emails of it there are. */
+const everything = (): Tree => ({
+  "a/in.mbox": mbox(3),
+  "a/old.mbox.gz": gzipSync(mbox(2)),
+  "b/one.eml": email(),
+  "b/two.eml.gz": gzipSync(email()),
+  "b/three.emlx": emlx(),
+  "c/Maildir/cur/1:2,S": email(),
+  "c/Maildir/new/2": email(),
+  "d/doe-j/inbox/1.": email(),
+  "e/emails.csv": csv([
+    ["file", "message"],
+    ["doe-j/inbox/7.", email()],
+  ]),
+  "e/parsed.csv.gz": gzipSync(
+    csv([
+      ["message_id", "from", "to", "body"],
+      [`<csv${++emails}@x>`, "ida@brook.example", ME, "Plums."],
+    ]),
+  ),
+  "f/notes.txt": "To do\nSubject: plums\n\nmore",
+  "f/picture.png": Buffer.from("89504e470d0a1a0a00", "hex"),
+  "f/empty": "",
+});
+
+const FORMS = { mbox: 5, eml: 2, emlx: 1, maildir: 3, "kaggle-csv": 1, "parsed-csv": 1 };
+
+describe("a folder of everything", () => {
+  it("is imported, or listed with the reason, to the last file", async () => {
+    const folder = folderOf(everything());
+    const shard = {
+      messageId: "<p@x>",
+      subject: "",
+      sender: ME,
+      to: [],
+      cc: [],
+      bcc: [],
+      date: null,
+      body: "",
+      path: "",
+      owner: null,
+    };
+    writeParquet(join(folder, "e/emails.parquet"), [shard]);
+    await writeTar(join(folder, "g.tar.gz"), [{ name: "maildir/roe-r/sent/1.", content: Buffer.from(email()) }], true);
+    writeFileSync(join(folder, "h.zip"), readFileSync(zipOf({ "in.mbox": mbox(2), "x.bin": "\0\0" }, "h.zip")));
+    const result = await importOf(folder);
+    expect(result.forms).toEqual({ ...FORMS, mbox: 7, maildir: 4, parquet: 1 });
+    const reasons = Object.fromEntries(
+      result.list.map(({ where, reason }) => [where.slice(folder.length + 1), reason]),
+    );
+    expect(reasons).toEqual({
+      "f/empty": "it is empty",
+      "f/notes.txt": "it has no mail header (Message-ID, Date, From, To or Subject)",
+      "f/picture.png": "it is binary data, not a mail",
+      "h.zip entry x.bin": "it is binary data, not a mail",
+    });
+    expect(result.read).toBe(17 + 4);
+    expect(result.stored).toBe(17);
+  });
+
+  it.each([
+    ["a zip", (tree: Tree) => zipOf(tree, "all.zip")],
+    ["a tar", (tree: Tree) => tarOf(tree, "all.tar")],
+    ["a gzipped tar", (tree: Tree) => tarOf(tree, "all.tar.gz")],
+    ["a zip in a tar", async (tree: Tree) => tarOf({ "all.zip": readFileSync(zipOf(tree, "all.zip")) }, "outer.tar")],
+    ["a tar in a zip", async (tree: Tree) => zipOf({ "all.tgz": readFileSync(await tarOf(tree, "all.tgz")) }, "o.zip")],
+  ])("is read as well from %s", async (_, pack) => {
+    const result = await importOf(await pack(everything()));
+    expect(result.forms).toEqual(FORMS);
+    expect(result.list.map(({ where }) => where.replace(/.* /, "")).sort()).toEqual([
+      "f/empty",
+      "f/notes.txt",
+      "f/picture.png",
+    ]);
+  });
+
+  it("is refused if none of its files is mail", async () => {
+    const folder = folderOf({ "notes.txt": "To do\n", "a/b.html": "<p>Subject: plums</p>" });
+    await expect(openCorpus(folder, null)).rejects.toThrow("none of its 2 files is mail");
+    const many = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`${n}.txt`, "To do\n"]));
+    expect(await importOf(folderOf({ ...many, "z.eml": email() }))).toMatchObject({ read: 61, stored: 1 });
+  });
+
+  it("is read beyond a damaged file, which is listed", async () => {
+    const whole = gzipSync(mbox(50, () => email("a@x.example", ME, `${Math.sin(emails)}`.repeat(30))));
+    const folder = folderOf({
+      "a.mbox.gz": whole.subarray(0, whole.length / 2),
+      "b.zip": Buffer.from("PK\x03\x04 and no more"),
+      "c.parquet": "PAR1 and no more",
+      "d.eml": email(),
+      "e.csv": `${csv([["file", "message"]])}"1.","Subject: never closed\n`,
+    });
+    const { list, forms } = await importOf(folder);
+    expect(forms.eml).toBe(1);
+    expect(forms.mbox).toBeGreaterThan(5);
+    expect(list.map(({ reason }) => reason)).toEqual([
+      expect.stringMatching(/^it is cut off or damaged after \d+ whole mails: unexpected end of file$/),
+      expect.stringMatching(/^it is cut off or damaged after 0 whole entries: /),
+      expect.stringMatching(/^it \(16 bytes\) is not a whole Parquet file: /),
+      "it is cut off in row 2: a quoted field never ends",
+    ]);
+  });
+
+  it("follows links to shards outside of it, as in a cache, and no others", async () => {
+    const outside = folderOf({ "blob.csv": csv([["message"], [email()]]), "secret.eml": email() });
+    const folder = folderOf({ "1.eml": email() });
+    symlinkSync(join(outside, "blob.csv"), join(folder, "emails.csv"));
+    symlinkSync(join(outside, "secret.eml"), join(folder, "2.eml"));
+    const { forms, list } = await importOf(folder);
+    expect(forms).toEqual({ eml: 1, "kaggle-csv": 1 });
+    expect(list.map(({ where }) => basename(where))).toEqual(["2.eml"]);
+  });
+});
+
+describe("a zip archive", () => {
+  it("that is encrypted is listed entry by entry", async () => {
+    const folder = folderOf({ "secret.eml": email() });
+    if (!existsSync("/usr/bin/zip")) return;
+    execFileSync("zip", ["-q", "-P", "plums", "mail.zip", "secret.eml"], { cwd: folder });
+    const { bad, emails: found } = await readAll(await openCorpus(join(folder, "mail.zip"), null));
+    expect(found).toEqual([]);
+    expect(bad).toEqual([{ where: "mail.zip entry secret.eml", reason: "it is encrypted" }]);
+  });
+
+  it("with hostile names gives the emails around them, and nothing is written", async () => {
+    const names = ["../../evil.eml", "/etc/evil.eml", "C:\\evil.eml", "a\\..\\..\\evil.eml"];
+    const tree = Object.fromEntries([...names.map((name) => [name, email()]), ["good.eml", email()]]);
+    const { bad, emails: found, error } = await readAll(await openCorpus(zipOf(tree, "mail.zip"), null));
+    expect(error).toBeNull();
+    expect(found).toHaveLength(1);
+    expect(bad.map(({ reason }) => reason).sort()).toEqual([
+      "its path is absolute",
+      "its path is absolute",
+      "its path leads out of the archive",
+      "its path leads out of the archive",
+    ]);
+  });
+
+  it("that is an Office document is no archive of mail", async () => {
+    const docx = readFileSync(zipOf({ "[Content_Types].xml": "<Types/>", "word/document.xml": "<w/>" }, "a.docx"));
+    const { list, stored } = await importOf(folderOf({ "letter.docx": docx, "1.eml": email() }));
+    expect(stored).toBe(1);
+    expect(list.map(({ reason }) => reason)).toEqual(["it is an Office document, not mail"]);
+  });
+
+  it("that is cut off is an error that names it", async () => {
+    const whole = readFileSync(zipOf({ "in.mbox": mbox(50) }, "mail.zip"));
+    const cut = fileOf("mail.zip", whole.subarray(0, whole.length / 2));
+    const { error } = await readAll(await openCorpus(cut, null));
+    expect(error).toBeInstanceOf(UserError);
+    expect(String(error)).toContain("mail.zip is cut off or damaged after 0 whole entries: ");
+  });
+
+  it("within more than four archives is not unpacked", async () => {
+    let zip = zipOf({ "1.eml": email() }, "0.zip");
+    for (let i = 1; i < 6; i++) zip = zipOf({ [`${i - 1}.zip`]: readFileSync(zip), [`${i}.eml`]: email() }, `${i}.zip`);
+    const { list, stored } = await importOf(zip);
+    expect(stored).toBe(4);
+    expect(list.map(({ reason }) => reason)).toEqual(["it is an archive within 4 archives, which is not unpacked"]);
+  });
+
+  it("that expands like a decompression bomb ends in an error, not in hours of reading", () => {
+    expect(() => checkExpansion(5_000, 900_000_000)).not.toThrow();
+    expect(() => checkExpansion(100_000_000, 2_000_000_000)).not.toThrow();
+    expect(() => checkExpansion(5_000_000, 1_100_000_000)).toThrow("it expands to more than 200 times its size");
+  });
+
+  it("reports its bytes as it is read", async () => {
+    const source = await openCorpus(zipOf({ "a.mbox": mbox(30), "b.eml": email() }, "mail.zip"), null);
+    const { bytesRead } = await readAll(source);
+    expect(bytesRead).toBeGreaterThan(0);
+    expect(bytesRead).toBeLessThanOrEqual(source.totalBytes ?? 0);
+  });
+});
