@@ -76,6 +76,5 @@ export function correctedWords(corrections: readonly TermCorrection[]): string {
 }
 
 function takenText(taken: string): string {
-  if (taken.endsWith("*")) return `words starting with ${taken.slice(0, -1)}`;
-  return taken.includes(" ") ? `"${taken}"` : taken;
+  return taken.endsWith("*") ? `words starting with ${taken.slice(0, -1)}` : taken;
 }

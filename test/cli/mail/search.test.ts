@@ -47,7 +47,9 @@ describe("search and show", () => {
       );
     });
 
-    it("--explain names the words that are in no mail in any spelling, and what was searched for instead", async ({ expect }) => {
+    it("--explain names the words that are in no mail in any spelling, and what was searched for instead", async ({
+      expect,
+    }) => {
       const asked = ["search", MARCUS, "Meriwell citygate confi", "-l", "1", "--explain"];
       const [shown, json] = await Promise.all([artE(asked), artE([...asked, "--json"])]);
       expect(shown.stdout.split("\n\n")[0]?.split("\n")).toEqual([
