@@ -7,6 +7,7 @@ import {
   handleOutputErrors,
   listenForInterrupt,
   openOutput,
+  openPerson,
   openProgressLater,
   readSettings,
   showDamagedRows,
@@ -44,7 +45,7 @@ export async function main(given: readonly string[]): Promise<ExitCode> {
       const out = openOutput(settings);
       for (const line of notesOnEnvFile(env)) out.note(line);
       const progress = (title: string) => openProgressLater(settings, title);
-      code = await run(argv, { settings, out, note: out.note, progress, ...interrupts });
+      code = await run(argv, { settings, out, note: out.note, progress, openPerson, ...interrupts });
     } catch (error) {
       throw databaseError(error, settings.db) ?? missingPackage(error) ?? (await explainByDamage(error, settings.db));
     }

@@ -75,7 +75,7 @@ export class RunAggregate {
     this.endings[result.ending] = (this.endings[result.ending] ?? 0) + 1;
     this.charge(result);
     this.suite.add(result);
-    if (result.ending === "refused") this.refusals.add(result.error ?? "The reason was not recorded");
+    if (result.ending === "refused") this.refusals.add(result.refusal ?? "The reason was not recorded");
     if (result.ending === "not_runnable") {
       this.notRunnable++;
       return;

@@ -1,7 +1,8 @@
 import { once, setMaxListeners } from "node:events";
 import { createRequire } from "node:module";
+import { createInterface } from "node:readline";
 import type { MultiBar } from "cli-progress";
-import { type AppSettings, Interrupted } from "../platform/app-context.js";
+import { type AppSettings, Interrupted, type Person, PersonLeft } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
 import { EXIT, type ExitCode, UserError } from "../platform/errors.js";
 import { stripControls } from "../platform/strings.js";
@@ -289,6 +290,43 @@ export function openOutput(settings: Settings): Output {
     note(text) {
       if (!settings.quiet) writeAboveBar(`${stripControls(text)}\n`);
     },
+  };
+}
+
+/** A person at the terminal: questions go to stderr, so that stdout has only results. */
+export function openPerson(): Person {
+  const lines = createInterface({ input: process.stdin, terminal: false });
+  const waiting: ((line: string | null) => void)[] = [];
+  const early: string[] = [];
+  let isOver = false;
+  lines.on("line", (line) => {
+    const next = waiting.shift();
+    if (next === undefined) early.push(line);
+    else next(line);
+  });
+  lines.on("close", () => {
+    isOver = true;
+    for (const next of waiting.splice(0)) next(null);
+  });
+  return {
+    show: (text) => writeAboveBar(`${stripControls(text)}\n`),
+    async ask(prompt, signal) {
+      signal.throwIfAborted();
+      // A bar would be drawn over what is typed.
+      drawn?.stop();
+      drawn = null;
+      process.stderr.write(prompt);
+      const line = await new Promise<string | null>((resolve, reject) => {
+        const [first] = early;
+        if (first !== undefined) resolve(early.shift() ?? first);
+        else if (isOver) resolve(null);
+        else waiting.push(resolve);
+        signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+      });
+      if (line === null) throw new PersonLeft("the input has ended before the question was answered");
+      return line;
+    },
+    close: () => lines.close(),
   };
 }
 

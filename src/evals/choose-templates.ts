@@ -181,7 +181,7 @@ function reasonAgainst(
   const { failed, falseFailures } = alignment;
   if (failed === 0) return "it passes every labeled trace";
   if (failed === bad.length) return "it fails every labeled trace";
-  if (failed < MIN_SUPPORT) return `it fails only ${failed} labeled traces (minimum ${MIN_SUPPORT})`;
+  if (failed < MIN_SUPPORT) return `it fails only ${failed} of the labeled traces (minimum ${MIN_SUPPORT})`;
   if (falseFailures > MAX_FALSE_FAILURES)
     return `it fails ${Math.round(falseFailures * 100)}% of the good traces (maximum ${MAX_FALSE_FAILURES * 100}%)`;
   if (chance > MAX_CHANCE)

@@ -1,4 +1,10 @@
-import { convert, type FormatCallback, type HtmlToTextOptions, type SelectorDefinition } from "html-to-text";
+import {
+  convert,
+  type DomNode,
+  type FormatCallback,
+  type HtmlToTextOptions,
+  type SelectorDefinition,
+} from "html-to-text";
 
 /** Ends a table cell until the text is complete: white space would be collapsed. */
 const CELL_END = "\u0001";
@@ -22,6 +28,31 @@ const alternativeText: FormatCallback = (element, _walk, builder) => {
   if (text !== "") builder.addInline(text);
 };
 
+/** Deeper quotations get no further marks: the text would grow by two characters per line and level. */
+const MAX_QUOTE_DEPTH = 20;
+
+/** A quotation, whose lines are marked. */
+const quotation: FormatCallback = (element, walk, builder) => {
+  builder.openBlock({ leadingLineBreaks: 2 });
+  walk(element.children, builder);
+  const isMarked = quotationsAround(element) < MAX_QUOTE_DEPTH;
+  builder.closeBlock({
+    trailingLineBreaks: 2,
+    ...(isMarked
+      ? { blockTransform: (text: string) => `> ${text.replace(/^\n+|\n+$/g, "").replaceAll("\n", "\n> ")}` }
+      : {}),
+  });
+};
+
+/** Counts to `MAX_QUOTE_DEPTH` at most. */
+function quotationsAround({ parent }: DomNode): number {
+  let count = 0;
+  for (let node = parent; node && count < MAX_QUOTE_DEPTH; node = node.parent) {
+    if (node.name === "blockquote") count++;
+  }
+  return count;
+}
+
 /** Soft hyphens, which split words for a search, and the mark of a cell. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the mark of a cell is one.
 const INVISIBLE = /[\u0001\u00ad]|&shy;|&#173;/g;
@@ -32,6 +63,7 @@ const heading = { ...paragraph, uppercase: false };
 
 const SELECTORS: SelectorDefinition[] = [
   { selector: "a", options: { linkBrackets: ["(", ")"], hideLinkHrefIfSameAsText: true, noAnchorUrl: true } },
+  { selector: "blockquote", format: "quotation" },
   { selector: "img", format: "alternativeText" },
   { selector: "table", format: "block", options: paragraph },
   { selector: "tr", format: "row" },
@@ -50,7 +82,7 @@ const SELECTORS: SelectorDefinition[] = [
 const OPTIONS: HtmlToTextOptions = {
   wordwrap: false,
   selectors: SELECTORS,
-  formatters: { cell, row, alternativeText },
+  formatters: { cell, row, alternativeText, quotation },
   limits: { maxInputLength: Number.POSITIVE_INFINITY },
 };
 

@@ -28,11 +28,19 @@ export function parseEmail(raw: Uint8Array): Email | string | Promise<Email | st
   return typeof text === "string" ? mailWith(text) : text.then(mailWith, unreadable);
 }
 
-/** Apple Mail's .emlx: a line with the byte count of the mail, the mail, and a property list. */
+/**
+ * Apple Mail's .emlx: a line with the byte count of the email, the email, and a property list. The count is wrong if
+ * another program changed the line ends.
+ */
 function mailOfEmlx(bytes: Buffer): Buffer {
+  // Mail begins with a letter: a string for each would cost more.
+  if (!((bytes[0] ?? 0) >= 0x30 && (bytes[0] ?? 0) <= 0x39)) return bytes;
   const [line, count] = /^(\d{1,9})[ \t]*\r?\n/.exec(bytes.toString("latin1", 0, 32)) ?? [];
-  if (line === undefined || Number(count) > bytes.length - line.length) return bytes;
-  return bytes.subarray(line.length, line.length + Number(count));
+  if (line === undefined) return bytes;
+  const rest = bytes.subarray(line.length);
+  const list = rest.lastIndexOf("<?xml");
+  if (list !== -1 && rest.includes("<plist", list)) return rest.subarray(0, list);
+  return rest.subarray(0, Number(count));
 }
 
 function unreadable(error: unknown): string {

@@ -155,6 +155,8 @@ function endOfField(text: string, start: number): number {
 function startOfHeader(raw: Buffer): number {
   let start = raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? 3 : 0;
   while (raw[start] === LF || raw[start] === CR) start++;
+  // Not "Me", as in Message-ID.
+  if (raw[start + 1] !== 0x69) return start;
   return raw.toString("latin1", start, start + OUTLOOK_BANNER.length) === OUTLOOK_BANNER
     ? endOfLine(raw, start) + 1
     : start;
@@ -354,7 +356,9 @@ function parseAddresses(field: string, names: string[]): string[] {
   const texts = parsed
     .flatMap(({ address, name }) => splitJoined(decodeEncodedWords(address || name)))
     .filter((text) => !UNDISCLOSED.test(text.trim()))
-    .map(normalizeAddress);
+    .map(normalizeAddress)
+    // Remains of routes (`@hub.example`) and of empty groups.
+    .filter((text) => !/^(?:@|[^\p{L}\p{N}]*$)/u.test(text));
   const addresses = texts.filter((text) => text.includes("@"));
   if (addresses.length === 0) return texts.filter((text) => text !== "");
   for (const { name } of parsed) if (name !== "" && !UNDISCLOSED.test(name)) names.push(name);

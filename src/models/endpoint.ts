@@ -64,10 +64,25 @@ const statusSchema = z.object({ error: z.object({ code: z.coerce.number().int().
  */
 export function failureInReply(body: unknown): ModelError | null {
   // Nearly every reply is none, and a schema would take longer to tell than the rest of the reading.
-  if (typeof body !== "object" || body === null || !("error" in body) || "choices" in body) return null;
+  if (typeof body !== "object" || body === null) return null;
+  if ("base_resp" in body) return minimaxFailure(body);
+  if (!("error" in body) || "choices" in body) return null;
   const sentence = sentenceIn(body);
   if (sentence === null) return null;
   return providerError({ status: statusSchema.safeParse(body).data?.error.code ?? 500, message: sentence, body });
+}
+
+const minimaxSchema = z.object({
+  choices: z.array(z.unknown()).min(1).optional().catch(undefined),
+  base_resp: z.object({ status_code: z.number().int().positive(), status_msg: z.string().catch("") }),
+});
+
+/** MiniMax reports errors with status 200 (https://platform.minimax.io/docs/api-reference/errorcode). */
+function minimaxFailure(body: unknown): ModelError | null {
+  const { data } = minimaxSchema.safeParse(body);
+  if (data === undefined || data.choices !== undefined) return null;
+  const { status_code: code, status_msg: message } = data.base_resp;
+  return providerError({ status: 500, message: `${message} (${code})`, body: { code, message } });
 }
 
 export interface EndpointSettings {

@@ -32,10 +32,10 @@ const TOO_LONG = [
 ];
 
 const NO_CREDIT =
-  /credit balance is too low|reached your specified (api )?usage limits?|insufficient (account )?balance|out of credits?|used all available credits|(doesn't|does not) have any credits|monthly (spending|usage) limit|exceeded your current quota, please check your plan/;
+  /credit balance is too low|reached your specified (api )?usage limits?|insufficient (account )?(balance|credits?|funds)|balance is (insufficient|not enough)|out of credits?|used all available credits|(doesn't|does not) have any credits|monthly (spending|usage) limit|exceeded your current quota, please check your plan/;
 
 const DECLINED =
-  /blocked by (the )?content filtering|content exists risk|considered high risk|violates? (our |the )?(usage|content|acceptable use) (guidelines|policy|policies)|flagged (for|by|as)|guardrail[s]? (has |have )?(blocked|intervened)|content management policy/;
+  /blocked by (the )?content filtering|content exists risk|considered high risk|violates? (our |the )?(usage|content|acceptable use) (guidelines|policy|policies)|flagged (for|by|as)|guardrails? (has |have )?(blocked|intervened)|content management policy|blocked by (a |an |the |our )?(guardrail|content filter|safety|moderation)|violated (\w+ )*(guardrail|moderation|safety) policy|responsible ai practices|contain inappropriate content/;
 
 const anyOf = (patterns: readonly RegExp[]) => new RegExp(patterns.map(({ source }) => source).join("|"), "i");
 
@@ -48,12 +48,18 @@ export const FAILURE_CLASSES: readonly FailureClass[] = [
       "content_filter",
       "content_policy_violation",
       "content_moderation*",
+      "cyber_policy*",
       "data_inspection_failed",
       "datainspectionfailed",
+      "inputtextsensitivecontentdetected*",
       "invalid_prompt",
       "moderation_blocked",
+      "outputtextsensitivecontentdetected*",
       "responsibleaipolicyviolation",
       "safety_check*",
+      "sensitivecontentdetected*",
+      "1026",
+      "1027",
       "1301",
     ],
     statuses: [],
@@ -76,6 +82,7 @@ export const FAILURE_CLASSES: readonly FailureClass[] = [
       "resource_exhausted",
       "throttling*",
       "too_many_requests",
+      "1002",
       "1302",
       "1303",
     ],
@@ -94,15 +101,20 @@ export const FAILURE_CLASSES: readonly FailureClass[] = [
       "exceeded_current_quota_error",
       "insufficient_balance",
       "insufficient_quota",
+      "1008",
       "1113",
+      "1304",
+      "1308",
+      "1309",
+      "1310",
     ],
     statuses: [402],
-    words: { statuses: [400, 403, 429], pattern: new RegExp(NO_CREDIT, "i") },
+    words: { statuses: [400, 403, 412, 429], pattern: new RegExp(NO_CREDIT, "i") },
   },
   {
     kind: "auth",
     consequence: "stops",
-    codes: ["account_deactivated", "api_key_invalid", "authentication_error", "invalid_api_key"],
+    codes: ["account_deactivated", "api_key_invalid", "authentication_error", "invalid_api_key", "1004", "2049"],
     statuses: [401, 403],
     words: { statuses: [400], pattern: /api[ _]key not valid|api_key_invalid|api key expired/i },
   },
@@ -133,7 +145,7 @@ export const FAILURE_CLASSES: readonly FailureClass[] = [
 const BAD_REQUEST: FailureClass = { kind: "bad_request", consequence: "fails", codes: [], statuses: [] };
 const NO_ERROR: FailureClass = { kind: "protocol", consequence: "fails", codes: [], statuses: [] };
 
-const classOf = (kind: ModelErrorKind) => FAILURE_CLASSES.find((one) => one.kind === kind) ?? BAD_REQUEST;
+export const classOf = (kind: ModelErrorKind) => FAILURE_CLASSES.find((one) => one.kind === kind) ?? BAD_REQUEST;
 
 /** Whether every other call of the run would fail alike. */
 export function stopsRun(kind: ModelErrorKind): boolean {

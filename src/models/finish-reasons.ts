@@ -58,6 +58,8 @@ export const FINISH_REASON_NAMES: Readonly<Record<ReplyEnd, readonly string[]>> 
     "in_progress",
     "queued",
     "load",
+    "unload",
+    "timeout",
     "other",
     "finish_reason_unspecified",
   ],

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { parseRetryAfter } from "../platform/http.js";
 import { parseJsonOrNull } from "../platform/json.js";
-import { classifyFailure } from "./failure-classes.js";
+import { classifyFailure, classOf } from "./failure-classes.js";
 import { ModelError } from "./model.js";
 
 const MAX_LENGTH = 300;
@@ -123,7 +123,7 @@ interface ProviderError {
 export function providerError({ status, message, body = null, headers }: ProviderError): ModelError {
   const error = errorIn(body);
   const sentence = sentenceIn(body) ?? message;
-  const { kind, consequence } = classifyFailure({
+  const failure = classifyFailure({
     status,
     message: sentence,
     codes: codesOf(error),
@@ -132,9 +132,13 @@ export function providerError({ status, message, body = null, headers }: Provide
       .flatMap(({ violations = [] }) => violations)
       .map(({ quotaId, quotaValue }) => ({ id: quotaId, value: quotaValue })),
   });
+  const askedWait = retryAfterMs(headers, error.details) ?? resetIn(error) ?? waitInWords(sentence);
+  // No retry outlasts a limit per day or month.
+  const isLongLimit = failure.kind === "rate_limit" && askedWait === null && LONG_LIMIT.test(sentence);
+  const { kind, consequence } = isLongLimit ? classOf("unavailable") : failure;
   const text = kind === "refused" ? message : `${status} ${message}`.trim();
   const retryable = consequence === "retried";
-  const waitMs = retryable ? (retryAfterMs(headers, error.details) ?? resetIn(error) ?? waitInWords(sentence)) : null;
+  const waitMs = retryable ? askedWait : null;
   return new ModelError(kind, text, { status, retryable, retryAfterMs: waitMs });
 }
 
@@ -144,8 +148,10 @@ function resetIn({ metadata }: ErrorBody): number | null {
   return Number.isFinite(reset) && reset > 0 ? Math.max(0, reset - Date.now()) : null;
 }
 
+const LONG_LIMIT = /\b(?:per|a) (?:day|month)\b|\/ ?(?:day|month)\b|\bdaily\b|-per-day\b/i;
+
 const WAIT =
-  /(?:try again|retry) (?:in|after) (?:(?<h>\d+) ?h(?:ours?)? ?)?(?:(?<m>\d+) ?m(?!s)(?:in(?:utes?)?)? ?)?(?:(?<s>\d+(?:\.\d+)?) ?s(?:ec(?:onds?)?)?|(?<ms>\d+(?:\.\d+)?) ?ms)?/i;
+  /(?:(?:try again|retry|retrying) (?:in|after)|please wait(?: for)?) (?:(?<h>\d+) ?h(?:ours?)? ?)?(?:(?<m>\d+) ?m(?!s)(?:in(?:utes?)?)? ?)?(?:(?<s>\d+(?:\.\d+)?) ?s(?:ec(?:onds?)?)?|(?<ms>\d+(?:\.\d+)?) ?ms)?/i;
 
 /** "Please try again in 2h3m", "Please retry after 26 seconds". In ms; null if the message names no time. */
 function waitInWords(message: string): number | null {

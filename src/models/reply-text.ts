@@ -78,11 +78,13 @@ export function separateReply(reply: Completion, request: Pick<ModelRequest, "to
   }
 }
 
-const MARKERS = /<[|/｜\w:]|\[(?:TOOL_CALLS|\/?THINK)\]|◁\/?think▷|^\s*(?:`{3}|[{[]|analysis\S)|default_api\./;
+const MARKERS =
+  /<[|/｜\w:]|^\s*(?:[Hh]ere(?: is|'s) my thought process|functools\[|\w+\()|\[(?:TOOL_CALLS|\/?THINK)\]|◁\/?think▷|^\s*(?:`{3}|[{[]|analysis\S)|default_api\./;
 
 const TAGS = "(?:seed:)?think|thinking|thought|reasoning";
+const COHERE = "<\\|";
 const REASONING_TAG = new RegExp(
-  `(?<opening><(?:${TAGS})>|\\[THINK\\]|◁think▷)|</(?:${TAGS})>|\\[/THINK\\]|◁/think▷`,
+  `(?<opening><(?:${TAGS})>|\\[THINK\\]|◁think▷|${COHERE}START_THINKING\\|>|<\\|begin_of_thought\\|>)|</(?:${TAGS})>|\\[/THINK\\]|◁/think▷|${COHERE}END_THINKING\\|>|<\\|end_of_thought\\|>`,
   "gi",
 );
 const FIRST_CALL = /<tool_call>|<function=|\[TOOL_CALLS\]/i;
@@ -90,7 +92,9 @@ const FIRST_CALL = /<tool_call>|<function=|\[TOOL_CALLS\]/i;
 /** Reads the tags from left to right: a pattern over pairs would take quadratic time on tags that are never closed. */
 export function separateReasoning(content: string): { text: string; reasoning: string } {
   const reasoning: string[] = [];
-  const plain = separateHarmony(content, reasoning);
+  const [spoken, thought] = GRANITE.exec(content) ?? [];
+  if (spoken !== undefined) reasoning.push(thought ?? "");
+  const plain = separateHarmony(content.slice(spoken?.length ?? 0), reasoning);
   let kept = "";
   let from = 0;
   let isOpen = false;
@@ -113,9 +117,25 @@ export function separateReasoning(content: string): { text: string; reasoning: s
   const end = isOpen ? rest.search(FIRST_CALL) : 0;
   const cut = end === -1 ? rest.length : end;
   reasoning.push(rest.slice(0, cut));
-  const text = kept + rest.slice(cut);
+  const text = unwrapped(kept + rest.slice(cut));
   const thoughts = reasoning.map((thought) => thought.trim()).filter((thought) => thought !== "");
   return { text: text === content ? content : text.trim(), reasoning: thoughts.join("\n\n") };
+}
+
+/** Granite has no tags, but says what follows. */
+const GRANITE = /^\s*here(?: is|'s) my thought process:?([\s\S]*?)here(?: is|'s) my response:?/i;
+
+/** What Hunyuan, ERNIE, Cohere and Sky-T1 put around the answer that follows the reasoning. */
+const ANSWER =
+  /^\s*(?:<answer>([\s\S]*?)(?:<\/answer>|$)|<response>([\s\S]*?)(?:<\/response>|$)|<\|START_RESPONSE\|>([\s\S]*?)(?:<\|END_RESPONSE\|>|$)|<\|begin_of_solution\|>([\s\S]*?)(?:<\|end_of_solution\|>|$))\s*$/;
+
+function unwrapped(text: string): string {
+  return (
+    ANSWER.exec(text)
+      ?.slice(1)
+      .find((part) => part !== undefined)
+      ?.trim() ?? text
+  );
 }
 
 /** `to=` stands before or after the channel's name. */
@@ -205,6 +225,19 @@ const CALL_FORMATS: readonly CallFormat[] = [
     pattern: /<｜tool▁calls▁begin｜>(?<body>[\s\S]*?)(?:<｜tool▁calls▁end｜>|$)/g,
     read: ({ body = "" }, tools) => readEach(body, DEEPSEEK_CALL, readNamed, tools),
   },
+  // Cohere, Granite, Phi-4 and InternLM: JSON behind a mark.
+  {
+    pattern:
+      /(?:<\|START_ACTION\|>|<\|tool_call\|>|^\s*functools(?=\[)|<\|action_start\|>\s*<\|plugin\|>)(?<body>[\s\S]*?)(?:<\|END_ACTION\|>|<\|action_end\|>|$)/g,
+    read: ({ body = "" }) => readJsonCalls(body),
+  },
+  // Olmo 3: calls in Python.
+  {
+    pattern: /<function_calls>(?<body>[\s\S]*?)(?:<\/function_calls>|$)/g,
+    read: ({ body = "" }, tools) => readPythonCalls(body, tools),
+  },
+  // Gemma 4, FunctionGemma and Apertus.
+  { pattern: /<\|tool_call>[\s\S]*$|<start_function_call>[\s\S]*$|<\|tools_prefix\|>[\s\S]*$/g, read: () => null },
   { pattern: /<\|python_tag\|>(?<body>[\s\S]*)$/g, read: ({ body = "" }) => readJsonCalls(body) },
   // Gemini's and Gemma's calls in Python.
   { pattern: /(?:print\()?default_api\.(?<name>\w+)\([\s\S]*$|```tool_code\b[\s\S]*$/g, read: () => null },
@@ -242,6 +275,8 @@ function readCalls(text: string, tools: readonly ToolSpec[]): FoundCalls {
 /** A text that is a call and nothing else, fenced or not; any other JSON may be an answer. */
 function readBareCalls(text: string, tools: Tools): UnidentifiedCall[] | null {
   const [, fenced = text] = /^\s*```(?:json|tool_call)?\s*\n([\s\S]*?)```\s*$/.exec(text) ?? [];
+  const python = readPythonCalls(fenced, tools);
+  if (python !== null) return python;
   if (!/^\s*[{[]/.test(fenced)) return null;
   const calls = readJsonCalls(fenced)?.map((call) => ({ ...call, name: withoutNamespace(call.name) }));
   return calls?.every(({ name }) => tools.has(name)) ? calls : null;
@@ -254,11 +289,54 @@ function readJsonCalls(text: string): UnidentifiedCall[] | null {
   const calls = items.map((item) => {
     const outer = isJsonObject(item) ? item : {};
     const call = isJsonObject(outer.function) ? outer.function : outer;
-    const name = call.name ?? outer.function;
+    const name = call.name ?? call.tool_name ?? outer.function;
     const args = call.arguments ?? call.parameters ?? call.args;
     return typeof name === "string" && args !== undefined ? { name, ...readArguments(args) } : null;
   });
   return calls.length > 0 && calls.every((call) => call !== null) ? calls : null;
+}
+
+const PYTHON_CALL = /\s*(?<name>[\w.]+)\((?<args>(?:[^()"']|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')*)\)\s*[,;\n]?\s*/y;
+const PYTHON_ARGUMENT =
+  /\s*(?<key>\w+)\s*=\s*(?<value>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\[(?:[^\][]|"[^"]*"|'[^']*')*\]|[-\w.]+)\s*(?:,|$)/y;
+
+/** `[email_search(query="x"), ...]` of Llama 4 and others, if the text is nothing but calls of known tools. */
+function readPythonCalls(text: string, tools: Tools): UnidentifiedCall[] | null {
+  const body = text.trim().replace(/^\[([\s\S]*)\]$/, "$1");
+  const calls: UnidentifiedCall[] = [];
+  for (let at = 0; at < body.length; ) {
+    PYTHON_CALL.lastIndex = at;
+    const match = PYTHON_CALL.exec(body);
+    if (match === null) return null;
+    const { 0: whole, groups: { name = "", args = "" } = {} } = match;
+    if (!tools.has(withoutNamespace(name))) return null;
+    calls.push({ name: withoutNamespace(name), ...readPythonArguments(args) });
+    at += whole.length;
+  }
+  return calls.length === 0 ? null : calls;
+}
+
+function readPythonArguments(text: string): Pick<ToolCall, "arguments" | "invalid"> {
+  const entries: [string, unknown][] = [];
+  for (let at = 0; at < text.trimEnd().length; ) {
+    PYTHON_ARGUMENT.lastIndex = at;
+    const match = PYTHON_ARGUMENT.exec(text);
+    if (match === null) return { arguments: {}, invalid: text };
+    const { key = "", value = "" } = match.groups ?? {};
+    entries.push([key, pythonValue(value)]);
+    at += match[0].length;
+  }
+  return readArguments(Object.fromEntries(entries));
+}
+
+function pythonValue(text: string): unknown {
+  const json = text
+    .replace(/'((?:[^'\\]|\\.)*)'|"(?:[^"\\]|\\.)*"/g, (whole, single?: string) =>
+      single === undefined ? whole : JSON.stringify(single.replace(/\\'/g, "'")),
+    )
+    .replace(/^(True|False|None)$/, (word) => ({ True: "true", False: "false", None: "null" })[word] ?? word);
+  const value = parseJsonOrNull(json);
+  return value === null && json !== "null" ? text : value;
 }
 
 function readEach(body: string, pattern: RegExp, read: CallFormat["read"], tools: Tools): UnidentifiedCall[] | null {

@@ -28,7 +28,12 @@ const isWhole = (value: number) => value >= 0 && value % 1 === 0;
 
 /** Not limited to safe integers, so that an absurd count is noticed rather than ignored. */
 const count = z.number().refine(isWhole).nullish().catch(null);
-const dollars = z.number().nonnegative().nullish().catch(null);
+/** Some gateways send the number as text. */
+const dollars = z
+  .union([z.number(), z.string().trim().min(1).transform(Number)])
+  .pipe(z.number().nonnegative())
+  .nullish()
+  .catch(null);
 
 const details = z
   .object({ cached_tokens: count, cache_write_tokens: count, reasoning_tokens: count, thinking_tokens: count })
@@ -61,9 +66,11 @@ const reportSchema = z.object({
   totalTokenCount: count,
   // OpenRouter (https://openrouter.ai/docs/use-cases/usage-accounting), Perplexity and xAI.
   cost: z
-    .union([z.number().nonnegative(), z.object({ total_cost: dollars }).transform(({ total_cost }) => total_cost)])
+    .union([z.object({ total_cost: dollars }).transform(({ total_cost }) => total_cost), dollars])
     .nullish()
     .catch(null),
+  // DeepInfra (https://deepinfra.com/docs/openai_api).
+  estimated_cost: dollars,
   is_byok: z.boolean().nullish().catch(null),
   cost_details: z.object({ upstream_inference_cost: dollars }).nullish().catch(null),
   cost_in_usd_ticks: dollars,
@@ -151,7 +158,8 @@ function most(...counts: (number | null | undefined)[]): number {
 }
 
 function costOf(report: Report | null): number | null {
-  const { cost, is_byok, cost_details, cost_in_usd_ticks } = report ?? {};
+  const { cost: told, estimated_cost, is_byok, cost_details, cost_in_usd_ticks } = report ?? {};
+  const cost = told ?? estimated_cost;
   if (cost != null) {
     // With a key of the user's at the provider, OpenRouter's cost is only its fee.
     return cost + (is_byok === true ? (cost_details?.upstream_inference_cost ?? 0) : 0);

@@ -17,6 +17,19 @@ export interface ProgressBar {
   stop(): void;
 }
 
+/** A person who answers in place of an agent. */
+export interface Person {
+  show(text: string): void;
+  /** Reads one line. Rejects with the signal's reason, or with `PersonLeft` at the end of the input. */
+  ask(prompt: string, signal: AbortSignal): Promise<string>;
+  close(): void;
+}
+
+/** The person's input has ended. */
+export class PersonLeft extends Error {
+  override readonly name = "PersonLeft";
+}
+
 /** The caller's side of an operation: settings, output for notes and progress, and cancellation. */
 export interface AppContext {
   readonly settings: AppSettings;
@@ -24,6 +37,8 @@ export interface AppContext {
   note(text: string): void;
   /** Creates a progress bar, which is shown after its first update. */
   progress(title: string): ProgressBar;
+  /** Opens the terminal for a person as the agent. Absent if the caller has none. */
+  readonly openPerson?: () => Person;
   /** Aborts when the user interrupts. Finish running work, and start no more. */
   readonly signal: AbortSignal;
   /** Returns a signal that aborts when the user interrupts a second time. `message` is shown at the first. */

@@ -2,25 +2,25 @@ import { distance } from "fastest-levenshtein";
 import { split } from "shlex";
 import { UserError } from "./errors.js";
 
-/** The database that command lines in messages name; null: the one that a call without --db opens. */
+/** Database for command lines in messages, or null for the one that a call without --db opens. */
 let shownDatabase: string | null = null;
 
-/** Of this process, whose notes and errors are written in many places for one user, who has chosen one database. */
+/** Sets the database for this process. Notes and errors from many places all address one user with one database. */
 export function showDatabase(path: string | null): void {
   shownDatabase = path;
 }
 
-/** How command lines in messages call this program. */
+/** Name of this program in command lines of messages. */
 let shownProgram = "art-e";
 
-/** For commands that a newcomer pastes before the program is on the PATH, such as those of the demo. */
+/** Sets the program's name in command lines. In the demo the program might not be on the PATH yet. */
 export function showProgram(call: string): void {
   shownProgram = call;
 }
 
 /**
- * A command line for the user to paste: commandLine`art-e show ${traceId}`. Values are quoted for a shell where they
- * need it, and the database is named where a call without --db would open another.
+ * Returns a command line for the user to paste: commandLine`art-e show ${traceId}`. Quotes values for a shell if
+ * necessary, and adds the database if a call without --db would open another one.
  */
 export function commandLine(words: TemplateStringsArray, ...values: readonly (string | number)[]): string {
   const line = words
@@ -29,14 +29,15 @@ export function commandLine(words: TemplateStringsArray, ...values: readonly (st
   return shownDatabase === null ? line : `${line} --db ${shellWord(shownDatabase)}`;
 }
 
-/** As one word for bash, zsh and fish. */
+/** Quotes a text as one word for bash, zsh and fish. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /**
- * Splits a command line into words like a POSIX shell: quotes and backslashes work as in bash, nothing is expanded.
- * @throws UserError that names the flag, for a quote that is not closed or a backslash at the end
+ * Splits a command line into words like a POSIX shell: quotes and backslashes work like in bash, and nothing is
+ * expanded.
+ * @throws UserError that names the flag, for an unclosed quote or a backslash at the end
  */
 export function splitShellWords(line: string, flag: string): string[] {
   try {
@@ -44,16 +45,16 @@ export function splitShellWords(line: string, flag: string): string[] {
   } catch (cause) {
     const isEscape = (cause as Error).message.includes("escape");
     const [problem, hint] = isEscape
-      ? ["a backslash ends the command line", "Double it, or leave it out."]
-      : ["a quote is not closed", "Close it, or leave it out."];
+      ? ["a backslash ends the command line", "Double or remove it."]
+      : ["a quote is not closed", "Close or remove it."];
     throw new UserError("flag_invalid", `${flag}: ${problem}.`, hint, undefined, { cause });
   }
 }
 
-/** How many letters may be wrong: a third of the word, and one of a short one. */
+/** Maximum number of wrong letters: a third of the word, and at least one. */
 const wrongLetters = (name: string) => Math.max(1, Math.floor(name.length / 3));
 
-/** The known names that a mistyped one was probably meant as, most like it first; at most three. */
+/** Returns up to three known names that a mistyped one probably meant, most similar first. */
 export function nearestNames(mistyped: string, known: Iterable<string>): string[] {
   const word = mistyped.toLowerCase();
   const limit = wrongLetters(word);
@@ -75,13 +76,13 @@ function sorted(word: string): string {
   return [...word].sort().join("");
 }
 
-/** `Did you mean --limit? `, with a space after it; nothing where no name is near. */
+/** Returns `Did you mean --limit? ` with a trailing space, or an empty string if no name is similar. */
 export function didYouMean(mistyped: string, known: Iterable<string>): string {
   const near = nearestNames(mistyped, known);
   return near.length === 0 ? "" : `Did you mean ${near.join(" or ")}? `;
 }
 
-/** An option's name as the user types it: `maxTaskCost` becomes `--max-task-cost`. */
+/** Returns an option's flag: `maxTaskCost` becomes `--max-task-cost`. */
 export function flagName(option: string): string {
   return `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

@@ -4,12 +4,15 @@ import ipaddr from "ipaddr.js";
 import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch, Pool } from "undici";
 import { proxySettings } from "./proxies.js";
 
-/** IPv4-compatible IPv6 addresses (RFC 4291, deprecated), which ipaddr.js does not classify. */
+/**
+ * IPv4-compatible IPv6 addresses (https://www.rfc-editor.org/rfc/rfc4291#section-2.5.5.1, deprecated), which ipaddr.js
+ * does not classify.
+ */
 const IPV4_COMPATIBLE = ipaddr.IPv6.parseCIDR("::/96");
 
 /**
- * Whether an IP address, in the form of a resolver, is on the public internet: not private, loopback, link-local (such
- * as cloud metadata), reserved, or an IPv6 address that embeds an IPv4 address.
+ * Returns whether an IP address from a resolver is on the public internet: not private, loopback, link-local (such as
+ * cloud metadata) or reserved, and not an IPv6 address that embeds an IPv4 address.
  */
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 0) return false;
@@ -35,19 +38,19 @@ interface WebAnswer {
   readonly text: string;
 }
 
-/** The request was not made, or its answer cannot be used; the message says why and holds no header. */
+/** A request that was not sent or has no usable response. The message says why, and contains no header. */
 class WebRequestFailed extends Error {
   override readonly name = "WebRequestFailed";
 }
 
 const MAX_REDIRECTS = 5;
 
-/** What a request to another origin is not given: they were meant for the first. */
+/** Headers that must not be sent to another origin, because they were meant for the first. */
 const OWN_HEADERS = new Set(["accept", "accept-language", "user-agent", "content-type"]);
 
 /**
- * One request, following redirects. Each address is checked after DNS resolution and then connected to itself, so
- * that a name cannot resolve differently for the check and the connection (DNS rebinding).
+ * Sends one request and follows redirects. Each IP address is checked after DNS resolution and then connected to
+ * directly, so that a name cannot resolve differently for the check and the connection (DNS rebinding).
  */
 export async function guardedRequest(request: WebRequest, signal: AbortSignal): Promise<WebAnswer> {
   const dispatcher = openGuarded(request);
@@ -67,7 +70,7 @@ function openGuarded(request: WebRequest): Dispatcher {
   };
   const proxies = proxySettings();
   if (proxies === null) return new Agent(options);
-  // A proxy resolves names by itself, so it is asked for a tunnel to the checked address instead.
+  // A proxy resolves names by itself, so it gets a tunnel to the checked IP address instead.
   class AddressTunnels extends Pool {
     override async connect(to: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
       const { hostname, port } = new URL(`http://${to.path}`);
@@ -109,21 +112,21 @@ async function follow(request: WebRequest, dispatcher: Dispatcher, signal: Abort
     if (redirects === MAX_REDIRECTS)
       throw new WebRequestFailed(`${url.host} redirects more than ${MAX_REDIRECTS} times`);
     const next = URL.parse(location, url.href);
-    if (next === null) throw new WebRequestFailed(`${url.host} redirects to an address that cannot be read`);
+    if (next === null) throw new WebRequestFailed(`${url.host} redirects to an invalid URL`);
     if (response.status === 303 || (response.status < 303 && method === "POST")) [method, body] = ["GET", null];
     if (next.origin !== url.origin) {
       headers = Object.fromEntries(Object.entries(headers).filter(([name]) => OWN_HEADERS.has(name.toLowerCase())));
       if (body !== null)
-        throw new WebRequestFailed(`${url.host} redirects to ${next.host}, which is not sent the arguments`);
+        throw new WebRequestFailed(`${url.host} redirects to ${next.host}, which must not get the arguments`);
     }
     url = next;
   }
 }
 
-/** Names are checked when resolved; an IP address in the URL is never resolved, so it is checked here. */
+/** Checks a URL. Names are checked when resolved, but an IP address is never resolved, so it is checked here. */
 function checkUrl(url: URL, { allows }: WebRequest): void {
   if (url.protocol !== "https:" && url.protocol !== "http:") {
-    throw new WebRequestFailed(`${url.protocol} addresses are not asked: only http and https`);
+    throw new WebRequestFailed(`${url.protocol} URLs are unsupported, only http and https`);
   }
   const host = url.hostname.replace(/^\[|\]$/g, "");
   if (isIP(host) !== 0 && !allows(host)) throw notPublic(host);
@@ -137,7 +140,7 @@ function guardedLookup({ allows, lookup = systemLookup as LookupFunction }: WebR
         ({ address }) => isIP(address) !== 0,
       );
       const [first] = addresses;
-      // One blocked address among allowed ones rejects all: a sign of an attack.
+      // One blocked IP address among allowed ones rejects all, because it is a sign of an attack.
       const bad = addresses.find(({ address }) => !allows(address));
       if (bad !== undefined || first === undefined) return callback(notPublic(hostname), "");
       return options.all ? callback(null, addresses) : callback(null, first.address, first.family);
@@ -147,7 +150,7 @@ function guardedLookup({ allows, lookup = systemLookup as LookupFunction }: WebR
 
 function notPublic(host: string): WebRequestFailed {
   return new WebRequestFailed(
-    `${host} is not on the public internet, and this tool may not ask private, loopback or link-local addresses`,
+    `${host} is not on the public internet, and this tool must not call private, loopback or link-local addresses`,
   );
 }
 
@@ -162,7 +165,7 @@ async function readText(
   try {
     for await (const chunk of body ?? []) {
       bytes += chunk.length;
-      if (bytes > maxBytes) throw new WebRequestFailed(`${url.host} answered with more than ${maxBytes} bytes`);
+      if (bytes > maxBytes) throw new WebRequestFailed(`${url.host} responded with more than ${maxBytes} bytes`);
       chunks.push(chunk);
     }
   } catch (error) {
@@ -176,7 +179,7 @@ function networkFault(error: unknown, url: URL, signal: AbortSignal): unknown {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof WebRequestFailed) return cause;
   }
-  // The error's own text may quote a header.
+  // The error's own text can contain a header.
   const code = ((error as Error).cause as NodeJS.ErrnoException | undefined)?.code;
-  return new WebRequestFailed(`${url.host} could not be asked: ${code ?? "the request or the answer is not valid"}`);
+  return new WebRequestFailed(`cannot call ${url.host}: ${code ?? "the request or the response is invalid"}`);
 }

@@ -107,11 +107,11 @@ class LoadedModule {
     await this.#worker.terminate();
   }
 
-  #answer(told: { id: number; text: string } | { id: number; error: string }): void {
-    const waiting = this.#waiting.get(told.id);
-    this.#waiting.delete(told.id);
-    if ("error" in told) waiting?.reject(new ModuleFailed(`The tool failed: ${told.error}`));
-    else waiting?.resolve(jsonValueSchema.parse(JSON.parse(told.text)));
+  #answer(reply: { id: number; text: string } | { id: number; error: string }): void {
+    const waiting = this.#waiting.get(reply.id);
+    this.#waiting.delete(reply.id);
+    if ("error" in reply) waiting?.reject(new ModuleFailed(`The tool failed: ${reply.error}`));
+    else waiting?.resolve(jsonValueSchema.parse(JSON.parse(reply.text)));
   }
 }
 

@@ -145,8 +145,8 @@ export async function loadDataset(
 }
 
 /**
- * Reports left-out known-bad questions of another dataset. Their ids belong to the published dataset, so
- * in another file these ids can belong to different questions.
+ * Reports known-bad questions that were left out of another dataset. The ids refer to the published dataset, so in
+ * another file they can belong to different questions.
  */
 export function noteKnownBad(
   { questions }: QuestionSet,

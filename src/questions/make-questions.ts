@@ -51,7 +51,7 @@ export interface MadeQuestions {
   readonly cachedReplies: number;
   /** Why there are fewer questions than requested, or null if there are enough. */
   readonly shortfall: string | null;
-  /** What makes more of them; null: nothing known does. */
+  /** How to get more questions, or null if unknown. */
   readonly hint: string | null;
 }
 

@@ -216,7 +216,7 @@ const runOfWorkerSchema = z.strictObject({
   answered: z.number().int().nonnegative(),
   /** Answered tasks per second in the last half minute. */
   perSecond: z.number().nonnegative(),
-  /** The limit that its requests are waiting for, or null if none is waiting. */
+  /** The limit that its requests are waiting for, or null if they are not waiting. */
   waitingFor: z.enum(LIMIT_REASONS).nullable(),
 });
 

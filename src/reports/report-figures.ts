@@ -150,7 +150,7 @@ export class RunTally {
     increment(this.profile, `${stageOf(result)} ${classifyTask(result, this.leading)}`);
     // Files created in a suite task can be graded even after a timeout.
     for (const { name } of this.meanings) this.addToBin(name, result.scores[name] ?? null);
-    if (result.ending === "refused") increment(this.refusals, result.error ?? "The reason was not recorded");
+    if (result.ending === "refused") increment(this.refusals, result.refusal ?? "The reason was not recorded");
     if (result.ending === "not_runnable") {
       this.notRunnable++;
       return;

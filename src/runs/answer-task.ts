@@ -43,8 +43,9 @@ export async function localAnswerer(
   { db, searchThreads }: { readonly db: Db; readonly searchThreads: SearchPool | undefined },
   plan: RunPlan,
   options: RunOptions,
-  { settings, note }: AppContext,
+  appContext: AppContext,
 ): Promise<AnswererOfRun> {
+  const { settings, note } = appContext;
   const { runId, model, tools, suite } = plan;
   const timeoutMs = options.requestTimeout * 1_000;
   const judge = await createRunJudge(plan.settings, model, { timeoutMs, note, given: judgeExtras(options) }, settings);
@@ -58,7 +59,7 @@ export async function localAnswerer(
       const resources = resourcesOf(plan.settings, { mailbox, searchThreads, outside });
       if (plan.settings.elsewhere !== undefined) {
         const { openAgentTarget } = await import("./open-external-agent.js");
-        const how = { model, options, settings, resources };
+        const how = { model, options, context: appContext, resources };
         target = await openAgentTarget(db, plan.settings.elsewhere, plan.settings, how);
       }
       const parts = { runId, settings: plan.settings, model, tools, suite, judge: judge?.judge ?? null };

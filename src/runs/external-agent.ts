@@ -13,6 +13,10 @@ const NOT_FOR: Readonly<Record<AgentTarget["kind"], readonly string[]>> = {
   api: "protocol cache unsafeHostPython baseUrl wireApi header body maxTokens reasoningTokens reasoningEffort temperature record maxTaskCost maxCost maxRunTokens price tpm".split(
     " ",
   ),
+  human:
+    "protocol cache unsafeHostPython modelId modelProvider baseUrl wireApi header body maxTokens maxTurns reasoningTokens reasoningEffort temperature record maxTaskCost maxCost maxRunTokens price requestTimeout rpm tpm concurrency suite".split(
+      " ",
+    ),
   command:
     "protocol cache unsafeHostPython modelId modelProvider baseUrl wireApi header body maxTokens reasoningTokens reasoningEffort temperature record maxTaskCost requestTimeout rpm tpm".split(
       " ",
@@ -23,7 +27,14 @@ const NOT_FOR: Readonly<Record<AgentTarget["kind"], readonly string[]>> = {
     ),
 };
 
-export const FLAG_OF = { api: "--api-url", command: "--agent-command", endpoint: "--agent-url" } as const;
+export const HUMAN = "human";
+
+export const FLAG_OF = {
+  human: "-a human",
+  api: "--api-url",
+  command: "--agent-command",
+  endpoint: "--agent-url",
+} as const;
 
 /** The external agent of a new run; undefined: the agent loop of this program. */
 export function agentTargetOf(options: RunOptions, env: Environment): AgentTarget | undefined {
@@ -36,6 +47,7 @@ export function agentTargetOf(options: RunOptions, env: Environment): AgentTarge
   if (given.length > 1) {
     throw contradiction(`${given.map(([flag]) => flag).join(" and ")} name different agents`, "Leave one of them out.");
   }
+  if (options.agent === HUMAN && given.length === 0) return { kind: "human" };
   const url = apiUrl ?? (given.length === 0 ? playgroundUrlOf(env) : undefined);
   if (url === undefined && (workspace !== undefined || options.tellTask)) {
     throw contradiction(
@@ -69,15 +81,17 @@ export function requestedAgentTarget(stored: AgentTarget | undefined, options: R
 export function refuseFlagsTargetIgnores({ kind }: AgentTarget, { given, cutoff }: RunRequest): void {
   const ignored = NOT_FOR[kind].find((name) => given.has(name));
   if (ignored !== undefined) {
-    throw contradiction(`${flagName(ignored)} does not reach an agent of ${FLAG_OF[kind]}`, "Leave it out.");
+    const why = kind === "human" ? "is not for a person" : `does not reach an agent of ${FLAG_OF[kind]}`;
+    throw contradiction(`${flagName(ignored)} ${why}`, "Leave it out.");
   }
-  if (given.has("cutoff") && cutoff === "off" && kind !== "command") {
+  if (given.has("cutoff") && cutoff === "off" && kind !== "command" && kind !== "human") {
     throw contradiction(`--cutoff off has no say in what an agent of ${FLAG_OF[kind]} may see`, "Leave it out.");
   }
 }
 
 /** The model's name in results, where only the external agent knows the model. */
 export function targetModelName(where: AgentTarget, agentId: string, options: RunOptions): string {
+  if (where.kind === "human") return "human/terminal";
   if (where.kind === "command") return `command/${basename(where.argv[0] ?? "")}`;
   if (where.kind === "endpoint") return `endpoint/${agentId}`;
   const { modelId, modelProvider } = options;
@@ -86,7 +100,7 @@ export function targetModelName(where: AgentTarget, agentId: string, options: Ru
 
 /** Whether the agent reads this database's mail: it runs in this process, or as a subprocess with our tools. */
 export function usesMailHere(elsewhere: AgentTarget | undefined): boolean {
-  return elsewhere === undefined || elsewhere.kind === "command";
+  return elsewhere === undefined || elsewhere.kind === "command" || elsewhere.kind === "human";
 }
 
 function checkUrl(flag: string, text: string): string {

@@ -59,10 +59,10 @@ export async function createModel(
   const { concurrency, rpm = null, tpm = null, shared } = options;
   const isElsewhere = run.elsewhere !== undefined;
   const isLimited = isElsewhere
-    ? run.elsewhere?.kind !== "command"
+    ? run.elsewhere?.kind !== "command" && run.elsewhere?.kind !== "human"
     : isRemote(parseModelName(run.model, null).provider);
   const throttle = isLimited ? new RateLimiter({ concurrency, rpm, tpm, shared }) : null;
-  const fixed = concurrency === "auto" ? LOCAL_CONCURRENCY : concurrency;
+  const fixed = run.elsewhere?.kind === "human" ? 1 : concurrency === "auto" ? LOCAL_CONCURRENCY : concurrency;
   const limits = {
     throttle,
     onConcurrency: (listener: (tasks: number) => void) =>

@@ -5,7 +5,7 @@ import { playgroundAgent } from "../agents/playground-agent.js";
 import { NO_KEY } from "../models/endpoint.js";
 import { playgroundTokenOf } from "../models/open-model.js";
 import { openExtras, type SentExtras } from "../models/request-extras.js";
-import type { AppSettings } from "../platform/app-context.js";
+import type { AppContext, AppSettings } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
 import { programVersion } from "../platform/installation.js";
 import type { Db } from "../store/open-store.js";
@@ -27,16 +27,33 @@ export async function openAgentTarget(
   {
     model,
     options,
-    settings,
+    context: { settings, openPerson },
     resources,
-  }: { model: CreatedModel; options: RunOptions; settings: AppSettings; resources: ToolResources },
+  }: { model: CreatedModel; options: RunOptions; context: AgentContext; resources: ToolResources },
 ): Promise<OpenAgentTarget> {
+  if (where.kind === "human") return askPerson(db, openPerson, resources);
   if (where.kind === "command") return openCommand(db, where.argv, model, settings, resources);
   const once =
     where.kind === "api"
       ? overApi(where, run, options, settings.env)
       : overEndpoint(where, run, openExtras(run, options, settings.env), model, settings.env);
   return { backend: withAgentRetry(run.model, once, model.throttle), close: async () => {} };
+}
+
+type AgentContext = Pick<AppContext, "settings" | "openPerson">;
+
+async function askPerson(
+  db: Db,
+  openPerson: AppContext["openPerson"],
+  resources: ToolResources,
+): Promise<OpenAgentTarget> {
+  if (openPerson === undefined) throw new Error("a person is asked only from the command line");
+  const { humanAgent } = await import("../agents/human-agent.js");
+  const person = openPerson();
+  return {
+    backend: humanAgent({ person, toolsFor: offeredTools(db, resources) }),
+    close: async () => person.close(),
+  };
 }
 
 type Where<K extends AgentTarget["kind"]> = Extract<AgentTarget, { kind: K }>;

@@ -119,7 +119,7 @@ async function suiteSettings(
   db: Db,
   target: AgentTarget | undefined,
   tasks: readonly PlannedSuiteTask[],
-  asked: RunOptions,
+  asked: RunRequest,
   context: AppContext,
 ): Promise<RunSettings> {
   const { inboxes, hasAnswers } = suiteMail(tasks);

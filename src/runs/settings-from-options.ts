@@ -153,7 +153,7 @@ function addressesOf({ baseUrl, judge, elsewhere }: RunSettings) {
 }
 
 function urlOf(elsewhere: AgentTarget | undefined): string | undefined {
-  return elsewhere === undefined || elsewhere.kind === "command" ? undefined : elsewhere.url;
+  return elsewhere !== undefined && "url" in elsewhere ? elsewhere.url : undefined;
 }
 
 /** The requested settings with the stored addresses of the same servers. */
@@ -164,7 +164,7 @@ function withAddressesOf(stored: RunSettings, requested: RunSettings): RunSettin
     ...requested,
     baseUrl: stored.baseUrl,
     ...(judge === null || stored.judge === null ? {} : { judge: { ...judge, baseUrl: stored.judge.baseUrl } }),
-    ...(elsewhere === undefined || elsewhere.kind === "command" || url === undefined
+    ...(elsewhere === undefined || !("url" in elsewhere) || url === undefined
       ? {}
       : { elsewhere: { ...elsewhere, url } }),
   };
@@ -233,11 +233,11 @@ export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { sett
 export function externalAgentSettings(
   target: AgentTarget,
   agentId: string,
-  options: RunOptions,
+  options: RunRequest,
   env: Environment,
   access: { readonly mailbox: boolean; readonly machine: boolean } = { mailbox: true, machine: false },
 ): RunSettings {
-  const tools = target.kind === "command" ? offeredToolIds(access) : [];
+  const tools = target.kind === "command" || target.kind === "human" ? offeredToolIds(access) : [];
   const { maxTurns, maxTokens, toolCalls, toolChoice } = agentSettingsSchema.parse({});
   const judge = judgeSettings(options, null, null, env);
   return {
@@ -257,10 +257,16 @@ export function externalAgentSettings(
     toolCalls,
     toolChoice,
     ...settingsOfAnyAgent(options),
+    ...(target.kind === "human" ? conditionsOfPerson(options) : {}),
     maxTaskCostUsd: null,
     scorers: chosenScorers(options.scorers, judge !== null),
     judge,
   };
+}
+
+/** A person answers one question after another, and takes breaks. */
+function conditionsOfPerson({ given, taskTimeout }: RunRequest) {
+  return { concurrency: 1, taskTimeoutMs: given.has("taskTimeout") ? taskTimeout * 1_000 : 24 * 3_600_000 };
 }
 
 function settingsOfAnyAgent(options: RunOptions) {

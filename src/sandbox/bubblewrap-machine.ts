@@ -104,7 +104,7 @@ function killGroup({ pid }: ChildProcess): void {
   }
 }
 
-/** Folders in which distributions install packages. Some are links into /usr. */
+/** Folders where distributions install packages. Some are links into /usr. */
 const SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 /** Settings of packages, which are public on every machine. */
 const SETTINGS = [
@@ -250,7 +250,7 @@ export type MachineHostChoice =
   | { readonly ok: true; readonly host: MachineHost }
   | { readonly ok: false; readonly why: string; readonly hint: string };
 
-/** Finds what machines need on this host. Only an actual start shows whether they work. */
+/** Finds the programs for machines on this host. Only an actual start shows whether they work. */
 export async function findMachineHost(): Promise<MachineHostChoice> {
   const filter = seccompFilter(arch(), { loopback: true });
   if (platform() !== "linux" || filter === null) {

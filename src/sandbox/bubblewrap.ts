@@ -20,7 +20,7 @@ import { seccompFilter } from "./seccomp-filter.js";
 import { outputStart } from "./task-machine.js";
 import { INSIDE, makeFolder, remove, type WorkspaceFolders } from "./workspace.js";
 
-/** A sandbox in which Python has started and waits for its program. */
+/** A sandbox with a started Python that waits for its program. */
 export interface ReadySandbox {
   /** The ancestor of all processes in the sandbox. */
   readonly pid: number;
@@ -57,7 +57,7 @@ const TIME_ZONES = "/usr/share/zoneinfo";
 /** Descriptors of `Launch.filter` and of bwrap's status. */
 const FILTER = "3";
 const STATUS = "4";
-/** Descriptor on which Python reports that it waits for its program. */
+/** Descriptor for Python's report that it waits for its program. */
 const READY = 5;
 /**
  * Size in bytes of /workspace and of /tmp: the limit for both together, plus the unused part of each file's last page.

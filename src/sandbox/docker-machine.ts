@@ -16,14 +16,14 @@ const KILL_MS = 30_000;
 export const docker = (args: readonly string[], timeout: number) =>
   promisify(execFile)("docker", [...args], { timeout });
 
-/** Returns what machines of this image are missing, or null if nothing. A run never pulls an image. */
+/** Returns the missing requirement for machines of this image, or null. A run never pulls an image. */
 export async function missingForImage(image: string): Promise<string | null> {
   const missing = await missingDocker();
   if (missing !== null || (await hasImage(image))) return missing;
   return `the Docker image ${image} is missing: art-e suite image writes a Dockerfile for it`;
 }
 
-/** Returns what any Docker machine is missing, or null if nothing. */
+/** Returns the missing requirement for any Docker machine, or null. */
 export async function missingDocker(): Promise<string | null> {
   const version = await dockerVersion();
   if (version === "not installed") return "Docker is not installed";

@@ -17,7 +17,7 @@ export interface MachineLimits {
   readonly commandMs: number;
   /** Maximum time to start, which is short except on a busy machine. */
   readonly startMs: number;
-  /** Maximum time to respond to a request that needs no time of its own. */
+  /** Maximum time to respond to a request that does no work. */
   readonly answerMs: number;
   /** Maximum bytes and files per copied file or folder. */
   readonly copyBytes: number;

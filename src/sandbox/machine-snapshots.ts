@@ -128,7 +128,7 @@ print(json.dumps([name for name in json.loads(sys.argv[1]) if not found(name)]))
 interface SnapshotStatus {
   readonly name: string;
   readonly ready: boolean;
-  /** Why the snapshot is not ready, in one line for the user. Null if it is ready. */
+  /** Why the snapshot is not ready, in one line for the user, or null if it is ready. */
   readonly why: string | null;
   /** Programs and modules that are missing. */
   readonly missing: readonly string[];
@@ -138,7 +138,7 @@ interface SnapshotsStatus {
   readonly snapshots: readonly SnapshotStatus[];
   /** Command line that installs everything missing that Debian has a package for, or null if nothing. */
   readonly install: string | null;
-  /** Missing programs and modules without a package, to be installed in one of the snapshot's `readOnly` folders. */
+  /** Missing programs and modules without a package. Install them in one of the snapshot's `readOnly` folders. */
   readonly withoutPackage: readonly string[];
 }
 
@@ -224,7 +224,7 @@ async function missingModules(
 
 /** Parents of the host folders that a suite can show. They contain packages, never anyone's files. */
 const BINDABLE = ["/opt/", "/usr/", "/nix/store/"];
-/** Folders that tasks can write to, and in which a snapshot's files can be. */
+/** Folders for a snapshot's files, which tasks can write to. */
 const WRITABLE = ["/home/user/", "/tmp/", "/mnt/"];
 
 const absolutePath = z
@@ -234,10 +234,10 @@ const absolutePath = z
     message: "must be an absolute path without . and ..",
   });
 const bindable = absolutePath.refine((path) => BINDABLE.some((folder) => path.startsWith(folder)), {
-  message: `must lie below ${BINDABLE.join(" or ")}`,
+  message: `must be below ${BINDABLE.join(" or ")}`,
 });
 const writable = absolutePath.refine((path) => WRITABLE.some((folder) => path.startsWith(folder)), {
-  message: `must lie below ${WRITABLE.join(" or ")}`,
+  message: `must be below ${WRITABLE.join(" or ")}`,
 });
 const programName = z.string().regex(/^[\w.+-]+$/, "must be the name of a program");
 const moduleName = z.string().regex(/^[A-Za-z_]\w*$/, "must be the name of a Python module");

@@ -98,7 +98,7 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
   SHELL: "/bin/bash",
   LANG: "C.UTF-8",
   TZ: "UTC",
-  // There is no screen to draw on.
+  // Machines do not have a screen to draw on.
   MPLBACKEND: "Agg",
 };
 

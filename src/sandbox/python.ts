@@ -37,11 +37,11 @@ export interface Launch {
   readonly cgroups: CgroupParent | null;
   /** Maximum milliseconds to start, in addition to Python's own time limit. */
   readonly startMs: number;
-  /** Stops what a kill of the program itself would not reach. */
+  /** Stops processes that a kill of the program itself would not reach. */
   readonly stop?: () => Promise<void>;
 }
 
-/** The sandbox that works on this machine, or why there is none and what to do. */
+/** The sandbox that works on this machine, or the reason why none does and what to do. */
 export type SandboxChoice =
   | { readonly ok: true; readonly sandbox: PythonSandbox }
   | { readonly ok: false; readonly why: string; readonly hint: string };
@@ -142,7 +142,7 @@ const answerSchema = z.object({
 /** Programs to try. The system's Python first, because the one on the path can be a wrapper or in a home folder. */
 const CANDIDATES = ["/usr/bin/python3", "/usr/local/bin/python3", "python3"];
 
-/** Returns the first Python 3 that works, or null if there is none. */
+/** Returns the first Python 3 that works, or null. */
 export async function findPython(): Promise<FoundPython | null> {
   for (const candidate of CANDIDATES) {
     try {

@@ -201,7 +201,7 @@ async function usageOfRun(
 const NOTHING = { memoryBytes: 0, writtenBytes: 0 };
 
 /**
- * Checks once more, because the last check might have been before the last file, and copies the sandbox's files back.
+ * Checks again, because the last check might have been before the last file, and copies the sandbox's files back.
  */
 async function finalWord(
   stopped: StopReason | "abort" | null,

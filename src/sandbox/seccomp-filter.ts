@@ -102,7 +102,7 @@ const ATTACH_FILTER = [26];
 const MAP_ANONYMOUS = 0x20;
 /** Also set in MAP_SHARED_VALIDATE. */
 const MAP_SHARED = 0x01;
-/** All CLONE_NEW* flags of clone. */
+/** The CLONE_NEW* flags of clone. */
 const NEW_NAMESPACES = 0x7e020080;
 /** The ioctls that type into a terminal: TIOCSTI, TIOCLINUX. */
 const TYPING = [0x5412, 0x541c];

@@ -29,7 +29,7 @@ export interface MachineCommand {
 }
 
 export interface CommandResult {
-  /** Null if the time limit ended the command. */
+  /** Exit code, or null if the time limit ended the command. */
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;

@@ -330,7 +330,7 @@ interface Entry {
 }
 
 /**
- * Yields all entries below a folder, parents first. Lists links without following them. A null entry stands for
+ * Yields all entries below a folder, parents first. Lists links without following them. A null entry represents
  * something unreadable (no permission, nested too deeply).
  */
 async function* entriesOf(folder: string, below = "", depth = 1): AsyncGenerator<Entry | null> {

@@ -33,13 +33,13 @@ export function asksJudge(options: JudgeOptions): boolean {
   return options.judge !== undefined || options.noJudge || detailOf(options) !== null;
 }
 
-/** The option that asks for something of a judge without naming one; null if there is none. */
+/** The first option that configures a judge without selecting one, or null. */
 function detailOf({ judgeVotes, judgeBaseUrl, judgeReasoningEffort, judgeHeader, judgeBody }: JudgeOptions) {
   const details = { judgeVotes, judgeBaseUrl, judgeReasoningEffort, judgeHeader, judgeBody };
   return Object.entries(details).find(([, value]) => value !== undefined)?.[0] ?? null;
 }
 
-/** What the user adds to the judge's requests. */
+/** Additional headers and body fields for the judge's requests. */
 export function judgeExtras({ judgeHeader, judgeBody }: JudgeOptions): GivenExtras {
   return { header: judgeHeader, body: judgeBody };
 }
@@ -159,7 +159,7 @@ interface JudgeConnection {
   readonly costLimit?: CostLimit | undefined;
   /** Called if a reply specifies a different model than the requested one. */
   readonly note: (text: string) => void;
-  /** Given with this command; left out: what the settings record suffices. */
+  /** Headers and body fields passed with this command. Without them, the recorded ones apply. */
   readonly given?: GivenExtras;
 }
 

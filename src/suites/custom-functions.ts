@@ -65,7 +65,7 @@ interface CustomContext {
   readonly signal: AbortSignal;
   /** Folder outside of the machine for files collected from it. Null during setup. */
   readonly workFolder: string | null;
-  /** Spider2-V: the getters' result, a value or the path of a collected file. Null if there is none. */
+  /** Spider2-V: the getters' result, a value, the path of a collected file, or null if missing. */
   readonly result: JsonValue;
   readonly expected: JsonValue;
 }

@@ -3,12 +3,13 @@ import { constants } from "node:fs";
 import { lstat, mkdir, open, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import type BetterSqlite3 from "better-sqlite3";
+import { htmlToText } from "../mail/html-text.js";
 import { allWordsExpression, queryTokens, termExpression } from "../mail/search-query.js";
 import { Database } from "../store/sqlite.js";
 import type { DocumentHit, DocumentPage, TaskDocuments } from "../tasks/suite-task.js";
 
 /** Version of the index layout. Increase it when the layout changes, which makes cached indexes useless. */
-const LAYOUT = 1;
+const LAYOUT = 2;
 
 /** The documents of a suite, indexed once for all of its tasks, at the first search. */
 export class SuiteDocuments {
@@ -135,7 +136,7 @@ const BATCH = 100;
 /** Maximum hits per document, so that one document does not hide all others. */
 const MOST_OF_ONE = 2;
 const SNIPPET_TOKENS = 48;
-/** Number of best matches from which a search's hits are chosen. */
+/** Number of best matches that a search's hits are chosen from. */
 const MOST_READ = 500;
 
 const TABLES = `
@@ -340,53 +341,15 @@ async function readDocument({ file, path }: DocumentFile): Promise<string | null
   }
 }
 
-/** Elements whose contents are not text, and elements that start a new line. */
-const SILENT: ReadonlySet<string> = new Set(["script", "style", "noscript", "template", "svg"]);
-const BREAKING =
-  /^\/?(?:p|div|br|li|ul|ol|tr|table|h[1-6]|pre|section|article|header|footer|nav|dt|dd|blockquote|hr|main|aside)$/;
-const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
+/** More tags than this are never open at once in an honest document, and the parser takes quadratic time for them. */
+const MAX_OPEN_TAGS = 50_000;
 
-/** Returns the text between tags, in one pass. The result is not safe to show as markup. */
-export function textOfHtml(html: string): string {
-  return contentOf(html)
-    .replace(/&(#x?[0-9a-f]{1,6}|[a-z]{2,6});/gi, characterOf)
-    .split("\n")
-    .map((line) => line.trim())
-    .filter((line, i, lines) => line !== "" || (i > 0 && lines[i - 1] !== ""))
-    .join("\n");
-}
-
-function contentOf(html: string): string {
-  const parts: string[] = [];
-  for (let at = 0; at < html.length; ) {
-    const open = html.indexOf("<", at);
-    parts.push(html.slice(at, open === -1 ? html.length : open));
-    if (open === -1) break;
-    const isComment = html.startsWith("<!--", open);
-    const close = html.indexOf(isComment ? "-->" : ">", open);
-    if (close === -1) break;
-    at = close + (isComment ? 3 : 1);
-    const name = isComment ? "" : nameOf(html.slice(open + 1, Math.min(close, open + 40)));
-    if (BREAKING.test(name)) parts.push("\n");
-    if (SILENT.has(name)) at = endOfElement(html, name, at);
+/** Returns the text of an HTML document. The result is not safe to show as markup. */
+function textOfHtml(html: string): string {
+  let open = 0;
+  for (const [, slash] of html.matchAll(/<(\/?)[a-z]/gi)) {
+    open += slash === "" ? 1 : -1;
+    if (open > MAX_OPEN_TAGS) return html.replace(/<[^<>]*>/g, " ");
   }
-  return parts.join("");
-}
-
-/** Returns the index of the element's end tag. Its contents can include characters that look like tags. */
-function endOfElement(html: string, name: string, from: number): number {
-  const end = new RegExp(`</${name}`, "gi");
-  end.lastIndex = from;
-  return end.exec(html)?.index ?? html.length;
-}
-
-function nameOf(tag: string): string {
-  return /^\/?[a-z][a-z0-9]*/i.exec(tag)?.[0].toLowerCase() ?? "";
-}
-
-function characterOf(whole: string, name: string): string {
-  if (!name.startsWith("#")) return ENTITIES[name.toLowerCase()] ?? whole;
-  const isHex = /^#x/i.test(name);
-  const code = Number.parseInt(name.slice(isHex ? 2 : 1), isHex ? 16 : 10);
-  return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+  return htmlToText(html).replaceAll("\u00a0", " ");
 }

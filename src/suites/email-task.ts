@@ -18,7 +18,7 @@ export const emailAnswer: FlowbookFunction = async (args, { options: { scoreAnsw
   throw new CannotGrade("unsupported", `its arguments are invalid: ${z.prettifyError(gold.error)}`);
 };
 
-/** Returns whether a task is graded only by its answer, so that no file is collected. */
+/** Returns whether only the answer is graded, so that no file is collected. */
 export function isGradedByAnswer({ evaluation }: Pick<SuiteTask, "evaluation">): boolean {
   return evaluation?.metrics.every(({ func }) => func === EMAIL_ANSWER) ?? false;
 }

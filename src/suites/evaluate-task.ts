@@ -56,7 +56,7 @@ interface GradedScore {
   readonly reason: string;
 }
 
-/** Returns what is missing for grading, or null for any other error. */
+/** Returns the missing requirement for grading, or null for any other error. */
 function obstacleOf(error: unknown): ObstacleState | null {
   if (error instanceof UnusableSuiteFile) return "missing_files";
   return error instanceof CannotGrade ? error.state : null;

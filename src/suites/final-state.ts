@@ -111,7 +111,7 @@ export function pngSize(bytes: Buffer): { readonly width: number; readonly heigh
 
 const lines = z.union([z.string(), z.array(z.string()).transform((parts) => parts.join(""))]);
 
-/** Notebook outputs, of which only images are read. Other formats have none. */
+/** Notebook outputs. Only images are read, and other formats do not contain any. */
 const notebookSchema = z.object({
   cells: z.array(
     z.object({

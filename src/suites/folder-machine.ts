@@ -41,7 +41,7 @@ export class FolderMachine implements TaskMachine {
     throw new Error("a folder cannot run commands");
   }
 
-  /** Resolves a path in the folder, which `..` cannot leave. Null if one of its folders is a link. */
+  /** Returns a path in the folder, which `..` cannot leave, or null if one of its folders is a link. */
   async #resolve(path: string): Promise<string | null> {
     if (!posix.isAbsolute(path) || path.includes("\0")) throw new Error(`${path} is not an absolute path`);
     const names = posix

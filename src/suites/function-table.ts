@@ -128,7 +128,7 @@ export function isImplemented(dialect: SuiteDialect, kind: FunctionKind, name: s
   return Object.hasOwn(TABLES[dialect][kind].functions, name);
 }
 
-/** Returns what a function needs, or null if the dialect does not have it. */
+/** Returns a function's requirement, or null if the dialect does not have the function. */
 export function evaluationNeed(dialect: SuiteDialect, kind: FunctionKind, name: string): FunctionNeed | null {
   const needs = Object.entries(TABLES[dialect][kind].needs);
   const need = needs.find(([, names]) => names.includes(name))?.[0] as FunctionNeed | undefined;

@@ -21,7 +21,7 @@ export class CollectedFile {
   constructor(readonly path: string) {}
 }
 
-/** A getter's result: a file, files, or a value. Null if there is nothing. */
+/** A getter's result: a file, files, a value, or null if nothing exists. */
 export type Collected = JsonValue | CollectedFile | readonly (CollectedFile | null)[];
 
 /**
@@ -39,7 +39,7 @@ interface ComparedFiles {
   readonly expected: Buffer;
 }
 
-/** Reads the two files of a comparison. Null if the result is missing, which most functions score 0. */
+/** Returns the two files of a comparison, or null if the result is missing, which most functions score 0. */
 export async function readPair(result: Collected, expected: Collected | undefined): Promise<ComparedFiles | null> {
   const gold = requireFile(expected, "the expected file");
   if (result === null) return null;

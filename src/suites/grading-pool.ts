@@ -188,7 +188,7 @@ function send(child: ChildProcess, message: ToGrader): void {
 /** Sources that all gradings of a run share. They can be sent to another process. */
 interface GradingSources {
   readonly suite: SuiteFolder;
-  /** Absolute path of the user's module, or null if there is none. */
+  /** Absolute path of the user's module, or null without one. */
   readonly functions: string | null;
   /** Folder of account settings, and the variables that set some. */
   readonly accounts: { readonly folder: string | null; readonly env: Readonly<Record<string, string>> };

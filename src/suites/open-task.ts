@@ -137,7 +137,7 @@ function isOfImage(snapshot: Snapshot): snapshot is Snapshot & { readonly image:
 interface OpenedSuiteTask {
   /** The machine as the agent sees it, without the values of account settings. */
   readonly machine: TaskMachine;
-  /** These values, which must never be stored. */
+  /** Values of account settings, which must never be stored. */
   readonly secrets: readonly string[];
   /** Collects and grades the files in the machine, while the agent's processes still run, or grades the answer. */
   grade(signal: AbortSignal, scoreAnswer?: EvaluationOptions["scoreAnswer"]): Promise<Grade>;

@@ -8,7 +8,7 @@ import { argvOf, commandSchema, describeFailure, expandHome } from "./machine-co
 import { placeInFolder, resolveSharedFile } from "./suite-files.js";
 import type { ArgumentSchema } from "./suite-folder.js";
 
-/** Gets a value to compare. Null if it does not exist. */
+/** Returns a value to compare, or null if it does not exist. */
 interface Getter {
   readonly takes: ArgumentSchema;
   get(args: JsonObject, context: EvaluationContext): Promise<Collected>;
@@ -139,7 +139,7 @@ const vmScriptOutput = getter(z.looseObject({ src: name, dest: name }), async ({
   return result.exitCode === null ? null : result.stdout;
 });
 
-/** Getters `vm_command_line` and `vm_command_error`: a command's output. Null if it reached its time limit. */
+/** Getters `vm_command_line` and `vm_command_error`: a command's output, or null if it reached its time limit. */
 const vmCommand = (stream: "stdout" | "stderr") =>
   getter(commandSchema, async (command, context) => {
     const argv = argvOf(command);
@@ -171,7 +171,7 @@ const dbtProfiles = getter(z.looseObject({ dirs: z.array(z.string()), dest: name
 
 async function readVariable(text: string, context: EvaluationContext): Promise<string> {
   if (!/^\$\w+$/.test(text)) throw new CannotGrade("unsupported", `${text} is not the name of a variable`);
-  // A machine that only contains files has no environment, in which the variable would be unset.
+  // A machine that only contains files does not have an environment, so the variable is unset.
   if (!context.machine.canRun) return "";
   const { stdout } = await runCommand(context, ["/bin/bash", "-c", `echo "${text}"`], TIMEOUT_MS);
   return stdout.trim();

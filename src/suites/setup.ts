@@ -18,7 +18,7 @@ import { type ArgumentSchema, parseArguments } from "./suite-folder.js";
 export interface SetUpRefusal {
   readonly ok: false;
   readonly state: "setup_error" | ObstacleState;
-  /** One line with the step and its failure. */
+  /** The step and its failure, in one line. */
   readonly reason: string;
 }
 
@@ -77,7 +77,7 @@ interface SetupFunction {
   readonly need: FunctionNeed;
   /** Whether the task continues if the function cannot run, because it only opens a window. */
   readonly isPassedOver: boolean;
-  /** Null if the original suite has the function, but art-e cannot run it. A thrown error is a failure too. */
+  /** The action, or null if art-e cannot run the original suite's function. A thrown error is a failure too. */
   readonly run: ((args: JsonObject, context: SetupContext) => Promise<ActionOutcome>) | null;
   /** Schema of its arguments, if they are checked before it runs. */
   readonly takes?: ArgumentSchema;

@@ -18,7 +18,7 @@ export interface IndexedTask {
   readonly id: string;
 }
 
-/** Reads an index file, given by its path or by the name of a file next to `examples/`. */
+/** Reads an index file. `path` is its path, or the name of a file next to `examples/`. */
 export function readIndexFile(path: string, suite: SuiteFolder): IndexedTask[] {
   const found = [path, join(suite.content, path)].find(isFile);
   if (found === undefined) {
@@ -197,7 +197,7 @@ function isFolder(path: string, look: typeof statOf): boolean {
 /** `error` means that the task cannot be set up or graded as written, or that files contradict each other. */
 export type FindingLevel = "error" | "warning";
 
-/** One result of a check. */
+/** Result of a check. */
 export interface SuiteFinding {
   readonly level: FindingLevel;
   /** Name in snake_case, such as `file_missing`. */

@@ -110,7 +110,7 @@ export async function openSuite(
   };
 }
 
-/** A task that does not start. Missing requirements are nobody's fault, but a failed setup is an error. */
+/** A task that does not start. Missing requirements are not an error, but a failed setup is. */
 function refusal(task: PlannedSuiteTask, { state, reason }: SetUpRefusal): TaskOpening {
   const ending = state === "setup_error" ? "not_started" : "not_runnable";
   return { ok: false, ending, reason, record: ungraded(task, { state, reason }) };

@@ -61,7 +61,7 @@ const MAX_BYTES = 2_000_000;
 export interface ReadTask {
   readonly task: SuiteTask;
   readonly path: TaskFilePath;
-  /** All functions of its file that run. */
+  /** Functions in the task's file that run. */
   readonly calls: readonly LocatedCall[];
   /** Fields of its file that the schema does not define. */
   readonly unknownFields: readonly string[];
@@ -281,8 +281,8 @@ export function locateComparisons(func: string, options: LocatedCall["arguments"
   return [call, ...within];
 }
 
-const name = z.string("expected a text").min(1, "expected a text").max(200, "expected at most 200 characters");
-const texts = z.array(z.string("expected a text"), "expected a list of texts").nullish();
+const name = z.string("expected a string").min(1, "expected a string").max(200, "expected at most 200 characters");
+const texts = z.array(z.string("expected a string"), "expected a list of strings").nullish();
 
 const flowbookCall = z.looseObject({
   func: name.describe("Name of the function."),
@@ -344,10 +344,10 @@ export const taskFileSchema = z.looseObject({
   id: name.describe("Id of the task, and name of its folder and file."),
   snapshot: name.describe("Name of the task's machine snapshot, such as jupyter."),
   instruction: z
-    .string("expected a text")
-    .min(1, "expected a text")
+    .string("expected a string")
+    .min(1, "expected a string")
     .describe("Instruction for the agent: the goal, or a step-by-step guide."),
-  source: z.union([texts, z.string()], { error: "expected a list of texts" }).describe("Source of the task."),
+  source: z.union([texts, z.string()], { error: "expected a list of strings" }).describe("Source of the task."),
   related_apps: texts.describe("Programs that the task is about."),
   tags: texts.describe(
     "Interface (cli, gui, cli+gui), guidance (verbose, abstract), domain (such as data_warehousing), and account if the task needs credentials.",
@@ -362,7 +362,7 @@ export const taskFileSchema = z.looseObject({
   evaluation: evaluation.nullish().describe("Evaluation in Flowbook's form."),
   evaluator: evaluator.nullish().describe("Evaluation in Spider2-V's form."),
   counterpart: z
-    .string("expected a text")
+    .string("expected a string")
     .nullish()
     .describe("Id of the same task with an abstract instead of a verbose instruction, or vice versa."),
 });

@@ -79,7 +79,7 @@ function spiderKind(key: string, path: string, { func, role }: LocatedCall): Nam
  */
 export type TaskRequirement = FunctionNeed | "docker" | "unknown" | "none";
 
-/** Returns what a function needs, or null if it is unknown. Setup functions that are skipped need nothing. */
+/** Returns a function's requirement, or null if the function is unknown. Skipped setup functions need nothing. */
 export function needOf(
   { role, func }: LocatedCall,
   dialect: SuiteDialect,

@@ -3,7 +3,7 @@ export function sumOrNull(numbers: readonly (number | null)[]): number | null {
   return numbers.reduce((sum, number) => (sum === null || number === null ? null : sum + number), 0);
 }
 
-/** One number in a text with all its possible values. `5%` is 5 or 0.05, and `5mm` is 5 or, as money, five million. */
+/** A number in a text with all its possible values. `5%` is 5 or 0.05, and `5mm` is 5 or, as money, five million. */
 export interface ParsedNumber {
   readonly values: ReadonlySet<number>;
   /** Whether it is a lone "one", which is more often a pronoun than a number. */

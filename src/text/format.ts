@@ -44,7 +44,7 @@ export interface FittedColumn {
   readonly title: string;
   /** Minimum width in terminal columns to which cells can be truncated. */
   readonly least?: number;
-  /** Order in which columns are omitted if truncating is not enough, the highest number first. */
+  /** Order of omitting columns if truncating is not enough, the highest number first. */
   readonly leaveOut?: number;
 }
 

@@ -45,11 +45,27 @@ function repairOf(given: JsonValue, types: readonly string[], isRequired: boolea
     return types.includes("array") ? { value: [], note: "null read as an empty array" } : null;
   }
   if (typeof given !== "string") return null;
-  const parsed = parseJsonOrNull(given.trim());
+  const text = given.trim();
+  if (text === "" && !isRequired && !types.includes("array"))
+    return { value: undefined, note: "no text read as left out" };
+  const parsed = parseLiteral(text);
   const type = typeOf(parsed);
   if (parsed !== null && types.includes(type)) return { value: parsed, note: `text read as ${type}` };
   return types.includes("array") ? { value: [given], note: "one text read as an array" } : null;
 }
+
+/** JSON, or what Python writes for it: `True`, and lists of texts in single quotes. */
+function parseLiteral(text: string): JsonValue {
+  if (/^(true|false)$/i.test(text)) return text.toLowerCase() === "true";
+  const json = parseJsonOrNull(text);
+  if (json !== null || !PYTHON_LIST.test(text)) return json;
+  return [...text.matchAll(PYTHON_TEXT)].map(([, single, double]) =>
+    (single ?? double ?? "").replace(/\\(["'\\])/g, "$1"),
+  );
+}
+
+const PYTHON_TEXT = /'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"/g;
+const PYTHON_LIST = new RegExp(`^\\[\\s*(?:(?:${PYTHON_TEXT.source})\\s*(?:,\\s*|(?=\\])))*\\]$`);
 
 /** The types that a parameter accepts; empty if its schema does not say. An integer is a number too. */
 function typesOf(schema: JsonValue | undefined): string[] {

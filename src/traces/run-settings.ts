@@ -37,6 +37,9 @@ const agentTargetSchema = z
       argv: z.array(z.string()).readonly().describe("Program and arguments."),
     }),
     z.strictObject({
+      kind: z.literal("human").describe("A person at the terminal."),
+    }),
+    z.strictObject({
       kind: z.literal("endpoint").describe("An OpenAI-compatible endpoint that runs its own tools."),
       url: z.string().describe("Base URL of the endpoint."),
     }),

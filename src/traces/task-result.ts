@@ -33,7 +33,8 @@ export function toTaskResult(trace: Trace): TaskResult {
     executionTimeMs: Math.round(trace.durationMs),
     ...roundedTimes(trace),
     traceId: trace.traceId,
-    ...(canBeRetried(trace.ending) || trace.ending === "refused" ? { error: trace.error ?? trace.ending } : {}),
+    ...(canBeRetried(trace.ending) ? { error: trace.error ?? trace.ending } : {}),
+    ...(trace.ending === "refused" && trace.error !== null ? { refusal: trace.error } : {}),
     ending: trace.ending,
     turns: trace.turns.length,
     ...answeredByField(repliesBy(trace.turns)),
@@ -192,7 +193,11 @@ export const taskResultSchema = z
       .exactOptional()
       .describe("Milliseconds of rate limiting, failed model calls and the pauses between them."),
     traceId: z.string().describe("Trace id."),
-    error: z.string().exactOptional().describe("Reason why the task failed or was refused. Absent otherwise."),
+    error: z.string().exactOptional().describe("Error message. Absent if the task did not fail."),
+    refusal: z
+      .string()
+      .exactOptional()
+      .describe("Reason of the model or its provider for declining to answer. Absent without a refusal or a reason."),
     ending: z.enum(ENDINGS).describe("Reason why the agent stopped."),
     turns: z.number().int().nonnegative().describe("Number of model calls."),
     answeredBy: answeredBySchema

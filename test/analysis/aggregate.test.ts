@@ -6,11 +6,11 @@ import type { TaskResult } from "../../src/traces/task-result.js";
 import { task } from "./runs.js";
 import { suiteResult } from "./suite-results.js";
 
-describe("aggregate scores", () => {
+describe("aggregate", () => {
   const failed = (taskId: number, changes: Partial<TaskResult> = {}) =>
     task(taskId, {}, { ending: "model_error", ...changes });
 
-  it("names the most frequent error", () => {
+  it("reports the most frequent error", () => {
     const run = new RunAggregate();
     for (const error of ["a", "b", "b"]) run.add(failed(1, { error }));
     run.add(task(2, {}, {}));
@@ -23,8 +23,8 @@ describe("aggregate scores", () => {
     return tally.figures();
   };
 
-  describe("a score over a run", () => {
-    it("of a rate has Wilson's interval, the scorer's own words, and its denominator", () => {
+  describe("score of a run", () => {
+    it("has Wilson's interval for a rate, the scorer's description, and its denominator", () => {
       const results = Array.from({ length: 40 }, (_, i) =>
         task(i, { exactMatch: i < 10 ? 1 : 0, sourcesCorrect: null }),
       );
@@ -41,7 +41,7 @@ describe("aggregate scores", () => {
       });
     });
 
-    it("counts failed tasks as wrong over all: those that came first, and those of a question that was also answered", () => {
+    it("counts failed tasks as wrong over all tasks, in any order and for questions that were also answered", () => {
       const { scores } = figuresOf([
         failed(1),
         task(2, { exactMatch: 1, semanticScore: 0.5 }),
@@ -53,7 +53,7 @@ describe("aggregate scores", () => {
       expect(scores.semanticScore).toMatchObject({ value: 0.375, n: 2, overAll: { value: 0.15, n: 5 } });
     });
 
-    it("of an eval counts what it gave failed tasks, and never a failure that it did not judge", () => {
+    it("includes failed tasks that an eval judged, but no others", () => {
       const ended = (value: number | null) => ({ "eval:ends": value });
       const { scores } = figuresOf([
         task(1, { exactMatch: 1, ...ended(1) }),
@@ -68,7 +68,7 @@ describe("aggregate scores", () => {
       expect(scores.exactMatch).toMatchObject({ value: 1, n: 1, overAll: { value: 0.25, n: 4 } });
     });
 
-    it("counts a failed question without gold mail for no score that is about gold mail", () => {
+    it("ignores a failed question without gold emails in scores about gold emails", () => {
       const { scores } = figuresOf([
         failed(1, { goldSources: 0 }),
         task(2, { exactMatch: 1, foundGold: 1 }),
@@ -79,7 +79,7 @@ describe("aggregate scores", () => {
       expect(scores.exactMatch?.overAll).toMatchObject({ value: 0.5, n: 4 });
     });
 
-    it("counts a failed question whose gold answer holds no number or date for no score about those", () => {
+    it("ignores a failed question without numbers or dates in scores about them", () => {
       const { scores } = figuresOf([
         failed(1, { groundTruth: "a green folder" }),
         failed(2, { groundTruth: "$1.5 million" }),
@@ -94,7 +94,7 @@ describe("aggregate scores", () => {
       expect(scores.exactMatch?.overAll).toMatchObject({ value: 3 / 7, n: 7 });
     });
 
-    it("counts a failed task as wrong where the answers to its question could not be judged", () => {
+    it("counts a failed task as wrong if the other answers to its question were not judged", () => {
       const { scores } = figuresOf([
         task(1, { judgeCorrect: 1 }),
         task(2, { judgeCorrect: null }),
@@ -103,7 +103,7 @@ describe("aggregate scores", () => {
       expect(scores.judgeCorrect).toMatchObject({ value: 1, n: 1, overAll: { value: 0.5, n: 2 } });
     });
 
-    it("has no value for failures where lower is better, though its values lie from 0 to 1", () => {
+    it("does not count failures if lower is better, even on a scale from 0 to 1", () => {
       const { hallucination, goldRank } = figuresOf([
         task(1, { hallucination: 0, goldRank: 1 }),
         task(2, { hallucination: 1, goldRank: 1 }),
@@ -113,12 +113,12 @@ describe("aggregate scores", () => {
       expect(goldRank).toMatchObject({ better: "lower", value: 1, n: 2, overAll: { value: null, n: 0 } });
     });
 
-    it("has no value for failures where the scale goes beyond 0 to 1, whatever the values are", () => {
+    it("does not count failures on a scale beyond 0 to 1, whatever the values are", () => {
       const { artReward } = figuresOf([task(1, { artReward: 0.1 }), task(2, { artReward: 0.3 }), failed(3)]).scores;
       expect(artReward).toMatchObject({ value: 0.2, n: 2, overAll: { value: null, n: 0 } });
     });
 
-    it("has an interval within its scale, of few tasks too, in slices and over inboxes as well", () => {
+    it("has an interval within its scale, even for few tasks, slices and inboxes", () => {
       const results = [
         task(1, { semanticScore: 1, artReward: 1.4, goldRank: 1 }, { inbox: "a@x" }),
         task(2, { semanticScore: 0.1, artReward: -1.9, goldRank: 5 }, { inbox: "a@x" }),
@@ -136,12 +136,12 @@ describe("aggregate scores", () => {
       }
     });
 
-    it("has no value for failures where 0 0 is not what wrong is", () => {
+    it("does not count failures if 0 does not mean wrong", () => {
       const { reward } = figuresOf([task(1, { reward: 1.5 }), task(2, { reward: -0.5 }), failed(3)]).scores;
       expect(reward).toMatchObject({ label: "reward", kind: "mean", value: 0.5, n: 2, overAll: { value: null, n: 0 } });
     });
 
-    it("of repeats takes the question as one cluster, and tells pass@k and pass^k over questions", () => {
+    it("clusters the epochs of a question and reports pass@k and pass^k over questions", () => {
       const right = [2, 0, 1, 2];
       const results = right.flatMap((times, i) =>
         [1, 2].map((epoch) => task(i, { exactMatch: epoch <= times ? 1 : 0 }, { epoch })),
@@ -155,7 +155,7 @@ describe("aggregate scores", () => {
       expect(two).toMatchObject({ k: 2, passAtK: { value: 3 / 4, n: 4 }, passHatK: { value: 2 / 4, n: 4 } });
     });
 
-    it("has a wider interval for other inboxes, where inboxes differ", () => {
+    it("has a wider interval for other inboxes if inboxes differ", () => {
       const results = Array.from({ length: 80 }, (_, i) =>
         task(i, { exactMatch: i % 8 < 4 ? 1 : 0 }, { inbox: `${i % 8}@x.example` }),
       );
@@ -177,7 +177,7 @@ describe("aggregate scores", () => {
       failed(3, { inbox: "a@x", howRealistic: 0.95, goldSources: 2, queryDate: "2001-12-31" }),
     ];
 
-    it("divide the tasks, with n and interval of each part, in the order of their values", () => {
+    it("divide the tasks in the order of their values, with n and interval per part", () => {
       const { slices } = figuresOf(results);
       const parts = (slice: keyof typeof slices) => (slices[slice] ?? []).map(({ value, tasks }) => [value, tasks]);
       expect(parts("inbox")).toEqual([
@@ -199,7 +199,7 @@ describe("aggregate scores", () => {
       expect(slices.inbox[0]?.scores.exactMatch).toEqual({ value: 0, n: 1, ...wilson(0, 1), method: "wilson" });
     });
 
-    it("are those of the whole run: their denominators add up", () => {
+    it("add up to the denominators of the entire run", () => {
       const many = Array.from({ length: 200 }, (_, i) =>
         task(i, { exactMatch: i % 3 === 0 ? 1 : 0 }, { inbox: `${i % 7}@x`, queryDate: `${1999 + (i % 4)}-01-01` }),
       );
@@ -229,7 +229,7 @@ function totalsOf(...results: readonly TaskResult[]) {
   return tally.totals({ ...RUN, ...scores.figures() });
 }
 
-describe("run aggregate", () => {
+describe("RunAggregate", () => {
   const usage = { inputTokens: 100, outputTokens: 10, cachedInputTokens: 40 };
 
   const answered = (changes: Partial<TaskResult> = {}): TaskResult =>
@@ -243,7 +243,7 @@ describe("run aggregate", () => {
     answered({ ...NOT_GRADED, ending: "model_error", error: "500", agentAnswer: "", ...changes });
 
   describe("totals", () => {
-    test("of nothing are zero counts and no averages", () => {
+    test("have zero counts and no averages without tasks", () => {
       const { overAllTasks, ...totals } = totalsOf();
       expect(totals).toEqual({
         ...RUN,
@@ -273,7 +273,7 @@ describe("run aggregate", () => {
       expect(overAllTasks.exactMatchAccuracy).toBeNull();
     });
 
-    test("of failures alone: nothing to average over the completed, 0 over all", () => {
+    test("have null averages over completed tasks and 0 over all tasks if all failed", () => {
       const totals = totalsOf(failed(), failed({ ending: "timeout" }));
       expect(totals).toMatchObject({
         completedTasks: 0,
@@ -291,7 +291,7 @@ describe("run aggregate", () => {
       });
     });
 
-    test("say both denominators: the completed tasks, and all with failures as wrong", () => {
+    test("include both denominators: completed tasks, and all tasks with failures as wrong", () => {
       const totals = totalsOf(
         answered(),
         answered({ exactMatch: false, semanticScore: 0.25, sourcesCorrect: false, foundGold: true, readGold: false }),
@@ -322,14 +322,14 @@ describe("run aggregate", () => {
       expect(totals.endings).toEqual({ answered: 2, out_of_turns: 1, model_error: 1 });
     });
 
-    test("take a gold score over the tasks only that have gold mail", () => {
+    test("compute gold scores only over tasks with gold emails", () => {
       const without = answered({ sourcesCorrect: null, foundGold: null, readGold: null, exactMatch: false });
       const totals = totalsOf(answered(), without, without);
       expect(totals).toMatchObject({ sourcesCorrect: 1, foundGold: 1, readGold: 1 });
       expect(totals.exactMatchAccuracy).toBeCloseTo(1 / 3, 12);
     });
 
-    test("count a failed question without gold mail in no gold score, and as wrong in the others", () => {
+    test("count a failed question without gold emails as wrong, but not in gold scores", () => {
       expect(totalsOf(answered(), failed({ goldSources: 0 }), failed()).overAllTasks).toEqual({
         tasks: 3,
         exactMatchAccuracy: 1 / 3,
@@ -340,7 +340,7 @@ describe("run aggregate", () => {
       });
     });
 
-    test("sum turns, tokens, money and retries over failures too", () => {
+    test("include failed tasks in turns, tokens, cost and retries", () => {
       expect(totalsOf(answered({ retries: 1 }), failed({ turns: 2, retries: 5, costUsd: 0.5 }))).toMatchObject({
         turns: 5,
         usage: { inputTokens: 200, outputTokens: 20, cachedInputTokens: 80 },
@@ -349,13 +349,13 @@ describe("run aggregate", () => {
       });
     });
 
-    test("have no cost as soon as one task's is unknown, whichever came first", () => {
+    test("have a null cost if one task's cost is unknown, in any order", () => {
       expect(totalsOf(answered(), answered({ costUsd: null })).costUsd).toBeNull();
       expect(totalsOf(answered({ costUsd: null }), answered()).costUsd).toBeNull();
     });
   });
 
-  test("progress tells what is done so far", () => {
+  test("progress reports the tasks done so far", () => {
     const tally = new RunAggregate();
     tally.add(answered());
     tally.add(failed());
@@ -369,7 +369,7 @@ describe("run aggregate", () => {
   });
 });
 
-describe("totals of a run over a suite", () => {
+describe("totals of a suite run", () => {
   const MIXED = [
     suiteResult("a", 1, { tags: ["cli", "verbose"], actionNumber: 5 }),
     suiteResult("b", 0.5, { tool: "jupyter", actionNumber: 6, relatedApps: ["jupyter", "excel"] }),
@@ -379,7 +379,7 @@ describe("totals of a run over a suite", () => {
     suiteResult("f", null, { state: "unsupported", tool: "excel" }),
   ];
 
-  it("average the graded tasks only, failed ones that were graded among them, and never take the others as 0", () => {
+  it("average only graded tasks, including graded failed ones, and never count others as 0", () => {
     const { scores, overAllTasks, completedTasks, failedTasks, notRunnableTasks } = totalsOf(...MIXED);
     expect({ completedTasks, failedTasks, notRunnableTasks }).toEqual({
       completedTasks: 3,
@@ -392,7 +392,7 @@ describe("totals of a run over a suite", () => {
     expect(overAllTasks).toMatchObject({ exactMatchAccuracy: null, avgSemanticScore: null, foundGold: null });
   });
 
-  it("count every task by its state, with those that have a score", () => {
+  it("count tasks and graded tasks per state", () => {
     expect(totalsOf(...MIXED).suite).toEqual({
       name: "demo",
       graded: 4,
@@ -406,13 +406,13 @@ describe("totals of a run over a suite", () => {
     });
   });
 
-  it("have no score where nothing was graded", () => {
+  it("have a null score if no task was graded", () => {
     const { scores, suite } = totalsOf(suiteResult("e", null), suiteResult("f", null, { state: "needs_account" }));
     expect(scores.taskScore).toMatchObject({ value: null, n: 0, low: null, high: null });
     expect(suite?.graded).toBe(0);
   });
 
-  it("divide the tasks by tool, difficulty, guidance, application and tag, the ungraded ones counted without a score", () => {
+  it("divide the tasks by tool, difficulty, guidance, application and tag, including ungraded ones", () => {
     const { slices } = totalsOf(...MIXED);
     const parts = (slice: keyof typeof slices) =>
       (slices[slice] ?? []).map(({ value, tasks, scores: { taskScore: score } }) => [value, tasks, score?.n]);
@@ -444,7 +444,7 @@ describe("totals of a run over a suite", () => {
     ]);
   });
 
-  it("of questions have nothing of suites", () => {
+  it("do not include suite fields for questions", () => {
     const { suite: _, ...question } = suiteResult("1", null, {}, { inbox: "ann@x.example", ending: "answered" });
     const totals = totalsOf(question);
     expect(totals).not.toHaveProperty("suite");

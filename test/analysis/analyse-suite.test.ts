@@ -12,8 +12,8 @@ const analyse = (results: readonly TaskResult[], toolCalls: readonly number[] = 
     }),
   );
 
-describe("abstract against verbose", () => {
-  /** `a1` and `v1` are counterparts of each other, and so on. */
+describe("analyseSuite().guidance", () => {
+  /** Returns a task. `a1` and `v1` are counterparts, and so on. */
   const pair = (n: number, abstract: number | null, verbose: number | null) => [
     suiteResult(`a${n}`, abstract, { tags: ["cli", "abstract"], counterpart: `v${n}` }),
     suiteResult(`v${n}`, verbose, { tags: ["cli", "verbose"], counterpart: `a${n}` }),
@@ -30,14 +30,14 @@ describe("abstract against verbose", () => {
     expect(solved).toMatchObject({ baseline: 0.4, candidate: 0.8, wins: 3, losses: 1, ties: 1, p: mcnemar(3, 1) });
   });
 
-  it("does not take what was not graded as 0, and counts what is left out", () => {
+  it("does not count ungraded tasks as 0, and counts the excluded tasks", () => {
     const results = [
       ...pair(1, 1, 1),
       ...pair(2, null, 1),
       ...pair(3, null, null),
       suiteResult("alone", 1, { counterpart: "elsewhere" }),
       suiteResult("none", 1, { counterpart: null }),
-      // As a real task: it names itself, and another names it.
+      // Like a real task: it names itself, and another task names it.
       suiteResult("self", 1, { counterpart: "self", tags: ["verbose"] }),
       suiteResult("other", 0, { counterpart: "self", tags: ["abstract"] }),
       suiteResult("own", 1, { counterpart: "own" }),
@@ -55,7 +55,7 @@ describe("abstract against verbose", () => {
     expect(metrics[0]).toMatchObject({ baseline: 0.5, candidate: 1, difference: { n: 2, value: 0.5 } });
   });
 
-  it("takes the mean of a task's graded repeats, which are then no rights and wrongs for McNemar's test", () => {
+  it("uses the mean over a task's graded epochs, which rules out McNemar's test", () => {
     const repeat = (results: readonly TaskResult[]) => results.map((result) => ({ ...result, epoch: 2 }));
     const results = [...pair(1, 0, 1), ...repeat(pair(1, 1, null)), ...pair(2, 0, 0)];
     const { pairs, metrics } = analyse(results).guidance;
@@ -63,14 +63,14 @@ describe("abstract against verbose", () => {
     expect(metrics[1]).toMatchObject({ baseline: 0.25, candidate: 0.5, test: "sign_flip" });
   });
 
-  it("of no pairs has no figures", () => {
+  it("returns null values without pairs", () => {
     const { pairs, metrics } = analyse([suiteResult("a", 1)]).guidance;
     expect(pairs).toBe(0);
     expect(metrics[0]).toMatchObject({ baseline: null, candidate: null, p: null, difference: { value: null, n: 0 } });
   });
 });
 
-describe("steps and times", () => {
+describe("analyseSuite().steps and .durations", () => {
   const worked = (id: string, actionNumber: number | null, turns: number, ms: number, tool = "terminal") =>
     suiteResult(id, 1, { actionNumber, tool }, { turns, modelTimeMs: ms, toolTimeMs: 0 });
   const results = [
@@ -82,7 +82,7 @@ describe("steps and times", () => {
     suiteResult("not started", null, { actionNumber: 2 }, { turns: 0 }),
   ];
 
-  it("are means by difficulty, over the tasks that the agent worked on", () => {
+  it("are means per difficulty over the tasks that the agent worked on", () => {
     const { steps, stepCorrelation } = analyse(results, [2, 4, 10, 12, 0]);
     expect(steps).toEqual([
       { difficulty: "up to 5", tasks: 2, actions: 3, turns: 4, toolCalls: 3 },
@@ -93,12 +93,12 @@ describe("steps and times", () => {
     expect(stepCorrelation.turns).toBeCloseTo(1, 12);
   });
 
-  it("have no correlation where there is too little to tell", () => {
+  it("have a null correlation with too little data", () => {
     expect(analyse(results.slice(0, 2), [1, 2]).stepCorrelation).toEqual({ turns: null, toolCalls: null });
     expect(analyse(results, [1, 1, 1, 1]).stepCorrelation.toolCalls).toBeNull();
   });
 
-  it("are given by the suite's tools", () => {
+  it("are grouped by the suite's tools", () => {
     expect(analyse(results).durations).toEqual([
       { tool: "jupyter", tasks: 1, mean: 5_000, p50: 5_000, p95: 5_000 },
       { tool: "terminal", tasks: 4, mean: 2_775, p50: 1_000, p95: 7_000 },
@@ -106,7 +106,7 @@ describe("steps and times", () => {
   });
 });
 
-it("the failure profile counts tasks by state and score", () => {
+it("analyseSuite().profile counts tasks by state and score", () => {
   const results = [
     suiteResult("a", 1),
     suiteResult("b", 0.8),
@@ -122,7 +122,7 @@ it("the failure profile counts tasks by state and score", () => {
   ]);
 });
 
-it("a question about a mailbox is in no analysis of suites", () => {
+it("analysedTask returns null for a question about a mailbox", () => {
   const { suite: _, ...question } = suiteResult("1", null);
   expect(analysedTask(question, 0)).toBeNull();
 });

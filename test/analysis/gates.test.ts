@@ -4,7 +4,7 @@ import { gateText } from "../../src/reports/run-text.js";
 import { failUnder, noWorseThan } from "../../src/runs/gates.js";
 import { figures, run } from "./runs.js";
 
-describe("a threshold", () => {
+describe("--fail-under", () => {
   const totalTasks = 300;
   const scores = {
     exactMatch: figures({ value: 0.742, low: 0.69, high: 0.789, n: 300 }),
@@ -12,13 +12,13 @@ describe("a threshold", () => {
     sourcesCorrect: figures({ value: null, n: 0, low: null, high: null }),
   };
 
-  it("is reached by a score of at least that, at most where lower is better", () => {
+  it("passes a score at or above the threshold, or at or below it if lower is better", () => {
     const passed = (metric: string, limit: number) => failUnder({ metric, limit }, { scores, totalTasks }, 0.9).passed;
     expect([passed("exactMatch", 0.742), passed("exactMatch", 0.743)]).toEqual([true, false]);
     expect([passed("hallucination", 0.1), passed("hallucination", 0.09)]).toEqual([true, false]);
   });
 
-  it("is missed where there is no such score", () => {
+  it("misses without the score", () => {
     const gate = failUnder({ metric: "sources", limit: 0 }, { scores, totalTasks }, 0.9);
     expect(gate.passed).toBe(false);
     expect(gateText(gate)).toBe(
@@ -27,7 +27,7 @@ describe("a threshold", () => {
     expect(failUnder({ metric: "judgeCorrect", limit: 0 }, { scores, totalTasks }, 0.9).passed).toBe(false);
   });
 
-  it("of accuracy is about the judge's verdict where there was a judge, else about exact match", () => {
+  it("uses the judge's verdict for accuracy, or exact match without a judge", () => {
     const accuracy = { metric: "accuracy", limit: 0.8 };
     expect(gateText(failUnder(accuracy, { scores, totalTasks }, 0.9))).toBe(
       "missed  accuracy (exactMatch) 0.742 [0.690, 0.789] n=300, wanted at least 0.8",
@@ -42,10 +42,10 @@ describe("a threshold", () => {
   });
 });
 
-describe("a threshold of an eval", () => {
+describe("--fail-under with an eval", () => {
   const head = { scores: { "eval:tone": figures({ value: 1, n: 16 }) }, totalTasks: 30 };
 
-  it("is missed where the eval judged too few tasks, and the message is about that", () => {
+  it("misses if the eval judged too few tasks, and says so", () => {
     const gate = failUnder({ metric: "eval:tone", limit: 0.9 }, head, 0.9);
     expect(gate).toMatchObject({ passed: false, coverage: { judged: 16, tasks: 30, least: 0.9 } });
     expect(gateText(gate)).toMatch(
@@ -55,7 +55,7 @@ describe("a threshold of an eval", () => {
   });
 });
 
-describe("no worse than a baseline", () => {
+describe("gate against a baseline", () => {
   const gate = (before: number[], after: number[], limit: number, better: "higher" | "lower" = "higher") => {
     const scores = { exactMatch: figures({ better }) };
     const [metric] = compareRuns(run(before, { scores }), run(after, { scores }), ["exactMatch"], 0).metrics;
@@ -64,12 +64,12 @@ describe("no worse than a baseline", () => {
   };
   const worlds = (n: number, lost: number) => Array.from({ length: n }, (_, i) => (i < lost ? 0 : 1));
 
-  it("is passed where nothing changed, and where the interval's lower bound lies above the margin", () => {
+  it("passes without changes, and if the interval's lower bound is above the margin", () => {
     expect(gate(worlds(50, 5), worlds(50, 5), 0.02).passed).toBe(true);
     expect(gate(worlds(400, 0), worlds(400, 4), 0.05).passed).toBe(true);
   });
 
-  it("is missed by a loss, and by too few questions to show that there is none", () => {
+  it("misses after a loss, and with too few questions to exclude one", () => {
     const lost = gate(worlds(400, 0), worlds(400, 80), 0.02);
     expect(lost.passed).toBe(false);
     expect(gateText(lost)).toMatch(
@@ -80,7 +80,7 @@ describe("no worse than a baseline", () => {
     expect(gate([1], [1], 0.02).passed).toBe(false);
   });
 
-  it("is missed by a bound exactly at the margin, whichever way is better", () => {
+  it("misses with a bound exactly at the margin, in either direction", () => {
     const metric = compareRuns(run([1]), run([1]), ["exactMatch"], 0).metrics[0];
     if (metric === undefined) throw new Error("no metric");
     const passed = (low: number, high: number, better: "higher" | "lower") =>
@@ -93,7 +93,7 @@ describe("no worse than a baseline", () => {
     expect([passed(-0.5, 0.02, "lower"), passed(-0.5, 0.0199, "lower")]).toEqual([false, true]);
   });
 
-  it("turns round where lower is better", () => {
+  it("is reversed if lower is better", () => {
     expect(gate(worlds(400, 0), worlds(400, 80), 0.02, "lower").passed).toBe(true);
     expect(gate(worlds(400, 80), worlds(400, 0), 0.02, "lower").passed).toBe(false);
   });

@@ -16,7 +16,7 @@ const rows = (label: Verdict, verdict: Verdict | null, count: number) =>
     agreement: null,
   }));
 
-test("compares correct against everything else, and counts what has no verdict apart", () => {
+test("calibration compares correct with everything else and counts missing verdicts separately", () => {
   const figures = calibration([
     ...rows("correct", "correct", 20),
     ...rows("wrong", "correct", 5),
@@ -43,7 +43,7 @@ test("compares correct against everything else, and counts what has no verdict a
   );
 });
 
-test("of nothing says so, and never NaN", () => {
+test("calibration without labels reports null, never NaN", () => {
   const { accuracy, precision, recall, kappa } = calibration([]);
   for (const figure of [accuracy, precision, recall, kappa]) {
     expect(figure).toEqual({ value: null, n: 0, low: null, high: null });
@@ -62,23 +62,23 @@ const asks = (id: number, ...message_ids: string[]): Question => ({
   },
 });
 
-/** Twelve mails with the gold one at rank `place`. */
+/** Returns twelve emails with the gold email at rank `place`. */
 const listWith = (place: number, gold: string) =>
   Array.from({ length: 12 }, (_, i) => (i + 1 === place ? gold : `<other${i}@x>`));
 
 const itself = (id: string) => id;
 
-describe("the quality of a search", () => {
+describe("measureSearch", () => {
   const places: Record<string, number> = { 1: 1, 2: 2, 3: 5, 4: 6, 5: 10, 6: 11 };
   const questions = [...Object.keys(places).map((id) => asks(Number(id), "<gold@x>")), asks(7)];
 
-  it("is recall among the first 1, 5 and 10 and the mean of 1/rank, over the questions with gold mail", () => {
+  it("returns recall at 1, 5 and 10 and the mean of 1/rank over the questions with gold emails", () => {
     const quality = measureSearch(questions, ({ id }) => listWith(places[id] ?? 0, "<gold@x>"), itself);
     expect(quality).toMatchObject({ questions: 6, recallAt1: 1 / 6, recallAt5: 3 / 6, recallAt10: 5 / 6, missed: [6] });
     expect(quality.mrrAt10).toBeCloseTo((1 + 1 / 2 + 1 / 5 + 1 / 6 + 1 / 10) / 6, 12);
   });
 
-  it("counts a copy of a gold mail as that mail, and the first of several gold mails", () => {
+  it("counts copies as the gold email, and the first of several gold emails", () => {
     const search = () => ["<none@x>", "<copy@x>", "<second@x>"];
     const sameMail = (id: string) => (id === "<copy@x>" ? "<gold@x>" : id);
     expect(measureSearch([asks(1, "<gold@x>")], search, sameMail)).toMatchObject({
@@ -94,7 +94,7 @@ describe("the quality of a search", () => {
     });
   });
 
-  it("gives the rank of every question, and intervals that hold the figures", () => {
+  it("returns the rank of every question and intervals around the values", () => {
     const { ranks, estimates } = measureSearch(questions, ({ id }) => listWith(places[id] ?? 0, "<gold@x>"), itself);
     expect(ranks.map(({ id, rank }) => [id, rank])).toEqual([
       [1, 1],
@@ -109,7 +109,7 @@ describe("the quality of a search", () => {
     expect([Number(low) < Number(value), Number(value) < Number(high), method]).toEqual([true, true, "wilson_mean"]);
   });
 
-  it("has its latency by the nearest rank, and no figures over nothing", () => {
+  it("returns nearest-rank latencies, and null values without questions", () => {
     const { latencyMs } = measureSearch([asks(1, "<g@x>")], () => [], itself);
     expect(new Set([latencyMs.p50, latencyMs.p95, latencyMs.p99]).size).toBe(1);
     const nothing = { questions: 0, recallAt1: null, recallAt5: null, recallAt10: null, mrrAt10: null, missed: [] };

@@ -18,11 +18,11 @@ const compare = (a: ComparableRun, b: ComparableRun, flips = 10) => compareRuns(
 
 const times = (n: number, value: number) => Array.from({ length: n }, () => value);
 
-describe("two runs", () => {
+describe("compareRuns", () => {
   const before = run([...times(20, 1), ...times(10, 0), ...times(70, 1)]);
   const after = run([...times(5, 0), ...times(15, 1), ...times(10, 1), ...times(70, 1)], { runId: "run_b" });
 
-  it("are compared question by question", () => {
+  it("compares two runs question by question", () => {
     const { metrics, questions } = compare(before, after);
     expect(questions).toEqual({ common: 100, onlyBaseline: 0, onlyCandidate: 0 });
     expect(metrics[0]).toMatchObject({
@@ -43,7 +43,7 @@ describe("two runs", () => {
     expect(metrics[0]?.moreQuestions).toBe(368);
   });
 
-  it("differ surely where the interval and the test say so, whichever way is better", () => {
+  it("reports a difference if both interval and test show it, in either direction", () => {
     const better = run([...times(20, 1), ...times(10, 1), ...times(70, 1)]);
     expect(compare(before, better).metrics[0]).toMatchObject({ verdict: "better", moreQuestions: 0 });
     expect(compare(better, before).metrics[0]).toMatchObject({ verdict: "worse", wins: 0, losses: 10 });
@@ -52,18 +52,18 @@ describe("two runs", () => {
     expect(compare(lower, better).metrics[0]).toMatchObject({ verdict: "worse", wins: 0, losses: 10 });
   });
 
-  it("are compared over what both have: others are counted, failed tasks have no value", () => {
+  it("compares the common questions, counts the others, and ignores failed tasks", () => {
     const { metrics, questions } = compare(run([1, 1, null, 1, 0]), run([1, null, 0]));
     expect(questions).toEqual({ common: 3, onlyBaseline: 2, onlyCandidate: 0 });
     expect(metrics[0]).toMatchObject({ baseline: 1, candidate: 1, difference: { n: 1 }, ties: 1 });
   });
 
-  it("with nothing in common have no figures and no verdict", () => {
+  it("returns null values and no verdict without common questions", () => {
     const { metrics } = compare(run([null, null]), run([1, 1]));
     expect(metrics[0]).toMatchObject({ baseline: null, candidate: null, p: null, verdict: null, moreQuestions: null });
   });
 
-  it("that repeat their questions are compared by each question's mean", () => {
+  it("compares the mean per question for several epochs", () => {
     const repeats = (values: readonly number[][]) =>
       comparableRun(
         head(),
@@ -83,7 +83,7 @@ describe("two runs", () => {
     expect(metric?.difference).toMatchObject({ value: -0.125, n: 2 });
   });
 
-  it("have their cost, time and turns compared too, where less is better", () => {
+  it("compares cost, time and turns too, with lower values as better", () => {
     const at = (costUsd: number | null, turns: number) =>
       comparableRun(
         head(),
@@ -98,7 +98,7 @@ describe("two runs", () => {
     expect(compare(at(null, 3), at(0.01, 3)).metrics[1]).toMatchObject({ baseline: null, difference: { n: 0 } });
   });
 
-  it("are judged by model and tool time, not by what was waited for; where that is not told, by nothing", () => {
+  it("compares model and tool time without waiting time, or nothing if they are unknown", () => {
     const at = (times: Partial<TaskResult>) =>
       comparableRun(
         head(),
@@ -116,7 +116,7 @@ describe("two runs", () => {
     expect(timeOf(at({ executionTimeMs: 5_100 }), free)).toMatchObject({ baseline: null, difference: { n: 0 } });
   });
 
-  it("do not differ in the last digits of sums", () => {
+  it("ignores rounding differences of sums", () => {
     const mean = (epochs: readonly number[], costs: readonly number[]) =>
       comparableRun(
         head(),
@@ -136,7 +136,7 @@ describe("two runs", () => {
     expect(compare(before, cheaper).metrics[1]).toMatchObject({ wins: 3 });
   });
 
-  it("name the questions that changed, the largest changes first and no more than wanted", () => {
+  it("lists the changed questions, largest changes first, up to the limit", () => {
     const { flips } = compare(run([1, 0, 1, 1]), run([0, 1, 0, 1]), 1);
     expect(flips.metric).toBe("exactMatch");
     expect(flips.lost).toEqual([
@@ -146,8 +146,8 @@ describe("two runs", () => {
   });
 });
 
-describe("runs are not comparable", () => {
-  it("with other questions, another split, other mail or another cutoff, each of which is named", () => {
+describe("incomparable", () => {
+  it("reports different questions, splits, mail and cutoffs", () => {
     const other = head({
       dataset: { source: "hub", revision: "abc", sha256: "e".repeat(64) },
       split: "train",
@@ -161,7 +161,7 @@ describe("runs are not comparable", () => {
     expect(compare(run([1]), { ...run([1]), head: other }).incomparable).toEqual(words);
   });
 
-  it("unless it is one revision in two forms, or only the agent differs", () => {
+  it("accepts one revision in two forms, and different agents", () => {
     const at = (sha256: string) => head({ dataset: { source: "hub", revision: "abc", sha256 } });
     expect(incomparable(at("1"), at("2"))).toEqual([]);
     const otherAgent = head({ settings: { ...head().settings, maxTurns: 3, prompt: "?" } });
@@ -170,11 +170,11 @@ describe("runs are not comparable", () => {
   });
 });
 
-describe("two runs that are equally good are said to differ in at most 5 of 100 worlds", () => {
+describe("comparing two equally good runs reports a difference in at most 5 of 100 simulations", () => {
   const { uniform, chance } = worlds(7);
   const rightOrWrong = chance;
   const from0To1 = (difficulty: number) => chance(difficulty) * uniform();
-  // At most 4.72 % of 6,000 worlds; of 300 the share has a standard error of 1.2 points.
+  // At most 4.72% of 6,000 simulations. With 300, the fraction has a standard error of 1.2 points.
   const most = TIMES === 1 ? 0.075 : 0.05;
 
   const expectFewAlarms = (n: number, score: (difficulty: number) => number) => {
@@ -231,16 +231,16 @@ const after = suiteRun(
 
 const comparison = compareRuns(before, after, ["taskScore", "taskSolved"], 5);
 
-it("two runs over a suite are paired by task, over what is graded in both", () => {
+it("compareRuns pairs suite runs by task, over the tasks graded in both", () => {
   const [score, solved, cost] = comparison.metrics;
   expect(score).toMatchObject({ metric: "taskScore", baseline: 2 / 3, candidate: 2 / 3, wins: 1, losses: 1, ties: 1 });
   expect(solved).toMatchObject({ test: "mcnemar", p: 1, difference: { n: 3 } });
-  // No cost, time or turns of failed tasks, which say more of the fault than of the agent.
+  // Cost, time and turns of failed tasks are excluded, because they depend on the fault more than on the agent.
   expect(cost?.difference.n).toBe(0);
   expect(comparison.metrics.at(-1)).toMatchObject({ metric: "turns", difference: { n: 2 } });
 });
 
-it("their mail does not matter, and what is not graded is counted aloud", () => {
+it("compareRuns ignores the mail of suite runs and reports ungraded tasks", () => {
   expect(comparison.incomparable).toEqual([]);
   expect(comparison.ungraded).toEqual({ baseline: 1, candidate: 1 });
   const text = comparisonText([before.head, after.head], [comparison]);
@@ -259,16 +259,16 @@ const runOf = (values: Readonly<Record<number, number | null>>) =>
     Object.entries(values).map(([id, value]) => task(Number(id), { goldRank: value })),
   );
 
-it("has a letter for each task of the first run in its order, none of them for tasks without a value on both sides", () => {
+it("pairOutcomes returns one letter per baseline task, in order, and - if a value is missing", () => {
   const baseline = runOf({ 3: 0.5, 1: 1, 2: 0, 4: null, 6: 1 });
   const candidate = runOf({ 1: 0.5, 2: 0.5, 3: 0.5, 4: 1, 5: 1 });
   const higher = { metric: "goldRank", better: "higher" } as const;
-  // Keys that are numbers come in their order: 1, 2, 3, 4, 6.
+  // Numeric keys are sorted: 1, 2, 3, 4, 6.
   expect(pairOutcomes(higher, baseline, candidate)).toBe("lwt--");
   expect(pairOutcomes({ ...higher, better: "lower" }, baseline, candidate)).toBe("wlt--");
 });
 
-it("takes what rounding leaves for equal, also beside 0", () => {
+it("pairOutcomes treats rounding differences as ties, even next to 0", () => {
   const pairs = pairOutcomes(
     { metric: "goldRank", better: "higher" },
     runOf({ 1: 0, 2: 0.3 }),
@@ -277,7 +277,7 @@ it("takes what rounding leaves for equal, also beside 0", () => {
   expect(pairs).toBe("tt");
 });
 
-it("counts as the comparison does", () => {
+it("pairOutcomes agrees with comparePairs", () => {
   const values = (seed: number) =>
     runOf(Object.fromEntries(Array.from({ length: 40 }, (_, i) => [i + 1, ((i * seed) % 7) / 7])));
   const [baseline, candidate] = [values(3), values(5)];

@@ -44,7 +44,7 @@ export const task = (taskId: number, scores: TaskResult["scores"], changes: Part
   ...changes,
 });
 
-/** Questions 1, 2, ... with these exactMatch scores; null: failed. */
+/** Returns results for questions 1, 2, ... with these exactMatch scores. Null means a failed task. */
 export function run(values: readonly (number | null)[], changes: Partial<RunHead> = {}): ComparableRun {
   const results = values.map((value, i) =>
     value === null ? task(i + 1, {}, { ending: "timeout" }) : task(i + 1, { exactMatch: value }),

@@ -4,7 +4,7 @@ import type { TaskState } from "../../src/tasks/suite-task.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
 import { finished } from "../traces/saved-runs.js";
 
-/** Results of tasks of a suite. */
+/** Results of suite tasks. */
 
 type SuiteFacts = NonNullable<TaskResult["suite"]>;
 
@@ -23,7 +23,7 @@ const ENDING: Readonly<Record<TaskState, Ending>> = {
   no_oracle: "not_runnable",
 };
 
-/** A task with this score, as `run --suite` records it; null: not graded. */
+/** Returns a task with this score as `run --suite` records it. Null means not graded. */
 export function suiteResult(
   taskId: string,
   score: number | null,

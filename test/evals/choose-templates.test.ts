@@ -11,7 +11,7 @@ import { seededRandom } from "../../src/statistics/intervals.js";
 
 const TRACES = 80;
 
-/** Features as real runs have them: some fail often, some seldom, some do not apply. */
+/** Feature values like in real runs: some fail often, some rarely, and some do not apply. */
 function measured(random: (limit: number) => number): MeasuredTemplate[] {
   return TEMPLATES.map((template, i) => ({
     template,
@@ -26,7 +26,7 @@ function measured(random: (limit: number) => number): MeasuredTemplate[] {
   }));
 }
 
-/** A value that the bound allows. */
+/** Returns a value that meets the bound. */
 const outOf = (bound: object) => ("at_least" in bound ? 1 : 0);
 
 function labelsOf(bad: readonly boolean[]): TrainingLabels {
@@ -41,8 +41,8 @@ const rejectionsOf = (all: readonly MeasuredTemplate[], labels: TrainingLabels, 
 const chosenOf = (all: readonly MeasuredTemplate[], labels: TrainingLabels, seed = 1) =>
   [...rejectionsOf(all, labels, seed)].filter(([, rejection]) => rejection === null).map(([name]) => name);
 
-describe("the choice of templates", () => {
-  it("takes none by shuffled labels, in at least 38 of 40 seeds", () => {
+describe("chooseTemplates", () => {
+  it("chooses none with shuffled labels, in at least 38 of 40 seeds", () => {
     let none = 0;
     for (let seed = 1; seed <= 40; seed++) {
       const random = seededRandom(seed * 7919);
@@ -53,7 +53,7 @@ describe("the choice of templates", () => {
     expect(none).toBeGreaterThanOrEqual(38);
   });
 
-  it("takes the templates that each fail other bad traces, and says why it takes no others", () => {
+  it("chooses templates that fail different bad traces, and explains each rejection", () => {
     const random = seededRandom(3);
     const all = measured(random);
     const bad = Array.from({ length: TRACES }, (_, i) => i % 2 === 0);
@@ -76,22 +76,22 @@ describe("the choice of templates", () => {
     ]);
     expect(rejections.get("has_source")).toBe("it adds less than 0.02 to the alignment of the chosen templates");
     expect(rejections.get("calls_parsable")).toBe("it passes every labeled trace");
-    expect(rejections.get("answer_complete")).toBe("it fails 1 labelled traces, fewer than 5");
+    expect(rejections.get("answer_complete")).toBe("it fails only 1 of the labeled traces (minimum 5)");
     expect(rejections.get("no_repeated_call")).toMatch(/^it fails 3\d% of the good traces \(maximum 20%\)$/);
   });
 
-  it("sets a cut by the labels, as the least that spares the good", () => {
+  it("sets the lowest threshold that passes the good traces", () => {
     const bad = Array.from({ length: TRACES }, (_, i) => i % 2 === 0);
     const turns = TEMPLATES.find(({ name }) => name === "few_turns");
-    if (turns === undefined) throw new Error("there is no such template");
+    if (turns === undefined) throw new Error("the template is missing");
     const values = bad.map((isBad, i) => (isBad ? 12 + (i % 5) : 3 + (i % 5)));
     const [candidate] = chooseTemplates([{ template: turns, values }], labelsOf(bad), 1).candidates;
     expect(candidate).toMatchObject({ cut: 7, rejection: null, alignment: { coverage: 1, falseFailures: 0 } });
   });
 });
 
-describe("shuffled labels", () => {
-  it("stay together for the repeats of a question", () => {
+describe("labelShuffler", () => {
+  it("keeps the labels of a question's repetitions together", () => {
     const questions = ["a", "a", "b", "b", "c", "c", "d"];
     const bad = [true, true, false, false, true, true, false];
     const shuffle = labelShuffler({ bad, questions }, 1);
@@ -108,11 +108,11 @@ describe("shuffled labels", () => {
   });
 });
 
-describe("refining rules", () => {
+describe("refineRules", () => {
   const bad = Array.from({ length: TRACES }, (_, i) => i % 2 === 0);
   const named = (name: string, values: readonly number[]): MeasuredTemplate => {
     const template = TEMPLATES.find((one) => one.name === name);
-    if (template === undefined) throw new Error(`there is no template ${name}`);
+    if (template === undefined) throw new Error(`unknown template ${name}`);
     return { template, values };
   };
   const turns = named(
@@ -124,7 +124,7 @@ describe("refining rules", () => {
     bad.map((_, i) => (i % 4 === 2 ? 0 : 1)),
   );
 
-  it("moves a cut that fails the good, and adds what catches bad ones that passed", () => {
+  it("moves a threshold that fails good traces, and adds templates for passing bad ones", () => {
     expect(refineRules([{ feature: "turns", at_most: 4 }], [turns, read], labelsOf(bad), 1)).toEqual([
       { feature: "turns", at_most: 5 },
       { feature: "sources_read", at_least: 1 },
@@ -150,7 +150,7 @@ describe("refining rules", () => {
     expect(refined).toEqual([{ feature: "sources_read", at_least: 1 }]);
   });
 
-  it("changes nothing where nothing is better", () => {
+  it("changes nothing without an improvement", () => {
     const conditions = [{ feature: "sources_read", at_least: 1 }];
     expect(refineRules(conditions, [read], labelsOf(bad), 1)).toEqual(conditions);
   });

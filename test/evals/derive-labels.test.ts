@@ -9,15 +9,17 @@ const scored = (value: number | null, changes: Partial<QuestionTrace> = {}): Que
   scores: { semanticScore: { value } },
 });
 
-describe("a label by a score", () => {
+describe("labelByScore", () => {
   it.each([
     [0.81, "good"],
     [0.8, "neutral"],
     [0.5, "neutral"],
     [0.49, "bad"],
-  ])("of %d is %s", (value, label) => expect(labelByScore(scored(value), "semanticScore")?.label).toBe(label));
+  ])("labels a score of %d as %s", (value, label) =>
+    expect(labelByScore(scored(value), "semanticScore")?.label).toBe(label),
+  );
 
-  it("of a task that failed is bad, of one without a value there is none", () => {
+  it("labels a failed task bad and returns null without a value", () => {
     expect(labelByScore(scored(null, { ending: "timeout" }), "semanticScore")).toEqual({
       label: "bad",
       note: "ended by timeout",
@@ -27,7 +29,7 @@ describe("a label by a score", () => {
   });
 });
 
-describe("a label by a judge", () => {
+describe("labelByJudge", () => {
   const by = (verdict: Verdict, gold = "$40") =>
     labelByJudge({ ...trace({ judge: judged(verdict) }, { answer: gold }), scores: {} });
 
@@ -36,14 +38,14 @@ describe("a label by a judge", () => {
     ["partly", "neutral"],
     ["wrong", "bad"],
     ["abstained", "bad"],
-  ] as const)("who says %s is %s", (verdict, label) => expect(by(verdict)?.label).toBe(label));
+  ] as const)("labels the verdict %s as %s", (verdict, label) => expect(by(verdict)?.label).toBe(label));
 
-  it("who says abstained is good where there is no answer", () =>
+  it("labels an abstention good for an unanswerable question", () =>
     expect(by("abstained", "I don't know.")?.label).toBe("good"));
-  it("who was not asked is none", () => expect(labelByJudge(scored(1))).toBeNull());
+  it("returns null without a judge", () => expect(labelByJudge(scored(1))).toBeNull());
 });
 
-it("a label by feedback is what people said, with their words", () => {
+it("labelByFeedback returns the rating with the notes", () => {
   expect(labelByFeedback({ rating: "negative", notes: "wrong year" })).toEqual({ label: "bad", note: "wrong year" });
   expect(labelByFeedback({ rating: "positive", notes: null }).label).toBe("good");
   expect(labelByFeedback({ rating: "neutral", notes: null }).label).toBe("neutral");

@@ -18,6 +18,6 @@ it.each([
   ["def eval_function(trace):\n    return 1.0", null],
   ["def other(task, task_metadata, trace, ctx):\n    return 1.0, ''", null],
   ["    def eval_function(task, task_metadata, trace, ctx): pass", null],
-])("tells what a function is about without running it: %#", (code, described) => {
+])("describePython describes code %# without running it", (code, described) => {
   expect(describePython(code)).toEqual(described);
 });

@@ -39,19 +39,19 @@ const DUES = mail(
   "The dues are $1,500,000 by May 14, 2001, at 9:30 am. Call 713-555-0199.",
 );
 
-describe("mail after the day of the question", () => {
+describe("mails_after_cutoff", () => {
   it.each([
     ["2002-01-31T00:00:00Z", 0],
     ["2002-02-01T23:59:59Z", 0],
     ["2002-02-02T00:00:00Z", 1],
     ["some day", null],
-  ])("of one from %s: %s", (date, value) => {
+  ])("counts an email dated %s as %s", (date, value) => {
     const made = trace({ toolCalls: [open(mail("<1@x>", "Dues", date, ""))] }, { query_date: "2002-02-01" });
     expect(FEATURES.mails_after_cutoff?.of(viewOf({ ...made, scores: {} })).value).toBe(value);
   });
 });
 
-describe("numbers in mail", () => {
+describe("numbers_in_mail", () => {
   const of = (answer: string, toolCalls: readonly ToolCallRecord[] = [search(DUES), open(DUES)]) =>
     measure("numbers_in_mail", { answer, toolCalls: [...toolCalls] });
 
@@ -67,15 +67,15 @@ describe("numbers in mail", () => {
     ["Of 1,500,000 they want 12.", 0.5],
     ["See EB3801 and Q3.", null],
     ["It is not said.", null],
-  ])("of %j: %s", (answer, value) => expect(of(answer).value).toBe(value));
+  ])("scores %j as %s", (answer, value) => expect(of(answer).value).toBe(value));
 
-  it("names the number that stands nowhere", () => expect(of("$1,600,000").detail).toBe("1,600,000"));
-  it("counts a number of the question as found", () =>
+  it("lists the missing number", () => expect(of("$1,600,000").detail).toBe("1,600,000"));
+  it("counts a number in the question as found", () =>
     expect(measure("numbers_in_mail", { answer: "All 14 paid." }, "Did all 14 pay?").value).toBe(1));
-  it("does not count a mail that was only listed", () => expect(of("It is 1,500,000.", [search(DUES)]).value).toBe(0));
-  it("in results counts it", () =>
+  it("ignores an email that was only listed", () => expect(of("It is 1,500,000.", [search(DUES)]).value).toBe(0));
+  it("differs from numbers_in_results, which counts listed emails", () =>
     expect(measure("numbers_in_results", { answer: "It is 1,500,000.", toolCalls: [search(DUES)] }).value).toBe(1));
-  it("says nothing of an abstention", () =>
+  it("does not apply to an abstention", () =>
     expect(measure("numbers_in_mail", { answer: "I don't know.", ending: "dont_know" }).value).toBeNull());
 });
 
@@ -95,14 +95,14 @@ describe("sources", () => {
     ["newer_in_thread", ["<2@x>"], 0],
     ["newer_in_thread", ["<1@x>", "<2@x>"], 0],
     ["newer_in_thread", ["<9@x>"], null],
-  ])("%s of %j: %s", (feature, sources, value) =>
+  ])("measure %s of %j as %s", (feature, sources, value) =>
     expect(measure(feature, { sources: [...sources], toolCalls }).value).toBe(value),
   );
 
-  it("are not asked of an abstention", () =>
+  it("do not apply to an abstention", () =>
     expect(measure("sources", { answer: "I don't know.", ending: "dont_know" }).value).toBeNull());
 
-  it("mails that were found before giving up are counted once", () => {
+  it("count emails listed before an abstention once", () => {
     const gaveUp = { answer: "I don't know.", ending: "dont_know", toolCalls } as const;
     expect(measure("mails_listed_before_abstaining", { ...gaveUp, toolCalls: [...toolCalls] }).value).toBe(2);
     expect(measure("mails_listed_before_abstaining", { ...gaveUp, toolCalls: [search()] }).value).toBe(0);
@@ -110,7 +110,7 @@ describe("sources", () => {
   });
 });
 
-describe("the answer", () => {
+describe("answer features", () => {
   it.each([
     ["When is it due?", "On May 14.", "date_given", 1],
     ["When is it due?", "next week", "date_given", 1],
@@ -123,26 +123,26 @@ describe("the answer", () => {
     ["What is the price?", "$4.5", "number_given", 1],
     ["Why?", "Because.", "number_given", null],
     ["Why?", "As it was said.", "answer_words", 4],
-  ])("%s %s: %s %s", (question, answer, feature, value) =>
+  ])("measure for %s %s: %s is %s", (question, answer, feature, value) =>
     expect(measure(feature, { answer }, question).value).toBe(value),
   );
 
-  it("is complete unless the last reply was cut off", () => {
+  it("report a truncated last reply", () => {
     const [cut, whole] = [turn({ finishReason: "length" }), turn()];
     expect(measure("answer_complete", { turns: [cut, whole] }).value).toBe(1);
     expect(measure("answer_complete", { turns: [whole, cut] }).value).toBe(0);
     expect(measure("answer_complete", { turns: [] }).value).toBeNull();
   });
 
-  it("ends the work, or it was given up or stopped", () => {
+  it("report whether the agent finished", () => {
     expect(measure("ended", {}).value).toBe(1);
     expect(measure("ended", { ending: "dont_know" }).value).toBe(1);
     expect(measure("ended", { ending: "out_of_turns" })).toEqual({ value: 0, detail: "out_of_turns" });
   });
 });
 
-describe("effort", () => {
-  it("counts calls that were made before, that could not be parsed and that failed", () => {
+describe("effort features", () => {
+  it("count repeated, unparsable and failed calls", () => {
     const repeated = { toolCalls: [search(), search(), open(DUES)] };
     expect(measure("repeated_calls", repeated).value).toBe(1);
     const odd: ToolCallRecord = { ...called("email_get", null), errorKind: "unparsable_call", error: "no JSON" };
@@ -150,7 +150,7 @@ describe("effort", () => {
     expect(measure("failed_calls", { toolCalls: [odd, search()] })).toEqual({ value: 1, detail: "email_get: no JSON" });
   });
 
-  it("sums turns, cost and time; an unknown cost is none", () => {
+  it("sum turns, cost and time, with null for an unknown cost", () => {
     expect(measure("turns", { turns: [turn(), turn()] }).value).toBe(2);
     expect(measure("cost_usd", { turns: [turn(), turn()] }).value).toBeCloseTo(0.02, 12);
     expect(measure("cost_usd", { turns: [turn(), turn({ costUsd: null })] }).value).toBeNull();
@@ -158,7 +158,7 @@ describe("effort", () => {
   });
 });
 
-describe("of tasks of suites", () => {
+describe("suite features", () => {
   const shell = (command: string, exitCode: number): ToolCallRecord => ({
     ...called("run_shell", { stdout: "", stderr: "", exit_code: exitCode, timed_out: false, truncated: false }),
     arguments: { command },
@@ -184,7 +184,7 @@ describe("of tasks of suites", () => {
     }) as SuiteTrace;
   const of = (feature: string, calls: readonly ToolCallRecord[]) => FEATURES[feature]?.of(viewOf(suite(calls))).value;
 
-  it("counts files written, commands failed and tests run", () => {
+  it("count written files, failed commands and test runs", () => {
     const calls = [shell("python -m pytest -q", 1), shell("ls", 0), called("read_file", {})];
     expect(of("files_written", calls)).toBe(2);
     expect(of("commands_failed", calls)).toBe(1);
@@ -192,7 +192,7 @@ describe("of tasks of suites", () => {
     expect(of("tests_run", [shell("ls latest", 0)])).toBe(0);
   });
 
-  it("asks neither for sources nor for numbers of mail, and of questions neither for files", () => {
+  it("apply only to suite tasks, like source features only apply to questions", () => {
     for (const feature of ["sources", "date_given", "number_given", "answer_words"]) expect(of(feature, [])).toBeNull();
     for (const feature of ["files_written", "commands_failed", "tests_run"])
       expect(measure(feature, {}).value).toBeNull();

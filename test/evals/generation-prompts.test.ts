@@ -20,7 +20,7 @@ const example = (label: "good" | "bad"): TrainingExample => ({
 
 const DRAFT = { kind: "rubric", criterion: "It is so.", rubric: HOSTILE } as const;
 
-/** The marks around the traces of a prompt, which all bear one id. */
+/** Checks the markers around the traces in a prompt, which all have the same id. */
 function checkMarks(content: string, marks: number): void {
   const [, id = ""] = /End of the data marked (\w+)\./.exec(content) ?? [];
   expect(content.match(/<\/?\w+ id="\w+">/g)?.every((mark) => mark.includes(`id="${id}"`))).toBe(true);
@@ -29,7 +29,7 @@ function checkMarks(content: string, marks: number): void {
   expect(content).not.toContain("the gold");
 }
 
-describe("what a trace says in a prompt stays within its marks:", () => {
+describe("a hostile trace stays inside its markers in the prompt", () => {
   const examples = [example("good"), example("bad")];
   const wrong = examples.map(({ label }) => ({
     score: label === "good" ? 0 : 1,
@@ -39,25 +39,25 @@ describe("what a trace says in a prompt stays within its marks:", () => {
     costUsd: 0,
   }));
   it.each([
-    ["of criteria", criteriaRequest(examples, HOSTILE)],
-    ["of a first version", writeRequest("safety", { sentence: HOSTILE, criteria: [HOSTILE] }, examples)],
-    ["of a further version", reflectRequest("safety", DRAFT, measureDraft(examples, wrong))],
+    ["for criteria", criteriaRequest(examples, HOSTILE)],
+    ["for a first version", writeRequest("safety", { sentence: HOSTILE, criteria: [HOSTILE] }, examples)],
+    ["for another version", reflectRequest("safety", DRAFT, measureDraft(examples, wrong))],
   ])("%s", (_, { messages: [message] }) => checkMarks(message?.content ?? "", 4));
 
-  it("of a rubric", () => {
+  it("for a rubric", () => {
     const [{ trace: hostile }] = examples as [TrainingExample];
     const { messages } = rubricRequest("It is polite.", traceDigest(hostile, 4_000));
     checkMarks(messages[0]?.content ?? "", 2);
   });
 });
 
-it("a digest keeps to its length, whatever the trace", () => {
+it("traceDigest respects its maximum length for any trace", () => {
   const calls = Array.from({ length: 300 }, () => called("email_search", { emails: ["x".repeat(10_000)] }));
   const long = { ...trace({ answer: "y".repeat(90_000), toolCalls: calls, sources: ["z".repeat(9_000)] }), scores: {} };
   for (const room of [1_400, 16_000]) expect(traceDigest(long, room).length).toBeLessThanOrEqual(room + 100);
 });
 
-it("a digest says what was asked, called, answered, and how it ended", () => {
+it("traceDigest contains the question, the calls, the answer and the ending", () => {
   const one = {
     ...trace({ toolCalls: [called("email_get", null)], sources: ["<a@x>", "<b@x>"], durationMs: 2_500 }),
     scores: {},
@@ -71,7 +71,7 @@ it("a digest says what was asked, called, answered, and how it ended", () => {
   ]);
 });
 
-describe("a reply", () => {
+describe("readWrittenEval", () => {
   const reply = (args: object | string, name = "record_eval") => ({
     content: "",
     finishReason: "tool_calls" as const,
@@ -80,20 +80,24 @@ describe("a reply", () => {
   const CODE = "def eval_function(task, task_metadata, trace, ctx):\n    return 1.0, ''";
 
   it.each([
-    ["of code", { criterion: "So.", kind: "python", body: CODE }, { ok: true }],
-    ["between backquotes", { criterion: "So.", kind: "python", body: `\`\`\`python\n${CODE}\n\`\`\`` }, { ok: true }],
-    ["of other code", { criterion: "So.", kind: "python", body: "print(1)" }, { why: /does not define eval_function/ }],
-    ["of another kind", { criterion: "So.", kind: "sql", body: "x" }, { why: /its kind is invalid/ }],
-    ["of nothing", {}, { why: /its criterion is invalid/ }],
-    ["too long", { criterion: "So.", kind: "python", body: `${CODE}${"#".repeat(60_000)}` }, { why: /50000/ }],
-    ["of a long rubric", { criterion: "So.", kind: "rubric", body: "x".repeat(9_000) }, { why: /8000/ }],
-  ])("%s is read for what it is", (_, args, expected) => {
+    ["code", { criterion: "So.", kind: "python", body: CODE }, { ok: true }],
+    ["fenced code", { criterion: "So.", kind: "python", body: `\`\`\`python\n${CODE}\n\`\`\`` }, { ok: true }],
+    ["other code", { criterion: "So.", kind: "python", body: "print(1)" }, { why: /does not define eval_function/ }],
+    ["an unknown kind", { criterion: "So.", kind: "sql", body: "x" }, { why: /its kind is invalid/ }],
+    ["an empty reply", {}, { why: /its criterion is invalid/ }],
+    [
+      "code that is too long",
+      { criterion: "So.", kind: "python", body: `${CODE}${"#".repeat(60_000)}` },
+      { why: /50000/ },
+    ],
+    ["a rubric that is too long", { criterion: "So.", kind: "rubric", body: "x".repeat(9_000) }, { why: /8000/ }],
+  ])("reads %s", (_, args, expected) => {
     const read = readWrittenEval(reply(args));
     if ("why" in expected) expect(read).toEqual({ ok: false, why: expect.stringMatching(expected.why) });
     else expect(read).toMatchObject({ ok: true, value: { code: `${CODE}\n` } });
   });
 
-  it("to a rubric counts only if it is one clear result", () => {
+  it("requires one clear result from a rubric's reply", () => {
     const result = (args: object) => readRubricReply(reply(args, "record_result"));
     expect(result({ result: "pass", reason: "so" })).toEqual({ result: "pass", reason: "so" });
     expect(result({ result: "1.0" })).toBeNull();

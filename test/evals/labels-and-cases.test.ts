@@ -9,8 +9,8 @@ const scored = (changes: Parameters<typeof trace>[0], task: Parameters<typeof tr
   scores: {},
 });
 
-describe("the folds", () => {
-  it("depend on the seed", () => {
+describe("foldOf", () => {
+  it("depends on the seed", () => {
     const folds = (seed: number) => Array.from({ length: 50 }, (_, i) => foldOf(String(i), 5, seed)).join("");
     expect(folds(1)).not.toBe(folds(2));
     expect(folds(1)).toBe(folds(1));
@@ -18,8 +18,8 @@ describe("the folds", () => {
   });
 });
 
-describe("the order of labelling", () => {
-  it("puts first what a score calls bad and no eval fails, then what evals disagree on", () => {
+describe("labeling order", () => {
+  it("starts with traces that a score calls bad and no eval fails, then traces with disagreeing evals", () => {
     const [pass, fail] = [{ score: 1 }, { score: 0 }];
     expect(labellingPriority([pass, pass], "bad")).toBe(2);
     expect(labellingPriority([pass, fail], null)).toBe(1);
@@ -38,13 +38,13 @@ describe("the order of labelling", () => {
     );
   };
 
-  it("asks one in ten again, each once", () => {
+  it("repeats one in ten traces, each once", () => {
     const repeats = repeatsOf(["old1", "old2", "old3"]);
     expect(repeats.map(({ at }) => at)).toEqual([9, 19, 29, 39]);
     expect(new Set(repeats.map(({ traceId }) => traceId)).size).toBe(4);
   });
 
-  it("asks again in the first session too, after some others", () => {
+  it("repeats traces in the first session too, after some others", () => {
     const repeats = repeatsOf([]);
     expect(repeats).toHaveLength(3);
     for (const { traceId, before } of repeats) {
@@ -61,7 +61,7 @@ describe("regression cases", () => {
     { answer: "The price of Kestrel: $1,500,000 from 2001-05-14 (Bob).", message_ids: ["<gold@x>", "<copy@x>"] },
   );
 
-  it("hold what gold and the good answer share, the rarest words first", () => {
+  it("contain what the gold answer and the good answer share, the rarest words first", () => {
     expect(regressionCaseOf(good, common)).toEqual({
       task: 1,
       must_contain: ["$1,500,000", "2001-05-14", "price"],
@@ -69,7 +69,7 @@ describe("regression cases", () => {
     });
   });
 
-  it("are not made of an answer that shares nothing, nor of a question without an answer", () => {
+  it("are not made from an answer that shares nothing or a question without an answer", () => {
     expect(regressionCaseOf(scored({ answer: "No idea", sources: [] }, { answer: "Kestrel" }), common)).toBeNull();
     expect(regressionCaseOf(scored({ answer: "I don't know." }, { answer: "I don't know." }), common)).toBeNull();
   });
@@ -79,7 +79,7 @@ describe("regression cases", () => {
     ["Volumes may 12,500 MMBtu", ["12,500", "volumes", "may", "mmbtu"]],
     ["Deliveries marched 3 miles", ["3", "deliveries", "marched", "miles"]],
     ["By December 12, 2001 at Maybe 4.5", ["December 12, 2001", "4.5", "maybe"]],
-  ])("take a month's name only as a word, and no day out of a number: %s", (answer, mustContain) => {
+  ])("treat a month's name as a word and do not read a day from a number: %s", (answer, mustContain) => {
     const made = regressionCaseOf(scored({ answer, sources: [] }, { answer }), () => 1);
     expect(made?.must_contain).toEqual(mustContain);
     const other = answer.replace("12,500", "99,999").replace(/\b3\b/, "8").replace("4.5", "4.6");
@@ -93,13 +93,13 @@ describe("regression cases", () => {
     ["It is 1.5 million from 5/14/01", ["<copy@x>"], 1, "the answer contains everything that the case requires"],
     ["It is 1.5 million", ["<copy@x>"], 0, "missing in the answer: 2001-05-14"],
     ["1.5 million, May 14, 2001", ["<other@x>"], 0, "not cited: <gold@x>, <copy@x>"],
-  ])("of %j, citing %j: %s", (answer, sources, score, reason) =>
+  ])("score %j, citing %j, as %s", (answer, sources, score, reason) =>
     expect(runCases({ cases }, scored({ answer, sources: [...sources] }))).toEqual({ score, reason, error: null }),
   );
 
-  it("say nothing of other tasks", () => expect(runCases({ cases }, scored({ taskId: 2 })).score).toBeNull());
+  it("do not apply to other tasks", () => expect(runCases({ cases }, scored({ taskId: 2 })).score).toBeNull());
 
-  it("find words whole, in small or capital letters", () => {
+  it("find entire words in any case", () => {
     expect(containsTerm("The KESTREL deal", "kestrel")).toBe(true);
     expect(containsTerm("Kestrels", "kestrel")).toBe(false);
   });

@@ -3,7 +3,7 @@ import type { Agreement } from "../../src/evals/definition.js";
 import { measureAgreement, type TestedTrace } from "../../src/evals/test-eval.js";
 import { ceilingOf, rejectionsOf } from "../../src/evals/thresholds.js";
 
-/** 40 good, of which 34 pass; 25 bad, of which 5 pass. */
+/** 34 of 40 good traces pass, and 5 of 25 bad traces. */
 const COUNTS = [
   { bad: false, score: 1, n: 34 },
   { bad: false, score: 0, n: 6 },
@@ -18,10 +18,10 @@ function traces(counts: readonly { bad: boolean; score: number | null; n: number
   );
 }
 
-describe("agreement with labels", () => {
+describe("measureAgreement", () => {
   const agreement = measureAgreement(traces(COUNTS), 1);
 
-  it("equals what its table of counts gives by hand", () => {
+  it("equals the values computed by hand from the table of counts", () => {
     const values = Object.fromEntries(
       Object.entries(agreement).flatMap(([name, figure]) =>
         typeof figure === "object" && figure !== null && "value" in figure ? [[name, figure.value]] : [],
@@ -38,12 +38,12 @@ describe("agreement with labels", () => {
     expect(agreement.confusion).toEqual({ goodPassed: 34, goodFailed: 6, badPassed: 5, badFailed: 20 });
   });
 
-  it("is well above what shuffled labels give", () => {
+  it("returns a kappa well above that of shuffled labels", () => {
     expect(agreement.shuffledKappa).toBeGreaterThan(0);
     expect(agreement.shuffledKappa).toBeLessThan(0.3);
   });
 
-  it("counts errors and traces that it does not apply to apart, and in no figure", () => {
+  it("counts errors and inapplicable traces separately and excludes them from all rates", () => {
     const more = measureAgreement(
       traces([...COUNTS, { bad: true, score: null, n: 3 }, { bad: false, score: null, n: 4, error: "it raised" }]),
       1,
@@ -51,13 +51,13 @@ describe("agreement with labels", () => {
     expect(more).toMatchObject({ good: 40, bad: 25, notApplicable: 3, errors: 4, accuracy: agreement.accuracy });
   });
 
-  it("has wider intervals where the traces are repeats of few questions", () => {
+  it("has wider intervals for repetitions of a few questions", () => {
     const repeats = traces(COUNTS).map((trace, i) => ({ ...trace, question: String(Math.floor(i / 3)) }));
     const width = ({ kappa }: Agreement) => (kappa.high ?? 0) - (kappa.low ?? 0);
     expect(width(measureAgreement(repeats, 1))).toBeGreaterThan(1.3 * width(agreement));
   });
 
-  it("that is perfect is not certain", () => {
+  it("has an interval even for perfect agreement", () => {
     const { kappa } = measureAgreement(
       traces([
         { bad: false, score: 1, n: 22 },
@@ -69,7 +69,7 @@ describe("agreement with labels", () => {
     expect(kappa).toMatchObject({ value: 1, low: expect.closeTo((0.9124 - 0.505) / 0.495, 3), high: 1 });
   });
 
-  it("of none is nothing", () => {
+  it("returns null values without traces", () => {
     expect(measureAgreement([], 1)).toMatchObject({
       accuracy: { value: null },
       kappa: { value: null },
@@ -78,11 +78,11 @@ describe("agreement with labels", () => {
   });
 });
 
-describe("thresholds", () => {
+describe("rejectionsOf", () => {
   const measured = (agreement: Agreement) => ({ agreement, ceiling: null });
   const good = measured(measureAgreement(traces(COUNTS), 1));
 
-  it("usable: both rates at least 0.8, and kappa surely above 0.2", () => {
+  it("requires for usable both rates at least 0.8 and a lower bound of kappa above 0.2", () => {
     expect(rejectionsOf("usable", good)).toEqual([]);
     const weak = measureAgreement(
       traces([
@@ -100,7 +100,7 @@ describe("thresholds", () => {
     ]);
   });
 
-  it("a verdict on enough of the good and of the bad traces: silence is no pass", () => {
+  it("requires a verdict on enough good and bad traces", () => {
     const silent = measureAgreement(
       traces([
         { bad: false, score: 1, n: 30 },
@@ -113,8 +113,8 @@ describe("thresholds", () => {
     expect(rejectionsOf("usable", measured(silent))).toEqual(["it judges only 53% of the bad traces (minimum 80%)"]);
   });
 
-  it("of labels that contradict themselves are shares of what a perfect eval would show", () => {
-    // At 15 % bad and 10 % noise: 22 % are labelled bad, and 61 % of these are.
+  it("scales the thresholds for inconsistent labels to the rates of a perfect eval", () => {
+    // With 15% bad traces and 10% noise, 22% are labeled bad, and 61% of those are bad.
     const agreed = 0.9 ** 2 + 0.1 ** 2;
     const ceiling = ceilingOf({ value: agreed, n: 1e6, low: null, high: null }, { good: 780, bad: 220 });
     expect(ceiling?.noise).toBeCloseTo(0.1, 4);
@@ -138,7 +138,7 @@ describe("thresholds", () => {
     );
   });
 
-  it("gate: at least 0.9, and 30 of each kind", () => {
+  it("requires for gate both rates at least 0.9 and 30 traces of each kind", () => {
     expect(rejectionsOf("gate", good)).toEqual([
       "true positive rate is 0.850 (minimum 0.9)",
       "true negative rate is 0.800 (minimum 0.9)",

@@ -12,13 +12,13 @@ import { trace } from "../scoring/trace.js";
 const asked = (question: string, answer = "Gold", ids = ["<m@x>"]) =>
   ({ ...trace({}, { question, answer, message_ids: ids }), scores: {} }) as EvaluatedTrace;
 
-describe("two traces are of one question", () => {
+describe("questionKeys match", () => {
   const same = (a: EvaluatedTrace, b: EvaluatedTrace) => questionKeys(a).some((key) => questionKeys(b).includes(key));
   const one = asked("When is the party?", "May 5", ["<a@x>"]);
   it.each([
-    ["by the same words, whatever their ids", asked("when is the  party", "June", ["<b@x>"]), true],
-    ["by the same gold of the same mails", asked("What day is the party on?", "May 5.", ["<a@x>"]), true],
-    ["not by the same answer from other mails", asked("What day is the fair?", "May 5", ["<c@x>"]), false],
+    ["for the same wording with different ids", asked("when is the  party", "June", ["<b@x>"]), true],
+    ["for the same gold answer and gold emails", asked("What day is the party on?", "May 5.", ["<a@x>"]), true],
+    ["not for the same answer from other emails", asked("What day is the fair?", "May 5", ["<c@x>"]), false],
   ])("%s", (_, other, expected) => expect(same(one, other)).toBe(expected));
 });
 
@@ -63,7 +63,7 @@ describe("labels in a database", () => {
     rmSync(folder, { recursive: true });
   });
 
-  it("20 bad of 120 leave at least 8 on each side, and halves never move", () => {
+  it("put at least 8 of 20 bad traces into each half, permanently", () => {
     for (let set = 0; set < 20; set++) {
       const ids = save(
         Array.from({ length: 120 }, (_, i) =>
@@ -85,7 +85,7 @@ describe("labels in a database", () => {
     }
   });
 
-  it("a question under another id, and for another criterion, stays on its side", () => {
+  it("keep the half of a question with another id or criterion", () => {
     const ids = save(
       Array.from({ length: 60 }, (_, i) => asked(`Double ${i % 30}?`, `Same ${i % 30}`, [`<d${i % 30}@x>`])),
       "double",
@@ -98,7 +98,7 @@ describe("labels in a database", () => {
     for (let i = 0; i < 30; i++) expect(halves.get(ids[i] ?? "")).toBe(halves.get(ids[i + 30] ?? ""));
   });
 
-  it("a trace of a held-out question takes a new question, whose words it shares, to that half", () => {
+  it("put a new question with the wording of a held-out question into that half", () => {
     const [first, ...others] = Array.from({ length: 30 }, (_, i) => asked(`Old ${i}?`, `Old gold ${i}`, [`<o${i}@x>`]));
     const ids = save([first as EvaluatedTrace, ...others], "old");
     label(ids, "old", (i) => i % 2 === 0);
@@ -117,7 +117,7 @@ describe("labels in a database", () => {
     expect([...iterateLabelled(db, "old", "heldout")]).toHaveLength(3 * held.length);
   });
 
-  it("another label is another held-out half, a new one only once it is used", () => {
+  it("change the hash of the held-out half with a changed label, and with a new one after its first use", () => {
     const ids = save(
       Array.from({ length: 40 }, (_, i) => asked(`Stale ${i}?`, `Gold stale ${i}`, [`<s${i}@x>`])),
       "stale",
@@ -131,7 +131,7 @@ describe("labels in a database", () => {
     expect(hashHeldOut(db, "stale")).not.toBe(before);
   });
 
-  it("are asked in random order, and hard cases only of questions that are never held out", async () => {
+  it("are requested in random order, with hard cases only from questions that are never held out", async () => {
     const ids = save(
       Array.from({ length: 200 }, (_, i) => asked(`Ask ${i}?`, `Gold ask ${i}`, [`<q${i}@x>`])),
       "ask",

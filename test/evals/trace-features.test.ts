@@ -17,7 +17,7 @@ const FOLDER = join(import.meta.dirname, "../../src/evals");
 const choice = await chooseSandbox();
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
 
-/** Gives each line of stdin to a Python expression in which it is `line`. */
+/** Evaluates a Python expression with each line of stdin as `line`. */
 function python(expression: string, lines: readonly unknown[]): unknown[] {
   const code = [
     "import json, sys",
@@ -41,7 +41,7 @@ function python(expression: string, lines: readonly unknown[]): unknown[] {
     .map((line) => JSON.parse(line));
 }
 
-/** Answers that have dates, numbers and denials in many forms. */
+/** Answers with dates, numbers and abstentions in many forms. */
 const ANSWERS = [
   "On May 5, 2001 at 9:30 am, for $1.5 million (1,500,000).",
   "5/14/01 or 14/5/2001; 2001-05-14; the 3rd of June; March 2000; noon until 2 p.m.",
@@ -59,7 +59,7 @@ const ANSWERS = [
   "Ask nobody@nowhere.example, or Marcus.Hale@kestrelplains.example.",
 ];
 
-/** Demo traces as they are, and with other answers, sources and endings. */
+/** Demo traces, unchanged and with other answers, sources and endings. */
 function variants(trace: QuestionTrace, i: number): (QuestionTrace | SuiteTrace)[] {
   const answer = ANSWERS[i % ANSWERS.length] ?? "";
   const [call] = trace.toolCalls;
@@ -86,7 +86,7 @@ function variants(trace: QuestionTrace, i: number): (QuestionTrace | SuiteTrace)
   ];
 }
 
-/** What art-e itself measures: value and detail by feature. */
+/** Returns the value and detail per feature as measured by art-e. */
 function measuredHere(trace: EvaluatedTrace, names: readonly string[]): [number | null, string][] {
   const view = viewOf(trace);
   return names.map((name) => {
@@ -106,7 +106,7 @@ describe("features in Python", needs("sandbox", choice.ok && hasPython), () => {
       .flatMap((line, i) => variants(JSON.parse(line), i));
   });
 
-  it("are all there, and measure what art-e's own do", () => {
+  it("are complete and measure the same as art-e's features", () => {
     const names = Object.keys(FEATURES);
     const measured = python(`[getattr(features, name)(line) for name in ${JSON.stringify(names)}]`, traces);
     expect(measured).toHaveLength(traces.length);
@@ -123,7 +123,7 @@ describe("features in Python", needs("sandbox", choice.ok && hasPython), () => {
     expect([...applied].sort()).toEqual([...names].sort());
   });
 
-  it("find in a text what art-e's own find", () => {
+  it("find the same values in a text", () => {
     const texts = [...ANSWERS, ...demoQuestions.map(({ answer }) => answer)];
     const pairs = texts.flatMap((text, i) => {
       const terms = [
@@ -144,7 +144,7 @@ describe("features in Python", needs("sandbox", choice.ok && hasPython), () => {
     expect(denied).toEqual(texts.map(isDontKnow));
   });
 
-  it("of assertions say of an answer what art-e says", () => {
+  it("evaluate assertions like art-e", () => {
     const said: readonly Assertion[] = [
       { contains: "MAY 5,  2001" },
       { lacks: "mailbox" },
@@ -183,7 +183,7 @@ describe("features in Python", needs("sandbox", choice.ok && hasPython), () => {
     expect(new Set(found)).toEqual(new Set([0, 1]));
   });
 
-  it("read the answers to real questions as art-e does", needs("real-mail"), () => {
+  it("read the answers to real questions like art-e", needs("real-mail"), () => {
     const answers = readFileSync(join(ENRON, "questions.jsonl"), "utf8")
       .trimEnd()
       .split("\n")

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { htmlToText } from "../../src/mail/html-text.js";
 import { parseMailDate, parseTableDate } from "../../src/mail/mail-date.js";
 import { normalizeSubject } from "../../src/mail/mime.js";
 import { parseEmail } from "../../src/mail/mime-body.js";
@@ -234,6 +235,16 @@ describe("parseEmail converts HTML", () => {
     ["with quotes", "<p>Mine</p><blockquote>Theirs</blockquote>", "Mine\n\n> Theirs"],
   ])("%s", async (_what, html, text) => {
     expect(await bodyOf("text/html", html)).toBe(text);
+  });
+});
+
+describe("htmlToText", () => {
+  it("marks up to 20 levels of quotation, so that the text stays as long as its source", () => {
+    const nested = (depth: number) => `${"<blockquote>".repeat(depth)}pens${"</blockquote>".repeat(depth)}`;
+    expect(htmlToText(nested(3))).toBe("> > > pens");
+    expect(htmlToText(nested(500))).toBe(`${"> ".repeat(20)}pens`);
+    const lines = `${"<blockquote>".repeat(500)}${"<div>pens</div>".repeat(1_000)}${"</blockquote>".repeat(500)}`;
+    expect(htmlToText(lines).length).toBeLessThan(50_000);
   });
 });
 

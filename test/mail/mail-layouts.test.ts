@@ -194,6 +194,23 @@ describe("Apple Mail", () => {
   });
 });
 
+describe("an .emlx file", () => {
+  const mail = "From: ida@brook.example\nSubject: Plums\n\nTwo.\n";
+  const list = '<?xml version="1.0"?>\n<plist version="1.0"></plist>\n';
+
+  it.each([
+    ["with its exact count", `${mail.length}\n${mail}${list}`],
+    ["with spaces behind the count", `${mail.length}        \n${mail}${list}`],
+    ["with CRLF, which makes the count too small", `${mail.length}\n${mail}`.replaceAll("\n", "\r\n") + list],
+    ["with a count that is too large", `${mail.length + 20}\n${mail}${list}`],
+    ["without its property list", `${mail.length}\n${mail}`],
+    ["of more than 64 KB", `${mail.length + 100_000}\n${mail.trimEnd()}${" ".repeat(100_000)}\n${list}`],
+  ])("%s is read without its frame", async (_, text) => {
+    const { emails: found } = await readAll(await openCorpus(fileOf("1.emlx", text), null));
+    expect(found.map(({ subject, body, form }) => [subject, body, form])).toEqual([["Plums", "Two.", "emlx"]]);
+  });
+});
+
 describe("Maildirs", () => {
   it("are read in every layout of servers and clients, each with one owner", async () => {
     const result = await importOf(
@@ -219,6 +236,23 @@ describe("Maildirs", () => {
       ["dovecot-uidlist", "it is a file of the mail program or of the system, not mail"],
       ["3", "it is in the tmp of a Maildir: it was not delivered"],
     ]);
+  });
+});
+
+describe("mailboxes of an account", () => {
+  it("do not make the other owners in its folder its own", async () => {
+    const { owners } = await importOf(
+      folderOf(
+        {
+          Sent: mbox(4, sent),
+          "maildir/doe-j/inbox/1.": email("x@x.example", "jane.doe@x.example"),
+          "maildir/roe-r/inbox/1.": email("x@x.example", "rick.roe@x.example"),
+          "people/piet.mbox": mbox(2, () => email("x@x.example", "piet@maas.example")),
+        },
+        "ida",
+      ),
+    );
+    expect(owners).toMatchObject({ ida: ME, piet: "piet@maas.example" });
   });
 });
 

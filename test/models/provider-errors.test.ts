@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from "vitest";
 import { z } from "zod";
 import { ModelError } from "../../src/models/model.js";
-import { retryAfterMs, scrub, toModelError } from "../../src/models/provider-errors.js";
+import { providerError, retryAfterMs, scrub, toModelError } from "../../src/models/provider-errors.js";
 
 describe("toModelError", () => {
   test("leaves a fault of our own as it is", () => {
@@ -263,4 +263,41 @@ test("Google's RetryInfo, among other details", () => {
   const info = { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "3.5s" };
   expect(retryAfterMs(undefined, [{ "@type": "type.googleapis.com/google.rpc.Help" }, info])).toBe(3500);
   expect(retryAfterMs(undefined, [{ ...info, retryDelay: "later" }])).toBeNull();
+});
+
+describe("limits and refusals in the words of other providers", () => {
+  const kindOf = (status: number, error: object, headers = {}) =>
+    providerError({ status, message: "", body: { error }, headers: new Headers(headers) });
+
+  it.each<[number, object]>([
+    [429, { message: "Too many tokens per day, please wait before trying again.", type: "ThrottlingException" }],
+    [429, { message: "You are using a Trial key, which is limited to 1000 API calls / month." }],
+    [429, { message: "Rate limit exceeded: free-models-per-day." }],
+    [429, { message: "you have used up your daily free allocation of 10,000 neurons" }],
+    [429, { message: "1304", code: "1304" }],
+    [412, { message: "Account a is suspended, possibly due to reaching the monthly spending limit" }],
+    [403, { message: "Sorry, your account balance is insufficient", code: 30001 }],
+  ])("%d %j stops the run", (status, error) => {
+    expect(kindOf(status, error)).toMatchObject({ kind: "unavailable", retryable: false });
+  });
+
+  it.each<[object, object, number | null]>([
+    [{ message: "Limit 10000 / day. Please try again in 8.64s." }, {}, 8_640],
+    [{ message: "Too many requests per day." }, { "retry-after": "7" }, 7_000],
+    [{ message: "50 per 86400s exceeded for UserByModelByDay. Please wait 70000 seconds before retrying." }, {}, 7e7],
+    [{ message: "50,000 input tokens per minute", type: "rate_limit_error" }, {}, null],
+  ])("429 %j waits as long as asked", (error, headers, retryAfterMs) => {
+    expect(kindOf(429, error, headers)).toMatchObject({ kind: "rate_limit", retryable: true, retryAfterMs });
+  });
+
+  it.each<[number, object]>([
+    [400, { message: "This prompt contains sensitive words that violate Google's Responsible AI practices." }],
+    [400, { message: "Violated content safety policy" }],
+    [400, { message: "Request blocked by guardrail" }],
+    [400, { code: "InputTextSensitiveContentDetected", message: "x" }],
+    [400, { code: "cyber_policy_violation", message: "x" }],
+    [400, { message: "Output data may contain inappropriate content." }],
+  ])("%d %j is a refusal", (status, error) => {
+    expect(kindOf(status, error).kind).toBe("refused");
+  });
 });

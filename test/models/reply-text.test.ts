@@ -30,6 +30,20 @@ describe("separateReply", () => {
     ["an opening tag inside a block", "<think>a <think> b</think>4.5 cents", "4.5 cents", "a <think> b"],
     ["Mistral's tags", "[THINK]a[/THINK]4.5 cents", "4.5 cents", "a"],
     ["Kimi's tags", "◁think▷a◁/think▷4.5 cents", "4.5 cents", "a"],
+    [
+      "Cohere's tokens",
+      "<|START_THINKING|>a<|END_THINKING|><|START_RESPONSE|>4.5 cents<|END_RESPONSE|>",
+      "4.5 cents",
+      "a",
+    ],
+    ["Hunyuan's answer", "<think>a</think>\n<answer>\n4.5 cents\n</answer>", "4.5 cents", "a"],
+    [
+      "Sky-T1's tokens",
+      "<|begin_of_thought|>a<|end_of_thought|>\n<|begin_of_solution|>4.5 cents<|end_of_solution|>",
+      "4.5 cents",
+      "a",
+    ],
+    ["Granite's words", "Here is my thought process: a\n\nHere is my response: 4.5 cents", "4.5 cents", "a"],
     ["Seed's tags", "<seed:think>a</seed:think>4.5 cents", "4.5 cents", "a"],
     [
       "harmony channels",
@@ -131,6 +145,49 @@ describe("separateReply", () => {
   ])("leaves other text as it is: %s", (_, content) => {
     const reply = plain(content);
     expect(separateReply(reply, { tools: [SEARCH], messages: [] })).toBe(reply);
+  });
+
+  it.each([
+    ["Llama 4's Python", "[email_search(query='(it) a, b', limit=5)]", { query: "(it) a, b", limit: 5 }],
+    ["Python without brackets", "email_search(query='x', limit=5)", { query: "x", limit: 5 }],
+    [
+      "Olmo's Python",
+      '<function_calls>\nemail_search(query="x", limit=None)\n</function_calls>',
+      { query: "x", limit: null },
+    ],
+    ["Phi-4's functools", 'functools[{"name": "email_search", "arguments": {"query": "x"}}]', { query: "x" }],
+    [
+      "Cohere's action",
+      '<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "email_search", "parameters": {"query": "x"}}]<|END_ACTION|>',
+      { query: "x" },
+    ],
+    ["Granite's token", '<|tool_call|>[{"name": "email_search", "arguments": {"query": "x"}}]', { query: "x" }],
+    [
+      "InternLM's action",
+      '<|action_start|><|plugin|>{"name": "email_search", "parameters": {"query": "x"}}<|action_end|>',
+      { query: "x" },
+    ],
+  ])("reads a call in %s", (_, content, expected) => {
+    const { toolCalls, finishReason, content: text } = separate(content);
+    expect(toolCalls.map(({ name, arguments: args }) => [name, args])).toEqual([["email_search", expected]]);
+    expect({ finishReason, text }).toEqual({ finishReason: "tool_calls", text: "" });
+  });
+
+  it.each([
+    "<|tool_call>call:email_search{query:<|x|>}<tool_call|>",
+    "<start_function_call>call:email_search{query:x}<end_function_call>",
+    '<|tools_prefix|>[{"email_search": {"query": "x"}}]<|tools_suffix|>',
+  ])("reports a call that it cannot read: %s", (content) => {
+    expect(separate(content).finishReason).toBe("broken_call");
+  });
+
+  it.each([
+    "I called email_search(query) before.",
+    "unknown_tool(query='x')",
+    "The email says [email_search(query='x')].",
+    "<answer>42</answer> and more",
+  ])("leaves an answer as it is: %s", (content) => {
+    expect(separate(content)).toMatchObject({ content, toolCalls: [], finishReason: "stop" });
   });
 
   it("looks for no calls if the request has no tools", () => {

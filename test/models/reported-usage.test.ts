@@ -142,6 +142,9 @@ describe("the usage of a reply", () => {
 describe("the cost of a reply", () => {
   const usage = { prompt_tokens: 100, completion_tokens: 10 };
   it.each<[string, JsonValue, Record<string, string>, number | undefined]>([
+    ["DeepInfra", { prompt_tokens: 10, completion_tokens: 5, estimated_cost: 0.01 }, {}, 0.01],
+    ["a gateway that writes it as text", { prompt_tokens: 10, completion_tokens: 5, cost: "0.02" }, {}, 0.02],
+    ["no number", { prompt_tokens: 10, completion_tokens: 5, cost: "" }, {}, undefined],
     ["OpenRouter's", { ...usage, cost: 0.5 }, {}, 0.5],
     [
       "OpenRouter's fee and the provider's with the user's key",

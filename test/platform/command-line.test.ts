@@ -19,9 +19,11 @@ it.each([
   ["x", ["run", "ask"], []],
   ["frobnicate", ["run", "import"], []],
   ["--limt", ["--limit", "--list", "--lines", "--lint"], ["--limit", "--list", "--lint"]],
-])("%s is near %j: %j", (mistyped, known, near) => expect(nearestNames(mistyped, known)).toEqual(near));
+])("nearestNames for %s and %j returns %j", (mistyped, known, near) =>
+  expect(nearestNames(mistyped, known)).toEqual(near),
+);
 
-it("says nothing where nothing is near", () => {
+it("didYouMean returns an empty string if no name is similar", () => {
   expect(didYouMean("rnu", ["run"])).toBe("Did you mean run? ");
   expect(didYouMean("frobnicate", ["run"])).toBe("");
 });
@@ -39,19 +41,19 @@ it.each([
   ["a backslash escapes within double quotes", '"a \\"b\\" \\n"', ['a "b" \\n']],
   ["a # is text", "a #b", ["a", "#b"]],
   ["nothing has no words", " ", []],
-])("%s", (_, line, expected) => {
+])("splitShellWords: %s", (_, line, expected) => {
   expect(splitShellWords(line, "--command")).toEqual(expected);
 });
 
-it.each(["true 'open", 'a "b', `a 'b' "c'`])("a quote that is not closed is refused: %s", (line) => {
+it.each(["true 'open", 'a "b', `a 'b' "c'`])("splitShellWords refuses an unclosed quote: %s", (line) => {
   expect(() => splitShellWords(line, "--command")).toThrow("--command: a quote is not closed.");
 });
 
-it("a backslash at the end is refused", () => {
+it("splitShellWords refuses a backslash at the end", () => {
   expect(() => splitShellWords("agent \\", "--command")).toThrow("--command: a backslash ends the command line.");
 });
 
-it("splits every line that commandLine writes into the same words", () => {
+it("splitShellWords splits every line of commandLine into the same words", () => {
   const texts = fc.array(fc.string({ unit: "grapheme" }), { maxLength: 10 });
   fc.assert(
     fc.property(texts, (words) => {
@@ -66,11 +68,11 @@ it.each([
   ["", null],
   ['{"a":', null],
   ["{'a':1}", null],
-])("%j is %j", (text, value) => {
+])("parseJsonOrNull reads %j as %j", (text, value) => {
   expect(parseJsonOrNull(text)).toEqual(value);
 });
 
-describe("command line", () => {
+describe("commandLine", () => {
   afterEach(() => showDatabase(null));
 
   describe("a value in a command line", () => {
@@ -82,11 +84,11 @@ describe("command line", () => {
       ["$(reboot)", "'$(reboot)'"],
       ["", "''"],
       ["~/x", "'~/x'"],
-    ])("%j is written %s", (value, written) => {
+    ])("is quoted: %j as %s", (value, written) => {
       expect(shellWord(value)).toBe(written);
     });
 
-    it("reaches the program as it is, whatever it holds", () => {
+    it("reaches the program unchanged, whatever it contains", () => {
       const texts = fc.array(
         fc.string({ unit: "grapheme" }).map((text) => text.replaceAll("\0", "")),
         { minLength: 1, maxLength: 30 },
@@ -102,7 +104,7 @@ describe("command line", () => {
     });
   });
 
-  it("a command line names the database that was chosen, at its end", () => {
+  it("ends with the chosen database", () => {
     const line = () => commandLine`art-e show ${"latest/1"}`;
     expect(line()).toBe("art-e show latest/1");
     showDatabase("my mail/a.db");

@@ -6,10 +6,9 @@ import { guardedRequest, isPublicAddress, type WebRequest } from "../../src/plat
 import { never } from "../runs/demo-setup.js";
 import { startWeb, type WebServer } from "../tools/own-tools.js";
 
-describe("guarded request", () => {
+describe("guardedRequest", () => {
   /**
-   * The loopback addresses of this machine stand for hosts: 127.0.0.2 for the public internet, 127.0.0.1 for what is
-   * private.
+   * The host's loopback addresses represent other hosts: 127.0.0.2 the public internet, and 127.0.0.1 a private host.
    */
 
   const PUBLIC = "127.0.0.2";
@@ -70,7 +69,7 @@ describe("guarded request", () => {
   const ask = (url: string, changes: Partial<WebRequest> = {}, signal = never) =>
     guardedRequest(request(url, changes), signal);
 
-  /** A resolver that gives these addresses, one list a question, the last one for ever. */
+  /** A resolver that returns one list of addresses per query, and the last one forever. */
   function resolver(...answers: string[][]): LookupFunction {
     return (_, options, callback) => {
       const addresses = (answers.length > 1 ? answers.shift() : answers[0]) ?? [];
@@ -80,23 +79,23 @@ describe("guarded request", () => {
     };
   }
 
-  it("asks a public address", async () => {
+  it("calls a public address", async () => {
     expect(await ask(open.url)).toMatchObject({ status: 200, text: `GET ${PUBLIC}:${open.port}` });
   });
 
   it.each([
     ["itself", () => hidden.url],
-    ["in another spelling", () => `http://2130706433:${hidden.port}`],
+    ["in another notation", () => `http://2130706433:${hidden.port}`],
     ["in hex", () => `http://0x7f.1:${hidden.port}`],
     ["as IPv6", () => `http://[::ffff:127.0.0.1]:${hidden.port}`],
-    ["by a redirect", () => `${open.url}/?to=${encodeURIComponent(hidden.url)}`],
-    ["by two redirects", () => `${open.url}/?to=${encodeURIComponent(`/?to=${encodeURIComponent(hidden.url)}`)}`],
-  ])("does not ask a private address: %s", async (_, url) => {
+    ["through a redirect", () => `${open.url}/?to=${encodeURIComponent(hidden.url)}`],
+    ["through two redirects", () => `${open.url}/?to=${encodeURIComponent(`/?to=${encodeURIComponent(hidden.url)}`)}`],
+  ])("does not call a private address %s", async (_, url) => {
     await expect(ask(url())).rejects.toThrow("is not on the public internet");
     expect(hiddenAsked).toBe(0);
   });
 
-  it("does not ask a name that means a private address, alone or among others", async () => {
+  it("does not call a name that resolves to a private address, alone or among others", async () => {
     const url = `http://name.test:${hidden.port}`;
     await expect(ask(url, { lookup: resolver(["127.0.0.1"]) })).rejects.toThrow(
       "name.test is not on the public internet",
@@ -108,7 +107,7 @@ describe("guarded request", () => {
     expect(hiddenAsked).toBe(0);
   });
 
-  it("connects to the very address it looked at, and looks anew for a redirect to the same name", async () => {
+  it("connects to the checked address, and checks again for a redirect to the same name", async () => {
     const rebinding = resolver([PUBLIC], ["127.0.0.1"]);
     expect(await ask(`http://name.test:${open.port}`, { lookup: rebinding })).toMatchObject({ status: 200 });
     const again = resolver([PUBLIC], ["127.0.0.1"]);
@@ -117,7 +116,7 @@ describe("guarded request", () => {
     expect(hiddenAsked).toBe(0);
   });
 
-  it("takes its own headers to no other origin", async () => {
+  it("does not send its own headers to another origin", async () => {
     const { text } = await ask(`${open.url}/?to=${encodeURIComponent(other.url)}`);
     expect(text).toBe("GET");
     expect(otherHeaders).not.toHaveProperty("authorization");
@@ -125,10 +124,10 @@ describe("guarded request", () => {
     expect(otherHeaders).toHaveProperty("accept");
   });
 
-  it("sends the arguments of a POST to no other origin, nor does a POST become a GET but by the rules", async () => {
+  it("does not send a POST's arguments to another origin, and changes a POST to a GET only like browsers", async () => {
     const post = { method: "POST", body: "{}" };
     const to = encodeURIComponent(other.url);
-    await expect(ask(`${open.url}/?to=${to}&status=307`, post)).rejects.toThrow("is not sent the arguments");
+    await expect(ask(`${open.url}/?to=${to}&status=307`, post)).rejects.toThrow("must not get the arguments");
     expect(await ask(`${open.url}/?to=${to}&status=303`, post)).toMatchObject({ text: "GET" });
     expect(await ask(`${open.url}/?to=/&status=308`, post)).toMatchObject({ text: expect.stringMatching(/^POST/) });
   });
@@ -151,9 +150,11 @@ describe("guarded request", () => {
     });
   });
 
-  it("follows no location of another status", async () => {
+  it("ignores the location of another status", async () => {
     expect(await ask(`${open.url}/?to=/&status=201`)).toMatchObject({ status: 201, text: "" });
-    await expect(ask(`${open.url}/?to=${encodeURIComponent("http://[")}`)).rejects.toThrow("cannot be read");
+    await expect(ask(`${open.url}/?to=${encodeURIComponent("http://[")}`)).rejects.toThrow(
+      "redirects to an invalid URL",
+    );
   });
 
   it("follows five redirects in a row", async () => {
@@ -166,19 +167,21 @@ describe("guarded request", () => {
     await chain.close();
   });
 
-  it("reads an answer of exactly as many bytes as it may", async () => {
+  it("reads a response of the maximum size", async () => {
     const { text } = await ask(open.url);
     expect(await ask(open.url, { maxBytes: text.length })).toMatchObject({ text });
     await expect(ask(open.url, { maxBytes: text.length - 1 })).rejects.toThrow(`more than ${text.length - 1} bytes`);
   });
 
-  it("says that a name could not be resolved", async () => {
+  it("reports an unresolvable name", async () => {
     const lookup: LookupFunction = (_hostname, _options, callback) =>
       callback(Object.assign(new Error("no such name"), { code: "ENOTFOUND" }), "");
-    await expect(ask(`http://name.test:${open.port}`, { lookup })).rejects.toThrow("could not be asked: ENOTFOUND");
+    await expect(ask(`http://name.test:${open.port}`, { lookup })).rejects.toThrow(
+      `cannot call name.test:${open.port}: ENOTFOUND`,
+    );
   });
 
-  it("stops following redirects that have no end", async () => {
+  it("stops following endless redirects", async () => {
     const loop = await startWeb(
       (incoming, response) => response.writeHead(302, { location: incoming.url ?? "/" }).end(),
       PUBLIC,
@@ -187,15 +190,18 @@ describe("guarded request", () => {
     await loop.close();
   });
 
-  it.each(["file:///etc/passwd", "ftp://127.0.0.2/x", "data:text/plain,x"])("follows no redirect to %s", async (to) => {
-    await expect(ask(`${open.url}/?to=${encodeURIComponent(to)}`)).rejects.toThrow("only http and https");
-  });
+  it.each(["file:///etc/passwd", "ftp://127.0.0.2/x", "data:text/plain,x"])(
+    "does not follow a redirect to %s",
+    async (to) => {
+      await expect(ask(`${open.url}/?to=${encodeURIComponent(to)}`)).rejects.toThrow("only http and https");
+    },
+  );
 
-  it.each(["/huge", "/bomb"])("reads no more than it may of %s", async (path) => {
+  it.each(["/huge", "/bomb"])("reads at most the maximum size of %s", async (path) => {
     await expect(ask(open.url + path)).rejects.toThrow(/more than 100000 bytes/);
   });
 
-  it("gives up a slow body with the signal's own reason", async () => {
+  it("aborts a slow body with the signal's own reason", async () => {
     const controller = new AbortController();
     const asked = ask(`${open.url}/slow`, {}, controller.signal);
     const reason = new Error("enough");
@@ -203,10 +209,10 @@ describe("guarded request", () => {
     await expect(asked).rejects.toBe(reason);
   });
 
-  it("says in words what went wrong, and no header in them", async () => {
-    await expect(ask(`${open.url}/cut`)).rejects.toThrow(`${PUBLIC}:${open.port} could not be asked`);
+  it("reports the fault in words, without any header", async () => {
+    await expect(ask(`${open.url}/cut`)).rejects.toThrow(`cannot call ${PUBLIC}:${open.port}`);
     const odd = ask(open.url, { headers: { authorization: "Bearer a\nb" } });
-    await expect(odd).rejects.toThrow("could not be asked");
+    await expect(odd).rejects.toThrow("cannot call");
     await expect(odd).rejects.not.toThrow("Bearer");
   });
 });
@@ -259,7 +265,7 @@ it.each([
   "192.175.48.1",
   "not an address",
   "",
-])("%s is not public", (address) => expect(isPublicAddress(address)).toBe(false));
+])("isPublicAddress rejects %s", (address) => expect(isPublicAddress(address)).toBe(false));
 
 it.each([
   "8.8.8.8",
@@ -278,4 +284,4 @@ it.each([
   "2620:4f:7fff::1",
   "2620:4f:8001::1",
   "2a00:1450::1",
-])("%s is public", (address) => expect(isPublicAddress(address)).toBe(true));
+])("isPublicAddress accepts %s", (address) => expect(isPublicAddress(address)).toBe(true));

@@ -21,7 +21,7 @@ import { never } from "../platform/hub-server.js";
 import { parquetOf, questionRows, type Row } from "./question-rows.js";
 
 describe("questionStatistics", () => {
-  it("of no questions has no averages and no dates, but no NaN", () => {
+  it("returns null averages and dates without questions, never NaN", () => {
     const statistics = questionStatistics({ split: "test", questions: [] });
     expect(statistics).toMatchObject({
       totalTasks: 0,
@@ -53,7 +53,7 @@ describe("questionStatistics", () => {
     });
   });
 
-  it("puts every bound into the bin that begins with it, and 1 into the last", () => {
+  it("puts every bound into the bin that starts with it, and 1 into the last", () => {
     const bounds = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
     const questions = bounds.map((how_realistic, i) => ({ ...questionRows(1, i)[0], how_realistic }) as never);
     const { realismHistogram } = questionStatistics({ split: "test", questions });
@@ -73,17 +73,17 @@ const chosen = (options: Partial<SelectionOptions>) =>
   selectQuestions(QUESTIONS, { excludeKnownBad: false, shuffle: false, limit: 0, ...options });
 
 describe("selectQuestions", () => {
-  it("refuses ids the dataset does not have, naming them once each", () => {
+  it("rejects unknown ids and lists each once", () => {
     expect(() => chosen({ ids: [3, 99, 61, 99] })).toThrow("Unknown question ids: 99, 61.");
   });
 
-  it("takes the first questions, and all of them for 0", () => {
+  it("selects the first questions, or all for 0", () => {
     expect(ids(chosen({ limit: 3 }))).toEqual([1, 2, 3]);
     expect(chosen({})).toEqual(QUESTIONS);
     expect(chosen({ limit: 1000 })).toEqual(QUESTIONS);
   });
 
-  it("keeps the order of the dataset, whatever the order of the ids", () => {
+  it("keeps the dataset order for ids in any order", () => {
     expect(ids(chosen({ ids: [30, 2, 7, 2] }))).toEqual([2, 7, 30]);
   });
 
@@ -97,29 +97,29 @@ describe("selectQuestions", () => {
     expect(chosen({ inbox: "nobody@example.com" })).toEqual([]);
   });
 
-  it("leaves out the known bad ones when told to", () => {
+  it("leaves out known bad questions on request", () => {
     expect([...KNOWN_BAD_IDS].sort((a, b) => a - b)).toEqual([49, 101, 129, 171, 208, 266, 327]);
     expect(ids(chosen({}))).toContain(49);
     expect(ids(chosen({ excludeKnownBad: true }))).not.toContain(49);
   });
 
-  it("filters before it takes the first", () => {
+  it("filters before it applies the limit", () => {
     expect(ids(chosen({ inbox: "lee.roe@example.com", limit: 2 }))).toEqual([2, 4]);
   });
 
-  it("gives with a smaller limit the beginning of what a larger one gives", () => {
+  it("selects with a smaller limit a prefix of a larger selection", () => {
     const all = chosen({ shuffle: true, seed: 7 });
     expect(chosen({ shuffle: true, seed: 7, limit: 5 })).toEqual(all.slice(0, 5));
     expect(ids(all)).not.toEqual(ids(QUESTIONS));
   });
 
-  it("shuffles when told to, for seed 0 too", () => {
+  it("shuffles on request, even with seed 0", () => {
     expect(chosen({ seed: 5 })).toEqual(QUESTIONS);
     expect(chosen({ shuffle: true, seed: 0 })).not.toEqual(QUESTIONS);
     expect(chosen({ shuffle: true })).toEqual(shuffled(QUESTIONS, 1));
   });
 
-  it("leaves the questions it was given as they were", () => {
+  it("does not change its input", () => {
     const before = ids(QUESTIONS);
     chosen({ shuffle: true, seed: 3 });
     expect(ids(QUESTIONS)).toEqual(before);
@@ -127,11 +127,11 @@ describe("selectQuestions", () => {
 });
 
 describe("shuffled", () => {
-  it("gives the same order on every machine and in every version", () => {
+  it("returns the same order on every machine and in every version", () => {
     expect(shuffled([0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 42)).toEqual([0, 7, 3, 5, 2, 1, 8, 9, 4, 6]);
   });
 
-  it("holds the same things, for any seed", () => {
+  it("keeps all items, for any seed", () => {
     fc.assert(
       fc.property(fc.array(fc.integer()), fc.integer(), (items, seed) => {
         const result = shuffled(items, seed);
@@ -141,7 +141,7 @@ describe("shuffled", () => {
     );
   });
 
-  it("brings everything everywhere about equally often", () => {
+  it("moves every item to every position about equally often", () => {
     const counts = Array.from({ length: 4 }, () => [0, 0, 0, 0]);
     for (let seed = 0; seed < 4000; seed++) {
       shuffled([0, 1, 2, 3], seed).forEach((item, place) => {
@@ -154,9 +154,9 @@ describe("shuffled", () => {
   });
 });
 
-describe("local file", () => {
+describe("loadQuestionFile", () => {
   /**
-   * Forty authored rows; the pages are compressed by the zstd command (level 19), since nothing on Node 20
+   * Forty authored rows. The zstd command (level 19) compressed the pages, because no library on Node 20
    * writes zstd: `parquetOf(questionRows(40), {codec: "ZSTD", compressors: {ZSTD: <zstd -19 -c --no-check>}})`.
    */
   const ZSTD_FILE = fileURLToPath(new URL("zstd.parquet", import.meta.url));
@@ -175,7 +175,7 @@ describe("local file", () => {
       split,
       dataset,
       useJson: false,
-      // Nothing listens there: a local file needs no network.
+      // No server listens there, because a local file needs no network access.
       hub: { endpoint: "http://127.0.0.1:1", token: null, revision: "main" },
       cacheDir: join(folder, "cache"),
     };
@@ -206,8 +206,8 @@ describe("local file", () => {
     return `id,question,answer,message_ids,how_realistic,inbox_address,query_date\r\n${lines.join("\r\n")}\r\n`;
   }
 
-  describe("what is refused", () => {
-    it("a file that is not there", async () => {
+  describe("rejects", () => {
+    it("a missing file", async () => {
       const path = join(folder, "none.csv");
       await expect(load(path)).rejects.toMatchObject({
         code: "questions_unreadable",
@@ -247,20 +247,20 @@ describe("local file", () => {
       ["x.csv", 'field "id" is missing', csvRow(" ", "[]")],
       ["x.csv", 'field "id": Invalid input', csvRow("seven", "[]")],
       ["x.csv", 'field "message_ids": Invalid input', csvRow("1", "see <a@x> and others")],
-      // No number can hold it.
+      // Too large for a number.
       [
         "x.parquet",
         'row 1, field "id"',
         parquetOf([{ ...questionRows(1)[0], id: 2 ** 60 } as Row], { idType: "INT64" }),
       ],
-    ])("%s that cannot be read: %s", async (name, reason, content) => {
+    ])("an unreadable %s: %s", async (name, reason, content) => {
       await expect(load(await file(name, content))).rejects.toMatchObject({
         name: "UserError",
         message: expect.stringContaining(reason),
       });
     });
 
-    it("a Parquet file that was cut short", async () => {
+    it("a truncated Parquet file", async () => {
       const whole = parquetOf(questionRows(20));
       const path = await file("test.parquet", whole.subarray(0, whole.length - 50));
       await expect(load(path)).rejects.toMatchObject({ code: "questions_unreadable" });
@@ -279,7 +279,7 @@ describe("local file", () => {
       });
     });
 
-    it("bad rows, naming the first with its field, and how many there are", async () => {
+    it("invalid rows, with the first one's field and the number of invalid rows", async () => {
       const rows: unknown[] = questionRows(6);
       rows[2] = { ...questionRows(3)[2], query_date: "14 May 2001" };
       rows[4] = { ...questionRows(5)[4], message_ids: [3] };
@@ -301,7 +301,7 @@ describe("local file", () => {
       },
     );
 
-    it("many bad rows after the first hundred, unread", async () => {
+    it("many invalid rows after reading a hundred of them", async () => {
       const path = await file("x.json", JSON.stringify(Array(50_000).fill({})));
       await expect(load(path)).rejects.toMatchObject({
         code: "question_rows_bad",
@@ -309,7 +309,7 @@ describe("local file", () => {
       });
     });
 
-    it("nothing once the signal aborts", async () => {
+    it("the load with the signal's reason after an abort", async () => {
       const path = await file("x.jsonl", jsonl(questionRows(10_000)));
       const abort = new AbortController();
       const loading = loadQuestionFile(path, "test", abort.signal);
@@ -317,7 +317,7 @@ describe("local file", () => {
       await expect(loading).rejects.toThrow("Ctrl-C");
     });
 
-    it("ids that occur twice, naming them", async () => {
+    it("duplicate ids and lists them", async () => {
       const path = await file("x.jsonl", jsonl([...questionRows(5), ...questionRows(2, 3)]));
       await expect(load(path)).rejects.toMatchObject({
         code: "question_ids_repeated",
@@ -326,7 +326,7 @@ describe("local file", () => {
     });
   });
 
-  describe("the forms of a file", () => {
+  describe("with a supported format", () => {
     const rows = questionRows(3);
     const expected = rows.map((row) => ({ ...row, split: "test" }));
 
@@ -356,35 +356,35 @@ describe("local file", () => {
       ["x.jsonl", jsonl(rows)],
       ["crlf.jsonl", jsonl(rows).replaceAll("\n", "\r\n")],
       ["lines named.json", jsonl(rows)],
-    ])("%s gives the rows", async (name, content) => {
+    ])("reads the rows of %s", async (name, content) => {
       const set = await load(await file(name, content));
       expect(set.questions).toEqual(expected);
       expect(set).toMatchObject({ source: join(folder, name), revision: null, split: "test" });
     });
 
-    it("one JSON line is one row", async () => {
+    it("reads a single JSON line as one row", async () => {
       const set = await load(await file("one.jsonl", jsonl(rows.slice(0, 1))));
       expect(set.questions).toHaveLength(1);
     });
 
-    it("zstd pages are read", async () => {
+    it("reads zstd pages", async () => {
       const set = await load(ZSTD_FILE);
       expect(set.questions).toEqual(questionRows(40).map((row) => ({ ...row, split: "test" })));
     });
 
-    it("a realism kept as float32 is read as it was written", async () => {
+    it("restores a realism stored as float32", async () => {
       const some = [0.3, 0.55, 0.7, 0.95, 1].map((how_realistic, i) => ({ ...questionRows(1, i)[0], how_realistic }));
       const set = await load(await file("x.parquet", parquetOf(some as Row[])));
       expect(set.questions.map((question) => question.how_realistic)).toEqual([0.3, 0.55, 0.7, 0.95, 1]);
     });
 
-    it("the SHA-256 is that of the file", async () => {
+    it("returns the SHA-256 of the file", async () => {
       const content = jsonl(rows);
       const set = await load(await file("x.jsonl", content));
       expect(set.sha256).toBe(createHash("sha256").update(content).digest("hex"));
     });
 
-    it("no gold messages are allowed, in every way they are written", async () => {
+    it("accepts empty gold emails in every notation", async () => {
       const none = { ...rows[0], message_ids: [] };
       const blank = { ...rows[1], message_ids: [""] };
       const fromJson = await load(await file("x.jsonl", jsonl([none, blank])));
@@ -399,7 +399,7 @@ describe("local file", () => {
       }
     });
 
-    it("addresses become lower case, dates keep their day, unknown columns go", async () => {
+    it("lower-cases addresses, drops the time of dates and drops unknown columns", async () => {
       const row = {
         ...rows[0],
         inbox_address: " Kim.Doe@Example.com",
@@ -413,10 +413,10 @@ describe("local file", () => {
     });
   });
 
-  describe("the split", () => {
+  describe("split", () => {
     const marked = (split: string, firstId: number) => questionRows(2, firstId).map((row) => ({ ...row, split }));
 
-    it("comes from the rows, otherwise from the file name, if none is requested", async () => {
+    it("comes from the rows, otherwise from the file name, if the user does not request one", async () => {
       const rows = await loadQuestionFile(await file("test.jsonl", jsonl(marked("train", 1))), undefined, never);
       expect(rows.split).toBe("train");
       expect(rows.questions.every((question) => question.split === "train")).toBe(true);
@@ -427,9 +427,9 @@ describe("local file", () => {
     });
 
     it.each([
-      ["rows of test.jsonl", "test.jsonl", "test", "train"],
-      ["rows of both.jsonl", "both.jsonl", "train", "test"],
-    ] as const)("that the %s lack is refused, with the split that they have", async (_, name, asked, other) => {
+      ["missing in the rows of test.jsonl", "test.jsonl", "test", "train"],
+      ["missing in the rows of both.jsonl", "both.jsonl", "train", "test"],
+    ] as const)("is rejected if %s, with the available split", async (_, name, asked, other) => {
       const path = await file(name, jsonl(marked(other, 1)));
       await expect(load(path, asked)).rejects.toMatchObject({
         code: "split_missing",
@@ -441,7 +441,7 @@ describe("local file", () => {
     it.each([
       ["train-00000-of-00001.parquet", "test", "train"],
       ["my_TEST.parquet", "train", "test"],
-    ] as const)("in the name %s is not replaced by %s", async (name, asked, other) => {
+    ] as const)("in the name %s does not count as %s", async (name, asked, other) => {
       const path = await file(name, parquetOf(questionRows(1)));
       await expect(load(path, asked)).rejects.toMatchObject({ code: "split_missing" });
       expect((await load(path, other)).split).toBe(other);
@@ -450,21 +450,21 @@ describe("local file", () => {
     it.each([
       ["latest.parquet", "train", "train"],
       ["train-test.parquet", "test", "test"],
-    ] as const)("of %s asked for as %s is %s", async (name, asked, split) => {
+    ] as const)("of %s, requested as %s, is %s", async (name, asked, split) => {
       const set = await load(await file(name, parquetOf(questionRows(1))), asked);
       expect(set.split).toBe(split);
       expect(set.questions[0]?.split).toBe(split);
     });
 
-    it("asked for is taken from a file with both, where an id may occur once in each", async () => {
+    it("can be selected from a file with both splits, even with the same ids in both", async () => {
       const path = await file("both.jsonl", jsonl([...marked("train", 1), ...marked("test", 2)]));
       expect((await load(path, "train")).questions.map((question) => question.id)).toEqual([1, 2]);
       expect((await load(path, "test")).questions.map((question) => question.id)).toEqual([2, 3]);
     });
   });
 
-  describe("the real questions", needs("real-mail"), () => {
-    it("of one mailbox, as the hub has them", async () => {
+  describe("with real questions", needs("real-mail"), () => {
+    it("reads the hub's questions about one mailbox", async () => {
       const set = await load(join(ENRON, "questions-kaminski.parquet"), "train");
       expect(set.questions).toHaveLength(2886);
       expect(new Set(set.questions.map((question) => question.inbox_address)).size).toBe(1);
@@ -476,7 +476,7 @@ describe("local file", () => {
       ).toBe(true);
     });
 
-    it("written for the five mailboxes, answerable and not", async () => {
+    it("reads the questions about five mailboxes, answerable and unanswerable", async () => {
       expect((await load(join(ENRON, "questions.jsonl"))).questions).toHaveLength(60);
       const unanswerable = await load(join(ENRON, "unanswerable.jsonl"));
       expect(unanswerable.questions.map((question) => question.message_ids)).toEqual(Array(10).fill([]));
@@ -485,7 +485,7 @@ describe("local file", () => {
 });
 
 describe("splitMessageIds", () => {
-  it.each(["see <a@x> please", "<a@x> and <b@x>"])("gives %j back unchanged", (cell) => {
+  it.each(["see <a@x> please", "<a@x> and <b@x>"])("returns %j unchanged", (cell) => {
     expect(splitMessageIds(cell)).toBe(cell);
   });
 
@@ -505,7 +505,7 @@ describe("splitMessageIds", () => {
     expect(splitMessageIds(cell)).toEqual(ids);
   });
 
-  it("reads back what JSON wrote, whatever the ids hold", () => {
+  it("reads any ids written as JSON", () => {
     fc.assert(
       fc.property(fc.array(fc.string()), (ids) => {
         expect(splitMessageIds(JSON.stringify(ids))).toEqual(ids);

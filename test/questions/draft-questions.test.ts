@@ -20,7 +20,7 @@ describe("draftPatternQuestions", () => {
   const draftsOf = (...mails: Email[]) => draftPatternQuestions(INBOX, mails, mails);
   const asked = (kind: string, ...mails: Email[]) => draftsOf(...mails).drafts.filter((one) => one.kind === kind);
 
-  it("asks for a value by its sender, topic and month, and without the month before it came", () => {
+  it("asks for a value by sender, topic and month, and without the month for an earlier date", () => {
     const source = mail();
     expect(asked("how_much", source, mail({ subject: "Lunch", body: long("Nothing of the kind.") }))).toMatchObject([
       {
@@ -44,7 +44,7 @@ describe("draftPatternQuestions", () => {
     ],
     ["If you have questions, call Ann at +44 20 7946 0958.", "Which telephone number did Bo Kim", "+44 20 7946 0958"],
     ["Please send the signed copies to 403 White Hall Avenue.", "Which street address did", "403 White Hall Avenue"],
-  ])("of %j asks %j", (body, question, answer) => {
+  ])("makes from %j the question %j", (body, question, answer) => {
     const [draft] = draftsOf(mail({ body })).drafts.filter(({ kind }) => kind !== "who");
     expect(draft?.question).toContain(question);
     expect(draft?.answer).toBe(answer);
@@ -54,19 +54,19 @@ describe("draftPatternQuestions", () => {
     ["a fraction", "Everybody pays 1/3 of the rent for the harbor pier."],
     ["a range of days", "The port authority meets in the harbor on July 25-26 to talk."],
     ["a small word in an address", "The images of the harbor in 20208 with Dr. Lee are here."],
-    ["markup", '<p class="a">The rent for the harbor pier <b>is</b> $5</p> now and then.'],
+    ["a passage with markup", '<p class="a">The rent for the harbor pier <b>is</b> $5</p> now and then.'],
     ["a disclaimer", "If you are not the intended recipient call the harbor at 713-555-0100."],
     ["a signature", "The rent for the harbor is due soon.\n\nRegards,\nBo\nTel. office number: 713-555-0100 for calls"],
     [
-      "what a program quotes",
+      "a program's quotation",
       "See the rent for the harbor pier below.\n\nAnn Lee\n03/22/2001 07:10 PM\nTo: Bo\nIt is $5",
     ],
-    ["nothing but the value", "See below for all of the harbor.\n\n$12,500\n\nAnd so on and on and on."],
-  ])("asks for no value of %s", (_, body) => {
+    ["a line with nothing but the value", "See below for all of the harbor.\n\n$12,500\n\nAnd so on and on and on."],
+  ])("does not ask for a value in %s", (_, body) => {
     expect(draftsOf(mail({ body })).drafts.filter(({ kind }) => kind !== "who")).toEqual([]);
   });
 
-  it("asks for no telephone number that stands below mails of several subjects", () => {
+  it("does not ask for a telephone number in emails with several subjects", () => {
     const body = "If you have questions about the harbor, call me at 713-555-0100.";
     expect(asked("what", mail({ body }))).toHaveLength(1);
     expect(asked("what", mail({ body }), mail({ body, subject: "Cranes" }))).toEqual([]);
@@ -77,19 +77,19 @@ describe("draftPatternQuestions", () => {
     ["RE: FW: Talking Points For Rep. Barton On Tauzin RTO Letter", "Tauzin RTO Letter"],
     ["NEW TRANSMISSION IDEA", "new transmission idea"],
     ["Modesto $640,000 adjustment on 3/31/01 - PLEASE READ", "Modesto"],
-  ])("names of the subject %j the topic %j", (subject, topic) => {
+  ])("finds in the subject %j the topic %j", (subject, topic) => {
     expect(asked("who", mail({ subject }))[0]?.question).toBe(`Who wrote to me about ${topic} in May 2001?`);
   });
 
-  it("names nothing of a subject that is a sentence of common words", () =>
+  it("finds no topic in a sentence of common words", () =>
     expect(asked("who", mail({ subject: "It has been reset" }))).toEqual([]));
 
-  it("asks who wrote by the address where it holds no name, and asks nothing about what two wrote of", () => {
+  it("uses the address of an unnamed sender, and does not ask about a topic with two senders", () => {
     expect(asked("who", mail({ sender: "bk42@example.com" }))[0]?.answer).toBe("bk42@example.com");
     expect(asked("who", mail(), mail({ sender: "bk42@example.com" }))).toEqual([]);
   });
 
-  it("takes mails of the sender and month with the same value for gold, and asks early only before all of them", () => {
+  it("treats emails with the same sender, month and value as gold, and asks early only before all of them", () => {
     const [first, second] = [mail({ date: "2001-05-02T10:00:00Z" }), mail({ date: "2001-05-09T10:00:00Z" })];
     const again = {
       ...second,
@@ -103,7 +103,7 @@ describe("draftPatternQuestions", () => {
     ]);
   });
 
-  it("asks nothing where another mail of the sender and month has another value", () => {
+  it("does not ask if another email of the sender and month contains a different value", () => {
     const source = mail();
     const rival = mail({ body: source.body.replace("$12,500", "$13,000") });
     const { drafts, refused } = draftPatternQuestions(INBOX, [source, rival], [source, rival]);
@@ -111,7 +111,7 @@ describe("draftPatternQuestions", () => {
     expect(refused["another email contains a different value"]).toBeGreaterThan(0);
   });
 
-  it("takes a mail that quotes the passage for gold too", () => {
+  it("treats an email that quotes the passage as gold", () => {
     const source = mail();
     const reply = mail({
       sender: INBOX,
@@ -128,7 +128,7 @@ describe("draftPatternQuestions", () => {
     "1/1 ".repeat(5_000),
     `${"a ".repeat(5_000)}@x`,
     "555-555-5555 ".repeat(2_000),
-  ])("stands hostile text %#", (body) => {
+  ])("handles hostile text %#", (body) => {
     const source = mail({ body });
     expect(draftPatternQuestions(INBOX, [source], [source]).drafts.length).toBeLessThan(10);
   });
@@ -146,11 +146,11 @@ describe("usableMails", () => {
     ["newsletter or notice", { body: long("Click\nhere to be taken off.") }],
     ["newsletter or notice", { body: long("This is generated - DO NOT REPLY!") }],
     ["newsletter or notice", { to: Array.from({ length: 30 }, (_, i) => `p${i}@x`), body: long("c") }],
-  ])("leaves out for %s", (reason, changes) => {
+  ])("leaves out an email: %s", (reason, changes) => {
     expect(usableMails([mail(changes)], 200)).toEqual({ usable: [], leftOut: { [reason]: 1 } });
   });
 
-  it("takes short mails of scripts that write much in few characters, and any length that is asked for", () => {
+  it("accepts short emails in dense scripts, and any requested length", () => {
     const chinese =
       "会议改到星期四下午三点，地点仍在二楼会议室。请带上第三季度的预算表，并在周三之前把修改意见发给我，谢谢大家。";
     expect(usableMails([mail({ body: chinese })], 200).usable).toHaveLength(1);
@@ -158,7 +158,7 @@ describe("usableMails", () => {
     expect(usableMails([mail({ body: "See you at 3 pm." })], 10).usable).toHaveLength(1);
   });
 
-  it("takes one of two copies, quotations aside", () => {
+  it("keeps one of two copies, ignoring quotations", () => {
     const body = long("The same words.");
     const copy = mail({ body: `${body}\n-----Original Message-----\nFrom: c@x\nold` });
     const { usable, leftOut } = usableMails([mail({ body }), copy, mail({ body: long("Other words.") })], 200);
@@ -190,20 +190,20 @@ it.each([
   ["j.b@x.y", null],
   ["team.42@x.y", null],
   ["", null],
-])("the name in %j is %j", (address, name) => expect(personName(address)).toBe(name));
+])("personName(%j) returns %j", (address, name) => expect(personName(address)).toBe(name));
 
-it("asks 1 to 30 days after the newest source, or before the oldest", () => {
+it("queryDate and queryDateBefore return a date 1 to 30 days after or before the sources", () => {
   expect(queryDate("2001-12-31T23:00:00Z", [], () => 0)).toBe("2002-01-01");
   expect(queryDate("2001-12-01T00:00:00Z", [], (limit) => limit - 1)).toBe("2001-12-31");
   expect(queryDateBefore("2001-03-01T00:00:00Z", () => 0)).toBe("2001-02-28");
 });
 
-it("asks on no day on which a mail came that answers too", () => {
+it("queryDate skips dates of other answering emails", () => {
   const sources = ["2001-12-01T09:00:00Z", "2001-12-02T23:59:59Z", "2001-12-03T00:00:00Z", "2001-12-05T00:00:00Z"];
   expect(queryDate("2001-12-01T09:00:00Z", sources, () => 0)).toBe("2001-12-04");
 });
 
-it("knows a question that asks the same in other words' order, in its own mailbox only", () => {
+it("NearDuplicates recognizes a question with reordered words, only in the same mailbox", () => {
   const asked = new NearDuplicates();
   const question = "When does the harbor lease start?";
   expect(asked.add({ inbox: INBOX, question })).toBe(true);
@@ -216,12 +216,12 @@ it.each([
   ["Who signed the new harbor lease contract?", "He signed the new harbor lease contract today.", 5],
   ["Who owns the harbor?", "The lease of the harbor", 1],
   ["", "anything", 0],
-])("%j shares a phrase of so many words with %j: %i", (question, text, words) =>
+])("longestSharedPhrase of %j and %j is %i words", (question, text, words) =>
   expect(longestSharedPhrase(question, text)).toBe(words),
 );
 
 describe("mailBatches", () => {
-  it("keeps threads together and orders mail by time", () => {
+  it("keeps threads together and orders emails by time", () => {
     const mails = Array.from({ length: 50 }, (_, i) =>
       mail({
         subject: i % 10 === 0 ? "RE: Thread" : `Subject ${i}`,
@@ -238,7 +238,7 @@ describe("mailBatches", () => {
     }
   });
 
-  it("gives each batch once, the first and the middle first", () => {
+  it("returns each batch once, starting with the first and the middle", () => {
     const mails = Array.from({ length: 160 }, (_, i) =>
       mail({ subject: `s${i}`, date: new Date(Date.UTC(2001, 0, 1 + i)).toISOString() }),
     );
@@ -246,10 +246,10 @@ describe("mailBatches", () => {
     expect(starts).toEqual([0, 4, 2, 6, 1, 5, 3, 7]);
   });
 
-  it("makes none of no mail", () => expect(mailBatches([])).toEqual([]));
+  it("returns no batches without mail", () => expect(mailBatches([])).toEqual([]));
 });
 
-describe("what a model wrote", () => {
+describe("resolveCitations and readWrittenQuestions", () => {
   const shown = [mail(), mail({ body: "Moved to June 4 at 3 pm." })];
   const [first] = shown;
   const written = {
@@ -262,13 +262,13 @@ describe("what a model wrote", () => {
     detail_absent: false,
   };
 
-  it("is located, with or without angle brackets and white space", () => {
+  it("locate cited emails with or without angle brackets and white space", () => {
     expect(resolveCitations(written, INBOX, shown)).toMatchObject({
       draft: { sources: [{ messageId: first?.messageId }], askableFrom: first?.date, unanswerable: null },
     });
   });
 
-  it("needs no source where the detail is absent", () => {
+  it("do not require a source if the detail is absent", () => {
     const absent = { ...written, detail_absent: true, message_ids: [], passages: [], answer: "whatever" };
     expect(resolveCitations(absent, INBOX, shown)).toMatchObject({
       draft: { answer: "I don't know", sources: [], unanswerable: "detail_absent" },
@@ -288,7 +288,7 @@ describe("what a model wrote", () => {
       { passages: [{ message_id: first?.messageId ?? "", text: "stays at $13,000" }] },
       "its quotation is not in the email",
     ],
-  ])("is refused with %j", (changes, refused) => {
+  ])("reject %j", (changes, refused) => {
     expect(resolveCitations({ ...written, ...changes }, INBOX, shown)).toEqual({ refused });
   });
 
@@ -296,7 +296,7 @@ describe("what a model wrote", () => {
     toolCalls: [{ id: "1", name: "record_questions", arguments: args as never, ...(invalid && { invalid }) }],
   });
 
-  it("is read one by one: a malformed question does not spoil the others", () => {
+  it("keep well-formed questions next to a malformed one", () => {
     expect(readWrittenQuestions(reply({ questions: [written, { question: "?" }, null] }))).toEqual({
       questions: [written],
       malformed: 2,
@@ -304,7 +304,7 @@ describe("what a model wrote", () => {
   });
 
   it.each([[{ toolCalls: [] }], [reply({})], [reply({ questions: "none" })], [reply({}, "{broken")]])(
-    "is nothing in %j",
+    "return null for %j",
     (nothing) => expect(readWrittenQuestions(nothing)).toBeNull(),
   );
 });
@@ -319,12 +319,12 @@ describe("locatePassage", () => {
     ["a wrapped line", "We meet\nat  noon. Bye", "we meet at noon.", "We meet\nat  noon."],
     ["a quotation", "> We meet\n> at noon.", "We meet at noon.", "We meet\n> at noon."],
     ["letters that are two in lower case", "İİ We meet at noon.", "meet at noon", "meet at noon"],
-    ["what is not there", "We meet at noon.", "we meet at one", null],
-    ["what stands in any text", "We meet at noon.", "at", null],
+    ["nothing for a missing passage", "We meet at noon.", "we meet at one", null],
+    ["nothing for a passage that is too short", "We meet at noon.", "at", null],
   ])("finds %s", (_, text, passage, found) => expect(lit(text, passage)).toBe(found));
 });
 
-it("finds the passage that holds the answer's words", () => {
+it("mostLikelyPassage finds the passage with the answer's words", () => {
   const body = "Hello,\n\nthe draft went out to all.\nThe dues are $1,250 a year.\n\nRegards";
   expect(mostLikelyPassage(body, { question: "What are the dues?", answer: "$1,250" })).toBe(
     "The dues are $1,250 a year.",
@@ -336,7 +336,7 @@ it("finds the passage that holds the answer's words", () => {
 });
 
 describe("replaceJsonTexts", () => {
-  it("changes the texts that are named, and no other byte", () => {
+  it("changes the specified strings and no other byte", () => {
     const line =
       '{ "id":7, "answer" : "a \\"b\\", {c", "meta":{"answer":"inner"},"list":["answer"],"n":0.70, "x":"\\u00e9"}\r';
     expect(replaceJsonTexts(line, { answer: 'new "one"', question: "none" })).toBe(
@@ -344,7 +344,7 @@ describe("replaceJsonTexts", () => {
     );
   });
 
-  it("gives the same object otherwise, for any", () => {
+  it("leaves all other properties of any object unchanged", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.string(), fc.string(), (object, before, after) => {
         const whole = { ...object, answer: before };
@@ -358,7 +358,7 @@ describe("replaceJsonTexts", () => {
 describe("checkerAgreement", () => {
   const check = (name: QuestionCheck["check"], passed: boolean) => ({ check: name, passed });
 
-  it("counts who says the same of a question as it stood, in all and by check", () => {
+  it("counts agreement on the original question, overall and per check", () => {
     const { all, byCheck } = checkerAgreement([
       { decision: "accepted", checks: [check("gold", true), check("sources", true)] },
       { decision: "rejected", checks: [check("gold", true), check("sources", false)] },
@@ -374,7 +374,7 @@ describe("checkerAgreement", () => {
     ]);
   });
 
-  it("says nothing of nothing", () => {
+  it("returns no estimate without reviews", () => {
     expect(checkerAgreement([])).toMatchObject({ all: { value: null, n: 0 }, byCheck: [] });
   });
 });

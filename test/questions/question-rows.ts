@@ -21,7 +21,7 @@ interface ParquetOptions extends Pick<WriteOptions, "codec" | "compressors"> {
   readonly idType?: "INT32" | "INT64";
 }
 
-/** A Parquet file with the column types of the dataset: int32 id, float32 realism, list of strings. */
+/** Returns a Parquet file with the dataset's column types: int32 id, float32 realism, list of strings. */
 export function parquetOf(rows: readonly Row[], { idType = "INT32", ...options }: ParquetOptions = {}): Buffer {
   const text = (name: string) =>
     ({ name, type: "BYTE_ARRAY", converted_type: "UTF8", repetition_type: "OPTIONAL" }) as const;

@@ -12,7 +12,7 @@ import { type Question, questionSchema } from "../../src/tasks/question.js";
 import { ENRON, needs } from "../machine-requirements.js";
 import { importFolder, importFrom } from "../mail/import-setup.js";
 
-describe("demo", () => {
+describe("demo mail and questions", () => {
   const DEMO = join(import.meta.dirname, "../../fixtures/demo");
   const MAILDIR = join(DEMO, "maildir");
 
@@ -30,9 +30,9 @@ describe("demo", () => {
     readonly head: string;
     readonly rawBody: Buffer;
     readonly parsed: ParsedMail;
-    /** Sender and all recipients. */
+    /** Addresses of the sender and all recipients. */
     readonly addresses: ReadonlySet<string>;
-    /** What is the same in every copy of one mail. */
+    /** The parts that all copies of an email share. */
     readonly content: string;
   }
 
@@ -89,8 +89,8 @@ describe("demo", () => {
     }
   });
 
-  describe("nothing real in it", () => {
-    it("names no domain outside .example", () => {
+  describe("fictional data", () => {
+    it("uses only .example domains", () => {
       for (const { path, raw } of mails) {
         const text = raw.toString("latin1");
         expect(text.match(/\b[\w-]+\.(?:com|net|org|edu|gov|mil|int|info|biz|io|us|uk|ca|de|fr)\b/i), path).toBeNull();
@@ -100,7 +100,7 @@ describe("demo", () => {
       }
     });
 
-    it("has only telephone numbers that are kept free for fiction", () => {
+    it("uses only telephone numbers reserved for fiction", () => {
       for (const { path, raw } of mails) {
         for (const [number] of raw.toString("latin1").matchAll(/\b\d{3}-\d{3}-\d{4}\b/g))
           expect(number, path).toMatch(/-555-01\d\d$/);
@@ -114,7 +114,7 @@ describe("demo", () => {
   });
 
   describe("the mail", () => {
-    it("is at least 300 mails of three owners with an inbox each", () => {
+    it("contains at least 300 emails of three owners with one inbox each", () => {
       expect(mails.length).toBeGreaterThanOrEqual(330);
       expect(new Set(mails.map((mail) => mail.content)).size).toBeGreaterThanOrEqual(300);
       expect(new Set(mails.map((mail) => mail.owner))).toEqual(new Set(Object.keys(OWNERS)));
@@ -133,7 +133,7 @@ describe("demo", () => {
       }
     });
 
-    it("has the headers of the Enron mail, and Bcc repeats Cc", () => {
+    it("has the headers of the Enron mail, with Bcc repeating Cc", () => {
       for (const { path, head, parsed } of mails) {
         expect(head, path).toMatch(/^Message-ID: <\d+\.\d+\.JavaMail\.demo@kestrel>\r\nDate: .+ \(P[DS]T\)\r\nFrom: /);
         expect(head, path).toMatch(/\r\nX-Folder: \\.+\r\nX-Origin: .+\r\nX-FileName: /);
@@ -141,7 +141,7 @@ describe("demo", () => {
       }
     });
 
-    it("is dated from March 2000 to February 2002, three wrong years apart", () => {
+    it("is dated from March 2000 to February 2002, except for three wrong years", () => {
       const strange = mails.filter((mail) => !/^(2000|2001|2002)$/.test(year(mail)));
       expect(strange.map(year).sort()).toEqual(["0001", "1979", "2044"]);
       for (const { parsed, path } of mails.filter((mail) => !strange.includes(mail))) {
@@ -149,7 +149,7 @@ describe("demo", () => {
       }
     });
 
-    it("is sent by each owner from one address; Ruth's assistant sends most of hers", () => {
+    it("is sent by each owner from one address, and mostly by Ruth's assistant for her", () => {
       const senders = (owner: string) => {
         const sent = mails.filter((mail) => mail.owner === owner && /\/(_sent_mail|sent|sent_items)\//.test(mail.path));
         const count = new Map<string, number>();
@@ -164,13 +164,13 @@ describe("demo", () => {
       expect(senders("whitlock-r")).toEqual(["teresa.quill@kestrelplains.example", OWNERS["whitlock-r"]]);
     });
 
-    it("gives one Message-ID to one mail", () => {
+    it("uses each Message-ID for only one email", () => {
       for (const [id, filed] of byId) expect(new Set(filed.map((mail) => mail.content)).size, id).toBe(1);
     });
   });
 
   describe("the questions", () => {
-    it("are at least 40 with an answer and 8 without, over the three inboxes", () => {
+    it("include at least 40 answerable and 8 unanswerable ones over the three inboxes", () => {
       expect(questions.length).toBeGreaterThanOrEqual(40);
       expect(unanswerable).toHaveLength(8);
       const ids = [...questions, ...unanswerable].map((question) => question.id);
@@ -181,7 +181,7 @@ describe("demo", () => {
       }
     });
 
-    it.each(questions)("$id: gold mail exists, lies in the inbox, and is not from after query_date", (question) => {
+    it.each(questions)("$id: cite existing emails in the inbox that are not later than query_date", (question) => {
       expect(question.split).toBe("test");
       expect(question.message_ids.length).toBeGreaterThan(0);
       for (const id of question.message_ids) {
@@ -194,7 +194,7 @@ describe("demo", () => {
       }
     });
 
-    it.each(questions)("$id: the answer's numbers and names stand in the gold mail", (question) => {
+    it.each(questions)("$id: have the answer's numbers and names in the gold email", (question) => {
       const gold = goldOf(question)
         .map(({ parsed }) => `${parsed.from?.address} ${parsed.subject} ${parsed.text}`)
         .join(" ")
@@ -205,7 +205,7 @@ describe("demo", () => {
       for (const key of keys) expect(gold).toContain(key.toLowerCase());
     });
 
-    it("name every copy of the gold mail", () => {
+    it("cite every copy of the gold email", () => {
       for (const [index, question] of questions.entries()) {
         const gold = new Set(goldOf(question).map((mail) => mail.content));
         const copies = mails.filter((mail) => gold.has(mail.content)).map((mail) => mail.parsed.messageId ?? "");
@@ -214,7 +214,7 @@ describe("demo", () => {
       }
     });
 
-    it("include some whose answer changes after query_date, some sent by the owner, some with two gold mails", () => {
+    it("include answers that change after query_date, emails sent by the owner, and two gold emails", () => {
       const sentByOwner = questions.filter((q) => goldOf(q).some((m) => m.parsed.from?.address === q.inbox_address));
       expect(sentByOwner.length).toBeGreaterThanOrEqual(8);
       expect(questions.filter((question) => question.message_ids.length === 2).length).toBeGreaterThanOrEqual(3);
@@ -222,7 +222,7 @@ describe("demo", () => {
       expect(telephone.map((question) => question.answer)).toEqual(["316-555-0117", "316-555-0188"]);
     });
 
-    it.each(unanswerable)("$id: has no gold mail", (question) => {
+    it.each(unanswerable)("$id: cite no gold email", (question) => {
       expect(question.message_ids).toEqual([]);
       expect(question.answer).toBe("I don't know");
       expect(Object.values(OWNERS)).toContain(question.inbox_address);
@@ -234,7 +234,7 @@ describe("demo", () => {
   const sameMail: Check = (a, b) => b !== undefined && a.content === b.content && a.head !== b.head;
   const bodyText = (mail: DemoMail): string => mail.rawBody.toString("latin1");
 
-  /** Every quirk of the README's table, and how to see that its file has it. */
+  /** A check per quirk in the README's table that its file has the quirk. */
   const QUIRKS: Readonly<Record<string, Check>> = {
     "one Message-ID twice, byte-identical": (a, b) => b !== undefined && a.raw.equals(b.raw),
     "one mail in two folders, two Message-IDs": (a, b) => sameMail(a, b) && a.owner === b?.owner,
@@ -275,7 +275,7 @@ describe("demo", () => {
       paths: [...cell.matchAll(/`([^`]+)`/g)].map(([, path = ""]) => path),
     }));
 
-    it("are the ones checked here", () => {
+    it("are the ones checked in this file", () => {
       expect(rows.map((row) => row.quirk)).toEqual(Object.keys(QUIRKS));
     });
 
@@ -322,7 +322,7 @@ const { tune, test } = readParts("hand-written", labelledSchema.strict());
 const all: LabelledQuestion[] = [...tune, ...test];
 const styles: Record<Part, StyledQuestion[]> = readParts("styles", styledSchema.strict());
 const styled = [...styles.tune, ...styles.test];
-/** Longer passages than this are quotations. */
+/** Longer shared passages count as quotations. */
 const PASSAGE_WORDS = 8;
 const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\d]+/gu) ?? [];
 
@@ -333,7 +333,7 @@ function quotes(text: string): Set<string> {
   return new Set(words.slice(length - 1).map((_, i) => words.slice(i, i + length).join(" ")));
 }
 
-describe("the questions in three styles", () => {
+describe("questions in three styles", () => {
   it.each(PARTS)("of the part %s load as a dataset of their split", async (part) => {
     const set = await loadQuestionFile(fileOf("styles", part), undefined, new AbortController().signal);
     expect(set.split).toBe(SPLITS[part]);
@@ -347,7 +347,7 @@ describe("the questions in three styles", () => {
     }
   });
 
-  it("repeat no id, question or gold email, also of the hand-written ones", () => {
+  it("do not repeat ids, questions or gold emails, including the hand-written ones", () => {
     const both: CitedQuestion[] = [...styled, ...all];
     expect(new Set(both.map(({ id }) => id)).size).toBe(both.length);
     expect(new Set(both.map(({ question }) => question)).size).toBe(both.length);
@@ -364,7 +364,7 @@ describe("the questions in three styles", () => {
   });
 });
 
-describe("the hand-written questions", () => {
+describe("hand-written questions", () => {
   it.each([
     ["tune", "train", tune],
     ["test", "test", test],
@@ -375,7 +375,7 @@ describe("the hand-written questions", () => {
     expect(set.questions).toHaveLength(50);
   });
 
-  it("have ids, questions and gold mails of their own", () => {
+  it("have unique ids, questions and gold emails", () => {
     expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
     expect(new Set(all.map(({ question }) => question)).size).toBe(all.length);
     const cited = all.flatMap(({ message_ids, equivalent_ids }) => [...message_ids, ...equivalent_ids]);
@@ -383,20 +383,20 @@ describe("the hand-written questions", () => {
     for (const { id, message_ids } of all) expect(message_ids.length, String(id)).toBeGreaterThan(0);
   });
 
-  it("are cut by mailbox, five in each part", () => {
+  it("are divided by mailbox, five in each part", () => {
     const mailboxesOf = (questions: LabelledQuestion[]) => new Set(questions.map((one) => one.inbox_address));
     const [tuned, tested] = [mailboxesOf(tune), mailboxesOf(test)];
     expect([tuned.size, tested.size]).toEqual([5, 5]);
     expect([...tuned].filter((mailbox) => tested.has(mailbox))).toEqual([]);
   });
 
-  it("are hard ones to a quarter at most", () => {
+  it("include at most a quarter of hard ones", () => {
     for (const questions of [tune, test]) {
       expect(questions.filter(({ hard }) => hard).length).toBeLessThanOrEqual(questions.length / 4);
     }
   });
 
-  it("are spread as the README says", () => {
+  it("are distributed as the README describes", () => {
     const readme = readFileSync(join(FOLDER, "README.md"), "utf8");
     const rows = [...readme.matchAll(/^\| `(\w+)`: ([\w ]+) \| (\d+) \| (\d+) \|/gm)];
     const table = rows.map(([, field, value, tuned, tested]) => [`${field}: ${value}`, Number(tuned), Number(tested)]);
@@ -412,14 +412,14 @@ describe("the hand-written questions", () => {
   });
 });
 
-/** Why the rules of `questions check` doubt these, though they are right. */
+/** Why the rules of `questions check` doubt these correct questions. */
 const DOUBTED: ReadonlyMap<number, string> = new Map([
   [920002, "no cited email contains a word of the question"],
   [920026, "no cited email contains the number 370000000 in the answer"], // "from $125M (...) to $370 (...)"
   [920046, "no cited email contains the number 5097545045 in the answer"], // a space is missing in the mail
 ]);
 
-describe("the questions about real mail, checked against it", needs("real-mail"), () => {
+describe("questions checked against real mail", needs("real-mail"), () => {
   const { emptyDb } = importFolder();
   let db: Db;
   let mailboxOf: (address: string) => QuestionMailbox;
@@ -455,7 +455,7 @@ describe("the questions about real mail, checked against it", needs("real-mail")
     }
   });
 
-  it("name every copy of their gold mails", () => {
+  it("cite every copy of their gold emails", () => {
     const copies = db
       .prepare("SELECT copy.message_id FROM messages JOIN messages copy USING (mail_id) WHERE messages.message_id = ?")
       .pluck();
@@ -465,7 +465,7 @@ describe("the questions about real mail, checked against it", needs("real-mail")
     }
   });
 
-  it("are in words of their own, question and answer", () => {
+  it("are worded differently from the emails, question and answer", () => {
     for (const question of [...all, ...styled]) {
       const written = goldMails(question).map(({ subject, body }) => quotes(`${subject}\n${body}`));
       const repeated = [question.question, question.answer].flatMap((text) =>
@@ -517,4 +517,4 @@ it.each([
   ["When is the call?", "At 11:30 AM", "no cited email contains a time in the answer"],
   ["Who picked the loser pool?", "Washington", "no cited email contains a word of the question"],
   ["Who is sponsoring the call?", "Williams", "no cited email contains a word of the answer"],
-])("%s %s: %s", (question, answer, reason) => expect(problemOf(question, answer)).toBe(reason));
+])("checkGold of %s %s: %s", (question, answer, reason) => expect(problemOf(question, answer)).toBe(reason));

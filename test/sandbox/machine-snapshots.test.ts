@@ -61,10 +61,10 @@ describe("readSnapshots", () => {
   test.each([
     ["invalid JSON", "{", "is not JSON"],
     ["an unknown field", { a: { command: {} } }, "command"],
-    ["a private folder", { a: { readOnly: ["/root/.ssh"] } }, "must lie below"],
+    ["a private folder", { a: { readOnly: ["/root/.ssh"] } }, "must be below"],
     ["a folder with .. in its path", { a: { readOnly: ["/opt/../root"] } }, "without . and .."],
-    ["all of /opt", { a: { readOnly: ["/opt"] } }, "must lie below"],
-    ["a file outside of the writable folders", { a: { files: { "/etc/passwd": "" } } }, "must lie below"],
+    ["all of /opt", { a: { readOnly: ["/opt"] } }, "must be below"],
+    ["a file outside of the writable folders", { a: { files: { "/etc/passwd": "" } } }, "must be below"],
     ["a shim that is a path", { a: { shims: { "../../x": "" } } }, "must be the name of a program"],
     ["a package that is an option", { a: { commands: { x: "-o=Dpkg::Pre-Invoke::=id" } } }, "Debian package"],
     ["a snapshot that extends an unknown one", { a: { extends: "b" } }, 'extends the unknown snapshot "b"'],

@@ -23,29 +23,29 @@ const by =
   (answer: string | null, gold: string) =>
     score(trace({ answer }, { answer: gold }), itself).value;
 
-describe("exactMatch is", () => {
+describe("exactMatch", () => {
   const score = by(exactMatch);
 
   test.each([
     ["another word", "John Smyth", "John Smith"],
-    ["a word more", "John Smith Jr", "John Smith"],
-    ["punctuation", "John Smith.", "John Smith"],
+    ["an additional word", "John Smith Jr", "John Smith"],
+    ["added punctuation", "John Smith.", "John Smith"],
     ["a blank inside a word", "Johns mith", "John smith"],
-    ["an accent", "Jose", "José"],
-    ["no answer", null, "John Smith"],
+    ["a missing accent", "Jose", "José"],
+    ["a missing answer", null, "John Smith"],
     ["an empty answer", "", "John Smith"],
-  ])("0 for %s", (_, answer, gold) => {
+  ])("is 0 for %s", (_, answer, gold) => {
     expect(score(answer, gold)).toBe(0);
   });
 
   test.each([
-    ["the same", "John Smith", "John Smith"],
-    ["other case", "john smith", "John Smith"],
-    ["case beyond ASCII", "JOSÉ", "josé"],
-    ["white space round it", " \tJohn Smith\n", "John Smith"],
-    ["white space within", "John \n\u00a0 Smith", "John Smith"],
-    ["white space in the gold answer", "John Smith", "  John\tSmith "],
-  ])("1 for %s", (_, answer, gold) => {
+    ["the same text", "John Smith", "John Smith"],
+    ["a different case", "john smith", "John Smith"],
+    ["a different case beyond ASCII", "JOSÉ", "josé"],
+    ["surrounding white space", " \tJohn Smith\n", "John Smith"],
+    ["additional white space inside", "John \n\u00a0 Smith", "John Smith"],
+    ["additional white space in the gold answer", "John Smith", "  John\tSmith "],
+  ])("is 1 for %s", (_, answer, gold) => {
     expect(score(answer, gold)).toBe(1);
   });
 });
@@ -53,7 +53,7 @@ describe("exactMatch is", () => {
 describe("semanticScore", () => {
   const score = by(semanticScore);
 
-  test("of the published example is 5 of 10 words", () => {
+  test("scores the published example as 5 of 10 words", () => {
     expect(score("Meeting scheduled for Monday at 3 PM", "The meeting is at 3 PM on Monday")).toBe(0.5);
   });
 
@@ -65,19 +65,19 @@ describe("semanticScore", () => {
     ["the the THE cat", "The cat", 1],
     ["cat the", "the cat", 1],
     ["a b c d", "c d e", 2 / 5],
-  ])("%j against %j is %d", (answer, gold, value) => {
+  ])("scores %j against %j as %d", (answer, gold, value) => {
     expect(score(answer, gold)).toBe(value);
   });
 
   test.each([
-    ["punctuation parts words", "Q3-budget", "Q3 budget", 1],
-    ["and amounts", "$1,248.17", "1 248 17", 1],
-    ["an apostrophe too", "what's", "what s", 1],
-    ["an underscore is part of a word", "net_gas", "net gas", 0],
-    ["a letter beyond ASCII is no word character, so it parts words", "José", "Jos", 1],
-    ["and leaves two parts of a word it stands in", "naïve", "na ve", 1],
-    ["so a text without an ASCII letter or digit is empty", "日本", "ß", 0],
-    ["lines part words", "one\ntwo\tthree", "one two three", 1],
+    ["splits words at punctuation", "Q3-budget", "Q3 budget", 1],
+    ["splits amounts at punctuation", "$1,248.17", "1 248 17", 1],
+    ["splits words at apostrophes", "what's", "what s", 1],
+    ["keeps underscores inside words", "net_gas", "net gas", 0],
+    ["splits words at letters beyond ASCII", "José", "Jos", 1],
+    ["splits a word in two at a letter beyond ASCII", "naïve", "na ve", 1],
+    ["treats text without ASCII letters and digits as empty", "日本", "ß", 0],
+    ["splits words at line breaks", "one\ntwo\tthree", "one two three", 1],
   ])("%s", (_, answer, gold, value) => {
     expect(score(answer, gold)).toBe(value);
   });
@@ -88,11 +88,11 @@ describe("semanticScore", () => {
     ["?!", "..."],
     [null, "four words of gold"],
     ["an answer", ""],
-  ])("%j against %j is 0, never NaN", (answer, gold) => {
+  ])("scores %j against %j as 0, never NaN", (answer, gold) => {
     expect(score(answer, gold)).toBe(0);
   });
 
-  test("is the published runner's own formula for any two texts", () => {
+  test("equals the published runner's formula for any two texts", () => {
     const published = (str1: string, str2: string) => {
       const normalize = (s: string) =>
         s
@@ -125,17 +125,17 @@ describe("semanticScore", () => {
 describe("tokenF1", () => {
   const score = by(tokenF1);
 
-  // Worked by hand from SQuAD's evaluate-v2.0.py (normalize_answer, compute_f1).
+  // Computed by hand from SQuAD's evaluate-v2.0.py (normalize_answer, compute_f1).
   test.each([
-    ["the same", "Denver Broncos", "Denver Broncos", 1],
-    ["articles are none of it", "The Denver Broncos", "Denver Broncos", 1],
-    ["nor are case and punctuation", "denver, broncos!", "Denver Broncos", 1],
-    ["one of two words", "Denver", "Denver Broncos", 2 / 3],
-    ["two of four and of three words", "Broncos of Denver Colorado", "Denver Broncos team", 4 / 7],
-    ["a repeated word counts as often as both have it", "no no no", "no no", 4 / 5],
-    ["punctuation joins, it does not part", "$1,248.17", "124817", 1],
-    ["no word shared", "yes", "no", 0],
-    ["words inside words are none", "theory", "ory", 0],
+    ["is 1 for the same text", "Denver Broncos", "Denver Broncos", 1],
+    ["ignores articles", "The Denver Broncos", "Denver Broncos", 1],
+    ["ignores case and punctuation", "denver, broncos!", "Denver Broncos", 1],
+    ["is 2/3 for one of two words", "Denver", "Denver Broncos", 2 / 3],
+    ["is 4/7 for two shared words of four and three", "Broncos of Denver Colorado", "Denver Broncos team", 4 / 7],
+    ["counts a repeated word as often as both texts contain it", "no no no", "no no", 4 / 5],
+    ["joins the parts around punctuation", "$1,248.17", "124817", 1],
+    ["is 0 without a shared word", "yes", "no", 0],
+    ["ignores words inside other words", "theory", "ory", 0],
   ])("%s", (_, answer, gold, value) => {
     expect(score(answer, gold)).toBeCloseTo(value, 12);
   });
@@ -146,7 +146,7 @@ describe("tokenF1", () => {
     ["", "gold", 0],
     ["answer", "?!", 0],
     [null, "gold", 0],
-  ])("%j against %j is %d: without a word on one side only equality counts", (answer, gold, value) => {
+  ])("scores %j against %j as %d, because only equality counts without words on one side", (answer, gold, value) => {
     expect(score(answer, gold)).toBe(value);
   });
 });
@@ -159,18 +159,17 @@ describe("rougeL", () => {
     ["police kill the gunman", "police killed the gunman", 3 / 4],
     ["the gunman kill police", "police killed the gunman", 2 / 4],
     ["the gunman police killed", "police killed the gunman", 2 / 4],
-    // The README of Google's rouge-score: fmeasure of its example, computed by hand from its 9 and 8 words, 5 in
-    // sequence.
+    // The example in the README of Google's rouge-score, computed by hand: 9 and 8 words, 5 in sequence.
     ["The quick brown dog jumps on the log.", "The quick brown fox jumps over the lazy dog", (2 * 5) / 17],
     ["9:30 a.m.", "9 30 a m", 1],
     ["", "gold", 0],
     [null, "gold", 0],
     ["?", "?", 0],
-  ])("%j against %j", (answer, gold, value) => {
+  ])("scores %j against %j", (answer, gold, value) => {
     expect(score(answer, gold)).toBeCloseTo(value, 12);
   });
 
-  test("finds the longest sequence that a search of all of them finds", () => {
+  test("finds the same longest sequence as an exhaustive search", () => {
     const longest = (a: readonly string[], b: readonly string[]): number => {
       if (a.length === 0 || b.length === 0) return 0;
       if (a[0] === b[0]) return 1 + longest(a.slice(1), b.slice(1));
@@ -188,7 +187,7 @@ describe("rougeL", () => {
 const numbers = by(numberMatch);
 const dates = by(dateMatch);
 
-describe("numberMatch is", () => {
+describe("numberMatch", () => {
   test.each([
     ["$1.5 million", "1,500,000"],
     ["$1.5MM", "1,500,000"],
@@ -217,7 +216,7 @@ describe("numberMatch is", () => {
     ["May 22", "the 22nd"],
     ["2.5 billion", "2,500,000,000"],
     ["3:15 pm", "1515"],
-  ])("1 for %j where the gold answer is %j", (answer, gold) => {
+  ])("is 1 for %j if the gold answer is %j", (answer, gold) => {
     expect(numbers(answer, gold)).toBe(1);
   });
 
@@ -233,19 +232,19 @@ describe("numberMatch is", () => {
     ["400", "40"],
     ["thirty", "13"],
     ["two dozen", "26"],
-  ])("0 for %j where the gold answer is %j", (answer, gold) => {
+  ])("is 0 for %j if the gold answer is %j", (answer, gold) => {
     expect(numbers(answer, gold)).toBe(0);
   });
 
   test.each(["Kay Mann", "One of the traders", "May 5, 2001 at 9:30 am", "Q3"])(
-    "not told where the gold answer is %j, which holds no number",
+    "is null if the gold answer is %j, which does not contain a number",
     (gold) => {
       expect(numbers("40", gold)).toBeNull();
     },
   );
 });
 
-describe("dateMatch is", () => {
+describe("dateMatch", () => {
   test.each([
     ["9:30 am", "0930"],
     ["9:30 a.m.", "9:30"],
@@ -271,7 +270,7 @@ describe("dateMatch is", () => {
     ["13/5/2001", "5/13/2001"],
     ["5/14", "May 14"],
     ["June 2001", "June, 2001"],
-  ])("1 for %j where the gold answer is %j, and the other way round", (a, b) => {
+  ])("is 1 for %j if the gold answer is %j, and vice versa", (a, b) => {
     expect(dates(a, b)).toBe(1);
     expect(dates(b, a)).toBe(1);
   });
@@ -282,7 +281,7 @@ describe("dateMatch is", () => {
     ["May 5, 2001", "May 2001"],
     ["on May 5 at 9:30, in EB3801", "May 5"],
     ["room 12, 1430", "2:30 pm"],
-  ])("1 for %j where the gold answer is %j: what one leaves open may be anything", (answer, gold) => {
+  ])("is 1 for %j if the gold answer is %j, because missing parts match anything", (answer, gold) => {
     expect(dates(answer, gold)).toBe(1);
   });
 
@@ -299,19 +298,19 @@ describe("dateMatch is", () => {
     ["May 5", "May 5 at 9:30 am"],
     ["Monday", "May 5"],
     [null, "May 5"],
-  ])("0 for %j where the gold answer is %j", (answer, gold) => {
+  ])("is 0 for %j if the gold answer is %j", (answer, gold) => {
     expect(dates(answer, gold)).toBe(0);
   });
 
   test.each(["Kay Mann", "$40", "You may go", "24/7", "1/2/3/4", "25:99", "24:30", "2001"])(
-    "not told where the gold answer is %j, which holds no date",
+    "is null if the gold answer is %j, which does not contain a date",
     (gold) => {
       expect(dates("May 5", gold)).toBeNull();
     },
   );
 });
 
-test("every gold answer of the demo says its own numbers and dates, and so does one in capitals", () => {
+test("numberMatch and dateMatch accept every gold answer of the demo for itself, even in capitals", () => {
   const golds = demoQuestions.map(({ answer }) => answer);
   for (const gold of golds) {
     expect([1, null], gold).toContain(numbers(gold.toUpperCase(), gold));
@@ -321,7 +320,7 @@ test("every gold answer of the demo says its own numbers and dates, and so does 
   expect(golds.filter((gold) => dates(gold, gold) === 1).length).toBeGreaterThan(5);
 });
 
-test("any text says its own numbers and dates, and no text is too odd to be read", () => {
+test("numberMatch and dateMatch accept any text for itself", () => {
   const parts = fc.constantFrom(
     ..."5 05 5/5 5/5/01 2001 0930 9:30 am pm noon - – $ % , . : ' k m mm million one twenty hundred and May Sept of the percent (713) 853-1234 1,500 1.5 x".split(
       " ",
@@ -341,7 +340,7 @@ test("any text says its own numbers and dates, and no text is too odd to be read
   );
 });
 
-test("a trace gets every score that is asked for by its name", () => {
+test("scoreTrace returns every requested score by name", () => {
   const sources = ["<gold@x>"];
   expect(scoreTrace(trace({ answer: "40 dollars", sources }), itself, RESULT_FILE_SCORERS)).toEqual({
     exactMatch: { value: 0 },
@@ -352,7 +351,7 @@ test("a trace gets every score that is asked for by its name", () => {
   });
 });
 
-test("scoring does not change the trace, and does the same again", () => {
+test("scoreTrace does not change the trace and is deterministic", () => {
   const finished = trace({
     sources: ["<gold@x>"],
     toolCalls: [called("email_get", { message_id: "<gold@x>", body: "" })],
@@ -363,7 +362,7 @@ test("scoring does not change the trace, and does the same again", () => {
   expect(scoreTrace(finished, itself, SCORER_NAMES)).toEqual(scores);
 });
 
-test("every scorer tells what a reader must know of it, and gives a number or why there is none", () => {
+test("SCORERS have unique labels and return a number or the reason for null", () => {
   const labels = SCORER_NAMES.map((name) => SCORERS[name].label);
   expect(new Set(labels).size).toBe(SCORER_NAMES.length);
   for (const answer of [null, "", "$40", "I don't know"]) {
@@ -377,7 +376,7 @@ test("every scorer tells what a reader must know of it, and gives a number or wh
   }
 });
 
-describe("over the demo mail", () => {
+describe("sourcesCorrect with the demo mail", () => {
   let demo: TestDb;
   let mails: MailLookup;
   beforeAll(async () => {
@@ -386,7 +385,7 @@ describe("over the demo mail", () => {
   });
   afterAll(() => demo.close());
 
-  test("a gold mail and each of its copies are one mail, others are not", async () => {
+  test("accepts a gold email and each of its copies, but not other emails", async () => {
     const task = question((await demoSet()).questions, 5);
     const copies = [
       "<8364350.1075840781400.JavaMail.demo@kestrel>",
@@ -411,6 +410,6 @@ it.each([
   [0.4999, "low"],
   [0, "low"],
   [null, "unscored"],
-] as const)("a score of %d is in the band %s", (score, band) => {
+] as const)("bandOf puts a score of %d into the band %s", (score, band) => {
   expect(bandOf(score)).toBe(band);
 });

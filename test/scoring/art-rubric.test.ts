@@ -24,51 +24,51 @@ const turns = (count: number): Turn[] =>
 
 const PLAIN: Partial<Unscored> = { messages: [{ role: "assistant", content: "$40", toolCalls: [] }] };
 
-/** All four partial rewards: p = 0.4. */
+/** Earns all four partial rewards, 0.4 in total. */
 const RIGHT = { toolCalls: [found, read], sources: ["<gold@x>"], turns: turns(3), judge: judged("correct") };
 
-describe("ART's reward", () => {
+describe("artReward", () => {
   test.each<[string, Partial<Unscored>, number | null]>([
-    ["correct, one right source, 3 of 10 turns", RIGHT, 1 + 0.3 + 0.1 + 0.1 * 0.7],
-    ["correct, two sources", { ...RIGHT, sources: ["<gold@x>", "<b@x>"] }, 1 + 0.3 + 0.05 + 0.07],
-    ["correct without a source", { ...RIGHT, sources: [] }, 1 + 0.07],
-    ["correct with a wrong source", { ...RIGHT, sources: ["<b@x>"] }, 1 + 0.1 + 0.07],
-    ["correct in the last turn", { ...RIGHT, turns: turns(10) }, 1 + 0.3 + 0.1],
-    ["attempted and wrong", { ...RIGHT, judge: judged("wrong") }, -1 + 0.4],
-    ["attempted and partly right", { ...RIGHT, judge: judged("partly") }, -1 + 0.4],
-    ["wrong, nothing found", { turns: turns(1), judge: judged("wrong") }, -1 + 0.1],
-    ["I don't know, after finding and reading it", { ...RIGHT, answer: "I don't know", sources: [] }, 0.3],
-    ["I don't know, citing gold mail", { ...RIGHT, answer: "I don't know", judge: judged("abstained") }, 0.3],
+    ["a correct answer with one right source after 3 of 10 turns", RIGHT, 1 + 0.3 + 0.1 + 0.1 * 0.7],
+    ["a correct answer with two sources", { ...RIGHT, sources: ["<gold@x>", "<b@x>"] }, 1 + 0.3 + 0.05 + 0.07],
+    ["a correct answer without a source", { ...RIGHT, sources: [] }, 1 + 0.07],
+    ["a correct answer with a wrong source", { ...RIGHT, sources: ["<b@x>"] }, 1 + 0.1 + 0.07],
+    ["a correct answer in the last turn", { ...RIGHT, turns: turns(10) }, 1 + 0.3 + 0.1],
+    ["a wrong attempt", { ...RIGHT, judge: judged("wrong") }, -1 + 0.4],
+    ["a partly right attempt", { ...RIGHT, judge: judged("partly") }, -1 + 0.4],
+    ["a wrong answer after finding nothing", { turns: turns(1), judge: judged("wrong") }, -1 + 0.1],
+    ["an abstention after finding and opening the gold email", { ...RIGHT, answer: "I don't know", sources: [] }, 0.3],
+    ["an abstention that cites the gold email", { ...RIGHT, answer: "I don't know", judge: judged("abstained") }, 0.3],
     [
-      "said in other words, which is an attempt",
+      "an abstention in other words as an attempt",
       { ...RIGHT, answer: "I could not find it.", ending: "dont_know", sources: [], judge: judged("abstained") },
       -1 + 0.3,
     ],
-    ["an empty answer, which is an attempt", { ...RIGHT, answer: "", judge: judged("abstained") }, -1 + 0.4],
+    ["an empty answer as an attempt", { ...RIGHT, answer: "", judge: judged("abstained") }, -1 + 0.4],
     ["a right answer in plain text", { ...PLAIN, turns: turns(1), judge: judged("correct") }, -1.8 + 0.1],
     [
-      "a right answer in plain text, of an agent that has no other way",
+      "a right answer in plain text by an agent without an answer tool",
       { ...PLAIN, model: "endpoint/acme", turns: turns(1), judge: judged("correct") },
       1 + 0.1 * 0.9,
     ],
-    ["out of turns", { ...RIGHT, answer: null, ending: "out_of_turns", sources: [] }, 0.3],
-    ["out of budget", { ...RIGHT, answer: null, ending: "out_of_budget", sources: [] }, 0.3],
+    ["running out of turns", { ...RIGHT, answer: null, ending: "out_of_turns", sources: [] }, 0.3],
+    ["running out of budget", { ...RIGHT, answer: null, ending: "out_of_budget", sources: [] }, 0.3],
     [
-      "an invalid id read",
+      "opening an invalid id",
       { ...RIGHT, toolCalls: [found, read, failed("invalid_email")], judge: judged("wrong") },
       -0.7,
     ],
-    ["arguments that cannot be parsed", { ...RIGHT, toolCalls: [found, read, failed("unparsable_call")] }, -1.8 + 0.3],
+    ["unparsable arguments", { ...RIGHT, toolCalls: [found, read, failed("unparsable_call")] }, -1.8 + 0.3],
     ["an unknown tool", { ...RIGHT, toolCalls: [found, failed("unknown_tool"), read] }, -1.9 + 0.2],
     ["bad arguments", { ...RIGHT, toolCalls: [failed("bad_arguments"), found, read] }, -1.8 + 0.1],
     [
-      "the first of several: there it ends",
+      "the first of several invalid calls",
       { ...RIGHT, toolCalls: [failed("bad_arguments"), failed("unknown_tool"), failed("invalid_email")] },
       -1.8 + 0.1,
     ],
-    ["unscored without a judge", { ...RIGHT, judge: null }, null],
-    ["unscored where the judge failed", { ...RIGHT, judge: judged(null) }, null],
-  ])("%s", (_, changes, value) => {
+    ["a trace without a judge as null", { ...RIGHT, judge: null }, null],
+    ["a trace with a failed judge as null", { ...RIGHT, judge: judged(null) }, null],
+  ])("scores %s", (_, changes, value) => {
     const score = artReward.score(trace(changes), itself);
     if (value === null) expect(score).toMatchObject({ value, explanation: expect.stringContaining("no judge") });
     else expect(score.value).toBeCloseTo(value, 10);
@@ -86,7 +86,7 @@ describe("ART's reward", () => {
     toolCalls: [{ id: `c${turn}`, name: "x", arguments: {}, ...(invalid === undefined ? {} : { invalid }) }],
   });
 
-  test("rests on ART's record of the rollout, field by field, up to where ART's would have ended", () => {
+  test("uses ART's record of the rollout up to the call that would have ended it", () => {
     const toolCalls = [call(0), call(1, { errorKind: "bad_arguments" }), { ...read, turn: 2 }];
     expect(artRubric(trace({ ...RIGHT, toolCalls, durationMs: 1_500 }), itself)).toEqual({
       answer_correct: false,
@@ -116,33 +116,33 @@ describe("ART's reward", () => {
     });
   });
 
-  test("counts the tokens of the turns whose model told them", () => {
+  test("counts the tokens of turns with reported usage", () => {
     const [first, ...others] = turns(3);
-    const untold = { ...(first as Turn), usage: null };
-    expect(artRubric(trace({ ...RIGHT, turns: [untold, ...others] }), itself)).toMatchObject({
+    const unreported = { ...(first as Turn), usage: null };
+    expect(artRubric(trace({ ...RIGHT, turns: [unreported, ...others] }), itself)).toMatchObject({
       prompt_tokens: 200,
       completion_tokens: 20,
     });
   });
 
-  test("has a penalty of its own for a call that cannot be parsed, which none of our agents' rubrics has", () => {
+  test("has a separate penalty for unparsable calls, which our agents never get", () => {
     const rubric = { ...artRubric(trace(RIGHT), itself), cant_parse_tool_call: true };
     expect(artRewardOf(rubric, 10)).toEqual({ value: -1.6, explanation: "a tool call could not be parsed" });
   });
 
-  test("counts the turn that there was no more of", () => {
+  test("counts an additional turn after running out of turns", () => {
     const none = { ...RIGHT, turns: turns(10), answer: null, ending: "out_of_turns", sources: [] } as const;
     expect(artRubric(trace({ ...none, sources: [] }), itself)).toMatchObject({ num_turns: 11, ran_out_of_turns: true });
   });
 
-  test("reads arguments before it looks at the name of a tool", () => {
+  test("checks the arguments before the tool name", () => {
     const toolCalls = [call(0, { errorKind: "unknown_tool" })];
     const traceWith = (invalid?: string) => trace({ ...RIGHT, toolCalls, messages: [reply(0, invalid)] });
     expect(artRubric(traceWith("{"), itself)).toMatchObject({ bad_tool_call_args: true, bad_tool_call_name: false });
     expect(artRubric(traceWith(), itself)).toMatchObject({ bad_tool_call_args: false, bad_tool_call_name: true });
   });
 
-  test("ends at a reply that calls nothing, though the agent was told and answered in the end", () => {
+  test("ends at a reply without a call, even if the agent continues and answers", () => {
     const messages: Message[] = [reply(0), { role: "assistant", content: "", toolCalls: [] }, reply(2)];
     const toolCalls = [call(0), { ...read, turn: 2 }];
     expect(artRubric(trace({ ...RIGHT, messages, toolCalls }), itself)).toMatchObject({

@@ -1,6 +1,6 @@
 import type { Judgement, Verdict } from "../../src/traces/trace.js";
 
-/** A judgement of an answer. */
+/** Returns a judgment of an answer. */
 export function judged(verdict: Verdict | null, changes: Partial<Judgement> = {}): Judgement {
   return {
     model: "acme/judge",

@@ -11,7 +11,7 @@ import { copyOf, demoSet, never, openDemo, type TestDb } from "../runs/demo-setu
 import { baseline, benchmark, saved, WORKER } from "../runs/run-setup.js";
 import { judged } from "./judged-trace.js";
 
-/** The run as it was answered, of which each test has a copy. */
+/** The original run. Each test uses a copy. */
 let answered: TestDb;
 let answeredId: string;
 let demo: TestDb;
@@ -31,7 +31,7 @@ afterEach(() => demo.close());
 
 const SETTINGS: JudgeSettings = { model: "acme/judge", baseUrl: null, protocol: "verdict", version: 1, votes: 1 };
 
-/** Calls what `verdictOf` says, and counts how often it is asked. */
+/** Returns a judge with the verdicts of `verdictOf` that records the questions it receives. */
 function judge(verdictOf: (answer: string | null) => Verdict | null, settings: Partial<JudgeSettings> = {}) {
   const own = { ...SETTINGS, ...settings };
   const asked: string[] = [];
@@ -57,8 +57,8 @@ function grade(
   return scoreRun(demo.db, getRun(demo.db, runId), request, signal);
 }
 
-describe("scoring a stored run again", () => {
-  test("gives every finished task the scores asked for, in trace and result line alike, and changes nothing else", async () => {
+describe("scoreRun", () => {
+  test("gives every finished task the requested scores in trace and result, and changes nothing else", async () => {
     const before = saved(demo.db, runId);
     expect(await grade(SCORER_NAMES.filter((name) => !name.startsWith("judge")))).toEqual({
       scored: 73,
@@ -77,22 +77,22 @@ describe("scoring a stored run again", () => {
     expect({ ...after.run, settings: null }).toEqual({ ...before.run, settings: null });
   });
 
-  test("once more ends in the same", async () => {
+  test("is idempotent", async () => {
     await grade(["exactMatch", "tokenF1"]);
     const once = saved(demo.db, runId);
     await grade(["exactMatch", "tokenF1"]);
     expect(saved(demo.db, runId)).toEqual(once);
   });
 
-  test("keeps what has been written where it is stopped, and goes on from any state", async () => {
+  test("keeps its results after an interruption and continues from any state", async () => {
     const stop = new AbortController();
-    const told: number[] = [];
+    const reported: number[] = [];
     const stopped = await grade([...RESULT_FILE_SCORERS, "tokenF1"], null, stop.signal, (scored) => {
-      told.push(scored);
+      reported.push(scored);
       stop.abort();
     });
     expect(stopped).toEqual({ scored: 50, stopped: true });
-    expect(told).toEqual([50]);
+    expect(reported).toEqual([50]);
     const { results } = saved(demo.db, runId);
     expect(results).toHaveLength(73);
     expect(results.filter(({ scores }) => "tokenF1" in scores)).toHaveLength(50);
@@ -107,7 +107,7 @@ describe("scoring a stored run again", () => {
     };
     runId = (await benchmark(demo.db, { model, set, questions: set.questions.slice(0, 3) })).run.id;
     const { made, asked } = judge(() => "correct");
-    // They are gone through, as evals may judge them, and keep no other score.
+    // Failed tasks are visited, because evals can judge them, but they do not get other scores.
     expect(await grade(SCORER_NAMES, made)).toEqual({ scored: 3, stopped: false });
     expect(asked).toEqual([]);
     for (const { scores, semanticScore } of saved(demo.db, runId).results) {
@@ -115,7 +115,7 @@ describe("scoring a stored run again", () => {
     }
   });
 
-  test("of a run that is being worked on is refused; one whose worker was killed is not held", async () => {
+  test("rejects a run that another worker is processing, unless that worker was killed", async () => {
     acquireRunLock(demo.db, runId, { name: "elsewhere:7", isGone: () => false });
     await expect(grade(RESULT_FILE_SCORERS)).rejects.toMatchObject({ code: "run_busy" });
     const worker = { name: "here:2", isGone: (name: string) => name === "elsewhere:7" };
@@ -124,8 +124,8 @@ describe("scoring a stored run again", () => {
   });
 });
 
-describe("with a judge", () => {
-  test("every answer bears its verdict, reason and cost, apart from the agent's", async () => {
+describe("scoreRun with a judge", () => {
+  test("stores verdict, reason and cost per answer, separately from the agent's cost", async () => {
     const { made, asked } = judge((answer) => ((answer?.length ?? 0) % 2 === 0 ? "correct" : "partly"));
     await grade(SCORER_NAMES, made);
     expect(asked).toHaveLength(73);
@@ -144,7 +144,7 @@ describe("with a judge", () => {
     }
   });
 
-  test("its verdicts are not asked for again, by it or without it; another judge's are", async () => {
+  test("reuses the judge's verdicts and requests new ones only from another judge", async () => {
     await grade(SCORER_NAMES, judge(() => "correct").made);
     const once = saved(demo.db, runId);
     const again = judge(() => "wrong");
@@ -166,7 +166,7 @@ describe("with a judge", () => {
     expect(run.settings.judge).toEqual({ ...SETTINGS, protocol: "art" });
   });
 
-  test("answers it gave no verdict on are unscored, never wrong, and asked about again", async () => {
+  test("leaves answers without a verdict unscored and judges them again", async () => {
     await grade(SCORER_NAMES, judge(() => null).made);
     for (const { scores } of saved(demo.db, runId).results) {
       expect(scores).toMatchObject({ judgeCorrect: null, judgeScore: null, artReward: null });
@@ -177,7 +177,7 @@ describe("with a judge", () => {
   });
 });
 
-test("a run asks its judge after each answer, and the judge's failure fails no task", async () => {
+test("a run judges each answer and does not fail tasks if the judge fails", async () => {
   const { made, asked } = judge((answer) => (answer?.includes("a") ? "correct" : null));
   const scorers = SCORER_NAMES;
   const { totals, results, traces, run } = await benchmark(demo.db, {

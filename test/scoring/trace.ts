@@ -1,7 +1,7 @@
 import type { Question } from "../../src/tasks/question.js";
 import type { ToolCallRecord, QuestionTrace as Trace } from "../../src/traces/trace.js";
 
-/** A finished trace to score; fields that a test does not set do not matter. */
+/** Returns a finished trace. Fields that a test does not set do not matter. */
 
 const QUESTION: Question = {
   id: 1,
@@ -41,7 +41,7 @@ export function trace(changes: Partial<Unscored> = {}, task: Partial<Question> =
   };
 }
 
-/** A call with this result; null: a failed call. */
+/** Returns a call with this result, or a failed call for null. */
 export function called(name: string, result: ToolCallRecord["result"]): ToolCallRecord {
   const refused = result === null;
   return {

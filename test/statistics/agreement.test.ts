@@ -11,12 +11,12 @@ import { seededRandom, wilson } from "../../src/statistics/intervals.js";
 
 const ROUNDS = 4_000;
 
-/** Of what takes long. */
+/** Timeout of slow tests, in milliseconds. */
 const FEW_ROUNDS = 1_500;
 
 const TRACES = 120;
 
-/** How often an interval holds the true value, over simulated samples. */
+/** Returns how often an interval covers the true value in simulated samples. */
 function coverage(
   truth: number,
   seed: number,
@@ -33,7 +33,7 @@ function coverage(
   return covered / rounds;
 }
 
-/** Good with a chance of 0.6; passed with 0.85 where good, 0.25 where bad. */
+/** Good with probability 0.6. Good traces pass with probability 0.85, bad ones with 0.25. */
 const [GOOD, TPR, FPR] = [0.6, 0.85, 0.25];
 
 const PASSED = GOOD * TPR + (1 - GOOD) * FPR;
@@ -54,8 +54,8 @@ const expectHolds = (share: number) => {
   expect(share).toBeLessThanOrEqual(0.97);
 };
 
-describe("95 % intervals hold the true value in 93 to 97 % of samples", () => {
-  it("of rates", () => {
+describe("95% intervals cover the true value in 93 to 97% of samples", () => {
+  it("for rates", () => {
     expectHolds(
       coverage(TPR, 1, (chance) =>
         clusteredRate(
@@ -69,9 +69,9 @@ describe("95 % intervals hold the true value in 93 to 97 % of samples", () => {
     clusteredKappa(traces.map(({ good, passed, cluster }) => ({ first: good, second: passed, cluster })));
   const kappaTruth = (OBSERVED - EXPECTED) / (1 - EXPECTED);
 
-  it("of kappa", () => expectHolds(coverage(kappaTruth, 3, (chance) => kappaOf(simulate(chance)))));
+  it("for kappa", () => expectHolds(coverage(kappaTruth, 3, (chance) => kappaOf(simulate(chance)))));
 
-  it("of kappa where each question was answered three times alike", () => {
+  it("for kappa with three identical answers per question", () => {
     const repeated = (chance: (p: number) => boolean) => simulate(chance).flatMap((trace) => [trace, trace, trace]);
     expectHolds(coverage(kappaTruth, 4, (chance) => kappaOf(repeated(chance))));
   });
@@ -80,7 +80,7 @@ describe("95 % intervals hold the true value in 93 to 97 % of samples", () => {
     [0.7, 0.9, 0.9, 60],
     [0.5, 0.8, 0.95, 40],
     [0.8, 0.95, 0.8, 50],
-  ])("of the corrected rate: %d true, %d and %d told right, %d labels of each kind", (truth, tpr, tnr, labels) => {
+  ])("for the corrected rate: %d true, %d and %d recognized, %d labels of each kind", (truth, tpr, tnr, labels) => {
     const count = (n: number, event: () => boolean) => ({
       successes: Array.from({ length: n }, event).filter((one) => one).length,
       n,
@@ -97,10 +97,10 @@ describe("95 % intervals hold the true value in 93 to 97 % of samples", () => {
   });
 });
 
-describe("the corrected rate of questions that were answered several times", () => {
+describe("correctedRate for questions with several answers", () => {
   const [questions, labelled, repeats] = [120, 50, 4];
   const [truth, tpr, tnr] = [0.6, 0.9, 0.85];
-  /** All answers to a question are alike. */
+  /** Simulates questions with identical answers. */
   const trials = (n: number, event: () => boolean) =>
     Array.from({ length: n }, (_, i) => ({ success: event(), cluster: String(i) })).flatMap((one) =>
       Array.from({ length: repeats }, () => one),
@@ -112,7 +112,7 @@ describe("the corrected rate of questions that were answered several times", () 
       trials(labelled, () => chance(tnr)),
     ] as const;
 
-  it("has an interval that holds the true one in 93 to 97 % of samples", () =>
+  it("has an interval that covers the true rate in 93 to 97% of samples", () =>
     expectHolds(
       coverage(
         truth,
@@ -126,7 +126,7 @@ describe("the corrected rate of questions that were answered several times", () 
       ),
     ));
 
-  it("would not have one where each answer counted", () => {
+  it("would not have such an interval if each answer counted", () => {
     const counted = (sample: readonly { readonly success: boolean }[]) => ({
       successes: sample.filter(({ success }) => success).length,
       n: sample.length,
@@ -144,24 +144,24 @@ describe("the corrected rate of questions that were answered several times", () 
   });
 });
 
-describe("independent trials", () => {
+describe("independentTrials", () => {
   it.each([
     [15, 50],
     [0, 22],
     [40, 40],
     [1, 2],
-  ])("are what an interval was made of: %i of %i", (successes, n) => {
+  ])("restores the trials of an interval: %i of %i", (successes, n) => {
     const trials = independentTrials({ value: successes / n, n, ...wilson(successes, n) });
     expect(trials.n).toBeCloseTo(n, 6);
     expect(trials.successes).toBeCloseTo(successes, 6);
   });
 
-  it("are none where there is no interval", () =>
+  it("returns 0 trials without an interval", () =>
     expect(independentTrials({ value: 1, n: 3, low: null, high: null })).toEqual({ successes: 0, n: 0 }));
 });
 
-describe("the corrected rate", () => {
-  it("is the observed one where the test is perfect, and nothing where it tells no more than chance", () => {
+describe("correctedRate", () => {
+  it("returns the observed rate for a perfect test, and no estimate for a test at chance level", () => {
     const perfect = { successes: 50, n: 50 };
     expect(correctedRate({ successes: 30, n: 40 }, perfect, perfect).value).toBe(0.75);
     expect(
@@ -181,7 +181,7 @@ describe("the corrected rate", () => {
     expect([value, low]).toEqual([0, 0]);
   });
 
-  it("has the interval of Lang and Reiczigel, as computed apart by their formula", () => {
+  it("has the interval of Lang and Reiczigel, computed separately with their formula", () => {
     const { value, low, high } = correctedRate(
       { successes: 30, n: 100 },
       { successes: 45, n: 50 },
@@ -193,10 +193,10 @@ describe("the corrected rate", () => {
   });
 });
 
-describe("Cohen's kappa", () => {
-  // Observed agreement 0.7, expected 0.5: the textbook example of two readers of 50 grant proposals (Cohen's kappa,
+describe("kappa", () => {
+  // Observed agreement 0.7, expected 0.5: the example of two readers of 50 grant proposals (Cohen's kappa,
   // Wikipedia).
-  test("of 20, 5, 10, 15 is 0.4", () => {
+  test("is 0.4 for 20, 5, 10, 15", () => {
     const { value, n } = kappa([
       [20, 5],
       [10, 15],
@@ -207,7 +207,7 @@ describe("Cohen's kappa", () => {
 
   // Fleiss, Levin, Paik, "Statistical Methods for Rates and Proportions", 3rd ed., table 18.1: kappa 0.676, standard
   // error 0.088.
-  test("of the published table of diagnoses has its published interval", () => {
+  test("has the published interval for the published table of diagnoses", () => {
     const { value, low, high } = kappa([
       [75, 1, 4],
       [5, 4, 1],
@@ -250,7 +250,7 @@ describe("Cohen's kappa", () => {
       ],
       null,
     ],
-  ])("of %s", (_, counts, value) => {
+  ])("is computed for %s", (_, counts, value) => {
     const estimate = kappa(counts);
     expect(estimate.value).toBe(value);
     expect(estimate.low === null).toBe(value === null);

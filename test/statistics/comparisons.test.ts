@@ -8,14 +8,14 @@ import {
   signFlipTest,
 } from "../../src/statistics/significance.js";
 
-/** Expected values are from SciPy 1.17.1 by the calls in the comments, unless a source is named. */
+/** Expected values come from SciPy 1.17.1 with the calls in the comments, unless a source is given. */
 
 // Hollander and Wolfe 1973, p. 29: a depression scale of nine patients before and after; R's example of a paired test.
 const BEFORE = [1.83, 0.5, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.3];
 const AFTER = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29];
 const DIFFERENCES = BEFORE.map((value, i) => value - (AFTER[i] ?? 0));
 
-describe("McNemar's test", () => {
+describe("mcnemar", () => {
   it.each([
     [1, 9, 0.021484375],
     [10, 22, 0.050102459732443094],
@@ -24,30 +24,30 @@ describe("McNemar's test", () => {
     [121, 59, 4.4344492637551645e-6],
     [400, 300, 0.0001784763144856244],
     [0, 0, 1],
-  ])("of %d against %d is binomtest(b, b + c).pvalue", (first, second, p) => {
+  ])("of %d against %d equals binomtest(b, b + c).pvalue", (first, second, p) => {
     expect(mcnemar(first, second) / p).toBeCloseTo(1, 9);
     expect(mcnemar(second, first)).toBe(mcnemar(first, second));
   });
 
-  it("takes very many pairs", () => expect(mcnemar(20_000, 19_900)).toBeCloseTo(0.62, 2));
+  it("handles very many pairs", () => expect(mcnemar(20_000, 19_900)).toBeCloseTo(0.62, 2));
 });
 
-describe("the mean of paired differences", () => {
+describe("pairedDifference, signFlipTest and computePower", () => {
   // stats.bootstrap((d,), np.mean, method='percentile', n_resamples=200000), at the level that 1 - 2 *
-  // norm.cdf(-sqrt(9/8) * t.ppf(.975, 8)) is.
-  it("has the widened percentiles of the bootstrap", () => {
+  // norm.cdf(-sqrt(9/8) * t.ppf(.975, 8)).
+  it("return the widened percentiles of the bootstrap", () => {
     const { value, n, low, high, method } = pairedDifference(DIFFERENCES);
     expect({ n, method }).toEqual({ n: 9, method: "paired_bootstrap" });
     expect(value).toBeCloseTo(0.43188888888888893, 12);
-    // 0.106. Over seeds it has a standard deviation of 0.011: few of the 2,000 resamples lie beyond it.
+    // 0.106. Its standard deviation over seeds is 0.011, because few of the 2,000 resamples exceed it.
     expect(low).toBeGreaterThan(0.084);
     expect(low).toBeLessThan(0.128);
-    // 0.7509; without being widened 0.1694 to 0.6909.
+    // 0.7509. Without the widening: 0.1694 to 0.6909.
     expect(high).toBeGreaterThan(0.741);
     expect(high).toBeLessThan(0.761);
   });
 
-  it("has the t interval where pairs are many, which is what the bootstrap gives there", () => {
+  it("return the t interval for many pairs, which equals the bootstrap", () => {
     const spread = (n: number) => Array.from({ length: n }, (_, i) => (i % 10 === 0 ? 1 : i % 15 === 1 ? -1 : 0));
     const few = pairedDifference(spread(4_980));
     const many = pairedDifference(spread(5_010));
@@ -56,28 +56,28 @@ describe("the mean of paired differences", () => {
     expect(few.high).toBeCloseTo(many.high ?? 0, 2);
   });
 
-  it("is the same each time it is taken", () => {
+  it("are deterministic", () => {
     expect(pairedDifference(DIFFERENCES)).toEqual(pairedDifference(DIFFERENCES));
     expect(signFlipTest(DIFFERENCES)).toBe(signFlipTest(DIFFERENCES));
   });
 
-  it("is 0 to 0 where no pair differs, has no bounds with one pair, and is nothing without any", () => {
+  it("return 0 to 0 for equal pairs, no bounds for one pair, and no estimate without pairs", () => {
     expect(pairedDifference([0, 0, 0])).toMatchObject({ value: 0, n: 3, low: 0, high: 0 });
     expect(pairedDifference([0.5])).toEqual({ value: 0.5, n: 1, low: null, high: null });
     expect(pairedDifference([])).toEqual({ value: null, n: 0, low: null, high: null });
   });
 
   // All 512 sign combinations by itertools.product: 14 are at least as far from 0.
-  it("has the p value of the sign-flip test", () => {
+  it("return the p value of the sign-flip test", () => {
     expect(signFlipTest(DIFFERENCES)).toBeCloseTo(0.02734375, 2);
     expect(signFlipTest([0, 0])).toBe(1);
     // Both signs of a single difference are as far from 0.
     expect(signFlipTest([0.5])).toBe(1);
     expect(signFlipTest([1, -1])).toBe(1);
-    // None of the 4,999 random ones is as far; the observed one counts, so p is never 0.
+    // No random sum of 4,999 is as far. The observed sum counts, so p is never 0.
     expect(signFlipTest(Array.from({ length: 30 }, () => 1))).toBe(1 / 5_000);
     expect(signFlipTest([0, 0, 1, 1, 1, 1, 1, 1])).toBeCloseTo(0.03125, 2);
-    // One random number gives the signs of 32 pairs: the last of one and the first of the next are independent.
+    // One random number provides the signs of 32 pairs. The last sign of one and the first of the next are independent.
     const neighbours = Array.from({ length: 64 }, (_, i) => (i === 31 || i === 32 ? 1 : 1e-12));
     expect(signFlipTest(neighbours)).toBeCloseTo(0.5, 1);
     const many = Array.from({ length: 6_000 }, (_, i) => (i < 3_080 ? 1 : -1));
@@ -85,8 +85,8 @@ describe("the mean of paired differences", () => {
     expect(signFlipTest(many)).toBeCloseTo(0.03887, 4);
   });
 
-  // (norm.ppf(.975) + norm.ppf(.8)) * std(d, ddof=1) / 3 is 0.39862, over the observed difference and squared 7.667.
-  it("has the power of the two-sided test", () => {
+  // (norm.ppf(.975) + norm.ppf(.8)) * std(d, ddof=1) / 3 is 0.39862. Over the observed difference, squared: 7.667.
+  it("return the power of the two-sided test", () => {
     const { moreNeeded, detectable } = computePower(DIFFERENCES);
     expect(moreNeeded).toBe(0);
     expect(detectable).toBeCloseTo(0.3986240122854132, 8);
@@ -96,9 +96,9 @@ describe("the mean of paired differences", () => {
   });
 });
 
-describe("k tries", () => {
+describe("k attempts", () => {
   // By math.comb: 1 - comb(7,5)/comb(10,5), 1 - comb(187,100)/comb(200,100).
-  it("at least one right", () => {
+  it("succeed at least once with passAtK", () => {
     expect(passAtK(10, 3, 5)).toBeCloseTo(0.9166666666666666, 12);
     expect(passAtK(200, 13, 100)).toBeCloseTo(0.9999194971988055, 12);
     expect(passAtK(4, 1, 1)).toBe(0.25);
@@ -107,7 +107,7 @@ describe("k tries", () => {
   });
 
   // comb(3,2)/comb(10,2), comb(190,10)/comb(200,10).
-  it("all right", () => {
+  it("all succeed with passHatK", () => {
     expect(passHatK(10, 3, 2)).toBeCloseTo(0.06666666666666667, 12);
     expect(passHatK(200, 190, 10)).toBeCloseTo(0.5914521339185829, 12);
     expect(passHatK(4, 4, 4)).toBe(1);

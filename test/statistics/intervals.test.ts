@@ -12,9 +12,9 @@ import {
   wilson,
 } from "../../src/statistics/intervals.js";
 
-/** Expected values are from SciPy 1.17.1 by the calls in the comments, unless a source is named. */
+/** Expected values come from SciPy 1.17.1 with the calls in the comments, unless a source is given. */
 
-it("draws as mulberry32 does, by its author's code: the order of shuffled tasks depends on it", () => {
+it("seededRandom draws like the reference code of mulberry32, on which the order of shuffled tasks depends", () => {
   const random = seededRandom(1);
   expect(Array.from({ length: 5 }, () => random(1_000_000))).toEqual([627_073, 2_735, 527_447, 981_050, 968_377]);
 });
@@ -41,17 +41,17 @@ describe("wilson", () => {
     [0, 20, 0, 0.16112515805281935],
     [1, 29, 0.006113214292762667, 0.17175521879320282],
     [1733, 1733, 0.9977882501588243, 1],
-  ])("of %d out of %d is binomtest(...).proportion_ci(method='wilson')", (successes, n, low, high) => {
+  ])("of %d out of %d equals binomtest(...).proportion_ci(method='wilson')", (successes, n, low, high) => {
     const interval = wilson(successes, n);
     expect(interval.low).toBeCloseTo(low, 12);
     expect(interval.high).toBeCloseTo(high, 12);
   });
 
-  it("of nothing has no bounds", () => expect(wilson(0, 0)).toEqual({ low: null, high: null }));
+  it("has null bounds without values", () => expect(wilson(0, 0)).toEqual({ low: null, high: null }));
 });
 
-describe("counts by name", () => {
-  it("are one each unless told otherwise, and most first where they are sorted", () => {
+describe("NamedCounts", () => {
+  it("adds 1 by default and sorts the highest counts first", () => {
     const counts = new NamedCounts();
     counts.add("few");
     counts.addAll({ many: 3, none: 0 });
@@ -63,7 +63,7 @@ describe("counts by name", () => {
   });
 });
 
-describe("Student's t", () => {
+describe("t975 and belowT", () => {
   it.each([
     [1, 12.706204736174694],
     [2, 4.302652729749462],
@@ -73,49 +73,49 @@ describe("Student's t", () => {
     [1732, 1.961334597531245],
     [3.787234042553192, 2.839055791152274],
     [0.5, 164.55767348048818],
-  ])("at 97.5 %% with %d degrees of freedom is stats.t.ppf(.975, df)", (degrees, point) => {
+  ])("return for 97.5%% and %d degrees of freedom stats.t.ppf(.975, df)", (degrees, point) => {
     expect(t975(degrees) / point).toBeCloseTo(1, 9);
   });
 
-  it("below a point is stats.t.cdf", () => {
+  it("return stats.t.cdf below a point", () => {
     expect(belowT(1.5, 7)).toBeCloseTo(0.911350756505015, 10);
     expect(belowT(-2.2, 3)).toBeCloseTo(0.05758597598823534, 10);
     expect(belowT(0.3, 55243)).toBeCloseTo(0.6179108578029071, 8);
   });
 
-  it("with very many degrees of freedom is the normal distribution", () => {
+  it("equal the normal distribution for very many degrees of freedom", () => {
     expect(t975(1e9)).toBeCloseTo(1.959963984540054, 12);
     expect(belowNormal(1.959963984540054)).toBeCloseTo(0.975, 6);
   });
 });
 
-describe("a mean", () => {
-  it("of six values has stats.t.interval(.95, 5, loc=mean, scale=sem)", () => {
+describe("ClusteredMean.mean", () => {
+  it("returns stats.t.interval(.95, 5, loc=mean, scale=sem) for six values", () => {
     const { value, n, low, high, method } = sumsOf([[1], [0], [1], [1], [0.5], [0.25]]).mean();
     expect({ value, n, method }).toEqual({ value: 0.625, n: 6, method: "t" });
     expect(low).toBeCloseTo(0.1630694720063367, 8);
     expect(high).toBeCloseTo(1.0869305279936632, 8);
   });
 
-  it("on a scale with one end is cut off there", () => {
+  it("limits the interval to the end of the scale", () => {
     const ranks = sumsOf([[1], [4]]);
     expect(ranks.mean().low).toBeLessThan(0);
     expect(ranks.mean({ min: 1 })).toMatchObject({ value: 2.5, low: 1, high: ranks.mean().high, method: "t" });
   });
 
-  it("has no bounds where there is one value, or, without a scale, where all are equal", () => {
+  it("has null bounds for one value, and for equal values without a scale", () => {
     expect(sumsOf([[0.4]]).mean()).toEqual({ value: 0.4, n: 1, low: null, high: null });
     expect(sumsOf([[0.4]]).mean(SHARE)).toEqual({ value: 0.4, n: 1, low: null, high: null });
     expect(sumsOf([[0.1], [0.1], [0.1]]).mean()).toEqual({ value: expect.closeTo(0.1), n: 3, low: null, high: null });
   });
 
-  it("of nothing is nothing", () => {
+  it("returns no estimate without values", () => {
     expect(sumsOf([]).mean()).toEqual({ value: null, n: 0, low: null, high: null });
     expect(sumsOf([[]]).rate()).toEqual({ value: null, n: 0, low: null, high: null });
   });
 });
 
-describe("a mean on a scale", () => {
+describe("ClusteredMean.mean on a scale with two ends", () => {
   // NumPy and SciPy, from the values themselves: v = max(s2/n, ((n-1) * s2/n + 2 * m(1-m)/n) / (n+1)), n_eff = m(1-m)/v
   // * (z/t(n))**2.
   it.each([
@@ -123,14 +123,14 @@ describe("a mean on a scale", () => {
     [[0.3, 0.7], SHARE, 0.03164508576028091, 0.9683549142397191],
     [[0.1, 0.1, 0.1], SHARE, 0.005337182463407808, 0.6970431145565581],
     [[-1.8, 1.4, 0.3, 1.1], { min: -2, max: 1.5 }, -1.4154081702214172, 1.2960153046229461],
-  ])("of %j is Wilson's over the effective number of values", (values, scale, low, high) => {
+  ])("returns for %j Wilson's interval over the effective number of values", (values, scale, low, high) => {
     const estimate = sumsOf(values.map((value) => [value])).mean(scale);
     expect(estimate.method).toBe("wilson_mean");
     expect(estimate.low).toBeCloseTo(low, 8);
     expect(estimate.high).toBeCloseTo(high, 8);
   });
 
-  it("never leaves it, and has bounds where all values are equal, at an end too", () => {
+  it("never leaves the scale, and has bounds for equal values, even at an end", () => {
     for (const values of [
       [0, 1],
       [0.95, 1, 1],
@@ -149,7 +149,7 @@ describe("a mean on a scale", () => {
     expect(sumsOf([[1], [1], [1]]).mean(SHARE)).toMatchObject({ low: expect.closeTo(0.22851981380632902, 8), high: 1 });
   });
 
-  it("of very many values is the mean with 1.96 standard errors", () => {
+  it("equals 1.96 standard errors for very many values", () => {
     const values = Array.from({ length: 20_000 }, (_, i) => [(i % 100) / 100]);
     const { value, low, high } = sumsOf(values).mean(SHARE);
     // The standard deviation of 0, 0.01, ..., 0.99 is sqrt(9999/12)/100.
@@ -160,8 +160,8 @@ describe("a mean on a scale", () => {
   });
 });
 
-describe("clusters", () => {
-  it("of two sets together are those of one", () => {
+describe("ClusteredMean with clusters", () => {
+  it("combines two sets of clusters", () => {
     const [some, others] = [
       [[1, 0, 1], [1]],
       [[0, 0], [1, 1, 1, 0, 1], [0]],
@@ -171,7 +171,7 @@ describe("clusters", () => {
     expect([union.rate(), union.mean(), union.mean(SHARE)]).toEqual([both.rate(), both.mean(), both.mean(SHARE)]);
   });
 
-  it("of equal values have no bounds without a scale, whatever the rounding", () => {
+  it("has null bounds for equal values without a scale, despite rounding errors", () => {
     const equal = sumsOf([[0.1, 0.1, 0.1], [0.1], [0.1, 0.1]]);
     expect(equal.mean()).toEqual({ value: expect.closeTo(0.1), n: 6, low: null, high: null });
   });
@@ -186,29 +186,29 @@ describe("clusters", () => {
 
   // NumPy: var = G/(G-1) * sum((sum(c) - r*len(c))**2) / n**2, the CR1 sandwich of a regression on a constant, with
   // G = n**2 / sum(len(c)**2) = 4.7872, the effective number of unequal clusters.
-  it("make the mean's interval the cluster-robust one with t of G - 1", () => {
+  it("returns the cluster-robust interval with t of G - 1 for a mean", () => {
     const { value, n, low, high, method } = sumsOf(clusters).mean();
     expect({ value, n, method }).toEqual({ value: 0.6, n: 15, method: "clustered_t" });
     expect(low).toBeCloseTo(0.17868496322223348, 8);
     expect(high).toBeCloseTo(1.0213150367777666, 8);
   });
 
-  // NumPy, from the same variance: n_eff = n / deff * (z/t)**2 = 5.1939, and Wilson's formula over it.
-  it("make a rate's interval Wilson's over the effective number of tasks, within 0 and 1", () => {
+  // NumPy, from the same variance: n_eff = n / deff * (z/t)**2 = 5.1939, and Wilson's formula.
+  it("returns Wilson's interval over the effective number of tasks for a rate, within 0 and 1", () => {
     const { value, low, high, method } = sumsOf(clusters).rate();
     expect({ value, method }).toEqual({ value: 0.6, method: "clustered_wilson" });
     expect(low).toBeCloseTo(0.23523327834432184, 8);
     expect(high).toBeCloseTo(0.8797350301031854, 8);
   });
 
-  it("make the interval of a mean on a scale Wilson's too", () => {
+  it("returns Wilson's interval for a mean on a scale", () => {
     const { value, low, high, method } = sumsOf(clusters).mean(SHARE);
     expect({ value, method }).toEqual({ value: 0.6, method: "clustered_wilson_mean" });
     expect(low).toBeCloseTo(0.24295861265119656, 8);
     expect(high).toBeCloseTo(0.8751690920355634, 8);
   });
 
-  it("of which one holds nearly everything tell next to nothing", () => {
+  it("has a very wide interval if one cluster contains nearly everything", () => {
     const large = Array.from({ length: 1_000 }, (_, i) => i % 2);
     for (const estimate of [sumsOf([large, [1]]).rate(), sumsOf([large, [1]]).mean(SHARE)]) {
       expect(estimate.low).toBeLessThan(0.01);
@@ -216,12 +216,12 @@ describe("clusters", () => {
     }
   });
 
-  it("of one value each are no clusters: Wilson's interval as it is", () => {
+  it("returns Wilson's plain interval for clusters with one value", () => {
     const singles = [1, 0, 1, 1].map((value) => [value]);
     expect(sumsOf(singles).rate()).toEqual({ value: 0.75, n: 4, ...wilson(3, 4), method: "wilson" });
   });
 
-  it("that agree in everything count once each", () => {
+  it("counts clusters with identical values once each", () => {
     const same = sumsOf(Array.from({ length: 30 }, (_, i) => (i < 10 ? [1, 1, 1, 1] : [0, 0, 0, 0]))).rate();
     const once = wilson(10, 30);
     expect(same.low).toBeLessThan(once.low ?? 0);
@@ -231,7 +231,7 @@ describe("clusters", () => {
     expect(right.low).toBeLessThan(wilson(30, 30).low ?? 0);
   });
 
-  it("are too few to tell where there is one", () => {
+  it("has null bounds for one cluster", () => {
     expect(sumsOf([[1, 0, 1]]).rate()).toEqual({ value: 2 / 3, n: 3, low: null, high: null });
   });
 });
@@ -245,11 +245,11 @@ it.each([
   [[7], 0.01, 7],
   [[3, 1, 2], 0, 1],
   [[3, 1, 2], 1, 3],
-])("of %j, the quantile at %d is %d", (values, share, expected) => {
+])("quantile of %j at %d is %d", (values, share, expected) => {
   expect(quantile(values, share)).toBe(expected);
 });
 
-it("is the smallest value that the share of values does not exceed", () => {
+it("quantile returns the smallest value that the fraction of values does not exceed", () => {
   const values = fc.array(fc.integer({ min: -50, max: 50 }), { minLength: 1, maxLength: 40 });
   fc.assert(
     fc.property(values, fc.integer({ min: 1, max: 100 }), (list, percent) => {
@@ -259,13 +259,13 @@ it("is the smallest value that the share of values does not exceed", () => {
   );
 });
 
-it("leaves the values in their order", () => {
+it("quantile does not reorder its input", () => {
   const values = [3, 1, 2];
   quantile(values, 0.5);
   expect(values).toEqual([3, 1, 2]);
 });
 
-it("there is no mean and no quantile of nothing", () => {
+it("meanOf and quantile return null for an empty list", () => {
   expect(quantile([], 0.5)).toBeNull();
   expect(meanOf([])).toBeNull();
   expect(meanOf([1, 2, 6])).toBe(3);

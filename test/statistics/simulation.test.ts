@@ -5,12 +5,12 @@ import { pairedDifference } from "../../src/statistics/significance.js";
 import { expectBetween, LONG, TIMES, worlds } from "./simulated-runs.js";
 
 /**
- * Coverage of the 95 % intervals by simulation. Seeded, so the figures are the same each time. ART_E_LONG=1 runs twenty
- * times as many simulations and prints the figures.
+ * Coverage of the 95% intervals in simulations. Seeded, so the results are reproducible. ART_E_LONG=1 runs twenty
+ * times as many simulations and prints the results.
  */
 
 const { uniform, below, chance } = worlds(1);
-/** The mean of three uniform numbers, mostly near 0.5: the probability of a right answer to a question. */
+/** Returns the probability of a right answer: the mean of three uniform numbers, mostly near 0.5. */
 const difficulty = () => Array.from({ length: 3 }, uniform).reduce((a, b) => a + b) / 3;
 
 function coverage(times: number, truth: number, world: () => Estimate): number {
@@ -22,14 +22,14 @@ function coverage(times: number, truth: number, world: () => Estimate): number {
   return held / (times * TIMES);
 }
 
-describe("95 % intervals hold the truth in 93 to 97 of 100 worlds", () => {
+describe("95% intervals cover the truth in 93 to 97% of simulations", () => {
   it.each([
     [0.5, 60],
     [0.2, 100],
     [0.795, 73],
     [0.71, 1733],
     [0.9, 400],
-  ])("a rate of %d over %d tasks", (p, n) => {
+  ])("for a rate of %d over %d tasks", (p, n) => {
     const figure = coverage(n > 1000 ? 1_000 : 4_000, p, () => {
       const sums = new ClusteredMean();
       for (let i = 0; i < n; i++) {
@@ -43,8 +43,8 @@ describe("95 % intervals hold the truth in 93 to 97 of 100 worlds", () => {
 
   const SCALE = { min: 0, max: 1 };
 
-  it.each([20, 100, 500])("a mean score over %d tasks", (n) => {
-    // Half of the answers score 0, the others anything up to 1: as word overlap does.
+  it.each([20, 100, 500])("for a mean score over %d tasks", (n) => {
+    // Like word overlap: half of the answers score 0, the others anything up to 1.
     const figure = coverage(2_000, 0.25, () => {
       const sums = new ClusteredMean();
       for (let i = 0; i < n; i++) {
@@ -72,16 +72,16 @@ describe("95 % intervals hold the truth in 93 to 97 of 100 worlds", () => {
   it.each([
     [40, 4],
     [200, 5],
-  ])("a rate over %d questions asked %d times each", (questions, epochs) => {
+  ])("for a rate over %d questions with %d epochs", (questions, epochs) => {
     const figure = coverage(2_000, SHARE, () => repeats(questions, epochs).rate());
     expectBetween(0.93, 0.97, `clustered Wilson, ${questions} x ${epochs}`, figure);
     const mean = coverage(2_000, SHARE, () => repeats(questions, epochs).mean(SCALE));
     expectBetween(0.93, 0.97, `clustered mean, ${questions} x ${epochs}`, mean);
   });
 
-  /** How an answer is scored, and the mean of that. */
+  /** Score generators with their true means. */
   const SCORES: Readonly<Record<string, readonly [score: () => number, mean: number]>> = {
-    "half 0, the others anything": [() => chance(0.5) * uniform(), 0.25],
+    "half 0, the others random": [() => chance(0.5) * uniform(), 0.25],
     "mostly 1": [() => (uniform() < 0.8 ? 1 : uniform()), 0.9],
     "nearly always 1": [() => (uniform() < 0.95 ? 1 : uniform()), 0.975],
     "nearly always a half": [() => (uniform() < 0.9 ? 0.5 : 0), 0.45],
@@ -90,8 +90,8 @@ describe("95 % intervals hold the truth in 93 to 97 of 100 worlds", () => {
     "right or wrong": [() => chance(0.9), 0.9],
   };
 
-  // With few values the interval may be too wide, so coverage has a lower bound only.
-  it.each(Object.keys(SCORES))("a mean over 2 to 40 tasks whose scores are %s, at least", (name) => {
+  // With few values the interval can be too wide, so coverage has only a lower bound.
+  it.each(Object.keys(SCORES))("for a mean over 2 to 40 tasks with scores %s, at least", (name) => {
     const [score, truth] = SCORES[name] ?? [() => 0, 0];
     for (const n of [2, 3, 5, 8, 15, 40]) {
       let left = 0;
@@ -113,10 +113,10 @@ describe("95 % intervals hold the truth in 93 to 97 of 100 worlds", () => {
   const SIZES: Readonly<Record<string, () => number>> = {
     "four questions": () => 4,
     "5 to 60 questions": () => 5 + below(56),
-    "four questions, or now and then a hundred": () => (chance(0.2) === 1 ? 100 : 4),
+    "four questions, or sometimes a hundred": () => (chance(0.2) === 1 ? 100 : 4),
   };
 
-  it.each(Object.keys(SIZES))("a mean and a rate over 2 to 30 inboxes of %s, at least", (name) => {
+  it.each(Object.keys(SIZES))("for a mean and a rate over 2 to 30 inboxes of %s, at least", (name) => {
     const size = SIZES[name] ?? (() => 1);
     for (const inboxes of [2, 3, 5, 8, 30]) {
       const world = (worth: (right: number) => number) => {
@@ -138,7 +138,7 @@ describe("95 % intervals hold the truth in 93 to 97 of 100 worlds", () => {
     }
   });
 
-  it.each([8, 30])("a rate over %d inboxes of unequal difficulty and 20 to 40 questions", (inboxes) => {
+  it.each([8, 30])("for a rate over %d inboxes of unequal difficulty and 20 to 40 questions", (inboxes) => {
     const figure = coverage(2_000, 0.5, () => {
       const sums = new ClusteredMean();
       for (let inbox = 0; inbox < inboxes; inbox++) {
@@ -157,7 +157,7 @@ describe("95 % intervals hold the truth in 93 to 97 of 100 worlds", () => {
     [60, 0.15, 0.25],
     [200, 0.1, 0.14],
   ])(
-    "a difference over %d pairs",
+    "for a difference over %d pairs",
     (n, losses, wins) => {
       const figure = coverage(n > 100 ? 300 : 600, wins - losses, () => {
         const draw = () => {

@@ -67,7 +67,7 @@ describe("checkSuiteFolder for a user's own task", () => {
     [
       "an argument of the wrong type",
       step("execute", { command: 5 }),
-      "error arguments_invalid config[0].parameters.command: expected a text or a list of words",
+      "error arguments_invalid config[0].parameters.command: expected a string or a list of words",
     ],
     [
       "a misspelled argument",

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { SuiteDocuments, textOfHtml } from "../../src/suites/document-search.js";
+import { SuiteDocuments } from "../../src/suites/document-search.js";
 import { temporaryFolder, writeFiles } from "./temporary-folder.js";
 
 const { signal } = new AbortController();
@@ -139,17 +139,17 @@ test("SuiteDocuments finds nothing in a suite without documents, and rejects if 
   await expect(documents.search("word", 5, stopped)).rejects.toThrow("stopped");
 });
 
-test("textOfHtml returns the text between tags", async () => {
-  const html =
+test("SuiteDocuments reads the text of HTML documents, in linear time", async () => {
+  const page =
     "<html><head><style>p {}</style></head><body><!-- <b>no</b> --><h1>Head&nbsp;line</h1>" +
-    "<p>a &lt; b &amp;&#32;c &#x41; &bogus;</p><script>if (a < b) alert('x')</script><ul><li>one<li>two</ul></body>";
-  expect(textOfHtml(html).trim()).toBe("Head line\n\na < b & c A &bogus;\n\none\ntwo");
-  const { documents } = openSuite({ "documents/page.html": html });
-  expect((await documents.read("documents/page.html", 0, signal))?.content).not.toContain("alert");
-  // In linear time.
-  textOfHtml("<".repeat(2_000_000));
-  textOfHtml("<!--".repeat(500_000));
-  textOfHtml("<p>&".repeat(500_000));
+    "<p>a &lt; b &amp;&#32;c &#x41; &bogus;</p><script>if (a < b) alert('x')</script><ul><li>one<li>two</ul>" +
+    "<p>Caf&eacute; &Auml;rger</p><table><tr><td>Gas</td><td>10</td></tr></table></body>";
+  const hostile = ["<".repeat(2_000_000), "<!--".repeat(500_000), "<p>&".repeat(500_000), "<b>".repeat(600_000)];
+  const files = Object.fromEntries(hostile.map((html, i) => [`documents/hostile-${i}.html`, html]));
+  const { documents } = openSuite({ "documents/page.html": page, ...files });
+  expect((await documents.read("documents/page.html", 0, signal))?.content.trim()).toBe(
+    "Head line\n\na < b & c A &bogus;\n\n * one\n * two\n\nCafé Ärger\n\nGas\t10",
+  );
 });
 
 test("SuiteDocuments keeps the last used indexes in the cache folder, and no parts of killed programs", async () => {

@@ -123,7 +123,7 @@ command = "true"
     [
       "a build",
       { "environment/Dockerfile": "FROM debian\nRUN make\n" },
-      "needs_docker t/environment/Dockerfile : its environment needs Docker: Dockerfile:2: RUN make: is more than packages",
+      "needs_docker t/environment/Dockerfile : its environment needs Docker: Dockerfile:2: RUN make: does more than install packages",
     ],
     [
       "no solution",
@@ -294,27 +294,33 @@ CMD ["bash"]
         ["a1.csv", "/y/a1.csv"],
         ["b1.csv", "/y/b1.csv"],
       ],
-      obstacles: ["Dockerfile:4: COPY {a,b}1.csv: there is no such file in environment/"],
+      obstacles: ["Dockerfile:4: COPY {a,b}1.csv: the file is not in environment/"],
     });
   });
 
   it.each([
     ["FROM python:3.12-alpine", "unknown base image python:3.12-alpine"],
-    ["FROM debian AS a\nFROM debian", "Dockerfile:2: FROM begins a second stage"],
-    ["FROM debian\nCOPY --from=x a b", "Dockerfile:2: COPY --from is for Docker alone"],
-    ["FROM debian\nCOPY nothing /app/", "Dockerfile:2: COPY nothing: there is no such file in environment/"],
-    ["FROM debian\nCOPY ../task.toml /app/", "Dockerfile:2: COPY ../task.toml: there is no such file in environment/"],
-    ["FROM debian\nCOPY link /app/", "Dockerfile:2: COPY link: is no regular file or folder"],
-    ["FROM debian\nADD https://x.example/a /app/", "Dockerfile:2: ADD https://x.example/a is for Docker alone"],
-    ["FROM debian\nADD a.tar.gz /app/", "Dockerfile:2: ADD a.tar.gz is for Docker alone"],
-    ["FROM debian\nRUN <<EOF\nmake\nEOF", "Dockerfile:2: RUN of a script in the Dockerfile is more than packages"],
-    ["FROM debian\nRUN apt-get update && curl x | sh", "Dockerfile:2: RUN curl x | sh: is more than packages"],
-    ["FROM debian\nRUN pip install -r a.txt", "Dockerfile:2: RUN pip install -r a.txt: is more than packages"],
-    ["FROM debian\nRUN rm -rf /usr/lib", "Dockerfile:2: RUN rm -rf /usr/lib: is more than packages"],
-    ['FROM debian\nENTRYPOINT ["x"]', "Dockerfile:2: ENTRYPOINT is for Docker alone"],
-    [`FROM debian\nENV A=\${B:?unset}`, `Dockerfile:2: \${B:?unset} is for Docker alone`],
-    [`FROM debian\nENV A=\${PATH%:*}`, `Dockerfile:2: \${PATH%:*} is for Docker alone`],
-    ["FROM debian\nENV A=\\$B", "Dockerfile:2: A with an escaped $ is for Docker alone"],
+    ["FROM debian AS a\nFROM debian", "Dockerfile:2: FROM starts a second stage"],
+    ["FROM debian\nCOPY --from=x a b", "Dockerfile:2: COPY --from needs Docker"],
+    ["FROM debian\nCOPY nothing /app/", "Dockerfile:2: COPY nothing: the file is not in environment/"],
+    ["FROM debian\nCOPY ../task.toml /app/", "Dockerfile:2: COPY ../task.toml: the file is not in environment/"],
+    ["FROM debian\nCOPY link /app/", "Dockerfile:2: COPY link: is not a regular file or folder"],
+    ["FROM debian\nADD https://x.example/a /app/", "Dockerfile:2: ADD https://x.example/a needs Docker"],
+    ["FROM debian\nADD a.tar.gz /app/", "Dockerfile:2: ADD a.tar.gz needs Docker"],
+    ["FROM debian\nRUN <<EOF\nmake\nEOF", "Dockerfile:2: RUN with a here-document does more than install packages"],
+    [
+      "FROM debian\nRUN apt-get update && curl x | sh",
+      "Dockerfile:2: RUN curl x | sh: does more than install packages",
+    ],
+    [
+      "FROM debian\nRUN pip install -r a.txt",
+      "Dockerfile:2: RUN pip install -r a.txt: does more than install packages",
+    ],
+    ["FROM debian\nRUN rm -rf /usr/lib", "Dockerfile:2: RUN rm -rf /usr/lib: does more than install packages"],
+    ['FROM debian\nENTRYPOINT ["x"]', "Dockerfile:2: ENTRYPOINT needs Docker"],
+    [`FROM debian\nENV A=\${B:?unset}`, `Dockerfile:2: \${B:?unset} needs Docker`],
+    [`FROM debian\nENV A=\${PATH%:*}`, `Dockerfile:2: \${PATH%:*} needs Docker`],
+    ["FROM debian\nENV A=\\$B", "Dockerfile:2: A with an escaped $ needs Docker"],
     ["FROM debian\nCOPY Dockerfile /proc/x", "/proc/x is reserved for the machine"],
     ["FROM debian\nWORKDIR /opt/machine/x", "/opt/machine/x is reserved for the machine"],
     ["FROM debian\nWORKDIR /usr/src/app", "/usr/src/app is in a read-only folder of the machine's packages"],
@@ -339,7 +345,7 @@ CMD ["bash"]
   it("needs Docker if .dockerignore excludes some of the files", () => {
     const folder = writeHarborTask(temporaryFolder());
     writeFileSync(join(folder, "environment/.dockerignore"), "gold\n");
-    expect(readEnvironment(folder)).toMatchObject({ obstacles: [".dockerignore is not read"] });
+    expect(readEnvironment(folder)).toMatchObject({ obstacles: [".dockerignore is unsupported"] });
   });
 });
 

@@ -220,8 +220,8 @@ describe("readSuite for an invalid task file", () => {
   it("reports every invalid field", () => {
     const { problems } = read({ [at("a")]: flowbookTask("a", "b", { id: 1, tags: [2], config: [{}] }) });
     expect(problems.map(({ field, message }) => `${field}: ${message}`)).toEqual([
-      "id: expected a text",
-      "tags[0]: expected a text",
+      "id: expected a string",
+      "tags[0]: expected a string",
       "config[0]: expected {func, arguments} or {type, parameters}",
     ]);
   });

@@ -6,7 +6,7 @@ import { isDontKnow } from "../../src/text/abstention.js";
 import { demoQuestions } from "../cli/art-e.js";
 import { ENRON, needs } from "../machine-requirements.js";
 
-describe("an answer that says only that there is none", () => {
+describe("isDontKnow", () => {
   test.each([
     "I don't know",
     "I do not know.",
@@ -49,7 +49,7 @@ describe("an answer that says only that there is none", () => {
     "Insufficient information to answer.",
     "After searching the mailbox, I could not find any record of it.",
     "I could not find any information about the hotel. I searched for hotel, RTO and Washington.",
-  ])("%j", (answer) => {
+  ])("recognizes %j", (answer) => {
     expect(isDontKnow(answer)).toBe(true);
   });
 
@@ -77,18 +77,18 @@ describe("an answer that says only that there is none", () => {
     "The messages in the thread state a price of $40.",
     "No information was available on the other firms' credit, so they were left out.",
     "Not available on Friday.",
-  ])("is not %j", (answer) => {
+  ])("does not match %j", (answer) => {
     expect(isDontKnow(answer)).toBe(false);
   });
 
-  test("is none of the demo's gold answers but those that are", () => {
+  test("matches only the abstentions among the demo's gold answers", () => {
     const gold = demoQuestions.filter(({ answer }) => isDontKnow(answer));
     expect(gold.map(({ answer }) => answer)).toEqual(gold.map(() => "I don't know"));
   });
 
   const real = join(ENRON, "questions-kaminski.parquet");
   test(
-    "is none of 2,886 real gold answers, many of which tell what was not known",
+    "does not match any of 2,886 real gold answers, many about something unknown",
     needs("real-mail", existsSync(real)),
     async () => {
       const { questions } = await loadQuestionFile(real, "train", new AbortController().signal);

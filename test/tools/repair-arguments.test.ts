@@ -26,6 +26,9 @@ describe("repairArguments", () => {
     ["a number as text", { score: " 0.5 " }, { score: 0.5 }],
     ["a whole number as text for a number", { score: "5" }, { score: 5 }],
     ["a boolean as text", { exact: "true" }, { exact: true }],
+    ["a boolean in Python's spelling", { exact: "False" }, { exact: false }],
+    ["a Python list as text", { sources: "['<a@b>', \"<c@d>\",]" }, { sources: ["<a@b>", "<c@d>"] }],
+    ["no text for an optional number", { limit: "", query: "a" }, { query: "a" }],
     ["an object as JSON text", { filter: '{"a":1}' }, { filter: { a: 1 } }],
   ])("repairs %s", (_, args, value) => {
     const repaired = repairArguments(schema, args);

@@ -69,7 +69,7 @@ describe("reader contract", async () => {
   const everything = (email: Omit<FiledEmail, "form">) => email;
 
   const FORMS: Form[] = [
-    { name: "a maildir folder", source: FIXTURES, format: "maildir", held: everything },
+    { name: "a maildir folder", source: join(FIXTURES, "maildir"), format: "maildir", held: everything },
     { name: "a tar", source: at("mails.tar"), format: "tar", held: everything },
     { name: "a gzipped tar", source: at("mails.tar.gz"), format: "tar", held: everything },
     { name: "Kaggle's CSV", source: at("emails.csv"), format: "kaggle-csv", held: everything },

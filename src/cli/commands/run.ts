@@ -186,6 +186,7 @@ function hintFor(
     case "key":
       return `Check ${keyOf(model)} and the account behind it; when it is accepted: ${resume}`;
     case "account":
+      if (model.startsWith("human/")) return `Continue with: ${resume}`;
       return `See that the account behind ${keyOf(model)} has credit and its limits have reset; then continue: ${resume}`;
     case "model":
       if (model.startsWith("command/"))

@@ -22,10 +22,10 @@ export async function* readFolder(
   readFile: (file: MailFile) => ReadItems,
   onRead: (bytes: number) => void,
 ): ReadItems {
-  const { start, prefix } = await findMailRoot(folder);
+  const prefix = await ownerPrefix(folder);
   const databases = reservedInodes();
-  const layout = new MailboxLayout(resolve(start).split(sep));
-  for await (const found of walk(start, start, "", layout)) {
+  const layout = new MailboxLayout(resolve(folder).split(sep));
+  for await (const found of walk(folder, folder, "", layout)) {
     if ("bad" in found) {
       yield found;
       continue;
@@ -161,13 +161,12 @@ export async function findMailIn(folder: string): Promise<{ readonly kind: FileK
   return { kind: null, files };
 }
 
-/** The folder to walk and the prefix of its paths: the owner's name for a single owner's folder. */
-async function findMailRoot(folder: string): Promise<{ start: string; prefix: string }> {
+/** What comes before the paths of the files: the name of a single owner's folder, otherwise nothing. */
+async function ownerPrefix(folder: string): Promise<string> {
   const entries = await list(folder);
-  if (hasFolder(entries, "maildir")) return { start: join(folder, "maildir"), prefix: "" };
   const name = basename(resolve(folder));
-  const isOwner = name !== "maildir" && (await isOwnerFolder(folder, entries));
-  return { start: folder, prefix: isOwner ? `${name}/` : "" };
+  if (name === "maildir" || hasFolder(entries, "maildir")) return "";
+  return (await isOwnerFolder(folder, entries)) ? `${name}/` : "";
 }
 
 /** Subfolders of an owner hold mail; those of the mail root hold folders, or are Maildirs. */

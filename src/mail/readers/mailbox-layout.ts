@@ -67,12 +67,14 @@ export class MailboxLayout {
     return { path: `${owner}/${account === "" ? path : path.slice(account.length + 1)}`, owner };
   }
 
-  /** The outermost account. */
+  /** The outermost account that has the file in one of its mailboxes. */
   private accountOf(path: string): string | null {
     if (this.accounts.size === 0) return null;
-    if (this.accounts.has("")) return "";
+    if (this.accounts.has("") && isInMailbox(path)) return "";
     for (let at = path.indexOf("/"); at !== -1; at = path.indexOf("/", at + 1)) {
-      if (this.accounts.has(path.slice(0, at))) return path.slice(0, at);
+      const folder = path.slice(0, at);
+      if (!this.accounts.has(folder)) continue;
+      if (/(?:^|\/)Takeout$/.test(folder) || isInMailbox(path.slice(at + 1))) return folder;
     }
     return null;
   }
@@ -116,6 +118,11 @@ function isAccountEntry({ name, isFolder, isMaildir }: FolderEntry): boolean {
   if (!isFolder) return MAILBOX.test(name.replace(MBOX_EXTENSION, ""));
   // Apple Mail's mailboxes are folders, and so are those with sub-folders in Thunderbird.
   return /\.(?:mbox|sbd)$/i.test(name) || (MAILBOX.test(name) && isMaildir());
+}
+
+/** Whether a file in the folder of an account is in one of its mailboxes, and not in a folder that has other owners. */
+function isInMailbox(path: string): boolean {
+  return !path.includes("/") || /^[^/]*\.(?:mbox|sbd)\/|\/(?:cur|new)\/[^/]*$/i.test(path);
 }
 
 /** The name of an mbox without its extensions. Apple Mail exports `Old.mbox/mbox`. */

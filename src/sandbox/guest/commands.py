@@ -42,7 +42,7 @@ class Output:
         room = max(0, self.half - len(self.head))
         self.head += data[:room]
         self.tail += data[room:]
-        # Not at every read, because it moves the kept bytes.
+        # Not at every read, because it moves bytes.
         if len(self.tail) > 2 * self.half:
             self.keep_end()
         return len(data) > 0
@@ -124,7 +124,7 @@ class Commands:
     def finish(self, command, code):
         command.process.returncode = code
         for output in command.outputs:
-            # Read what is already in the pipe. Daemons can continue to print into it without end.
+            # Read the data that is already in the pipe. Daemons can continue to print into it without end.
             for _ in range(16):
                 if output.stream.closed or not output.read():
                     break

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { type Frame, type FrameCell, inferColumn, joinChunks, type TypedValues } from "./pandas-frame.js";
 
-/** Number of cells per chunk for which pandas infers types. */
+/** Number of cells per chunk. pandas infers types per chunk. */
 const CHUNK_CELLS = 2 ** 20;
 
 /**

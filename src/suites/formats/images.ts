@@ -39,7 +39,7 @@ function addParts(parts: Weights[number], valueAt: (source: number) => number): 
 
 const roundToByte = (value: number) => Math.min(Math.max(roundHalfEven(value), 0), 255);
 
-/** Each target pixel is the mean of the source pixels that it covers, with fractions at its ends. */
+/** Weighs the source pixels that a target pixel covers, with fractions at its ends. */
 function weighAreas(from: number, to: number): Weights {
   const scale = from / to;
   return Array.from({ length: to }, (_, i) => {
@@ -120,7 +120,7 @@ const PNG_SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
 const JPEG_SIGNATURE = Buffer.from("ffd8ff", "hex");
 const MAX_PIXELS = 16 * 1024 * 1024;
 
-/** Decodes a PNG. Null if the bytes are not one. */
+/** Returns a decoded PNG, or null for other bytes. */
 export function decodeImage(bytes: Buffer): Image | null {
   if (!bytes.subarray(0, 8).equals(PNG_SIGNATURE)) return null;
   if (bytes.length < 24 || bytes.readUInt32BE(16) * bytes.readUInt32BE(20) > MAX_PIXELS) return null;

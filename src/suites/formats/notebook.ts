@@ -14,7 +14,7 @@ import {
 /** Maximum number of lines. Longer sequences would take too long to compare. */
 const MAX_LINES = 20_000;
 
-/** Number of lines from which difflib ignores lines that make up more than 1% of the text, for speed. */
+/** Minimum number of lines for difflib to ignore lines that make up more than 1% of the text, for speed. */
 const AUTOJUNK_LENGTH = 200;
 
 interface Range {
@@ -233,7 +233,7 @@ export function requireString(value: PythonValue | undefined, name: string): str
   throw new Error(`the notebook's ${name} is not a string`);
 }
 
-/** Returns the indices, among all cells, of the cells with this type for which `holds` returns true. */
+/** Returns the indices, among all cells, of the cells with this type that match `holds`. */
 export function findCells(
   cells: readonly NotebookCell[],
   type: PythonValue,

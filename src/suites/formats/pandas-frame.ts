@@ -197,7 +197,7 @@ const MAX_DIGITS = 17;
 
 type IntegerRange = "int64" | "uint64" | "none";
 
-/** Parses an integer with blanks around it. Null if the text is not one. */
+/** Returns an integer with blanks around it, or null for other text. */
 function parseInteger(text: string): { value: bigint; range: IntegerRange } | null {
   const digits = trimBlanks(text);
   if (!INTEGER.test(digits)) return null;
@@ -254,7 +254,7 @@ function scaleByPower(number: number, exponent: number): number {
 
 const POWERS = (exponent: number) => Number(`1e${exponent}`);
 
-/** Trims characters for which C's `isspace` is true. */
+/** Trims C's `isspace` characters. */
 function trimBlanks(text: string): string {
   let start = 0;
   let end = text.length;
@@ -286,7 +286,7 @@ export interface FrameColumn {
 export interface Frame {
   readonly columns: readonly FrameColumn[];
   readonly rows: number;
-  /** One list per level. */
+  /** Row labels, with one list per level. */
   readonly index: readonly (readonly FrameCell[])[] | null;
 }
 

@@ -2,7 +2,7 @@ import { SaxesParser } from "saxes";
 import type { FrameTime } from "./pandas-frame.js";
 import { roundHalfEven } from "./python-values.js";
 
-/** Format codes that a workbook does not spell out, as openpyxl names them. */
+/** Built-in format codes, which a workbook does not spell out, with openpyxl's spelling. */
 const BUILTIN: Readonly<Record<number, string>> = {
   0: "General",
   1: "0",
@@ -50,65 +50,71 @@ const LITERALS = /"[^"]*"|\[(?!hh?\]|mm?\]|ss?\])[^\]]*\]/g;
 const DATE_LETTER = /(?<![_\\])[dmhys]/i;
 const DURATION = /\[(?:hh?|mm?|ss?)\]/i;
 
-/** Whether numbers of this format are dates or times: by the letters of its first section, as openpyxl judges. */
+/**
+ * Returns whether numbers with this format are dates or times, based on the letters of its first section, like
+ * openpyxl.
+ */
 export function isDateFormat(format: string): boolean {
   return DATE_LETTER.test(firstSection(format).replace(LITERALS, ""));
 }
 
-/** `[h]:mm`. */
+/** Returns whether a format is a duration, such as `[h]:mm`. */
 export function isDurationFormat(format: string): boolean {
   return DURATION.test(firstSection(format));
 }
 
-/** Excel's longest format has 255 characters. */
+/** Returns the first section of a format. Excel's longest format has 255 characters. */
 const firstSection = (format: string) => format.slice(0, 1000).split(";")[0] ?? "";
 
 const DAY_MS = 86_400_000;
 const EPOCH_1900 = Date.UTC(1899, 11, 30);
 const EPOCH_1904 = Date.UTC(1904, 0, 1);
 
-/** A serial number as openpyxl turns it into a date, a time of day (below one day) or a duration; null out of range. */
+/**
+ * Converts a serial number like openpyxl to a date, a time of day (below one day) or a duration, or null if out of
+ * range.
+ */
 export function fromSerial(serial: number, isDuration: boolean, is1904: boolean): FrameTime | null {
   if (!Number.isFinite(serial)) return null;
   if (isDuration) return { kind: "timedelta", ms: Math.round(serial * DAY_MS) };
   const day = Math.floor(serial);
   const ms = roundHalfEven((serial - day) * DAY_MS);
   if (serial >= 0 && serial < 1 && ms < DAY_MS) return { kind: "time", ms };
-  // Excel takes 1900 for a leap year.
+  // Excel treats 1900 as a leap year.
   const shifted = serial > 0 && serial < 60 && !is1904 ? day + 1 : day;
   const time = (is1904 ? EPOCH_1904 : EPOCH_1900) + shifted * DAY_MS + ms;
   const year = new Date(time).getUTCFullYear();
   return year >= 1 && year <= 9999 ? { kind: "datetime", ms: time } : null;
 }
 
-/** A cell of type `d`. */
+/** Parses a cell of type `d`. */
 export function fromIsoDate(text: string): FrameTime {
   const time = /^\d{4}-\d\d-\d\d/.test(text)
     ? Date.parse(text.endsWith("Z") ? text : `${text.slice(0, 23)}Z`)
     : Number.NaN;
   const date = Number.isNaN(time) ? Date.parse(`${text.slice(0, 10)}T00:00:00Z`) : time;
-  if (Number.isNaN(date)) throw new Error(`${text} is no date`);
+  if (Number.isNaN(date)) throw new Error(`${text} is not a date`);
   return { kind: "datetime", ms: date };
 }
 
 const MAX_ROW = 1_048_576;
 const MAX_COLUMN = 18_278;
 
-/** A cell of a sheet as it is written in the file. */
+/** A cell as written in the file. */
 export interface RawCell {
   readonly row: number;
   readonly column: number;
-  /** `n` unless the file says otherwise. */
+  /** `n` unless the file contains another type. */
   readonly type: string;
-  /** Null where it is empty. */
+  /** The value, or null if the cell is empty. */
   readonly value: string | null;
-  /** The text of a cell of type inlineStr. */
+  /** Text of a cell of type inlineStr. */
   readonly inline: string | null;
   readonly hasFormula: boolean;
   readonly style: number;
 }
 
-/** Cells in the order of the file. Rows and cells without a place follow the one before. */
+/** Returns the cells in the file's order. Rows and cells without coordinates follow the previous one. */
 export function readCells(sheet: XmlNode): RawCell[] {
   const cells: RawCell[] = [];
   let row = 0;
@@ -118,7 +124,7 @@ export function readCells(sheet: XmlNode): RawCell[] {
     for (const cell of findChildren(element, "c")) {
       const place = cell.attributes.r === undefined ? { row, column: column + 1 } : parseCoordinate(cell.attributes.r);
       column = place.column;
-      if (place.row > MAX_ROW || place.column > MAX_COLUMN) throw new Error("a cell lies outside the sheet");
+      if (place.row > MAX_ROW || place.column > MAX_COLUMN) throw new Error("a cell is outside of the sheet");
       cells.push({ ...place, ...readContent(cell) });
     }
   }
@@ -138,7 +144,7 @@ function readContent(cell: XmlNode): Omit<RawCell, "row" | "column"> {
   };
 }
 
-/** The text of a string item: its own, then that of its runs; phonetic hints are left out. */
+/** Returns the text of a string item: its own, followed by its runs, without phonetic hints. */
 export function richText(node: XmlNode): string {
   const own = findChild(node, "t")?.text ?? "";
   const runs = findChildren(node, "r").map((run) => findChild(run, "t")?.text ?? "");
@@ -147,7 +153,7 @@ export function richText(node: XmlNode): string {
 
 export function parseCoordinate(text: string): { row: number; column: number } {
   const match = /^\$?([A-Za-z]{1,3})\$?(\d{1,7})$/.exec(text);
-  if (match === null) throw new Error(`${text} is no cell`);
+  if (match === null) throw new Error(`${text} is not a cell`);
   return { row: Number(match[2]), column: columnNumber(match[1] ?? "") };
 }
 
@@ -165,26 +171,26 @@ export function formatCoordinate(row: number, column: number): string {
   return `${letters}${row}`;
 }
 
-/** A range such as A1:B2, or one cell. */
+/** Parses a range such as A1:B2, or one cell. */
 export function parseRange(text: string): { minRow: number; minColumn: number; maxRow: number; maxColumn: number } {
   const [first = "", last = first, ...more] = text.split(":");
-  if (more.length > 0) throw new Error(`${text} is no range`);
+  if (more.length > 0) throw new Error(`${text} is not a range`);
   const [start, end] = [parseCoordinate(first), parseCoordinate(last)];
   return { minRow: start.row, minColumn: start.column, maxRow: end.row, maxColumn: end.column };
 }
 
 function toWhole(text: string): number {
   const number = Number(text);
-  if (!Number.isInteger(number) || number < 1) throw new Error(`${text} is no row`);
+  if (!Number.isInteger(number) || number < 1) throw new Error(`${text} is not a row`);
   return number;
 }
 
-/** An element, its name and those of its attributes without prefixes. */
+/** An XML element with its name and attributes without prefixes. */
 export interface XmlNode {
   readonly name: string;
   readonly attributes: Readonly<Record<string, string>>;
   readonly children: readonly XmlNode[];
-  /** Its own text, before the first child too. */
+  /** Text of the element itself, including text before the first child. */
   readonly text: string;
 }
 
@@ -207,7 +213,7 @@ export function parseXml(bytes: Uint8Array): XmlNode {
     throw new Error(`broken XML: ${message}`);
   });
   parser.on("doctype", () => {
-    throw new Error("XML with a document type is not read");
+    throw new Error("XML with a document type is unsupported");
   });
   parser.on("opentag", ({ name, attributes }) => {
     const node = { name: localName(name), attributes: localNames(attributes), children: [], text: "" };
@@ -229,7 +235,7 @@ export function parseXml(bytes: Uint8Array): XmlNode {
   return document;
 }
 
-/** Namespaces are not resolved: Office writes the usual prefixes or none. */
+/** Returns a name without its prefix. Namespaces are not resolved, because Office writes the usual prefixes or none. */
 function localName(name: string): string {
   return name.slice(name.indexOf(":") + 1);
 }
@@ -239,7 +245,7 @@ function localNames(attributes: Readonly<Record<string, string>>): Record<string
   return Object.fromEntries(own.map(([name, value]) => [localName(name), value]));
 }
 
-/** The first child of a name, or of a path of names. */
+/** Returns the first child with a name, or the first descendant with a path of names. */
 export function findChild(node: XmlNode | undefined, ...path: readonly string[]): XmlNode | undefined {
   let current = node;
   for (const name of path) current = current?.children.find((child) => child.name === name);
@@ -250,12 +256,12 @@ export function findChildren(node: XmlNode | undefined, name: string): readonly 
   return node?.children.filter((child) => child.name === name) ?? [];
 }
 
-/** The attribute `val` of a child, in which most settings of the format lie. */
+/** Returns the attribute `val` of a child, which contains most settings of the format. */
 export function childValue(node: XmlNode | undefined, name: string): string | undefined {
   return findChild(node, name)?.attributes.val;
 }
 
-/** A boolean as openpyxl reads it: false, f and 0 are false, anything else is true. */
+/** Parses a boolean like openpyxl: false, f and 0 are false, anything else is true. */
 export function toBoolean(text: string): boolean {
   return text !== "false" && text !== "f" && text !== "0";
 }

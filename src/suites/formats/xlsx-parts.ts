@@ -1,9 +1,9 @@
 import { childValue, findChild, findChildren, parseCoordinate, toBoolean, type XmlNode } from "./xlsx-cells.js";
 import type { Sheet, Workbook } from "./xlsx-workbook.js";
 
-/** A pivot table of a sheet. Fields are counted from the first one that has items. */
+/** A pivot table of a sheet. Field numbers start at the first field with items. */
 export interface PivotTable {
-  /** Kind, range and sheet of its source; the range without the columns of the outer fields that have no items. */
+  /** Type, range and sheet of its source. The range excludes the columns of outer fields without items. */
   readonly source: string;
   readonly name: string;
   readonly location: string;
@@ -11,7 +11,7 @@ export interface PivotTable {
   readonly showEmptyRow: boolean;
   readonly showEmptyColumn: boolean;
   readonly showHeaders: boolean;
-  /** For each field its items, whether hidden and which. */
+  /** Items per field, with whether they are hidden. */
   readonly selection: readonly (readonly string[])[];
   readonly pageFields: readonly number[];
   readonly columnFields: readonly number[];
@@ -26,7 +26,9 @@ interface DataField {
   readonly showDataAs: string;
 }
 
-/** The pivot tables of a sheet as openpyxl loads them, with the source of their cache; results are not among it. */
+/**
+ * Returns the pivot tables of a sheet as openpyxl loads them, with the source of their cache and without their results.
+ */
 export function readPivots(workbook: Workbook, sheet: Sheet): PivotTable[] {
   const { package: parts } = workbook;
   return parts
@@ -76,7 +78,7 @@ function readPivot(table: XmlNode, cache: XmlNode): PivotTable {
   };
 }
 
-/** Items that stand for a value; subtotals do not. An item that is not said to be hidden is not the same as `h="0"`. */
+/** Returns the items with a value, but no subtotals. An item without `h` differs from one with `h="0"`. */
 function readItems(field: XmlNode): string[] {
   return findChildren(findChild(field, "items"), "item").flatMap(({ attributes: { h, x } }) =>
     x === undefined ? [] : [`${h === undefined ? "" : toBoolean(h)};${Number(x)}`],
@@ -88,7 +90,7 @@ function readSource(cache: XmlNode, left: number, right: number): string {
   const range = findChild(source, "worksheetSource");
   const [first, last, ...more] = range?.attributes.ref?.split(":") ?? [];
   if (source === undefined || first === undefined || last === undefined || more.length > 0) {
-    throw new Error("the source of a pivot table is no range of a sheet");
+    throw new Error("the source of a pivot table is not a range of a sheet");
   }
   const [start, end] = [parseCoordinate(first), parseCoordinate(last)];
   const cells = `(${start.row}, ${start.column + left}):(${end.row}, ${end.column - right})`;
@@ -97,15 +99,14 @@ function readSource(cache: XmlNode, left: number, right: number): string {
 
 const ANCHORS = ["absoluteAnchor", "oneCellAnchor", "twoCellAnchor"];
 
-/** A chart of a sheet. */
 export interface Chart {
-  /** `values,categories` of each series as the file spells the references, joined by semicolons. */
+  /** `values,categories` of each series, joined by semicolons, with the file's spelling of the references. */
   readonly source: string;
-  /** barChart, lineChart, ... */
+  /** Chart type, such as barChart or lineChart. */
   readonly type: string;
-  /** Null: none. */
+  /** Title, or null if the chart has none. */
   readonly title: string | null;
-  /** Where the legend is: r unless the file says; null: none. */
+  /** Position of the legend (r by default), or null if the chart has none. */
   readonly legend: string | null;
   readonly direction: string | null;
   readonly xTitle: string | null;
@@ -113,7 +114,7 @@ export interface Chart {
   readonly anchor: readonly (string | number | null)[] | null;
 }
 
-/** The charts of a sheet as openpyxl loads them: of a combined chart only the first kind and its series. */
+/** Returns the charts of a sheet as openpyxl loads them. For a combined chart, only the first type and its series. */
 export function readCharts(workbook: Workbook, sheet: Sheet): Chart[] {
   const { package: parts } = workbook;
   return parts
@@ -159,7 +160,7 @@ function readSeries(series: XmlNode): string {
   return `${reference("val")},${reference("cat")}`;
 }
 
-/** The first run of the first paragraph. A title that is made up or referred to is an empty text. */
+/** Returns the first run of the first paragraph. A generated or referenced title is an empty string. */
 function readTitle(title: XmlNode | undefined): string | null {
   return title === undefined ? null : (findChild(title, "tx", "rich", "p", "r", "t")?.text ?? "");
 }
@@ -169,7 +170,7 @@ function findAxis(area: XmlNode | undefined, plot: XmlNode, kinds: readonly stri
   return area?.children.find((axis) => kinds.includes(axis.name) && ids.includes(childValue(axis, "axId")));
 }
 
-/** As the origin lists it, with the row of the end in both places. */
+/** Returns the anchor like Spider2-V, with the end's row in both places. */
 function readAnchor(anchor: XmlNode): Chart["anchor"] {
   const [from, to] = [findChild(anchor, "from"), findChild(anchor, "to")];
   if (from === undefined || to === undefined) return null;

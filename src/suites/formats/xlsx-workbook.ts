@@ -23,8 +23,8 @@ import {
 const MAX_CELLS = 20_000_000;
 
 /**
- * `pandas.read_excel(workbook, sheet)`: the first row, also an empty one, is the header; cached values; empty rows and
- * columns at the end are cut off, others are kept.
+ * Reads a sheet like `pandas.read_excel(workbook, sheet)`: the first row is the header, even if it is empty, values are
+ * the cached ones, and empty rows and columns are removed only at the end.
  */
 export function readExcel(workbook: Workbook, sheet: Sheet): Frame {
   const [header, ...records] = readRows(workbook, sheet);
@@ -36,7 +36,7 @@ export function readExcel(workbook: Workbook, sheet: Sheet): Frame {
   return { columns, rows: records.length, index: null };
 }
 
-/** All rows from the first to the last with a value, equally long; an empty cell is an empty text. */
+/** Returns all rows up to the last one with a value, with equal lengths. An empty cell is an empty string. */
 function readRows(workbook: Workbook, sheet: Sheet): FrameCell[][] {
   const rows: FrameCell[][] = [];
   for (const cell of workbook.cellsOf(sheet)) {
@@ -59,13 +59,13 @@ function toFrameCell({ type, value }: TypedCell): FrameCell {
 }
 
 /**
- * A cell's value as Spider2-V's `read_cell_value` takes it from the XML: numbers, shared strings and results of
- * formulas. An inline string, which openpyxl writes, reads as nothing. It opens the part `sheet<sheetId>.xml`, which
- * need not be the sheet of that name.
+ * Returns a cell's value like Spider2-V's `read_cell_value` from the XML: numbers, shared strings and results of
+ * formulas. An inline string, which openpyxl writes, has no value. Reads the part `sheet<sheetId>.xml`, which is not
+ * necessarily the sheet with that name.
  */
 export function readRawValue(workbook: Workbook, sheetName: string, coordinate: string): string | number | null {
   const sheet = workbook.findSheet(sheetName);
-  if (sheet === null) throw new Error(`there is no sheet ${sheetName}`);
+  if (sheet === null) throw new Error(`unknown sheet ${sheetName}`);
   const part = `xl/worksheets/sheet${sheet.sheetId}.xml`;
   const cells = workbook.cellsOf({ ...sheet, part });
   return toValue(
@@ -81,21 +81,21 @@ function toValue(workbook: Workbook, cell: RawCell | undefined): string | number
   return cell.type === "str" ? cell.value : null;
 }
 
-/** What openpyxl gives for a cell with `data_only`: its cached value, and its type after dates are recognised. */
+/** A cell's value in openpyxl with `data_only`: its cached value, and its type after dates are recognized. */
 interface TypedCell {
-  /** n, s, b, d, e */
+  /** Type letter: n, s, b, d or e. */
   readonly type: string;
   readonly value: FrameCell | null;
 }
 
-/** Formulas that were saved without being calculated are empty. */
+/** Returns the cached value. Formulas that were saved without being calculated are empty. */
 function readCachedValue(cell: RawCell, workbook: Workbook): TypedCell {
   const { type, value } = cell;
   if (value === null) return cell.inline === null ? { type, value: null } : { type: "s", value: cell.inline };
   if (type === "n") return readNumber(value, cell.style, workbook);
   if (type === "s") {
     const text = workbook.sharedStrings[Number(value)];
-    if (text === undefined) throw new Error("a cell names a text that the workbook does not have");
+    if (text === undefined) throw new Error("a cell refers to a missing shared string");
     return { type, value: text };
   }
   if (type === "b") return { type, value: Number(value) !== 0 };
@@ -106,7 +106,7 @@ function readCachedValue(cell: RawCell, workbook: Workbook): TypedCell {
 function readNumber(text: string, style: number, workbook: Workbook): TypedCell {
   const isFloat = /[.eE]/.test(text);
   const number = Number(text);
-  if (Number.isNaN(number)) throw new Error(`${text} is no number`);
+  if (Number.isNaN(number)) throw new Error(`${text} is not a number`);
   const format = workbook.styles.cells[style]?.numberFormat ?? "General";
   if (isDateFormat(format)) {
     const time = fromSerial(number, isDurationFormat(format), workbook.is1904);
@@ -118,14 +118,14 @@ function readNumber(text: string, style: number, workbook: Workbook): TypedCell 
 export interface Sheet {
   readonly name: string;
   readonly sheetId: string;
-  /** The part that it is in. */
+  /** Name of the sheet's part. */
   readonly part: string;
   readonly isChartsheet: boolean;
 }
 
 const WORKBOOK_TYPE = /spreadsheetml\.(sheet|template)\.main\+xml$|sheet\.macroEnabled\.main\+xml$/;
 
-/** A workbook of the format that Excel and LibreOffice write, opened for reading as openpyxl does. */
+/** A workbook of Excel or LibreOffice, read like openpyxl. */
 export class Workbook {
   readonly package: XlsxPackage;
   readonly sheets: readonly Sheet[];
@@ -136,7 +136,7 @@ export class Workbook {
   #styles: Stylesheet | null = null;
   readonly #cells = new Map<string, readonly RawCell[]>();
 
-  /** Throws where the bytes are no workbook. */
+  /** Throws if the bytes are not a workbook. */
   constructor(bytes: Uint8Array) {
     this.package = new XlsxPackage(bytes);
     const part = this.#findWorkbookPart();
@@ -147,7 +147,7 @@ export class Workbook {
     this.sheets = this.#findSheets();
   }
 
-  /** Names of the sheets that hold cells. */
+  /** Names of the sheets with cells. */
   get sheetNames(): readonly string[] {
     return this.sheets.filter((sheet) => !sheet.isChartsheet).map(({ name }) => name);
   }
@@ -192,14 +192,14 @@ export class Workbook {
     });
   }
 
-  /** Undefined: the workbook has no such part. */
+  /** Undefined if the workbook does not have the part. */
   #readRelated(type: string): XmlNode | undefined {
     const part = this.relationships.find((relationship) => relationship.type === type)?.target;
     return part === undefined || !this.package.has(part) ? undefined : this.package.read(part);
   }
 }
 
-/** An aRGB text; or that it is given otherwise (theme, index), for which openpyxl gives one and the same thing. */
+/** An aRGB value, or `unset` for other notations (theme, index), for which openpyxl always returns the same. */
 export type CellColor = string | { readonly unset: true };
 
 const UNSET: CellColor = { unset: true };
@@ -212,13 +212,13 @@ export interface CellFont {
   readonly bold: boolean;
   readonly italic: boolean;
   readonly underline: string | null;
-  /** Null: the font names none. */
+  /** Color, or null if the font does not specify one. */
   readonly color: CellColor | null;
 }
 
 interface CellFill {
   readonly type: "patternFill" | "gradientFill";
-  /** Null for gradients. */
+  /** Background color, or null for gradients. */
   readonly background: CellColor | null;
   readonly foreground: CellColor | null;
 }
@@ -231,13 +231,13 @@ export interface CellStyle {
 
 interface Stylesheet {
   readonly cells: readonly CellStyle[];
-  /** Of conditional formats. */
+  /** Styles of conditional formats. */
   readonly differential: readonly CellStyle[];
 }
 
 const DEFAULT_FILL: CellFill = { type: "patternFill", background: NO_COLOR, foreground: NO_COLOR };
 
-/** The styles of cells as openpyxl gives them. */
+/** Reads the cell styles like openpyxl. */
 function readStyles(root: XmlNode | undefined): Stylesheet {
   const fonts = findChildren(findChild(root, "fonts"), "font").map(readFont);
   const fills = findChildren(findChild(root, "fills"), "fill").map(readFill);
@@ -315,9 +315,9 @@ const MAX_PARTS = 10_000;
 
 interface Relationship {
   readonly id: string;
-  /** The last word of its type: worksheet, drawing, chart, pivotTable. */
+  /** Last word of its type: worksheet, drawing, chart, pivotTable. */
   readonly type: string;
-  /** Name of the part it leads to. */
+  /** Name of the target part. */
   readonly target: string;
 }
 
@@ -325,7 +325,7 @@ interface Relationship {
 class XlsxPackage {
   readonly #parts: Readonly<Record<string, Uint8Array>>;
 
-  /** A zip whose contents are too large is refused before it is unpacked. */
+  /** Rejects a zip whose contents are too large, before unpacking it. */
   constructor(bytes: Uint8Array) {
     let total = 0;
     let count = 0;
@@ -346,14 +346,14 @@ class XlsxPackage {
     return Object.hasOwn(this.#parts, name);
   }
 
-  /** Throws where there is no such part. */
+  /** Parses a part. Throws if it does not exist. */
   read(name: string): XmlNode {
     const part = this.has(name) ? this.#parts[name] : undefined;
-    if (part === undefined) throw new Error(`the workbook has no part ${name}`);
+    if (part === undefined) throw new Error(`the workbook does not have the part ${name}`);
     return parseXml(part);
   }
 
-  /** What a part leads to inside the file, in the order of its list. */
+  /** Returns the internal relationships of a part, in the order of its list. */
   relationshipsOf(name: string): readonly Relationship[] {
     const folder = posix.dirname(name);
     const path = posix.join(folder, "_rels", `${posix.basename(name)}.rels`);

@@ -112,7 +112,7 @@ export const checkLocalDatabase: MetricFunction = async (result, expected, optio
   try {
     for (const file of [path, gold.path]) opened.push(await open(file));
     const [a, b] = opened as [DatabaseReader, DatabaseReader];
-    // SQLite has no schemas, so Spider2-V's query fails there.
+    // SQLite does not have schemas, so Spider2-V's query fails there.
     if (isTruthy(options.schema_name)) await selectSchema(a, b, String(options.schema_name));
     return Number(await areDatabasesEqual(a, b, options));
   } catch (error) {

@@ -24,7 +24,7 @@ import { CannotGrade } from "../grading-function.js";
 /** The two workbooks of a comparison. */
 export interface TableBooks {
   readonly result: Workbook;
-  /** Null if the task has none. */
+  /** The workbook, or null if the task does not have one. */
   readonly expected: Workbook | null;
 }
 

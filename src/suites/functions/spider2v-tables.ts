@@ -152,7 +152,7 @@ const RULES: Readonly<Record<string, TableRule>> = {
   check_cell: checkCell,
 };
 
-/** Rules that Spider2-V has but none of its tasks uses. */
+/** Rules of Spider2-V that its tasks do not use. */
 const NOT_IMPLEMENTED =
   "sheet_print sheet_fuzzy sparkline freeze zoom data_validation row_props col_props filter".split(" ");
 

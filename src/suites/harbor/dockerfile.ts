@@ -12,29 +12,29 @@ import picomatch from "picomatch";
 import { splitShellWords } from "../../platform/command-line.js";
 import { fileStateOf } from "../suite-folder.js";
 
-/** What an environment's Dockerfile puts on its base image, as far as that can be had without Docker. */
+/** An environment Dockerfile's additions to its base image that do not need Docker. */
 export interface ReadDockerfile {
-  /** As `FROM` names it; null: there is no such line. */
+  /** Image in `FROM`, or null if there is no such line. */
   readonly base: string | null;
   readonly workdir: string;
   readonly env: Readonly<Record<string, string>>;
   readonly folders: readonly string[];
   readonly copies: readonly FileCopy[];
-  /** Of files and folders that were copied, in the order of the lines. */
+  /** Modes of copied files and folders, in the order of the lines. */
   readonly modes: readonly { readonly path: string; readonly mode: string }[];
   /** Debian packages. */
   readonly packages: readonly string[];
-  /** Python packages, with the version that is asked for, if any. */
+  /** Python packages, with the requested version, if any. */
   readonly modules: readonly { readonly name: string; readonly version: string | null }[];
-  /** What more than Docker alone could do, each with its line; empty: nothing. */
+  /** Everything that only Docker could do, with its line. Empty if nothing. */
   readonly obstacles: readonly string[];
 }
 
-/** A file or the contents of a folder, copied in the order of the lines. */
+/** A file or the contents of a folder. Copies apply in the order of the lines. */
 export interface FileCopy {
-  /** Absolute path on this machine. */
+  /** Absolute path on the host. */
   readonly from: string;
-  /** Absolute path in the image: of the file, or of the folder that gets the contents. */
+  /** Absolute path in the image of the file, or of the folder for the contents. */
   readonly to: string;
 }
 
@@ -42,26 +42,26 @@ export const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/
 
 const MAX_BYTES = 1_000_000;
 
-/** Reads the Dockerfile of a task's environment folder. Throws an Error where it cannot be read. */
+/** Reads the Dockerfile of a task's environment folder. Throws an Error if it cannot be read. */
 export function readDockerfile(environment: string): ReadDockerfile {
   const file = join(environment, "Dockerfile");
   const { size } = lstatSync(file);
   if (fileStateOf(environment, "Dockerfile") !== "file" || size > MAX_BYTES) {
-    throw new Error(`environment/Dockerfile is no regular file of at most ${MAX_BYTES} bytes`);
+    throw new Error(`environment/Dockerfile is not a regular file of at most ${MAX_BYTES} bytes`);
   }
   const image = new PlainImage(environment);
-  if (fileStateOf(environment, ".dockerignore") !== "missing") image.obstacles.push(".dockerignore is not read");
+  if (fileStateOf(environment, ".dockerignore") !== "missing") image.obstacles.push(".dockerignore is unsupported");
   for (const instruction of DockerfileParser.parse(readFileSync(file, "utf8")).getInstructions())
     image.add(instruction);
   return image;
 }
 
-/** They say nothing of what is in the image, or of who works in it. */
+/** Instructions that do not affect the image's files or variables. */
 const PASSED_OVER = new Set(["CMD", "EXPOSE", "HEALTHCHECK", "LABEL", "MAINTAINER", "STOPSIGNAL", "USER"]);
 
 const ARCHIVE = /\.(tar|tgz|tbz2?|txz|tar\.\w+)$/;
 
-/** A line that asks for more than packages, copies and variables. */
+/** A line that needs more than packages, copies and variables. */
 class ForDockerAlone extends Error {
   override readonly name = "ForDockerAlone";
 }
@@ -98,11 +98,11 @@ class PlainImage implements ReadDockerfile {
     else if (name === "VOLUME") this.folders.push(...this.#words(instruction).map((path) => this.#absolute(path)));
     else if (name === "COPY" || name === "ADD") this.#copy(instruction as CopyInstruction);
     else if (name === "RUN") this.#run(instruction);
-    else throw new ForDockerAlone(`${name} is for Docker alone`);
+    else throw new ForDockerAlone(`${name} needs Docker`);
   }
 
   #from(instruction: From): void {
-    if (this.base !== null) throw new ForDockerAlone("FROM begins a second stage");
+    if (this.base !== null) throw new ForDockerAlone("FROM starts a second stage");
     this.base = this.#replace(instruction.getImage() ?? "");
   }
 
@@ -113,8 +113,8 @@ class PlainImage implements ReadDockerfile {
       const value = property.getValue();
       const written = property.getUnescapedValue() ?? "";
       if (instruction.getKeyword() === "ENV" && value === null) throw new ForDockerAlone(`ENV ${name} has no value`);
-      // The value is without its backslashes, so that an escaped variable looks like any other.
-      if (written.includes("\\$")) throw new ForDockerAlone(`${name} with an escaped $ is for Docker alone`);
+      // The value no longer contains its backslashes, so an escaped variable looks like any other.
+      if (written.includes("\\$")) throw new ForDockerAlone(`${name} with an escaped $ needs Docker`);
       return [name, written.startsWith("'") ? (value ?? "") : this.#replace(value ?? "")];
     });
     return Object.fromEntries(pairs);
@@ -126,7 +126,7 @@ class PlainImage implements ReadDockerfile {
     this.folders.push(this.workdir);
   }
 
-  /** Words of the exec form (a JSON array) or, like Docker does, separated at white space even within quotes. */
+  /** Returns the words of the exec form (a JSON array) or, like Docker, splits at white space even within quotes. */
   #words(instruction: Instruction): string[] {
     const words = jsonWords(contentOf(instruction)) ?? instruction.getArguments().map((word) => word.getValue());
     return words.map((word) => this.#replace(word));
@@ -136,15 +136,15 @@ class PlainImage implements ReadDockerfile {
     const name = instruction.getKeyword();
     const flags = new Map(instruction.getFlags().map((flag) => [flag.getName(), flag.getValue()]));
     const unknown = [...flags.keys()].find((flag) => !["chmod", "chown", "link"].includes(flag));
-    if (unknown !== undefined) throw new ForDockerAlone(`${name} --${unknown} is for Docker alone`);
-    if (instruction.getHeredocs().length > 0) throw new ForDockerAlone(`${name} of a text is for Docker alone`);
+    if (unknown !== undefined) throw new ForDockerAlone(`${name} --${unknown} needs Docker`);
+    if (instruction.getHeredocs().length > 0) throw new ForDockerAlone(`${name} with a here-document needs Docker`);
     const words = this.#words(instruction);
     const target = words.pop() ?? "";
     const sources = words.flatMap((word) => {
       const isFetched = name === "ADD" && (/^[a-z]+:\/\/|^git@/.test(word) || ARCHIVE.test(word));
-      if (isFetched) throw new ForDockerAlone(`ADD ${word} is for Docker alone`);
+      if (isFetched) throw new ForDockerAlone(`ADD ${word} needs Docker`);
       const found = matchingPaths(this.environment, word.replace(/^\/+/, ""));
-      if (found.length === 0) throw new ForDockerAlone(`${name} ${word}: there is no such file in environment/`);
+      if (found.length === 0) throw new ForDockerAlone(`${name} ${word}: the file is not in environment/`);
       return found;
     });
     const isFolder = target.endsWith("/") || target === "." || sources.length > 1;
@@ -152,7 +152,7 @@ class PlainImage implements ReadDockerfile {
     for (const source of sources) {
       const state = fileStateOf(this.environment, source);
       if (state !== "file" && state !== "folder") {
-        throw new ForDockerAlone(`${name} ${source}: is no regular file or folder`);
+        throw new ForDockerAlone(`${name} ${source}: is not a regular file or folder`);
       }
       const to = state === "file" && isFolder ? posix.join(into, basename(source)) : into;
       this.copies.push({ from: join(this.environment, source), to });
@@ -163,9 +163,9 @@ class PlainImage implements ReadDockerfile {
 
   #run(instruction: Instruction): void {
     const line = contentOf(instruction);
-    if (/<<-?["']?\w/.test(line)) throw new ForDockerAlone("RUN of a script in the Dockerfile is more than packages");
+    if (/<<-?["']?\w/.test(line)) throw new ForDockerAlone("RUN with a here-document does more than install packages");
     const list = jsonWords(line);
-    // Docker joins continued lines, so a comment of the shell ends only with the instruction.
+    // Docker joins continued lines, so a shell comment ends only with the instruction.
     const commands =
       list === null
         ? line
@@ -175,12 +175,12 @@ class PlainImage implements ReadDockerfile {
         : [list];
     for (const words of commands) {
       if (!this.#command(words.slice(words.findIndex((word) => !/^\w+=/.test(word))))) {
-        throw new ForDockerAlone(`RUN ${words.join(" ")}: is more than packages`);
+        throw new ForDockerAlone(`RUN ${words.join(" ")}: does more than install packages`);
       }
     }
   }
 
-  /** Takes what installs packages, makes folders or sets modes; false: it is something else. */
+  /** Applies a command that installs packages, creates folders or sets modes. Returns false for any other command. */
   #command([program = "", ...rest]: readonly string[]): boolean {
     const shell = program === "rm" ? /[|&<>`$(){}]/ : /[|&<>`$*?(){}]/;
     if (rest.some((word) => shell.test(word))) return false;
@@ -228,7 +228,7 @@ class PlainImage implements ReadDockerfile {
       /(?<!\\)\$(?:(\w+)|\{([^}]*)\})/g,
       (variable: string, plain: string | undefined, braced: string = "") => {
         const [, name = plain, operator = "", word = ""] = /^(\w+)(?:(:?[-+])(.*))?$/s.exec(plain ?? braced) ?? [];
-        if (name === undefined) throw new ForDockerAlone(`${variable} is for Docker alone`);
+        if (name === undefined) throw new ForDockerAlone(`${variable} needs Docker`);
         const value = Object.hasOwn(values, name) ? values[name] : undefined;
         const isSet = operator.startsWith(":") ? (value ?? "") !== "" : value !== undefined;
         if (operator.endsWith("+")) return isSet ? word : "";
@@ -238,13 +238,13 @@ class PlainImage implements ReadDockerfile {
   }
 }
 
-/** They change how packages are fetched, not which. */
+/** Flags that change how packages are downloaded, not which. */
 const PIP_FLAGS =
   /^(-q|-U|--quiet|--upgrade|--no-cache-dir|--no-cache|--no-compile|--break-system-packages|--disable-pip-version-check|--root-user-action=ignore)$/;
 
 /**
- * The arguments of an instruction as one line: without flags, comments, continuations and blank lines. White space
- * within a line is kept, because it may be quoted.
+ * Returns the arguments of an instruction as one line, without flags, comments, continuations and blank lines. Keeps
+ * white space within a line, because it can be quoted.
  */
 function contentOf(instruction: Instruction): string {
   let text = "";
@@ -266,7 +266,7 @@ function splitWords(text: string, instruction: string): string[] {
   }
 }
 
-/** The words of a JSON array of texts; null: it is none. */
+/** Returns the words of a JSON array of strings, or null for any other text. */
 function jsonWords(text: string): string[] | null {
   if (!text.trim().startsWith("[")) return null;
   try {
@@ -277,10 +277,13 @@ function jsonWords(text: string): string[] | null {
   }
 }
 
-/** COPY's patterns match within one name, like Go's filepath.Match, and match hidden files too. */
+/**
+ * COPY's patterns match within one name, like Go's filepath.Match (https://pkg.go.dev/path/filepath#Match), and match
+ * hidden files too.
+ */
 const COPY_PATTERN = { dot: true, nobrace: true, noextglob: true, noglobstar: true, nonegate: true } as const;
 
-/** The paths in a folder that match a pattern of COPY. */
+/** Returns the paths in a folder that match a pattern of COPY. */
 function matchingPaths(folder: string, pattern: string): string[] {
   const parts = posix.normalize(pattern).replace(/\/$/, "").split("/");
   if (parts[0] === "..") return [];

@@ -11,7 +11,7 @@ import re
 import stat
 import sys
 
-# The first existing file counts. Some harnesses tell the agent to write to /workdir.
+# The first existing file counts. With some harnesses the agent writes to /workdir.
 ANSWER_FILES = [
     "/app/answer.json",
     "/app/answer.txt",
@@ -24,7 +24,7 @@ MAX_BYTES = 1_000_000
 MAX_CHARS = 20_000
 MAX_SOURCES = 1_000
 
-# White space of JavaScript's \s, with which these scores are defined.
+# White space of JavaScript's \s, because these scores are defined with it.
 S = "[\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]"
 
 

@@ -41,7 +41,7 @@ describe("refusals of a run", () => {
     expect(refusals.map(({ tasks }) => tasks)).toEqual([2, 1]);
     expect(refusals[0]?.reason).toContain("The prompt was filtered. (content_filter)");
     expect(refusals[1]?.reason).toContain("I will not.");
-    expect(taskResults.filter(({ error }) => error !== undefined)).toHaveLength(3);
+    expect(taskResults.filter(({ refusal }) => refusal !== undefined)).toHaveLength(3);
     expect(stdout).toMatch(/Refusals: .*The prompt was filtered\..* \(2 tasks\); .*I will not\..* \(1 task\)/);
     expect((await artE("stats latest")).stdout).toContain("(content_filter) (2 tasks)");
     expect((await artE("report --run latest -o refused.html")).code).toBe(0);
