@@ -1,10 +1,6 @@
 # art-e with what its Python sandbox needs. docs/container.md says how to run it.
 FROM node:24-slim AS build
 WORKDIR /opt/art-e
-# For better-sqlite3 12, where no prebuilt binary can be downloaded.
-RUN apt-get update \
-  && apt-get install -y --no-install-recommends g++ make python3 \
-  && rm -rf /var/lib/apt/lists/*
 COPY . .
 # Beside it, for runs over a queue (docs/scale.md): its three packages.
 RUN npm ci --no-audit --no-fund \

@@ -1,9 +1,10 @@
 // Builds dist/: the program, the scripts of its two pages, the files of src/ that are read as they are, and the notices
-// of the packages that are built in.
+// and the bill of materials of the packages that are built in.
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { builtinModules, createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { rolldown } from "rolldown";
+import { sbomOf } from "./sbom.js";
 
 const require = createRequire(import.meta.url);
 const readText = (...path) => readFileSync(join(...path), "utf8");
@@ -20,25 +21,49 @@ const ENTRIES = [
   "traces/result-writer-thread",
 ];
 
-const { dependencies, peerDependencies } = JSON.parse(readText("package.json"));
+/** Packages that stay outside of the bundle, and why. A fix of any other package needs a release of art-e. */
+const OUTSIDE = {
+  "@anthropic-ai/sdk": "large, loaded with its first model",
+  "@duckdb/node-api": "optional peer: native code for twelve suite tasks",
+  "@google/generative-ai": "loaded with its first model",
+  "better-sqlite3": "native code",
+  bullmq: "optional peer of queues",
+  "cli-progress": "loaded with the first progress bar",
+  "csv-parse": "loaded with the first CSV dataset",
+  ioredis: "optional peer of queues",
+  jiti: "loads modules of users",
+  openai: "large, loaded with its first model",
+  "p-limit": "loaded by the modules of judges and evals",
+  "rate-limiter-flexible": "optional peer of queues",
+};
 
+checkOutside(JSON.parse(readText("package.json")));
 rmSync("dist", { recursive: true, force: true });
 const packages = await buildProgram();
 for (const page of ["report", "playground"]) await buildPage(page);
 cpSync("src", "dist", { recursive: true, filter: (path) => !/(\.tsx?|tsconfig\.json)$/.test(path) });
-copyLibrariesOfReport();
+const copied = copyLibrariesOfReport();
 writeFileSync("dist/THIRD_PARTY_LICENSES.txt", licensesOf(packages));
+writeFileSync("dist/sbom.cdx.json", sbomOf(packages, copied));
+
+/** npm installs what package.json names: exactly the packages that the bundle leaves outside. */
+function checkOutside({ dependencies, peerDependencies }) {
+  const named = Object.keys({ ...dependencies, ...peerDependencies })
+    .sort()
+    .join(", ");
+  const outside = Object.keys(OUTSIDE).sort().join(", ");
+  if (named !== outside) throw new Error(`package.json names ${named}; build.js leaves outside ${outside}.`);
+}
 
 /**
- * Few files instead of a thousand: reading and compiling them is most of a start. Packages in `dependencies` stay beside
- * the program: native code, what is large and seldom used, and what is loaded at its first use. All others are built in.
- * Returns the folders of those.
+ * Few files instead of a thousand: reading and compiling them is most of a start. All packages but those of `OUTSIDE`
+ * are built in. Returns their folders.
  */
 async function buildProgram() {
-  const beside = Object.keys({ ...dependencies, ...peerDependencies });
+  const isOutside = (id) => Object.keys(OUTSIDE).some((name) => id === name || id.startsWith(`${name}/`));
   const bundle = await rolldown({
     input: Object.fromEntries(ENTRIES.map((name) => [name, `src/${name}.ts`])),
-    external: (id) => beside.some((name) => id === name || id.startsWith(`${name}/`)),
+    external: isOutside,
     platform: "node",
     transform: { target: "node20.19" },
     logLevel: "warn",
@@ -48,10 +73,20 @@ async function buildProgram() {
     entryFileNames: "[name].js",
     chunkFileNames: "chunks/[name].js",
     keepNames: true,
-    sourcemap: true,
+    // For tests and profilers in a checkout. The package leaves the maps out, so no file refers to its map.
+    sourcemap: "hidden",
   });
   await bundle.close();
+  const files = new Set(output.map(({ fileName }) => fileName));
+  const imported = output.flatMap(({ imports = [], dynamicImports = [] }) => [...imports, ...dynamicImports]);
+  const missing = imported.find((id) => !files.has(id) && !isOutside(id) && !isBuiltinOfNode(id));
+  if (missing !== undefined)
+    throw new Error(`The bundle imports ${missing}, which is neither built in nor in OUTSIDE.`);
   return packageFolders(output);
+}
+
+function isBuiltinOfNode(id) {
+  return id.startsWith("node:") || builtinModules.includes(id);
 }
 
 /**
@@ -81,7 +116,7 @@ function packageFolders(output) {
   return [...new Set(folders)].sort();
 }
 
-/** Builds of libraries that the report's page holds, each with its licence at its head. */
+/** Copies builds of libraries that the report's page contains, each with its license at its head. Returns their folders. */
 function copyLibrariesOfReport() {
   const plot = require.resolve("@observablehq/plot");
   const d3 = createRequire(plot).resolve("d3");
@@ -94,6 +129,7 @@ function copyLibrariesOfReport() {
   };
   mkdirSync("dist/web/libraries", { recursive: true });
   for (const [name, script] of Object.entries(libraries)) writeFileSync(`dist/web/libraries/${name}.js`, script);
+  return [join(dirname(plot), ".."), join(dirname(d3), ".."), diff];
 }
 
 /** Names, versions and licences, as these ask of who passes the code on. */

@@ -14,7 +14,7 @@ import {
   writeAboveBar,
 } from "./cli/terminal.js";
 import { Interrupted } from "./platform/app-context.js";
-import { showDatabase } from "./platform/command-line.js";
+import { showDatabase, showProgram } from "./platform/command-line.js";
 import { notesOnEnvFile, readEnvironment } from "./platform/environment.js";
 import { EXIT, type ExitCode, UserError } from "./platform/errors.js";
 import { missingPackage } from "./platform/optional-packages.js";
@@ -57,6 +57,7 @@ export async function main(given: readonly string[]): Promise<ExitCode> {
     return printError(parser.explain(error), args);
   } finally {
     showDatabase(null);
+    showProgram("art-e");
     closeInterrupts();
   }
 }

@@ -55,7 +55,7 @@ export function importAgent(db: Db, text: string, path: string, replace: boolean
     const { id, name, description, model, settings, prompt } = file;
     if (findAgent(db, id) === null) return createAgent(db, { id, name, description, model, settings, prompt, tools });
     if (!replace) throw alreadyExists("agent", id);
-    const unset = { temperature: null, reasoningTokens: null };
+    const unset = { temperature: null, reasoningTokens: null, reasoningEffort: null };
     updateAgent(db, id, { name, description, model, settings: { ...unset, ...settings }, prompt });
     setTools(db, id, tools);
     return getAgent(db, id);

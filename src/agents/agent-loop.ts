@@ -130,6 +130,7 @@ async function askModel(run: AgentRun, transcript: Transcript): Promise<Completi
       toolChoice: run.settings.toolChoice,
       maxTokens: run.settings.maxTokens,
       reasoningTokens: run.settings.reasoningTokens,
+      reasoningEffort: run.settings.reasoningEffort,
       temperature: run.settings.temperature,
       task: run.task,
       onProgress: run.onActivity,

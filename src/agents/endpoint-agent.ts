@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { chatContentSchema, chatUrl, type Endpoint, failureInReply, openaiHeaders } from "../models/endpoint.js";
+import {
+  chatContentSchema,
+  chatUrl,
+  type Endpoint,
+  failureInReply,
+  openaiHeaders,
+  secretsOf,
+} from "../models/endpoint.js";
 import { finishReasonOf } from "../models/finish-reasons.js";
 import { ModelError, type Usage } from "../models/model.js";
 import { costWithRetries, retryFollowed } from "../models/model-retries.js";
@@ -8,6 +15,7 @@ import { jsonBytes, jsonHeaders, postJson } from "../models/provider-http.js";
 import { callThrottled, type RateLimiter } from "../models/rate-limiter.js";
 import { separateReasoning } from "../models/reply-text.js";
 import { reportedUsage } from "../models/reported-usage.js";
+import { NO_EXTRAS, withExtraBody } from "../models/request-extras.js";
 import { modelNameSchema, responseIdSchema, withBilled } from "../models/tool-calls.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry-delay.js";
 import { redact } from "../platform/secrets.js";
@@ -52,11 +60,12 @@ const replySchema = z.object({
  */
 export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): AgentBackend {
   const url = chatUrl(endpoint);
-  const headers = jsonHeaders(openaiHeaders(endpoint));
+  const { extras = NO_EXTRAS } = endpoint;
+  const headers = jsonHeaders(openaiHeaders(endpoint), extras.headers);
   return {
     async answer(task, transcript) {
       const { signal } = task.context;
-      const body = toBody(name, task);
+      const body = withExtraBody(toBody(name, task), extras.body);
       transcript.messages.push(
         { role: "system", content: body.messages[0].content },
         { role: "user", content: task.instruction },
@@ -69,8 +78,8 @@ export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): Agent
         const { usage, costUsd = usage === null ? null : priceOf(usage) } = reportedUsage(reply);
         billed = { usage, costUsd };
         const { rawFinishReason, finishReason, named, reasoning, ...said } = readReply(reply.body);
-        const content = redact(said.content, [endpoint.apiKey]);
-        const thought = reasoning === "" ? {} : { reasoning: redact(reasoning, [endpoint.apiKey]) };
+        const content = redact(said.content, secretsOf(endpoint));
+        const thought = reasoning === "" ? {} : { reasoning: redact(reasoning, secretsOf(endpoint)) };
         transcript.messages.push({ role: "assistant", content, toolCalls: [], ...thought });
         transcript.turns.push({
           startedAt,
@@ -90,7 +99,7 @@ export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): Agent
         return rolloutOf(transcript, answer, sources);
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        throw withBilled(toModelError(error, endpoint.apiKey), billed);
+        throw withBilled(toModelError(error, secretsOf(endpoint)), billed);
       }
     },
   };

@@ -63,7 +63,7 @@ export function playgroundAgent(agent: PlaygroundAgent): AgentBackend {
       } catch (error) {
         reader.endTurn();
         if (task.context.signal.aborted) throw task.context.signal.reason;
-        throw toModelError(error, agent.token);
+        throw toModelError(error, [agent.token]);
       }
     },
   };

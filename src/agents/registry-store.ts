@@ -90,7 +90,7 @@ function matchVersion(db: Db, now: VersionedAgent): { readonly version: number; 
 /** Fixed fields in a fixed order, so that equal agents give equal texts. */
 function canonicalJson({ agent, tools }: VersionedAgent): string {
   const { id, name, description, prompt, model, settings } = agent;
-  const { maxTurns, maxTokens, toolCalls, toolChoice, temperature, reasoningTokens } = settings;
+  const { maxTurns, maxTokens, toolCalls, toolChoice, temperature, reasoningTokens, reasoningEffort } = settings;
   return JSON.stringify({
     agent: {
       id,
@@ -98,7 +98,7 @@ function canonicalJson({ agent, tools }: VersionedAgent): string {
       description,
       prompt,
       model,
-      settings: { maxTurns, maxTokens, toolCalls, toolChoice, temperature, reasoningTokens },
+      settings: { maxTurns, maxTokens, toolCalls, toolChoice, temperature, reasoningTokens, reasoningEffort },
     },
     tools: tools.map(({ tool, config }) => ({
       tool: {
@@ -201,8 +201,8 @@ export function describeAgentOfRun(db: Db, runName: string): AgentDescription {
   }
   const { agentId, agentVersion, prompt, model } = settings;
   const { agent, tools } = getVersion(db, agentId, agentVersion);
-  const { maxTurns, maxTokens, reasoningTokens, temperature, toolCalls, toolChoice } = settings;
-  const optional = { ...(temperature === null ? {} : { temperature }), reasoningTokens };
+  const { maxTurns, maxTokens, reasoningTokens, reasoningEffort, temperature, toolCalls, toolChoice } = settings;
+  const optional = { ...(temperature === null ? {} : { temperature }), reasoningTokens, reasoningEffort };
   return {
     ...agent,
     prompt,

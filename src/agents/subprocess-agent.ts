@@ -50,7 +50,7 @@ export async function openSubprocessAgent(agent: SubprocessAgent): Promise<OpenS
       } catch (error) {
         if (!(error instanceof ModelError)) throw error;
         // A program's error text may hold the key it was given.
-        throw new ModelError(error.kind, scrub(error.message, ""), { retryable: false });
+        throw new ModelError(error.kind, scrub(error.message, []), { retryable: false });
       } finally {
         offers.delete(path);
       }

@@ -53,6 +53,7 @@ export class RunAggregate {
   private cachedReplies = 0;
   private spent: Spent = { usage: NO_USAGE, costUsd: 0 };
   private readonly errors = new ErrorCounts();
+  private readonly refusals = new ErrorCounts();
   private readonly endings: Partial<Record<Ending, number>> = {};
   private readonly suite = new SuiteAggregate();
   private readonly sums = new Map<AveragedMetric, { sum: number; scored: number }>();
@@ -74,6 +75,7 @@ export class RunAggregate {
     this.endings[result.ending] = (this.endings[result.ending] ?? 0) + 1;
     this.charge(result);
     this.suite.add(result);
+    if (result.ending === "refused") this.refusals.add(result.error ?? "The reason was not recorded");
     if (result.ending === "not_runnable") {
       this.notRunnable++;
       return;
@@ -121,7 +123,8 @@ export class RunAggregate {
       totalTasks: this.completed + this.failed + this.notRunnable,
       completedTasks: this.completed,
       failedTasks: this.failed,
-      ...this.errors.field(),
+      ...this.errorField(),
+      ...this.refusalsField(),
       ...(this.notRunnable === 0 ? {} : { notRunnableTasks: this.notRunnable }),
       ...averages,
       avgExecutionTimeMs: this.completed === 0 ? null : this.executionMs / this.completed,
@@ -142,6 +145,16 @@ export class RunAggregate {
     };
   }
 
+  private errorField(): Pick<RunTotals, "mostFrequentError"> {
+    const [first] = this.errors.byFrequency();
+    return first === undefined ? {} : { mostFrequentError: { message: first[0], tasks: first[1] } };
+  }
+
+  private refusalsField(): Pick<RunTotals, "refusals"> {
+    const counted = this.refusals.byFrequency().slice(0, MAX_REFUSALS);
+    return counted.length === 0 ? {} : { refusals: counted.map(([reason, tasks]) => ({ reason, tasks })) };
+  }
+
   /**
    * Returns the averages over completed tasks that each metric applies to. `failedAsWrong` adds failed tasks as wrong.
    */
@@ -160,6 +173,9 @@ export class RunAggregate {
   }
 }
 
+/** Maximum number of distinct reasons for the refusals of a run. */
+const MAX_REFUSALS = 20;
+
 /** Counts identical error messages. Memory is bounded, because servers can put an id into every message. */
 class ErrorCounts {
   private static readonly LONGEST = 500;
@@ -173,9 +189,8 @@ class ErrorCounts {
     this.tasks.set(message, (known ?? 0) + 1);
   }
 
-  field(): Pick<RunTotals, "mostFrequentError"> {
-    const [first] = [...this.tasks].sort(([, a], [, b]) => b - a);
-    return first === undefined ? {} : { mostFrequentError: { message: first[0], tasks: first[1] } };
+  byFrequency(): [message: string, tasks: number][] {
+    return [...this.tasks].sort(([, a], [, b]) => b - a);
   }
 }
 

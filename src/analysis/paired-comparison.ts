@@ -52,6 +52,9 @@ export function protocolDifferences({ settings, split, agentId, scores, dataset 
     settings.maxTurns !== 10 && `${settings.maxTurns} turns, not 10`,
     settings.maxTokens !== 2048 && `${settings.maxTokens} tokens per reply, not 2048`,
     typeof settings.temperature === "number" && `temperature ${settings.temperature}, not the model's default`,
+    typeof settings.reasoningEffort === "string" &&
+      `reasoning effort ${settings.reasoningEffort}, not the model's default`,
+    isRecord(settings.extraBody) && `request fields ${Object.keys(settings.extraBody).join(", ")} (--body)`,
   ].filter((difference) => difference !== false);
 }
 

@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { delimiter, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Options, PositionalOptions } from "yargs";
 import type { AppContext } from "../platform/app-context.js";
@@ -36,12 +36,14 @@ export const COMPLETE = "--complete-words";
 export const PROGRAM = fileURLToPath(programFile("bin/art-e.js"));
 
 /**
- * How this installation is called from a shell: `art-e` where the path leads to it, else by its absolute path. Never
- * `npx art-e`, which outside of a checkout asks the registry for a package of that name, which is not this one.
+ * How this installation is called from a shell: `art-e` if it is on the PATH, otherwise by its file, whose path is
+ * relative if it is below the working directory. Never `npx art-e`, which outside of a checkout asks the registry for a
+ * package of that name, which is not this one.
  */
 export function programCall(env: Environment): string {
   const isOnPath = (env.PATH ?? "").split(delimiter).some((folder) => isProgram(join(folder, "art-e")));
-  return isOnPath ? "art-e" : `node ${shellWord(PROGRAM)}`;
+  const nearby = relative(process.cwd(), PROGRAM);
+  return isOnPath ? "art-e" : `node ${shellWord(nearby.startsWith("..") ? PROGRAM : nearby)}`;
 }
 
 function isProgram(path: string): boolean {

@@ -15,16 +15,25 @@ import { describe } from "./read-flags.js";
  */
 export function refuseUntrusted(settings: readonly ConfigSetting[], path: string): void {
   const found = settings.find(
-    ({ trusted, value }) => trusted === "program" || (trusted === "address" && !isOfThisMachine(value)),
+    ({ trusted, value }) =>
+      trusted === "program" ||
+      (trusted === "address" && !isOfThisMachine(value)) ||
+      (trusted === "variables" && /\$\{/.test(String(value))),
   );
   if (found === undefined) return;
-  const does = found.trusted === "program" ? "names a program to run" : "names a server that keys may be sent to";
+  const does = DANGERS[found.trusted ?? "program"];
   throw new UserError(
     "config_untrusted",
     `${path}:${found.line}: ${found.name} ${does}, in a file that --config does not name.`,
     `If you trust the file: --config ${path}.`,
   );
 }
+
+const DANGERS: Readonly<Record<NonNullable<ConfigField["trusted"]>, string>> = {
+  program: "names a program to run",
+  address: "names a server that keys may be sent to",
+  variables: "sends variables of the environment to a server",
+};
 
 function isOfThisMachine(address: unknown): boolean {
   return isLoopback(parseHttpUrl(String(address))?.hostname ?? "");
@@ -216,8 +225,8 @@ interface ConfigField {
   readonly schema: z.ZodType;
   /** A path from the folder of the file; `source`: where there is such a file, else a name; `model`: as replay/FILE. */
   readonly path?: "file" | "source" | "model";
-  /** Makes the program send keys to an address, or run a program: only a file that --config names may say it. */
-  readonly trusted?: "address" | "program";
+  /** Runs a program, or sends keys or variables to an address: only a file that --config names may say it. */
+  readonly trusted?: "address" | "program" | "variables";
 }
 
 const { shape } = runSchema;
@@ -239,6 +248,22 @@ function fieldAs(flag: keyof RunFlags, form: z.ZodType<string>): ConfigField {
     if (issue !== undefined) context.addIssue({ code: "custom", message: issue.message });
   });
   return { flag, schema };
+}
+
+/** Names with values, for a flag that takes each as NAME=VALUE. */
+function namedValues(flag: keyof RunFlags, value: z.ZodType): ConfigField {
+  const schema = z
+    .record(z.string(), value, "expected NAME: VALUE")
+    .transform((values) =>
+      Object.entries(values).map(
+        ([name, given]) => `${name}=${flag.endsWith("eader") ? given : JSON.stringify(given)}`,
+      ),
+    )
+    .superRefine((written, context) => {
+      const [issue] = required(shape[flag]).safeParse(written).error?.issues ?? [];
+      if (issue !== undefined) context.addIssue({ code: "custom", message: issue.message });
+    });
+  return { flag, schema, trusted: "variables" };
 }
 
 const listed = (item: z.ZodType<string | number>) =>
@@ -280,7 +305,10 @@ export const SECTIONS = {
     "wire-api": field("wireApi"),
     "max-tokens": field("maxTokens"),
     "reasoning-tokens": field("reasoningTokens"),
+    "reasoning-effort": field("reasoningEffort"),
     temperature: field("temperature"),
+    headers: namedValues("header", z.string("expected a text")),
+    body: namedValues("body", z.unknown()),
     price: fieldAs("price", prices),
   },
   dataset: {
@@ -336,6 +364,9 @@ export const SECTIONS = {
     model: field("judge", { path: "model" }),
     votes: field("judgeVotes"),
     "base-url": field("judgeBaseUrl", { trusted: "address" }),
+    "reasoning-effort": field("judgeReasoningEffort"),
+    headers: namedValues("judgeHeader", z.string("expected a text")),
+    body: namedValues("judgeBody", z.unknown()),
   },
   gates: {
     "fail-under": fieldAs("failUnder", thresholds),

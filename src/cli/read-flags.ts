@@ -13,6 +13,8 @@ declare module "zod" {
     placeholder?: string;
     /** A comma-separated list: its values add up if the flag is repeated. */
     isList?: boolean;
+    /** A list whose flag takes one value and can be repeated: its values may contain commas. */
+    isRepeated?: boolean;
   }
 }
 
@@ -46,11 +48,12 @@ export function declaredIn({ shape }: z.ZodObject, usage: string): Required<Pick
   const flags = described
     .filter(({ name }) => !positionals.includes(name))
     .map(({ name, field, description, alias }): [string, Flags[string]] => {
-      const { type, isArray, isRequired, isList, placeholder } = typeOf(field);
+      const { type, isArray, isRequired, isList, isRepeated, placeholder } = typeOf(field);
+      const coerce = isRepeated ? listOf : isList ? joinRepeated : lastRepeated;
       const options = {
         ...(placeholder === undefined ? {} : { placeholder }),
         ...(alias === undefined ? {} : { alias }),
-        ...(isArray ? {} : { coerce: isList ? joinRepeated : lastRepeated }),
+        ...(isArray ? {} : { coerce }),
         type,
         describe: description,
       };
@@ -76,6 +79,11 @@ function joinRepeated(values: unknown): unknown {
   return Array.isArray(values) ? values.join(",") : values;
 }
 
+/** The values of a flag that can be repeated. */
+function listOf(values: unknown): unknown {
+  return values === undefined || Array.isArray(values) ? values : [values];
+}
+
 /** What a field means, with its default where the description names none: `Mails to show [default: 10]`. */
 export function describe(field: z.ZodType): string | undefined {
   const { description } = field;
@@ -90,6 +98,7 @@ interface FlagType {
   readonly type: "boolean" | "number" | "string";
   readonly isArray: boolean;
   readonly isList: boolean;
+  readonly isRepeated: boolean;
   readonly isRequired: boolean;
   readonly placeholder: string | undefined;
 }
@@ -106,11 +115,12 @@ function typeOf(field: z.ZodType): FlagType {
     return { ...input, placeholder: placeholder ?? input.placeholder };
   }
   const type = field instanceof z.ZodBoolean ? "boolean" : field instanceof z.ZodNumber ? "number" : "string";
-  const isList = field.meta()?.isList ?? false;
+  const { isList = false, isRepeated = false } = field.meta() ?? {};
   return {
     type,
-    isArray: field instanceof z.ZodArray,
+    isArray: field instanceof z.ZodArray && !isRepeated,
     isList,
+    isRepeated,
     isRequired: type !== "boolean",
     placeholder: placeholder ?? choicesOf(field),
   };
@@ -172,6 +182,9 @@ export const jsonObject = z
       return z.NEVER;
     }
   });
+
+/** Values of a flag that can be repeated. */
+export const repeated = z.array(z.string()).meta({ isRepeated: true });
 
 export const text = z.string("expected a text").min(1, "expected a text");
 

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { isEvalScore } from "../evals/definition.js";
 import { isScorerName, SCORER_NAMES } from "../scoring/scorers.js";
 import { file, listText, numberBetween, runId, text, url, wholeNumber, wordList } from "./read-flags.js";
+import { judgeRequestFlags } from "./request-flags.js";
 
 const names = listText
   .transform(wordList)
@@ -39,6 +40,7 @@ export const judgeShape = {
     .optional()
     .meta({ description: "Number of verdicts per answer (the majority wins) [default: 1]" }),
   judgeBaseUrl: url.optional().meta({ description: "URL of a compatible server for the judge" }),
+  ...judgeRequestFlags,
 };
 
 const thresholds = text

@@ -9,19 +9,19 @@ import { saveDraft } from "./store.js";
 import { TEMPLATES, templateEval } from "./templates.js";
 
 interface AddOptions {
-  /** Of a template, or of a new eval. */
+  /** Name of a template or of a new eval. */
   readonly name: string;
-  /** The bound of a template that has none of its own. */
+  /** Threshold for a template without a fixed bound. */
   readonly bound: number | null;
-  /** What must be so of an answer; empty: nothing is said of its words. */
+  /** Assertions about the answer, if any. */
   readonly assertions: readonly Assertion[];
-  /** The model that reads the rubric; null: it is none. */
+  /** Model that reads the rubric, or null if the eval is not a rubric. */
   readonly rubricModel: string | null;
-  /** The criterion whose sentence the eval is about; a rubric without one is about all in all. */
+  /** The criterion whose sentence describes the eval. Rubrics default to `overall`. */
   readonly criterion?: string | undefined;
 }
 
-/** Saves an eval that needs no labels to be made, as a draft: a template, assertions, or a criterion as a rubric. */
+/** Saves an eval that does not need labels as a draft: a template, assertions, or a criterion as a rubric. */
 export function addEval(
   options: AddOptions,
   settings: AppSettings,
@@ -47,8 +47,8 @@ function draftOf(db: Db, options: AddOptions): EvalDraft {
     if (sentence === null) {
       throw new UserError(
         "criterion_unwritten",
-        `Nobody wrote what ${about} means, so there is nothing for a model to check.`,
-        `Write it: ${commandLine`art-e evals criteria ${about} ${"The answer is polite."}`}`,
+        `Cannot make a rubric: the criterion ${about} does not have a description.`,
+        `Describe it: ${commandLine`art-e evals criteria ${about} ${"The answer is polite."}`}`,
       );
     }
     const written = { criterion: sentence, rubric: sentence, model: rubricModel };
@@ -64,13 +64,13 @@ function draftOf(db: Db, options: AddOptions): EvalDraft {
   if (template === undefined) {
     throw new UserError(
       "template_unknown",
-      `There is no template "${name}".`,
-      `There are ${TEMPLATES.map((one) => one.name).join(", ")}. Other evals say what must be so: --contains, --lacks, --matches, --is-json, --json-key, --rubric.`,
+      `Unknown template "${name}".`,
+      `one.name).join(", ")}. Other evals say what must be so: --contains => Available: ${TEMPLATES.map((one) => one.name).join(", ")}. For a custom eval, pass --contains => one.name).join(", ")}. Other evals say what must be so: --contains, --lacks, --matches, --is-json, --json-key or --rubric.`,
     );
   }
   if ((template.bound === "cut") !== (bound !== null)) {
-    const message = bound === null ? `${name} has no bound of its own` : `--at-most: ${name} has a bound of its own`;
-    const hint = bound === null ? "Give it: --at-most N." : "Leave it out.";
+    const message = bound === null ? `${name} requires a threshold` : `--at-most: ${name} has a fixed threshold`;
+    const hint = bound === null ? "Pass --at-most N." : "Remove --at-most.";
     throw new UserError("template_bound", `${message}.`, hint);
   }
   return templateEval(name, [{ template, cut: bound ?? 0 }], { ...origin, by: "templates" });

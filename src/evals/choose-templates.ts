@@ -1,3 +1,4 @@
+// Chooses templates and thresholds that agree with training labels, using cross-validation and a shuffling test.
 import { createHash } from "node:crypto";
 import { seededRandom } from "../statistics/intervals.js";
 import { type Condition, MAX_CONDITIONS } from "./definition.js";
@@ -5,14 +6,15 @@ import { FEATURES } from "./features.js";
 import { isMissed } from "./run-rules.js";
 import { conditionOf, type EvalTemplate, TEMPLATES } from "./templates.js";
 
-/** The fold of a training question, 0 to `folds` - 1, by its hash with a seed. */
+/** Returns the fold of a training question, 0 to `folds` - 1, from its hash with a seed. */
 export function foldOf(question: string, folds: number, seed: number): number {
   return createHash("sha256").update(`${seed} ${question}`).digest().readUInt32BE(0) % folds;
 }
 
 /**
- * Changes conditions where training labels contradict them: cuts are set again, a condition without which the others
- * align as well goes, and the chosen templates that raise alignment are added. The same list where nothing is better.
+ * Changes conditions that contradict the training labels. Thresholds are fitted again. A condition is removed if the
+ * others align as well without it. Templates that improve alignment are added. Returns the same conditions if no change
+ * is an improvement.
  */
 export function refineRules(
   conditions: readonly Condition[],
@@ -32,7 +34,7 @@ export function refineRules(
     ).alignment;
   let refined = conditions.map((condition, i) => {
     const moved = moveBound(condition, valuesOf(condition.feature), bad);
-    // What is right by construction is moved only for something.
+    // A bound that is right by construction is moved only for a clear gain.
     const gain = alignmentWith(conditions.with(i, moved)) - alignmentWith(conditions);
     return gain > (isCut(condition.feature) ? 0 : MIN_GAIN) ? moved : condition;
   });
@@ -49,7 +51,10 @@ export function refineRules(
   return refined;
 }
 
-/** The condition with the bound that separates good from bad best; as it was where no good trace has a value. */
+/**
+ * Returns the condition with the bound that best separates good from bad traces. The bound stays if no good trace has a
+ * value.
+ */
 function moveBound(condition: Condition, values: readonly (number | null)[], bad: readonly boolean[]): Condition {
   if ("at_most" in condition) return { ...condition, at_most: fitCut(values, bad) ?? condition.at_most };
   const cut = fitCut(
@@ -59,54 +64,54 @@ function moveBound(condition: Condition, values: readonly (number | null)[], bad
   return { ...condition, at_least: cut === null ? condition.at_least : -cut };
 }
 
-/** Whether labels set the bound of this feature. */
+/** Whether labels set the bound on this feature. */
 function isCut(feature: string): boolean {
   return TEMPLATES.some((template) => template.feature === feature && template.bound === "cut");
 }
 
-/** The criterion of conditions, from the templates they are of, else from what their features measure. */
+/** Describes conditions with the criteria of their templates, otherwise with the meanings of their features. */
 export function criterionOf(conditions: readonly Condition[]): string {
   return conditions
     .map(
       ({ feature }) =>
         TEMPLATES.find((template) => template.feature === feature)?.criterion ??
-        `The bound on ${FEATURES[feature]?.meaning ?? feature} is met.`,
+        `The bound holds: ${FEATURES[feature]?.meaning ?? feature}.`,
     )
     .join(" ");
 }
 
-/** A template must fail so many training traces, or it says too little. */
+/** Minimum number of training traces that a template must fail to be informative. */
 const MIN_SUPPORT = 5;
-/** It may fail this share of the good ones. */
+/** Maximum fraction of good traces that a template can fail. */
 const MAX_FALSE_FAILURES = 0.2;
-/** The choice ends where the best further template raises alignment by less. */
+/** Minimum gain in alignment from each additional template. */
 const MIN_GAIN = 0.02;
-/** The most that chance may explain, over all templates together. */
+/** Maximum probability of a chance result, over all templates together. */
 const MAX_CHANCE = 0.02;
 const SHUFFLES = 199;
 
 export interface Candidate {
   readonly measured: MeasuredTemplate;
-  /** By cross-validation. */
+  /** From cross-validation. */
   readonly alignment: Alignment;
-  /** Set by all training labels; null: no good trace has a value. */
+  /** The threshold fitted to all training labels, or null if no good trace has a value. */
   readonly cut: number | null;
-  /** How often the best of all templates does as well on shuffled labels. */
+  /** How often the best template does as well on shuffled labels, 0 to 1. */
   readonly chance: number;
-  /** Null: chosen. Otherwise why not. */
+  /** Why the template was not chosen, or null if it was. */
   readonly rejection: string | null;
 }
 
 interface Choice {
-  /** All templates, the chosen ones first and in the order of their choice. */
+  /** The chosen templates in the order of choice, followed by the rejected ones. */
   readonly candidates: readonly Candidate[];
-  /** Of the chosen together, by cross-validation. */
+  /** Alignment of the chosen templates together, from cross-validation. */
   readonly together: Alignment;
 }
 
 /**
- * Chooses the templates that fail bad traces and spare good ones, by cross-validation with labels of training traces
- * only. One that does no better than the best of them all on shuffled labels is not chosen.
+ * Chooses templates that fail bad traces and pass good ones, by cross-validation on training labels. A template is
+ * rejected if the best of all templates often does as well on shuffled labels.
  */
 export function chooseTemplates(all: readonly MeasuredTemplate[], labels: TrainingLabels, seed: number): Choice {
   const { bad } = labels;
@@ -131,7 +136,7 @@ export function chooseTemplates(all: readonly MeasuredTemplate[], labels: Traini
     ...one,
     rejection: chosen.some(({ measured }) => measured === one.measured)
       ? null
-      : (reasonAgainst(one, bad) ?? `it adds less than ${MIN_GAIN} to the alignment of those chosen`),
+      : (reasonAgainst(one, bad) ?? `it adds less than ${MIN_GAIN} to the alignment of the chosen templates`),
   });
   const others = candidates.filter((one) => !chosen.includes(one));
   return { candidates: [...chosen, ...others].map(shown), together: alignmentOf(bad, caught) };
@@ -151,7 +156,7 @@ function bestOf<T extends { failures: readonly boolean[] }>(
   return best;
 }
 
-/** The best standard score of any template on labels that were shuffled, for each shuffle, in ascending order. */
+/** Returns the best standard score of any template for each shuffle of the labels, in ascending order. */
 function maximaByChance(all: readonly MeasuredTemplate[], labels: TrainingLabels, seed: number): Float64Array {
   const shuffle = labelShuffler(labels, seed);
   const failuresBy = all.map((one) => crossValidation(one, labels));
@@ -162,7 +167,7 @@ function maximaByChance(all: readonly MeasuredTemplate[], labels: TrainingLabels
   return maxima.sort();
 }
 
-/** The observed labels count as one of the shuffles, so chance is never 0. */
+/** The observed labels count as one of the shuffles, so the result is never 0. */
 function chanceOf(z: number, maxima: Float64Array): number {
   const asGood = maxima.reduce((n, maximum) => n + (maximum >= z ? 1 : 0), 0);
   return (asGood + 1) / (maxima.length + 1);
@@ -172,21 +177,21 @@ function reasonAgainst(
   { alignment, cut, chance }: Pick<Candidate, "alignment" | "cut" | "chance">,
   bad: readonly boolean[],
 ): string | null {
-  if (cut === null) return "no good trace has a value to set its cut by";
+  if (cut === null) return "no good trace has a value for its threshold";
   const { failed, falseFailures } = alignment;
-  if (failed === 0) return "it fails no labelled trace";
-  if (failed === bad.length) return "it fails every labelled trace";
-  if (failed < MIN_SUPPORT) return `it fails ${failed} labelled traces, fewer than ${MIN_SUPPORT}`;
+  if (failed === 0) return "it passes every labeled trace";
+  if (failed === bad.length) return "it fails every labeled trace";
+  if (failed < MIN_SUPPORT) return `it fails only ${failed} labeled traces (minimum ${MIN_SUPPORT})`;
   if (falseFailures > MAX_FALSE_FAILURES)
-    return `it fails ${Math.round(falseFailures * 100)} % of the good traces, more than ${MAX_FALSE_FAILURES * 100} %`;
+    return `it fails ${Math.round(falseFailures * 100)}% of the good traces (maximum ${MAX_FALSE_FAILURES * 100}%)`;
   if (chance > MAX_CHANCE)
-    return `on shuffled labels some template does as well in ${Math.round(chance * 100)} % of cases`;
+    return `on shuffled labels, some template does as well in ${Math.round(chance * 100)}% of the cases`;
   return null;
 }
 
 /**
- * Shuffles labels among questions with as many traces, so that the repeats of a question keep theirs together: they
- * are not independent, and shuffled singly they would make chance look rarer than it is.
+ * Returns a function that shuffles labels among questions with the same number of traces. The repetitions of a question
+ * keep their labels together. They are dependent, so shuffling them individually would underestimate chance.
  */
 export function labelShuffler(
   { bad, questions }: { readonly bad: readonly boolean[]; readonly questions: readonly string[] },
@@ -214,27 +219,30 @@ export function labelShuffler(
   };
 }
 
-/** A template with its feature's value of each training trace. */
+/** A template with its feature's value for each training trace. */
 export interface MeasuredTemplate {
   readonly template: EvalTemplate;
   readonly values: readonly (number | null)[];
 }
 
-/** What is known of the training traces besides features; all lists are in the order of the traces. */
+/** Facts about the training traces besides features, in the order of the traces. */
 export interface TrainingLabels {
   readonly bad: readonly boolean[];
-  /** The question of each: repeats have the same. */
+  /** The question of each trace. Repetitions have the same question. */
   readonly questions: readonly string[];
-  /** The fold of each question's traces. */
+  /** The fold of each trace's question. */
   readonly folds: readonly number[];
 }
 
-/** The cut by all labels; 0 for templates that have none. */
+/** Returns the threshold fitted to all labels, or 0 for templates with a fixed bound. */
 function cutOf({ template, values }: MeasuredTemplate, bad: readonly boolean[]): number | null {
   return template.bound === "cut" ? fitCut(values, bad) : 0;
 }
 
-/** Which traces a template fails, by labels, where its cut is set by those of the other folds. */
+/**
+ * Returns which traces a template fails as a function of the labels. The threshold for each fold is fitted to the other
+ * folds.
+ */
 function crossValidation(
   { template, values }: MeasuredTemplate,
   { folds }: TrainingLabels,
@@ -259,18 +267,21 @@ function crossValidation(
   };
 }
 
-/** Cuts are sought among these quantiles of the good traces; of equals the one that fails fewest. */
+/**
+ * Quantiles of the good traces that are candidate thresholds. Ties go to the threshold with the fewest failed
+ * traces wins.
+ */
 const QUANTILES = [1, 0.95, 0.9, 0.8];
 
-/** The traces that have a value, in ascending order of it: sorted once for any labels. */
+/** Returns the traces with a value, sorted by it in ascending order. One sort serves all labelings. */
 function sortTraces(values: readonly (number | null)[], isUsed: (trace: number) => boolean): readonly number[] {
   const used = values.flatMap((value, i) => (value !== null && isUsed(i) ? [i] : []));
   return used.sort((a, b) => (values[a] ?? 0) - (values[b] ?? 0));
 }
 
 /**
- * The largest value that passes, which separates bad from good best; null where no good trace has a value. `sorted` as
- * `sortTraces` gives it.
+ * Returns the largest passing value that best separates bad from good traces, or null if no good trace has a value.
+ * `sorted` comes from `sortTraces`.
  */
 function fitCut(
   values: readonly (number | null)[],
@@ -296,29 +307,29 @@ function fitCut(
   return best?.cut ?? null;
 }
 
-/** To two significant digits, so that a cut says no more than its labels know. */
+/** Rounds up to two significant digits, because labels do not justify more precision. */
 function roundUp(value: number): number {
   if (value <= 0) return value;
   const unit = 10 ** (Math.floor(Math.log10(value)) - 1);
-  // Whole numbers of units; the division has rounding errors.
+  // The division can have a rounding error.
   return Number((Math.ceil(Number((value / unit).toPrecision(12))) * unit).toPrecision(2));
 }
 
-/** What failing some traces and not others is worth, by their labels (Shankar et al. 2024). */
+/** How well failed traces match the bad labels (Shankar et al. 2024, https://arxiv.org/abs/2404.12272). */
 export interface Alignment {
-  /** Share of the bad traces that are failed. */
+  /** Fraction of the bad traces that fail. */
   readonly coverage: number;
-  /** Share of the good traces that are failed. */
+  /** Fraction of the good traces that fail. */
   readonly falseFailures: number;
-  /** The harmonic mean of coverage and 1 - false failures. */
+  /** Harmonic mean of coverage and 1 - false failures. */
   readonly alignment: number;
-  /** Traces that are failed. */
+  /** Number of failed traces. */
   readonly failed: number;
-  /** Standard score of the difference between the two shares; 0 where all or none are failed. */
+  /** Standard score of the difference between the two fractions. 0 if all or no traces fail. */
   readonly z: number;
 }
 
-/** `bad` and `fails` are of the same traces. A share of no traces is 0. */
+/** Compares failures with labels of the same traces. A fraction of zero traces is 0. */
 export function alignmentOf(bad: readonly boolean[], fails: readonly boolean[]): Alignment {
   let [bads, badFailed, goodFailed] = [0, 0, 0];
   for (const [i, isBad] of bad.entries()) {

@@ -1,26 +1,27 @@
+// Criteria: the failure modes that traces are labeled for.
 import { z } from "zod";
 import type { AppSettings } from "../platform/app-context.js";
 import { type Db, withStore } from "../store/open-store.js";
 
-/** What labels are about where nothing else is said: whether the answer is good. */
+/** The default criterion: whether the answer is good. */
 export const OVERALL = "overall";
 
-/** A failure mode that traces are labelled for; `overall` for none in particular. */
+/** Name of a failure mode that traces are labeled for, or `overall` for none in particular. */
 export const criterionNameSchema = z
   .string()
-  .regex(/^[a-z][a-z0-9_]{0,63}$/, "expected a name of small letters, digits and _, such as invented_numbers");
+  .regex(/^[a-z][a-z0-9_]{0,63}$/, "expected a name of lowercase letters, digits and _, such as invented_numbers");
 
 export const sentenceSchema = z.string().trim().min(1, "expected a sentence").max(1_000);
 
 interface Criterion {
   readonly name: string;
-  /** What a good trace does, in a person's words; null: nobody wrote it. */
+  /** A person's sentence about a good trace, or null if missing. */
   readonly sentence: string | null;
-  /** Traces with a label that counts. */
+  /** Number of labeled traces. */
   readonly labelled: number;
 }
 
-/** Those that have a sentence or labels. */
+/** Lists the criteria with a sentence or labels. */
 export function listCriteria(settings: AppSettings): Promise<Criterion[]> {
   return withStore(
     settings,
@@ -37,12 +38,12 @@ export function listCriteria(settings: AppSettings): Promise<Criterion[]> {
   );
 }
 
-/** The sentence of a criterion; null: nobody wrote one. */
+/** Returns the sentence of a criterion, or null if it is missing. */
 export function criterionSentence(db: Db, name: string): string | null {
   return (db.prepare("SELECT sentence FROM eval_criteria WHERE name = ?").pluck().get(name) as string) ?? null;
 }
 
-/** Writes or rewrites a sentence. Labels stay as they are; tests by them are stale where it says something else now. */
+/** Writes or replaces a sentence. Labels are kept. Tests on them become stale if the sentence changes. */
 export function writeCriterion(db: Db, name: string, sentence: string): void {
   db.prepare(
     `INSERT INTO eval_criteria (name, sentence, changed_at) VALUES (?, ?, ?)

@@ -1,3 +1,4 @@
+// The types and schemas of evals, their tests and their validation.
 import { z } from "zod";
 import { estimateSchema } from "../statistics/estimate.js";
 import { type TaskId, taskIdSchema } from "../tasks/question.js";
@@ -7,7 +8,7 @@ import type { EvalOutcome } from "./eval-outcome.js";
 
 const PREFIX = "eval:";
 
-/** The name of an eval's score in results, reports and gates; as a scorer it may name a version: `eval:NAME@2`. */
+/** The score name of an eval in results, reports and gates. As a scorer, it can include a version: `eval:NAME@2`. */
 export type EvalScore = `${typeof PREFIX}${string}`;
 
 export function scoreNameOf({ name }: Pick<EvalDefinition, "name">): EvalScore {
@@ -18,23 +19,23 @@ export function isEvalScore(name: string): name is EvalScore {
   return name.startsWith(PREFIX) && name.length > PREFIX.length;
 }
 
-/** The eval that a score is of, with its version where one is named. */
+/** Returns the eval of a score, including the version if there is one. */
 export function evalOfScore(score: EvalScore): string {
   return score.slice(PREFIX.length);
 }
 
-/** An error is no score of 0: it has none, and says why. */
+/** Converts an outcome to a score. An error has a null value and an explanation, never a score of 0. */
 export function toScore({ score, reason, error }: EvalOutcome): Score {
   return { value: score, explanation: error === null ? reason : `the eval failed: ${error}` };
 }
 
-/** What an eval reads: the trace of a task of a run, or of a chat. */
+/** The input of an eval: the trace of a run's task or of a chat. */
 export type EvaluatedTrace = Trace | ChatTrace;
 
 const countSchema = z.int().nonnegative();
 const shareSchema = z.number().min(0).max(1);
 
-/** Positive: the label is good. */
+/** A positive is a trace labeled good. */
 const confusionSchema = z.object({
   goodPassed: countSchema,
   goodFailed: countSchema,
@@ -44,35 +45,35 @@ const confusionSchema = z.object({
 
 export type Confusion = z.output<typeof confusionSchema>;
 
-/** How far an eval agrees with labels; 95 % intervals, which allow for repeats of a question. */
+/** Agreement of an eval with labels. The 95% intervals account for repetitions of a question. */
 const agreementSchema = z.object({
   good: countSchema,
   bad: countSchema,
-  /** Labelled traces that it does not apply to; in none of the figures. */
+  /** Number of labeled traces that the eval does not apply to. All rates exclude them. */
   notApplicable: countSchema,
-  /** Labelled traces on which it failed or timed out; in none of the figures. */
+  /** Number of labeled traces that made the eval fail or time out. All rates exclude them. */
   errors: countSchema,
-  /** Share of the good and of the bad traces that it says something of; null of none. */
+  /** Fraction of the good and of the bad traces that the eval applies to. Null without such traces. */
   judged: z.object({ good: shareSchema.nullable(), bad: shareSchema.nullable() }),
   accuracy: estimateSchema,
-  /** Share of the good traces that pass; also called recall. */
+  /** Fraction of the good traces that pass, also called recall. */
   truePositiveRate: estimateSchema,
-  /** Share of the bad traces that fail; also called coverage. */
+  /** Fraction of the bad traces that fail, also called coverage. */
   trueNegativeRate: estimateSchema,
-  /** Share of the passing traces that are good. */
+  /** Fraction of the passing traces that are good. */
   precision: estimateSchema,
-  /** Cohen's kappa: agreement beyond chance. */
+  /** Cohen's kappa, the agreement beyond chance. */
   kappa: estimateSchema,
-  /** Share of the good traces that fail. */
+  /** Fraction of the good traces that fail. */
   falseFailureRate: estimateSchema,
   confusion: confusionSchema,
-  /** 95 % of the kappas with shuffled labels are below; null where it cannot be told. */
+  /** The 95% quantile of kappa with shuffled labels, or null if it cannot be computed. */
   shuffledKappa: z.number().nullable(),
 });
 
 export type Agreement = z.output<typeof agreementSchema>;
 
-/** A labelled trace on which label and eval disagree. */
+/** A disagreement between an eval and the label of a trace. */
 export interface Contradiction {
   readonly traceId: string;
   readonly runId: string | null;
@@ -88,7 +89,7 @@ export const THRESHOLD_NAMES = ["usable", "gate"] as const;
 export type ThresholdName = (typeof THRESHOLD_NAMES)[number];
 
 const labelCeilingSchema = z.object({
-  /** Share of the labels that are wrong, as the share that was given otherwise when asked again tells. */
+  /** Estimated fraction of wrong labels, based on how often repeated labels differ. */
   noise: shareSchema,
   truePositiveRate: shareSchema,
   trueNegativeRate: shareSchema,
@@ -96,43 +97,43 @@ const labelCeilingSchema = z.object({
 
 export type LabelCeiling = z.output<typeof labelCeilingSchema>;
 
-/** What testing an eval on the held-out half gave. */
+/** The result of testing an eval on the held-out half. */
 const evalTestSchema = z.object({
   criterion: z.string(),
   /** SHA-256 of the held-out labels. */
   labelsHash: z.string(),
   agreement: agreementSchema,
-  /** How often the most read of these traces were tested on, for any criterion, this time included. */
+  /** Highest number of tests of any of these traces, for any criterion, including this test. */
   heldOutReads: countSchema,
-  /** How often by a version of this eval. */
+  /** Number of tests of any version of this eval. */
   readsByThisEval: countSchema,
-  /** Running time per trace in ms: half take less, 95 % take less. */
+  /** Running time per trace in milliseconds: median and 95% quantile. */
   latencyMs: z.object({ p50: z.number(), p95: z.number() }),
-  /** US dollars for a trace; 0 for what calls no model, null where the price is not known. */
+  /** US dollars per trace. 0 without a model call, null if the price is unknown. */
   costUsdPerTrace: z.number().nullable(),
-  /** What an eval that is always right would reach on labels that contradict themselves as often as these. */
+  /** The rates that a perfect eval would reach on labels as inconsistent as these. */
   ceiling: labelCeilingSchema.nullable(),
   thresholds: z.enum(THRESHOLD_NAMES),
-  /** Why it was rejected; empty: it passed. */
+  /** Reasons for a rejection. Empty if the eval passed. */
   rejections: z.array(z.string()).readonly(),
-  /** Worth knowing: few labels, a half that was read often. */
+  /** Limitations of the test, such as a small number of labels or frequent reads. */
   warnings: z.array(z.string()).readonly(),
-  /** It came with the eval's file: its labels are in another database. */
+  /** Whether the test came with the eval's file. Its labels are in another database. */
   isImported: z.literal(true).exactOptional(),
 });
 
 export type EvalTest = z.output<typeof evalTestSchema>;
 
-/** A test as the file of its eval holds it. */
+/** A test result in an eval file. */
 export const fileValidationSchema = evalTestSchema.extend({
-  /** Of what was tested: where the file says something else, it says nothing of it. */
+  /** Hash of the tested definition. The test does not apply to any other definition. */
   definitionHash: z.string(),
   testedAt: z.string(),
 });
 
 export type FileValidation = z.output<typeof fileValidationSchema>;
 
-/** What a newest test is worth. */
+/** The status of the newest test. */
 export type Validation = "none" | "stale" | "passed" | "rejected";
 
 export function validationOf(test: { readonly report: EvalTest; readonly isStale: boolean } | null): Validation {
@@ -145,7 +146,7 @@ export const MAX_CONDITIONS = 4;
 
 const feature = z.string().min(1);
 
-/** A bound on one feature of a trace. Where the feature does not apply, the condition holds. */
+/** A bound on one feature of a trace. It holds if the feature does not apply. */
 const conditionSchema = z.union(
   [z.strictObject({ feature, at_least: z.number() }), z.strictObject({ feature, at_most: z.number() })],
   "expected a feature with at_least or at_most",
@@ -153,14 +154,14 @@ const conditionSchema = z.union(
 
 export type Condition = z.output<typeof conditionSchema>;
 
-/** What a person says of the words of an answer. Capitals and white space count in a pattern only. */
+/** An assertion about an answer. Case and white space matter only in patterns. */
 const assertionSchema = z.union(
   [
     z.strictObject({ contains: z.string().trim().min(1).max(1_000) }),
     z.strictObject({ lacks: z.string().trim().min(1).max(1_000) }),
-    /** A regular expression of JavaScript; `(?i)` before it: capitals do not count. */
+    /** A JavaScript regular expression. The prefix `(?i)` ignores case. */
     z.strictObject({ matches: z.string().max(1_000).refine(isPattern, "expected a regular expression") }),
-    /** It is JSON, with these keys at its top. */
+    /** The answer is JSON with these top-level keys. */
     z.strictObject({ json: z.array(z.string().min(1).max(200)).max(100) }),
   ],
   "expected contains, lacks, matches or json",
@@ -168,7 +169,7 @@ const assertionSchema = z.union(
 
 export type Assertion = z.output<typeof assertionSchema>;
 
-/** The parts that RegExp takes. */
+/** Returns the arguments for RegExp. */
 export function patternParts(pattern: string): [string, string] {
   return pattern.startsWith("(?i)") ? [pattern.slice(4), "i"] : [pattern, ""];
 }
@@ -181,11 +182,11 @@ function isPattern(pattern: string): boolean {
   }
 }
 
-/** What an answer to one task must hold. */
+/** Requirements on the answer to one task. */
 const regressionCaseSchema = z.strictObject({
   task: taskIdSchema,
   must_contain: z.array(z.string().min(1)),
-  /** Message-IDs; one of them is enough, as each holds the answer. */
+  /** Message-IDs. Citing one of them is enough, because each contains the answer. */
   must_cite: z.array(z.string().min(1)),
 });
 
@@ -193,32 +194,32 @@ export type RegressionCase = z.output<typeof regressionCaseSchema>;
 
 export const evalNameSchema = z
   .string()
-  .regex(/^[a-z][a-z0-9_]{0,63}$/, "expected small letters, digits and _, beginning with a letter, at most 64");
+  .regex(/^[a-z][a-z0-9_]{0,63}$/, "expected lowercase letters, digits and _, starting with a letter, at most 64");
 
 const common = {
   name: evalNameSchema,
   version: z.int().positive(),
-  /** It sees gold answers, scores or a judge's verdict, so it cannot be used where there are none. */
+  /** Whether the eval needs gold answers, scores or a judge's verdict. Such evals cannot run without them. */
   reference: z.boolean(),
-  /** The one failure mode it looks for, as a sentence about a good trace. */
+  /** The failure mode it detects, described as a sentence about a good trace. */
   criterion: z.string().min(1).max(1_000),
-  /** Where it came from. */
+  /** How the eval was made. */
   origin: z.strictObject({
     by: z.enum(["templates", "person", "model"]),
     seed: z.int().nullable(),
-    /** SHA-256 of the labels it was chosen by; null: none. */
+    /** SHA-256 of the labels it was made from, or null without labels. */
     labels: z.string().nullable(),
-    /** The version it was refined from. */
+    /** The version it was refined from, or null. */
     parent: z.int().positive().nullable(),
   }),
 };
 
-/** Characters of an eval's code. */
+/** Maximum length of an eval's code, in characters. */
 const MAX_CODE = 100_000;
 
 const MAX_RUBRIC = 10_000;
 
-/** An eval as its JSON file holds it. It is data: code in it runs in the sandbox and nowhere else. */
+/** An eval in a JSON file. It is data, and its code runs only in the sandbox. */
 export const evalDefinitionSchema = z.discriminatedUnion("kind", [
   z.strictObject({
     ...common,
@@ -234,13 +235,13 @@ export const evalDefinitionSchema = z.discriminatedUnion("kind", [
   z.strictObject({
     ...common,
     kind: z.literal("python"),
-    /** Defines `eval_function(task, task_metadata, trace, ctx)`, which gives (0 to 1 or None, feedback). */
+    /** Defines `eval_function(task, task_metadata, trace, ctx)`, which returns (0 to 1 or None, feedback). */
     code: z.string().min(1).max(MAX_CODE),
   }),
   z.strictObject({
     ...common,
     kind: z.literal("rubric"),
-    /** What makes a trace pass and what makes it fail, for a model to read. */
+    /** The conditions for passing and failing, written for a model. */
     rubric: z.string().min(1).max(MAX_RUBRIC),
     /** `provider/name`. */
     model: z.string().regex(/^[a-z]+\/\S+$/, "expected provider/name"),
@@ -251,29 +252,29 @@ export type EvalDefinition = z.output<typeof evalDefinitionSchema>;
 
 export type EvalOf<K extends EvalDefinition["kind"]> = Extract<EvalDefinition, { kind: K }>;
 
-/** An eval before it is saved, which gives it its version. */
+/** An eval before it is saved and gets a version. */
 export type EvalDraft<K extends EvalDefinition["kind"] = EvalDefinition["kind"]> = K extends K
   ? Omit<EvalOf<K>, "version">
   : never;
 
-/** Evals that this process itself reads and applies to one trace at a time. */
+/** Evals that this process can run on its own, one trace at a time. */
 export type DataEval = EvalOf<"rules" | "assertions" | "cases">;
 
 export function isDataEval(definition: EvalDefinition): definition is DataEval {
   return definition.kind !== "python" && definition.kind !== "rubric";
 }
 
-/** `draft`: suggested or made; `active`: the one version of its name in use; `retired`: was. */
+/** `draft` is new, `active` is the version in use, `retired` was in use. */
 const EVAL_STATUSES = ["draft", "active", "retired"] as const;
 
 export type EvalStatus = (typeof EVAL_STATUSES)[number];
 
-/** An eval as it is stored. */
+/** A stored eval. */
 export interface StoredEval {
   readonly id: number;
   readonly definition: EvalDefinition;
   readonly status: EvalStatus;
-  /** The criterion whose newest test says what it is worth; null: whichever was tested last. */
+  /** The criterion that the eval was activated for. Null selects the newest test of any criterion. */
   readonly validatedFor: string | null;
   readonly createdAt: string;
 }

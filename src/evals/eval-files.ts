@@ -1,3 +1,4 @@
+// Imports and exports eval files.
 import { readdirSync, statSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { z } from "zod";
@@ -25,13 +26,13 @@ import { openEvals } from "./use-evals.js";
 interface ImportedEval {
   readonly path: string;
   readonly stored: StoredEval;
-  /** False: a version that says the same was there. */
+  /** False if an identical version already existed. */
   readonly isNew: boolean;
-  /** What became of the test that the file holds; null: it holds none. */
+  /** What happened to the test in the file, or null without a test. */
   readonly validation: ReturnType<typeof saveImportedTest> | null;
 }
 
-/** Imports eval files, or all of a folder, as drafts; all or none. */
+/** Imports eval files, or all files of a folder, as drafts. Imports all of them or none. */
 export function importEvals(paths: readonly string[], settings: AppSettings): Promise<ImportedEval[]> {
   const read = paths.flatMap(filesOf).map((path) => ({ path, ...readEvalFile(path) }));
   return withStore(settings, (db) =>
@@ -55,20 +56,20 @@ function filesOf(path: string): string[] {
   if (files.length > 0) return files.map((name) => join(path, name));
   throw new UserError(
     "evals_empty",
-    `${path} holds no .json or .py files.`,
-    "Name eval files, or a folder that evals export wrote.",
+    `${path} does not contain .json or .py files.`,
+    "Pass eval files, or a folder written by art-e evals export.",
   );
 }
 
-/** Evals to write: those named, else of each name the version in use or the newest. */
+/** Returns the evals to export: the specified ones, otherwise the version in use or the newest version of each name. */
 export function evalsToExport(names: readonly string[], settings: AppSettings): Promise<ExportedEval[]> {
   return withStore(settings, (db) => {
     const evals = names.length > 0 ? openEvals(db, names) : newestOf(listEvals(db));
     if (evals.length === 0) {
       throw new UserError(
         "evals_empty",
-        "There are no evals to export.",
-        `Make some: ${commandLine`art-e evals suggest`}`,
+        "Cannot export evals: the database does not contain any.",
+        `Make evals first: ${commandLine`art-e evals suggest`}`,
       );
     }
     return evals.map((stored) => {
@@ -82,7 +83,7 @@ export function evalsToExport(names: readonly string[], settings: AppSettings): 
   });
 }
 
-/** Writes files into a folder, which is made where it is missing; files of other names stay. */
+/** Writes files into a folder and creates it if necessary. Other files are kept. */
 export async function writeFolder(folder: string, files: ReadonlyMap<string, string>): Promise<string[]> {
   createFolder("--output", folder);
   const paths: string[] = [];
@@ -101,21 +102,21 @@ interface ReadEvalFile {
   readonly validation?: FileValidation | undefined;
 }
 
-/** Reads an eval's JSON file, or a Python file with an `eval_function`. Nothing in it is executed. */
+/** Reads an eval's JSON file, or a Python file with an `eval_function`. Never executes its code. */
 function readEvalFile(path: string): ReadEvalFile {
   const isPython = extname(path) === ".py";
   try {
-    if (statSync(path).size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
+    if (statSync(path).size > MAX_BYTES) throw new Error(`the file is larger than ${MAX_BYTES} bytes`);
     const text = readNamedFile(path).toString();
     return readDefinition(isPython ? fromPython(text, basename(path, ".py")) : fromJson(text, extname(path)));
   } catch (cause) {
     const { message } = cause as Error;
     throw new UserError(
       "eval_file_unusable",
-      `${path} is no eval: ${/[.!?]$/.test(message) ? message : `${message}.`}`,
+      `Cannot read the eval ${path}: ${/[.!?]$/.test(message) ? message : `${message}.`}`,
       isPython
-        ? "A file NAME.py defines eval_function(task, task_metadata, trace, ctx). See docs/evals.md."
-        : "See docs/evals.md for what a file holds.",
+        ? "NAME.py must define eval_function(task, task_metadata, trace, ctx). See docs/eval-files.md."
+        : "See docs/eval-files.md for the format.",
       2,
       { cause },
     );
@@ -130,7 +131,7 @@ function readDefinition(value: unknown): ReadEvalFile {
   if (definition.kind === "rules") {
     const unknown = definition.pass.all.find(({ feature }) => !Object.hasOwn(FEATURES, feature));
     if (unknown !== undefined)
-      throw new Error(`there is no feature "${unknown.feature}"; there are ${Object.keys(FEATURES).join(", ")}`);
+      throw new Error(`unknown feature "${unknown.feature}"; available: ${Object.keys(FEATURES).join(", ")}`);
   }
   return { definition, validation };
 }
@@ -145,25 +146,22 @@ function fromJson(text: string, extension: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    if (extension === ".json") throw new Error(`it is not JSON: ${(cause as Error).message}`, { cause });
-    throw new Error(
-      "a file of an eval is JSON or Python (.py), and this is neither; what evals export writes in other languages is not read back",
-      { cause },
-    );
+    if (extension === ".json") throw new Error(`invalid JSON: ${(cause as Error).message}`, { cause });
+    throw new Error("expected JSON or Python (.py); evals exported in other formats cannot be imported", { cause });
   }
 }
 
 function fromPython(text: string, name: string): unknown {
   const code = withoutMain(text);
   const described = describePython(code);
-  if (described === null) throw new Error("it defines no eval_function with four parameters");
+  if (described === null) throw new Error("eval_function with four parameters is missing");
   const { criterion, usesMetadata } = described;
   return {
     name,
     version: 1,
     kind: "python",
     reference: usesMetadata,
-    criterion: criterion ?? `What ${name}.py checks.`,
+    criterion: criterion ?? `The check in ${name}.py passes.`,
     origin: { by: "person", seed: null, labels: null, parent: null },
     code,
   };

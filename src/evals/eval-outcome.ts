@@ -1,28 +1,28 @@
-/** What an eval says of one trace. */
+/** The result of an eval on one trace. */
 export interface EvalOutcome {
-  /** 0 to 1; null: it does not apply to the trace, or it failed. */
+  /** 0 to 1, or null if the eval does not apply or failed. */
   readonly score: number | null;
-  /** In a line: what was wrong, naming it, or why it passes. */
+  /** The defect in the trace, or why it passes, in one line. */
   readonly reason: string;
-  /** Why it could not be told; null: it could. Never counted as a score of 0. */
+  /** Why the eval failed, or null. A failure is never counted as a score of 0. */
   readonly error: string | null;
 }
 
-/** With what it took. */
+/** An outcome with its time in milliseconds and cost. */
 export interface MeasuredOutcome extends EvalOutcome {
   readonly ms: number;
-  /** US dollars; 0 where no model is called, null where the price is not known. */
+  /** US dollars. 0 without a model call, null if the price is unknown. */
   readonly costUsd: number | null;
 }
 
-/** From here on a trace passes. */
+/** Minimum score of a passing trace. */
 const PASS_SCORE = 0.5;
 
 export function isPass(score: number): boolean {
   return score >= PASS_SCORE;
 }
 
-/** Of an eval that failed before it took any time or money. */
+/** The outcome of an eval that failed before it used any time or money. */
 export function failedOutcome(error: string): MeasuredOutcome {
   return { score: null, reason: "", error, ms: 0, costUsd: 0 };
 }

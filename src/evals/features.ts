@@ -1,3 +1,4 @@
+// The features that rule evals can bound. `trace_features.py` implements the same features for exported evals.
 import { plainSubject } from "../mail/email.js";
 import { UserError } from "../platform/errors.js";
 import { isJsonObject, type JsonObject, type JsonValue, parseJsonOrNull } from "../platform/json.js";
@@ -26,51 +27,51 @@ import {
 import type { EvaluatedTrace } from "./definition.js";
 
 export interface Measurement {
-  /** Null: the feature does not apply to the trace, so no bound on it is missed. */
+  /** The measured value, or null if the feature does not apply to the trace. Null meets every bound. */
   readonly value: number | null;
-  /** What there is to see, named: the number that stands in no mail. */
+  /** The offending items, such as numbers that no opened email contains. */
   readonly detail?: string;
 }
 
-/** One number about a trace. */
+/** A number measured on a trace. */
 interface Feature {
-  /** What it is a number of, as a phrase: `numbers of the answer that stand in a mail that was read (share)`. */
+  /** A phrase that describes the number: `fraction of the answer's numbers that appear in an opened email`. */
   readonly meaning: string;
   readonly of: (trace: VisibleTrace) => Measurement;
 }
 
-/** All features that rules may bound, by the name that eval files use. */
+/** The features that rules can bound. Eval files refer to them by these names. */
 export const FEATURES: Readonly<Record<string, Feature>> = {
   numbers_in_mail: {
-    meaning: "numbers of the answer that stand in a mail that was read (share)",
+    meaning: "fraction of the answer's numbers that appear in an opened email",
     of: (trace) => numbersFoundIn(trace, trace.opened.map(textOf)),
   },
   numbers_in_results: {
-    meaning: "numbers of the answer that stand in the result of some tool (share)",
+    meaning: "fraction of the answer's numbers that appear in a tool result",
     of: (trace) => numbersFoundIn(trace, trace.results.map(resultText)),
   },
   sources_read: {
-    meaning: "sources of the answer that were opened (share)",
+    meaning: "fraction of the answer's sources that the agent opened",
     of({ sources, opened }) {
       const read = idsOf(opened);
       return shareOf(sources, (id) => read.has(id));
     },
   },
   sources_returned: {
-    meaning: "sources of the answer that some tool returned (share)",
+    meaning: "fraction of the answer's sources that a tool returned",
     of({ sources, opened, listed }) {
       const returned = idsOf([...opened, ...listed]);
       return shareOf(sources, (id) => returned.has(id));
     },
   },
   sources: {
-    meaning: "sources that the answer names",
+    meaning: "number of sources that the answer cites",
     of({ sources, answer, abstained, isSuite }) {
       return isSuite || abstained || answer.trim() === "" ? DOES_NOT_APPLY : { value: sources.length };
     },
   },
   newer_in_thread: {
-    meaning: "mails with the subject of a source that a tool returned and that are newer than every source",
+    meaning: "number of returned emails with a source's subject that are newer than every source",
     of({ sources, opened, listed }) {
       const cited = new Set(sources);
       const mails = [...opened, ...listed].flatMap((mail) => datedOf(mail) ?? []);
@@ -89,7 +90,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
     },
   },
   mails_listed_before_abstaining: {
-    meaning: "mails that searches returned before the agent said it does not know",
+    meaning: "number of emails that searches returned before the agent abstained",
     of({ abstained, toolCalls }) {
       if (!abstained) return DOES_NOT_APPLY;
       const ids = [...idsOf(toolCalls.flatMap(listedMails))];
@@ -97,7 +98,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
     },
   },
   mails_after_cutoff: {
-    meaning: "mails that were opened or cited and are newer than the day of the question",
+    meaning: "number of opened or cited emails newer than the question's date",
     of({ queryDate, sources, opened, listed }) {
       const cited = new Set(sources);
       const used = [...opened, ...listed.filter(({ message_id: id }) => cited.has(id))];
@@ -110,7 +111,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
     },
   },
   other_mailbox_calls: {
-    meaning: "tool calls that name another mailbox than that of the question",
+    meaning: "number of tool calls for a mailbox other than the question's",
     of({ inbox, toolCalls }) {
       if (inbox === null) return DOES_NOT_APPLY;
       const named = toolCalls.flatMap(({ arguments: args }) =>
@@ -123,7 +124,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
     },
   },
   addresses_in_results: {
-    meaning: "e-mail addresses of the answer that stand in the question or in the result of some tool (share)",
+    meaning: "fraction of the answer's email addresses that appear in the question or a tool result",
     of({ answer, question, inbox, results }) {
       const addressesOf = (text: string) => (text.match(ADDRESS) ?? []).map((address) => address.toLowerCase());
       const claimed = [...new Set(addressesOf(answer.slice(0, MAX_CLAIM_CHARS)))];
@@ -133,37 +134,37 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
     },
   },
   answer_complete: {
-    meaning: "1 where the last reply of the model was not cut off by its limit of tokens, else 0",
+    meaning: "1 if the model's last reply was not truncated at the token limit, otherwise 0",
     of({ turns }) {
       const last = turns.at(-1);
       return last === undefined ? DOES_NOT_APPLY : { value: last.finishReason === "length" ? 0 : 1 };
     },
   },
   ended: {
-    meaning: "1 where the agent ended with an answer or an abstention, else 0",
+    meaning: "1 if the agent ended with an answer or an abstention, otherwise 0",
     of: ({ ending }) => ({ value: ending === "answered" || ending === "dont_know" ? 1 : 0, detail: ending }),
   },
   date_given: {
-    meaning: "1 where the answer names a date, a day or a time, else 0; of questions that ask when",
+    meaning: "1 if the answer contains a date, a day or a time, otherwise 0; only for questions that ask when",
     of: (trace) =>
       asks(trace, ASKS_DATE) ? { value: hasDate(trace.answer.slice(0, MAX_CHARS)) ? 1 : 0 } : DOES_NOT_APPLY,
   },
   number_given: {
-    meaning: "1 where the answer has a number, else 0; of questions that ask how many or how much",
+    meaning: "1 if the answer contains a number, otherwise 0; only for questions that ask how many or how much",
     of: (trace) =>
       asks(trace, ASKS_NUMBER)
         ? { value: /\d/.test(trace.answer) || parseNumbers(trace.answer.slice(0, MAX_CHARS)).length > 0 ? 1 : 0 }
         : DOES_NOT_APPLY,
   },
   answer_words: {
-    meaning: "words of the answer",
+    meaning: "number of words in the answer",
     of({ answer, abstained, isSuite }) {
       if (isSuite || abstained || answer.trim() === "") return DOES_NOT_APPLY;
       return { value: answer.trim().split(/\s+/).length };
     },
   },
   repeated_calls: {
-    meaning: "tool calls that were made before with the same arguments",
+    meaning: "number of tool calls that repeat an earlier call with the same arguments",
     of({ toolCalls }) {
       const seen = new Set<string>();
       const repeated = toolCalls.filter(({ name, arguments: args }) => {
@@ -179,22 +180,22 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
     },
   },
   unparsable_calls: {
-    meaning: "tool calls whose arguments could not be parsed",
+    meaning: "number of tool calls with unparsable arguments",
     of({ toolCalls }) {
       const odd = toolCalls.filter(({ errorKind }) => errorKind === "unparsable_call");
       return { value: odd.length, detail: listOf(odd.map(({ name }) => name)) };
     },
   },
   failed_calls: {
-    meaning: "tool calls that failed",
+    meaning: "number of failed tool calls",
     of({ toolCalls }) {
       const failed = toolCalls.filter(({ error }) => error !== null);
       return { value: failed.length, detail: listOf(failed.map(({ name, error }) => `${name}: ${error}`)) };
     },
   },
-  turns: { meaning: "turns", of: ({ turns }) => ({ value: turns.length }) },
+  turns: { meaning: "number of turns", of: ({ turns }) => ({ value: turns.length }) },
   cost_usd: {
-    meaning: "cost of the model calls in US dollars, where the price is known",
+    meaning: "cost of the model calls in US dollars, if the price is known",
     of: ({ turns }) => (turns.length === 0 ? DOES_NOT_APPLY : { value: sumCost(turns) }),
   },
   seconds: {
@@ -202,14 +203,14 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
     of: ({ durationMs }) => ({ value: durationMs / 1_000 }),
   },
   files_written: {
-    meaning: "tool calls that wrote a file, or ran a program that can",
+    meaning: "number of tool calls that wrote a file or ran a program that could",
     of({ isSuite, toolCalls }) {
       if (!isSuite) return DOES_NOT_APPLY;
       return { value: toolCalls.filter((call) => WRITING_TOOLS.has(call.name) && call.error === null).length };
     },
   },
   commands_failed: {
-    meaning: "commands that ended with an exit code other than 0, or by their time limit",
+    meaning: "number of commands with a nonzero exit code or a timeout",
     of({ isSuite, toolCalls }) {
       if (!isSuite) return DOES_NOT_APPLY;
       const failed = toolCalls.filter(hasFailed);
@@ -217,7 +218,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
     },
   },
   tests_run: {
-    meaning: "commands that run tests or check with assert",
+    meaning: "number of commands that run tests or use assert",
     of({ isSuite, toolCalls }) {
       if (!isSuite) return DOES_NOT_APPLY;
       return { value: toolCalls.filter((call) => RUNS_TESTS.test(commandOf(call))).length };
@@ -225,20 +226,20 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
 };
 
-/** Throws where an eval names a feature that this version does not have. */
+/** Returns a feature by name. Throws a UserError for a feature that this version does not have. */
 export function featureOf(name: string, where: string): Feature {
   const feature = Object.hasOwn(FEATURES, name) ? FEATURES[name] : undefined;
   if (feature !== undefined) return feature;
   throw new UserError(
     "feature_unknown",
-    `${where}: there is no feature "${name}".`,
-    `There are ${Object.keys(FEATURES).join(", ")}.`,
+    `${where}: unknown feature "${name}".`,
+    `Available: ${Object.keys(FEATURES).join(", ")}.`,
   );
 }
 
 const DOES_NOT_APPLY: Measurement = { value: null };
 
-/** The share of `items` that are `fine`, naming the first few that are not; does not apply to no items. */
+/** Returns the fraction of `items` that are fine and lists the first few others. Does not apply to an empty list. */
 function shareOf(items: readonly string[], isFine: (item: string) => boolean): Measurement {
   if (items.length === 0) return DOES_NOT_APPLY;
   const odd = items.filter((item) => !isFine(item));
@@ -248,30 +249,30 @@ function shareOf(items: readonly string[], isFine: (item: string) => boolean): M
 
 const LISTED = 3;
 
-/** `a, b, c and 2 more`, each at most a line long. */
+/** Formats items as `a, b, c and 2 more`, each at most 100 characters long. */
 function listOf(items: readonly string[]): string {
   const shown = items.slice(0, LISTED).map((item) => item.replace(/\s+/g, " ").slice(0, 100));
   const more = items.length - shown.length;
   return `${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** Characters of an answer or a mail that are searched for numbers. */
+/** Maximum number of characters searched for numbers in an answer or email. */
 const MAX_CLAIM_CHARS = 50_000;
 
-/** Numbers in digits, with their separators: `8,800`, `4.5`, `9:30`. Digits inside words (Q3) do not count. */
+/** Numbers in digits with their separators: `8,800`, `4.5`, `9:30`. Digits inside words (Q3) do not count. */
 const WRITTEN = /(?<![\w.,:])\d+(?:[.,:]\d+)*(?![\w]|[.,:]\d)/g;
-/** The same with the word that scales it: `1.5 million`, `1.5MM`. */
+/** Numbers with an optional scale: `1.5 million`, `1.5MM`. */
 const SCALED =
   /(?<![\w.,:])\d+(?:[.,:]\d+)*(?:\s?(?:hundred|dozen|thousand|million|mil|billion|bn|trillion|mm|k|m|b)\b|(?![\w]|[.,:]\d))/gi;
 
-/** A number of the question counts as found: the agent may repeat it. An abstention claims nothing. */
+/** Numbers from the question count as found, because the answer can repeat them. An abstention claims nothing. */
 function numbersFoundIn({ answer, question, abstained }: VisibleTrace, texts: readonly string[]): Measurement {
   const claims = abstained ? [] : (answer.slice(0, MAX_CLAIM_CHARS).match(SCALED) ?? []);
   if (claims.length === 0) return DOES_NOT_APPLY;
   const searched = [question, ...texts].map((text) => text.slice(0, MAX_CLAIM_CHARS));
   const literal = new Set(searched.flatMap((text) => text.match(WRITTEN) ?? []));
   if (claims.every((claim) => literal.has(claim))) return { value: 1 };
-  // Formats differ (1.5 million, 1,500,000; May 5 and 5/5/01): only then the texts are parsed.
+  // The texts are parsed only if formats differ (1.5 million and 1,500,000, May 5 and 5/5/01).
   const found = searched.map(parseValues);
   const given = parseValues(answer.slice(0, MAX_CLAIM_CHARS));
   const days = new Set(given.days.filter((day) => !found.some((text) => hasDay(text, day))));
@@ -292,9 +293,9 @@ function numbersFoundIn({ answer, question, abstained }: VisibleTrace, texts: re
 interface TextValues {
   readonly days: readonly CalendarDay[];
   readonly times: readonly TimeOfDay[];
-  /** Without dates and times. */
+  /** The text without dates and times. */
   readonly rest: string;
-  /** All numbers; of dates and times their parts, as an answer may name the year or the hour alone. */
+  /** Numbers, including the parts of dates and times, because an answer can contain only the year or the hour. */
   readonly values: ReadonlySet<number>;
 }
 
@@ -338,12 +339,12 @@ function idsOf(mails: readonly ReturnedMail[]): Set<string> {
 
 interface DatedMail {
   readonly id: string;
-  /** Without Re:, Fw: and the like, in small letters. */
+  /** Lower case, without prefixes such as Re: and Fw:. */
   readonly subject: string;
   readonly date: string;
 }
 
-/** Null where the tool gave no subject or date, as ART's search does. */
+/** Returns null if the tool result does not include a subject and a date. ART's search does not return them. */
 function datedOf({ message_id: id, subject, date }: ReturnedMail): DatedMail | null {
   if (typeof subject !== "string" || typeof date !== "string") return null;
   const plain = plainSubject(subject).toLowerCase();
@@ -352,12 +353,12 @@ function datedOf({ message_id: id, subject, date }: ReturnedMail): DatedMail | n
 
 const DAY = /^\d{4}-\d{2}-\d{2}/;
 
-/** Names of arguments that choose a mailbox. */
+/** Names of arguments that select a mailbox. */
 const MAILBOX_ARGUMENT = /^(inbox|mailbox|account)(_?(id|address))?$/i;
 
 const ADDRESS = /\w[\w.+-]*@[\w-]+(?:\.[\w-]+)+/g;
 
-/** All texts within a result, a line each: in JSON a line break would stand as a letter before what follows it. */
+/** Joins the strings in a result, one per line. JSON would escape line breaks, which adds letters to words. */
 function resultText({ result }: EarlierCall): string {
   const texts: string[] = [];
   const collect = (value: JsonValue): void => {
@@ -369,7 +370,7 @@ function resultText({ result }: EarlierCall): string {
   return texts.join("\n");
 }
 
-/** Characters of the answer that are looked at. */
+/** Maximum number of characters examined in an answer. */
 const MAX_CHARS = 20_000;
 
 const ASKS_DATE =
@@ -379,7 +380,7 @@ const ASKS_NUMBER =
 const RELATIVE_DAY =
   /\b(today|tomorrow|yesterday|tonight|noon|midnight|mon|tues?|wed(nes)?|thur?s?|fri|sat(ur)?|sun)(day)?\b|\b(january|february|march|april|june|july|august|september|october|november|december|(in|of|by|since|until|till|early|mid|late|next|last) may)\b|\b(next|last|this) (week|month|quarter|year)\b/i;
 
-/** Whether the question asks for such a value and the agent claims to have one. */
+/** Whether the question matches `form` and the agent answered it. */
 function asks({ question, answer, abstained, isSuite }: VisibleTrace, form: RegExp): boolean {
   return !isSuite && !abstained && answer.trim() !== "" && form.test(question.trim());
 }
@@ -389,7 +390,7 @@ function hasDate(answer: string): boolean {
   return days.length > 0 || times.length > 0 || RELATIVE_DAY.test(answer) || /\b(19|20)\d\d\b/.test(answer);
 }
 
-/** Tools that may leave files behind: they write one, or run what does. */
+/** Tools that can create files, directly or by running a program. */
 const WRITING_TOOLS: ReadonlySet<string> = new Set(["write_file", "run_shell", "execute_python", "run_notebook"]);
 
 const RUNS_TESTS =
@@ -405,33 +406,33 @@ function commandOf({ arguments: args }: ToolCallRecord): string {
   return typeof command === "string" ? command : typeof code === "string" ? code : "";
 }
 
-/** The fields of an object; none of any other value. */
+/** The properties of an object, or an empty object for any other value. */
 function recordOf(value: JsonValue): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** What rules may see of a trace: neither scores nor a judge's verdict nor the gold answer. */
+/** The part of a trace that rules can see. Scores, the judge's verdict and the gold answer are excluded. */
 export interface VisibleTrace {
   readonly isSuite: boolean;
   readonly question: string;
-  /** The mailbox that it is about; null: none is named. */
+  /** The question's mailbox, or null if it does not specify one. */
   readonly inbox: string | null;
-  /** `YYYY-MM-DD`; null: no day is named. */
+  /** `YYYY-MM-DD`, or null for a question without a date. */
   readonly queryDate: string | null;
-  /** Empty where there is none. */
+  /** Empty if the agent did not answer. */
   readonly answer: string;
   readonly ending: Ending;
-  /** The agent said that it does not know. */
+  /** Whether the agent said that it does not know. */
   readonly abstained: boolean;
   readonly sources: readonly string[];
   readonly toolCalls: readonly ToolCallRecord[];
-  /** The tool calls of the whole conversation: a follow-up may rest on what an earlier chat found. */
+  /** The tool calls of the entire conversation, because a follow-up can rely on the results of an earlier chat. */
   readonly results: readonly EarlierCall[];
   readonly turns: readonly Turn[];
   readonly durationMs: number;
-  /** Mails that a search returned. */
+  /** Emails listed in search results. */
   readonly listed: readonly ReturnedMail[];
-  /** Mails that were opened, with their bodies. */
+  /** Opened emails with their bodies. */
   readonly opened: readonly ReturnedMail[];
 }
 
@@ -464,7 +465,7 @@ export function mailboxOf(trace: EvaluatedTrace): Pick<VisibleTrace, "inbox" | "
   return { inbox, queryDate };
 }
 
-/** Other programs' traces have results as texts: JSON in them is read, so that mails are found in it. */
+/** Parses results that are JSON strings, as in other programs' traces, so that the emails in them are found. */
 export function withParsedResults(toolCalls: readonly ToolCallRecord[]): ToolCallRecord[] {
   return toolCalls.map((call) => {
     const { result } = call;

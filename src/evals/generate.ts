@@ -1,3 +1,4 @@
+// `art-e evals generate`: a model writes evals from training labels and improves them in rounds.
 import { CostLimit } from "../models/call-budget.js";
 import type { Model, ModelRequest, PriceOf } from "../models/model.js";
 import { DEFAULT_MODEL, isRemote, parseModelName } from "../models/model-names.js";
@@ -34,10 +35,10 @@ import { MAX_ERROR_SHARE, requireLabels } from "./thresholds.js";
 
 interface GenerateOptions extends GenerationModelOptions {
   readonly criterion: string;
-  /** What the names of the evals begin with; undefined: the criterion, or `generated`. */
+  /** Name prefix of the evals. Defaults to the criterion, or `generated`. */
   readonly name?: string | undefined;
   readonly seed: number;
-  /** Rounds of reflection. */
+  /** Number of reflection rounds. */
   readonly rounds: number;
 }
 
@@ -46,21 +47,24 @@ export interface GeneratedVariation extends CheckedVariation {
 }
 
 export interface Generation {
-  /** Of the training half: nothing else was looked at. */
+  /** Good traces of the training half. The held-out half is never read. */
   readonly good: number;
   readonly bad: number;
   readonly criteria: readonly string[];
   readonly variations: readonly GeneratedVariation[];
-  /** Calls that were made now, and what they cost; those of an earlier attempt are not made again. */
+  /** New calls and their cost. Replies cached by an earlier attempt are not counted. */
   readonly calls: number;
   readonly spentUsd: number;
 }
 
-/** Training traces that drafts are measured on; of a rubric so many of each kind, as each is a call. */
+/**
+ * Maximum number of training traces that drafts are measured on. Rubrics get fewer per label, because each trace is a
+ * call.
+ */
 const MAX_TRAINING = 500;
 const RUBRIC_OF_EACH = 30;
 
-/** Has a model write evals by the labels of the training half, and saves those that beat chance on it as drafts. */
+/** Has a model write evals from the labels of the training half. Saves the evals that beat chance on it as drafts. */
 export function generateEvals(options: GenerateOptions, context: AppContext): Promise<Generation> {
   const { settings, signal } = context;
   return withStore(settings, async (db) => {
@@ -99,7 +103,7 @@ export function generateEvals(options: GenerateOptions, context: AppContext): Pr
       return { good, bad: training.length - good, criteria, variations, calls, spentUsd };
     } catch (error) {
       if (!signal.aborted) throw error;
-      throw new Interrupted("generation stopped: what was paid for is kept. Go on with the same command.");
+      throw new Interrupted("interrupted. Paid replies are cached. Run the same command again to continue.");
     } finally {
       bar.stop();
     }
@@ -115,7 +119,9 @@ function definitionOf(draft: WrittenEval, model: string) {
   return draft.kind === "rubric" ? { ...draft, model } : draft;
 }
 
-/** Runs drafts on training traces: Python in the sandbox, a rubric by the model that wrote it, within the limit. */
+/**
+ * Runs drafts on training traces: Python in the sandbox, rubrics with the model that wrote them, within the cost limit.
+ */
 function draftRunner(
   { model, server }: GenerationModel,
   training: readonly TrainingExample[],
@@ -136,17 +142,17 @@ function draftRunner(
 }
 
 interface CheckedVariation extends WrittenVariation {
-  /** Null: it is worth testing. */
+  /** Reason for a rejection, or null if the eval is worth testing. */
   readonly rejection: string | null;
 }
 
 /**
- * Standard score that a draft's difference between bad and good traces must reach. The best of five times four drafts
- * is looked at: of all of them by chance together, one in 40 reaches it (Bonferroni).
+ * Minimum standard score of the difference between bad and good traces. The best of five times four drafts is chosen.
+ * By chance, one in 40 generations would reach this value (Bonferroni).
  */
 const MIN_Z = 3.02;
 
-/** Says of each why it is not worth testing: it fails, does no better than chance, or is the same as one before. */
+/** Rejects drafts that fail to run, do no better than chance, or are the same as an earlier one. */
 function rejectDrafts(written: readonly WrittenVariation[]): CheckedVariation[] {
   const seen = new Map<string, Variation>();
   return written.map((one) => ({ ...one, rejection: rejectionOf(one, seen) }));
@@ -157,7 +163,7 @@ function rejectionOf({ variation, best, ended }: WrittenVariation, seen: Map<str
   const { draft, measured } = best;
   const { failedOn, labelled, errors, z, coverage, falseFailures } = measured;
   if (failedOn > MAX_ERROR_SHARE * (failedOn + labelled)) {
-    return `it fails on ${failedOn} of ${failedOn + labelled} training traces: ${errors[0]}`;
+    return `it failed on ${failedOn} of ${failedOn + labelled} training traces: ${errors[0]}`;
   }
   if (z < MIN_Z) {
     const shares = `it fails ${percent(coverage)} of the bad and ${percent(falseFailures)} of the good traces`;
@@ -171,17 +177,17 @@ function rejectionOf({ variation, best, ended }: WrittenVariation, seen: Map<str
 }
 
 function percent(share: number): string {
-  return `${Math.round(share * 100)} %`;
+  return `${Math.round(share * 100)}%`;
 }
 
-/** What writing one eval gave. */
+/** The result of writing one eval. */
 interface WrittenVariation {
   readonly variation: Variation;
-  /** The best version; null: none could be used. */
+  /** The best version, or null if none was usable. */
   readonly best: MeasuredDraft | null;
-  /** Versions that were written, and measured if they could be used. */
+  /** Number of written versions. Usable ones were also measured. */
   readonly rounds: number;
-  /** Why no version was written, or no further one. */
+  /** Why the model wrote no further version. */
   readonly ended: string;
 }
 
@@ -192,35 +198,35 @@ interface MeasuredDraft {
 
 interface Writing {
   readonly model: Model;
-  /** The training half, or as much of it as is looked at; no prompt holds anything else. */
+  /** The training half, or a sample of it. Prompts contain no other traces. */
   readonly training: readonly TrainingExample[];
-  /** Those that the first version is written by. */
+  /** The examples for the first version. */
   readonly examples: readonly TrainingExample[];
-  /** What the labels are about, in a person's words; null: nobody wrote it. */
+  /** The criterion's sentence, or null if it is missing. */
   readonly sentence: string | null;
   readonly criteria: readonly string[];
-  /** Rounds of reflection after the first version. */
+  /** Number of reflection rounds after the first version. */
   readonly rounds: number;
-  /** Outcomes of the training traces, in order; null where it was not run. */
+  /** Returns the outcomes for the training traces, in order, or null for traces it did not run on. */
   run(draft: WrittenEval, signal: AbortSignal): Promise<readonly (MeasuredOutcome | null)[]>;
 }
 
-/** Asks a model what tells good traces from bad ones. Throws a UserError where it does not say. */
+/** Asks a model for criteria that separate good traces from bad ones. Throws a UserError if it returns none. */
 async function findCriteria(model: Model, request: ModelRequest, signal: AbortSignal): Promise<readonly string[]> {
   const reply = await completeOrWhy(model, request, signal);
   const read = typeof reply === "string" ? ({ ok: false, why: reply } as const) : readCriteria(reply);
   if (read.ok) return read.value;
   throw new UserError(
     "criteria_missing",
-    `${model.id} gave no criteria: ${read.why}`,
-    "Try again, or another model.",
+    `Cannot get criteria from ${model.id}: ${read.why}`,
+    "Try again, or choose another model.",
     1,
   );
 }
 
 /**
- * Has a model write an eval, and rewrite it by the training labels that contradict it. A reply that cannot be used, a
- * refusal, a failed call or a repeated version ends it with the best version so far. Throws only the signal's reason.
+ * Has a model write an eval and rewrite it based on contradicting training labels. An unusable reply, a refusal, a
+ * failed call or a repeated version ends the process with the best version so far. Throws only the signal's reason.
  */
 async function writeEval(variation: Variation, writing: Writing, signal: AbortSignal): Promise<WrittenVariation> {
   const { model, training, rounds } = writing;
@@ -229,25 +235,25 @@ async function writeEval(variation: Variation, writing: Writing, signal: AbortSi
   let request: ModelRequest = writeRequest(variation, writing, writing.examples);
   for (let round = 0; ; round++) {
     const end = (ended: string): WrittenVariation => ({ variation, best, rounds: round, ended });
-    if (round > rounds) return end("all rounds are done");
+    if (round > rounds) return end("all rounds were used");
     const reply = await completeOrWhy(model, request, signal);
     if (typeof reply === "string") return end(reply);
     const read = readWrittenEval(reply);
     if (!read.ok) return end(read.why);
     const draft = read.value;
     const text = bodyOf(draft);
-    if (seen.has(text)) return end("the model repeats itself");
+    if (seen.has(text)) return end("the model repeated an earlier version");
     seen.add(text);
     const measured = measureDraft(training, await writing.run(draft, signal));
     if (best === null || isBetter(measured, best.measured)) best = { draft, measured };
     if (measured.contradictions.length === 0 && measured.errors.length === 0) {
-      return { variation, best, rounds: round + 1, ended: "no training label contradicts it" };
+      return { variation, best, rounds: round + 1, ended: "it agrees with all training labels" };
     }
     request = reflectRequest(variation, draft, measured);
   }
 }
 
-/** What fails on fewer traces first, then what agrees better. */
+/** Compares the number of failures first, then the alignment. */
 function isBetter(a: TrainingAlignment, b: TrainingAlignment): boolean {
   return a.failedOn === b.failedOn ? a.alignment > b.alignment : a.failedOn < b.failedOn;
 }
@@ -264,7 +270,7 @@ async function completeOrWhy(model: Model, request: ModelRequest, signal: AbortS
 interface GenerationModelOptions {
   /** `provider/name`. */
   readonly model: string;
-  /** US dollars for a million tokens; undefined: by the table. */
+  /** Price in US dollars per million tokens. Undefined selects the price table. */
   readonly price?: Price | undefined;
   readonly maxCost: number;
 }
@@ -276,9 +282,9 @@ interface GenerationModel {
 }
 
 /**
- * The model that writes evals, at its provider or where the environment says: rubrics are asked there later too. Its
- * replies are kept in the cache folder, so that none is paid for again; calls besides keep to the limit. Throws a
- * UserError for a missing key and an unknown price.
+ * Opens the model that writes evals, at its provider or at the server from the environment. Rubrics later run on the
+ * same server. Replies are cached, so they are never billed twice. New calls are subject to the cost limit. Throws a
+ * UserError for a missing API key or an unknown price.
  */
 async function openGenerationModel(
   { model: id, price, maxCost }: GenerationModelOptions,
@@ -288,13 +294,13 @@ async function openGenerationModel(
   if (!isRemote(name.provider)) {
     throw new UserError(
       "model_unfit",
-      `--model ${id} writes no evals.`,
-      `Name one of a provider, such as ${DEFAULT_MODEL}.`,
+      `--model: ${id} cannot write evals.`,
+      `Choose a provider's model, such as ${DEFAULT_MODEL}.`,
     );
   }
   const server = serverOf(name.provider, undefined, settings.env);
   const priceOf: PriceOf = price === undefined ? await pricesOf(name) : (usage) => priceAt(price, usage);
-  requirePriced(priceOf, "--max-cost", name.id, "Give it: --price IN,OUT in US dollars for a million tokens.");
+  requirePriced(priceOf, "--max-cost", name.id, "Pass --price IN,OUT in US dollars per million tokens.");
   const limit = new CostLimit(maxCost);
   const connection = { baseUrl: server, timeoutMs: JUDGE_TIMEOUT_MS, priceOf, costLimit: limit, cache: true };
   return { model: (await openModel(name, connection, settings)).model, server, limit };

@@ -1,3 +1,4 @@
+// Imports labels from feedback, judge verdicts, scores, or a JSON Lines file.
 import { z } from "zod";
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
@@ -24,27 +25,27 @@ import {
 } from "./labels.js";
 
 interface ImportLabelsOptions {
-  /** A run; undefined: the latest, and with feedback every trace. */
+  /** Run to label. Undefined selects the latest run, or every trace for feedback. */
   readonly run?: string | undefined;
-  /** feedback, judge, scores, or the path of a file. */
+  /** `feedback`, `judge`, `scores`, or the path of a file. */
   readonly from: string;
   readonly criterion: string;
-  /** Whose labels they are, where a file does not say. */
+  /** Annotator for file lines that do not specify one. */
   readonly annotator?: string | undefined;
-  /** With scores: the scorer; undefined: what the run's accuracy is. */
+  /** For scores: the scorer. Undefined selects the run's headline score. */
   readonly score?: string | undefined;
 }
 
 interface ImportedLabels {
   readonly source: LabelSource;
   readonly labels: Readonly<Record<EvalLabel, number>>;
-  /** Traces without what labels are made from. */
+  /** Number of traces without the required feedback, verdict or score. */
   readonly unlabelled: number;
-  /** With scores: which. */
+  /** For scores: the scorer. */
   readonly score?: string;
 }
 
-/** Labels traces by what is known of them already. Labels of a better source stay above. */
+/** Labels traces from existing data. Labels from a better source still take precedence. */
 export function importLabels(options: ImportLabelsOptions, settings: AppSettings): Promise<ImportedLabels> {
   return withStore(settings, (db) => {
     const source = SOURCES[options.from] ?? "person";
@@ -58,7 +59,7 @@ export function importLabels(options: ImportLabelsOptions, settings: AppSettings
       else {
         labels[derived.label]++;
         const { label, note, line } = derived;
-        // All traces of a run have the same chance; feedback, and most files, are about what somebody looked at.
+        // All traces of a run have the same chance. Feedback and most files are about traces that somebody chose.
         const drawn = line?.drawn ?? (source === "person" ? "unknown" : "all");
         const by = line?.source ?? source;
         const annotator = by === "person" ? (line?.annotator ?? options.annotator ?? null) : null;
@@ -94,14 +95,14 @@ function* derivedLabels(db: Db, { run, from, score }: ImportLabelsOptions): Gene
     const first = new Map<string, LabelLine>();
     for (const line of readLabelFile(from)) {
       const traceId = traceIdOf(db, line.trace, `${from}, line ${line.line}`);
-      // Two people may say different things, and one who was asked again.
+      // Two people can disagree, and one person can change a label when asked again.
       const key = JSON.stringify([traceId, line.source ?? "person", line.annotator ?? null]);
       const other = first.get(key);
       if (other !== undefined && other.label !== line.label && line.again !== true) {
         throw new UserError(
           "labels_contradict",
-          `${from}: line ${other.line} calls ${line.trace} ${other.label}, line ${line.line} ${line.label}.`,
-          "Leave one of them.",
+          `${from}: line ${other.line} labels ${line.trace} ${other.label}, but line ${line.line} labels it ${line.label}.`,
+          "Remove one of the lines.",
         );
       }
       first.set(key, line);
@@ -124,56 +125,62 @@ function traceIdOf(db: Db, name: string, where: string): string {
 function nothingToLabel({ from, score }: ImportLabelsOptions, unlabelled: number): UserError {
   const why: Readonly<Record<string, readonly [string, string]>> = {
     feedback: [
-      "There is no feedback.",
-      `Give some in the playground (${commandLine`art-e serve`}), or label with ${commandLine`art-e evals label`}.`,
+      "Cannot import labels: the database does not contain any feedback.",
+      `Give feedback in the playground (${commandLine`art-e serve`}), or label with ${commandLine`art-e evals label`}.`,
     ],
     judge: [
-      `None of ${unlabelled} traces has a verdict.`,
-      `Ask a judge first: ${commandLine`art-e score --judge MODEL`}.`,
+      `Cannot import labels: the ${unlabelled} traces do not have verdicts.`,
+      `Run a judge first: ${commandLine`art-e score --judge MODEL`}.`,
     ],
     scores: [
-      `None of ${unlabelled} traces has a value of ${score ?? "its score"}.`,
-      `Name a score that the run has with --score; ${commandLine`art-e stats --run RUN`} lists them.`,
+      `Cannot import labels: the ${unlabelled} traces do not have values for ${score ?? "the score"}.`,
+      `Pass one of the run's scores with --score (${commandLine`art-e stats --run RUN`} lists them).`,
     ],
   };
-  const [message, hint] = why[from] ?? ["There are no labels.", "Name another file."];
+  const [message, hint] = why[from] ?? ["Cannot import labels: the file is empty.", "Pass another file."];
   return new UserError("labels_empty", message, hint);
 }
 
-/** One line of a labels file. */
+/** A line of a labels file. */
 const lineSchema = z.object({
-  /** A trace's id, or RUN/TASK. */
+  /** Trace id or RUN/TASK. */
   trace: z.string().min(1),
   label: z.enum(EVAL_LABELS, `expected ${EVAL_LABELS.join(", ")}`),
   note: z.string().max(4_000).nullish(),
   drawn: z.enum(LABEL_DRAWS, `expected ${LABEL_DRAWS.join(", ")}`).optional(),
   source: z.enum(LABEL_SOURCES, `expected ${LABEL_SOURCES.join(", ")}`).optional(),
   annotator: z.string().min(1).max(100).nullish(),
-  /** It was asked again. */
+  /** Whether a person labeled the trace again. */
   again: z.boolean().optional(),
 });
 
 type LabelLine = z.output<typeof lineSchema> & { readonly line: number };
 
-const HINT = 'A line is {"trace": "latest/12", "label": "bad", "note": "the price is of another year"}.';
+const HINT = 'Expected lines such as {"trace": "latest/12", "label": "bad", "note": "the price is of another year"}.';
 
-/** Reads labels of traces, one JSON object a line. Throws a UserError that names the unusable line. */
+/** Reads a labels file with one JSON object per line. Throws a UserError that names the invalid line. */
 function readLabelFile(path: string): LabelLine[] {
   let text: string;
   try {
     text = readNamedFile(path).toString();
   } catch (cause) {
-    const message = `${path} cannot be read: ${(cause as Error).message}.`;
-    throw new UserError("labels_unreadable", message, "--from is feedback, judge, scores, or a file of labels.", 2, {
-      cause,
-    });
+    const message = `Cannot read ${path}: ${(cause as Error).message}.`;
+    throw new UserError(
+      "labels_unreadable",
+      message,
+      "--from: expected feedback, judge, scores, or the path of a labels file.",
+      2,
+      {
+        cause,
+      },
+    );
   }
   const lines = text
     .split("\n")
     .flatMap((content, i) =>
       content.trim() === "" ? [] : [{ ...parseLine(content, `${path}, line ${i + 1}`), line: i + 1 }],
     );
-  if (lines.length === 0) throw new UserError("labels_empty", `${path} holds no labels.`, HINT);
+  if (lines.length === 0) throw new UserError("labels_empty", `${path} does not contain labels.`, HINT);
   return lines;
 }
 
@@ -182,7 +189,7 @@ function parseLine(content: string, where: string): z.output<typeof lineSchema> 
   try {
     value = JSON.parse(content);
   } catch {
-    throw new UserError("labels_invalid", `${where} is not JSON.`, HINT);
+    throw new UserError("labels_invalid", `${where}: invalid JSON.`, HINT);
   }
   const { data, error } = lineSchema.safeParse(value);
   if (data !== undefined) return data;
@@ -192,13 +199,13 @@ function parseLine(content: string, where: string): z.output<typeof lineSchema> 
 interface DerivedLabel {
   readonly label: EvalLabel;
   readonly note: string | null;
-  /** Of a file. */
+  /** The line of a labels file. */
   readonly line?: LabelLine;
 }
 
 const BAND_LABELS = { high: "good", medium: "neutral", low: "bad", unscored: null } as const;
 
-/** By a score of the trace: an error or a low one is bad, a high one good. Null where it has no value. */
+/** Derives a label from a score. Errors and low scores are bad, high scores are good. Null without a value. */
 export function labelByScore(trace: Trace, scorer: string): DerivedLabel | null {
   if (isFailure(trace.ending)) return { label: "bad", note: `ended by ${trace.ending}` };
   const value = trace.scores[scorer]?.value ?? null;
@@ -206,13 +213,16 @@ export function labelByScore(trace: Trace, scorer: string): DerivedLabel | null 
   return label === null ? null : { label, note: `${scorer} ${Number(value?.toFixed(3))}` };
 }
 
-/** What the accuracy of a run is: its judge's verdict where it has one, else exact match; of a suite its score. */
+/**
+ * The run's headline score: the task score for suites, the judge's verdict if the run has a judge, otherwise exact
+ * match.
+ */
 function headlineScore(db: Db, name = "latest"): string {
   const { split, settings } = getRun(db, name);
   return split === "suite" ? "taskScore" : settings.judge === null ? "exactMatch" : "judgeCorrect";
 }
 
-/** By the verdict of the judge that graded the trace; null where none did. */
+/** Derives a label from the judge's verdict in the trace. Null without a verdict. */
 export function labelByJudge(trace: Trace): DerivedLabel | null {
   const { judge } = trace;
   if (judge === null || judge.verdict === null || isSuiteTrace(trace)) return null;
@@ -228,7 +238,7 @@ export function labelByFeedback({ rating, notes }: Pick<Feedback, "rating" | "no
   return { label: RATING_LABELS[rating], note: notes };
 }
 
-/** A label as a line of a file that `readLabelFile` reads. */
+/** Formats a label as a line that `readLabelFile` can read. */
 export function labelLine({ traceId, label, note, source, annotator, drawn, isRepeat }: TraceLabel): string {
   return JSON.stringify({
     trace: traceId,

@@ -1,3 +1,4 @@
+// Chooses the traces that a person labels next: random samples, hard cases and repetitions.
 import { createHash } from "node:crypto";
 import { yieldBetween } from "../platform/async.js";
 import { UserError } from "../platform/errors.js";
@@ -27,13 +28,13 @@ import { TEMPLATES, templateEval } from "./templates.js";
 import { newestOf } from "./test-eval.js";
 
 interface LabellingOptions {
-  /** A run; null: chats. */
+  /** A run, or null for chats. */
   readonly run: string | null;
   readonly criterion: string;
   readonly seed: number;
-  /** Who labels; null: not said. Whoever is named is asked of what others labelled too. */
+  /** The annotator, or null if not specified. With a name, traces labeled by others are queued too. */
   readonly annotator: string | null;
-  /** Hard cases of the training half instead of a random sample. */
+  /** Whether to queue hard cases of the training half instead of a random sample. */
   readonly hard: boolean;
 }
 
@@ -41,15 +42,15 @@ export interface TraceToLabel extends QueuedTrace {
   readonly trace: EvaluatedTrace;
 }
 
-/** One person's labelling. */
+/** A labeling session of one person. */
 export interface Labelling {
-  /** Null: chats. */
+  /** The run, or null for chats. */
   readonly runId: string | null;
-  /** What is asked, in a sentence about a good trace; null: nobody wrote it. */
+  /** The criterion's sentence about a good trace, or null if it is missing. */
   readonly sentence: string | null;
-  /** How many traces no person has labelled. */
+  /** Number of traces that no person has labeled. */
   readonly waiting: number;
-  /** In random order, or the hardest first; with some that are asked again. */
+  /** In random order, or the hardest first. Includes some repetitions. */
   readonly queue: Iterable<QueuedTrace>;
   traces(): Iterable<TraceToLabel>;
   save(item: QueuedTrace, label: EvalLabel, note: string | null): void;
@@ -57,8 +58,8 @@ export interface Labelling {
 }
 
 /**
- * Queues the traces of a run or of chats: in random order, so that what is measured on the labels holds for the run, or
- * hard cases of the training half. Other work goes on while these are ranked.
+ * Queues the traces of a run or of chats in random order, so that measurements on the labels apply to the run, or
+ * queues hard cases of the training half. Ranking yields to other work.
  */
 export async function openLabelling(
   db: Db,
@@ -89,13 +90,13 @@ export async function openLabelling(
   };
 }
 
-/** An order that labels do not change: what is left of it is in the same order later. */
+/** Returns a random order that labels do not change, so remaining traces keep their order in later sessions. */
 function shuffleByHash(ids: readonly string[], seed: number): string[] {
   const keyed = ids.map((id) => ({ id, key: createHash("sha256").update(`${seed} ${id}`).digest("hex") }));
   return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ id }) => id);
 }
 
-/** Traces of questions that are never held out, the most urgent first. */
+/** Ranks traces of questions that are never held out, the most urgent first. */
 async function rankHard(db: Db, ids: readonly string[], criterion: string): Promise<string[]> {
   const derived = new Map(effectiveLabels(db, criterion).map(({ traceId, label }) => [traceId, label]));
   const definitions = candidates(db);
@@ -113,7 +114,7 @@ async function rankHard(db: Db, ids: readonly string[], criterion: string): Prom
 
 const NO_ORIGIN = { by: "templates", seed: null, labels: null, parent: null } as const;
 
-/** What traces are ranked by: the evals there are, and the templates that need no labels. */
+/** The evals for ranking traces: stored evals and the templates that do not need labels. */
 function candidates(db: Db): DataEval[] {
   const stored = newestOf(listEvals(db))
     .map(({ definition }) => definition)
@@ -124,35 +125,35 @@ function candidates(db: Db): DataEval[] {
   return [...stored, ...templates];
 }
 
-/** How urgently a person should look at a trace; higher first. */
+/** Returns how urgently a person should look at a trace. Higher comes first. */
 export function labellingPriority(
   outcomes: readonly { readonly score: number | null }[],
   derived: EvalLabel | null,
 ): number {
   const scores = outcomes.flatMap(({ score }) => score ?? []);
   const failed = scores.filter((score) => !isPass(score)).length;
-  // Called bad by a score or a judge, and no eval says why: either the label is wrong, or an eval is missing.
+  // A score or judge labeled it bad, but no eval fails it. Either the label is wrong or an eval is missing.
   if (derived === "bad" && failed === 0) return 2;
-  // 1 where half of the evals fail it and half do not.
+  // 1 if half of the evals fail the trace.
   return scores.length === 0 ? 0 : 1 - Math.abs((2 * failed) / scores.length - 1);
 }
 
-/** After so many new traces an old one is asked again: a tenth of all. */
+/** Number of new traces between two repetitions. A tenth of all traces are repetitions. */
 const NEW_BETWEEN_REPEATS = 9;
 
 interface QueuedTrace {
   readonly traceId: string;
-  /** It was labelled before, and is asked again to measure self-agreement. */
+  /** Whether the trace was labeled before and is shown again to measure self-agreement. */
   readonly isRepeat: boolean;
   readonly drawn: LabelDraw;
   readonly drawnFrom: number | null;
 }
 
-/** Which trace to label next. */
+/** Yields the traces to label. */
 export class LabelQueue {
   private readonly random: (limit: number) => number;
 
-  /** `traces`: to label, in order. `labelled`: by a person, before. */
+  /** @param traces to label, in order @param labelled already labeled by a person */
   constructor(
     private readonly traces: readonly string[],
     private readonly labelled: readonly string[],
@@ -162,7 +163,9 @@ export class LabelQueue {
     this.random = seededRandom(seed);
   }
 
-  /** Asks again also what was asked some traces ago: a first session tells already how sure its labels are. */
+  /**
+   * Repeats traces from the same session too, so that a first session already measures the reliability of its labels.
+   */
   *[Symbol.iterator](): Generator<QueuedTrace> {
     const pool = [...this.labelled].sort();
     const asked: string[] = [];
@@ -170,7 +173,7 @@ export class LabelQueue {
       if (i > 0 && i % NEW_BETWEEN_REPEATS === 0) {
         const [repeat] = pool.splice(this.random(Math.max(1, pool.length)), 1);
         if (repeat !== undefined) yield { traceId: repeat, isRepeat: true, ...this.drawn };
-        // The last few are still remembered, so they wait.
+        // Annotators still remember the last few traces, so these are repeated later.
         pool.push(...asked.splice(0));
       }
       asked.push(traceId);
@@ -179,15 +182,15 @@ export class LabelQueue {
   }
 }
 
-/** Saves what a person says of a trace, and returns the id of the label. */
+/** Saves a person's label and returns its id. */
 export function saveGivenLabel(db: Db, label: Omit<TraceLabel, "source" | "createdAt">): number {
   const { traceId } = getTrace(db, label.traceId);
   const draw = label.isRepeat ? firstDraw(db, traceId, label.criterion) : label;
   if (draw === null) {
     throw new UserError(
       "label_unrepeated",
-      `${traceId} was not labelled for ${label.criterion} before, so it cannot be asked again.`,
-      "Save it as a first label.",
+      `Cannot save a repeated label: ${traceId} does not have a label for ${label.criterion} yet.`,
+      "Save it as the first label.",
     );
   }
   const { drawn, drawnFrom } = draw;

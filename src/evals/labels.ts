@@ -1,3 +1,4 @@
+// Stores labels, reads labeled traces by half, and measures how well annotators agree.
 import { createHash } from "node:crypto";
 import { clusteredKappa, clusteredRate } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
@@ -8,7 +9,7 @@ import { criterionSentence } from "./criteria.js";
 import type { EvaluatedTrace } from "./definition.js";
 import { assignHalves, type Half } from "./split-questions.js";
 
-/** Ids of the current traces of a run, of tasks that failed too, or with null those of all chats. */
+/** Returns the ids of a run's current traces, including failed tasks, or of all chats if `runId` is null. */
 export function traceIdsToLabel(db: Db, runId: string | null): string[] {
   const ids =
     runId === null
@@ -20,7 +21,7 @@ export function traceIdsToLabel(db: Db, runId: string | null): string[] {
   return ids as string[];
 }
 
-/** The traces that a person has labelled for a criterion; `annotator` null: whoever it was. */
+/** Returns the traces that a person has labeled for a criterion. A null `annotator` matches everyone. */
 export function labelledByPerson(db: Db, criterion: string, annotator: string | null): Set<string> {
   const rows = db
     .prepare(
@@ -32,7 +33,10 @@ export function labelledByPerson(db: Db, criterion: string, annotator: string | 
   return new Set(rows);
 }
 
-/** How a trace that a person labelled was drawn at first: asked again, it is no other sample. Null: nobody did. */
+/**
+ * Returns how a trace was drawn for its first label. A repeated label keeps this draw. Returns null for an unlabeled
+ * trace.
+ */
 export function firstDraw(db: Db, traceId: string, criterion: string): Pick<TraceLabel, "drawn" | "drawnFrom"> | null {
   const row = db
     .prepare(
@@ -46,16 +50,16 @@ export function firstDraw(db: Db, traceId: string, criterion: string): Pick<Trac
 export interface LabelledTrace {
   readonly trace: EvaluatedTrace;
   readonly label: TellingLabel;
-  /** All its repeats and wordings have the same. */
+  /** Repetitions and other wordings of a question have the same value. */
   readonly question: string;
 }
 
-/** Traces in memory at once. */
+/** Maximum number of traces in memory. */
 const PAGE = 500;
 
 /**
- * The good and bad traces of one half, in the order of their ids, some at a time. Hard cases teach, but count in no
- * figure: they are no sample of anything.
+ * Yields pages of good and bad traces of one half, ordered by id. Hard cases are useful for training but excluded from
+ * measurements, because they are not a random sample.
  */
 export function* labelledPages(
   db: Db,
@@ -75,11 +79,11 @@ export function* labelledPages(
 }
 
 export interface LabelSummary {
-  /** Of the labels that count: of each trace that of its best source. */
+  /** The effective labels, one per trace from its best source. */
   readonly labels: Readonly<Record<EvalLabel, number>>;
-  /** How often a person who was asked again said the same. */
+  /** How often a person gave the same label again. */
   readonly selfAgreement: Estimate;
-  /** How often two people said the same of a trace. */
+  /** How often two people gave a trace the same label. */
   readonly betweenAnnotators: Estimate;
 }
 
@@ -95,10 +99,10 @@ export function summarizeLabels(db: Db, criterion: string): LabelSummary {
   return { labels, selfAgreement: clusteredRate(repeated), betweenAnnotators: clusteredRate(between) };
 }
 
-/** Two people who labelled the same traces. */
+/** Two people who labeled the same traces. */
 interface AnnotatorPair {
   readonly annotators: readonly [string, string];
-  /** What each said: true for good. */
+  /** The label from each person, true for good. */
   readonly traces: readonly { readonly first: boolean; readonly second: boolean; readonly cluster: string }[];
 }
 
@@ -124,7 +128,7 @@ function annotatorPairs(db: Db, criterion: string): AnnotatorPair[] {
   return [...pairs.values()];
 }
 
-/** Of each two people, by the traces that both called good or bad. */
+/** Agreement of two people on the traces that both labeled good or bad. */
 export interface AnnotatorAgreement {
   readonly annotators: readonly [string, string];
   readonly agreement: Estimate;
@@ -139,7 +143,7 @@ export function agreementOfAnnotators(db: Db, criterion: string): AnnotatorAgree
   }));
 }
 
-/** Names a set of labels and what they are about: another label or another sentence, and it is another set. */
+/** Identifies a set of labels and the sentence of their criterion. Any other label or sentence changes the hash. */
 export function hashLabels(
   labels: readonly Pick<EffectiveLabel, "traceId" | "label">[],
   sentence: string | null = null,
@@ -149,7 +153,7 @@ export function hashLabels(
   return `sha256:${createHash("sha256").update(lines.join("")).digest("hex")}`;
 }
 
-/** Adds labels, all or none. Their traces must exist. */
+/** Saves labels in one transaction. Their traces must exist. */
 export function saveLabels(db: Db, labels: Iterable<TraceLabel>): void {
   db.transaction(() => {
     const save = labelSaver(db);
@@ -157,7 +161,7 @@ export function saveLabels(db: Db, labels: Iterable<TraceLabel>): void {
   }).immediate();
 }
 
-/** Adds a label, whose trace must exist, and returns its id. */
+/** Saves a label, whose trace must exist, and returns its id. */
 export function saveLabel(db: Db, label: TraceLabel): number {
   return labelSaver(db)(label);
 }
@@ -170,12 +174,14 @@ function labelSaver(db: Db): (label: TraceLabel) => number {
   return (label) => Number(insert.run({ ...label, isRepeat: Number(label.isRepeat) }).lastInsertRowid);
 }
 
-/** Deletes a label that a person gave. False: there is none of this id. */
+/** Deletes a person's label. Returns false if the id does not exist. */
 export function deletePersonLabel(db: Db, id: number): boolean {
   return db.prepare("DELETE FROM eval_labels WHERE id = ? AND source = 'person'").run(id).changes > 0;
 }
 
-/** Deletes the labels of a criterion: of these traces, or by this annotator, or both. Returns how many there were. */
+/**
+ * Deletes the labels of a criterion for these traces, by this annotator, or both. Returns the number of deleted labels.
+ */
 export function deleteLabels(
   db: Db,
   criterion: string,
@@ -190,7 +196,7 @@ export function deleteLabels(
     .run({ criterion, annotator, ids: traceIds === null ? null : JSON.stringify(traceIds) }).changes;
 }
 
-/** All labels of a criterion, in the order in which they were given. */
+/** Returns all labels of a criterion in the order of creation. */
 export function allLabels(db: Db, criterion: string): TraceLabel[] {
   const rows = db
     .prepare(
@@ -202,7 +208,7 @@ export function allLabels(db: Db, criterion: string): TraceLabel[] {
   return rows.map((row) => ({ ...row, isRepeat: row.isRepeat === 1 }));
 }
 
-/** The labels that count: of each trace the newest of its best source. */
+/** Selects the effective labels: the newest label of each trace from its best source. */
 const EFFECTIVE = `SELECT trace_id, label, source, note, drawn FROM (
     SELECT *, row_number() OVER (
       PARTITION BY trace_id ORDER BY CASE source WHEN 'person' THEN 1 WHEN 'judge' THEN 2 ELSE 3 END, id DESC) AS rank
@@ -217,7 +223,7 @@ export interface EffectiveLabel {
   readonly drawn: LabelDraw;
 }
 
-/** One that says good or bad. */
+/** A label that is good or bad. */
 export interface TellingLabel extends EffectiveLabel {
   readonly label: "good" | "bad";
 }
@@ -228,7 +234,9 @@ export function effectiveLabels(db: Db, criterion: string): EffectiveLabel[] {
     .all({ criterion }) as EffectiveLabel[];
 }
 
-/** The good and bad labels, with the question and half of their traces; both null of labels not used yet. */
+/**
+ * Returns the good and bad labels with the question and half of their traces. Both are null for labels not used yet.
+ */
 function labelsWithHalves(db: Db, criterion: string) {
   return db
     .prepare(
@@ -239,7 +247,7 @@ function labelsWithHalves(db: Db, criterion: string) {
     .all({ criterion }) as (TellingLabel & { readonly question: string | null; readonly half: Half | null })[];
 }
 
-/** Names the held-out labels that a test of the criterion was or would be by; new ones count once they were used. */
+/** Returns a hash of the held-out labels that a test of the criterion uses. New labels count after their first use. */
 export function hashHeldOut(db: Db, criterion: string): string {
   return hashLabels(
     labelsWithHalves(db, criterion).filter(({ half, drawn }) => half === "heldout" && drawn !== "hard"),
@@ -247,7 +255,7 @@ export function hashHeldOut(db: Db, criterion: string): string {
   );
 }
 
-/** Gives the questions of new labels their halves. */
+/** Assigns a half to the questions of new labels. */
 function settleHalves(db: Db, criterion: string): void {
   db.transaction(() => {
     const labels = labelsWithHalves(db, criterion);
@@ -267,8 +275,8 @@ function settleHalves(db: Db, criterion: string): void {
 }
 
 /**
- * The traces of a half, or of both, that are labelled good or bad, one at a time, in the order of their ids. No cursor
- * stays open between them: models and sandboxes are waited for there.
+ * Yields the traces of a half, or of both, that are labeled good or bad, ordered by id. No database cursor stays open
+ * between traces, because callers wait for models and sandboxes there.
  */
 export function* iterateLabelled(db: Db, criterion: string, half: Half | null): Generator<LabelledTrace> {
   settleHalves(db, criterion);
@@ -282,7 +290,7 @@ export function* iterateLabelled(db: Db, criterion: string, half: Half | null): 
   }
 }
 
-/** A label that a person gave again, with the one before it. */
+/** A repeated label of one person, with the previous one. */
 interface RepeatedLabel {
   readonly first: EvalLabel;
   readonly again: EvalLabel;
@@ -298,38 +306,41 @@ function repeatedLabels(db: Db, criterion: string): RepeatedLabel[] {
     .all(criterion) as RepeatedLabel[];
 }
 
-/** `neutral`: neither, by a score between the bands. `skip`: a person could not tell. Both are left out and counted. */
+/**
+ * `neutral` comes from a score between the bands. `skip` means that a person was unsure. Both are excluded but
+ * counted.
+ */
 export const EVAL_LABELS = ["good", "bad", "neutral", "skip"] as const;
 
 export type EvalLabel = (typeof EVAL_LABELS)[number];
 
 /**
- * How the trace came to be labelled. `random`: each had the same chance; `all` of a run were; `hard`: because evals
- * disagree on it; `unknown`: somebody chose it.
+ * How a trace was selected for labeling. `random`: each trace had the same chance. `all`: every trace of a run was
+ * labeled. `hard`: evals disagree on it. `unknown`: somebody chose it.
  */
 export const LABEL_DRAWS = ["random", "all", "hard", "unknown"] as const;
 
 export type LabelDraw = (typeof LABEL_DRAWS)[number];
 
-/** Who labelled; the first that did counts. */
+/** Sources of labels. Earlier sources take precedence. */
 export const LABEL_SOURCES = ["person", "judge", "score"] as const;
 
 export type LabelSource = (typeof LABEL_SOURCES)[number];
 
 export interface TraceLabel {
   readonly traceId: string;
-  /** The failure mode it is about. */
+  /** The failure mode that the label is about. */
   readonly criterion: string;
   readonly label: EvalLabel;
   readonly source: LabelSource;
-  /** Why, in a person's or the judge's words. */
+  /** The reason in the words of the person or the judge. */
   readonly note: string | null;
-  /** The person's name; null: not said, or it was no person. */
+  /** The person's name, or null if unknown or if the source is not a person. */
   readonly annotator: string | null;
-  /** A trace that was labelled before was shown again, to measure how far a person agrees with himself. */
+  /** Whether the trace was shown again to measure self-agreement. */
   readonly isRepeat: boolean;
   readonly drawn: LabelDraw;
-  /** Of a random draw: among how many traces, each with the same chance. */
+  /** Number of traces in a random draw, each with the same chance, or null for other draws. */
   readonly drawnFrom: number | null;
   /** ISO 8601, UTC. */
   readonly createdAt: string;

@@ -1,3 +1,4 @@
+// Runs evals of any kind over traces: data evals in this process, Python in the sandbox, rubrics with a model.
 import { performance } from "node:perf_hooks";
 import type { Model } from "../models/model.js";
 import { parseModelName } from "../models/model-names.js";
@@ -12,26 +13,26 @@ import { runPythonEval } from "./run-python-evals.js";
 import { runRubric } from "./run-rubric.js";
 import { runDataEvals } from "./run-rules.js";
 
-/** What is read of an eval of one kind that needs more than this process. */
+/** The parts of an eval that its backend needs. */
 interface BackendInput {
   readonly python: Pick<EvalOf<"python">, "code" | "reference">;
   readonly rubric: Pick<EvalOf<"rubric">, "rubric" | "model">;
 }
 
-/** Runs an eval of one kind over traces; an outcome for each. Throws only the signal's reason. */
+/** Runs an eval of one kind and returns one outcome per trace. Throws only the signal's reason. */
 type EvalBackend<K extends keyof BackendInput> = (
   definition: BackendInput[K],
   traces: readonly EvaluatedTrace[],
   signal: AbortSignal,
 ) => Promise<MeasuredOutcome[]>;
 
-/** What runs the kinds of evals that need more than this process. */
+/** Backends for the kinds of evals that this process cannot run itself. */
 export interface EvalBackends {
   readonly python: EvalBackend<"python">;
   readonly rubric: EvalBackend<"rubric">;
 }
 
-/** Runs evals over traces: an outcome for each trace, of each eval in order. */
+/** Returns the outcomes per trace, in the order of the evals. */
 export async function runEvals(
   definitions: readonly EvalDefinition[],
   traces: readonly EvaluatedTrace[],
@@ -59,11 +60,11 @@ function runMeasured(definitions: readonly DataEval[], trace: EvaluatedTrace): M
 
 const runPythonHere: EvalBackend<"python"> = async (definition, traces, signal) => {
   const choice = await chooseSandbox();
-  if (!choice.ok) throw new Error(`Python cannot be run here: ${choice.why}`);
+  if (!choice.ok) throw new Error(`Cannot run Python: ${choice.why}`);
   return runPythonEval(definition, traces, choice.sandbox, signal);
 };
 
-/** What runs evals here. Whatever does not work, a sandbox or a model, is an error of each outcome. */
+/** Opens the backends on this machine. A missing sandbox or model becomes an error in each outcome. */
 export function openEvalBackends(settings: AppSettings): EvalBackends {
   const models = new Map<string, Promise<RubricModel>>();
   const modelOf = (model: string) => {
@@ -80,11 +81,11 @@ export function openEvalBackends(settings: AppSettings): EvalBackends {
   };
 }
 
-/** The same without any model: rubrics are not asked for. */
+/** Backends that never call a model. Rubrics fail. */
 export const BACKENDS_WITHOUT_MODELS: EvalBackends = {
   python: runsOrFails(runPythonHere),
   rubric: runsOrFails(async () => {
-    throw new Error("rubrics are not asked for here");
+    throw new Error("rubrics are disabled");
   }),
 };
 
@@ -99,7 +100,9 @@ function runsOrFails<K extends keyof EvalBackends>(backend: EvalBackend<K>): Eva
   };
 }
 
-/** Throws where this machine cannot run one of the evals: no sandbox, or no key for a rubric's model. */
+/**
+ * Throws if this machine cannot run one of the evals, because a sandbox or the API key of a rubric's model is missing.
+ */
 export async function requireRunnable(definitions: readonly EvalDefinition[], settings: AppSettings): Promise<void> {
   for (const definition of definitions) {
     if (definition.kind === "rubric") await openRubricModel(definition.model, settings);
@@ -110,17 +113,19 @@ export async function requireRunnable(definitions: readonly EvalDefinition[], se
 export async function requireSandbox(reason: string): Promise<void> {
   const choice = await chooseSandbox();
   if (!choice.ok)
-    throw new UserError("sandbox_missing", `${reason}, which needs a sandbox: ${choice.why}.`, choice.hint);
+    throw new UserError("sandbox_missing", `${reason}, which requires a sandbox: ${choice.why}.`, choice.hint);
 }
 
-/** A model that reads rubrics, and where it lives. */
+/** A rubric's model and its server. */
 interface RubricModel {
   readonly model: Model;
-  /** Null: the provider's own server. */
+  /** Base URL, or null for the provider's default server. */
   readonly server: string | null;
 }
 
-/** The model that an eval names, at its provider or where the environment says. Throws a UserError without a key. */
+/**
+ * Opens an eval's model at its provider or at the server from the environment. Throws a UserError without an API key.
+ */
 export async function openRubricModel(modelId: string, settings: AppSettings): Promise<RubricModel> {
   const name = parseModelName(modelId, null);
   const server = serverOf(name.provider, undefined, settings.env);

@@ -1,3 +1,4 @@
+// Runs Python evals in the sandbox, in batches, and keeps going if the code hangs or dies on a trace.
 import { z } from "zod";
 import type { Message } from "../models/model.js";
 import { readBuiltFile } from "../platform/installation.js";
@@ -11,22 +12,22 @@ import type { EvalOf, EvaluatedTrace } from "./definition.js";
 import { failedOutcome, type MeasuredOutcome } from "./eval-outcome.js";
 import { mailboxOf, withParsedResults } from "./features.js";
 
-/** A file of the sandbox may have 16 MiB. */
+/** A file in the sandbox can have at most 16 MiB. */
 const MAX_BATCH_BYTES = 15 * 2 ** 20;
 const MAX_BATCH_TRACES = 1_000;
-/** After so many traces that took too long or ended its process, in a row or in all, the rest is not tried. */
+/** Stops after this many traces that timed out or killed the process, in a row or in total. */
 const MAX_LOST_IN_A_ROW = 5;
 const MAX_LOST = 25;
 
-/** A trace's position among all, and its line of the arguments file. */
+/** A trace's position in the input and its line of the arguments file. */
 interface Item {
   readonly index: number;
   readonly line: string;
 }
 
 /**
- * Runs written Python over traces in the sandbox, a batch a process. A batch that dies keeps the outcomes it had; the
- * trace under way is tried alone, the others go on. Whatever the code does is an outcome; throws only where the
+ * Runs Python code over traces in the sandbox, one process per batch. If a batch dies, its outcomes are kept, the
+ * running trace is tried alone, and the others continue. Anything the code does becomes an outcome. Throws only if the
  * sandbox does not start, or with the signal's reason.
  */
 export async function runPythonEval(
@@ -35,7 +36,7 @@ export async function runPythonEval(
   sandbox: PythonSandbox,
   signal: AbortSignal,
 ): Promise<MeasuredOutcome[]> {
-  const outcomes: MeasuredOutcome[] = traces.map(() => failedOutcome("it was not run"));
+  const outcomes: MeasuredOutcome[] = traces.map(() => failedOutcome("the eval was not run"));
   let lostInARow = 0;
   let lost = 0;
   let fatal: string | null = null;
@@ -77,7 +78,7 @@ export async function runPythonEval(
 
   const giveUp = (batch: readonly Item[]): boolean => {
     const isLost = lostInARow >= MAX_LOST_IN_A_ROW || lost >= MAX_LOST;
-    const why = fatal ?? (isLost ? `not tried: ${lost} traces before took it too long or ended it` : null);
+    const why = fatal ?? (isLost ? `not run: the eval timed out or died on ${lost} earlier traces` : null);
     if (why === null) return false;
     for (const { index } of batch) outcomes[index] = failedOutcome(why);
     return true;
@@ -113,11 +114,11 @@ function* batchesOf(
   yield batch;
 }
 
-/** What can be told of an eval's code without running it. */
+/** Facts about an eval's code that do not require running it. */
 interface PythonDescription {
-  /** The first line of the function's docstring; null: it has none. */
+  /** The first line of the function's docstring, or null without a docstring. */
   readonly criterion: string | null;
-  /** The code names its second parameter, so it may read gold or scores. */
+  /** Whether the code uses its second parameter, which can contain gold answers or scores. */
   readonly usesMetadata: boolean;
 }
 
@@ -128,7 +129,7 @@ const SIGNATURE = new RegExp(
 );
 const DOCSTRING = /^\s*(?:r|R)?("""|''')\s*([^\n]*?\S)\s*(?:\n|\1)/;
 
-/** Null where the code defines no `eval_function` with four parameters. */
+/** Describes an eval's code. Returns null if it does not define `eval_function` with four parameters. */
 export function describePython(code: string): PythonDescription | null {
   const match = SIGNATURE.exec(code);
   if (match === null) return null;
@@ -138,17 +139,17 @@ export function describePython(code: string): PythonDescription | null {
   return { criterion, usesMetadata: new RegExp(String.raw`\b${metadata}\b`).test(withoutDocstring(body)) };
 }
 
-/** A docstring that tells what the parameters are reads none of them. */
+/** Removes the docstring, because describing a parameter does not use it. */
 function withoutDocstring(body: string): string {
   return body.replace(/^\s*(?:r|R)?("""|''')[\s\S]*?\1/, "");
 }
 
-/** Time for one trace; the sandbox ends a whole batch after 5 s. */
+/** Time limit per trace. The sandbox kills an entire batch after 5 seconds. */
 const TRACE_SECONDS = 1;
 
 const HARNESS = readBuiltFile("evals/run_batch.py").replace("run(SECONDS)", `run(${TRACE_SECONDS})`);
 
-/** A line of the outcomes file. The eval can write to it, so it is as little trusted as what the eval returns. */
+/** A line of the outcomes file. The eval can write to the file, so it is as untrusted as the eval's return values. */
 const outcomeSchema = z.object({
   trace: z.int().nonnegative(),
   score: z.number().min(0).max(1).nullable(),
@@ -161,17 +162,17 @@ const outcomeSchema = z.object({
 type PythonOutcome = Omit<z.output<typeof outcomeSchema>, "trace">;
 
 interface PythonBatch {
-  /** By the trace's position in the batch; those are missing that it did not come to. */
+  /** Outcomes by position in the batch. Positions that the eval did not reach are missing. */
   readonly outcomes: ReadonlyMap<number, PythonOutcome>;
-  /** Why the code cannot be used at all; null: it was loaded. */
+  /** Why the code is unusable, or null if it was loaded. */
   readonly fatal: string | null;
-  /** The trace under way when it ended; null: not known. */
+  /** The running trace when the process ended, or null if unknown. */
   readonly lastBegun: number | null;
-  /** Why it ended before its last trace. */
+  /** Why the process ended before the last trace. */
   readonly ended: string;
 }
 
-/** Runs an eval's code over the lines of a batch, in one process of the sandbox. Throws where it does not start. */
+/** Runs an eval's code over a batch in one sandbox process. Throws if the process does not start. */
 async function runPythonBatch(
   sandbox: PythonSandbox,
   code: string,
@@ -213,28 +214,28 @@ function readOutcomes(written: string, traces: number, ended: string): PythonBat
     const { trace, ...outcome } = data;
     outcomes.set(trace, outcome);
   }
-  if (!isLoaded) fatal ??= `the code did not load: ${ended}`;
+  if (!isLoaded) fatal ??= `the code could not be loaded: ${ended}`;
   return { outcomes, fatal, lastBegun, ended };
 }
 
 const STOPPED: Readonly<Record<StopReason, string>> = {
   time: "it ran out of time",
   memory: "it ran out of memory",
-  output: "it printed too much",
-  disk: "it wrote too much",
+  output: "its output was too large",
+  disk: "it wrote too much data",
   workspace: "it wrote too many or too large files",
 };
 
 function endingOf({ stopped, exitCode, stderr }: PythonRun): string {
   if (stopped !== null) return STOPPED[stopped];
   const last = stderr.trim().split("\n").at(-1) ?? "";
-  return `its process ended with ${exitCode}${last === "" ? "" : `: ${last.slice(0, 300)}`}`;
+  return `its process exited with code ${exitCode}${last === "" ? "" : `: ${last.slice(0, 300)}`}`;
 }
 
 /**
- * The first three arguments of an eval function, as JSON; the fourth, `ctx`, is made where it runs. The trace is as
- * export-traces writes it, without scores, a judge's verdict, a grade and the task: gold, scores and verdicts stand in
- * the second, and only if the eval is marked `reference`.
+ * Returns the first three arguments of an eval function as JSON. The fourth, `ctx`, is created in the sandbox. The
+ * trace has the format of export-traces, without scores, the judge's verdict, the grade and the task. Gold answers,
+ * scores and verdicts are in the second argument, and only if the eval is marked `reference`.
  */
 function evalArguments(trace: EvaluatedTrace, reference: boolean) {
   const { scores: _, messages, ...rest } = trace;
@@ -258,7 +259,7 @@ function evalArguments(trace: EvaluatedTrace, reference: boolean) {
   };
 }
 
-/** What is known besides the trace itself. */
+/** Returns facts that are not part of the trace itself. */
 function referenceOf(trace: EvaluatedTrace) {
   if (isChatTrace(trace)) return { scores: trace.scores };
   const question = questionOf(trace.task);
@@ -271,7 +272,7 @@ function referenceOf(trace: EvaluatedTrace) {
   };
 }
 
-/** What a provider wants back is encrypted, and long. */
+/** Removes the encrypted provider state, which is long. */
 function withoutProviderState(message: Message): Message {
   if (message.role !== "assistant" || message.providerState === undefined) return message;
   const { providerState: _, ...visible } = message;

@@ -1,3 +1,4 @@
+// Runs evals that are data: rules over features, assertions about the answer, and regression cases.
 import { createContext, Script } from "node:vm";
 import { parseJsonOrNull } from "../platform/json.js";
 import { isDontKnow } from "../text/abstention.js";
@@ -16,10 +17,10 @@ import {
 import type { EvalOutcome } from "./eval-outcome.js";
 import { featureOf, type Measurement, type VisibleTrace, viewOf } from "./features.js";
 
-/** Words of gold besides numbers and dates. */
+/** Maximum number of words from the gold answer besides numbers and dates. */
 const MAX_WORDS = 3;
 
-/** Dates first: their digits are no numbers. */
+/** Dates come first, because their digits are not separate numbers. */
 const DATE_OR_NUMBER = new RegExp(
   [
     String.raw`\b\d{4}-\d{2}-\d{2}\b`,
@@ -30,8 +31,9 @@ const DATE_OR_NUMBER = new RegExp(
 );
 
 /**
- * What later answers to the same task must hold, from an answer that is known to be good: what gold and this answer
- * share (numbers, dates, the rarest words), and a gold mail if this answer cites one. Null where they share nothing.
+ * Derives a regression case from an answer known to be good. Later answers must contain the numbers, dates and rarest
+ * words that the gold answer and this answer share, and must cite a gold email if this answer does. Returns null if the
+ * two answers share nothing.
  */
 export function regressionCaseOf(trace: QuestionTrace, frequencyOf: (word: string) => number): RegressionCase | null {
   const { answer: gold, message_ids: goldIds } = trace.task;
@@ -52,12 +54,12 @@ export function regressionCaseOf(trace: QuestionTrace, frequencyOf: (word: strin
   return { task: trace.taskId, must_contain: mustContain, must_cite: mustCite };
 }
 
-/** Whether a trace answers a question that has gold. */
+/** Whether the trace answers a question with a gold answer. */
 export function hasGold(trace: EvaluatedTrace): trace is QuestionTrace {
   return !isChatTrace(trace) && !isSuiteTrace(trace) && trace.task.answer.trim() !== "";
 }
 
-/** Runs evals that are data over one trace, which is prepared once for all of them. */
+/** Runs data evals on one trace. The trace is prepared once for all of them. */
 export function runDataEvals(definitions: readonly DataEval[], trace: EvaluatedTrace): EvalOutcome[] {
   const view = viewOf(trace);
   return definitions.map((definition) => runOne(definition, trace, view));
@@ -68,18 +70,18 @@ function runOne(definition: DataEval, trace: EvaluatedTrace, view: VisibleTrace)
     if (definition.kind === "rules") return runRules(definition, view);
     return definition.kind === "cases" ? runCases(definition, trace) : runAssertions(definition, view);
   } catch (error) {
-    // An eval of a later version, or an odd trace: neither may cost a run or a chat its result.
+    // An eval from a later version or an odd trace must not cost a run or a chat its result.
     return { score: null, reason: "", error: error instanceof Error ? error.message : String(error) };
   }
 }
 
-/** Whether a measured value misses a bound. A feature that does not apply misses none. */
+/** Whether a measured value violates a bound. A feature that does not apply never does. */
 export function isMissed(condition: Condition, { value }: Measurement): boolean {
   if (value === null) return false;
   return "at_least" in condition ? value < condition.at_least : value > condition.at_most;
 }
 
-/** 1 where the trace meets all conditions, else 0 with the first that it misses. */
+/** Scores 1 if the trace meets all conditions, otherwise 0 with the first violated condition. */
 function runRules({ name, pass }: Pick<EvalOf<"rules">, "name" | "pass">, trace: VisibleTrace): EvalOutcome {
   let applies = 0;
   for (const condition of pass.all) {
@@ -87,7 +89,11 @@ function runRules({ name, pass }: Pick<EvalOf<"rules">, "name" | "pass">, trace:
     if (isMissed(condition, measured)) return { score: 0, reason: missedText(condition, measured), error: null };
     if (measured.value !== null) applies++;
   }
-  return { score: 1, reason: applies === 0 ? "it says nothing of this trace" : "all conditions are met", error: null };
+  return {
+    score: 1,
+    reason: applies === 0 ? "it does not apply to this trace" : "all conditions are met",
+    error: null,
+  };
 }
 
 /** `numbers_in_mail is 0.5, at least 1 wanted: 4,200` */
@@ -97,13 +103,13 @@ function missedText(condition: Condition, { value, detail }: Measurement): strin
   return `${condition.feature} is ${shown}, ${bound} wanted${detail ? `: ${detail}` : ""}`;
 }
 
-/** 1 where all that is said of the answer is so, else 0 with the first that is not. */
+/** Scores 1 if all assertions hold, otherwise 0 with the first that does not. */
 export function runAssertions(
   { answer: { all } }: Pick<EvalOf<"assertions">, "answer">,
   { answer }: Pick<VisibleTrace, "answer">,
 ): EvalOutcome {
   const missed = all.find((assertion) => !isSo(assertion, answer.trim()));
-  const reason = missed === undefined ? "all that is said of the answer is so" : `not so: ${assertionText(missed)}`;
+  const reason = missed === undefined ? "all assertions hold" : `assertion failed: ${assertionText(missed)}`;
   return { score: missed === undefined ? 1 : 0, reason, error: null };
 }
 
@@ -128,7 +134,7 @@ function plain(text: string): string {
   return text.replace(/\s+/g, " ").toLowerCase();
 }
 
-/** Some patterns take exponential time: such a one is stopped, and is an error of its trace. */
+/** Some patterns take exponential time. They are interrupted and reported as an error of the trace. */
 const PATTERN_MS = 250;
 const PATTERN_TEST = new Script("new RegExp(source, flags).test(text)");
 
@@ -141,22 +147,23 @@ function matchesPattern(pattern: string, text: string): boolean {
   }
 }
 
-/** 1 where the answer holds what the case of its task demands; does not apply to other tasks. */
+/** Scores 1 if the answer meets the case for its task. Does not apply to other tasks. */
 export function runCases({ cases }: Pick<EvalOf<"cases">, "cases">, trace: EvaluatedTrace): EvalOutcome {
   const wanted = isChatTrace(trace) ? undefined : cases.find(({ task }) => task === trace.taskId);
-  if (wanted === undefined) return { score: null, reason: "there is no case of this task", error: null };
+  if (wanted === undefined) return { score: null, reason: "no case for this task", error: null };
   const answer = trace.answer ?? "";
   const missing = wanted.must_contain.filter((term) => !containsTerm(answer, term));
   const cited = wanted.must_cite.length === 0 || wanted.must_cite.some((id) => trace.sources.includes(id));
-  if (missing.length === 0 && cited) return { score: 1, reason: "all that the case demands is there", error: null };
+  if (missing.length === 0 && cited)
+    return { score: 1, reason: "the answer contains everything that the case requires", error: null };
   const reasons = [
-    ...(missing.length === 0 ? [] : [`the answer lacks ${missing.join(", ")}`]),
-    ...(cited ? [] : [`none of ${wanted.must_cite.join(", ")} is cited`]),
+    ...(missing.length === 0 ? [] : [`missing in the answer: ${missing.join(", ")}`]),
+    ...(cited ? [] : [`not cited: ${wanted.must_cite.join(", ")}`]),
   ];
   return { score: 0, reason: reasons.join("; "), error: null };
 }
 
-/** Whether a text holds a number or a date in any format, or else a word, in small or capital letters. */
+/** Whether a text contains a number or date in any format, or a word in any case. */
 export function containsTerm(text: string, term: string): boolean {
   const wanted = parseDatesAndTimes(term);
   const found = parseDatesAndTimes(text);
@@ -174,7 +181,7 @@ export function containsTerm(text: string, term: string): boolean {
   return wordsOf(text).has(term.toLowerCase());
 }
 
-/** The words of a text in small letters, without punctuation. */
+/** Returns the lower-case words of a text, without punctuation. */
 function wordsOf(text: string): Set<string> {
   return new Set(text.toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}'-]*/gu) ?? []);
 }

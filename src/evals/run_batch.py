@@ -1,5 +1,5 @@
-# Runs an eval over a batch of traces, inside the sandbox. Reads eval.py and arguments.jsonl, writes outcomes.jsonl:
-# a line when the code is loaded, and for each trace one when it begins and one with its outcome.
+# Runs an eval over a batch of traces inside the sandbox. Reads eval.py and arguments.jsonl and writes outcomes.jsonl:
+# a line when the code is loaded, and per trace a line at the start and a line with the outcome.
 import json
 import math
 import os
@@ -14,13 +14,13 @@ class TimeLimit(BaseException):
 
 
 class EvalContext:
-    """What the origin's functions get as `ctx`. There is no network here, so no model can be called."""
+    """The `ctx` argument of eval functions. The sandbox blocks the network, so it cannot call a model."""
 
     def __init__(self):
         self._cache = {}
 
     def call_llm(self, *args, **options):
-        raise RuntimeError("a Python eval cannot call a model: use a rubric")
+        raise RuntimeError("Python evals cannot call a model. Use a rubric.")
 
     def get_cost_so_far(self):
         return 0.0
@@ -55,7 +55,7 @@ def describe(error):
 
 
 def read_result(result):
-    """The score, or None where the eval does not apply, and the feedback. Raises ValueError for anything else."""
+    """Returns the score (None if the eval does not apply) and the feedback. Raises ValueError for anything else."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise ValueError(f"it returned {type(result).__name__}, expected (score, feedback)")
     score, feedback = result
@@ -79,7 +79,7 @@ def run(seconds):
     def stop(signum, frame):
         raise TimeLimit()
 
-    # Whatever the eval prints is dropped, so that it cannot fill anything.
+    # Discards the eval's output, so that it cannot fill a disk.
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.dup2(null, 2)
@@ -90,9 +90,9 @@ def run(seconds):
             exec(compile(file.read(), "eval.py", "exec", dont_inherit=True), module.__dict__)
         function = module.__dict__["eval_function"]
         if not callable(function):
-            raise TypeError("eval_function is no function")
+            raise TypeError("eval_function is not a function")
     except KeyError:
-        record(fatal="there is no eval_function(task, task_metadata, trace, ctx)")
+        record(fatal="eval_function(task, task_metadata, trace, ctx) is missing")
         return
     except BaseException as error:
         record(fatal=describe(error))

@@ -1,15 +1,16 @@
+// Divides the labeled questions into a training half and a held-out half.
 import { createHash } from "node:crypto";
 import type { Db } from "../store/open-store.js";
 import { askedOf, isChatTrace, isSuiteTrace } from "../traces/trace.js";
 import type { EvaluatedTrace } from "./definition.js";
 
-/** Evals are made from the training half of the labelled questions, and proved on the other. */
+/** Evals are made from the training half of the labeled questions and validated on the held-out half. */
 export type Half = "training" | "heldout";
 
 /**
- * What makes two traces ones of the same question, its words first: an id says nothing, as another dataset may have
- * the question under another. The same gold answer from the same mails is the same question in other words, and the
- * two wordings of a suite's task are one.
+ * Returns keys that identify a trace's question, starting with the key of its wording. Ids are not used, because
+ * another dataset can contain the same question with another id. Two questions with the same gold answer and gold
+ * emails count as the same question. The two wordings of a suite task do too.
  */
 export function questionKeys(trace: EvaluatedTrace): [string, ...string[]] {
   const words = hashOf(`words ${plain(askedOf(trace))}`);
@@ -33,12 +34,15 @@ function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** A quarter of the questions are never held out, so that hard cases can be sought there without a bias elsewhere. */
+/**
+ * A quarter of the questions is never held out, so that hard cases can be labeled there without biasing the held-out
+ * half.
+ */
 function isReserved(words: string): boolean {
   return Number.parseInt(words.slice(0, 2), 16) % 4 === 0;
 }
 
-/** Whether a trace may be labelled because it is hard: such labels are used for training only. */
+/** Whether a trace can be labeled as a hard case. Such labels are used only for training. */
 export function isForTraining(db: Db, trace: EvaluatedTrace): boolean {
   const keys = questionKeys(trace);
   const halves = keys.flatMap((key) => (findKey(db, key) ?? []) as KnownQuestion[]).map(({ half }) => half);
@@ -54,7 +58,7 @@ function findKey(db: Db, key: string): KnownQuestion | undefined {
   return db.prepare("SELECT question, half FROM eval_questions WHERE key = ?").get(key) as KnownQuestion | undefined;
 }
 
-/** Traces of one question that have no half yet. */
+/** Traces of one question. */
 interface Group {
   question: string;
   half: Half | null;
@@ -64,10 +68,10 @@ interface Group {
 }
 
 /**
- * Gives the questions of labelled traces a half, for good and for every criterion: what is read for one must not be
- * proved by for another. Reserved ones are for training. The others come to where labels of their kind are fewer, so
- * that both halves have as many bad ones as can be; within a kind a hash decides, so the held-out half stays a random
- * sample.
+ * Assigns the questions of labeled traces to a half, permanently and for every criterion: traces read for one criterion
+ * must not validate another. Reserved questions go to the training half. Each other question goes to the half with
+ * fewer labels of its kind, so that both halves get a similar number of bad traces. Within a kind a hash decides, so
+ * the held-out half stays a random sample.
  */
 export function assignHalves(
   db: Db,
@@ -119,7 +123,7 @@ function groupByQuestion(
       }
     }
     const found = [...new Set(keys.flatMap((key) => byKey.get(key) ?? []))];
-    // A trace that belongs to two questions of different halves has been seen in training.
+    // A trace that matches questions in both halves counts as seen in training.
     const [group = { question: keys[0], half: null, keys: new Set<string>(), traces: [], isReserved: false }] =
       found.toSorted((a, b) => rank(a.half) - rank(b.half));
     for (const other of found) {

@@ -1,3 +1,4 @@
+// Stores evals, their versions and their tests.
 import { createHash } from "node:crypto";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
@@ -19,7 +20,7 @@ const SELECT = "SELECT id, definition, status, proved_for AS validatedFor, creat
 
 type EvalRow = Omit<StoredEval, "definition"> & { readonly definition: string };
 
-/** The newest version of a name; `name@2`: that version. Null: there is none. */
+/** Returns the newest version of a name, or the version specified by `name@2`, or null if it does not exist. */
 export function findEval(db: Db, reference: string): StoredEval | null {
   const [name = "", version] = reference.split("@");
   const row = db
@@ -28,31 +29,32 @@ export function findEval(db: Db, reference: string): StoredEval | null {
   return row === undefined ? null : toStored(row);
 }
 
-/** The same where it must be there. */
+/** Like `findEval`, but throws a UserError if the eval does not exist. */
 export function getEval(db: Db, reference: string): StoredEval {
   const found = findEval(db, reference);
   if (found !== null) return found;
   throw new UserError(
     "eval_unknown",
-    `There is no eval "${reference}" in ${db.name}.`,
-    `${commandLine`art-e evals list`} shows those there are; NAME@2 names a version.`,
+    `Unknown eval "${reference}" in ${db.name}.`,
+    `${commandLine`art-e evals list`} lists the evals. NAME@2 selects a version.`,
   );
 }
 
-/** Null: no version of this name is in use. */
+/** Returns the version in use, or null if no version is active. */
 export function activeEval(db: Db, name: string): StoredEval | null {
   const row = db.prepare(`${SELECT} WHERE name = ? AND status = 'active'`).get(name) as EvalRow | undefined;
   return row === undefined ? null : toStored(row);
 }
 
-/** All versions, by name and version; of one name, or of all. */
+/** Returns all versions of one eval or of all evals, ordered by name and version. */
 export function listEvals(db: Db, name: string | null = null): StoredEval[] {
   const rows = db.prepare(`${SELECT} WHERE ? IS NULL OR name = ? ORDER BY name, version`).all(name, name) as EvalRow[];
   return mapReadable(rows, toStored);
 }
 
 /**
- * Saves a draft under the next version of its name. A version that says the same is returned instead: `isNew` false.
+ * Saves a draft as the next version of its name. An existing version with the same content is returned instead, with
+ * `isNew` false.
  */
 export function saveDraft(
   db: Db,
@@ -77,18 +79,18 @@ export function saveDraft(
     .immediate();
 }
 
-/** Names what an eval does. */
+/** Returns a hash of an eval's behavior. */
 export function hashDefinition(definition: EvalDraft): string {
   return `sha256:${createHash("sha256").update(contentOf(definition)).digest("hex")}`;
 }
 
-/** What an eval does, without its version and where it came from. */
+/** The behavior of an eval, without its version and origin. */
 function contentOf(definition: EvalDraft): string {
   const { version: _, origin: __, ...content } = definition as EvalDefinition;
   return JSON.stringify(content, Object.keys(flatten(content)).sort());
 }
 
-/** All keys at any depth: the list that JSON.stringify takes to write them in one order. */
+/** Collects all keys at any depth. JSON.stringify uses the list to write them in a fixed order. */
 function flatten(value: unknown, keys: Record<string, true> = {}): Record<string, true> {
   if (typeof value !== "object" || value === null) return keys;
   for (const [key, inner] of Object.entries(value)) {
@@ -98,7 +100,7 @@ function flatten(value: unknown, keys: Record<string, true> = {}): Record<string
   return keys;
 }
 
-/** Puts a version into use for what its test of a criterion proved, and retires the one that was. */
+/** Activates a version for the criterion it was validated for, and retires the previous one. */
 export function activateEval(db: Db, { id, definition }: StoredEval, validatedFor: string | null): void {
   db.transaction(() => {
     db.prepare("UPDATE evals SET status = 'retired' WHERE name = ? AND status = 'active' AND id <> ?").run(
@@ -124,11 +126,11 @@ function toStored({ definition, ...row }: EvalRow): StoredEval {
 export interface StoredEvalTest {
   readonly report: EvalTest;
   readonly createdAt: string;
-  /** Its held-out labels, or their traces, are others now: it proves nothing any more. */
+  /** Whether the held-out labels or their traces have changed. A stale test proves nothing. */
   readonly isStale: boolean;
 }
 
-/** Saves a test with how often its traces were read, this time included, and returns it so completed. */
+/** Saves a test with the number of reads of its traces, including this one, and returns the completed test. */
 export function saveEvalTest(
   db: Db,
   evalId: number,
@@ -162,7 +164,7 @@ function insertTest(db: Db, evalId: number, report: EvalTest, createdAt: string)
   );
 }
 
-/** Keeps the test that came with an eval's file, unless it was tested here or says something else now. */
+/** Keeps a test from an eval file, unless the eval was tested here or differs from the tested definition. */
 export function saveImportedTest(
   db: Db,
   stored: StoredEval,
@@ -174,7 +176,7 @@ export function saveImportedTest(
   return "kept";
 }
 
-/** Counts that these traces were read once more, and returns how often the most read one was. */
+/** Counts another read of these traces, and returns the highest number of reads. */
 function countReads(db: Db, traceIds: readonly string[]): number {
   const among = "WHERE trace_id IN (SELECT value FROM json_each(?))";
   const ids = JSON.stringify(traceIds);
@@ -182,7 +184,7 @@ function countReads(db: Db, traceIds: readonly string[]): number {
   return db.prepare(`SELECT coalesce(max(reads), 0) FROM eval_traces ${among}`).pluck().get(ids) as number;
 }
 
-/** The newest test of an eval, of the criterion that it is in use for; null: it was never tested. */
+/** Returns the newest test of an eval for the criterion it is used for, or null if it was never tested. */
 export function latestTest(
   db: Db,
   { id, validatedFor }: Pick<StoredEval, "id" | "validatedFor">,
@@ -191,10 +193,10 @@ export function latestTest(
   return allTests(db, { id }).findLast(({ report }) => criterion === null || report.criterion === criterion) ?? null;
 }
 
-/** What every reader of a test report needs. */
+/** The properties that every reader of a test report needs. */
 const TEST_SHAPE = { criterion: "string", rejections: "array" } as const;
 
-/** All tests of a version, the first first. */
+/** Returns all tests of a version, oldest first. */
 export function allTests(db: Db, { id }: Pick<StoredEval, "id">): StoredEvalTest[] {
   const rows = db
     .prepare("SELECT id, report, created_at AS createdAt FROM eval_tests WHERE eval_id = ? ORDER BY id")
@@ -206,7 +208,7 @@ export function allTests(db: Db, { id }: Pick<StoredEval, "id">): StoredEvalTest
   });
 }
 
-/** The criteria that an eval was tested for. */
+/** Returns the criteria that an eval was tested for. */
 export function testedCriteria(db: Db, { id }: Pick<StoredEval, "id">): string[] {
   return db
     .prepare("SELECT DISTINCT criterion FROM eval_tests WHERE eval_id = ? ORDER BY criterion")

@@ -1,3 +1,4 @@
+// `art-e evals suggest` and `refine`: evals from templates and training labels.
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
@@ -23,23 +24,25 @@ import { requireLabels } from "./thresholds.js";
 interface SuggestOptions {
   readonly criterion: string;
   readonly seed: number;
-  /** Name of the eval of all chosen conditions together. */
+  /** Name of the eval that combines all chosen conditions. */
   readonly name: string;
-  /** Make regression cases of good answers to questions with gold. */
+  /** Whether to make regression cases from good answers to questions with gold answers. */
   readonly cases: boolean;
 }
 
 export interface Suggestion {
-  /** Of the training half: nothing else was looked at. */
+  /** Good traces of the training half. The held-out half is never read. */
   readonly good: number;
   readonly bad: number;
   readonly candidates: readonly Candidate[];
   readonly together: Alignment;
-  /** The evals made: one for each chosen template, all together where there are several, and the regression cases. */
+  /**
+   * The saved evals: one per chosen template, a combination of several templates, and the regression cases.
+   */
   readonly evals: readonly { readonly stored: StoredEval; readonly isNew: boolean }[];
 }
 
-/** Chooses templates by the labels of the training half, and saves them as drafts. */
+/** Chooses templates based on the labels of the training half, and saves them as drafts. */
 export function suggestEvals(options: SuggestOptions, settings: AppSettings): Promise<Suggestion> {
   return withStore(settings, (db) => {
     const { measured, labels, good, bad, hash } = measureTraining(db, options.criterion, options.seed);
@@ -63,7 +66,8 @@ function casesDraft(cases: readonly RegressionCase[], origin: EvalDraft["origin"
     name: "regression_cases",
     kind: "cases",
     reference: true,
-    criterion: "The answer holds what a good answer to the same question held, and cites a mail with the answer.",
+    criterion:
+      "The answer contains what a good answer to the same question contained, and cites an email with the answer.",
     cases: [...cases],
     origin,
   };
@@ -71,11 +75,11 @@ function casesDraft(cases: readonly RegressionCase[], origin: EvalDraft["origin"
 
 interface RefinedEval {
   readonly parent: StoredEval;
-  /** Null: the training labels give no reason to change it. */
+  /** The new version, or null if the training labels do not require a change. */
   readonly refined: StoredEval | null;
 }
 
-/** Makes a new version of an eval from what contradicts it in the training half. */
+/** Saves a new version of an eval, based on the training labels that contradict it. */
 export function refineEval(name: string, criterion: string, seed: number, settings: AppSettings): Promise<RefinedEval> {
   return withStore(settings, (db) => {
     const parent = getEval(db, name);
@@ -83,10 +87,10 @@ export function refineEval(name: string, criterion: string, seed: number, settin
     if (definition.kind !== "rules") {
       throw new UserError(
         "eval_unrefinable",
-        `${definition.name} is no rule, so labels set nothing in it.`,
+        `Cannot refine ${definition.name}: only rules have thresholds.`,
         definition.kind === "cases"
-          ? `${commandLine`art-e evals suggest --cases`} makes its cases anew.`
-          : `Change its file and import it, or have a model write others: ${commandLine`art-e evals generate`}`,
+          ? `Make its cases again: ${commandLine`art-e evals suggest --cases`}.`
+          : `Edit and import its file, or have a model write new evals: ${commandLine`art-e evals generate`}`,
       );
     }
     const { measured, labels, hash } = measureTraining(db, criterion, seed);
@@ -112,15 +116,15 @@ interface Training {
   readonly labels: TrainingLabels;
   readonly good: number;
   readonly bad: number;
-  /** Names the labels that were read. */
+  /** Hash of the used labels. */
   readonly hash: string;
 }
 
 const FOLDS = 5;
 
 /**
- * The features and labels of the training half. Traces are read one at a time: only the values of features stay in
- * memory. Throws where there are too few labels.
+ * Measures the features on the training half. Traces are read one at a time, and only the feature values stay in
+ * memory. Throws a UserError if there are too few labels.
  */
 function measureTraining(db: Db, criterion: string, seed: number): Training {
   const bad: boolean[] = [];
@@ -142,7 +146,7 @@ function measureTraining(db: Db, criterion: string, seed: number): Training {
   return { measured: columns, labels, good, bad: bad.length - good, hash: hashLabels(used) };
 }
 
-/** A regression case for each question with gold that has a good answer; of several the last. */
+/** Makes a regression case for each question with a gold answer and a good answer. The last good answer is used. */
 function collectCases(db: Db, criterion: string): RegressionCase[] {
   const frequencyOf = wordFrequency(db);
   const cases = new Map<string, RegressionCase>();
@@ -154,10 +158,10 @@ function collectCases(db: Db, criterion: string): RegressionCase[] {
   return [...cases.values()];
 }
 
-/** In more mails than this a word counts as common, and is not counted further. */
+/** A word in more emails than this counts as common. Counting stops there. */
 const COMMON = 1_000;
 
-/** Counts the mails that hold a word, in any of its forms, up to `COMMON`. */
+/** Returns a function that counts the emails with a word in any of its forms, up to `COMMON`. */
 export function wordFrequency(db: Db): (word: string) => number {
   const count = db
     .prepare("SELECT count(*) FROM (SELECT rowid FROM emails_fts WHERE emails_fts MATCH ? LIMIT ?)")

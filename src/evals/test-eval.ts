@@ -1,3 +1,4 @@
+// Tests evals: agreement with labels, contradictions to review, and validation on the held-out half.
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
@@ -27,12 +28,12 @@ import { evalsWithoutModels } from "./use-evals.js";
 
 interface EvalReview {
   readonly stored: StoredEval;
-  /** On the training half, which it may have been made from: no proof. */
+  /** Agreement with the training half. It is not a validation, because the eval can be made from these labels. */
   readonly agreement: Agreement;
   readonly contradictions: readonly Contradiction[];
 }
 
-/** Where an eval and the labels of the training half disagree. The held-out half is not read. */
+/** Lists the contradictions between an eval and the training labels. Never reads the held-out half. */
 export function reviewEval(
   name: string,
   criterion: string,
@@ -46,14 +47,14 @@ export function reviewEval(
   });
 }
 
-/** A bad trace that no eval fails. */
+/** A bad trace that passes every eval. */
 export interface UncaughtTrace {
   readonly traceId: string;
   readonly runId: string | null;
   readonly note: string | null;
 }
 
-/** The bad traces of the training half that no eval in use, and no newest draft, fails: the next criterion to write. */
+/** Lists the bad training traces that no eval in use and no newest draft fails. They suggest the next criterion. */
 export function reviewUncaught(
   criterion: string,
   { settings, signal }: Pick<AppContext, "settings" | "signal">,
@@ -76,7 +77,7 @@ export function reviewUncaught(
   });
 }
 
-/** Of each name the version in use, else the newest one that is not retired. */
+/** Returns the version in use of each eval, otherwise the newest version that is not retired. */
 export function newestOf(all: readonly StoredEval[]): StoredEval[] {
   const byName = new Map<string, StoredEval>();
   for (const stored of all) {
@@ -98,10 +99,10 @@ interface TestedEval {
   readonly test: EvalTest;
 }
 
-/** So often read, held-out traces have themselves become something that evals were chosen by. */
+/** After this many tests, the held-out traces have influenced the choice of evals themselves. */
 const MANY_READS = 5;
 
-/** Measures an eval on the held-out half, and saves that it was read. */
+/** Tests an eval on the held-out half and records that it was read. */
 export function testEval(
   { name, criterion, thresholds }: TestOptions,
   { settings, signal }: Pick<AppContext, "settings" | "signal">,
@@ -111,8 +112,8 @@ export function testEval(
     if (stored.definition.kind === "cases") {
       throw new UserError(
         "eval_untestable",
-        `${stored.definition.name} holds cases of single tasks: there is nothing held out to test it on.`,
-        `Use it as it is: ${commandLine`art-e evals use ${stored.definition.name}`}`,
+        `Cannot test ${stored.definition.name}: it consists of cases for single tasks, so nothing is held out.`,
+        `Activate it without a test: ${commandLine`art-e evals use ${stored.definition.name}`}`,
       );
     }
     await requireRunnable([stored.definition], settings);
@@ -139,12 +140,12 @@ export function testEval(
       new Date().toISOString(),
     );
     if (test.heldOutReads <= MANY_READS) return { stored, test };
-    const warning = `held-out traces were tested on ${test.heldOutReads} times: what is chosen by it is no longer proved by it`;
+    const warning = `held-out traces were tested on ${test.heldOutReads} times, so they no longer validate evals that these tests helped to choose`;
     return { stored, test: { ...test, warnings: [...test.warnings, warning] } };
   });
 }
 
-/** What gives other scores the second time is proved by neither. */
+/** Throws if a second run gives different scores, because such scores cannot be validated. */
 async function refuseFlaky(
   db: Db,
   stored: StoredEval,
@@ -158,23 +159,23 @@ async function refuseFlaky(
   const { name, version } = stored.definition;
   throw new UserError(
     "eval_flaky",
-    `${name}@${version} gave ${others.length} of ${tested.length} held-out traces another score when it was run again.`,
-    "Take chance, time and the order of sets out of its code: its scores must depend on the trace alone.",
+    `Cannot test ${name}@${version}: its scores for ${others.length} of ${tested.length} held-out traces changed in a second run.`,
+    "Remove randomness, time and the order of sets from its code. Its scores must depend only on the trace.",
   );
 }
 
 interface HalfRun {
   readonly tested: readonly (TestedTrace & { readonly traceId: string })[];
-  /** Labels that do not say how their traces were drawn. */
+  /** Number of labels without information on how their traces were drawn. */
   readonly unknownDraws: number;
   readonly contradictions: readonly Contradiction[];
   readonly latencyMs: EvalTest["latencyMs"];
-  /** Null where a price is not known. */
+  /** US dollars, or null if a price is unknown. */
   readonly costUsdPerTrace: number | null;
   readonly labelsHash: string;
 }
 
-/** Runs an eval over the labelled traces of one half. */
+/** Runs an eval on the labeled traces of one half. */
 async function runOnHalf(
   db: Db,
   { definition }: Pick<StoredEval, "definition">,
@@ -223,7 +224,9 @@ function contradictionOf({ trace, label }: LabelledTrace, { score, reason }: Mea
   return [{ traceId: trace.traceId, runId, taskId, label: label.label, note: label.note, score, reason }];
 }
 
-/** Throws where too few traces are left to measure an eval by, and says whether labels or the eval are why. */
+/**
+ * Throws if too few traces were judged to measure an eval. The error says whether labels are missing or the eval fails.
+ */
 function requireOutcomes({ definition }: StoredEval, { tested }: HalfRun, agreement: Agreement, criterion: string) {
   const { good, bad, errors } = agreement;
   const isShort = Math.min(good, bad) < MIN_OF_A_KIND;
@@ -233,15 +236,15 @@ function requireOutcomes({ definition }: StoredEval, { tested }: HalfRun, agreem
     if (errors === 0) {
       throw new UserError(
         "eval_silent",
-        `${label} judges ${good} of ${labelled.good} good and ${bad} of ${labelled.bad} bad held-out traces, too few to measure it.`,
-        "What it says nothing of it neither passes nor fails: have it judge more traces.",
+        `Cannot test ${label}: it judges only ${good} of ${labelled.good} good and ${bad} of ${labelled.bad} bad held-out traces.`,
+        "Make it apply to more traces. Traces it does not apply to neither pass nor fail.",
       );
     }
     const first = tested.find(({ error }) => error !== null)?.error;
     throw new UserError(
       "eval_failing",
-      `${label} failed on ${errors} of ${tested.length} held-out traces: ${first}.`,
-      `Mend it: ${commandLine`art-e evals show ${definition.name} --code`} prints it.`,
+      `Cannot test ${label}: it failed on ${errors} of ${tested.length} held-out traces: ${first}.`,
+      `Fix the eval (${commandLine`art-e evals show ${definition.name} --code`} prints it).`,
     );
   }
   requireLabels("held-out", good, bad, criterion);
@@ -256,23 +259,21 @@ function warningsOf({ tested, unknownDraws }: HalfRun, { good, bad }: Agreement,
   return [
     ...(unknownDraws > 0
       ? [
-          `${unknownDraws} of ${tested.length} labels do not say how their traces were drawn: the figures hold for a run only if each of its traces had the same chance`,
+          `${unknownDraws} of ${tested.length} labels do not specify how their traces were drawn: the figures apply to a run only if each of its traces had the same chance`,
         ]
       : []),
     ...(Math.min(good, bad) < FEW_OF_A_KIND
-      ? [`there are ${good} good and ${bad} bad traces: with fewer than ${FEW_OF_A_KIND} of a kind, intervals are wide`]
+      ? [`only ${good} good and ${bad} bad traces: intervals are wide with fewer than ${FEW_OF_A_KIND} of each`]
       : []),
     ...(value !== null && value < LOW_SELF_AGREEMENT
-      ? [
-          `asked again, people gave the same label for ${Math.round(value * n)} of ${n} traces: no eval can agree better`,
-        ]
+      ? [`repeated labels agree for only ${Math.round(value * n)} of ${n} traces, so no eval can agree better`]
       : []),
   ];
 }
 
-/** A labelled trace with what an eval said of it. */
+/** A labeled trace with the eval's result. */
 export interface TestedTrace {
-  /** Repeats of a question are dependent. */
+  /** Traces of the same question are dependent. */
   readonly question: string;
   readonly bad: boolean;
   readonly score: number | null;
@@ -287,7 +288,7 @@ interface ScoredTrace {
 
 const SHUFFLES = 200;
 
-/** All figures of how far an eval agrees with labels. */
+/** Computes all measures of agreement between an eval and the labels. */
 export function measureAgreement(tested: readonly TestedTrace[], seed: number): Agreement {
   const scored = tested.flatMap(({ question, bad, score }) =>
     score === null ? [] : [{ question, good: !bad, passed: isPass(score) }],
@@ -340,7 +341,7 @@ function confusionOf(scored: readonly ScoredTrace[]): Confusion {
   };
 }
 
-/** What chance reaches on as many labels: kappa with the labels shuffled among questions. */
+/** Returns the 95% quantile of kappa with labels shuffled among questions, which is the level that chance reaches. */
 function shuffledKappa(scored: readonly ScoredTrace[], seed: number): number | null {
   const questions = scored.map(({ question }) => question);
   const shuffle = labelShuffler({ bad: scored.map((one) => !one.good), questions }, seed);

@@ -1,17 +1,17 @@
-"""The features that rules may bound, as art-e measures them: each takes a trace and returns (value, detail).
+"""The features that rules can bound, as art-e measures them. Each takes a trace and returns (value, detail).
 
-A trace is a line of `art-e export-traces`, or what an eval function gets as `trace`, with the question as
-`user_message`. A value of None says that the feature does not apply.
+A trace is a line of `art-e export-traces`, or the `trace` argument of an eval function with the question as
+`user_message`. A value of None means that the feature does not apply.
 """
 import json
 import re
 
-# As in JavaScript: words are ASCII, white space is not only ASCII.
+# Like JavaScript: word characters are ASCII, but white space is not only ASCII.
 SPACES = "\\s\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 
 
 def regex(source, flags=0):
-    """Compiles a pattern in which ~ stands for white space, also within brackets as [~...]."""
+    """Compiles a pattern. A ~ matches white space, including as [~...] inside brackets."""
     source = source.replace("[~", "[" + SPACES).replace("~", "[" + SPACES + "]")
     return re.compile(source, re.ASCII | flags)
 
@@ -41,7 +41,7 @@ def unique(items):
     return list(dict.fromkeys(items))
 
 
-# What a trace holds.
+# Parts of a trace.
 
 
 def question_of(trace):
@@ -64,7 +64,7 @@ def calls_of(trace):
 
 
 def results_of(trace):
-    """The tool calls of the whole conversation: a follow-up may rest on what an earlier chat found."""
+    """Returns all tool calls of the conversation, because a follow-up can rely on the results of an earlier chat."""
     earlier = (trace.get("messages") or [])[1 : 1 + (trace.get("historyLength") or 0)]
     results = {message.get("toolCallId"): message for message in earlier if message.get("role") == "tool"}
     calls = []
@@ -77,7 +77,7 @@ def results_of(trace):
 
 
 def parsed(result):
-    """Other programs' traces have results as texts: JSON in them is read, so that mails are found in it."""
+    """Parses results that are JSON strings, as in other programs' traces, so that the emails in them are found."""
     if not isinstance(result, str) or not regex(r"^~*[\[{]").search(result):
         return result
     try:
@@ -182,7 +182,7 @@ def abstained(trace):
     return trace.get("ending") == "dont_know" or is_dont_know(answer_of(trace))
 
 
-# Dates and times of day: numeric dates are month first, unless only day first is valid.
+# Dates and times of day. Numeric dates are month first, unless only day first is valid.
 
 MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 MONTH = (
@@ -251,7 +251,7 @@ TIME_PATTERNS = [
 
 
 def extract(text, patterns):
-    """The values of all patterns, and the text with what they matched masked by x."""
+    """Returns the values of all patterns, and the text with the matches masked by x."""
     found = []
     for source, read in patterns:
 
@@ -304,7 +304,7 @@ SPELLED = (
 
 
 def round_off(value):
-    """Twelve digits, to remove binary rounding errors."""
+    """Rounds to twelve digits to remove binary rounding errors."""
     return float(f"{value:.12g}")
 
 
@@ -323,7 +323,7 @@ def value_of_words(text):
 
 
 def parse_numbers(text):
-    """For each number of a text the set of its possible values: 5% is 5 and 0.05."""
+    """Returns the set of possible values for each number in a text. For example, 5% can be 5 or 0.05."""
     found = []
 
     def add(values):
@@ -598,7 +598,7 @@ def seconds(trace):
     return (trace.get("durationMs") or 0) / 1_000, ""
 
 
-# Tasks of suites.
+# Suite tasks.
 
 
 def command_of(call):
@@ -661,7 +661,7 @@ def contains_term(text, term):
     return term.lower() in words_of(text)
 
 
-# What assertions say of an answer.
+# Assertions about an answer.
 
 
 def contains_text(text, wanted):

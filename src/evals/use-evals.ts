@@ -1,3 +1,4 @@
+// Evals in use: opening them as scorers, correcting pass rates, activating and retiring versions.
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
@@ -37,21 +38,21 @@ import {
   testedCriteria,
 } from "./store.js";
 
-/** What an eval says of a run, and what that is worth. */
+/** An eval's pass rate on a run, and the error rates of the eval. */
 export interface PassRates {
-  /** As observed. */
+  /** The observed rate. */
   readonly passRate: Estimate;
-  /** As it would be without the errors that the newest test measured; null without a test whose labels still stand. */
+  /** The rate corrected for the errors measured by the newest test. Null without a test on current labels. */
   readonly corrected: Estimate | null;
-  /** Share of the good traces that it fails, by its newest test; null without one. */
+  /** Fraction of the good traces that the eval fails, from its newest test. Null without a test. */
   readonly falseAlarms: Estimate | null;
 }
 
-/** The scores that an eval gave the tasks of a run, those without one left out. */
+/** Collects the scores of one eval on a run. Tasks without a score are left out. */
 export class PassTally {
   private readonly trials: { readonly success: boolean; readonly cluster: string }[] = [];
 
-  /** `question`: scores of one are dependent. */
+  /** Adds a score. Scores with the same `question` are dependent. */
   add(question: TaskId, score: number): void {
     this.trials.push({ success: isPass(score), cluster: JSON.stringify(question) });
   }
@@ -64,7 +65,7 @@ export class PassTally {
     return this.trials.length - this.passed;
   }
 
-  /** `agreement`: of the newest test of the version that gave the scores; null: there is none. */
+  /** @param agreement from the newest test of the version that scored the run, or null without a test */
   figures(agreement: Agreement | null): PassRates {
     const passRate = clusteredRate(this.trials);
     if (agreement === null) return { passRate, corrected: null, falseAlarms: null };
@@ -81,13 +82,13 @@ export class PassTally {
 /** Evals that score traces. */
 export interface ScoringEvals {
   readonly definitions: readonly EvalDefinition[];
-  /** For each trace an outcome of each eval. What fails is an outcome too; throws only the signal's reason. */
+  /** Returns one outcome per eval for each trace. Failures are outcomes too. Throws only the signal's reason. */
   run(traces: readonly EvaluatedTrace[], signal: AbortSignal): Promise<readonly (readonly EvalOutcome[])[]>;
 }
 
 export const NO_EVALS: ScoringEvals = { definitions: [], run: async () => [] };
 
-/** The evals among these scorers. */
+/** Returns the evals among the scorers of a run. */
 export function evalsAmong(db: Db, scorers: readonly string[], settings: AppSettings): ScoringEvals {
   return scoringEvals(evalDefinitions(db, scorers), openEvalBackends(settings));
 }
@@ -96,7 +97,7 @@ function evalDefinitions(db: Db, scorers: readonly string[]): EvalDefinition[] {
   return openEvals(db, scorers.filter(isEvalScore).map(evalOfScore)).map(({ definition }) => definition);
 }
 
-/** Those of these evals that ask no model: nobody agreed to what a rubric costs. */
+/** Returns the evals that do not call a model. The user has not agreed to the cost of rubrics. */
 export function evalsWithoutModels(evals: readonly StoredEval[]): ScoringEvals {
   const definitions = evals.map(({ definition }) => definition).filter(({ kind }) => kind !== "rubric");
   return scoringEvals(definitions, BACKENDS_WITHOUT_MODELS);
@@ -109,20 +110,20 @@ export function scoringEvals(definitions: readonly EvalDefinition[], backends: E
   };
 }
 
-/** Refuses a limit in dollars where a rubric is among the evals: what its model costs stands in no task's result. */
+/** Throws if a cost limit is set and the evals include a rubric, because no task result contains the rubric's cost. */
 export function refuseUncountedRubrics({ definitions }: ScoringEvals, { maxCostUsd }: RunLimits): void {
   const rubric = definitions.find(({ kind }) => kind === "rubric");
   if (rubric === undefined || maxCostUsd === null) return;
   throw new UserError(
     "rubric_uncounted",
-    `--max-cost cannot be kept: the eval ${rubric.name} is a rubric, and the run does not count what its model costs.`,
-    `Run it afterwards: ${commandLine`art-e evals run ${rubric.name}`}`,
+    `--max-cost cannot be combined with the rubric ${rubric.name}: the run does not count the cost of its model.`,
+    `Run the eval afterwards: ${commandLine`art-e evals run ${rubric.name}`}`,
   );
 }
 
 /**
- * With the version of each eval, so that a run that goes on later is scored by the same. Throws where this machine
- * cannot run one of them.
+ * Adds the version to each eval among the scorers, so that a resumed run is scored by the same versions. Throws if this
+ * machine cannot run one of the evals.
  */
 export async function pinEvals(db: Db, scorers: readonly string[], settings: AppSettings): Promise<string[]> {
   const definitions = evalDefinitions(db, scorers);
@@ -133,21 +134,21 @@ export async function pinEvals(db: Db, scorers: readonly string[], settings: App
   );
 }
 
-/** The scorers of a run with these evals, in the place of other versions of them. */
+/** Replaces other versions of these evals among the scorers. */
 export function withVersions(scorers: readonly string[], evals: readonly EvalDefinition[]): string[] {
   const names = new Set<string>(evals.map(scoreNameOf));
   const others = scorers.filter((name) => !names.has(name.split("@")[0] ?? ""));
   return [...others, ...evals.map((definition) => `${scoreNameOf(definition)}@${definition.version}`)];
 }
 
-/** What is read of a run that was scored. */
+/** The part of a run that eval lookups need. */
 interface ScoredRun {
   readonly settings: { readonly scorers: readonly string[] };
 }
 
 /**
- * The version of an eval that a run's scores are of, with its newest test: the version on record, else the newest one.
- * Null: there is none of this name here.
+ * Returns the version of an eval that scored a run, with its newest test: the recorded version, otherwise the newest
+ * one. Returns null if the database does not contain the eval.
  */
 export function describedEvalOfRun(db: Db, score: EvalScore, run: ScoredRun | null): DescribedEval | null {
   const onRecord = run?.settings.scorers.filter(isEvalScore).find((name) => name.startsWith(`${score}@`));
@@ -155,7 +156,7 @@ export function describedEvalOfRun(db: Db, score: EvalScore, run: ScoredRun | nu
   return stored === null ? null : withLatestTest(db, stored);
 }
 
-/** The evals of these names: the version that is named, else the one in use. Each name once. */
+/** Opens evals by name: the specified version, otherwise the one in use. Throws if a name occurs twice. */
 export function openEvals(db: Db, names: readonly string[]): StoredEval[] {
   const evals = names.map((name) => (name.includes("@") ? getEval(db, name) : inUse(db, name)));
   const used = new Set<string>();
@@ -163,8 +164,8 @@ export function openEvals(db: Db, names: readonly string[]): StoredEval[] {
     if (used.has(definition.name)) {
       throw new UserError(
         "eval_twice",
-        `The eval ${definition.name} is named twice.`,
-        "One version of a name at a time.",
+        `The eval ${definition.name} is specified twice.`,
+        "Specify only one version of each eval.",
       );
     }
     used.add(definition.name);
@@ -178,18 +179,18 @@ function inUse(db: Db, name: string): StoredEval {
   const { definition } = getEval(db, name);
   throw new UserError(
     "eval_inactive",
-    `No version of the eval ${name} is in use.`,
-    `Put one into use (${commandLine`art-e evals use ${name}`}), or name a version: ${name}@${definition.version}.`,
+    `Cannot run the eval ${name}: no version is in use.`,
+    `Activate one (${commandLine`art-e evals use ${name}`}), or specify a version: ${name}@${definition.version}.`,
   );
 }
 
-/** A version of an eval with its newest test; null: it was never tested. */
+/** A version of an eval with its newest test, or null if it was never tested. */
 export interface DescribedEval {
   readonly stored: StoredEval;
   readonly test: StoredEvalTest | null;
 }
 
-/** All versions of all evals; or without retired ones. */
+/** Lists all versions of all evals, optionally including retired ones. */
 export function describeEvals(withRetired: boolean, settings: AppSettings): Promise<DescribedEval[]> {
   return withStore(settings, (db) =>
     listEvals(db)
@@ -198,7 +199,7 @@ export function describeEvals(withRetired: boolean, settings: AppSettings): Prom
   );
 }
 
-/** One version, and all versions of its name. */
+/** Returns one version and all versions of the same name. */
 export function describeEval(
   name: string,
   settings: AppSettings,
@@ -210,7 +211,7 @@ export function describeEval(
   });
 }
 
-/** The versions of a name, each with all of its tests. */
+/** Returns all versions of an eval, each with all of its tests. */
 export function evalHistory(
   name: string,
   settings: AppSettings,
@@ -222,8 +223,8 @@ export function evalHistory(
 }
 
 /**
- * What the newest test of an eval found, by which a rate is corrected: of the version on record for a run, else of the
- * one in use. Throws a UserError where there is none, or its labels have changed.
+ * Returns the agreement from an eval's newest test, for correcting a rate: of the version recorded for the run,
+ * otherwise of the version in use. Throws a UserError without a test and if its labels have changed.
  */
 export function agreementFor(db: Db, score: EvalScore, run: ScoredRun | null): Agreement {
   const active = run === null ? activeEval(db, evalOfScore(score)) : null;
@@ -232,8 +233,8 @@ export function agreementFor(db: Db, score: EvalScore, run: ScoredRun | null): A
   const name = evalOfScore(score);
   throw new UserError(
     "eval_uncorrected",
-    `The pass rate of ${name} cannot be corrected: ${described?.test ? "its test is stale" : "it was never tested"}.`,
-    `Test it (${commandLine`art-e evals test ${name}`}), or import its file with the test in it.`,
+    `Cannot correct the pass rate of ${name}: ${described?.test ? "its test is stale" : "it was never tested"}.`,
+    `Test it (${commandLine`art-e evals test ${name}`}), or import an eval file that contains the test.`,
   );
 }
 
@@ -243,11 +244,11 @@ function withLatestTest(db: Db, stored: StoredEval): DescribedEval {
 
 interface ActivatedEval {
   readonly stored: StoredEval;
-  /** The version that it replaces; null: none was in use. */
+  /** The replaced version, or null if none was in use. */
   readonly former: StoredEval | null;
 }
 
-/** Puts a version into use. Refused without a passed test, unless `anyway`; cases are right as they are. */
+/** Activates a version. Requires a passed test unless `anyway` is set. Regression cases do not need a test. */
 export function useEval(
   {
     name,
@@ -265,7 +266,7 @@ export function useEval(
       throw new UserError(
         "criterion_missing",
         `${label} was tested for ${tested.join(" and ")}.`,
-        "Say what it is used for: --criterion NAME.",
+        "Specify the criterion it is used for: --criterion NAME.",
       );
     }
     const validatedFor = criterion ?? (tested.length === 1 ? (tested[0] ?? null) : null);
@@ -274,22 +275,22 @@ export function useEval(
       if (test === null) {
         throw new UserError(
           "eval_untested",
-          `${label} was never tested on labels it has not seen.`,
-          `Test it: ${commandLine`art-e evals test ${label}`}. Or use it all the same with --anyway.`,
+          `Cannot activate ${label}: it was never tested on held-out labels.`,
+          `Test it: ${commandLine`art-e evals test ${label}`}. Or activate it anyway: --anyway.`,
         );
       }
       if (test.isStale) {
         throw new UserError(
           "eval_stale",
-          `The held-out labels that ${label} was tested on for ${test.report.criterion} have changed since.`,
-          `Test it again: ${commandLine`art-e evals test ${label} --criterion ${test.report.criterion}`}. Or use it all the same with --anyway.`,
+          `Cannot activate ${label}: its held-out labels for ${test.report.criterion} have changed since the test.`,
+          `Test it again: ${commandLine`art-e evals test ${label} --criterion ${test.report.criterion}`}. Or activate it anyway: --anyway.`,
         );
       }
       if (test.report.rejections.length > 0) {
         throw new UserError(
           "eval_rejected",
-          `${label} was rejected: ${test.report.rejections.join("; ")}.`,
-          `Refine it (${commandLine`art-e evals refine ${definition.name}`}), or use it all the same with --anyway.`,
+          `Cannot activate ${label}, which its test rejected: ${test.report.rejections.join("; ")}.`,
+          `Refine it (${commandLine`art-e evals refine ${definition.name}`}), or activate it anyway: --anyway.`,
         );
       }
     }
@@ -299,7 +300,7 @@ export function useEval(
   });
 }
 
-/** Takes a version out of use: the one named, else the active one of the name. */
+/** Retires a version: the specified one, otherwise the one in use. */
 export function retireEval(name: string, settings: AppSettings): Promise<StoredEval> {
   return withStore(settings, (db) => {
     const stored = (name.includes("@") ? null : activeEval(db, name)) ?? getEval(db, name);

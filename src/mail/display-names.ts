@@ -35,7 +35,8 @@ const MAX_LIST_CHARS = 20_000;
 const MAX_ENTRY_CHARS = 400;
 
 /**
- * The names in a list such as `Kitchen, Louise </O=ENRON/CN=LKITCHEN>, "Bo Kim" <bo@plains.example>` or `Jeff Dasovich, Tim Belden/HOU/ECT@ECT`. Without brackets, commas separate the names.
+ * The names in a list such as `Kitchen, Louise </O=ENRON/CN=LKITCHEN>, "Bo Kim" <bo@plains.example>` or
+ * `Jeff Dasovich, Tim Belden/HOU/ECT@ECT`. Without brackets, commas separate the names.
  */
 function namesInList(list: string): string[] {
   const text = list.slice(0, MAX_LIST_CHARS);

@@ -87,8 +87,15 @@ export function dateOfEpoch(value: number): string | null {
 
 /** The date column of a table of mail. */
 export function parseTableDate(text: string): string | null {
-  const trimmed = text.trim();
-  if (/^\d{9,19}(?:\.\d*)?$/.test(trimmed)) return dateOfEpoch(Number(trimmed));
+  const trimmed = text.trim().replace(/^(?:pd\.)?Timestamp\(\s*'([^']*)'.*\)$/, "$1");
+  // pandas writes large numbers with an exponent.
+  if (/^(?:\d{9,19}(?:\.\d*)?|\d\.\d{4,}e\+?\d{1,2})$/i.test(trimmed)) return dateOfEpoch(Number(trimmed));
+  // Day first: `14.05.2001`, and `14/05/2001` if it cannot be a month.
+  const dayFirst = /^(\d{1,2})([./])(\d{1,2})\2(\d{4})(.*)$/s.exec(trimmed);
+  if (dayFirst !== null && (dayFirst[2] === "." || Number(dayFirst[1]) > 12)) {
+    const [, day = "", , month = "", year = "", rest = ""] = dayFirst;
+    return parseIsoDate(`${year}-${month.padStart(2, "0")}-${day.padStart(2, "0")}${rest}`);
+  }
   const usDay = /^(\d{1,2})\/(\d{1,2})\/(\d{4})$/.exec(trimmed);
   if (usDay !== null) return toUtc(Number(usDay[3]), Number(usDay[1]), Number(usDay[2]), 0, 0, 0, 0);
   return parseIsoDate(trimmed) ?? parseMailDate(trimmed);

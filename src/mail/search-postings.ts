@@ -21,6 +21,8 @@ export interface SearchIndex {
   readonly mail: SearchableMail;
   /** Emails of the mailbox (null: of all mail) that contain a term (`termExpression`), and how often. */
   postingsOf(term: string, mailboxId: number | null): TermPostings;
+  /** Emails of the mailbox that contain any of several words, or of several words together in their text. */
+  postingsOfAny(spellings: readonly string[], mailboxId: number | null): TermPostings;
   /** Whether any email of the file contains a term. */
   isIndexed(term: string): boolean;
   /** Positions whose subject and body match an FTS5 expression, newest first. */
@@ -28,6 +30,8 @@ export interface SearchIndex {
   /** The value computed for the key since the last import, or the result of `compute`. */
   remember<Value extends object>(key: string, compute: () => Value): Value;
 }
+
+const NO_POSTINGS: TermPostings = { rowids: new Int32Array(), counts: new Uint16Array() };
 
 /** Columns of mail_words. */
 const NAMES = 0;
@@ -82,18 +86,31 @@ function openIndex(db: Db): SearchIndex {
     return mergePostings(inText, once(words.read(word, mailbox, NAMES).rowids));
   };
 
+  const readSpellings = (spellings: readonly string[], mailbox: PositionSet): TermPostings => {
+    const phrases = spellings.filter((spelling) => spelling.includes(" ")).map(termExpression);
+    const rowids =
+      phrases.length === 0 ? [] : (matchingText.all(phrases.join(" OR "), 0, Number.MAX_SAFE_INTEGER) as number[]);
+    const together = once(Int32Array.from(rowids.filter((rowid) => mailbox.has(rowid))));
+    const words = spellings.filter((spelling) => !spelling.includes(" "));
+    return words.reduce((sum, word) => mergePostings(sum, readWord(word, mailbox), Math.max), together);
+  };
+  const rememberList = (key: string, read: () => TermPostings) => {
+    const list = lists.get(key) ?? read();
+    lists.set(key, list);
+    return list;
+  };
+
   return {
     mail,
     matching,
-    postingsOf(term, mailboxId) {
-      const key = `${mailboxId} ${term}`;
-      let list = lists.get(key);
-      if (list === undefined) {
-        list = (isOneWord(term) ? readWord : readMatches)(term, mail.mailbox(mailboxId));
-        lists.set(key, list);
-      }
-      return list;
-    },
+    postingsOf: (term, mailboxId) =>
+      rememberList(`${mailboxId} ${term}`, () =>
+        (isOneWord(term) ? readWord : readMatches)(term, mail.mailbox(mailboxId)),
+      ),
+    postingsOfAny: (spellings, mailboxId) =>
+      spellings.length === 0
+        ? NO_POSTINGS
+        : rememberList(`${mailboxId} ${spellings.join("|")}`, () => readSpellings(spellings, mail.mailbox(mailboxId))),
     isIndexed(term) {
       const expression = termExpression(term);
       return isInText.get(expression) !== undefined || isInWords.get(expression) !== undefined;

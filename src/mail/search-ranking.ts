@@ -180,6 +180,10 @@ export function mergePostings(
   return { rowids: rowids.subarray(0, length), counts: counts.subarray(0, length) };
 }
 
+export function hasPosition({ rowids }: TermPostings, position: number): boolean {
+  return rowids[lowerBound(rowids, position)] === position;
+}
+
 /** The positions of an ascending list that are in a range. */
 export function within(positions: Int32Array, range: PositionRange): Int32Array {
   if (range === ALL_POSITIONS) return positions;

@@ -1,12 +1,11 @@
 import { stemOf } from "../text/porter.js";
 import { foldText, isUnsegmentedAt } from "../text/tokenizer.js";
 import { distinctTerms, termMatcher } from "./search-matches.js";
-import { MAX_QUERY_CHARS, tokenize } from "./search-query.js";
 
 /** A word that is in no mail, and what is searched for instead. */
 export interface TermCorrection {
   readonly word: string;
-  /** A word as a mail has it, two that must stand together, or the beginning of words (`config*`). */
+  /** A word as an email has it, or the beginning of words (`config*`). */
   readonly taken: string;
   readonly by: string;
   /** Number of searched emails that contain it. */
@@ -34,7 +33,7 @@ interface CorrectionSource {
 /** Shorter words have too many others near them; names of four letters gained nothing (+0.005 MRR@10, by chance). */
 const MIN_LETTERS = 5;
 
-/** More letters are no word, nor two that were joined. */
+/** Longer sequences of letters are not words. */
 const MAX_LETTERS = 30;
 
 /** So many words of a query are corrected. Each takes some 450 lookups in the index: 1 to 3 ms. */
@@ -58,11 +57,10 @@ export function correctTerms(
     .filter((term) => isCorrectable(term) && source.mailsWith(term).length === 0 && !source.isKnown(term))
     .slice(0, MAX_CORRECTIONS);
   if (unknown.length === 0) return { words, terms, corrections: [] };
-  const tokens = tokenize(words.slice(0, MAX_QUERY_CHARS));
   const corrected = [...terms];
   const corrections: TermCorrection[] = [];
   for (const word of unknown) {
-    const found = firstFound(word, tokens, correctors, source);
+    const found = firstFound(word, correctors, source);
     if (found === null || isAmong(corrected, found.taken)) continue;
     corrected[terms.indexOf(word)] = found.taken;
     corrections.push({ word, ...found });
@@ -86,12 +84,11 @@ function isAmong(terms: readonly string[], taken: string): boolean {
 /** What the first corrector takes that finds any mail: the commonest of what it proposes. Null: none does. */
 function firstFound(
   word: string,
-  tokens: readonly string[],
   correctors: readonly TermCorrector[],
   { isIndexed, mailsWith, textAt }: CorrectionSource,
 ): Omit<TermCorrection, "word"> | null {
   for (const { name, candidates } of correctors) {
-    const proposed = new Set(candidates(word, tokens));
+    const proposed = new Set(candidates(word));
     const found = [...proposed]
       .filter(isIndexed)
       .map((term) => ({ term, mails: mailsWith(term) }))
@@ -151,45 +148,18 @@ export function editVariants(word: string): string[] {
 /** Proposes what may be meant by a word that is in no mail. */
 interface TermCorrector {
   readonly name: string;
-  /** Of a word and the tokens of its query: terms (`termExpression`) to look up. */
-  readonly candidates: (word: string, tokens: readonly string[]) => readonly string[];
+  /** Terms (`termExpression`) to look up. */
+  readonly candidates: (word: string) => readonly string[];
 }
-
-/** Letters of the shorter part of a compound. */
-const MIN_PART = 3;
 
 /** Letters of a word whose spelling is corrected: it takes 53 lookups for each. */
 const MAX_EDITED = 20;
 
-/**
- * The first that finds any mail is followed. Compounds and beginnings have all letters that were typed, so they come
- * before what has others.
- */
+/** The first that finds any email is used. Beginnings have all letters that were typed, so they come first. */
 export const TERM_CORRECTORS: readonly TermCorrector[] = [
-  { name: "joined", candidates: joinWithNeighbours },
-  { name: "split", candidates: splitInTwo },
   { name: "prefix", candidates: prefixOf },
   { name: "spelling", candidates: nearWords },
 ];
-
-/** `trade mark` for "trademark": the word with the one before it, and with the one after it. */
-function joinWithNeighbours(word: string, tokens: readonly string[]): string[] {
-  return tokens.flatMap((token, i) => {
-    if (token !== word) return [];
-    const [before, after] = [tokens[i - 1], tokens[i + 1]];
-    return [...(before === undefined ? [] : [before + word]), ...(after === undefined ? [] : [word + after])];
-  });
-}
-
-/** `trademark` for "trade mark" and "trade-mark". */
-function splitInTwo(word: string): string[] {
-  const letters = [...word];
-  const cuts = Math.max(0, letters.length + 1 - 2 * MIN_PART);
-  return Array.from({ length: cuts }, (_, i) => {
-    const first = letters.slice(0, i + MIN_PART).join("");
-    return `${first} ${word.slice(first.length)}`;
-  });
-}
 
 /** `config` for "configuration". The index holds stems, so that a word with another stem begins none of them. */
 function prefixOf(word: string): string[] {

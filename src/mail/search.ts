@@ -1,7 +1,7 @@
 import type { Db } from "../store/open-store.js";
 import type { PositionSet } from "./mailbox-positions.js";
-import { joinedCompounds, joinNumbers, numberPhrases } from "./query-expansion.js";
-import { distinctTerms, snippet, termMatcher } from "./search-matches.js";
+import { openSpellings, plainQuery } from "./query-expansion.js";
+import { distinctTerms, snippet, type TermMatch, termMatcher } from "./search-matches.js";
 import { openSearchIndex, type SearchIndex } from "./search-postings.js";
 import {
   contentTokens,
@@ -13,12 +13,14 @@ import {
 } from "./search-query.js";
 import {
   explainScore,
+  hasPosition,
   mergePostings,
   type RankedMail,
   type RankedMails,
   type RankedQuery,
   rankMails,
   type ScoreExplanation,
+  type Term,
 } from "./search-ranking.js";
 import { namedMonths } from "./search-signals.js";
 import { correctTerms, TERM_CORRECTORS, type TermCorrection } from "./search-spelling.js";
@@ -85,6 +87,8 @@ export const SEARCH_SQL = {
 interface PreparedQuery {
   readonly ranked: RankedQuery;
   readonly corrections: readonly TermCorrection[];
+  /** The spellings of a word that emails with any of them contain it by. */
+  readonly spellingsOf: (word: string) => readonly string[];
 }
 
 /** `correctors` can be left out to measure them. */
@@ -117,23 +121,23 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
       ...(fromIds === null ? [] : [index.mail.withParty(fromIds, "sender")]),
       ...(toIds === null ? [] : [index.mail.withParty(toIds, "recipient")]),
     ];
-    const typed = distinctTerms(contentTokens(joinNumbers(query.words)));
-    const compounds = joinedCompounds(query.words.slice(0, MAX_QUERY_CHARS));
+    const asked = query.words.slice(0, MAX_QUERY_CHARS);
+    const text = plainQuery(asked);
+    const typed = distinctTerms(contentTokens(text));
+    const spellingsOf = openSpellings(asked);
     const postingsOf = (word: string) =>
-      [...numberPhrases(word), ...(compounds.get(word) ?? [])].reduce(
-        (sum, spelling) => mergePostings(sum, index.postingsOf(spelling, inboxId)),
-        index.postingsOf(word, inboxId),
-      );
-    const { words, terms, corrections } = correctTerms(query.words, typed, correctors, {
-      isKnown: (term) => hasAny(index.postingsOf(term, inboxId).rowids, { ...range, last: Number.MAX_SAFE_INTEGER }),
-      mailsWith: (term) => positionsIn(index.postingsOf(term, inboxId).rowids, range, filters),
+      // Not the sum, as an occurrence of "Müller" is indexed as "muller" and "mueller".
+      mergePostings(index.postingsOf(word, inboxId), index.postingsOfAny(spellingsOf(word), inboxId), Math.max);
+    const { words, terms, corrections } = correctTerms(text, typed, correctors, {
+      isKnown: (term) => hasAny(postingsOf(term).rowids, { ...range, last: Number.MAX_SAFE_INTEGER }),
+      mailsWith: (term) => positionsIn(postingsOf(term).rowids, range, filters),
       isIndexed: index.isIndexed,
       textAt: (position) => {
         const [, subject, body] = readAt(position);
         return `${subject}\n${body.slice(0, CORRECTION_BODY_CHARS)}`;
       },
     });
-    const all = [...terms, ...quotedPhrases(query.words)];
+    const all = [...terms, ...quotedPhrases(text)];
     const ranked = {
       terms: all.map((word) => ({ word, postings: postingsOf(word) })),
       mailbox: index.mail.mailbox(inboxId),
@@ -143,14 +147,22 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
       askedAt: askedAt === null ? null : Date.parse(askedAt) / 1_000,
       limit,
     };
-    return { ranked, corrections };
+    return { ranked, corrections, spellingsOf };
   };
 
-  const openHits = ({ ranked, corrections }: PreparedQuery) => {
-    const find = termMatcher(ranked.terms.flatMap(({ word }) => [word, ...numberPhrases(word)]));
+  const openHits = ({ ranked, corrections, spellingsOf }: PreparedQuery) => {
+    const { terms } = ranked;
+    const find = termMatcher(terms.map(({ word }) => word));
     return ({ position, hasAllTerms }: RankedMail): MailHit => {
       const [mailId, subject, body, sender, date] = readAt(position);
-      const inBody = find(body.slice(0, SNIPPET_BODY_CHARS));
+      const text = body.slice(0, SNIPPET_BODY_CHARS);
+      const asTyped = find(text);
+      const found = new Set(asTyped.map(({ term }) => term));
+      const others = terms.filter(({ postings }, term) => !found.has(term) && hasPosition(postings, position));
+      const inBody =
+        others.length === 0
+          ? asTyped
+          : [...asTyped, ...findSpellings(text, others, terms.length, spellingsOf)].sort((a, b) => a.start - b.start);
       const messageId = selectMessageId.get(mailId) as string;
       const match = hasAllTerms && corrections.length === 0 ? "all_words" : "best_match";
       return { mailId, messageId, subject, sender, date, snippet: snippet(body, inBody), match };
@@ -186,6 +198,18 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
       return { hits, total: totalOf(prepared, found), corrections: prepared.corrections };
     }),
   };
+}
+
+/** The places of words that an email contains in another spelling. */
+function findSpellings(
+  text: string,
+  words: readonly Term[],
+  firstIndex: number,
+  spellingsOf: PreparedQuery["spellingsOf"],
+): TermMatch[] {
+  return words.flatMap(({ word }, i) =>
+    termMatcher(spellingsOf(word))(text).map((match) => ({ ...match, term: firstIndex + i })),
+  );
 }
 
 /** A month without a year is looked for in the last years of the mail. */

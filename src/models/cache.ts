@@ -7,6 +7,7 @@ import { replaceFile } from "../platform/files.js";
 import { type JsonValue, parseJsonOrNull } from "../platform/json.js";
 import { type Completion, completionSchema, type Model, type ModelRequest } from "./model.js";
 import { parseModelName } from "./model-names.js";
+import type { RequestExtras } from "./request-extras.js";
 import { reasoningRoom, rulesFor } from "./request-parameters.js";
 
 /** `sha256` is over the completion: a byte that was turned over on the disk makes no other answer. */
@@ -88,22 +89,24 @@ export function requestKey(modelId: string, request: ModelRequest): string {
 
 /** The same over what decides a reply, the server and the repeat: whichever task of whichever run asks. */
 export function cacheKey(server: CachedServer, request: ModelRequest): string {
-  const { model, baseUrl, wireApi } = server;
+  const { model, baseUrl, wireApi, extraHeaders, extraBody } = server;
   const rules = rulesFor(parseModelName(model, null), wireApi ?? "chat");
   // A reply that was cut off while it reasoned is not asked for again where there is more room now.
   const reasoningTokens = reasoningRoom(rules, request) || undefined;
   const epoch = request.task?.epoch ?? 1;
-  return digest({ model, baseUrl, wireApi, ...deciding(request), reasoningTokens, epoch });
+  const extras = { extraHeaders, extraBody };
+  return digest({ model, baseUrl, wireApi, ...extras, ...deciding(request), reasoningTokens, epoch });
 }
 
-interface CachedServer {
+interface CachedServer extends RequestExtras {
   readonly model: string;
   readonly baseUrl: string | null;
   readonly wireApi: "chat" | "responses" | null;
 }
 
-function deciding({ system, messages, tools, toolChoice, maxTokens, reasoningTokens, temperature }: ModelRequest) {
-  return { system, messages, tools, toolChoice, maxTokens, reasoningTokens, temperature };
+function deciding(request: ModelRequest) {
+  const { system, messages, tools, toolChoice, maxTokens, reasoningTokens, reasoningEffort, temperature } = request;
+  return { system, messages, tools, toolChoice, maxTokens, reasoningTokens, reasoningEffort, temperature };
 }
 
 export function digest(value: unknown): string {

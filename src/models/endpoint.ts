@@ -4,12 +4,30 @@ import { parseHttpUrl } from "../platform/http.js";
 import { trimEndOf } from "../platform/strings.js";
 import type { ModelError } from "./model.js";
 import { providerError, sentenceIn } from "./provider-errors.js";
+import { hasOwnKey, NO_EXTRAS, type SentExtras } from "./request-extras.js";
 
 export const OPENAI_URL = "https://api.openai.com/v1";
 
-/** Last on every request, so that no other value of the header wins. */
-export function openaiHeaders(endpoint: Endpoint): Record<string, string> {
-  return { authorization: `Bearer ${endpoint.apiKey}` };
+/** Placeholder for local servers without keys: the SDK requires one. */
+export const NO_KEY = "no-key-needed";
+
+/** The key, or no header if the user adds a key of their own. */
+export function openaiHeaders({ apiKey, extras = NO_EXTRAS }: Endpoint): Record<string, string> {
+  return apiKey === NO_KEY && hasOwnKey(extras) ? {} : { authorization: `Bearer ${apiKey}` };
+}
+
+/** The headers that an SDK sends, with the user's own: their key replaces the placeholder. */
+export function withExtraHeaders({ apiKey, extras = NO_EXTRAS }: Endpoint) {
+  const isReplaced = apiKey === NO_KEY && hasOwnKey(extras);
+  return (headers: Record<string, string>): Record<string, string> => {
+    const own = isReplaced ? Object.entries(headers).filter(([, value]) => !value.includes(NO_KEY)) : null;
+    return { ...(own === null ? headers : Object.fromEntries(own)), ...extras.headers };
+  };
+}
+
+/** Values that must not appear in an error or a trace. */
+export function secretsOf({ apiKey, extras = NO_EXTRAS }: Endpoint): readonly string[] {
+  return [apiKey, ...extras.secrets];
 }
 
 /** The URL of chat completions, at OpenAI or at a server that speaks like it. */
@@ -60,12 +78,15 @@ export interface EndpointSettings {
   readonly wireApi: "chat" | "responses" | null;
   /** Of one attempt, the whole body included. */
   readonly timeoutMs: number;
+  readonly extras?: SentExtras | undefined;
 }
 
 export interface Endpoint {
   readonly apiKey: string;
   readonly baseUrl: string | null;
   readonly timeoutMs: number;
+  /** What the user adds to each request; absent: nothing. */
+  readonly extras?: SentExtras | undefined;
 }
 
 /** Checks a base URL and takes the slashes off its end. Throws a UserError that names the flag. */

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { type JsonSchema, jsonObjectsIn, jsonValueSchema } from "../platform/json.js";
 import type { TaskId } from "../tasks/question.js";
+import type { ReasoningEffort } from "./reasoning-effort.js";
 
 /** Characters of a request as JSON, for estimates of its tokens. */
 export function promptChars({ system, messages, tools }: ModelRequest): number {
@@ -166,6 +167,8 @@ export interface ModelRequest {
   readonly maxTokens: number;
   /** For reasoning, besides `maxTokens`. Undefined: by the kind of model; 0: none. */
   readonly reasoningTokens?: number | undefined;
+  /** Undefined: the model's default. */
+  readonly reasoningEffort?: ReasoningEffort | undefined;
   /** Undefined: the provider's default. Never sent to models that reject it. */
   readonly temperature?: number | undefined;
   /** Identifies the caller; never sent. Distinguishes repeats of a question in the reply cache. */
@@ -179,10 +182,15 @@ export const sentParametersSchema = z.strictObject({
   maxTokens: z.number().int().describe("Limit of a reply, its reasoning included."),
   temperature: z.number().nullable().describe("Null: none was sent."),
   toolChoice: z.enum(["auto", "required"]).nullable().describe("Null: no tools were sent."),
+  reasoningEffort: z
+    .union([z.string(), z.number()])
+    .nullable()
+    .exactOptional()
+    .describe("Reasoning effort: a level, or a thinking budget in tokens. Null if left out; absent if none was set."),
   adjusted: z
     .array(
       z.strictObject({
-        parameter: z.enum(["maxTokens", "temperature", "toolChoice"]).describe("Which one."),
+        parameter: z.enum(["maxTokens", "temperature", "toolChoice", "reasoningEffort"]).describe("Which one."),
         asked: z.union([z.number(), z.string()]).describe("Its value as it was asked for."),
         sent: z.union([z.number(), z.string()]).nullable().describe("Null: it was left out."),
         reason: z.string().describe("Why it differs."),

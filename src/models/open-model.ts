@@ -7,7 +7,7 @@ import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry-delay.js";
 import { warnOfOtherModel } from "./answering-model.js";
 import { cachingReplies } from "./cache.js";
 import type { CostLimit } from "./call-budget.js";
-import { checkBaseUrl, type Endpoint, type EndpointSettings, isOpenaiServer } from "./endpoint.js";
+import { checkBaseUrl, type Endpoint, type EndpointSettings, isOpenaiServer, NO_KEY } from "./endpoint.js";
 import { type Completion, type Model, ModelError, type PriceOf } from "./model.js";
 import {
   ANSWERING_MODELS,
@@ -21,6 +21,7 @@ import { withRetry } from "./model-retries.js";
 import { withPrices } from "./prices.js";
 import { RateLimiter, type SharedLimiter, withRateLimit } from "./rate-limiter.js";
 import { noteUnparsedReplies, withSeparatedText } from "./reply-text.js";
+import { hasOwnKey, NO_EXTRAS, type SentExtras } from "./request-extras.js";
 
 interface OpenOptions {
   /** Address of a compatible server; null: the provider's own. */
@@ -29,6 +30,8 @@ interface OpenOptions {
   readonly wireApi?: EndpointSettings["wireApi"];
   /** Of one attempt, the whole body included. */
   readonly timeoutMs: number;
+  /** What the user adds to each request; left out: nothing. */
+  readonly extras?: SentExtras | undefined;
   /** That of another model on the same account; null or left out: one that finds out what the server takes. */
   readonly throttle?: RateLimiter | null;
   /** Limits that other machines keep too, of a rate limiter that is created. */
@@ -48,11 +51,22 @@ interface OpenOptions {
  */
 export async function openModel(
   name: ModelName,
-  { baseUrl, wireApi = null, timeoutMs, throttle, shared, costLimit, cache = false, note, ...given }: OpenOptions,
+  {
+    baseUrl,
+    wireApi = null,
+    timeoutMs,
+    extras,
+    throttle,
+    shared,
+    costLimit,
+    cache = false,
+    note,
+    ...given
+  }: OpenOptions,
   { env, cacheDir }: AppSettings,
 ): Promise<{ readonly model: Model; readonly throttle: RateLimiter }> {
   const limiter = throttle ?? new RateLimiter({ concurrency: "auto", rpm: null, tpm: null, shared });
-  const connection = connectionOf(name.provider, { baseUrl, wireApi, timeoutMs }, env);
+  const connection = connectionOf(name.provider, { baseUrl, wireApi, timeoutMs, extras }, env);
   const priceOf = given.priceOf ?? (await pricesOf(name));
   let model = await resolveModel(name, connection, DEFAULT_RETRY, limiter, priceOf);
   if (costLimit !== undefined) model = costLimit.applyTo(model, priceOf);
@@ -62,6 +76,7 @@ export async function openModel(
       model: name.id,
       baseUrl: checked,
       wireApi: name.provider === "openai" ? wireApiOf(wireApi, checked) : null,
+      ...extras?.recorded,
     };
     model = cachingReplies(model, server, join(cacheDir, "replies"));
   }
@@ -113,9 +128,6 @@ export function answeringModelOf(env: Environment): string | null {
   const provider = PROVIDERS.find((name) => hasKey(name, env));
   return provider === undefined ? null : ANSWERING_MODELS[provider];
 }
-
-/** Placeholder for local servers without keys: the SDK requires one. */
-const NO_KEY = "no-key-needed";
 
 /**
  * Creates the model of a name, with costs, retries and rate limiting. An SDK is loaded only when its provider is
@@ -184,7 +196,9 @@ export function wireApiOf(asked: EndpointSettings["wireApi"], baseUrl: string | 
 
 function endpointFor(provider: Provider, connection: EndpointSettings): Endpoint {
   const baseUrl = connection.baseUrl === null ? null : checkBaseUrl(connection.baseUrl);
-  const apiKey = connection.apiKey?.trim() || (provider === "openai" && baseUrl !== null ? NO_KEY : "");
+  const { extras = NO_EXTRAS } = connection;
+  const needsNoKey = (provider === "openai" && baseUrl !== null) || hasOwnKey(extras);
+  const apiKey = connection.apiKey?.trim() || (needsNoKey ? NO_KEY : "");
   if (apiKey === "") {
     const variables = API_KEY_VARIABLES[provider].join(" or ");
     throw new UserError(
@@ -201,7 +215,7 @@ function endpointFor(provider: Provider, connection: EndpointSettings): Endpoint
       `Check ${API_KEY_VARIABLES[provider].join(" or ")}.`,
     );
   }
-  return { apiKey, baseUrl, timeoutMs: connection.timeoutMs };
+  return { apiKey, baseUrl, timeoutMs: connection.timeoutMs, extras };
 }
 
 const HUB = { url: "HF_ENDPOINT", keys: ["HF_TOKEN"], flag: "HF_ENDPOINT in the environment" };

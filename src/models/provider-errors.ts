@@ -36,13 +36,13 @@ const httpErrorSchema = z.object({
  * Whatever an SDK threw, as a ModelError without a key in it and without the SDK's own error as its cause, which
  * may hold one. Any other throw is a bug of ours and is returned unchanged.
  */
-export function toModelError(error: unknown, apiKey: string): unknown {
+export function toModelError(error: unknown, secrets: readonly string[]): unknown {
   const ours = modelErrorIn(error);
-  if (ours !== null) return ours.with({ message: scrub(ours.message, apiKey) });
+  if (ours !== null) return ours.with({ message: scrub(ours.message, secrets) });
   const http = httpErrorSchema.safeParse(error);
   if (http.success) {
     const { status, headers, error: body } = http.data;
-    const message = scrub(describe(body, http.data.message), apiKey);
+    const message = scrub(describe(body, http.data.message), secrets);
     return providerError({ status, message, body, headers });
   }
   if (error instanceof SyntaxError) {
@@ -53,7 +53,7 @@ export function toModelError(error: unknown, apiKey: string): unknown {
     const message = `the reply is not of the provider's form${where === "" ? "" : ` (at ${where})`}`;
     return new ModelError("protocol", message, { retryable: true });
   }
-  return networkError(error, apiKey) ?? error;
+  return networkError(error, secrets) ?? error;
 }
 
 /** Also where an SDK has wrapped what our own fetch threw. */
@@ -194,7 +194,7 @@ export function sentenceIn(body: unknown, depth = 0): string | null {
   return null;
 }
 
-function networkError(error: unknown, apiKey: string): ModelError | null {
+function networkError(error: unknown, secrets: readonly string[]): ModelError | null {
   const chain = causesOf(error);
   const codes = chain.map((at) => ("code" in at ? String(at.code) : ""));
   const untrusted = codes.find((word) => CERTIFICATE_CODES.test(word));
@@ -208,14 +208,16 @@ function networkError(error: unknown, apiKey: string): ModelError | null {
   const last = chain.at(-1)?.message ?? "";
   const message = scrub(
     `connection failed: ${last}${code === undefined || last.includes(code) ? "" : ` (${code})`}`,
-    apiKey,
+    secrets,
   );
   return new ModelError(kind, message, { retryable: true, unreachable: UNREACHABLE_CODES.test(code ?? "") });
 }
 
-/** One line, shortened, with everything that looks like a key blacked out. */
-export function scrub(text: string, apiKey: string): string {
-  const line = (apiKey.length >= 4 ? text.replaceAll(apiKey, "[key]") : text)
+/** One line, shortened, without the given secrets and everything that looks like a key. */
+export function scrub(text: string, secrets: readonly string[]): string {
+  const long = secrets.filter((secret) => secret.length >= 4).sort((a, b) => b.length - a.length);
+  const line = long
+    .reduce((rest, secret) => rest.replaceAll(secret, "[key]"), text)
     .replace(/\b(sk|pk|rk|xai|gsk|hf)[-_][A-Za-z0-9*_-]{6,}/g, "[key]")
     .replace(/\bAIza[A-Za-z0-9*_-]{6,}/g, "[key]")
     .replace(/\bBearer\s+\S+/gi, "Bearer [key]")

@@ -20,10 +20,17 @@ class HttpError extends Error {
   }
 }
 
-/** Headers of a JSON request, created and validated once per model. */
-export function jsonHeaders(others: Readonly<Record<string, string>>): Record<string, string> {
+/**
+ * Headers of a JSON request, created and validated once per model.
+ *
+ * @param extra headers of the user, by lower-case name; they replace others
+ */
+export function jsonHeaders(
+  others: Readonly<Record<string, string>>,
+  extra: Readonly<Record<string, string>> = {},
+): Record<string, string> {
   const type = "application/json";
-  return toHeaderRecord({ accept: type, "content-type": type, "user-agent": "art-e", ...others });
+  return { ...toHeaderRecord({ accept: type, "content-type": type, "user-agent": "art-e", ...others }), ...extra };
 }
 
 /** As bytes, which lie outside V8's heap: as strings, request bodies were the largest part of what GC copied. */
@@ -292,20 +299,24 @@ const WITHOUT_BODY = new Set([204, 205, 304]);
 /**
  * A fetch for the SDKs, over our own client. Only the headers of a plain request go with it: ANTHROPIC_CUSTOM_HEADERS
  * and OPENAI_CUSTOM_HEADERS, meant for other programs and other servers, cannot be switched off in the SDKs.
+ *
+ * @param change of the headers that are sent: the user's own, and those that they replace
  */
-export const sdkFetch: Fetch = async (input, init = {}) => {
-  const { method = "GET", body, signal } = init;
-  const url = input instanceof Request ? input.url : String(input);
-  const request = {
-    method: method as Dispatcher.HttpMethod,
-    headers: toHeaderRecord(init.headers),
-    body: (body ?? null) as string | null,
+export function sdkFetch(change: (headers: Record<string, string>) => Record<string, string>): Fetch {
+  return async (input, init = {}) => {
+    const { method = "GET", body, signal } = init;
+    const url = input instanceof Request ? input.url : String(input);
+    const request = {
+      method: method as Dispatcher.HttpMethod,
+      headers: change(toHeaderRecord(init.headers)),
+      body: (body ?? null) as string | null,
+    };
+    const options = { signal: signal ?? new AbortController().signal, timeoutMs: null };
+    const reply = await sendRequest(url, request, options);
+    const { status, headers } = reply;
+    return new Response(WITHOUT_BODY.has(status) ? null : ReadableStream.from(bodyOf(reply)), { status, headers });
   };
-  const options = { signal: signal ?? new AbortController().signal, timeoutMs: null };
-  const reply = await sendRequest(url, request, options);
-  const { status, headers } = reply;
-  return new Response(WITHOUT_BODY.has(status) ? null : ReadableStream.from(bodyOf(reply)), { status, headers });
-};
+}
 
 /** A body that breaks off fails where the SDK reads it. */
 async function* bodyOf(reply: WholeReply): AsyncGenerator<Uint8Array> {

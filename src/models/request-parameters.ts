@@ -1,5 +1,14 @@
 import { type Completion, ModelError, type ModelRequest, type SentParameters } from "./model.js";
 import { isReasoningModel, type ModelName } from "./model-names.js";
+import {
+  acceptedEffort,
+  anthropicEffort,
+  type EffortRules,
+  googleEffort,
+  openaiEffort,
+  roomFor,
+  rulesAfterRefusal,
+} from "./reasoning-effort.js";
 
 /** Which request parameters a model accepts. A text says why one is not accepted. */
 export interface ParameterRules {
@@ -9,6 +18,9 @@ export interface ParameterRules {
   readonly reasons: boolean;
   /** The API refuses a smaller limit. */
   readonly minTokens: number;
+  readonly effort: EffortRules;
+  /** Why there is neither a temperature nor a forced tool call while the model reasons with an effort. */
+  readonly onlyWithoutEffort?: string;
   /** The server refuses a larger limit; learned from its error. */
   readonly mostTokens?: { readonly tokens: number; readonly reason: string };
   /** The field that the server wants the limit in, if it refused the usual one; learned from its error. */
@@ -43,11 +55,21 @@ export function anthropicRules(name: string): ParameterRules {
     noForcedTools: isThinking ? `${name} thinks before it calls a tool, and cannot be made to call one` : null,
     reasons: isThinking,
     minTokens: 1,
+    effort: anthropicEffort(bare),
+    // https://platform.claude.com/docs/en/build-with-claude/extended-thinking
+    onlyWithoutEffort: `${name} accepts none while it thinks`,
   };
 }
 
 export function googleRules(name: string): ParameterRules {
-  return { noTemperature: null, noForcedTools: null, reasons: GEMINI_THINKING.test(bareName(name)), minTokens: 1 };
+  const bare = bareName(name);
+  return {
+    noTemperature: null,
+    noForcedTools: null,
+    reasons: GEMINI_THINKING.test(bare),
+    minTokens: 1,
+    effort: googleEffort(bare),
+  };
 }
 
 export function openaiRules(name: string, wireApi: "chat" | "responses"): ParameterRules {
@@ -62,6 +84,7 @@ export function openaiRules(name: string, wireApi: "chat" | "responses"): Parame
       GEMINI_THINKING.test(bare) ||
       CLAUDE_THINKING.test(claudeName(name)),
     minTokens: wireApi === "responses" ? 16 : 1,
+    effort: openaiEffort(),
   };
 }
 
@@ -72,7 +95,7 @@ export function rulesFor({ provider, name }: ModelName, wireApi: "chat" | "respo
   return provider === "openai" ? openaiRules(name, wireApi) : null;
 }
 
-type Asked = Pick<ModelRequest, "maxTokens" | "reasoningTokens" | "temperature" | "toolChoice"> & {
+type Asked = Pick<ModelRequest, "maxTokens" | "reasoningTokens" | "reasoningEffort" | "temperature" | "toolChoice"> & {
   readonly hasTools: boolean;
 };
 
@@ -95,17 +118,48 @@ export function sentParameters(rules: ParameterRules, asked: Asked): SentParamet
   if (limitField !== undefined) {
     adjusted.push({ parameter: "maxTokens", asked: maxTokens, sent: maxTokens, reason: limitField.reason });
   }
+  const effort = sentEffort(rules, asked, maxTokens);
+  if (effort?.adjusted !== undefined) adjusted.push(effort.adjusted);
+  const isThinking = effort !== null && effort.sent !== null && effort.sent !== "none" && effort.sent !== 0;
+  const whileThinking = isThinking ? (rules.onlyWithoutEffort ?? null) : null;
   let temperature = asksTemperature ?? null;
-  if (temperature !== null && rules.noTemperature !== null) {
-    adjusted.push({ parameter: "temperature", asked: temperature, sent: null, reason: rules.noTemperature });
+  const noTemperature = rules.noTemperature ?? whileThinking;
+  if (temperature !== null && noTemperature !== null) {
+    adjusted.push({ parameter: "temperature", asked: temperature, sent: null, reason: noTemperature });
     temperature = null;
   }
   let toolChoice = hasTools ? asked.toolChoice : null;
-  if (toolChoice === "required" && rules.noForcedTools !== null) {
-    adjusted.push({ parameter: "toolChoice", asked: toolChoice, sent: "auto", reason: rules.noForcedTools });
+  const noForcedTools = rules.noForcedTools ?? whileThinking;
+  if (toolChoice === "required" && noForcedTools !== null) {
+    adjusted.push({ parameter: "toolChoice", asked: toolChoice, sent: "auto", reason: noForcedTools });
     toolChoice = "auto";
   }
-  return { maxTokens, temperature, toolChoice, ...(adjusted.length === 0 ? {} : { adjusted }) };
+  return {
+    maxTokens,
+    temperature,
+    toolChoice,
+    ...(effort === null ? {} : { reasoningEffort: effort.sent }),
+    ...(adjusted.length === 0 ? {} : { adjusted }),
+  };
+}
+
+type Adjusted = NonNullable<SentParameters["adjusted"]>[number];
+
+interface SentEffort {
+  /** A level, or a budget in tokens. */
+  readonly sent: string | number | null;
+  readonly adjusted?: Adjusted;
+}
+
+/** Null if no effort was asked for. A budget for the effort is its form at the provider, so it is no adjustment. */
+function sentEffort(rules: ParameterRules, asked: Asked, maxTokens: number): SentEffort | null {
+  const { reasoningEffort: effort, reasoningTokens } = asked;
+  if (effort === undefined) return null;
+  // Thinking has to leave room for an answer.
+  const room = reasoningTokens ?? Math.max(1, maxTokens - asked.maxTokens);
+  const sent = acceptedEffort(rules.effort, effort, Math.min(room, maxTokens - 1), reasoningTokens);
+  if (typeof sent === "number" || sent === effort) return { sent };
+  return { sent, adjusted: { parameter: "reasoningEffort", asked: effort, sent, reason: rules.effort.reason } };
 }
 
 export function sentOf(rules: ParameterRules, request: ModelRequest): SentParameters {
@@ -142,7 +196,8 @@ export class AdaptiveParameters {
         const reply = await call(sent);
         return this.notes.length === 0 ? reply : { ...reply, notes: [...(reply.notes ?? []), ...this.notes] };
       } catch (error) {
-        if (error instanceof ModelError && this.changes === before) this.learn(error, sent);
+        const mayLearn = this.changes === before && this.changes < MAX_CHANGES;
+        if (error instanceof ModelError && mayLearn) this.learn(error, sent);
         if (this.changes === before) throw error;
       }
     }
@@ -150,13 +205,14 @@ export class AdaptiveParameters {
 
   private learn({ kind, status, message }: ModelError, sent: SentParameters): void {
     if (kind !== "bad_request" || (status !== 400 && status !== 422)) return;
+    const isUnsupported = UNSUPPORTED.test(message);
     const said = `the server refuses it (${message.slice(0, 150)})`;
     const most = maximumIn(message, sent.maxTokens);
     switch (refusedParameter(message, sent)) {
       case "maxTokens":
         if (most !== null)
           this.change({ mostTokens: { tokens: most, reason: said } }, `max_tokens above ${most}`, said);
-        else if (this.limitField !== null && this.rules.limitField === undefined && UNSUPPORTED.test(message)) {
+        else if (this.limitField !== null && this.rules.limitField === undefined && isUnsupported) {
           const name = this.limitName === "max_tokens" ? "max_completion_tokens" : "max_tokens";
           const reason = `sent as ${name}: ${said}`;
           // Only models that reason refuse the older name.
@@ -165,11 +221,19 @@ export class AdaptiveParameters {
         }
         break;
       case "temperature":
-        if (UNSUPPORTED.test(message)) this.change({ noTemperature: said }, "temperature", `not sent: ${said}`);
+        if (isUnsupported) this.change({ noTemperature: said }, "temperature", `not sent: ${said}`);
         break;
       case "toolChoice":
-        if (UNSUPPORTED.test(message)) this.change({ noForcedTools: said }, "tool_choice", `sent as auto: ${said}`);
+        if (isUnsupported) this.change({ noForcedTools: said }, "tool_choice", `sent as auto: ${said}`);
         break;
+      case "reasoningEffort": {
+        const { reasoningEffort: effort = null } = sent;
+        const learned = effort === null ? null : rulesAfterRefusal(this.rules.effort, effort, message, isUnsupported);
+        if (learned === null) break;
+        const what = learned.forms.length === 0 ? "not sent" : "sent in another way";
+        this.change({ effort: learned }, "reasoning effort", `${what}: ${learned.reason}`);
+        break;
+      }
     }
   }
 
@@ -180,26 +244,42 @@ export class AdaptiveParameters {
   }
 }
 
-type Refusable = "maxTokens" | "temperature" | "toolChoice";
+/** More than there are parameters. Stops at a server that contradicts itself. */
+const MAX_CHANGES = 10;
+
+type Refusable = Adjusted["parameter"];
 
 const PARAMETER_NAMES: Readonly<Record<Refusable, RegExp>> = {
   maxTokens: /max_(completion_|output_)?tokens|maxOutputTokens/i,
   temperature: /temperature/i,
   toolChoice:
     /tool[_ ]?choice|tool_?config|function[_ ]?calling[_ ]?(config|mode)|forc(es?|ed|ing) (a )?(tool|function)/i,
+  reasoningEffort: /effort|reasoning|thinking|output_config/i,
 };
 
 /** The parameter itself is refused. A value out of range is the user's to correct. */
 const UNSUPPORTED =
   /unsupported|not support|n't support|only .* (is|are) (supported|allowed)|may (only|not) be|cannot be (set|used|specified)|not (permitted|allowed|accepted|available)|does not accept|unknown|unrecognized|unexpected|extra (inputs?|fields?)|deprecated|incompatible/i;
 
-/** The parameter that an error names first, among those that were sent. */
-function refusedParameter(message: string, { temperature, toolChoice }: SentParameters): Refusable | null {
-  const wasSent = { maxTokens: true, temperature: temperature !== null, toolChoice: toolChoice === "required" };
+/**
+ * The parameter that an error names first, among those that were sent. The effort comes last: "thinking" is often the
+ * reason why another one is refused.
+ */
+function refusedParameter(message: string, sent: SentParameters): Refusable | null {
+  const { temperature, toolChoice, reasoningEffort = null } = sent;
+  const wasSent: Readonly<Record<Refusable, boolean>> = {
+    maxTokens: true,
+    temperature: temperature !== null,
+    toolChoice: toolChoice === "required",
+    reasoningEffort: reasoningEffort !== null,
+  };
   const named = (Object.keys(PARAMETER_NAMES) as Refusable[])
-    .map((parameter) => ({ parameter, at: message.search(PARAMETER_NAMES[parameter]) }))
+    .map((parameter) => {
+      const at = message.search(PARAMETER_NAMES[parameter]);
+      return { parameter, at, order: parameter === "reasoningEffort" ? message.length + at : at };
+    })
     .filter(({ parameter, at }) => at !== -1 && wasSent[parameter])
-    .sort((a, b) => a.at - b.at);
+    .sort((a, b) => a.order - b.order);
   return named[0]?.parameter ?? null;
 }
 
@@ -218,11 +298,17 @@ function maximumIn(message: string, sentTokens: number): number | null {
 /** Output tokens reserved for reasoning: as set, or else by the kind of model. */
 export function reasoningRoom(
   rules: ParameterRules | null,
-  asked: Pick<Asked, "maxTokens" | "reasoningTokens">,
+  asked: Pick<Asked, "maxTokens" | "reasoningTokens" | "reasoningEffort">,
 ): number {
   if (rules === null) return 0;
-  if (asked.reasoningTokens !== undefined) return asked.reasoningTokens;
-  return rules.reasons ? Math.max(0, Math.min(REASONING_TOKENS, MOST_TOKENS - asked.maxTokens)) : 0;
+  const { maxTokens, reasoningTokens, reasoningEffort: effort = "none" } = asked;
+  // A budget has a lower bound, and must be below the limit of the reply.
+  const least = effort !== "none" && rules.effort.forms[0] === "budget" ? rules.effort.budgets.least : 0;
+  if (reasoningTokens !== undefined) return Math.max(least, reasoningTokens);
+  if (effort === "none" || rules.effort.forms.length === 0) {
+    return rules.reasons ? Math.max(0, Math.min(REASONING_TOKENS, MOST_TOKENS - maxTokens)) : 0;
+  }
+  return Math.max(least, Math.min(roomFor(rules.effort, effort, REASONING_TOKENS), MOST_TOKENS - maxTokens));
 }
 
 /** Routers put the maker before the name, and a variant behind it: `deepseek/deepseek-r1:free`. */

@@ -63,7 +63,7 @@ export async function* readServerSentEvents(asked: StreamRequest, signal: AbortS
     yield* frames.splice(0);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw toModelError(error, asked.apiKey);
+    throw toModelError(error, [asked.apiKey]);
   }
 }
 
@@ -106,7 +106,7 @@ function checkHead(
   }
   const told = new Headers();
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) told.set(name, String(value));
-  throw toModelError({ status, message: body, headers: told, error: parseJsonOrNull(body) }, apiKey);
+  throw toModelError({ status, message: body, headers: told, error: parseJsonOrNull(body) }, [apiKey]);
 }
 
 function isEventStream(headers: StreamReply["headers"]): boolean {

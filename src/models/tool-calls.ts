@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { isJsonObject, isShallow, type JsonValue, jsonValueSchema } from "../platform/json.js";
+import { type Endpoint, secretsOf } from "./endpoint.js";
 import { type Completion, type Message, ModelError, type ToolCall } from "./model.js";
 import { toModelError } from "./provider-errors.js";
 import type { JsonReply } from "./provider-http.js";
@@ -32,7 +33,7 @@ export const responseIdSchema = nameSchema.transform((responseId) => (responseId
  * reply was billed, its usage. Any other throw is a fault of this program and is passed on unchanged.
  */
 export async function attempt(
-  apiKey: string,
+  endpoint: Endpoint,
   signal: AbortSignal,
   send: () => Promise<JsonReply>,
   read: (body: unknown) => Reply,
@@ -52,7 +53,7 @@ export async function attempt(
     return { latencyMs, retries: [], ...reply, ...reported, toolCalls, ...(notes.length === 0 ? {} : { notes }) };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    const failure = withBilled(toModelError(error, apiKey), reported);
+    const failure = withBilled(toModelError(error, secretsOf(endpoint)), reported);
     if (failure instanceof ModelError && failure.kind === "refused") {
       return { ...refusedReply(failure.message, performance.now() - startedAt), ...reported };
     }

@@ -37,15 +37,16 @@ const CHANGES = {
 
 export function adaptTools(tools: readonly ToolSpec[], dialect: SchemaDialect): AdaptedTools {
   const changed: Record<keyof typeof CHANGES, string[]> = { alternatives: [], names: [] };
-  const renamed = new Map<string, JsonSchema>();
+  const renamed = new Map<string, Renamed>();
   const adapted = tools.map(({ name, description, parameters }) => {
     const folded = foldAlternatives(parameters);
     if (folded.hint !== null) changed.alternatives.push(name);
-    const { schema, isRenamed } =
-      dialect === "openai" ? { schema: folded.schema, isRenamed: false } : rename(folded.schema);
-    if (isRenamed) {
+    const names = dialect === "openai" ? new Map<string, string>() : acceptedNames(folded.schema);
+    const schema = names.size === 0 ? folded.schema : (rename(folded.schema, names) as JsonSchema);
+    if (names.size > 0) {
       changed.names.push(name);
-      renamed.set(name, folded.schema);
+      const originals = new Map([...names].map(([original, accepted]) => [accepted, original]));
+      renamed.set(name, { root: folded.schema, originals });
     }
     return {
       name,
@@ -59,7 +60,10 @@ export function adaptTools(tools: readonly ToolSpec[], dialect: SchemaDialect): 
   return {
     tools: adapted,
     notes,
-    restore: (tool, args) => restoreNames(args, renamed.get(tool)),
+    restore(tool, args) {
+      const of = renamed.get(tool);
+      return of === undefined ? args : restoreNames(args, [of.root], of);
+    },
   };
 }
 
@@ -128,42 +132,43 @@ function requiredByAll([first, ...others]: readonly JsonSchema[]): string[] {
 /** Names of properties that Anthropic and Google accept. */
 const ACCEPTED_NAME = /^[a-zA-Z0-9_.-]{1,64}$/;
 
-/** The same schema with acceptable names of properties, at any depth. */
-function rename(schema: JsonSchema, depth = 0): { readonly schema: JsonSchema; readonly isRenamed: boolean } {
-  const names = acceptedNames(isJsonObject(schema.properties) ? schema.properties : {});
-  let isRenamed = [...names].some(([name, accepted]) => name !== accepted);
-  const visit = (value: JsonValue): JsonValue => {
-    if (Array.isArray(value)) return value.map(visit);
-    if (!isJsonObject(value) || depth > MAX_DEPTH) return value;
-    const inner = rename(value, depth + 1);
-    isRenamed ||= inner.isRenamed;
-    return inner.schema;
-  };
-  const entries = Object.entries(schema).map(([key, value]): [string, JsonValue] => {
-    if (key !== "properties" || !isJsonObject(value)) return [key, VALUES.has(key) ? value : visit(value)];
-    return [
-      key,
-      Object.fromEntries(Object.entries(value).map(([name, inner]) => [names.get(name) ?? name, visit(inner)])),
-    ];
-  });
-  const required = Array.isArray(schema.required)
-    ? { required: schema.required.map((name) => names.get(String(name)) ?? name) }
-    : {};
-  return { schema: { ...Object.fromEntries(entries), ...required }, isRenamed };
-}
-
 /** Keywords whose values are data, not schemas. */
 const VALUES = new Set(["default", "enum", "const", "examples"]);
 
-/** An acceptable name for each property, unlike all others. */
-function acceptedNames(properties: JsonSchema): Map<string, string> {
+/** Keywords whose values are schemas by name. */
+const SCHEMAS_BY_NAME = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
+
+/** Those of them whose names are names of properties. */
+const BY_PROPERTY = new Set(["properties", "dependentSchemas"]);
+
+/** Keywords whose schemas apply to the same value as the schema that they are in. */
+const IN_PLACE = ["allOf", "anyOf", "oneOf", "if", "then", "else"];
+
+/** Deeper than any tool's schema. Protects the stack. */
+const MAX_NESTING = 200;
+
+/** The names of all properties in a schema, at any depth. */
+function propertyNames(schema: JsonValue, names = new Set<string>(), depth = 0): Set<string> {
+  if (depth > MAX_NESTING || typeof schema !== "object" || schema === null) return names;
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (VALUES.has(keyword)) continue;
+    const inner = SCHEMAS_BY_NAME.has(keyword) && isJsonObject(value) ? Object.values(value) : value;
+    if (keyword === "properties" && isJsonObject(value)) for (const name of Object.keys(value)) names.add(name);
+    propertyNames(inner as JsonValue, names, depth + 1);
+  }
+  return names;
+}
+
+/**
+ * An acceptable name for each property, unlike all others. One name for the entire schema: parts of it that describe
+ * the same value, such as the branches of an `anyOf`, must agree.
+ */
+function acceptedNames(schema: JsonSchema): Map<string, string> {
+  const all = propertyNames(schema);
   const names = new Map<string, string>();
-  const taken = new Set(Object.keys(properties).filter((name) => ACCEPTED_NAME.test(name)));
-  for (const name of Object.keys(properties)) {
-    if (ACCEPTED_NAME.test(name)) {
-      names.set(name, name);
-      continue;
-    }
+  const taken = new Set([...all].filter((name) => ACCEPTED_NAME.test(name)));
+  for (const name of all) {
+    if (ACCEPTED_NAME.test(name)) continue;
     const plain = name.replace(/[^a-zA-Z0-9_.-]+/g, "_").slice(0, 60) || "_";
     let accepted = plain;
     for (let number = 2; taken.has(accepted); number++) accepted = `${plain}_${number}`;
@@ -173,19 +178,117 @@ function acceptedNames(properties: JsonSchema): Map<string, string> {
   return names;
 }
 
-/** Arguments with the names of `schema`, which were sent as `acceptedNames`. */
-function restoreNames(args: JsonValue, schema: JsonValue | undefined): JsonValue {
-  if (!isJsonObject(schema)) return args;
-  if (Array.isArray(args)) return args.map((item) => restoreNames(item, schema.items));
-  if (!isJsonObject(args) || !isJsonObject(schema.properties)) return args;
-  const { properties } = schema;
-  const original = new Map([...acceptedNames(properties)].map(([name, accepted]) => [accepted, name]));
-  return Object.fromEntries(
-    Object.entries(args).map(([key, value]) => {
-      const name = original.get(key) ?? key;
-      return [name, restoreNames(value, properties[name])];
-    }),
-  );
+/** The same schema with other names of its properties, at any depth. */
+function rename(schema: JsonValue, names: ReadonlyMap<string, string>, depth = 0): JsonValue {
+  const renamed = (name: JsonValue) => (typeof name === "string" ? (names.get(name) ?? name) : name);
+  if (Array.isArray(schema)) return schema.map((item) => rename(item, names, depth + 1));
+  if (!isJsonObject(schema) || depth > MAX_NESTING) return schema;
+  const entries = Object.entries(schema).map(([keyword, value]): [string, JsonValue] => {
+    if (VALUES.has(keyword)) return [keyword, value];
+    if (keyword === "$ref") return [keyword, typeof value === "string" ? renamePointer(value, names) : value];
+    if (keyword === "required" && Array.isArray(value)) return [keyword, value.map(renamed)];
+    if (keyword === "dependentRequired" && isJsonObject(value)) {
+      const lists = Object.entries(value).map(([name, list]) => [
+        renamed(name),
+        Array.isArray(list) ? list.map(renamed) : list,
+      ]);
+      return [keyword, Object.fromEntries(lists)];
+    }
+    if (SCHEMAS_BY_NAME.has(keyword) && isJsonObject(value)) {
+      const inner = Object.entries(value).map(([name, one]) => [
+        BY_PROPERTY.has(keyword) ? renamed(name) : name,
+        rename(one, names, depth + 1),
+      ]);
+      return [keyword, Object.fromEntries(inner)];
+    }
+    return [keyword, rename(value, names, depth + 1)];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** `#/properties/$filter` with the property's other name (RFC 6901). */
+function renamePointer(pointer: string, names: ReadonlyMap<string, string>): string {
+  const parts = pointer.split("/");
+  return parts
+    .map((part, i) => (parts[i - 1] === "properties" ? (names.get(unescapePointer(part)) ?? part) : part))
+    .join("/");
+}
+
+function unescapePointer(part: string): string {
+  try {
+    return decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
+  } catch {
+    return part;
+  }
+}
+
+interface Renamed {
+  readonly root: JsonSchema;
+  /** The schema's own names by those that were sent. */
+  readonly originals: ReadonlyMap<string, string>;
+}
+
+/**
+ * Arguments with the tool's own names for its parameters. Follows `$ref` and alternatives. A key that the schema does
+ * not have in its place is data, and stays.
+ */
+function restoreNames(args: JsonValue, schemas: readonly JsonValue[], renamed: Renamed, depth = 0): JsonValue {
+  if (typeof args !== "object" || args === null || depth > MAX_NESTING) return args;
+  const all = schemasInPlace(schemas, renamed.root);
+  if (Array.isArray(args)) {
+    return args.map((item, i) =>
+      restoreNames(
+        item,
+        all.flatMap(({ items, prefixItems }) => [...asArray(items), ...asArray(asArray(prefixItems)[i])]),
+        renamed,
+        depth + 1,
+      ),
+    );
+  }
+  const entries = Object.entries(args).map(([key, value]) => {
+    const original = renamed.originals.get(key);
+    const isParameter = original !== undefined && all.some(({ properties }) => hasKey(properties, original));
+    const name = isParameter ? original : key;
+    const inner = all.flatMap(({ properties, additionalProperties, patternProperties }) => {
+      if (hasKey(properties, name)) return [properties[name] ?? null];
+      return [
+        ...asArray(additionalProperties),
+        ...(isJsonObject(patternProperties) ? Object.values(patternProperties) : []),
+      ];
+    });
+    return [name, restoreNames(value, inner, renamed, depth + 1)];
+  });
+  return Object.fromEntries(entries);
+}
+
+function hasKey(object: JsonValue | undefined, key: string): object is JsonSchema {
+  return isJsonObject(object) && Object.hasOwn(object, key);
+}
+
+/** The schemas that describe one value: those given, what they refer to, and their alternatives. */
+function schemasInPlace(schemas: readonly JsonValue[], root: JsonSchema): JsonSchema[] {
+  const found = new Set<JsonSchema>();
+  const open = [...schemas];
+  while (open.length > 0 && found.size < MAX_PARTS) {
+    const schema = open.pop();
+    if (!isJsonObject(schema) || found.has(schema)) continue;
+    found.add(schema);
+    if (typeof schema.$ref === "string") open.push(targetOf(schema.$ref, root) ?? null);
+    for (const keyword of IN_PLACE) open.push(...asArray(schema[keyword]));
+    if (isJsonObject(schema.dependentSchemas)) open.push(...Object.values(schema.dependentSchemas));
+  }
+  return [...found];
+}
+
+/** What a `$ref` within the same schema refers to. */
+function targetOf(pointer: string, root: JsonSchema): JsonValue | undefined {
+  let target: JsonValue | undefined = root;
+  for (const part of pointer.replace(/^#\/?/, "").split("/")) {
+    if (part === "") continue;
+    const key = unescapePointer(part);
+    target = Array.isArray(target) ? target[Number(key)] : isJsonObject(target) ? target[key] : undefined;
+  }
+  return target;
 }
 
 /** A tool's parameters with the `type` and `properties` that Anthropic and OpenAI require. */
@@ -304,8 +407,7 @@ function resolve(given: JsonValue | undefined, root: Root, depth = 0): JsonSchem
   let at = given;
   for (let hops = 0; isJsonObject(at) && typeof at.$ref === "string" && hops < MAX_DEPTH; hops++) {
     const { $ref, ...beside } = at;
-    let target: JsonValue | undefined = root.schema;
-    for (const part of $ref.replace(/^#\//, "").split("/")) target = isJsonObject(target) ? target[part] : undefined;
+    const target = targetOf($ref, root.schema);
     at = isJsonObject(target) ? { ...target, ...beside } : undefined;
   }
   if (!isJsonObject(at)) return null;

@@ -10,12 +10,22 @@ export function showDatabase(path: string | null): void {
   shownDatabase = path;
 }
 
+/** How command lines in messages call this program. */
+let shownProgram = "art-e";
+
+/** For commands that a newcomer pastes before the program is on the PATH, such as those of the demo. */
+export function showProgram(call: string): void {
+  shownProgram = call;
+}
+
 /**
  * A command line for the user to paste: commandLine`art-e show ${traceId}`. Values are quoted for a shell where they
  * need it, and the database is named where a call without --db would open another.
  */
 export function commandLine(words: TemplateStringsArray, ...values: readonly (string | number)[]): string {
-  const line = words.reduce((before, part, i) => `${before}${shellWord(String(values[i - 1]))}${part}`);
+  const line = words
+    .reduce((before, part, i) => `${before}${shellWord(String(values[i - 1]))}${part}`)
+    .replace(/^art-e(?= )/, () => shownProgram);
   return shownDatabase === null ? line : `${line} --db ${shellWord(shownDatabase)}`;
 }
 

@@ -1,8 +1,10 @@
 import { isProvider } from "../models/model-names.js";
 import { baseUrlOf, hasKey } from "../models/open-model.js";
+import { type RequestExtras, variablesOf } from "../models/request-extras.js";
 import type { Environment } from "../platform/environment.js";
 import { trimEndOf } from "../platform/strings.js";
 import type { IdentifiedSuite } from "../suites/suite.js";
+import type { RunSettings } from "../traces/run-settings.js";
 import type { RunManifest } from "./shared-state.js";
 
 export interface WorkerTerms {
@@ -57,9 +59,9 @@ export function refusalOf(manifest: RunManifest, terms: WorkerTerms): string | n
   if (settings.unsafeHostPython && !terms.allowPrograms) {
     return "it runs Python outside of a sandbox, which requires --allow-programs on this worker";
   }
-  const { model, baseUrl, judge } = settings;
-  const refused = addressRefusal(model, baseUrl, terms.env);
-  return judge === null ? refused : (refused ?? addressRefusal(judge.model, judge.baseUrl, terms.env));
+  const { judge } = settings;
+  const refused = addressRefusal(settings, terms.env);
+  return judge === null ? refused : (refused ?? addressRefusal(judge, terms.env));
 }
 
 function suiteRefusal(wanted: RunManifest["suite"], own: WorkerTerms["suite"]): string | null {
@@ -72,16 +74,22 @@ function suiteRefusal(wanted: RunManifest["suite"], own: WorkerTerms["suite"]): 
 }
 
 /**
- * Returns why a model's URL is refused, or null. A key of this machine is sent only to its provider, or to the base URL
- * in this machine's environment.
+ * Returns why a model's URL is refused, or null. A key of this machine, and a variable used in the run's headers or
+ * fields, is sent only to its provider, or to the base URL in this machine's environment.
  */
-function addressRefusal(model: string, baseUrl: string | null, env: Environment): string | null {
+function addressRefusal(
+  requested: Pick<RunSettings, "model" | "baseUrl"> & RequestExtras,
+  env: Environment,
+): string | null {
+  const { model, baseUrl } = requested;
   const [provider = ""] = model.split("/");
-  if (baseUrl === null || !isProvider(provider) || !hasKey(provider, env)) return null;
+  const [variable] = variablesOf(requested);
+  if (baseUrl === null || !isProvider(provider) || (!hasKey(provider, env) && variable === undefined)) return null;
   const own = baseUrlOf(provider, undefined, env);
   if (own !== null && trimEndOf(own, "/") === trimEndOf(baseUrl, "/")) return null;
   const host = URL.parse(baseUrl)?.host ?? "an invalid URL";
-  return `it calls ${host}, and this worker sends its key for ${provider} there only if its ${provider.toUpperCase()}_BASE_URL is that URL`;
+  const secret = variable === undefined ? `its key for ${provider}` : `the variable ${variable}`;
+  return `it calls ${host}, and this worker sends ${secret} there only if its ${provider.toUpperCase()}_BASE_URL is that URL`;
 }
 
 export function shorten(fingerprint: string): string {

@@ -326,7 +326,8 @@ async function openAnswerContext(
   const limits = new SharedLimits(shared.redis, { runId, account, rpm, tpm, onFault });
   const options = { concurrency: shared.concurrency, requestTimeout: timeoutMs / 1_000, cache, shared: limits };
   const model = await createModel(settings, options, { settings: own, note });
-  const judge = await createRunJudge(settings, model, timeoutMs, own, note, judgeLimits(manifest, shared, onFault));
+  const judging = { timeoutMs, note, shared: judgeLimits(manifest, shared, onFault) };
+  const judge = await createRunJudge(settings, model, judging, own);
   const { suite, toTask, close } = await openTasks(manifest, shared);
   const context = buildAnswerContext(
     { runId, settings, model, tools, suite, judge: judge?.judge ?? null },

@@ -98,7 +98,7 @@ function rowsOfSuite(rows: (suite: SuiteFigures) => readonly (readonly Cell[])[]
   return ({ suite }) => (suite === null ? [] : rows(suite));
 }
 
-/** One line per task. `ofSuites` adds the columns about suite tasks. */
+/** The header of the task table. `ofSuites` adds the columns about suite tasks. */
 export function csvHead(meanings: readonly ScoreMeaning[], ofSuites = false): string {
   return BYTE_ORDER_MARK + csvLineOf([...columnsOf(ofSuites), ...meanings.map(({ name }) => name)]);
 }

@@ -19,7 +19,7 @@ export function traceFile(key: string, packed: string): string {
   return `artETrace(${JSON.stringify(key)}, ${JSON.stringify(packed)});\n`;
 }
 
-/** All data of a page except conversations. */
+/** The data of a page without conversations. */
 export interface Report {
   readonly head: ReportHead;
   readonly tasks: ReportTasks;

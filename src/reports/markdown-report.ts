@@ -161,12 +161,14 @@ function headlines(runs: readonly RunFigures[]): string[][] {
   ];
 }
 
-function errorsAndTools({ label, errors, tools }: RunFigures, hasSeveralRuns: boolean): string[] {
+function errorsAndTools({ label, errors, refusals, tools }: RunFigures, hasSeveralRuns: boolean): string[] {
   const of = hasSeveralRuns ? ` of ${label}` : "";
   const failed = errors.map(({ message, tasks }) => [count(tasks), message]);
+  const refused = refusals.map(({ message, tasks }) => [count(tasks), message]);
   const used = tools.map(({ name, calls, errors: failures }) => [name, count(calls), count(failures)]);
   return [
     ...(failed.length === 0 ? [] : [details(`Errors${of}`, table(["Tasks", "Error"], failed))]),
+    ...(refused.length === 0 ? [] : [details(`Refusals${of}`, table(["Tasks", "Reason"], refused))]),
     ...(used.length === 0 ? [] : [details(`Tools${of}`, table(["Tool", "Calls", "Refused or failed"], used))]),
   ];
 }

@@ -94,6 +94,8 @@ export interface RunFigures {
   readonly profile: readonly ProfileCell[];
   /** Errors of failed tasks, most frequent first. */
   readonly errors: readonly { readonly message: string; readonly tasks: number }[];
+  /** Reasons of refused tasks, most frequent first. */
+  readonly refusals: readonly { readonly message: string; readonly tasks: number }[];
   /** Histogram from 0 to 1 in twenty bins, per score. Scores outside this range do not have one. */
   readonly distribution: Readonly<Record<string, readonly number[]>>;
   /** Number of tasks by number of turns, which is the index. */
@@ -112,7 +114,7 @@ export interface EvalFigures {
   /** Index of the run. */
   readonly run: number;
   readonly name: string;
-  /** Null if the version is unknown. */
+  /** Version of the eval, or null if unknown. */
   readonly version: number | null;
   /** Whether the eval sees the gold answer. */
   readonly reference: boolean;
@@ -137,9 +139,9 @@ export interface ReportHead {
   /** The score that determines bands and outcomes. */
   readonly leading: string;
   readonly runs: readonly RunFigures[];
-  /** By eval, then by run. */
+  /** Sorted by eval, then by run. */
   readonly evals: readonly EvalFigures[];
-  /** Each run except the first, compared with the first. */
+  /** Comparisons of the other runs with the first. */
   readonly comparisons: readonly ReportComparison[];
   /** Location of the conversations. `folder` is relative to the page. */
   readonly traces: { readonly kind: "embed" | "none" } | { readonly kind: "folder"; readonly folder: string };
@@ -171,7 +173,7 @@ export type TaskRow = readonly [
 
 export interface ReportTasks {
   readonly questions: readonly QuestionRow[];
-  /** By run, in the head's order. */
+  /** Rows per run, in the head's order. */
   readonly rows: readonly (readonly TaskRow[])[];
 }
 
@@ -184,7 +186,7 @@ export interface MailView {
   readonly body: string;
 }
 
-/** A gold email, and what the agent did with it or a copy of it. */
+/** A gold email, with the agent's use of it or of a copy. */
 export interface GoldMailView extends MailView {
   readonly reached: "read" | "found" | "missed";
   readonly cited: boolean;
@@ -291,7 +293,7 @@ export interface ReportComparison {
   readonly ungraded: { readonly baseline: number; readonly candidate: number } | null;
   /** Reasons why the runs are incomparable. Empty if they are comparable. */
   readonly incomparable: readonly string[];
-  /** Settings in which the runs differ. */
+  /** Settings that differ between the runs. */
   readonly settings: readonly string[];
   /** The score of the verdict, or null if the runs do not share a score. */
   readonly headline: string | null;
@@ -304,5 +306,5 @@ export interface ReportComparison {
   readonly outcomes: Readonly<Record<string, string>>;
 }
 
-/** Location of a report's conversations: in the page, in a folder next to it, or nowhere. */
+/** Location of a report's conversations: in the page, in a folder next to it, or left out. */
 export const TRACE_PLACEMENTS = ["auto", "embed", "folder", "none"] as const;

@@ -97,12 +97,29 @@ export class ToolUseTally {
 }
 
 const BINS = 20;
-/** Maximum number of distinct errors, most frequent first. */
-const ERRORS = 12;
+/** Maximum number of distinct messages, most frequent first. */
+const MESSAGES = 12;
+
+function mostFrequent(counts: ReadonlyMap<string, number>) {
+  return [...counts]
+    .map(([message, tasks]) => ({ message, tasks }))
+    .sort((a, b) => b.tasks - a.tasks)
+    .slice(0, MESSAGES);
+}
 
 type TalliedFigures = Pick<
   RunFigures,
-  "tasks" | "completed" | "failed" | "latency" | "endings" | "profile" | "errors" | "distribution" | "turns" | "tools"
+  | "tasks"
+  | "completed"
+  | "failed"
+  | "latency"
+  | "endings"
+  | "profile"
+  | "errors"
+  | "refusals"
+  | "distribution"
+  | "turns"
+  | "tools"
 >;
 
 /** Collects the figures of a run that its totals do not contain, task by task. Stores only figures, no tasks. */
@@ -114,6 +131,7 @@ export class RunTally {
   private readonly endings: Partial<Record<Ending, number>> = {};
   private readonly profile = new Map<string, number>();
   private readonly errors = new Map<string, number>();
+  private readonly refusals = new Map<string, number>();
   private readonly bins = new Map<string, number[]>();
   private readonly turns: number[] = [];
   private readonly times: number[] = [];
@@ -132,6 +150,7 @@ export class RunTally {
     increment(this.profile, `${stageOf(result)} ${classifyTask(result, this.leading)}`);
     // Files created in a suite task can be graded even after a timeout.
     for (const { name } of this.meanings) this.addToBin(name, result.scores[name] ?? null);
+    if (result.ending === "refused") increment(this.refusals, result.error ?? "The reason was not recorded");
     if (result.ending === "not_runnable") {
       this.notRunnable++;
       return;
@@ -159,10 +178,8 @@ export class RunTally {
       },
       endings: this.endings,
       profile: this.cells(),
-      errors: [...this.errors]
-        .map(([message, tasks]) => ({ message, tasks }))
-        .sort((a, b) => b.tasks - a.tasks)
-        .slice(0, ERRORS),
+      errors: mostFrequent(this.errors),
+      refusals: mostFrequent(this.refusals),
       distribution: Object.fromEntries(this.bins),
       turns: Array.from(this.turns, (tasks) => tasks ?? 0),
       tools: this.tools.all(),

@@ -296,6 +296,7 @@ export function runSummary(totals: RunTotals): string {
       `${count(totals.totalTasks)} of ${sourceText(totals)}: ${count(totals.completedTasks)} completed, ${count(totals.failedTasks)} failed${notRunnableText(totals)}`,
     ],
     ...errorRow(totals),
+    ...refusalRow(totals),
     ...gradedRow(totals),
     ...scoreRows(totals),
     ...(totals.suite === undefined ? [] : [["States", statesText(totals.suite.states)] as const]),
@@ -340,6 +341,19 @@ function errorRow({ mostFrequentError }: RunTotals): [string, string][] {
   const { message, tasks } = mostFrequentError;
   return [["Errors", `${oneLine(message, LONGEST_ERROR)} (${counted(tasks, "task")})`]];
 }
+
+/** Why tasks were refused, each reason with its number of tasks. */
+function refusalRow({ refusals = [] }: RunTotals): [string, string][] {
+  if (refusals.length === 0) return [];
+  const shown = refusals
+    .slice(0, SHOWN_REFUSALS)
+    .map(({ reason, tasks }) => `${oneLine(reason, LONGEST_ERROR)} (${counted(tasks, "task")})`);
+  const left = refusals.length - shown.length;
+  const more = left === 0 ? [] : [`${counted(left, "more reason")} in the results file`];
+  return [["Refusals", [...shown, ...more].join("; ")]];
+}
+
+const SHOWN_REFUSALS = 5;
 
 const LONGEST_ERROR = 160;
 

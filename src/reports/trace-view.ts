@@ -109,13 +109,13 @@ function toTurn(turn: Turn | undefined): TurnView | null {
   return { ...ms, tokens, costUsd, finishReason, retries: retries.length };
 }
 
-/** The result of a tool that works in a task's machine. It is classified by its shape, because tool names vary. */
+/** The result of a tool that works in a task's machine. The shape determines its kind, because tool names vary. */
 export type MachineResultView =
   | {
       readonly kind: "command";
       readonly stdout: string;
       readonly stderr: string;
-      /** Null if the command was stopped. */
+      /** Exit code, or null if the command was stopped. */
       readonly exitCode: number | null;
       /** The reason why it was stopped. */
       readonly stopped: string | null;
@@ -179,7 +179,7 @@ function textOf(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** A tool result, classified by its shape as in scoring, because tool names vary. */
+/** A tool result. The shape determines its kind, as in scoring, because tool names vary. */
 export type ToolResultView =
   | { readonly kind: "hits"; readonly hits: readonly Hit[]; readonly total: number | null }
   | { readonly kind: "mail"; readonly mail: MailView }

@@ -18,7 +18,7 @@ import type { AppContext } from "../platform/app-context.js";
 import type { JsonObject } from "../platform/json.js";
 import { redactJson } from "../platform/secrets.js";
 import { findHostPython } from "../sandbox/run-python.js";
-import { createRunJudge } from "../scoring/judge-settings.js";
+import { createRunJudge, judgeExtras } from "../scoring/judge-settings.js";
 import type { Db } from "../store/open-store.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
 import type { PlannedTask, TaskId } from "../tasks/question.js";
@@ -46,7 +46,8 @@ export async function localAnswerer(
   { settings, note }: AppContext,
 ): Promise<AnswererOfRun> {
   const { runId, model, tools, suite } = plan;
-  const judge = await createRunJudge(plan.settings, model, options.requestTimeout * 1_000, settings, note);
+  const timeoutMs = options.requestTimeout * 1_000;
+  const judge = await createRunJudge(plan.settings, model, { timeoutMs, note, given: judgeExtras(options) }, settings);
   const outside = openExternalResources(settings.env);
   let target: OpenAgentTarget | null = null;
   return {

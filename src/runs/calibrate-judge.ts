@@ -11,6 +11,7 @@ import {
   JUDGE_CONCURRENCY,
   JUDGE_TIMEOUT_MS,
   type JudgeOptions,
+  judgeExtras,
   judgeSettings,
 } from "../scoring/judge-settings.js";
 import { kappa } from "../statistics/agreement.js";
@@ -31,7 +32,8 @@ export async function calibrateJudge(options: JudgeOptions & { readonly labels: 
       "Name one: --judge provider/model, or set the key of a provider.",
     );
   }
-  const created = await createJudge(judge, settings, { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note });
+  const given = judgeExtras(options);
+  const created = await createJudge(judge, settings, { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note, given });
   const bar = context.progress("Judging");
   const showProgress = (judged: number) => bar.update(judged, items.length, `${count(judged)}/${count(items.length)}`);
   const figures = await calibrate(items, created.judge, showProgress, signal).finally(() => bar.stop());

@@ -29,7 +29,7 @@ import { Budget, mostOfTask } from "./budget.js";
 import { agentTargetOf, usesMailHere } from "./external-agent.js";
 import { openGates } from "./gates.js";
 import { checkPriced } from "./model-of-run.js";
-import { planNewRun, type RunPlan, refuseFlagsQueueIgnores } from "./plan-run.js";
+import { limitFlags, planNewRun, type RunPlan, refuseFlagsQueueIgnores } from "./plan-run.js";
 import { fromDatabase, saveResults } from "./results-file.js";
 import { planRepeat, planResume } from "./resume.js";
 import type { RunOptions, RunRequest } from "./run-options.js";
@@ -259,17 +259,10 @@ function forwardTraces(writer: ResultWriter, live: LiveTraces | null): ResultWri
 }
 
 /** As flags: `--max-cost 0.5, --max-failures 5%`. Empty where there is no limit. */
-function limitsText({ maxCostUsd, maxTokens, maxTimeMs, maxFailures }: RunLimits): string {
-  return [
-    ...(maxCostUsd === null ? [] : [`--max-cost ${maxCostUsd}`]),
-    ...(maxTokens === null ? [] : [`--max-run-tokens ${maxTokens}`]),
-    ...(maxTimeMs === null ? [] : [`--max-time ${maxTimeMs / 60_000}`]),
-    ...(maxFailures === null ? [] : [`--max-failures ${failuresText(maxFailures)}`]),
-  ].join(", ");
-}
-
-function failuresText(limit: NonNullable<RunLimits["maxFailures"]>): string {
-  return "tasks" in limit ? `${limit.tasks}` : `${Number((limit.share * 100).toFixed(6))}%`;
+function limitsText(limits: RunLimits): string {
+  return Object.entries(limitFlags(limits))
+    .map((words) => words.join(" "))
+    .join(", ");
 }
 
 export interface RunEstimate {

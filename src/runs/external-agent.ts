@@ -10,15 +10,15 @@ import type { AgentTarget } from "../traces/run-settings.js";
 import type { RunOptions, RunRequest } from "./run-options.js";
 
 const NOT_FOR: Readonly<Record<AgentTarget["kind"], readonly string[]>> = {
-  api: "protocol cache unsafeHostPython baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost maxCost maxRunTokens price tpm".split(
+  api: "protocol cache unsafeHostPython baseUrl wireApi header body maxTokens reasoningTokens reasoningEffort temperature record maxTaskCost maxCost maxRunTokens price tpm".split(
     " ",
   ),
   command:
-    "protocol cache unsafeHostPython modelId modelProvider baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost requestTimeout rpm tpm".split(
+    "protocol cache unsafeHostPython modelId modelProvider baseUrl wireApi header body maxTokens reasoningTokens reasoningEffort temperature record maxTaskCost requestTimeout rpm tpm".split(
       " ",
     ),
   endpoint:
-    "protocol cache unsafeHostPython modelId modelProvider baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost requestTimeout".split(
+    "protocol cache unsafeHostPython modelId modelProvider baseUrl wireApi maxTokens reasoningTokens reasoningEffort temperature record maxTaskCost requestTimeout".split(
       " ",
     ),
 };

@@ -5,6 +5,7 @@ import { openModel, pricesOf } from "../models/open-model.js";
 import { priceAt, requirePriced } from "../models/prices.js";
 import { RateLimiter, type SharedLimiter } from "../models/rate-limiter.js";
 import { recording } from "../models/replay.js";
+import { type GivenExtras, openExtras } from "../models/request-extras.js";
 import type { AppContext, AppSettings } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import type { Agent } from "../tools/tool.js";
@@ -43,6 +44,7 @@ export interface CreatedModel {
 }
 
 type ModelOptions = Pick<RunRequest, "concurrency" | "requestTimeout" | "cache"> &
+  GivenExtras &
   Partial<Pick<RunRequest, "rpm" | "tpm" | "record" | "output" | "junit" | "resume" | "dryRun" | "queue">> & {
     /** Limits that other machines keep too. */
     readonly shared?: SharedLimiter | undefined;
@@ -84,10 +86,11 @@ export async function createModel(
   const priceOf: PriceOf = price === null ? await pricesOf(name) : (usage) => priceAt(price, usage);
   const isCalled = options.dryRun !== true && options.queue === undefined;
   const { baseUrl, wireApi } = run;
-  const timeoutMs = options.requestTimeout * 1_000;
+  // Without a call too: a variable that is not set is found before the run begins.
+  const extras = options.queue === undefined ? openExtras(run, options, settings.env) : undefined;
+  const connection = { baseUrl, wireApi, timeoutMs: options.requestTimeout * 1_000, extras };
   const opened = isCalled
-    ? (await openModel(name, { baseUrl, wireApi, timeoutMs, throttle, priceOf, cache: options.cache, note }, settings))
-        .model
+    ? (await openModel(name, { ...connection, throttle, priceOf, cache: options.cache, note }, settings)).model
     : neverCalled(run.model);
   const record =
     options.record === undefined ? null : openRecord(options.record, options.resume === undefined ? "w" : "a");

@@ -2,7 +2,9 @@ import type { AgentBackend } from "../agents/agent.js";
 import { AgentProcesses } from "../agents/agent-process.js";
 import { endpointAgent, withAgentRetry } from "../agents/endpoint-agent.js";
 import { playgroundAgent } from "../agents/playground-agent.js";
+import { NO_KEY } from "../models/endpoint.js";
 import { playgroundTokenOf } from "../models/open-model.js";
+import { openExtras, type SentExtras } from "../models/request-extras.js";
 import type { AppSettings } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
 import { programVersion } from "../platform/installation.js";
@@ -31,7 +33,9 @@ export async function openAgentTarget(
 ): Promise<OpenAgentTarget> {
   if (where.kind === "command") return openCommand(db, where.argv, model, settings, resources);
   const once =
-    where.kind === "api" ? overApi(where, run, options, settings.env) : overEndpoint(where, run, model, settings.env);
+    where.kind === "api"
+      ? overApi(where, run, options, settings.env)
+      : overEndpoint(where, run, openExtras(run, options, settings.env), model, settings.env);
   return { backend: withAgentRetry(run.model, once, model.throttle), close: async () => {} };
 }
 
@@ -50,10 +54,16 @@ function overApi({ url, workspace, tellTask }: Where<"api">, run: RunSettings, o
   });
 }
 
-function overEndpoint({ url }: Where<"endpoint">, run: RunSettings, { priceOf }: CreatedModel, env: Environment) {
-  const apiKey = env.OPENAI_API_KEY?.trim() || "no-key-needed";
+function overEndpoint(
+  { url }: Where<"endpoint">,
+  run: RunSettings,
+  extras: SentExtras,
+  { priceOf }: CreatedModel,
+  env: Environment,
+) {
+  const apiKey = env.OPENAI_API_KEY?.trim() || NO_KEY;
   // One request is a whole answer, and may take as long as the task.
-  const endpoint = { apiKey, baseUrl: url, timeoutMs: run.taskTimeoutMs };
+  const endpoint = { apiKey, baseUrl: url, timeoutMs: run.taskTimeoutMs, extras };
   return endpointAgent({ name: run.agentId, endpoint, priceOf });
 }
 

@@ -4,6 +4,7 @@ import type { Suite, TaskList } from "../agents/agent.js";
 import { getAgent, saveCurrentVersion } from "../agents/registry-store.js";
 import { pinEvals } from "../evals/use-evals.js";
 import { checkMailboxes, readFingerprint, readImportFilter } from "../mail/corpus.js";
+import { unrecordedHeader } from "../models/request-extras.js";
 import type { AppContext } from "../platform/app-context.js";
 import { flagName } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
@@ -79,6 +80,14 @@ export function checkQueueRun({ settings }: Pick<RunPlan, "settings">): void {
   if (settings.functions !== undefined) throw contradiction("The module of --functions is on this machine");
   if (settings.oracle !== undefined) throw contradiction("The oracle's file is on this machine");
   if (settings.model.startsWith("replay/")) throw contradiction("The file of replies is on this machine");
+  const [header, judgeHeader] = [unrecordedHeader(settings), unrecordedHeader(settings.judge ?? {})];
+  if (header === null && judgeHeader === null) return;
+  const flag = header === null ? `--judge-header ${judgeHeader}` : `--header ${header}`;
+  throw new UserError(
+    "flags_contradict",
+    `${flag}: its value may be a secret, and is not sent to the workers of a queue.`,
+    `Set a variable at each worker, and write \${VARIABLE} as the value.`,
+  );
 }
 
 function contradiction(what: string): UserError {
@@ -181,6 +190,29 @@ export function limitsOf(options: RunOptions, stored: RunLimits): RunLimits {
     maxTimeMs: options.maxTime === undefined ? stored.maxTimeMs : options.maxTime * 60_000,
     maxFailures: options.maxFailures ?? stored.maxFailures,
   };
+}
+
+/** Limits of a stored run that are other ones now, in words. */
+export function changedLimits(stored: RunLimits, now: RunLimits): string[] {
+  const before = limitFlags(stored);
+  return Object.entries(limitFlags(now)).flatMap(([flag, value]) => {
+    const old = before[flag];
+    return old === value ? [] : [`${flag} was ${old ?? "not set"} and is ${value}`];
+  });
+}
+
+/** As flags: `{"--max-cost": "0.5"}`. Empty where there is no limit. */
+export function limitFlags({ maxCostUsd, maxTokens, maxTimeMs, maxFailures }: RunLimits): Record<string, string> {
+  return {
+    ...(maxCostUsd === null ? {} : { "--max-cost": String(maxCostUsd) }),
+    ...(maxTokens === null ? {} : { "--max-run-tokens": String(maxTokens) }),
+    ...(maxTimeMs === null ? {} : { "--max-time": String(maxTimeMs / 60_000) }),
+    ...(maxFailures === null ? {} : { "--max-failures": failuresText(maxFailures) }),
+  };
+}
+
+function failuresText(limit: NonNullable<RunLimits["maxFailures"]>): string {
+  return "tasks" in limit ? `${limit.tasks}` : `${Number((limit.share * 100).toFixed(6))}%`;
 }
 
 /** The path that a resumed run writes its results to again. Null for a pipe or a device, which may be gone by then. */

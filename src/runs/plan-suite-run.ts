@@ -62,7 +62,15 @@ const OF_DATASETS: readonly RunOptionName[] = [
 
 const OF_MAIL: readonly RunOptionName[] = ["cutoff", "partialInboxes"];
 
-const OF_ANSWERS: readonly RunOptionName[] = ["judge", "noJudge", "judgeVotes", "judgeBaseUrl"];
+const OF_ANSWERS: readonly RunOptionName[] = [
+  "judge",
+  "noJudge",
+  "judgeVotes",
+  "judgeBaseUrl",
+  "judgeReasoningEffort",
+  "judgeHeader",
+  "judgeBody",
+];
 
 interface SuiteMail {
   readonly inboxes: readonly AttachedInbox[];

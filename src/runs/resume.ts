@@ -18,6 +18,7 @@ import type { RunSession } from "./create-run.js";
 import type { LocatedSuite } from "./locate-suite.js";
 import { createModel } from "./model-of-run.js";
 import {
+  changedLimits,
   createRunOnce,
   limitsOf,
   newRunId,
@@ -27,7 +28,7 @@ import {
   toolsNow,
 } from "./plan-run.js";
 import type { RunOptionName, RunOptions, RunRequest } from "./run-options.js";
-import { differences, movedServers, requestedSettings, unusedAddress } from "./settings-from-options.js";
+import { differences, movedServers, raisedLimits, requestedSettings, unusedAddress } from "./settings-from-options.js";
 
 /**
  * A stored run, with the settings it was created with. Other options, other mail or other tools would make its answers
@@ -41,7 +42,12 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
   const { run, changes: suiteChanges } = await locate(db, found, request, context);
   const requested = requestedSettings(run.settings, request, context);
   const changes = [...differences(run.settings, requested), ...changedSince(db, run), ...suiteChanges];
-  const moved = movedServers(run.settings, requested);
+  const limits = limitsOf(request, run.limits);
+  const moved = [
+    ...movedServers(run.settings, requested),
+    ...raisedLimits(run.settings, requested),
+    ...changedLimits(run.limits, limits),
+  ];
   if (changes.length > 0 && !request.force) {
     throw new UserError(
       "run_differs",
@@ -52,7 +58,6 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
   const settings =
     changes.length + moved.length === 0 ? run.settings : { ...requested, ...withChanges(run, changes, moved) };
   noteServers(moved, run, request, context);
-  const limits = limitsOf(request, run.limits);
   const output = outputToKeep(request.output) ?? run.output;
   if (request.output === undefined && output !== null) checkWritable("--output", output);
   const concurrency = given.has("concurrency") ? request.concurrency : run.settings.concurrency;
@@ -127,7 +132,7 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
   const { run, changes: suiteChanges } = await locate(db, found, request, context);
   const requested = requestedSettings(run.settings, request, context);
   const changes = [...differences(run.settings, requested), ...mailChangedSince(db, run), ...suiteChanges];
-  const moved = movedServers(run.settings, requested);
+  const moved = [...movedServers(run.settings, requested), ...raisedLimits(run.settings, requested)];
   if (changes.length > 0 && !request.force) {
     throw new UserError(
       "run_differs",

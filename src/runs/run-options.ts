@@ -1,4 +1,6 @@
 import { type EvalScore, isEvalScore } from "../evals/definition.js";
+import type { ReasoningEffort } from "../models/reasoning-effort.js";
+import type { GivenExtras } from "../models/request-extras.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import type { DatasetOptions, SelectionOptions } from "../questions/dataset.js";
@@ -16,6 +18,7 @@ export interface RunOptions
     SelectionOptions,
     SuiteSelectionOptions,
     JudgeOptions,
+    GivenExtras,
     GateOptions,
     LiveOptions {
   readonly agent?: string | undefined;
@@ -54,6 +57,7 @@ export interface RunOptions
   readonly maxTokens?: number | undefined;
   readonly reasoningTokens?: number | undefined;
   readonly temperature?: number | undefined;
+  readonly reasoningEffort?: ReasoningEffort | undefined;
   /** Seconds. */
   readonly taskTimeout: number;
   /** Seconds. */

@@ -17,6 +17,7 @@ import {
   JUDGE_CONCURRENCY,
   JUDGE_TIMEOUT_MS,
   type JudgeOptions,
+  judgeExtras,
   judgeSettings,
 } from "../scoring/judge-settings.js";
 import { isScorerName, REWARD, type ScorerName, scoreTrace } from "../scoring/scorers.js";
@@ -61,7 +62,7 @@ export function scoreStoredRun(options: ScoreOptions, context: AppContext) {
     const chosen = scorersOf(run, options, asked !== null || run.settings.judge !== null);
     const paid = run.settings.environment === undefined ? [] : [REWARD];
     const scorers = await pinEvals(db, [...recordedScorers(run.split, chosen), ...paid], settings);
-    const connection = { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note };
+    const connection = { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note, given: judgeExtras(options) };
     const judge = asked === null ? null : await createJudge(asked, settings, connection);
     const mailbox = openMailbox(db);
     const bar = context.progress("Scoring");

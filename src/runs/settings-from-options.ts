@@ -3,8 +3,9 @@ import { resolve } from "node:path";
 import { currentVersion } from "../agents/registry-store.js";
 import { readImportFilter } from "../mail/corpus.js";
 import { checkBaseUrl } from "../models/endpoint.js";
-import { parseModelName } from "../models/model-names.js";
+import { isRemote, type ModelName, parseModelName } from "../models/model-names.js";
 import { baseUrlOf, baseUrlVariable, refuseStoredAddress, wireApiOf } from "../models/open-model.js";
+import { changedExtras, recordedExtras } from "../models/request-extras.js";
 import { rulesFor, sentParameters } from "../models/request-parameters.js";
 import type { AppContext } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
@@ -24,7 +25,8 @@ import { chosenScorers, type RunOptions, type RunRequest, wantsJudge } from "./r
 
 /** The agent as it was when the run was created: its row may have changed since. */
 export function agentOf(settings: RunSettings): Agent {
-  const { agentId, prompt, model, maxTurns, maxTokens, reasoningTokens, temperature, toolCalls, toolChoice } = settings;
+  const { agentId, prompt, model, maxTurns, maxTokens, temperature, toolCalls, toolChoice } = settings;
+  const { reasoningTokens, reasoningEffort } = settings;
   return {
     id: agentId,
     name: agentId,
@@ -35,6 +37,7 @@ export function agentOf(settings: RunSettings): Agent {
       maxTurns,
       maxTokens,
       reasoningTokens,
+      reasoningEffort,
       toolCalls,
       toolChoice,
       ...(temperature === null ? {} : { temperature }),
@@ -73,6 +76,8 @@ export function requestedSettings(
     maxTokens: options.maxTokens ?? stored.maxTokens,
     ...(options.reasoningTokens === undefined ? {} : { reasoningTokens: options.reasoningTokens }),
     temperature: options.temperature ?? stored.temperature,
+    ...(options.reasoningEffort === undefined ? {} : { reasoningEffort: options.reasoningEffort }),
+    ...changedExtras(stored, options),
     cutoff: given.has("cutoff") ? options.cutoff : stored.cutoff,
     taskTimeoutMs: given.has("taskTimeout") ? options.taskTimeout * 1_000 : stored.taskTimeoutMs,
     maxTaskCostUsd: options.maxTaskCost ?? stored.maxTaskCostUsd,
@@ -97,7 +102,7 @@ function requestedModel(
 
 /** Settings that must not change while a run continues, as `name was A and would be B`. */
 export function differences(stored: RunSettings, requested: RunSettings): string[] {
-  const { sent, ...asked } = withAddressesOf(stored, requested);
+  const { sent, ...asked } = withRaisedLimitsOf(stored, withAddressesOf(stored, requested));
   const changed = differing(stored, asked);
   // `sent` follows from the rest. It differs alone where this version of art-e knows the model's rules better.
   return changed.length > 0 || sent === undefined ? changed : differing(stored, { sent });
@@ -112,6 +117,30 @@ export function movedServers(stored: RunSettings, requested: RunSettings): strin
     if (old === undefined || address === undefined || old === address) return [];
     return [`${server} was at ${shown(old)} and is at ${shown(address)}`];
   });
+}
+
+/** Limits per task that are higher than before, in words. More time or money makes earlier answers no worse. */
+export function raisedLimits(stored: RunSettings, requested: RunSettings): string[] {
+  const { taskTimeoutMs, maxTaskCostUsd } = requested;
+  const [timeout, cost] = [stored.taskTimeoutMs, stored.maxTaskCostUsd];
+  return [
+    ...(taskTimeoutMs > timeout ? [`--task-timeout was ${timeout / 1_000} and is ${taskTimeoutMs / 1_000}`] : []),
+    ...(isRaised(cost, maxTaskCostUsd) ? [`--max-task-cost was ${cost} and is ${maxTaskCostUsd}`] : []),
+  ];
+}
+
+function isRaised(before: number | null, now: number | null): boolean {
+  return before !== null && now !== null && now > before;
+}
+
+/** The requested settings with the stored limits that are only raised. */
+function withRaisedLimitsOf(stored: RunSettings, requested: RunSettings): RunSettings {
+  const { taskTimeoutMs, maxTaskCostUsd } = requested;
+  return {
+    ...requested,
+    taskTimeoutMs: Math.min(taskTimeoutMs, stored.taskTimeoutMs),
+    maxTaskCostUsd: isRaised(stored.maxTaskCostUsd, maxTaskCostUsd) ? stored.maxTaskCostUsd : maxTaskCostUsd,
+  };
 }
 
 /** Null is the provider's own address. Undefined if the run has no such server. */
@@ -171,6 +200,8 @@ export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { sett
   const cheap = isUnused ? null : cheapModel(name.provider, baseUrl, settings.env);
   const judge = judgeSettings(options, null, cheap, settings.env);
   const reasoningTokens = options.reasoningTokens ?? agent.settings.reasoningTokens;
+  const reasoningEffort = options.reasoningEffort ?? agent.settings.reasoningEffort;
+  refuseExtrasWithoutServer(name, options);
   const mailFilter = readImportFilter(db);
   return withSent({
     agentId: agent.id,
@@ -185,6 +216,8 @@ export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { sett
     maxTokens: options.maxTokens ?? agent.settings.maxTokens,
     ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
     temperature: options.temperature ?? agent.settings.temperature ?? null,
+    ...(reasoningEffort === undefined ? {} : { reasoningEffort }),
+    ...recordedExtras(options),
     toolCalls: agent.settings.toolCalls,
     toolChoice: agent.settings.toolChoice,
     ...settingsOfAnyAgent(options),
@@ -220,6 +253,7 @@ export function externalAgentSettings(
     maxTurns: options.maxTurns ?? maxTurns,
     maxTokens,
     temperature: null,
+    ...recordedExtras(options),
     toolCalls,
     toolChoice,
     ...settingsOfAnyAgent(options),
@@ -247,16 +281,21 @@ export function selectionOf(options: SelectionOptions & Pick<RunOptions, "limit"
 
 /** The settings with the parameters that are really sent: some models do not accept all of them. */
 function withSent({ sent: _, ...settings }: RunSettings): RunSettings {
-  const { maxTokens, reasoningTokens, temperature, tools } = settings;
+  const { maxTokens, reasoningTokens, reasoningEffort, temperature, tools } = settings;
   const baseUrl = settings.baseUrl === null ? null : checkBaseUrl(settings.baseUrl);
   const rules = rulesFor(parseModelName(settings.model, null), wireApiOf(settings.wireApi, baseUrl));
   if (rules === null) return settings;
   const toolChoice = settings.toolChoice === "required" ? "required" : "auto";
-  const asked = { maxTokens, reasoningTokens, temperature: temperature ?? undefined, toolChoice } as const;
+  const reasoning = { reasoningTokens, reasoningEffort };
+  const asked = { maxTokens, ...reasoning, temperature: temperature ?? undefined, toolChoice } as const;
   return { ...settings, sent: sentParameters(rules, { ...asked, hasTools: tools.length > 0 }) };
 }
 
-const FLAGS: Readonly<Record<string, string>> = { temperature: "temperature", toolChoice: "tool choice" };
+const FLAGS: Readonly<Record<string, string>> = {
+  temperature: "temperature",
+  toolChoice: "tool choice",
+  reasoningEffort: "reasoning effort",
+};
 
 export function notesOnSent({ sent, model }: RunSettings): string[] {
   return (sent?.adjusted ?? [])
@@ -265,6 +304,15 @@ export function notesOnSent({ sent, model }: RunSettings): string[] {
       const what = instead === null ? "is not sent" : `is sent as ${instead}`;
       return `art-e: the ${FLAGS[parameter]} ${asked} ${what} to ${model}: ${reason}.`;
     });
+}
+
+function refuseExtrasWithoutServer({ id, provider }: ModelName, { header, body }: RunOptions): void {
+  if (isRemote(provider) || (header === undefined && body === undefined)) return;
+  throw new UserError(
+    "flags_contradict",
+    `--${header === undefined ? "body" : "header"} is for requests to a server, and ${id} sends none.`,
+    "Leave it out, or name a model of a provider.",
+  );
 }
 
 const ORACLE_MODEL = "offline/oracle";

@@ -6,7 +6,7 @@ import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { artESuite, type QuestionOptions, questionOpener, refuseContradictions } from "../questions/dataset.js";
-import { createJudge, type JudgeOptions, judgeSettings } from "../scoring/judge-settings.js";
+import { createJudge, type JudgeOptions, judgeExtras, judgeSettings } from "../scoring/judge-settings.js";
 import { judgeUse, REWARD, type ScorerName } from "../scoring/scorers.js";
 import {
   type Db,
@@ -108,7 +108,8 @@ export async function withTrainingEnvironment<T>(
     limitPageCache(db);
     const agent = getAgent(db, options.agent);
     const run = environmentSettings(db, options, agent, context);
-    const judging = { timeoutMs: options.judgeTimeout * 1_000, throttle: null, note };
+    const timeoutMs = options.judgeTimeout * 1_000;
+    const judging = { timeoutMs, throttle: null, note, given: judgeExtras(options) };
     const judge = run.judge === null ? null : await createJudge(run.judge, settings, judging);
     const taskSets = await loadSplits(db, options, context);
     const [defaultSplit = TRAINING_SPLIT] = taskSets.keys();

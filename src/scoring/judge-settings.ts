@@ -6,8 +6,10 @@ import { isProvider, JUDGE_MODELS, type ModelName, type Provider, parseModelName
 import { hasKey, isSameAccount, openModel, pricesOf, refuseStoredAddress, serverOf } from "../models/open-model.js";
 import { requirePriced } from "../models/prices.js";
 import type { RateLimiter, SharedLimiter } from "../models/rate-limiter.js";
+import type { ReasoningEffort } from "../models/reasoning-effort.js";
+import { changedExtras, type GivenExtras, openExtras, recordedExtras } from "../models/request-extras.js";
 import type { AppSettings } from "../platform/app-context.js";
-import { commandLine } from "../platform/command-line.js";
+import { commandLine, flagName } from "../platform/command-line.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import type { RunLimits, RunSettings } from "../traces/run-settings.js";
@@ -20,12 +22,26 @@ export interface JudgeOptions {
   readonly noJudge: boolean;
   readonly judgeVotes?: number | undefined;
   readonly judgeBaseUrl?: string | undefined;
+  readonly judgeReasoningEffort?: ReasoningEffort | undefined;
+  readonly judgeHeader?: GivenExtras["header"];
+  readonly judgeBody?: GivenExtras["body"];
 }
 
 const EXAMPLES = "--judge anthropic/claude-haiku-5-5, --judge art, --judge art:openai/gpt-6-luna";
 
-export function asksJudge({ judge, noJudge, judgeVotes, judgeBaseUrl }: JudgeOptions): boolean {
-  return judge !== undefined || noJudge || judgeVotes !== undefined || judgeBaseUrl !== undefined;
+export function asksJudge(options: JudgeOptions): boolean {
+  return options.judge !== undefined || options.noJudge || detailOf(options) !== null;
+}
+
+/** The option that asks for something of a judge without naming one; null if there is none. */
+function detailOf({ judgeVotes, judgeBaseUrl, judgeReasoningEffort, judgeHeader, judgeBody }: JudgeOptions) {
+  const details = { judgeVotes, judgeBaseUrl, judgeReasoningEffort, judgeHeader, judgeBody };
+  return Object.entries(details).find(([, value]) => value !== undefined)?.[0] ?? null;
+}
+
+/** What the user adds to the judge's requests. */
+export function judgeExtras({ judgeHeader, judgeBody }: JudgeOptions): GivenExtras {
+  return { header: judgeHeader, body: judgeBody };
 }
 
 export function isJudgeOff({ judge, noJudge }: JudgeOptions): boolean {
@@ -56,7 +72,14 @@ export function judgeSettings(
   if (given === undefined && stored !== null) {
     if (judgeBaseUrl === undefined)
       refuseStoredAddress(parseModelName(stored.model, null).provider, stored.baseUrl, env);
-    return { ...stored, votes: options.judgeVotes ?? stored.votes, baseUrl: judgeBaseUrl ?? stored.baseUrl };
+    const { judgeReasoningEffort: effort } = options;
+    return {
+      ...stored,
+      votes: options.judgeVotes ?? stored.votes,
+      baseUrl: judgeBaseUrl ?? stored.baseUrl,
+      ...(effort === undefined ? {} : { reasoningEffort: effort }),
+      ...changedExtras(stored, judgeExtras(options)),
+    };
   }
   const name = given ? named(given) : fallback;
   if (name === null) {
@@ -77,15 +100,17 @@ export function judgeSettings(
     protocol,
     version: protocolVersion(protocol),
     votes: options.judgeVotes ?? 1,
+    ...(options.judgeReasoningEffort === undefined ? {} : { reasoningEffort: options.judgeReasoningEffort }),
+    ...recordedExtras(judgeExtras(options)),
   };
 }
 
-function refuseOfNone({ judgeVotes, judgeBaseUrl }: JudgeOptions, why: string): void {
-  if (judgeVotes === undefined && judgeBaseUrl === undefined) return;
-  const flag = judgeVotes !== undefined ? "--judge-votes" : "--judge-base-url";
+function refuseOfNone(options: JudgeOptions, why: string): void {
+  const detail = detailOf(options);
+  if (detail === null) return;
   throw new UserError(
     "judge_missing",
-    `${flag} requires a judge, but ${why}.`,
+    `${flagName(detail)} requires a judge, but ${why}.`,
     `Specify a judge, for example ${EXAMPLES}.`,
   );
 }
@@ -134,16 +159,19 @@ interface JudgeConnection {
   readonly costLimit?: CostLimit | undefined;
   /** Called if a reply specifies a different model than the requested one. */
   readonly note: (text: string) => void;
+  /** Given with this command; left out: what the settings record suffices. */
+  readonly given?: GivenExtras;
 }
 
 /** Opens a judge. Throws a UserError if the judge's API key is missing. */
 export async function createJudge(
   judge: JudgeSettings,
   settings: AppSettings,
-  connection: JudgeConnection,
+  { given = {}, ...connection }: JudgeConnection,
 ): Promise<CreatedJudge> {
   const name = parseModelName(judge.model, null);
-  const { model } = await openModel(name, { baseUrl: judge.baseUrl, ...connection }, settings);
+  const extras = openExtras(judge, given, settings.env, "judge-");
+  const { model } = await openModel(name, { baseUrl: judge.baseUrl, extras, ...connection }, settings);
   const opened = openJudge({ model, settings: judge, cache: verdictCache(settings) });
   const shortfall = new JudgeShortfall();
   return {
@@ -171,15 +199,13 @@ export function verdictCache({ cacheDir }: AppSettings): JsonFileCache {
 export async function createRunJudge(
   run: RunSettings,
   model: { readonly throttle: RateLimiter | null },
-  timeoutMs: number,
+  { shared, ...connection }: Pick<JudgeConnection, "timeoutMs" | "note" | "given" | "shared">,
   settings: AppSettings,
-  note: (text: string) => void,
-  shared?: SharedLimiter,
 ): Promise<CreatedJudge | null> {
   const { judge } = run;
   if (judge === null) return null;
   const limits = isSameAccount(judge, run) ? { throttle: model.throttle } : { throttle: null, shared };
-  return createJudge(judge, settings, { timeoutMs, note, ...limits });
+  return createJudge(judge, settings, { ...connection, ...limits });
 }
 
 /** Throws a UserError if a cost limit is set but the judge's price is unknown. */

@@ -181,12 +181,17 @@ export function openJudge({ model, settings, cache: memory }: JudgeRequest): Jud
   const current = { ...settings, version: protocol.version };
 
   const ask = async (asked: Model, item: JudgeCase, number: number, signal: AbortSignal): Promise<PaidVote> => {
-    const { baseUrl } = settings;
-    const key = [model.id, baseUrl, protocol.name, protocol.version, item.question, item.gold, item.answer, number];
+    const { baseUrl, reasoningEffort, extraHeaders, extraBody } = settings;
+    const others = JSON.stringify({ reasoningEffort, extraHeaders, extraBody });
+    const key = [
+      ...[model.id, baseUrl, protocol.name, protocol.version, item.question, item.gold, item.answer, number],
+      // Verdicts without any of these were cached before there were any.
+      ...(others === "{}" ? [] : [others]),
+    ];
     const cached = cachedVoteSchema.safeParse(memory.get(key)).data;
     if (cached !== undefined) return { vote: { ...cached, cached: true }, ...FREE };
     try {
-      const reply = await asked.complete(protocol.request(item), signal);
+      const reply = await asked.complete({ ...protocol.request(item), reasoningEffort }, signal);
       const { usage, costUsd = null, model: replyModel } = reply;
       const paid = { usage, costUsd };
       const verdict = protocol.read(reply);

@@ -6,7 +6,7 @@ import { bearerTokenCheck, isAllowedHost, isOwnOrigin } from "../platform/http.j
 export interface Access {
   /** The host that the server listens on. */
   readonly host: string;
-  /** Null if no token is required. */
+  /** The required token, or null. */
   readonly token: string | null;
   /** The only other origin whose pages can send requests, or null. */
   readonly cors: string | null;

@@ -11,6 +11,7 @@ import { stopsRun } from "../models/failure-classes.js";
 import { type Message, type Model, ModelError } from "../models/model.js";
 import { API_KEY_VARIABLES, DEFAULT_MODEL, PROVIDERS, type Provider } from "../models/model-names.js";
 import { answeringModelOf, baseUrlOf, connectionOf, noteReplies } from "../models/open-model.js";
+import { type GivenExtras, openExtras, recordedExtras } from "../models/request-extras.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { createModel } from "../runs/model-of-run.js";
@@ -32,7 +33,7 @@ import type { ChatTrace, MailboxBinding } from "../traces/trace.js";
 import { ServedModels } from "./served-models.js";
 import type { ChatLimits } from "./sse-writer.js";
 
-interface ChatTimeouts {
+interface ChatModelOptions extends GivenExtras {
   readonly chatMs: number;
   /** Timeout per attempt at a model call. */
   readonly modelCallMs: number;
@@ -42,15 +43,16 @@ const NEVER = new AbortController().signal;
 
 /** Opens the resources of chats (the database, the tools' resources and the models) while `use` is running. */
 export async function withChatServices<T>(
-  { chatMs, modelCallMs }: ChatTimeouts,
+  { chatMs, modelCallMs, ...given }: ChatModelOptions,
   liveOptions: LiveOptions,
   { settings, note }: Pick<AppContext, "settings" | "note">,
   use: (services: Omit<ChatServices, "chats">) => Promise<T>,
 ): Promise<T> {
   const { env } = settings;
+  const extras = openExtras(recordedExtras(given), given, env);
   const endpointOf = (provider: Provider) => {
     const baseUrl = baseUrlOf(provider, undefined, env, "the same variable in the environment itself");
-    return connectionOf(provider, { baseUrl, wireApi: null, timeoutMs: modelCallMs }, env);
+    return connectionOf(provider, { baseUrl, wireApi: null, timeoutMs: modelCallMs, extras }, env);
   };
   // Refuses a URL that must not receive its key at startup instead of at the first chat.
   for (const provider of PROVIDERS) endpointOf(provider);
@@ -188,7 +190,7 @@ export interface ChatServices {
   readonly models: ServedModels;
   readonly chats: ChatLimits;
   readonly chatTimeoutMs: number;
-  /** Null if no traces are sent. */
+  /** Sends finished traces, or null if they are not sent. */
   readonly live: LiveTraces | null;
 }
 

@@ -138,7 +138,7 @@ export class McpEndpoint {
     return this.answerValue(value, caller);
   }
 
-  /** Returns an empty string for a notification, which has no answer. */
+  /** Returns an empty string for a notification, which needs no answer. */
   private async answerValue(value: unknown, caller: Caller): Promise<string> {
     const read = requestSchema.safeParse(value);
     if (!read.success) {

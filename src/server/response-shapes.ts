@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
 import { jsonObjectSchema as jsonObject } from "../platform/json.js";
 import { questionCheckSchema, questionReviewSchema, REVIEW_DECISIONS } from "../questions/provenance.js";
 import { estimateSchema } from "../statistics/estimate.js";
@@ -29,6 +30,7 @@ export const settingsShape = z.strictObject({
   toolCalls: z.enum(["all", "first"]),
   toolChoice: z.enum(["auto", "required"]),
   temperature: z.number().optional(),
+  reasoningEffort: z.enum(REASONING_EFFORTS).optional(),
 });
 
 export const agentShape = z.strictObject({

@@ -18,7 +18,7 @@ interface ReviewServerOptions {
   readonly version: string;
   /** Port, or 0 for any free port. */
   readonly port: number;
-  /** Null if no token is required. */
+  /** The required token, or null. */
   readonly token: string | null;
   /** Logs an error caused by a bug in this program. */
   report(fault: unknown, requestId: string): void;

@@ -173,7 +173,7 @@ export interface RunPageData {
   /** Path of the database. */
   readonly path: string;
   readonly version: string;
-  /** Null if no token is required. */
+  /** The required token, or null. */
   readonly token: string | null;
 }
 

@@ -24,7 +24,7 @@ const EXAMPLES: Readonly<Partial<Record<Provider, string>>> = { ...ANSWERING_MOD
 /** High, because chats are limited separately, and a call that hangs must not block calls of other chats. */
 const MAX_CALLS = 1_000;
 
-/** The models that chats can use: those of providers with a key, and the offline baseline. */
+/** The models that chats can use: models of providers with a key, and the offline baseline. */
 export class ServedModels {
   private readonly open = new LRUCache<string, Promise<Model>>({ max: MAX_OPEN });
   private readonly rateLimiters = new Map<Provider, RateLimiter>();

@@ -1,4 +1,5 @@
 import { readBuiltFile } from "../platform/installation.js";
+import { plainLetters, withoutUmlauts } from "./plain-letters.js";
 
 /**
  * Chinese, Japanese, Thai, Lao, Khmer and Burmese are written without spaces, and Korean joins particles to words, so
@@ -73,13 +74,35 @@ export function runTokens(run: string): string[] {
   return pairs.length === 1 && pairs[0] === last ? pairs : [...pairs, last];
 }
 
-/** Returns the bigram text to index for an email, or null if it contains no unsegmented text. */
+/**
+ * Returns the text to index in addition to an email: all of it as bigrams if it contains unsegmented text, otherwise its
+ * words with unusual letters in their plain spelling. Returns null if it contains neither.
+ */
 export function bigramText(subject: string, body: string): string | null {
-  if (!UNSEGMENTED.test(subject) && !UNSEGMENTED.test(body)) return null;
-  const texts = [subject, body].map((text) => [...piecesOf(foldText(text).text)]);
+  const isAscii = Buffer.byteLength(subject) === subject.length && Buffer.byteLength(body) === body.length;
+  if (isAscii) return null;
+  const others = [subject, body].flatMap(withoutUmlauts);
+  const pieces = UNSEGMENTED.test(subject) || UNSEGMENTED.test(body) ? piecesOfMail(subject, body) : null;
+  const words = pieces ?? [subject, body].flatMap(respelledWords).join(" ");
+  const text = [words, ...others].filter((each) => each !== "").join(" ");
+  return text === "" ? null : text;
+}
+
+/** Null if the email has no unsegmented text. */
+function piecesOfMail(subject: string, body: string): string | null {
+  const texts = [subject, body].map((text) => [...piecesOf(foldText(plainLetters(text)).text)]);
   if (!texts.flat().some(({ isUnsegmented }) => isUnsegmented)) return null;
   const tokens = ({ text, isUnsegmented }: Piece) => (isUnsegmented ? runTokens(text).join(" ") : text);
   return texts.map((pieces) => pieces.map(tokens).join(" ")).join(` ${BREAK} `);
+}
+
+/** The words whose plain spelling is another, in that spelling. */
+function respelledWords(text: string): string[] {
+  const words = foldText(text).text.match(/[a-z0-9\x80-\uffff]*[\x80-\uffff][a-z0-9\x80-\uffff]*/g) ?? [];
+  return words.flatMap((word) => {
+    const plain = foldText(plainLetters(word)).text;
+    return plain === word ? [] : [plain.trim()];
+  });
 }
 
 /**

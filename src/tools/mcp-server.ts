@@ -49,10 +49,9 @@ const MAX_ARRIVING_BYTES = 32_000_000;
 const FREE_BYTES = 64_000;
 
 /**
- * MCP over streamable HTTP, stateless: every POST is answered by itself, in the protocol revision 2026-07-28 or an
- * earlier one, whichever the request is in. A page in a browser gets no further than its
- * Origin, and a name that was made to mean this machine no further than its Host. Throws what the socket throws
- * (EADDRINUSE).
+ * MCP over streamable HTTP, stateless: every POST is answered by itself, in the protocol revision of the request
+ * (2026-07-28 or an earlier one). A web page is refused by its Origin, and a DNS name that was made to point to this
+ * machine by its Host. Throws the socket's error (EADDRINUSE).
  */
 export async function listenMcp(listening: McpListening): Promise<McpListener> {
   const timeouts = { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, connectionsCheckingInterval: CHECK_MS };
@@ -143,7 +142,7 @@ function acceptsJson(accept = "*/*"): boolean {
     .some((range) => /^\s*(\*|application)\/(\*|json)\s*(;|$)/i.test(range) && !/;\s*q=0(\.0*)?\s*(;|$)/i.test(range));
 }
 
-/** For a client of an earlier revision the SDK wants event streams accepted as well, although only JSON is sent here. */
+/** In earlier revisions, the SDK also wants event streams to be accepted, although the response is JSON. */
 function acceptBothTypes({ headers, rawHeaders }: IncomingMessage): void {
   const both = "application/json, text/event-stream";
   headers.accept = both;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
 import { commandLine, didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import type { JsonObject, JsonSchema, JsonValue } from "../platform/json.js";
@@ -115,6 +116,8 @@ export const agentSettingsSchema = z.strictObject({
   /** `required`: the model must call a tool in every turn (ART). */
   toolChoice: z.enum(["auto", "required"]).default("auto"),
   temperature: z.number().min(0).max(2).optional(),
+  /** Left out: the model's default. */
+  reasoningEffort: z.enum(REASONING_EFFORTS).optional(),
 });
 
 export type AgentSettings = z.output<typeof agentSettingsSchema>;

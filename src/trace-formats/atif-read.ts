@@ -41,7 +41,7 @@ export function readAtif(file: string): ImportSource {
   };
 }
 
-/** Converts another program's trajectory, which has no gold answer, into a chat. */
+/** Converts another program's trajectory into a chat, because it does not contain a gold answer. */
 function toTrace(trajectory: Trajectory, lacking: NamedCounts): ChatTrace {
   const { agent, steps, extra } = trajectory;
   const times = steps.flatMap(({ timestamp }) => timestamp ?? []);
@@ -117,7 +117,7 @@ function toMessages(steps: readonly AtifStep[]): Message[] {
   });
 }
 
-/** Returns one turn per model call. ATIF has no durations, so each latency is 0. */
+/** Returns one turn per model call. The latency is 0, because ATIF does not contain durations. */
 function toTurns(steps: readonly AtifStep[], startedAt: string): Turn[] {
   return steps.filter(isModelCall).map((step) => ({
     startedAt: step.timestamp ?? startedAt,

@@ -14,7 +14,7 @@ import {
 } from "../traces/trace.js";
 import { argumentsObject, type ExportContext, type ExportedTrace, knownTools, openaiTool } from "./exported-trace.js";
 
-/** Strict readers of this version reject later ones, which have no additional field for a trace. */
+/** Strict readers of this version reject later ones, which would not add any field for a trace. */
 const VERSION = "ATIF-v1.7";
 
 /** Formats a trace as an ATIF trajectory on one line. Fields without an ATIF equivalent go into `extra`. */
@@ -123,7 +123,7 @@ function totals(steps: readonly AtifStep[]): JsonObject {
   };
 }
 
-/** All other known facts about the trace, under their field names. Earlier chats of its session are left out. */
+/** The other known facts about the trace, under their field names. Earlier chats of its session are left out. */
 function extraOf(trace: ExportedTrace): JsonObject {
   if (!isChatTrace(trace)) return toTraceFacts(trace);
   return toTraceFacts({ ...trace, messages: [...ownMessages(trace)], historyLength: 0 });

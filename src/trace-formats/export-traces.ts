@@ -47,7 +47,7 @@ interface ExportRequest {
 }
 
 export interface Exported {
-  /** Null if the traces are chats. */
+  /** Run id, or null if the traces are chats. */
   readonly runId: string | null;
   /** Number of selected traces. */
   readonly traces: number;
@@ -79,7 +79,7 @@ export function exportTraces(
   });
 }
 
-/** Chats have no scores, so none of them gets a reward. */
+/** Chats do not have scores and therefore get no reward. */
 function rewardScorer(db: Db, run: RunRow | null, name: string | null): string {
   if (run === null) return "artReward";
   return scorerOf(name === "art" ? "artReward" : name, countScores(db, run.id), run.id);
@@ -272,7 +272,7 @@ export function openTraceTools(db: Db, run: RunRow | null): (trace: ExportedTrac
   };
 }
 
-/** Returns an empty list for an external agent, because it has no stored version. */
+/** Returns an empty list for an external agent, because its version is not stored. */
 function toolSpecs(db: Db, agentId: string, version: number): ToolSpec[] {
   try {
     return getVersion(db, agentId, version).tools.map(({ tool }) => ({

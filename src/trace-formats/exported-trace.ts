@@ -7,12 +7,12 @@ import { questionOf, type TaskId } from "../tasks/question.js";
 import type { RunRow } from "../traces/runs-store.js";
 import { type ChatTrace, isChatTrace, type Trace } from "../traces/trace.js";
 
-/** The gold answer, or an empty string if there is none, for example if the task is graded by its output files. */
+/** The gold answer, or an empty string, for example for a task that is graded by output files. */
 export function goldOf(trace: ExportedTrace): string {
   return isChatTrace(trace) ? "" : (questionOf(trace.task)?.answer ?? "");
 }
 
-/** Chats have no task, so each chat counts as a separate task. */
+/** A chat does not belong to a task, so each chat counts as a separate task. */
 export function taskIdOf(trace: ExportedTrace): TaskId {
   return isChatTrace(trace) ? trace.traceId : trace.taskId;
 }
@@ -66,7 +66,7 @@ export type ExportedTrace = Trace | ChatTrace;
 
 /** Data that a format may need in addition to the traces. */
 export interface ExportContext {
-  /** Null if the traces are chats. */
+  /** The run, or null if the traces are chats. */
   readonly run: RunRow | null;
   readonly options: ExportOptions;
   readonly report: ExportReport;

@@ -23,7 +23,7 @@ function jsonLine(trace: ExportedTrace): string[] {
   return [toWellFormedJson(trace)];
 }
 
-/** One span of a trace in iofold's format. */
+/** A span of a trace in iofold's format. */
 interface Step {
   readonly step_id: string;
   readonly trace_id: string;
@@ -142,7 +142,7 @@ const CHARS_PER_TOKEN = 4;
 /**
  * Conversations for supervised fine-tuning, one per line. A trace qualifies if it ends with an answer and every call
  * has a result. `openai` writes arguments as text and gives failed replies the weight 0. `hf` writes arguments as
- * objects and has no weights.
+ * objects and does not support weights.
  */
 const chatFormat: LineFormat = {
   *lines(traces, context) {
@@ -227,7 +227,7 @@ function tokensOf(trace: ExportedTrace, line: string): number {
   return usage ? usage.inputTokens + usage.outputTokens : Math.ceil(line.length / CHARS_PER_TOKEN);
 }
 
-/** All formats by name. To add one, create a file or folder in this folder and add a line here. */
+/** Formats by name. To add one, create a file or folder in this folder and add a line here. */
 export const FORMATS = {
   jsonl: perTrace(jsonLine),
   iofold: perTrace(iofoldSteps),

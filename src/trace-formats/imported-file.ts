@@ -55,7 +55,7 @@ function isZlibError(error: unknown): error is Error {
 export interface FileDocument {
   /** A JSON object if it starts with a brace, otherwise a line that is not JSON. */
   readonly text: string;
-  /** Number of the line where the document starts, from 1. */
+  /** First line number of the document, from 1. */
   readonly line: number;
 }
 

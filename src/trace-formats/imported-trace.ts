@@ -22,7 +22,7 @@ export function textOfContent(content: string | readonly ContentPart[]): string 
   return content.flatMap(({ type, text }) => (type === "text" ? (text ?? "") : [])).join("");
 }
 
-/** Returns a message's `reasoning` property, or no property if there is no reasoning. */
+/** Returns a message's `reasoning` property, or no property without reasoning. */
 export function reasoningField(texts: readonly (string | null | undefined)[]): { readonly reasoning?: string } {
   const reasoning = texts.filter((text) => text != null && text.trim() !== "").join("\n\n");
   return reasoning === "" ? {} : { reasoning };
@@ -155,7 +155,7 @@ export interface RunFacts {
 export interface ImportSource {
   /** `where` is the position in the file, for error messages. */
   traces(): AsyncIterable<{ readonly where: string; readonly trace: ImportedTrace }>;
-  /** Tools that the model received, as far as the file has been read. */
+  /** Tools that the model received, in the part of the file read so far. */
   tools(): readonly ToolSpec[];
   /** Facts about the run of the most recent trace. */
   run(): RunFacts;

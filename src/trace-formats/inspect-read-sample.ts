@@ -239,7 +239,7 @@ function toTurn({ timestamp, completed, working_time, output }: LogEvent, after:
 }
 
 /**
- * If the log has no model calls, for example because its events were left out, the sample still has token counts per
+ * If the log does not contain model calls, for example because its events were left out, the sample still has token counts per
  * model.
  */
 function usageTurns(sample: Sample, startedAt: string): Turn[] {
@@ -256,7 +256,7 @@ function usageTurns(sample: Sample, startedAt: string): Turn[] {
   });
 }
 
-/** Returns null if the log has no token counts. Inspect does not count cached tokens as input, but art-e does. */
+/** Returns null if token counts are missing. Inspect does not count cached tokens as input, but art-e does. */
 function usageOf(usage: z.output<typeof usageSchema> | null | undefined): Usage | null {
   const { input_tokens, output_tokens, input_tokens_cache_read, input_tokens_cache_write, reasoning_tokens } =
     usage ?? {};
@@ -316,7 +316,7 @@ const text = z.string().nullish().catch(null);
 const number = z.number().nullish().catch(null);
 const object = z.record(z.string(), z.unknown()).nullish().catch(null);
 
-/** A string, or a list of parts of which some are text. */
+/** A string, or a list of parts. Some parts are text. */
 const contentSchema = z.union([
   z.string(),
   z.array(

@@ -93,7 +93,7 @@ class BrokenZip extends Error {
 
 const ZSTANDARD = 93;
 
-/** Each entry is held in memory. Typical samples are about a thousand times smaller. */
+/** Maximum size of an entry, which is held in memory. Typical samples are about a thousand times smaller. */
 const MAX_ENTRY_BYTES = 256_000_000;
 
 const MAX_ENTRIES = 2_000_000;

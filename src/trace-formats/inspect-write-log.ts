@@ -165,9 +165,10 @@ function taskArgs(run: RunRow | null): JsonObject {
 }
 
 function generateConfig(run: RunRow | null): JsonObject {
-  const { maxTokens, temperature } = run?.settings ?? {};
+  const { maxTokens, temperature, reasoningEffort } = run?.settings ?? {};
   return {
     ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+    ...(reasoningEffort === undefined ? {} : { reasoning_effort: reasoningEffort }),
     ...(temperature === undefined || temperature === null ? {} : { temperature }),
   };
 }

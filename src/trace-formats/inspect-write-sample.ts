@@ -295,9 +295,12 @@ function toolChoice(turn: Turn | null, tools: readonly JsonObject[]): string {
 
 /** The settings that were sent with the call. */
 function configOf(turn: Turn | null): JsonObject {
-  const { maxTokens, temperature = null } = turn?.sent ?? {};
+  const { maxTokens, temperature = null, reasoningEffort: effort = null } = turn?.sent ?? {};
   return {
     ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+    // Inspect has a level and a thinking budget as separate fields.
+    ...(typeof effort === "string" ? { reasoning_effort: effort } : {}),
+    ...(typeof effort === "number" ? { reasoning_tokens: effort } : {}),
     ...(temperature === null ? {} : { temperature }),
   };
 }
@@ -336,7 +339,7 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
 };
 
 /**
- * A reply as Inspect's ModelOutput, with an empty list of choices if there is no reply. `message` is the reply as a
+ * A reply as Inspect's ModelOutput, with an empty list of choices without a reply. `message` is the reply as a
  * ChatMessage.
  */
 function modelOutput(trace: ExportedTrace, message: JsonObject | undefined, turn: Turn | null): JsonObject {

@@ -79,7 +79,7 @@ function withoutTexts({ events, status, ...span }: Span): Span {
 /** Providers that have a different name in the GenAI conventions. */
 const CONVENTIONAL_PROVIDERS: Readonly<Record<string, string>> = { google: "gcp.gemini" };
 
-/** Stands for the unknown provider of a model. */
+/** Placeholder for the unknown provider of a model. */
 const UNKNOWN_PROVIDER = "unknown";
 
 /** Splits `provider/name` into the two attributes of the GenAI conventions. */

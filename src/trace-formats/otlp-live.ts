@@ -35,7 +35,7 @@ export interface SendRequest {
 }
 
 interface SentTraces extends Delivery {
-  /** Null for chats. */
+  /** Run id, or null for chats. */
   readonly runId: string | null;
   readonly traces: number;
   readonly scores: number;
@@ -126,7 +126,7 @@ const GATHER_MS = 1_000;
 
 const CLOSE_MS = 10_000;
 
-/** Returns null if no traces are to be sent. Throws a UserError if they cannot be sent. */
+/** Returns null if live sending is off. Throws a UserError if traces cannot be sent. */
 export function openLiveTraces(
   db: Db,
   options: LiveOptions,
@@ -203,7 +203,7 @@ interface LiveSummary extends Delivery {
 
 export interface LiveDeliveryOptions {
   readonly server: OtlpServer;
-  /** Null if scores are not sent. */
+  /** Destination of scores, or null if scores are not sent. */
   readonly scores: ScoreDestination | null;
   /** Maximum characters of waiting traces. */
   readonly maxQueued: number;

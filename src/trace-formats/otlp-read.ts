@@ -212,7 +212,7 @@ function endingOf({ root, models }: TraceSpans, answer: string | null): Ending {
 
 function errorOf({ root, models }: TraceSpans): string | null {
   const ending = textOf(root.attributes, "art_e.ending");
-  // The conventions require a description of an error: art-e writes the ending if a failed trace has no error.
+  // The conventions require a description of an error: art-e writes the ending if a failed trace is without an error.
   if (isError(root)) return root.status?.message === ending ? null : root.status?.message || "failed";
   const last = models.at(-1);
   return ending === undefined && last !== undefined && isError(last) ? last.status?.message || "failed" : null;
@@ -278,7 +278,7 @@ function isSpanOf(span: ReadSpan, call: ToolCall): boolean {
   return id === "" ? (toolNameOf(span.attributes) ?? span.name) === call.name : id === call.id;
 }
 
-/** OpenInference's tool spans often have no call id. Each gets the id of the first unassigned call with its name. */
+/** OpenInference's tool spans often do not have a call id. Each gets the id of the first unassigned call with its name. */
 function withIds(records: readonly ToolCallRecord[], messages: readonly Message[]): ToolCallRecord[] {
   const known = new Set(records.map(({ id }) => id));
   const calls = messages.flatMap((message) => (message.role === "assistant" ? message.toolCalls : []));

@@ -19,7 +19,7 @@ import {
   STATUS_ERROR,
 } from "./otlp-encode.js";
 
-/** One score of a trace, for the score API of a server. */
+/** A score of a trace, for the score API of a server. */
 export interface ScoreRecord {
   /** 32 hex digits. */
   readonly traceId: string;
@@ -171,6 +171,7 @@ function modelSpanAttributes(
     "gen_ai.response.id": text(turn.responseId),
     "gen_ai.request.temperature": typeof sent?.temperature === "number" ? double(sent.temperature) : undefined,
     "gen_ai.request.max_tokens": integer(sent?.maxTokens),
+    "gen_ai.request.reasoning.level": sent?.reasoningEffort == null ? undefined : text(String(sent.reasoningEffort)),
     "gen_ai.conversation.id": text(trace.sessionId),
     "gen_ai.response.finish_reasons": failed ? undefined : texts([rawFinishReason]),
     "error.type": failed ? text(rawFinishReason) : undefined,
@@ -227,7 +228,7 @@ interface TurnMessages {
   readonly system: string | null;
   /** Messages that the model received, without the system prompt. */
   readonly input: readonly Message[];
-  /** Null if no reply arrived. */
+  /** The reply, or null if none arrived. */
   readonly reply: Message | null;
 }
 
@@ -355,7 +356,7 @@ function ownAttributes(trace: ExportedTrace): Attributes {
   };
 }
 
-/** A score without a value has no event, because the conventions require a value. */
+/** A score without a value is not an event, because the conventions require a value. */
 function scoreEvents(trace: ExportedTrace, timeUnixNano: string, content: boolean): SpanEvent[] {
   return Object.entries(trace.scores).flatMap(([name, { value, explanation }]) => {
     if (value === null) return [];

@@ -77,7 +77,7 @@ export function replayFile(model: string | undefined): string | undefined {
   return /^(?:art:)?replay\/(.+)$/s.exec(model ?? "")?.[1];
 }
 
-/** How to recognize each kind of output file by its first bytes. */
+/** How to recognize each kind of output file from the first bytes. */
 const KINDS = {
   results: ["results file", (start: string) => /^\s{0,9}\{\s{0,9}"runId"\s{0,9}:/.test(start)],
   traces: ["traces file", isTraces],

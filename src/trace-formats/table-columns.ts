@@ -42,6 +42,6 @@ export interface Table<Row> {
 export interface TableSource {
   readonly head: { readonly runId: string; readonly agentId: string; readonly model: string; readonly name?: string };
   results(): Iterable<TaskResult>;
-  /** Null for a results file, which has no traces. */
+  /** The run's traces, or null for a results file. */
   readonly traces: (() => Iterable<Trace>) | null;
 }

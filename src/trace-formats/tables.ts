@@ -13,7 +13,7 @@ export interface TaskResultRow {
   readonly result: TaskResult;
 }
 
-/** One row per task and epoch, with the field names of the results file and one column per score. */
+/** The table with a row per task and epoch, with the field names of the results file and one column per score. */
 export function tasksTable(scores: readonly string[]): Table<TaskResultRow> {
   return {
     name: "tasks",
@@ -154,7 +154,7 @@ const TURN_COLUMNS: readonly Column<TurnRow>[] = [
   { name: "responseId", type: "text", read: ({ turn }) => turn.responseId ?? null },
 ];
 
-/** One row per model call. */
+/** The table with a row per model call. */
 export const turnsTable: Table<TurnRow> = {
   name: "turns",
   columns: TURN_COLUMNS,
@@ -184,7 +184,7 @@ const TOOL_CALL_COLUMNS: readonly Column<ToolCallRow>[] = [
   { name: "durationMs", type: "number", read: ({ call }) => call.durationMs },
 ];
 
-/** One row per tool call. Arguments and result are JSON strings, because they differ by tool. */
+/** The table with a row per tool call. Arguments and result are JSON strings, because they differ by tool. */
 export const toolCallsTable: Table<ToolCallRow> = {
   name: "tool_calls",
   columns: TOOL_CALL_COLUMNS,

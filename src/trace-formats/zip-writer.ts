@@ -48,7 +48,7 @@ export class ZipWriter {
   private readonly directory: Buffer[] = [];
   private readonly time: DosTime;
 
-  /** All entries get this ISO 8601 time, so that equal content produces equal bytes. */
+  /** `modified` is the ISO 8601 time of all entries, so that equal content produces equal bytes. */
   constructor(modified: string) {
     const time = Date.parse(modified);
     this.time = dosTime(new Date(time >= EARLIEST && time <= LATEST ? time : EARLIEST));

@@ -135,17 +135,16 @@ export const runProgressSchema = z
         z.strictObject({
           until: z.string().describe("End time of the last episode."),
           episodes: tasks,
-          reward: z
-            .number()
-            .nullable()
-            .describe("Mean reward, or null if there was none, as for interrupted episodes."),
+          reward: z.number().nullable().describe("Mean reward, or null without rewards, as for interrupted episodes."),
           tokens: z.number().nonnegative().describe("Mean number of tokens per episode."),
         }),
       )
       .readonly()
       .nullable()
       .describe("Progress of a training environment's run in groups of equally many episodes, or null for other runs."),
-    process: processStateSchema.nullable().describe("Null if another process executes the run, or if none does."),
+    process: processStateSchema
+      .nullable()
+      .describe("State of the process that executes the run, or null if it is another process."),
   })
   .describe("Progress of a run.");
 

@@ -99,7 +99,7 @@ function unwritable(path: string, { message, code }: NonNullable<SaveOutcome>): 
   return new UserError(
     "db_unwritable",
     `Cannot write ${path}: ${message}.`,
-    "What was finished before is saved. Check that the disk works and has free space, then continue with --resume latest.",
+    "Finished tasks are saved. Check that the disk works and has free space, then continue with --resume latest.",
     1,
   );
 }

@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { sentParametersSchema } from "../models/model.js";
+import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
+import { extrasShape } from "../models/request-extras.js";
 import { jsonObjectSchema } from "../platform/json.js";
 import { judgeSettingsSchema } from "./trace.js";
 
@@ -75,6 +77,11 @@ export const runSettingsSchema = z
       .exactOptional()
       .describe("Reasoning tokens in addition to maxTokens. If absent, they depend on the model."),
     temperature: z.number().nullable().describe("Sampling temperature, or null for the provider's default."),
+    reasoningEffort: z
+      .enum(REASONING_EFFORTS)
+      .exactOptional()
+      .describe("Reasoning effort of the model. If absent, the model's default."),
+    ...extrasShape,
     toolCalls: z.string().describe("all, or first if only the first tool call of a reply is executed."),
     toolChoice: z.string().describe("auto, or required if the model must call a tool in every turn."),
     sent: sentParametersSchema

@@ -30,8 +30,8 @@ const averages = {
   exactMatchAccuracy: share.describe("Fraction of exact matches, or null without tasks."),
   avgSemanticScore: share.describe("Mean semantic score."),
   sourcesCorrect: share.describe("Fraction of answers that cite an email with the answer."),
-  foundGold: share.describe("Fraction of tasks in which a search listed an email with the answer."),
-  readGold: share.describe("Fraction of tasks in which the agent opened an email with the answer."),
+  foundGold: share.describe("Fraction of tasks with a search that listed an email with the answer."),
+  readGold: share.describe("Fraction of tasks with an opened email that contains the answer."),
 };
 
 /** Fractions and means from 0 to 1, or null without tasks. */
@@ -125,6 +125,16 @@ export const runTotalsSchema = z.strictObject({
     .readonly()
     .exactOptional()
     .describe("Most frequent error of the failed tasks. Absent if no task failed."),
+  refusals: z
+    .array(
+      z.strictObject({
+        reason: z.string().describe("The provider's name for the refusal, with its or the model's words."),
+        tasks: tasks.describe("Number of tasks refused for this reason."),
+      }),
+    )
+    .readonly()
+    .exactOptional()
+    .describe("Reasons of refused tasks, most frequent first, at most 20. Absent if no task was refused."),
   notRunnableTasks: tasks
     .exactOptional()
     .describe("Number of suite tasks with requirements that this machine does not meet. Absent if it is 0."),

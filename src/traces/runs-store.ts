@@ -29,7 +29,7 @@ export interface ListedRun {
   readonly totalTasks: number;
 }
 
-/** Filter for runs. All given conditions must hold. */
+/** Filter for runs. All conditions must hold. */
 export interface RunFilter {
   readonly agent?: string | undefined;
   /** Part of the model name. */
@@ -142,7 +142,7 @@ interface TaskScoreSums {
   readonly sum: number;
 }
 
-/** Returns the sums of a scorer over a run, task by task. Empty if the scorer has no values. */
+/** Returns the sums of a scorer over a run, task by task. Empty if it has not scored any task. */
 export function scoreSums(db: Db, runId: string, scorer: string): TaskScoreSums[] {
   return db
     .prepare(

@@ -194,7 +194,7 @@ export interface ScoreDescription {
    * applies to all.
    */
   readonly appliesTo?: (question: ScorableQuestion) => boolean;
-  /** False if a failed task has no value in the figure over all tasks either. If absent, a failed task counts as 0. */
+  /** False if a failed task does not count in the figure over all tasks either. If absent, a failed task counts as 0. */
   readonly failedAsWrong?: false;
 }
 

@@ -33,7 +33,7 @@ export function toTaskResult(trace: Trace): TaskResult {
     executionTimeMs: Math.round(trace.durationMs),
     ...roundedTimes(trace),
     traceId: trace.traceId,
-    ...(canBeRetried(trace.ending) ? { error: trace.error ?? trace.ending } : {}),
+    ...(canBeRetried(trace.ending) || trace.ending === "refused" ? { error: trace.error ?? trace.ending } : {}),
     ending: trace.ending,
     turns: trace.turns.length,
     ...answeredByField(repliesBy(trace.turns)),
@@ -165,7 +165,7 @@ export const taskResultSchema = z
       .min(0)
       .max(1)
       .nullable()
-      .describe("Realism of the question in the dataset, from 0 to 1. Null for a suite task."),
+      .describe("Realism of the question in the dataset, from 0 to 1, or null for a suite task."),
     goldSources: z
       .number()
       .int()
@@ -192,7 +192,7 @@ export const taskResultSchema = z
       .exactOptional()
       .describe("Milliseconds of rate limiting, failed model calls and the pauses between them."),
     traceId: z.string().describe("Trace id."),
-    error: z.string().exactOptional().describe("Error message. Absent if the task did not fail."),
+    error: z.string().exactOptional().describe("Reason why the task failed or was refused. Absent otherwise."),
     ending: z.enum(ENDINGS).describe("Reason why the agent stopped."),
     turns: z.number().int().nonnegative().describe("Number of model calls."),
     answeredBy: answeredBySchema

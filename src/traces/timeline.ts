@@ -30,7 +30,7 @@ export function timelineOf({ turns, toolCalls, durationMs }: Pick<Trace, "turns"
   return segments;
 }
 
-/** The known waits of a turn, then the rest of its waiting time as one segment. */
+/** The recorded waits of a turn, then the rest of its waiting time as one segment. */
 function waitsOf({ waits = [], waitedMs = 0, retries }: Turn): Stretch[] {
   let failed = 0;
   const told = waits.map(({ kind, durationMs }): Stretch => {

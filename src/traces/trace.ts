@@ -11,6 +11,8 @@ import {
   type ToolMessage,
   usageSchema,
 } from "../models/model.js";
+import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
+import { extrasShape } from "../models/request-extras.js";
 import { type JsonObject, type JsonValue, jsonValueSchema } from "../platform/json.js";
 import { ENDINGS } from "../tasks/ending.js";
 import { gradeSchema, instructionOf, questionSchema, suiteTaskFactsSchema, taskIdSchema } from "../tasks/question.js";
@@ -53,7 +55,7 @@ export interface CallStep {
 export interface Step {
   /** Messages since the last reply, without tool results. */
   readonly before: readonly Message[];
-  /** Null if the task ended without a reply. */
+  /** The reply, or null if the task ended without one. */
   readonly reply: AssistantMessage | null;
   /** The model call, or null if unknown, as for external agents that do not report model calls. */
   readonly turn: Turn | null;
@@ -65,7 +67,7 @@ export interface Step {
 /** The parts of a trace that its steps consist of. */
 type Conversation = Pick<ChatTrace, "messages" | "toolCalls" | "turns"> & Partial<Pick<ChatTrace, "historyLength">>;
 
-/** Returns the messages of this trace, without those from earlier chats in the same session. */
+/** Returns the messages of this trace, without messages from earlier chats in the same session. */
 export function ownMessages({
   messages,
   historyLength = 0,
@@ -130,18 +132,21 @@ export const VERDICTS = ["wrong", "abstained", "partly", "correct"] as const;
 
 export type Verdict = (typeof VERDICTS)[number];
 
-/** How to prompt a judge. `art` asks for one word, True or False, as for the published figures. */
+/** How to prompt a judge. `art` requests one word, True or False, as for the published figures. */
 const JUDGE_PROTOCOLS = ["verdict", "art"] as const;
 
 /** Everything that determines a verdict except the question and the two answers. */
 export const judgeSettingsSchema = z.object({
   model: z.string(),
-  /** Null for the provider's own server. */
+  /** Base URL, or null for the provider's own server. */
   baseUrl: z.string().nullable(),
   protocol: z.enum(JUDGE_PROTOCOLS),
   /** Incremented when the wording of the protocol changes. */
   version: z.number().int().positive(),
   votes: z.number().int().positive(),
+  /** Absent: the model's default. */
+  reasoningEffort: z.enum(REASONING_EFFORTS).exactOptional(),
+  ...extrasShape,
 });
 
 export type JudgeSettings = z.output<typeof judgeSettingsSchema>;
@@ -159,7 +164,7 @@ const voteSchema = z.object({
 export type Vote = z.output<typeof voteSchema>;
 
 export const judgementSchema = judgeSettingsSchema.extend({
-  /** Null if the answer is unscored, which never counts as wrong. */
+  /** The verdict, or null for an unscored answer, which never counts as wrong. */
   verdict: z.enum(VERDICTS).nullable(),
   reason: z.string(),
   /** Fraction of the readable votes that agree with the verdict, or null without votes. */
@@ -223,7 +228,7 @@ const turnSchema = z.object({
   sent: sentParametersSchema.optional(),
   /** Milliseconds of rate limiting, failed attempts and pauses before the call. */
   waitedMs: z.number().nonnegative().optional(),
-  /** The parts of `waitedMs` in order. Absent if there was no wait or its parts are unknown. */
+  /** The parts of `waitedMs` in order. Absent without a wait, or if its parts are unknown. */
   waits: z.array(callWaitSchema).optional(),
   /**
    * Whether the reply came from the cache. Usage, cost, latency, waiting and retries are then from the original call.
@@ -373,7 +378,7 @@ export interface MailboxBinding {
   readonly queryDate: string | null;
 }
 
-/** The trace of one chat. Its question belongs to no run and has no gold answer. */
+/** The trace of one chat. Its question does not belong to a run or have a gold answer. */
 export const chatTraceSchema = traceSchema
   .omit({ runId: true, taskId: true, epoch: true, task: true, judge: true, remote: true })
   .extend({

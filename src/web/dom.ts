@@ -28,7 +28,7 @@ export function durationText(ms: number | null): string {
   return ms === null ? "–" : duration(ms);
 }
 
-/** Joins facts into one line, without those that are null. */
+/** Joins facts into one line and leaves out null. */
 export function factLine(...facts: readonly (string | null)[]): string {
   return facts.filter((fact) => fact !== null).join(" · ");
 }

@@ -21,7 +21,9 @@ describe("a threshold", () => {
   it("is missed where there is no such score", () => {
     const gate = failUnder({ metric: "sources", limit: 0 }, { scores, totalTasks }, 0.9);
     expect(gate.passed).toBe(false);
-    expect(gateText(gate)).toBe("missed  sources (sourcesCorrect) -, wanted at least 0: the run does not have this score");
+    expect(gateText(gate)).toBe(
+      "missed  sources (sourcesCorrect) -, wanted at least 0: the run does not have this score",
+    );
     expect(failUnder({ metric: "judgeCorrect", limit: 0 }, { scores, totalTasks }, 0.9).passed).toBe(false);
   });
 

@@ -74,10 +74,10 @@ describe("the choice of templates", () => {
       "sources_were_read",
       "few_turns",
     ]);
-    expect(rejections.get("has_source")).toBe("it adds less than 0.02 to the alignment of those chosen");
-    expect(rejections.get("calls_parsable")).toBe("it fails no labelled trace");
+    expect(rejections.get("has_source")).toBe("it adds less than 0.02 to the alignment of the chosen templates");
+    expect(rejections.get("calls_parsable")).toBe("it passes every labeled trace");
     expect(rejections.get("answer_complete")).toBe("it fails 1 labelled traces, fewer than 5");
-    expect(rejections.get("no_repeated_call")).toMatch(/^it fails 3\d % of the good traces, more than 20 %$/);
+    expect(rejections.get("no_repeated_call")).toMatch(/^it fails 3\d% of the good traces \(maximum 20%\)$/);
   });
 
   it("sets a cut by the labels, as the least that spares the good", () => {

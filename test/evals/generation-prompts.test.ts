@@ -82,9 +82,9 @@ describe("a reply", () => {
   it.each([
     ["of code", { criterion: "So.", kind: "python", body: CODE }, { ok: true }],
     ["between backquotes", { criterion: "So.", kind: "python", body: `\`\`\`python\n${CODE}\n\`\`\`` }, { ok: true }],
-    ["of other code", { criterion: "So.", kind: "python", body: "print(1)" }, { why: /defines no eval_function/ }],
-    ["of another kind", { criterion: "So.", kind: "sql", body: "x" }, { why: /its kind cannot be used/ }],
-    ["of nothing", {}, { why: /its criterion cannot be used/ }],
+    ["of other code", { criterion: "So.", kind: "python", body: "print(1)" }, { why: /does not define eval_function/ }],
+    ["of another kind", { criterion: "So.", kind: "sql", body: "x" }, { why: /its kind is invalid/ }],
+    ["of nothing", {}, { why: /its criterion is invalid/ }],
     ["too long", { criterion: "So.", kind: "python", body: `${CODE}${"#".repeat(60_000)}` }, { why: /50000/ }],
     ["of a long rubric", { criterion: "So.", kind: "rubric", body: "x".repeat(9_000) }, { why: /8000/ }],
   ])("%s is read for what it is", (_, args, expected) => {

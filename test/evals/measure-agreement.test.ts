@@ -94,9 +94,9 @@ describe("thresholds", () => {
       1,
     );
     expect(rejectionsOf("usable", measured(weak))).toEqual([
-      "true positive rate is 0.667, wanted at least 0.8",
-      "true negative rate is 0.500, wanted at least 0.8",
-      expect.stringMatching(/^the lower bound of kappa is -0\.\d+, wanted above 0\.2$/),
+      "true positive rate is 0.667 (minimum 0.8)",
+      "true negative rate is 0.500 (minimum 0.8)",
+      expect.stringMatching(/^the lower bound of kappa is -0\.\d+ \(must be above 0\.2\)$/),
     ]);
   });
 
@@ -110,9 +110,7 @@ describe("thresholds", () => {
       1,
     );
     expect(silent.judged).toEqual({ good: 1, bad: 16 / 30 });
-    expect(rejectionsOf("usable", measured(silent))).toEqual([
-      "it judges only 53 % of the bad traces, wanted at least 80 %",
-    ]);
+    expect(rejectionsOf("usable", measured(silent))).toEqual(["it judges only 53% of the bad traces (minimum 80%)"]);
   });
 
   it("of labels that contradict themselves are shares of what a perfect eval would show", () => {
@@ -132,19 +130,19 @@ describe("thresholds", () => {
       1,
     );
     expect(rejectionsOf("usable", { agreement: perfect, ceiling })).toEqual([]);
-    expect(rejectionsOf("usable", measured(perfect))).toEqual(["true negative rate is 0.614, wanted at least 0.8"]);
+    expect(rejectionsOf("usable", measured(perfect))).toEqual(["true negative rate is 0.614 (minimum 0.8)"]);
     expect(ceilingOf({ value: 1, n: 4, low: null, high: null }, { good: 9, bad: 9 })).toBeNull();
     const chance = ceilingOf({ value: 0.5, n: 100, low: null, high: null }, { good: 50, bad: 50 });
     expect(rejectionsOf("usable", { agreement: perfect, ceiling: chance })).toContainEqual(
-      expect.stringMatching(/% of the labels are wrong, as asking again shows/),
+      expect.stringMatching(/% of the labels are wrong, based on repeated labels/),
     );
   });
 
   it("gate: at least 0.9, and 30 of each kind", () => {
     expect(rejectionsOf("gate", good)).toEqual([
-      "true positive rate is 0.850, wanted at least 0.9",
-      "true negative rate is 0.800, wanted at least 0.9",
-      "there are 25 bad traces, wanted at least 30",
+      "true positive rate is 0.850 (minimum 0.9)",
+      "true negative rate is 0.800 (minimum 0.9)",
+      "there are only 25 bad traces (minimum 30)",
     ]);
   });
 });

@@ -73,11 +73,11 @@ describe("hostile or broken Python is an outcome, and nothing else:", needs("san
     ["returns nothing", "return", "ValueError: it returned NoneType"],
     ["raises", 'raise RuntimeError("no")', "RuntimeError: no (line 3)"],
     ["ends the process politely", "raise SystemExit(0)", "SystemExit: 0 (line 3)"],
-    ["ends the process", "import os; os._exit(0)", "its process ended with 0"],
-    ["crashes", "import os; os.abort()", "its process ended with 134"],
+    ["ends the process", "import os; os._exit(0)", "its process exited with code 0"],
+    ["crashes", "import os; os.abort()", "its process exited with code 134"],
     ["recurses", "return eval_function(task, task_metadata, trace, ctx)", "RecursionError"],
     ["loops", "while True: pass", "it took more than 1 s"],
-    ["calls a model", 'return ctx.call_llm("hi"), ""', "a Python eval cannot call a model"],
+    ["calls a model", 'return ctx.call_llm("hi"), ""', "Python evals cannot call a model"],
     ["takes all memory", 'return 1.0, str(len(b"x" * 10**9))', "MemoryError"],
     ["reads files", 'return 1.0, open("/etc/passwd").read()', "FileNotFoundError"],
     ["opens a connection", 'import socket; socket.create_connection(("1.1.1.1", 80))', "Error"],
@@ -96,7 +96,7 @@ describe("hostile or broken Python is an outcome, and nothing else:", needs("san
   it("loops on every trace: the rest is not tried", async () => {
     const errors = await errorsOf(body("while True: pass"));
     expect(errors.slice(0, 5)).toEqual(Array.from({ length: 5 }, () => "it took more than 1 s"));
-    expect(errors[11]).toMatch(/^not tried: \d traces before took it too long or ended it$/);
+    expect(errors[11]).toMatch(/^not run: the eval timed out or died on \d earlier traces$/);
   });
 
   it("prints 100 MB, which is dropped", async () => {
@@ -133,10 +133,10 @@ describe("hostile or broken Python is an outcome, and nothing else:", needs("san
 
   it.each([
     ["does not parse", "def eval_function(:", /^SyntaxError: .* \(line 1\)$/],
-    ["does not define the function", "x = 1", /^there is no eval_function/],
-    ["defines something else", "eval_function = 1", /^TypeError: eval_function is no function/],
+    ["does not define the function", "x = 1", /^eval_function\(task, task_metadata, trace, ctx\) is missing/],
+    ["defines something else", "eval_function = 1", /^TypeError: eval_function is not a function/],
     ["raises at once", "1 / 0", /^ZeroDivisionError: division by zero \(line 1\)$/],
-    ["ends at once", "import os\nos._exit(3)", /^the code did not load: its process ended with 3$/],
+    ["ends at once", "import os\nos._exit(3)", /^the code could not be loaded: its process exited with code 3$/],
     ["imports what is not there", "import requests", /^ModuleNotFoundError/],
   ])("%s: no trace is tried", async (_, code, error) => {
     const errors = await errorsOf(code);

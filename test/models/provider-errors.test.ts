@@ -6,9 +6,9 @@ import { retryAfterMs, scrub, toModelError } from "../../src/models/provider-err
 describe("toModelError", () => {
   test("leaves a fault of our own as it is", () => {
     const fault = new TypeError("Cannot read properties of undefined");
-    expect(toModelError(fault, "key")).toBe(fault);
+    expect(toModelError(fault, ["key"])).toBe(fault);
     const wrongCall = Object.assign(new TypeError("bad argument"), { code: "ERR_INVALID_ARG_TYPE" });
-    expect(toModelError(wrongCall, "key")).toBe(wrongCall);
+    expect(toModelError(wrongCall, ["key"])).toBe(wrongCall);
   });
 
   test.each([
@@ -19,19 +19,19 @@ describe("toModelError", () => {
     ["UND_ERR_HEADERS_TIMEOUT", "timeout"],
   ])("reads %s from the cause", (code, kind) => {
     const cause = Object.assign(new Error("deep down"), { code });
-    const error = toModelError(new TypeError("fetch failed", { cause }), "key");
+    const error = toModelError(new TypeError("fetch failed", { cause }), ["key"]);
     expect(error).toMatchObject({ kind, retryable: true, status: null });
     expect(String(error)).toContain(code);
   });
 
   test("tells where a reply is not of its form", () => {
     const bad = z.object({ choices: z.array(z.string()) }).safeParse({ choices: 1 });
-    expect(String(toModelError(bad.error, "key"))).toContain("choices");
+    expect(String(toModelError(bad.error, ["key"]))).toContain("choices");
   });
 
   test("keeps neither the SDK's error nor its key", () => {
     const sdk = Object.assign(new Error("401 bad key my-secret-key"), { status: 401 });
-    const error = toModelError(sdk, "my-secret-key");
+    const error = toModelError(sdk, ["my-secret-key"]);
     expect(error).toBeInstanceOf(ModelError);
     expect((error as ModelError).cause).toBeUndefined();
     expect(String(error)).not.toContain("my-secret-key");
@@ -39,7 +39,7 @@ describe("toModelError", () => {
 });
 
 const httpError = (status: number, message: string, body: unknown = { error: { message } }, headers?: Headers) =>
-  toModelError(Object.assign(new Error(message), { status, error: body, headers }), "key");
+  toModelError(Object.assign(new Error(message), { status, error: body, headers }), ["key"]);
 
 describe("providerError", () => {
   it.each([
@@ -224,7 +224,7 @@ test.each([
   ["Authorization: Bearer abc.def", "Authorization: Bearer [key]"],
   ["mine: secret-1\nnext   line", "mine: [key] next line"],
 ])("scrub: %j", (text, clean) => {
-  expect(scrub(text, "secret-1")).toBe(clean);
+  expect(scrub(text, ["secret-1"])).toBe(clean);
 });
 
 const headers = (name: string, value: string) => new Headers([[name, value]]);

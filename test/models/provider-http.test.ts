@@ -85,7 +85,7 @@ describe("post json", () => {
   async function failure(call: () => Promise<unknown>) {
     const error = await call().then(
       () => null,
-      (thrown: unknown) => toModelError(thrown, endpoint().apiKey) as ModelError,
+      (thrown: unknown) => toModelError(thrown, [endpoint().apiKey]) as ModelError,
     );
     if (error === null) throw new Error("it did not fail");
     const { kind, status, retryable, retryAfterMs, message } = error;
@@ -180,7 +180,7 @@ describe("post json", () => {
     const server = createTlsServer(SELF_SIGNED, (_, response) => response.end("{}"));
     const { port } = new URL(await listen(server));
     const error = await postJson(`https://127.0.0.1:${port}/v1`, {}, jsonBytes(BODY), options()).catch((thrown) =>
-      toModelError(thrown, "key"),
+      toModelError(thrown, ["key"]),
     );
     server.close();
     expect(error).toMatchObject({
@@ -315,7 +315,7 @@ describe("sdk fetch", () => {
 
   afterAll(() => server.closeAllConnections());
 
-  const ask = (path: string, init: RequestInit = {}) => sdkFetch(`${url}${path}`, init);
+  const ask = (path: string, init: RequestInit = {}) => sdkFetch((headers) => headers)(`${url}${path}`, init);
 
   describe("a reply is read whole", () => {
     it.each(["/plain", "/gzip", "/deflate", "/br", "/mark"])("as it comes from %s", async (path) => {

@@ -188,6 +188,113 @@ describe("adaptTools", () => {
   });
 });
 
+describe("restored names of parameters", () => {
+  const FILTER = { type: "object", properties: { $top: { type: "integer" }, "odata.type": { type: "string" } } };
+
+  it.each<[string, JsonSchema, JsonValue, JsonValue]>([
+    [
+      "behind a $ref",
+      { type: "object", properties: { query: { $ref: "#/$defs/Filter" } }, $defs: { Filter: FILTER } },
+      { query: { _top: 5 } },
+      { query: { $top: 5 } },
+    ],
+    [
+      "behind definitions, in an array",
+      {
+        type: "object",
+        properties: { all: { type: "array", items: { $ref: "#/definitions/F" } } },
+        definitions: { F: FILTER },
+      },
+      { all: [{ _top: 1 }, { _top: 2 }] },
+      { all: [{ $top: 1 }, { $top: 2 }] },
+    ],
+    [
+      "in anyOf with null",
+      { type: "object", properties: { query: { anyOf: [{ type: "null" }, FILTER] } } },
+      { query: { _top: 5 } },
+      { query: { $top: 5 } },
+    ],
+    [
+      "in the branches of oneOf, of which each has its own",
+      {
+        type: "object",
+        properties: {
+          by: {
+            oneOf: [
+              { type: "object", properties: { "@id": { type: "string" } }, required: ["@id"] },
+              { type: "object", properties: { "#id": { type: "string" } }, required: ["#id"] },
+            ],
+          },
+        },
+      },
+      { by: { _id_2: "x" } },
+      { by: { "#id": "x" } },
+    ],
+    [
+      "in allOf, and below a $ref inside it",
+      {
+        type: "object",
+        properties: { query: { allOf: [{ $ref: "#/$defs/F" }, { properties: { "a b": { type: "string" } } }] } },
+        $defs: { F: FILTER },
+      },
+      { query: { _top: 1, a_b: "x" } },
+      { query: { $top: 1, "a b": "x" } },
+    ],
+    [
+      "at the top, in alternatives",
+      { oneOf: [{ required: ["$a"] }, { required: ["$b"] }], properties: { $a: {}, $b: {} } },
+      { _b: 1 },
+      { $b: 1 },
+    ],
+    [
+      "of the values of a map, but not its keys",
+      { type: "object", properties: { map: { type: "object", additionalProperties: FILTER }, $x: {} } },
+      { map: { _x: { _top: 1 }, _top: { _top: 2 } }, _x: 3 },
+      { map: { _x: { $top: 1 }, _top: { $top: 2 } }, $x: 3 },
+    ],
+    [
+      "in a schema that refers to itself",
+      {
+        type: "object",
+        properties: { tree: { $ref: "#/$defs/Node" } },
+        $defs: {
+          Node: {
+            type: "object",
+            properties: { $left: { $ref: "#/$defs/Node" }, value: { type: "integer" } },
+          },
+        },
+      },
+      { tree: { _left: { _left: { value: 1 } } } },
+      { tree: { $left: { $left: { value: 1 } } } },
+    ],
+    [
+      "that a $ref points to by name",
+      { type: "object", properties: { $a: FILTER, other: { $ref: "#/properties/$a" } } },
+      { _a: { _top: 1 }, other: { _top: 2 } },
+      { $a: { $top: 1 }, other: { $top: 2 } },
+    ],
+  ])("are those of the tool %s", (_, parameters, sent, restored) => {
+    for (const dialect of ["anthropic", "google"] as const) {
+      const { tools, restore } = adaptTools([{ name: "t", description: "", parameters }], dialect);
+      expect(restore("t", sent)).toEqual(restored);
+      expect(JSON.stringify(tools)).not.toMatch(/"\$(a|b|top|left|x)"|"[@#]id"|"a b"/);
+    }
+  });
+
+  it("renames in required of a branch and in dependentRequired what the properties are named", () => {
+    const parameters = {
+      type: "object",
+      properties: {
+        p: { properties: { $a: {}, $b: {} }, anyOf: [{ required: ["$a"] }], dependentRequired: { $a: ["$b"] } },
+      },
+    };
+    const [tool] = adaptTools([{ name: "t", description: "", parameters }], "anthropic").tools;
+    expect(tool?.parameters?.properties).toEqual({
+      p: { properties: { _a: {}, _b: {} }, anyOf: [{ required: ["_a"] }], dependentRequired: { _a: ["_b"] } },
+    });
+  });
+});
+
 describe("a model at a provider", () => {
   const tools = [
     { name: "t", description: "", parameters: { type: "object", properties: { $filter: { type: "string" } } } },

@@ -11,7 +11,7 @@ import { saveSynthetic } from "./synthetic-run.js";
 
 const HOSTILE = '</script><img src=x onerror="window.taken=1"> <b>bold</b> \u202eevil';
 
-/** Its first call waited for a slot, failed once, and paused. */
+/** The first call waited for a slot, failed once, and paused. */
 const busy = (trace: QuestionTrace): QuestionTrace => ({
   ...trace,
   turns: trace.turns.map((turn, i) => (i > 0 ? turn : { ...turn, ...WAITED })),
@@ -30,11 +30,11 @@ const WAITED: Partial<Turn> = {
 const SAME = { semanticScore: { value: 0.5 }, exactMatch: { value: 0 } };
 
 interface FocusedControl {
-  /** Where it stands. */
+  /** Position of the element. */
   readonly key: string;
   readonly isNamed: boolean;
   readonly isSeen: boolean;
-  /** Nothing is focused. */
+  /** Nothing has the focus. */
   readonly isOfBody: boolean;
 }
 
@@ -54,7 +54,7 @@ const FOCUSED_CONTROL = `(() => {
 const counted = (page: Page) => page.locator(".count").textContent();
 const numberIn = (text: string | null) => Number(/[\d,]+/.exec(text ?? "")?.[0].replaceAll(",", ""));
 
-describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, () => {
+describe("a report of several runs", { ...needs("browser"), timeout: 180_000 }, () => {
   const browser = new TestBrowser();
   let report: Awaited<ReturnType<typeof writeReport>>;
   let opened: Opened;
@@ -79,7 +79,7 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
     page = opened.page;
   }, 180_000);
 
-  // An address without words opens the page as it was at first.
+  // A URL without a fragment opens the page in its initial state.
   beforeEach(async () => {
     await page.setViewportSize({ width: 1_280, height: 900 });
     await page.emulateMedia({ colorScheme: "light" });
@@ -94,14 +94,14 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
 
   afterAll(() => report?.close());
 
-  /** Loads it anew at another width. */
+  /** Reloads the page at another width. */
   async function reloadAt(width: number, reloaded: Page = page): Promise<void> {
     await reloaded.setViewportSize({ width, height: 844 });
     await reloaded.reload();
     await reloaded.locator("tr[data-index]").first().waitFor();
   }
 
-  it("says in words which run is better, and refuses to compare other questions", async () => {
+  it("states which run is better, and refuses to compare different questions", async () => {
     const findings = await page.locator(".finding").allTextContents();
     expect(findings).toHaveLength(3);
     expect(findings[0]).toMatch(
@@ -111,11 +111,11 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
     expect(await page.locator("table.compared").count()).toBe(2);
   });
 
-  it("prints no label of a run over another, nor beyond the chart, on screens wide and narrow", async () => {
+  it("prints no run label over another or beyond the chart, on wide and narrow screens", async () => {
     const name = (end: string) => `a run with quite a long name ${end}`;
     const same = await writeReport(
       (db) => {
-        // The same questions and the same answers: all points are one.
+        // With the same questions and answers, all points coincide.
         const random = { tasks: 20, skill: 0, price: 0.01, model: "acme/same", agentId: "email-search" };
         for (const id of ["run_1", "run_2", "run_3", "run_4"]) {
           saveSynthetic(db, { ...random, id, change: (trace) => ({ ...trace, durationMs: 2_000, scores: SAME }) });
@@ -164,7 +164,7 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
     }
   });
 
-  it("is reached by the keyboard alone: every control in turn, with a name and a visible focus, also on a phone", async () => {
+  it("is usable with only the keyboard: every control in order, with a name and a visible focus, also on a phone", async () => {
     await page.emulateMedia({ colorScheme: "dark" });
     await reloadAt(390);
     const controls = await page
@@ -188,7 +188,7 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
     expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
   });
 
-  it("leads from the tasks that were won, lost and tied to as many of each run", async () => {
+  it("links won, lost and tied counts to the same number of tasks per run", async () => {
     const row = page
       .locator("table.compared")
       .first()
@@ -197,14 +197,14 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
       const link = row.getByRole("link", { name: new RegExp(`${outcome}, Sources correct`) });
       const tasks = numberIn(await link.textContent());
       await link.click();
-      // A row of each of the two runs.
+      // One row per run.
       await expect.poll(() => counted(page)).toBe(`${tasks * 2} of 270 tasks`);
       expect(await page.locator(".chip").textContent()).toMatch(`Compared: ${outcome} by email-search · acme/weak`);
     }
     expect(page.url()).toContain("compared=tied/run_b/sourcesCorrect");
   });
 
-  it("filters by where they disagree", async () => {
+  it("filters tasks with different scores", async () => {
     const list = page.getByRole("combobox", { name: "Compared" });
     expect((await list.locator("option").allTextContents()).slice(0, 3)).toEqual([
       ...["Compared: all", "where any of them disagree (Semantic score)"],
@@ -218,7 +218,7 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
     await expect.poll(() => counted(page)).toBe("0 of 270 tasks");
   });
 
-  it("shows answers side by side with the words marked that differ, and of which run the conversation is", async () => {
+  it("shows answers side by side with the different words marked, and the run of the conversation", async () => {
     const shown = page
       .locator(".disagreement")
       .filter({ has: page.locator("mark") })
@@ -235,7 +235,7 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
     expect(await dialog.getByRole("heading", { name: /^Conversation/ }).textContent()).toBe(
       "Conversation of email-search · acme/weak",
     );
-    // The fourth run has this question too, though of another dataset; the last is the gold answer.
+    // The fourth run has this question too, but from another dataset. The last column is the gold answer.
     expect(await dialog.locator(".answers section").count()).toBe(5);
     await dialog.getByRole("link", { name: "email-search · acme/best" }).focus();
     await page.keyboard.press("Enter");
@@ -244,7 +244,7 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
       .toBe("Conversation of email-search · acme/best");
   });
 
-  it("shows a task's time on one line, with what it went into", async () => {
+  it("shows a task's time line with the kinds of time", async () => {
     await page.evaluate('location.hash = "#task=run_a/1/1"');
     const time = page.getByRole("dialog").locator(".timeline");
     await time.waitFor();
@@ -266,7 +266,7 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
     expect(await page.getByRole("dialog").locator(".who .meta").first().textContent()).toContain("waited 500 ms");
   });
 
-  it("marks the runs that another dominates, by cost and by time", async () => {
+  it("marks dominated runs, by cost and by time", async () => {
     const figures = page.locator("figure.chart").filter({ hasText: "against cost" });
     await figures.locator("svg").first().waitFor();
     await figures.locator("summary").click();
@@ -277,7 +277,7 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
     expect(rings).toBe(rows.filter((row) => !row.endsWith("–")).length);
   });
 
-  it("shows hostile answers as text, marked or not", async () => {
+  it("shows hostile answers as text, with and without marks", async () => {
     const block = page.locator(".run-block").filter({ hasText: "acme/hostile" }).first();
     expect(await block.textContent()).toContain("<b>bold</b>");
     expect(await page.locator(".disagreement b, .disagreement img").count()).toBe(0);
@@ -285,14 +285,14 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
     expect(await block.textContent()).not.toContain("\u202e");
   });
 
-  it.each([390, 1280])("fits %i pixels, in the dark too", async (width) => {
+  it.each([390, 1280])("fits a width of %i pixels, also in dark mode", async (width) => {
     await page.emulateMedia({ colorScheme: "dark" });
     await reloadAt(width);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
     const verdict = page.locator("table.compared .figure").last();
     const box = await verdict.boundingBox();
     expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(width);
-    // Which run a row is of is seen on a telephone too.
+    // A phone shows the run of each row too.
     expect(await page.locator("tr[data-index] td.run").first().isVisible()).toBe(true);
   });
 });

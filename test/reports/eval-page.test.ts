@@ -10,13 +10,13 @@ import { needs } from "../machine-requirements.js";
 import { writeReport } from "./report-file.js";
 import { saveSynthetic } from "./synthetic-run.js";
 
-/** What a report's page says of evals. */
+/** Evals in a report's page. */
 
 const TASKS = 200;
 const NOW = "2026-01-01T00:00:00.000Z";
 const HOSTILE = `</script><img src=x onerror="document.title='stolen'">`;
 
-/** One answer in four passes `quarter`, those to questions of odd numbers pass `odd`. */
+/** A quarter of the answers pass `quarter`, and answers to questions with odd numbers pass `odd`. */
 const change = (trace: Trace): Trace => ({
   ...trace,
   scores: {
@@ -38,7 +38,7 @@ function saveEval(db: Db, name: string): number {
   return saveDraft(db, draft, NOW).stored.id;
 }
 
-/** A test over 40 good traces, of which 36 pass, and 40 bad ones, of which 38 fail. */
+/** A test over 40 good traces, with 36 passes, and 40 bad ones, with 38 failures. */
 function saveTest(db: Db, evalId: number): void {
   const tested = Array.from({ length: 80 }, (_, i) => {
     const bad = i >= 40;
@@ -56,7 +56,7 @@ function saveTest(db: Db, evalId: number): void {
   saveEvalTest(db, evalId, { ...rest, ...found, agreement }, [], NOW);
 }
 
-describe("the page of a run with evals", { ...needs("browser"), timeout: 60_000 }, () => {
+describe("a report of a run with evals", { ...needs("browser"), timeout: 60_000 }, () => {
   const browser = new TestBrowser();
   let report: Awaited<ReturnType<typeof writeReport>>;
 
@@ -69,7 +69,7 @@ describe("the page of a run with evals", { ...needs("browser"), timeout: 60_000 
   }, 60_000);
   afterAll(() => report?.close());
 
-  it("corrects pass rates by the newest test, and says which eval has none or missed its thresholds", async () => {
+  it("corrects pass rates by the newest test, and marks evals without a test or below their thresholds", async () => {
     const { page, complaints } = await browser.openReport(report.file);
     const rows = page.locator("table.evals tbody tr");
     expect(await rows.count()).toBe(2);
@@ -89,7 +89,7 @@ describe("the page of a run with evals", { ...needs("browser"), timeout: 60_000 
     expect(complaints).toEqual([]);
   });
 
-  it("names in the task table what each task fails, and a name leads to the tasks that fail it", async () => {
+  it("lists each task's failed evals in the task table, with links from an eval to its failing tasks", async () => {
     const { page, complaints } = await browser.openReport(report.file);
     const failed = (row: number) => page.locator("tr[data-index]").nth(row).locator(".evals span").allTextContents();
     expect(await Promise.all([0, 1, 3].map(failed))).toEqual([["quarter"], ["odd", "quarter"], ["odd"]]);
@@ -108,7 +108,7 @@ describe("the page of a run with evals", { ...needs("browser"), timeout: 60_000 
     expect(await page.locator("table.evals td").first().getAttribute("data-label")).toBe("Tasks");
   });
 
-  it("has no section and no column of evals where there are none", async () => {
+  it("shows neither a section nor a column for evals without any eval", async () => {
     const plain = await writeReport((db) => saveSynthetic(db, { id: "run_plain", tasks: 5 }));
     const { page } = await browser.openReport(plain.file);
     expect(await page.getByRole("heading", { name: "Evals" }).count()).toBe(0);

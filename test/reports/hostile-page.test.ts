@@ -7,7 +7,7 @@ import { needs } from "../machine-requirements.js";
 import { writeReport } from "./report-file.js";
 import { saveSynthetic } from "./synthetic-run.js";
 
-/** Texts of mails that attempt injection. */
+/** Email texts that attempt injection. */
 const PAYLOADS = [
   "<script>window.taken = 1; alert(1)</script>",
   "</script><script>window.taken = 2</script>",
@@ -21,7 +21,7 @@ const PAYLOADS = [
   `$\{window.taken = 7} \`backtick\` {{x}} __proto__`,
 ];
 const TEXT = PAYLOADS.join("\n");
-/** A bidi override, a bell, an escape sequence, and line separators of JavaScript. */
+/** A bidi override, a bell, an escape sequence, and JavaScript's line separators. */
 const INVISIBLE = "\u202egnp.exe\u202c \u0007 \u001b[31m \u2028 \u2029 end";
 const SHOWN = "\ufffdgnp.exe\ufffd ␇ ␛[31m";
 
@@ -71,7 +71,7 @@ function callOf(id: string): Trace["toolCalls"][number] {
 
 const browser = new TestBrowser();
 
-describe.each(["embed", "folder"])("a page of hostile mail, its conversations in: %s", (traces) => {
+describe.each(["embed", "folder"])("a report of hostile mail with its conversations in: %s", (traces) => {
   let report: Awaited<ReturnType<typeof writeReport>>;
 
   beforeAll(async () => {
@@ -80,14 +80,14 @@ describe.each(["embed", "folder"])("a page of hostile mail, its conversations in
   }, 120_000);
   afterAll(() => report?.close());
 
-  it("holds no character of it that HTML or a script would read as its own", () => {
+  it("contains no characters of the mail that HTML or a script would interpret", () => {
     const html = readFileSync(report.file, "utf8");
     const blocks = [...html.matchAll(/<script type="[^"]+" id="[^"]+">(.*?)<\/script>/gs)].map(
       ([, block = ""]) => block,
     );
     expect(blocks).toHaveLength(traces === "embed" ? 6 : 3);
     for (const block of blocks) expect(block).not.toMatch(/[<>&\u2028\u2029]/);
-    // The four scripts, and what holds data.
+    // The four scripts, and the data elements.
     expect(html.match(/<script/g)).toHaveLength(blocks.length + 4);
     expect(html).not.toContain('window.taken = 3">');
     if (traces === "embed") return;
@@ -100,7 +100,7 @@ describe.each(["embed", "folder"])("a page of hostile mail, its conversations in
   });
 
   describe("in a browser", { ...needs("browser"), timeout: 180_000 }, () => {
-    it("shows every line of it as text, runs none, fetches nothing, and finds it", async () => {
+    it("shows every line as text, executes nothing, fetches nothing, and finds it in a search", async () => {
       const { page, complaints, requests } = await browser.openReport(report.file);
       await page.locator("tr[data-index]").first().click();
       const dialog = page.getByRole("dialog");

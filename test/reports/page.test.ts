@@ -14,7 +14,7 @@ const cell = (page: Page, row: number, className: string) =>
 
 const browser = new TestBrowser();
 
-describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 180_000 }, () => {
+describe("a report of a run with 10,000 tasks", { ...needs("browser"), timeout: 180_000 }, () => {
   let report: Awaited<ReturnType<typeof writeReport>>;
   let opened: Opened;
   let page: Page;
@@ -25,7 +25,7 @@ describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 18
     page = opened.page;
   }, 180_000);
 
-  // An address without words opens the page as it was at first.
+  // A URL without a fragment opens the page in its initial state.
   beforeEach(async () => {
     await page.evaluate('location.hash = ""');
     await expect.poll(() => count(page)).toBe("10,000 tasks");
@@ -41,7 +41,7 @@ describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 18
 
   afterAll(() => report?.close());
 
-  it("says what was run, and every score with its interval and its tasks", async () => {
+  it("describes the run, and every score with its interval and number of tasks", async () => {
     expect(await page.locator("h1").textContent()).toBe("email-search with synthetic/model");
     const scores = await page.locator("table.scores tbody tr").allTextContents();
     expect(scores).toHaveLength(5);
@@ -49,7 +49,7 @@ describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 18
     expect(await page.locator(".tiles").textContent()).toMatch(/Failed\d+of 10,000 tasks/);
   });
 
-  it("draws its charts, each with a name and its figures as a table", async () => {
+  it("draws its charts, each with a name and a table of its figures", async () => {
     await expect.poll(() => page.locator("figure.chart svg[aria-label]").count()).toBe(6);
     const figures = page.locator("figure.chart");
     expect(await figures.count()).toBe(6);
@@ -59,7 +59,7 @@ describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 18
     }
   });
 
-  it("holds only the rows in sight, whatever is scrolled to", async () => {
+  it("renders only the visible rows, wherever it is scrolled to", async () => {
     expect(await count(page)).toBe("10,000 tasks");
     expect(await page.getByRole("grid", { name: "Tasks" }).getAttribute("aria-rowcount")).toBe("10001");
     expect(await rowsOf(page).count()).toBeLessThan(60);
@@ -70,7 +70,7 @@ describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 18
     await expect.poll(() => rowsOf(page).first().getAttribute("aria-rowindex")).toBe("2");
   });
 
-  it("sorts by a column up and down, and says so", async () => {
+  it("sorts by a column in both directions, and indicates the order", async () => {
     const time = page.getByRole("columnheader", { name: "Turns" });
     await time.getByRole("button").click();
     expect(await time.getAttribute("aria-sort")).toBe("ascending");
@@ -82,7 +82,7 @@ describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 18
     expect(await cell(page, 0, "id")).toBe("1");
   });
 
-  it("searches all words in questions and answers, and keeps it in the address", async () => {
+  it("searches all words in questions and answers, and stores the search in the URL", async () => {
     await page.getByRole("searchbox", { name: "Search tasks" }).fill("AGREE 4321?");
     await expect.poll(() => count(page)).toBe("1 of 10,000 tasks");
     expect(await rowsOf(page).first().textContent()).toContain("4321");
@@ -93,7 +93,7 @@ describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 18
     await expect.poll(() => count(page)).toBe("10,000 tasks");
   });
 
-  it("filters by lists, shows what is chosen, and lets it go", async () => {
+  it("filters with lists, shows the active filters, and removes them", async () => {
     await page.getByRole("combobox", { name: "Ending" }).selectOption("out_of_turns");
     await expect.poll(() => count(page)).toMatch(/^\d{3} of 10,000 tasks$/);
     expect(new Set(await page.locator("tr[data-index] .ending").allTextContents())).toEqual(new Set(["out of turns"]));
@@ -101,7 +101,7 @@ describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 18
     await expect.poll(() => count(page)).toBe("10,000 tasks");
   });
 
-  it("leads from a bar of what was lost, and of a chart, to its tasks", async () => {
+  it("links a bar of lost tasks, and a bar of a chart, to the tasks", async () => {
     const missed = page.getByRole("link", { name: "Never found one; Low, below 0.5" });
     const tasks = /: ([\d,]+) tasks/.exec((await missed.getAttribute("aria-label")) ?? "")?.[1];
     await missed.click();
@@ -113,7 +113,7 @@ describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 18
     await page.goBack();
   });
 
-  it("opens a task by the keyboard, with its conversation from the folder, and comes back to its row", async () => {
+  it("opens a task with the keyboard, loads its conversation from the folder, and returns to its row", async () => {
     await rowsOf(page).first().focus();
     for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
     const dialog = page.getByRole("dialog");
@@ -131,7 +131,7 @@ describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 18
     expect(page.url()).not.toContain("task=");
   });
 
-  it("has the keys End, Home and Page in its table", async () => {
+  it("supports the keys End, Home and Page in its table", async () => {
     await rowsOf(page).first().focus();
     await page.keyboard.press("End");
     await expect
@@ -144,15 +144,15 @@ describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 18
     await expect.poll(index).toBe(2);
   });
 
-  it("opens a task by the mouse, and closes it", async () => {
+  it("opens a task with the mouse, and closes it", async () => {
     await rowsOf(page).nth(1).click();
     await page.getByRole("dialog").locator(".conversation").waitFor();
     await page.getByRole("button", { name: "Close" }).click();
     await page.getByRole("dialog").waitFor({ state: "hidden" });
   });
 
-  // In a browser's own order: with the rows of a screen, print's unlimited height would show all tasks at once.
-  it("prints the first of its tasks, without what is for the screen", async () => {
+  // Prints from the browser with only the visible rows. The unlimited height of print would show all tasks at once.
+  it("prints the first tasks, without controls for the screen", async () => {
     await page.evaluate('dispatchEvent(new Event("beforeprint"))');
     await page.emulateMedia({ media: "print" });
     expect(await rowsOf(page).count()).toBe(200);
@@ -163,7 +163,7 @@ describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 18
     await expect.poll(() => rowsOf(page).count()).toBeLessThan(60);
   });
 
-  it("has names for those it is read to", async () => {
+  it("has names for screen readers", async () => {
     const names = await page.locator("#report").ariaSnapshot();
     for (const name of [
       '- heading "email-search with synthetic/model" [level=1]',
@@ -172,8 +172,8 @@ describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 18
       '- combobox "Score"',
       '- grid "Tasks"',
       '- columnheader "Question and answer"',
-      '- table "Scores with their 95 % intervals, over the completed tasks"',
-      '- button "Switch to dark colours"',
+      '- table "Scores with 95% intervals, over the completed tasks"',
+      '- button "Switch to dark colors"',
     ]) {
       expect(names).toContain(name);
     }
@@ -181,7 +181,7 @@ describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 18
   });
 });
 
-describe("the page of a run, as it is opened", { ...needs("browser"), timeout: 180_000 }, () => {
+describe("a report of a run when it is opened", { ...needs("browser"), timeout: 180_000 }, () => {
   let report: Awaited<ReturnType<typeof writeReport>>;
   let opened: Opened;
   let page: Page;
@@ -196,33 +196,33 @@ describe("the page of a run, as it is opened", { ...needs("browser"), timeout: 1
   afterEach(() => expect(opened.complaints.splice(0)).toEqual([]));
   afterAll(() => report?.close());
 
-  it("fits a narrow screen, and a link leads straight to a task", async () => {
+  it("fits a narrow screen, and a link leads directly to a task", async () => {
     await page.getByRole("dialog").locator(".conversation").waitFor();
     expect(await page.locator("dialog .eyebrow").textContent()).toMatch(/^Task 77 /);
     expect(await page.getByRole("dialog").evaluate((dialog) => dialog.scrollWidth)).toBeLessThanOrEqual(360);
     await page.keyboard.press("Escape");
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(360);
-    // No figure lies out of sight beside its table.
+    // No figure next to its table is out of sight.
     const cut = await page
       .locator(".sideways")
       .evaluateAll((all) => all.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).length);
     expect(cut).toBe(0);
   });
 
-  it("is dark where the system is, and as the button says", async () => {
+  it("is dark if the system is, or as selected with the button", async () => {
     const ground = () => page.evaluate<string>("getComputedStyle(document.documentElement).backgroundColor");
     expect(await ground()).toBe("rgb(21, 23, 26)");
-    await page.getByRole("button", { name: "Switch to light colours" }).click();
+    await page.getByRole("button", { name: "Switch to light colors" }).click();
     expect(await ground()).toBe("rgb(250, 249, 246)");
-    await page.getByRole("button", { name: "Switch to dark colours" }).click();
+    await page.getByRole("button", { name: "Switch to dark colors" }).click();
     expect(await ground()).toBe("rgb(21, 23, 26)");
   });
 
-  it("says so where a link names a task that is not there", async () => {
+  it("reports a link to an unknown task", async () => {
     await page.evaluate('location.hash = "#task=123456"');
     await page.reload();
     const said = page.getByRole("alert");
-    await expect.poll(() => said.textContent()).toBe('There is no task "123456" in this report.');
+    await expect.poll(() => said.textContent()).toBe('Unknown task "123456" in this report.');
     expect(await said.isVisible()).toBe(true);
     expect(await page.getByRole("dialog").count()).toBe(0);
     await rowsOf(page).first().click();
@@ -231,8 +231,8 @@ describe("the page of a run, as it is opened", { ...needs("browser"), timeout: 1
   });
 });
 
-describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, () => {
-  it("ends with its tasks and shows its numbers, wide and narrow", async () => {
+describe("a report of several runs when it is opened", { ...needs("browser"), timeout: 180_000 }, () => {
+  it("ends with its tasks and shows its numbers, on wide and narrow screens", async () => {
     const ids = ["run_a", "run_b"];
     const report = await writeReport(
       (db) => {
@@ -259,7 +259,7 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
     report.close();
   });
 
-  it("holds them against one another, task by task", async () => {
+  it("compares the runs task by task", async () => {
     const runs = [
       { id: "run_a", model: "acme/large", skill: 0.8, price: 0.01 },
       { id: "run_b", model: "acme/small", skill: 0.5, price: 0.001 },

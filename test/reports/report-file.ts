@@ -3,7 +3,7 @@ import { reportCommand } from "../../src/cli/commands/report.js";
 import { openOutput, readSettings } from "../../src/cli/terminal.js";
 import { never, openEmpty, type TestDb } from "../runs/demo-setup.js";
 
-/** A report's page made of runs that a test saves, as the command makes it. */
+/** Creates a report page from runs that a test saves, like the command. */
 
 export async function writeReport(
   save: (db: TestDb["db"]) => void,

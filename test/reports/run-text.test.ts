@@ -59,16 +59,16 @@ const TOTALS: RunTotals = {
   slices: { inbox: [], realism: [], sources: [], year: [] },
 };
 
-describe("the summary of a run", () => {
-  it("says what was spent now, where replies came from the cache", () => {
+describe("runSummary", () => {
+  it("shows the new cost if replies came from the cache", () => {
     const line = (costUsd: number | null) =>
       runSummary({ ...TOTALS, cachedReplies: 3_700, spent: { ...TOTALS.spent, costUsd } });
     expect(line(0.25)).toContain("3,700 of 3,702 replies; $0.250 of the cost was spent now");
-    expect(line(null)).toContain("3,700 of 3,702 replies; an unknown sum of the cost was spent now");
+    expect(line(null)).toContain("3,700 of 3,702 replies; an unknown amount of the cost was spent now");
     expect(runSummary(TOTALS)).not.toContain("cache:");
   });
 
-  it("tells what was asked, how it went, how long it took and what it cost", () => {
+  it("shows the settings, results, durations and cost of a run", () => {
     expect(runSummary(TOTALS).split("\n").slice(1, -1)).toEqual([
       "ART-E Benchmark Results: email-search (acme/best)",
       "═".repeat(60),
@@ -87,13 +87,13 @@ describe("the summary of a run", () => {
     ]);
   });
 
-  it("gives the averages twice where tasks failed, the second time with those as wrong", () => {
+  it("shows averages twice if tasks failed, the second time with failed tasks as wrong", () => {
     const summary = runSummary({ ...TOTALS, failedTasks: 1 });
     expect(summary).toContain("1,234 completed, 1 failed");
     expect(summary).toContain("Exact match:    0.250 [0.226, 0.275] n=1,234; 0.200 with failed tasks as wrong\n");
   });
 
-  it("tells the chance of one and of all right, where questions were asked several times", () => {
+  it("shows pass@k and pass^k for questions with several epochs", () => {
     const rate = (value: number) => ({ value, n: 400, low: null, high: null });
     const repeats = [1, 2, 3].map((k) => ({ k, passAtK: rate(0.2 * k), passHatK: rate(0.2 / k) }));
     const scores = { exactMatch: { ...score("Exact match", 0.2, 0.1, 0.3), repeats } };
@@ -101,7 +101,7 @@ describe("the summary of a run", () => {
     expect(summary).toMatch(/Exact match: .+\n {2}pass@3, pass\^3: +0\.600, 0\.067 over 400 questions\n/);
   });
 
-  it("of a run without a finished task has dashes, never NaN", () => {
+  it("shows dashes and never NaN for a run without a finished task", () => {
     const summary = runSummary({
       ...TOTALS,
       scores: {},
@@ -120,12 +120,12 @@ describe("the summary of a run", () => {
     expect(summary).not.toMatch(/NaN|null|undefined|Infinity/);
   });
 
-  it("says that waiting is in the time of a run that does not tell them apart", () => {
+  it("notes that the time of an older run includes waiting", () => {
     const { avgModelTimeMs: _, avgToolTimeMs: __, avgWaitingTimeMs: ___, ...old } = TOTALS;
     expect(runSummary(old)).toContain("Time per task:  2.5 s including waiting\n");
   });
 
-  it("says that the cost is not known where no price is", () => {
+  it("shows the cost as unknown without a price", () => {
     const priceless = "unknown (no price known for this model, or replies without their usage)";
     expect(runSummary({ ...TOTALS, costUsd: null })).toContain(priceless);
     const usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
@@ -133,8 +133,8 @@ describe("the summary of a run", () => {
   });
 });
 
-describe("without anything to count", () => {
-  it("the dataset's figures are dashes", () => {
+describe("without data", () => {
+  it("datasetSummary shows dashes", () => {
     const lines = datasetSummary(questionStatistics({ split: "train", questions: [] })).split("\n");
     expect(lines.slice(1, -1)).toEqual([
       "ART-E Dataset Statistics (train split)",
@@ -148,7 +148,7 @@ describe("without anything to count", () => {
     ]);
   });
 
-  it("the mail's figures are dashes", () => {
+  it("corpusSummary shows dashes", () => {
     const none = { messages: 0, distinct: 0, inboxes: 0, unresolvedOwners: 0, addresses: 0 };
     const summary = corpusSummary({ ...none, firstDate: null, lastDate: null, fingerprint: null }, "mail.db");
     expect(summary).toMatch(/^ART-E Corpus \(mail\.db\)$/m);
@@ -156,7 +156,7 @@ describe("without anything to count", () => {
   });
 });
 
-it("a dataset as large as the published one has its thousands told apart", () => {
+it("datasetSummary separates the thousands of a large dataset", () => {
   const summary = datasetSummary({
     split: "test",
     totalTasks: 27_500,
@@ -187,7 +187,7 @@ const run = (runId: string, more: { name?: string; agentId?: string } = {}) => (
   ...more,
 });
 
-it("labels runs by name, else by agent and model, with the end of the id where two would be alike", () => {
+it("runLabels uses the name, otherwise agent and model, with the end of the id for equal labels", () => {
   expect(runLabels([run("run_1_aaaaaa", { name: "nightly" }), run("run_1_bbbbbb")])).toEqual([
     "nightly",
     "baseline · offline/baseline",
@@ -198,12 +198,12 @@ it("labels runs by name, else by agent and model, with the end of the id where t
     "baseline · offline/baseline · bbbbbb",
     "art-e · offline/baseline",
   ]);
-  // Results files of two databases.
+  // Results files from two databases.
   const [first, second] = runLabels([run("run_1_aaaaaa", { name: "x" }), run("run_1_bbbbbb", { name: "x" })]);
   expect(first).not.toBe(second);
 });
 
-it("names one run", () => {
+it("runLabels labels a single run", () => {
   expect([runNameOrId(run("run_1")), runNameOrId(run("run_1", { name: "x" }))]).toEqual(["run_1", "x"]);
   expect(runTitle(run("run_1"))).toBe("baseline (offline/baseline)");
   expect(runTitle(run("run_1", { name: "x" }))).toBe("x: baseline (offline/baseline)");

@@ -10,7 +10,7 @@ import { saveSuiteRun, suiteTrace, withCall } from "./suite-run.js";
 
 /** A report of a run over a suite, in a real browser. */
 
-/** As it is laid out, a line for each block. */
+/** The text as laid out, one line per block. */
 const textOf = async (element: Locator) => (await element.allInnerTexts()).join("\n");
 
 const HOSTILE = `"><img src=x onerror="window.taken = 1">/../</script><script>window.taken = 2</script>`;
@@ -37,7 +37,7 @@ const TRACES = [
 
 const browser = new TestBrowser();
 
-describe.each(["embed", "folder"])("a page of a run over a suite, its conversations in: %s", (traces) => {
+describe.each(["embed", "folder"])("a report of a suite run with its conversations in: %s", (traces) => {
   let report: Awaited<ReturnType<typeof writeReport>>;
 
   beforeAll(async () => {
@@ -45,7 +45,7 @@ describe.each(["embed", "folder"])("a page of a run over a suite, its conversati
   }, 120_000);
   afterAll(() => report?.close());
 
-  it("names no file and no element by what a suite calls its tasks", () => {
+  it("uses no task id of a suite as the name of a file or element", () => {
     const html = readFileSync(report.file, "utf8");
     const ids = [...html.matchAll(/<script type="text\/plain" id="([^"]*)"/g)].map(([, id]) => id);
     expect(ids.every((id) => /^trace-0-[\w-]+-1$/.test(id ?? ""))).toBe(true);
@@ -63,13 +63,13 @@ describe.each(["embed", "folder"])("a page of a run over a suite, its conversati
     }, 120_000);
     afterEach(() => expect(opened.complaints.splice(0)).toEqual([]));
 
-    it("shows scores, states, slices and pairs, and nothing of mail", async () => {
+    it("shows scores, states, slices and pairs, and nothing about mail", async () => {
       const text = await textOf(page.locator("main"));
       expect(text).toContain("Task score");
-      expect(text).toMatch(/Graded\n3\nof 4 tasks; the others are in no average/);
+      expect(text).toMatch(/Graded\n3\nof 4 tasks; the others are not in any average/);
       expect(text).toContain("Abstract against verbose");
       expect(text).toMatch(/Task score\s+1\s+0\.000\s+1\.000\s+\+1\.000/);
-      expect(text).toContain("Actions that a person takes");
+      expect(text).toContain("Human actions");
       for (const word of ["mailbox", "gold mail", "Realism"])
         expect(text.toLowerCase()).not.toContain(word.toLowerCase());
       await page.getByRole("link", { name: "timeout", exact: true }).click();
@@ -78,11 +78,11 @@ describe.each(["embed", "folder"])("a page of a run over a suite, its conversati
       expect(opened.requests).toEqual([]);
     });
 
-    it("opens a task whatever its id is, without running any of it", async () => {
+    it("opens a task whatever its id, without executing any part of it", async () => {
       await page.evaluate('location.hash = ""');
       await page.locator("tr[data-index]", { hasText: "unsupported" }).click();
       const dialog = page.locator("dialog.task");
-      await dialog.getByText("not graded, and in no average").waitFor();
+      await dialog.getByText("not graded, not in any average").waitFor();
       await dialog.getByText("The agent did not start").waitFor();
       expect(await page.evaluate("window.taken")).toBeUndefined();
     });
@@ -107,7 +107,7 @@ describe.each(["embed", "folder"])("a page of a run over a suite, its conversati
       ).toEqual([true, 8]);
       const shown = await textOf(dialog);
       expect(shown).toContain("1. Open boats.csv.");
-      expect(shown).toContain("Not kept, as they are too many or too large: 3");
+      expect(shown).toContain("Left out because they are too many or too large: 3");
       expect(shown).toMatch(/cell 2\s+7/);
     });
   });

@@ -10,7 +10,7 @@ import type { SuiteTrace } from "../../src/traces/trace.js";
 import { trace as questionTrace } from "../scoring/trace.js";
 import { SETTINGS } from "../traces/saved-runs.js";
 
-/** Runs over a suite, saved as real runs are. */
+/** Runs over a suite, saved like real runs. */
 
 const FACTS: SuiteTaskFacts = {
   ...{ id: "t1", suite: "harbour", dialect: "flowbook", tool: "terminal", instruction: "Count the boats." },
@@ -19,7 +19,7 @@ const FACTS: SuiteTaskFacts = {
 
 type Changes = Partial<Omit<SuiteTrace, "task" | "scores">>;
 
-/** A trace of a task with this score; null: not graded. */
+/** A trace of a task with this score, or an ungraded one if null. */
 export function suiteTrace(
   score: number | null,
   facts: Partial<SuiteTaskFacts> = {},
@@ -37,7 +37,7 @@ export function suiteTrace(
   };
 }
 
-/** One turn with one call of a tool. */
+/** One turn with one tool call. */
 export function withCall(
   name: string,
   args: Record<string, string>,

@@ -10,7 +10,7 @@ import type { ToolCallRecord, QuestionTrace as Trace, Turn } from "../../src/tra
 import { below, seeded } from "../bench/random.js";
 import { SETTINGS } from "../traces/saved-runs.js";
 
-/** Synthetic runs of any size, the same for a seed, saved as real runs are. */
+/** Synthetic runs of any size, the same for the same seed, saved like real runs. */
 
 export interface SyntheticRun {
   readonly id: string;
@@ -21,7 +21,7 @@ export interface SyntheticRun {
   readonly skill?: number;
   /** US dollars per turn. */
   readonly price?: number;
-  /** Characters in the body of each mail. */
+  /** Characters in the body of each email. */
   readonly mailLength?: number;
   /** Changes a task before it is saved. */
   readonly change?: (trace: Trace) => Trace;

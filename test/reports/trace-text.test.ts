@@ -9,8 +9,8 @@ import { called } from "../scoring/trace.js";
 import { ANSWERED, FAILED } from "../trace-formats/traces.js";
 import { suiteTrace, withCall } from "./suite-run.js";
 
-describe("a trace as text", () => {
-  it("tells question, conversation, calls and answer in their order", () => {
+describe("traceText", () => {
+  it("shows question, conversation, calls and answer in order", () => {
     expect(traceText(ANSWERED)).toMatchInlineSnapshot(`
       "trace_1  email-search (acme/best)  run run_1
       task 7  kim@example.com  2001-05-14
@@ -50,7 +50,7 @@ describe("a trace as text", () => {
     `);
   });
 
-  it("tells the judge's verdict, why, and how far its votes agree", () => {
+  it("shows the judge's verdict, its reason, and the agreement of its votes", () => {
     const line = (judge: Trace["judge"]) => /^Judge: .*$/m.exec(traceText({ ...ANSWERED, judge }))?.[0];
     const vote = { verdict: "correct", reason: "r", cached: false } as const;
     expect(line(null)).toBeUndefined();
@@ -61,7 +61,7 @@ describe("a trace as text", () => {
     expect(line(judged(null))).toBe("Judge:    no verdict: the judge failed (acme/judge)");
   });
 
-  it("of a failed task tells the error, and dashes for what it has not", () => {
+  it("shows the error of a failed task, and dashes for missing data", () => {
     const foot = traceText(FAILED).split("\n").slice(-8);
     expect(foot).toEqual([
       "Ending:   model_error after 0 turns, 3.5 s",
@@ -71,11 +71,11 @@ describe("a trace as text", () => {
       "Sources:  -",
       "Gold:     Friday",
       "Emails:   <1@x>",
-      "Scores:   none: a failed task is not scored",
+      "Scores:   none (failed tasks are not scored)",
     ]);
   });
 
-  it("shortens a long message, and says by how much", () => {
+  it("truncates a long message, and reports by how much", () => {
     const long = { ...ANSWERED, messages: [{ role: "user" as const, content: "x".repeat(1_600) }] };
     const text = traceText(long);
     expect(text).toContain(`  ${"x".repeat(1_500)}\n  … (100 more characters)`);
@@ -83,7 +83,7 @@ describe("a trace as text", () => {
   });
 });
 
-describe("what is printed", () => {
+describe("stripControls", () => {
   it.each([
     ["an escape sequence", "\u001b[31mred", "␛[31mred"],
     ["a carriage return that would overwrite the line", "safe\rfake", "safe␍fake"],
@@ -91,15 +91,15 @@ describe("what is printed", () => {
     ["a C1 control and DEL", "\u009b\u007f", "\ufffd\ufffd"],
     ["bidi overrides and isolates", "\u202eevil\u202c\u2066x\u2069", "\ufffdevil\ufffd\ufffdx\ufffd"],
     ["bidi marks", "\u200e\u200f\u061c", "\ufffd\ufffd\ufffd"],
-  ])("shows %s as a picture of itself", (_, raw, shown) => expect(stripControls(raw)).toBe(shown));
+  ])("shows %s as a visible symbol", (_, raw, shown) => expect(stripControls(raw)).toBe(shown));
 
-  it("keeps lines, tabs, accents, other scripts and emoji", () => {
+  it("does not change lines, tabs, accents, other scripts and emoji", () => {
     const text = "a\tb\nJosé café 日本語 שלום 👩‍👩‍👧 “q”";
     expect(stripControls(text)).toBe(text);
   });
 });
 
-it("a trace of a suite's task tells the task, its commands with what they printed, and its grade", () => {
+it("traceText shows the task of a suite, its commands with their output, and its grade", () => {
   const call = withCall(
     "execute_python",
     { code: "import csv\nprint(3)" },
@@ -135,12 +135,12 @@ it("a trace of a suite's task tells the task, its commands with what they printe
   expect(lines.slice(-4)).toEqual([
     "Answer:   Done.",
     "Grade:    0  success: compare_csv gives 0",
-    "Pictures: /home/user/a.png (96 x 48), /home/user/b.ipynb cell 4 (8 x 6), 2 not kept",
+    "Pictures: /home/user/a.png (96 x 48), /home/user/b.ipynb cell 4 (8 x 6), 2 omitted",
     "Scores:   taskScore 0.000, taskSolved 0.000",
   ]);
 });
 
-it("one that was not graded says so", () => {
+it("traceText marks an ungraded task", () => {
   const text = traceText(suiteTrace(null, {}, { messages: [], toolCalls: [], turns: [] }));
   expect(text).toContain("\nGrade:    not graded  unsupported: compare_csv gives 0\n");
   expect(text).not.toContain("Pictures:");
@@ -168,7 +168,7 @@ it.each([
     ["  b.ipynb", "  cell 1:", "  7", "  NameError: x", "  Stopped."],
   ],
   ["a notebook without output", { path: "b.ipynb", outputs: [], stopped: null }, ["  b.ipynb: no output"]],
-])("shows %s as such", (_, result, expected) => {
+])("traceText shows %s in its own form", (_, result, expected) => {
   const lines = traceText(suiteTrace(1, {}, withCall("tool", {}, result))).split("\n");
   const from = lines.indexOf("[tool]") + 1;
   expect(lines.slice(from, from + expected.length)).toEqual(expected);
@@ -189,8 +189,8 @@ const source = {
   sameMail: (id: string) => (id === "<copy@x>" ? "<1@x>" : id),
 };
 
-describe("a trace for the page", () => {
-  it("has each call with what it gave, those that were never made too", () => {
+describe("traceView", () => {
+  it("contains each call with its result, including calls that were never executed", () => {
     const { steps } = traceView(ANSWERED, source);
     expect(steps.map(({ role }) => role)).toEqual(["system", "user", "assistant", "assistant"]);
     expect(steps[2]?.calls).toEqual([
@@ -211,7 +211,7 @@ describe("a trace for the page", () => {
     expect(steps[3]?.turn?.tokens).toBeNull();
   });
 
-  it("says of a call that was not made what the model was told of it, and gives it no result", () => {
+  it("contains the model's message about a call that was not executed, and no result", () => {
     const content = "Not called: only the first tool call of a turn is made.";
     const told: Message = { role: "tool", toolCallId: "c3", name: "email_get", content, isError: true };
     const { steps } = traceView({ ...ANSWERED, messages: [...ANSWERED.messages, told] }, source);
@@ -219,7 +219,7 @@ describe("a trace for the page", () => {
     expect(steps).toHaveLength(4);
   });
 
-  it("keeps calls apart whose ids come again in a later turn", () => {
+  it("distinguishes calls whose ids occur again in a later turn", () => {
     const asking = (name: string): Message => ({
       ...{ role: "assistant", content: "", toolCalls: [{ id: "c1", name, arguments: {} }] },
     });
@@ -235,13 +235,13 @@ describe("a trace for the page", () => {
     ["read", { message_id: "<copy@x>", body: "Friday." }],
     ["found", { emails: [{ message_id: "<copy@x>", snippet: "Fri" }], total: 1 }],
     ["missed", { emails: [], total: 0 }],
-  ])("says of a gold mail that it was %s, by whichever copy", (reached, result) => {
+  ])("marks a gold email as %s through any of its copies", (reached, result) => {
     const view = traceView({ ...ANSWERED, toolCalls: [called("any", result)], sources: ["<copy@x>"] }, source);
     expect(view.gold).toEqual([{ ...MAIL, reached, cited: true }]);
     expect([...view.goldIds].sort()).toEqual(["<1@x>", "<copy@x>"]);
   });
 
-  it("names gold mail that is not there, and has a judge's verdict where there is one", () => {
+  it("lists missing gold emails, and contains a judge's verdict if there is one", () => {
     const task = { ...ANSWERED.task, message_ids: ["<gone@x>"] };
     const graded = { ...ANSWERED, task, judge: judged("partly", { reason: "no time" }) };
     expect(traceView(graded, source)).toMatchObject({

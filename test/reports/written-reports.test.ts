@@ -15,7 +15,7 @@ import { ANSWERED, FAILED } from "../trace-formats/traces.js";
 import { finished } from "../traces/saved-runs.js";
 import { suiteTrace } from "./suite-run.js";
 
-describe("a report as CSV", () => {
+describe("a CSV report", () => {
   const MEANINGS: ScoreMeaning[] = [
     { name: "semanticScore", label: "Semantic score", kind: "mean", better: "higher", meaning: "" },
   ];
@@ -30,11 +30,11 @@ describe("a report as CSV", () => {
     return row;
   }
 
-  it("has no NUL in a cell, at which pandas would cut it", () => {
+  it("contains no NUL, which would end a cell in pandas", () => {
     expect(rowOf({ agentAnswer: "the\0 rest" })).toMatchObject({ agentAnswer: "the\ufffd rest" });
   });
 
-  it("has a column for each field and score, and empty cells for what there is none of", () => {
+  it("has a column per field and score, and empty cells for missing values", () => {
     const row = rowOf({ scores: { semanticScore: 0.5 }, costUsd: null });
     expect(row).toMatchObject({
       runId: "run_1",
@@ -46,17 +46,17 @@ describe("a report as CSV", () => {
     });
   });
 
-  it("keeps commas, quotes, line ends and other scripts", () => {
+  it("preserves commas, quotes, line ends and other scripts", () => {
     const agentAnswer = 'He said "no, never",\r\nthen left.\n\tשלום 日本';
     expect(rowOf({ agentAnswer }).agentAnswer).toBe(agentAnswer);
   });
 
   it.each(["=1+1", "+49 30", "-cmd|' /C calc'!A0", "@SUM(A1)", "\t=1", "\r=1", '  =HYPERLINK("x")', "＝1"])(
-    "does not let a spreadsheet compute %j",
+    "prevents a spreadsheet from computing %j",
     (agentAnswer) => expect(rowOf({ agentAnswer }).agentAnswer).toBe(`'${agentAnswer}`),
   );
 
-  it("leaves numbers numbers, also below nought", () => {
+  it("does not change numbers, including negative ones", () => {
     expect(rowOf({ scores: { semanticScore: -1.8 } }).semanticScore).toBe("-1.8");
   });
 });
@@ -74,8 +74,8 @@ const FOUR = [
   task(4, { exactMatch: null }, { question: "How?" }),
 ];
 
-describe("JUnit XML", () => {
-  it("has a test case per task: wrong is a failure, failed an error, without the score skipped", () => {
+describe("a JUnit XML report", () => {
+  it("has a test case per task: wrong is a failure, failed an error, and without the score skipped", () => {
     const text = xml(...FOUR);
     expect(text).toMatch(
       /^<\?xml version="1\.0" encoding="UTF-8"\?>\n<testsuites name="art-e" tests="4" failures="1" errors="1" skipped="1" time="1\.538">/,
@@ -89,9 +89,9 @@ describe("JUnit XML", () => {
     expect(text).toMatch(/name="4 How\?".+>\n +<skipped message="no exactMatch"\/>/);
   });
 
-  it("of nothing is an empty suite", () => expect(xml()).toContain('tests="0" failures="0"'));
+  it("is an empty suite for an empty run", () => expect(xml()).toContain('tests="0" failures="0"'));
 
-  it("has a suite for each score that is gated by", () => {
+  it("has a suite per gated score", () => {
     const tasks = [task(1, { exactMatch: 0, foundGold: 1 }), task(2, { exactMatch: 0, foundGold: 1 })];
     const text = [...junit(head(), [{ ...EXACT_MATCH, scorer: "foundGold" }, EXACT_MATCH], [], () => tasks)].join("");
     expect(text).toContain('<testsuites name="art-e" tests="4" failures="2"');
@@ -100,13 +100,13 @@ describe("JUnit XML", () => {
     checkWellFormed(text);
   });
 
-  it("takes 1 for wrong where lower is better", () => {
+  it("treats 1 as wrong if lower is better", () => {
     const score = { ...EXACT_MATCH, better: "lower" } as const;
     const text = [...junit(head(), [score], [], () => FOUR.slice(0, 2))].join("");
     expect(text).toMatch(/name="1 Who\?".+>\n +<failure/);
   });
 
-  it("passes a gold rank of 1, the best of its scale", () => {
+  it("passes a gold rank of 1, the best value of its scale", () => {
     const score = { scorer: "goldRank", better: "lower", scale: { min: 1 } } as const;
     const tasks = [task(1, { goldRank: 1 }), task(2, { goldRank: 2 })];
     expect([...junit(head(), [score], [], () => tasks)].join("")).toContain('tests="2" failures="1"');
@@ -131,7 +131,7 @@ describe("JUnit XML", () => {
   const hostile =
     "a\u0000b\u0008\u001b[31m ]]> </failure><x y=\"1\" z='2'/> &amp; &#0; <!-- \ud800 \uffff \u202e\r\nend";
 
-  it("is well formed whatever a mail or an answer holds", () => {
+  it("is well formed whatever an email or answer contains", () => {
     const text = xml(task(1, { exactMatch: 0 }, { question: hostile, agentAnswer: hostile, groundTruth: hostile }));
     expect(text).not.toMatch(/<x |<!--|\]\]>/);
     expect(text).toContain("&lt;/failure&gt;&lt;x y=&quot;1&quot;");
@@ -149,7 +149,7 @@ describe("JUnit XML", () => {
   });
 });
 
-/** XML 1.0: only its characters, no bare & or <, every element closed in its order, attributes without line breaks. */
+/** XML 1.0: only its characters, no bare & or <, every element closed in order, attributes without line breaks. */
 function checkWellFormed(text: string): void {
   expect(text.isWellFormed()).toBe(true);
   expect(text.match(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/u)).toBeNull();
@@ -165,7 +165,7 @@ function checkWellFormed(text: string): void {
   expect(rest).not.toMatch(/[<>]/);
 }
 
-describe("a report as Markdown", () => {
+describe("a Markdown report", () => {
   const HOSTILE = "a|b\n<img src=x> [x](https://evil.example) @everyone **bold** `code` #1 \u202e";
 
   function head(label: string): ReportHead {
@@ -205,7 +205,7 @@ describe("a report as Markdown", () => {
     };
   }
 
-  it("shows the words of others as words: no markup, no links, nobody mentioned, one line a cell", () => {
+  it("shows untrusted text as text: no markup, links or mentions, and one line per cell", () => {
     const text = markdownReport(head(HOSTILE));
     expect(text).not.toMatch(/<img|\]\(|@everyone|\*\*|https:\/\/|\u202e|`code`/);
     for (const line of text.split("\n").filter((each) => each.startsWith("| 1 |")))
@@ -213,7 +213,7 @@ describe("a report as Markdown", () => {
     expect(text).toContain("| 1 | a&#124;b &#60;img src=x&#62; &#91;x&#93;(https&#58;//evil.example) &#64;everyone ");
   });
 
-  it("has dashes for what there is none of", () => {
+  it("has dashes for missing values", () => {
     const text = markdownReport(head("plain_name"));
     expect(text).toContain("## ART-E: plain_name\n");
     expect(text).toContain("| Semantic score | - |");
@@ -223,7 +223,7 @@ describe("a report as Markdown", () => {
 });
 
 describe("a step summary", () => {
-  it("has the figures with their intervals, the gates, and what went wrong", () => {
+  it("contains the figures with intervals, the gates, and the wrong tasks", () => {
     const run = head();
     const gates = [0.4, 0.6].map((limit) => failUnder({ metric: "accuracy", limit }, run, 0.9));
     const results = [
@@ -241,14 +241,14 @@ describe("a step summary", () => {
     expect(text).toContain("| 3 | Why | timeout&#58; over | So |");
   });
 
-  it("shows twenty of many, and says how many there are", () => {
+  it("shows twenty tasks of many, with their total number", () => {
     const wrong = Array.from({ length: 3_000 }, (_, i) => task(i, { exactMatch: 0 }, { question: "x".repeat(9_000) }));
     const text = stepSummary(head(), [], EXACT_MATCH, wrong);
     expect(text).toContain("3,000 wrong or failed by exactMatch, the first 20<");
     expect(text.length).toBeLessThan(100_000);
   });
 
-  it("shows what a mail or an answer holds as text", () => {
+  it("shows the contents of an email or answer as text", () => {
     const hostile =
       "a | b\n<script>alert(1)</script> [x](javascript:1) ![i](//e) `c` **d** @org #1 www.evil.example \u202e\u001b[2J";
     const results = [task(1, { exactMatch: 0 }, { question: hostile, agentAnswer: hostile, groundTruth: "`" })];
@@ -260,7 +260,7 @@ describe("a step summary", () => {
   });
 });
 
-describe("results file", () => {
+describe("a results file", () => {
   const task = (taskId: number): TaskResult => ({
     taskId,
     epoch: 1,
@@ -298,7 +298,7 @@ describe("results file", () => {
     taskResults: [],
   } as unknown as BenchmarkResult;
 
-  it.each([0, 1, 3])("the pieces for %d tasks are the JSON of the whole", (tasks) => {
+  it.each([0, 1, 3])("has pieces for %d tasks that form the complete JSON", (tasks) => {
     const taskResults = Array.from({ length: tasks }, (_, i) => task(i + 1));
     const text = [...resultsFile(HEAD, taskResults)].join("");
     expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify({ ...HEAD, taskResults })));
@@ -306,7 +306,7 @@ describe("results file", () => {
     expect(text.endsWith("}\n")).toBe(true);
   });
 
-  it("a task stands on a line of its own and is asked for only when its turn has come", () => {
+  it("has one line per task and requests each task only when needed", () => {
     let asked = 0;
     function* tasks() {
       for (const id of [1, 2]) {
@@ -349,13 +349,13 @@ describe("the figures of a run", () => {
     return tally.figures();
   }
 
-  it("stand over the completed tasks", () => {
+  it("cover the completed tasks", () => {
     const { tasks, completed, failed, latency } = tallied();
     expect({ tasks, completed, failed }).toEqual({ tasks: 4, completed: 3, failed: 1 });
     expect(latency).toEqual({ mean: 30, p50: 20, p95: 60, waiting: 0 });
   });
 
-  it("tell how far each task came and what its answer was worth", () => {
+  it("contain the progress of each task and the score of its answer", () => {
     const { profile, endings, errors } = tallied();
     expect(profile).toEqual([
       { stage: "read", outcome: "high", tasks: 1 },

@@ -17,7 +17,7 @@ interface Raw {
   readonly body?: string;
 }
 
-/** With headers that fetch would not send. */
+/** Sends headers that fetch does not allow. */
 async function raw(url: string, { method = "GET", headers = {}, body }: Raw = {}) {
   const response = await new Promise<import("node:http").IncomingMessage>((resolve, reject) => {
     request(url, { method, headers, agent: false }, resolve).on("error", reject).end(body);
@@ -28,13 +28,13 @@ async function raw(url: string, { method = "GET", headers = {}, body }: Raw = {}
 const json = { "content-type": "application/json" };
 const status = async (path: string, asked?: Raw, server = open) => (await raw(`${server.url}${path}`, asked)).status;
 
-describe("on a loopback address", () => {
-  it.each(["localhost", "127.0.0.1", "LOCALHOST:80", "[::1]:9"])("the host may be %s", async (host) => {
+describe("a server on a loopback address", () => {
+  it.each(["localhost", "127.0.0.1", "LOCALHOST:80", "[::1]:9"])("accepts the host %s", async (host) => {
     expect(await status("/api/agents", { headers: { host } })).toBe(200);
   });
 
   it.each(["evil.example", "evil.example:8787", "127.0.0.1.evil.example", "localhost.evil.example", "169.254.1.1"])(
-    "the host may not be %s",
+    "refuses the host %s",
     async (host) => {
       expect(await status("/api/agents", { headers: { host } })).toBe(403);
       expect(await status("/", { headers: { host } })).toBe(403);
@@ -43,7 +43,7 @@ describe("on a loopback address", () => {
 });
 
 it.each(["GET /api/agents HTTP/1.0\r\n\r\n", "GET / HTTP/1.0\r\nHost:\r\n\r\n"])(
-  "on a loopback address a request without a host is refused: %j",
+  "a server on a loopback address refuses a request without a host: %j",
   async (words) => {
     const { hostname, port } = new URL(open.url);
     const socket = connect(Number(port), hostname, () => socket.write(words));
@@ -53,7 +53,7 @@ it.each(["GET /api/agents HTTP/1.0\r\n\r\n", "GET / HTTP/1.0\r\nHost:\r\n\r\n"])
 
 describe("a page of another origin", () => {
   it.each(["http://evil.example", "null", "http://127.0.0.1:1", "https://localhost"])(
-    "cannot ask from %s",
+    "cannot send requests from %s",
     async (origin) => {
       expect(await status("/api/agents", { headers: { origin } })).toBe(403);
       const body = JSON.stringify({ name: "x" });
@@ -62,19 +62,19 @@ describe("a page of another origin", () => {
     },
   );
 
-  it("may ask from our own", async () => {
+  it("can send requests from the server's own origin", async () => {
     expect(await status("/api/agents", { headers: { origin: open.url } })).toBe(200);
   });
 
   it.each(["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/jsonp", ""])(
-    "cannot send %j as a body",
+    "cannot send a body of type %j",
     async (type) => {
       const headers: Record<string, string> = type === "" ? {} : { "content-type": type };
       expect(await status("/api/agents", { method: "POST", headers, body: '{"name":"x"}' })).toBe(415);
     },
   );
 
-  it("is answered where --cors names it, and told what it may send", async () => {
+  it("is allowed by --cors, with the permitted methods and headers", async () => {
     const headers = { origin: FRIEND, authorization: `Bearer ${TOKEN}` };
     const answered = await raw(`${guarded.url}/api/agents`, { headers });
     expect([answered.status, answered.headers["access-control-allow-origin"]]).toEqual([200, FRIEND]);
@@ -86,7 +86,7 @@ describe("a page of another origin", () => {
     expect([other.status, other.headers["access-control-allow-origin"]]).toEqual([403, undefined]);
   });
 
-  it("is told nothing of the kind without --cors", async () => {
+  it("gets no CORS headers without --cors", async () => {
     const { headers } = await raw(`${open.url}/api/agents`);
     expect(Object.keys(headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
   });
@@ -96,10 +96,10 @@ describe("a token", () => {
   it.each([
     ["none", {}],
     ["a wrong one", { authorization: "Bearer wrong" }],
-    ["the beginning of it", { authorization: `Bearer ${TOKEN.slice(0, -1)}` }],
+    ["a prefix of it", { authorization: `Bearer ${TOKEN.slice(0, -1)}` }],
     ["more than it", { authorization: `Bearer ${TOKEN}x` }],
     ["it in another scheme", { authorization: `Basic ${TOKEN}` }],
-  ])("is wanted: %s is refused everywhere but at the page", async (_, headers) => {
+  ])("is required: %s is refused everywhere except for the page", async (_, headers) => {
     for (const path of ["/api/agents", "/api/health", "/v1/models", "/openapi.json", "/nothing"]) {
       const refused = await raw(`${guarded.url}${path}`, { headers });
       expect([path, refused.status, refused.headers["www-authenticate"]]).toEqual([path, 401, "Bearer"]);
@@ -108,26 +108,26 @@ describe("a token", () => {
     expect(await status("/page/main.js", { headers }, guarded)).toBe(200);
   });
 
-  it("lets in, and stands in no line of the log", async () => {
+  it("grants access and never appears in the log", async () => {
     expect((await guarded.ask("GET", "/api/agents?token=in-the-query")).status).toBe(200);
     await expect.poll(() => guarded.log.length).toBeGreaterThan(0);
     expect(JSON.stringify(guarded.log)).not.toMatch(/a-token-for-this-test|in-the-query/);
   });
 
-  it("is demanded for every address but a loopback one", async () => {
-    await expect(startDemoServer({ access: { host: "0.0.0.0" } })).rejects.toThrow("there is no token");
+  it("is required on every address except loopback", async () => {
+    await expect(startDemoServer({ access: { host: "0.0.0.0" } })).rejects.toThrow("no token is set");
   });
 });
 
 describe("a request", () => {
-  it("of too many bytes is refused, whether it says how many or not", async () => {
+  it("with too many bytes is refused, with and without a stated length", async () => {
     const body = JSON.stringify({ name: "x".repeat(4_100_000) });
     expect(await status("/api/agents", { method: "POST", headers: json, body })).toBe(413);
     const chunked = { ...json, "transfer-encoding": "chunked" };
     expect(await status("/api/agents", { method: "POST", headers: chunked, body })).toBe(413);
   });
 
-  // Written as a text: JSON.stringify has not the stack for it either.
+  // Created as a string, because JSON.stringify has too small a stack for it too.
   const DEEP = `${'{"type":"object","properties":{"a":'.repeat(5_000)}{}${"}}".repeat(5_000)}`;
   const tool = '"id":"deep","description":"d","handler_key":"http"';
 
@@ -135,7 +135,7 @@ describe("a request", () => {
     ["a schema", `{${tool},"parameters_schema":${DEEP}}`],
     ["a schema as a text", `{${tool},"parameters_schema":${JSON.stringify(DEEP)}}`],
     ["what nobody reads", `{"anything":${DEEP}}`],
-  ])("that is nested 5,000 deep is refused: %s", async (_, body) => {
+  ])("that is nested 5,000 levels deep is refused: %s", async (_, body) => {
     for (const path of ["/api/tools", "/api/agents", "/v1/chat/completions", "/v1/responses"]) {
       const told = await raw(`${open.url}${path}`, { method: "POST", headers: json, body });
       expect([path, told.status]).toEqual([path, 400]);
@@ -143,7 +143,7 @@ describe("a request", () => {
     expect(open.faults).toEqual([]);
   });
 
-  it("that breaks off is no fault of the server's", async () => {
+  it("that breaks off does not count as a server error", async () => {
     const { hostname, port } = new URL(open.url);
     const before = open.log.length;
     const socket = connect(Number(port), hostname);
@@ -155,7 +155,7 @@ describe("a request", () => {
     expect(open.faults).toEqual([]);
   });
 
-  it("finds room beside hundreds that are half sent, of which only so much is kept", async () => {
+  it("is received next to hundreds of incomplete ones, whose memory is limited", async () => {
     const crowded = await startDemoServer();
     const { hostname, port } = new URL(crowded.url);
     const piece = Buffer.alloc(600_000, 0x20);
@@ -169,7 +169,7 @@ describe("a request", () => {
       });
       return socket.on("close", () => cut++).on("error", () => undefined);
     });
-    // 32 MB are some fifty of them; of the connections, 80 are one too many each.
+    // 32 MB are about fifty of them. 80 connections are one too many each.
     await expect.poll(() => refused, { timeout: 30_000 }).toBeGreaterThan(250);
     expect(cut).toBeGreaterThan(79);
     expect(await status("/api/health", {}, crowded)).toBe(200);
@@ -179,7 +179,7 @@ describe("a request", () => {
     await crowded.close();
   }, 60_000);
 
-  it("finds room beside hundreds that never send their header", async () => {
+  it("is received next to hundreds that never send their header", async () => {
     const crowded = await startDemoServer();
     const { hostname, port } = new URL(crowded.url);
     let cut = 0;
@@ -191,14 +191,14 @@ describe("a request", () => {
         .on("close", () => cut++)
         .on("error", () => undefined),
     );
-    // Every connection above the limit costs the oldest one.
+    // Every connection above the limit closes the oldest one.
     await expect.poll(() => cut, { timeout: 5_000 }).toBeGreaterThan(300);
     expect(await status("/api/health", {}, crowded)).toBe(200);
     for (const socket of sockets) socket.destroy();
     await crowded.close();
   }, 60_000);
 
-  it("that is half sent does not keep the server from answering others", async () => {
+  it("that is incomplete does not block other requests", async () => {
     const { hostname, port } = new URL(open.url);
     const socket = connect(Number(port), hostname);
     socket.write(
@@ -208,7 +208,7 @@ describe("a request", () => {
     socket.destroy();
   });
 
-  it("has an id: its own where that is a plain one", async () => {
+  it("has an id, which can come from the client if it is a plain one", async () => {
     expect(
       (await open.ask("GET", "/api/health", undefined, { "x-request-id": "mine-1" })).headers.get("x-request-id"),
     ).toBe("mine-1");
@@ -216,7 +216,7 @@ describe("a request", () => {
     expect(headers.get("x-request-id")).toMatch(/^req_/);
   });
 
-  it("makes one line in the log", async () => {
+  it("causes one line in the log", async () => {
     await open.ask("GET", "/api/agents/nobody", undefined, { "x-request-id": "logged", "x-workspace-id": "ws_1" });
     await expect
       .poll(() => open.log.filter((line) => line.request_id === "logged"))
@@ -224,7 +224,7 @@ describe("a request", () => {
   });
 });
 
-it("the page may load and ask nothing but its own server, and be framed by nobody", async () => {
+it("the page can load and request only its own server, and cannot be framed", async () => {
   const { headers, body } = await raw(open.url);
   expect(headers["content-security-policy"]).toBe(
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

@@ -20,7 +20,7 @@ const finish = (answer: string, sources: string[] = []): Answer => ({
   toolCalls: [{ name: "return_final_answer", arguments: { answer, sources } }],
 });
 
-/** All events of one chat with a model that gives these answers. */
+/** Returns all events of one chat with a model that gives these answers. */
 async function chat(answers: readonly Answer[], body: object, agent = "email-search") {
   provider.push(...answers);
   const response = await openChat(server.url, agent, { modelId: "openai/test", ...body });
@@ -40,7 +40,7 @@ const bound = (content: string, inbox = MARCUS, day = "2001-12-31") => ({
 });
 
 describe("a chat", () => {
-  it("is told event by event, and its trace is there when it is named", async () => {
+  it("is sent event by event, and its trace is stored when it is mentioned", async () => {
     const { events, types, info, trace } = await chat(
       [{ ...search(), content: "Let me look." }, finish("$40", ["<1@x>"])],
       bound(DUES),
@@ -78,7 +78,7 @@ describe("a chat", () => {
     ]);
   });
 
-  it("fills mailbox, day, turns and tools into the prompt", async () => {
+  it("inserts mailbox, date, turns and tools into the prompt", async () => {
     const prompt = "{{inbox_address}} {{ query_date }} {{max_turns}}\n{{tools}}";
     await server.ask("POST", "/api/agents", { id: "prompted", name: "p", prompt });
     const variables = {
@@ -91,13 +91,13 @@ describe("a chat", () => {
     expect(trace.trace.maxTurns).toBe(3);
   });
 
-  it("answers in plain text too", async () => {
+  it("can end with a plain text answer", async () => {
     const { types, trace } = await chat([{ content: "It is $40." }], bound(DUES));
     expect(types).toEqual(["message-start", "text-delta", "finish", "session-info", "[DONE]"]);
     expect(trace.answer).toBe("It is $40.");
   });
 
-  it("sees no other mailbox than its own, and no later mail", async () => {
+  it("sees only its own mailbox and no later email", async () => {
     const { events } = await chat(
       [search({ inbox_id: RUTH }), search(), finish("x")],
       bound("?", MARCUS, "2000-01-01"),
@@ -107,14 +107,14 @@ describe("a chat", () => {
     expect(found.result.emails.every(({ date }: { date: string }) => date < "2000-01-02")).toBe(true);
   });
 
-  it("may search any mailbox where none is named", async () => {
+  it("can search any mailbox by default", async () => {
     const { events } = await chat([search({ inbox_id: RUTH, query: "the" }), finish("x")], says("?"));
     expect(events.find(({ type }) => type === "tool-result").result.emails.length).toBeGreaterThan(0);
   });
 });
 
 describe("a chat without an answer", () => {
-  it("ends with the name of its ending where its turns are used up", async () => {
+  it("ends with the name of its ending if its turns are used up", async () => {
     const variables = { inbox_address: MARCUS, max_turns: 2 };
     const { events, trace } = await chat([search(), search()], { ...says("?"), variables });
     expect(events.at(-3)).toMatchObject({ type: "error", errorCategory: "out_of_turns", retryable: false });
@@ -127,7 +127,7 @@ describe("a chat without an answer", () => {
     expect(trace).toMatchObject({ ending: "model_error", answer: null });
   });
 
-  it("ends in time", async () => {
+  it("ends within its time limit", async () => {
     const hasty = await startDemoServer({
       modelServer: provider.baseUrl("openai-chat"),
       services: { chatTimeoutMs: 50 },
@@ -142,7 +142,7 @@ describe("a chat without an answer", () => {
 });
 
 describe("a session", () => {
-  it("goes on where it was, under what it was begun with", async () => {
+  it("continues with its earlier messages and settings", async () => {
     const first = await chat([finish("$40")], bound(DUES));
     const { sessionId } = first.info;
     const second = await chat([search({ inbox_id: RUTH }), finish("Priya")], { ...says("Who takes them?"), sessionId });
@@ -153,7 +153,7 @@ describe("a session", () => {
       DUES,
       "Who takes them?",
     ]);
-    // The steps are those of this chat alone, with all that was said in it.
+    // The steps are from this chat only, with all of its messages.
     const replies = second.trace.steps.filter(
       ({ metadata }: { metadata: { span_name: string } }) => metadata.span_name === "openai/test",
     );
@@ -167,7 +167,7 @@ describe("a session", () => {
     expect(newest).toMatchObject({ id: sessionId, chats: 2 });
   });
 
-  it("remembers nothing of a chat that failed", async () => {
+  it("does not remember a failed chat", async () => {
     const { info } = await chat([finish("$40")], bound(DUES));
     await chat([{ fail: "status", status: 400, message: "no" }], { ...says("Lost"), sessionId: info.sessionId });
     await chat([finish("yes")], { ...says("Still there?"), sessionId: info.sessionId });
@@ -176,7 +176,7 @@ describe("a session", () => {
     expect(asked.map(({ content }: { content: string }) => content)).toEqual([DUES, "Still there?"]);
   });
 
-  it("is not taken to another mailbox, day or agent", async () => {
+  it("cannot change its mailbox, date or agent", async () => {
     const { info } = await chat([finish("x")], bound(DUES));
     const path = (agent: string) => `/api/agents/${agent}/playground/chat`;
     const go = (agent: string, body: object) =>
@@ -187,7 +187,7 @@ describe("a session", () => {
     expect((await server.ask("POST", path("baseline"), { ...says("?"), sessionId: "nothing" })).status).toBe(404);
   });
 
-  it("begins with what the client says was said", async () => {
+  it("can start with earlier messages from the client", async () => {
     const messages = [
       { role: "system", content: "Be kind." },
       { role: "user", content: "My name is Ann." },
@@ -206,18 +206,18 @@ it.each([
   ["an empty body", {}],
   ["a last word that is not the user's", { messages: [{ role: "assistant", content: "x" }] }],
   ["a mailbox that would be markup in the prompt", { ...says("?"), variables: { inbox_address: "a@b {{tools}}" } }],
-  ["a mailbox that nobody has", { ...says("?"), variables: { inbox_address: "nobody@nowhere.example" } }],
-  ["a day that there is not", { ...says("?"), variables: { query_date: "2001-02-30" } }],
+  ["an unknown mailbox", { ...says("?"), variables: { inbox_address: "nobody@nowhere.example" } }],
+  ["an impossible date", { ...says("?"), variables: { query_date: "2001-02-30" } }],
   ["a model without a key", { ...says("?"), modelId: "anthropic/claude-sonnet-4-5" }],
-  ["a model of nobody", { ...says("?"), modelProvider: "acme", modelId: "best" }],
+  ["an unknown model", { ...says("?"), modelProvider: "acme", modelId: "best" }],
   ["a file of the server as a model", { ...says("?"), modelId: "replay//etc/passwd" }],
-])("a chat with %s is refused before it begins", async (_, body) => {
+])("a chat with %s is refused before it starts", async (_, body) => {
   const { status, body: told } = await server.ask("POST", "/api/agents/email-search/playground/chat", body as never);
   expect([status, told.error.code]).toEqual([400, "VALIDATION_ERROR"]);
   expect(JSON.stringify(told)).not.toContain("root:");
 });
 
-it("a mailbox that nobody has is refused with the addresses most like it", async () => {
+it("a chat with an unknown mailbox is refused with the most similar addresses", async () => {
   const variables = { inbox_address: MARCUS.replace("hale", "hail") };
   const path = "/api/agents/baseline/playground/chat";
   const { status, body } = await server.ask("POST", path, { ...says(DUES), variables });
@@ -225,7 +225,7 @@ it("a mailbox that nobody has is refused with the addresses most like it", async
   expect(body.error.details.hint).toContain(MARCUS);
 });
 
-it("more chats than there may be are refused with a time to come back; a session has one at a time", async () => {
+it("chats above the limit are refused with a time to retry, and a session runs one chat at a time", async () => {
   const small = await startDemoServer({ maxChats: 2, modelServer: provider.baseUrl("openai-chat") });
   const before = provider.requests.length;
   const leaving = new AbortController();

@@ -13,24 +13,23 @@ import { openExternalResources } from "../../src/tools/tool-connections.js";
 import { openDemo, openWith, type TestDb } from "../runs/demo-setup.js";
 
 /**
- * A server over the demo mail on a port of its own, and a client that holds every answer against the OpenAPI
- * document.
+ * A server over the demo mail on its own port, and a client that checks every response against the OpenAPI document.
  */
 
 export interface Changes {
   readonly access?: Partial<Access>;
   readonly services?: Partial<Services>;
   readonly maxChats?: number;
-  /** Where openai/... models are asked; without it there is none. */
+  /** Base URL for openai/... models. Without it, these models are unavailable. */
   readonly modelServer?: string;
-  /** A source of mail, instead of the demo's. */
+  /** A source of mail instead of the demo's. */
   readonly mail?: string;
 }
 
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: what a test reads of it, it checks.
+  // biome-ignore lint/suspicious/noExplicitAny: the tests check every field that they read.
   readonly body: any;
 }
 
@@ -42,7 +41,7 @@ export interface DemoServer {
   /** Lines of the log. */
   readonly log: readonly Readonly<Record<string, unknown>>[];
   readonly faults: readonly unknown[];
-  /** Fails where the answer is not what /openapi.json says of it. */
+  /** Fails if the response does not match /openapi.json. */
   ask(method: string, path: string, body?: JsonValue, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   close(): Promise<void>;
 }
@@ -130,7 +129,7 @@ async function readDocument(url: string, headers: Readonly<Record<string, string
 
 type Schema = Parameters<typeof z.fromJSONSchema>[0];
 
-/** A path that the document does not know may only be refused. */
+/** A path that the document does not contain must be refused. */
 function checkAgainst(document: OpenapiDocument, method: string, path: string, { status, body }: Answer): void {
   const bare = path.split("?")[0] ?? "";
   const known = Object.keys(document.paths).find((template) =>
@@ -155,8 +154,8 @@ function expectFits(schema: Schema, body: unknown, what: string): void {
   expect(result.success ? [] : result.error.issues, what).toEqual([]);
 }
 
-/** The data of every event, `[DONE]` included, parsed where it is JSON; comments left out. */
-// biome-ignore lint/suspicious/noExplicitAny: what a test reads of it, it checks.
+/** Returns the data of every event, including `[DONE]`, parsed if it is JSON. Comments are left out. */
+// biome-ignore lint/suspicious/noExplicitAny: the tests check every field that they read.
 export async function eventsOf(response: Response): Promise<any[]> {
   const text = await response.text();
   return text

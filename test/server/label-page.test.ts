@@ -7,7 +7,7 @@ import { type FakeProvider, startFakeProvider } from "../providers/fake-provider
 import { saveRun, saveTask } from "../traces/saved-runs.js";
 import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
 
-/** Labelling traces in a real browser. */
+/** Labeling traces in a real browser. */
 
 const HOSTILE = `</p><img src=x onerror="document.title='stolen'">`;
 
@@ -39,41 +39,41 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
       )
       .all(criterion) as { trace: string; label: string; note: string | null; isRepeat: number }[];
 
-  /** Presses a key, and waits for what the page says of it and for the next trace. */
+  /** Presses a key, and waits for the page's message about it and for the next trace. */
   async function press(page: Page, key: string, saying: string): Promise<void> {
     await page.keyboard.press(key);
     await page.getByRole("status").filter({ hasText: saying }).waitFor();
     await page.locator("[aria-busy=true]").waitFor({ state: "detached" });
   }
 
-  it("saves at once what keys say and why, takes it back, and ends with the next command", async () => {
+  it("saves labels and reasons immediately, undoes them, and ends with the next command", async () => {
     const { page, wrong } = await openPage("label");
     await page.getByLabel("Failure mode").fill("keys");
     await page.getByRole("link", { name: "run_a" }).focus();
     await page.keyboard.press("Enter");
-    await page.getByText(`${TRACES} to label. In all 0 good, 0 bad, 0 skipped.`).waitFor();
+    await page.getByText(`${TRACES} to label. Total: 0 good, 0 bad, 0 skipped.`).waitFor();
     const question = page.locator(".judged .question");
     const first = await question.textContent();
 
     await page.keyboard.press("w");
-    // Keys are letters while a reason is written.
+    // Keys are letters while the user types a reason.
     await page.keyboard.type("bugs: wrong");
     expect(labelled("keys")).toEqual([]);
     await page.keyboard.press("Enter");
-    await press(page, "b", `${TRACES - 1} to label. In all 0 good, 1 bad, 0 skipped.`);
+    await press(page, "b", `${TRACES - 1} to label. Total: 0 good, 1 bad, 0 skipped.`);
     expect(labelled("keys")).toMatchObject([{ label: "bad", note: "bugs: wrong", isRepeat: 0 }]);
     await page.getByText("Saved: bad.").waitFor();
     expect(await question.textContent()).not.toBe(first);
-    expect(await page.getByLabel("Why").inputValue()).toBe("");
+    expect(await page.getByLabel("Reason").inputValue()).toBe("");
 
-    await press(page, "u", "Taken back.");
+    await press(page, "u", "Undone.");
     expect(labelled("keys")).toEqual([]);
     expect(await question.textContent()).toBe(first);
-    expect(await page.getByLabel("Why").inputValue()).toBe("bugs: wrong");
-    await press(page, "g", `${TRACES - 1} to label. In all 1 good, 0 bad, 0 skipped.`);
-    await press(page, "s", `${TRACES - 2} to label. In all 1 good, 0 bad, 1 skipped.`);
+    expect(await page.getByLabel("Reason").inputValue()).toBe("bugs: wrong");
+    await press(page, "g", `${TRACES - 1} to label. Total: 1 good, 0 bad, 0 skipped.`);
+    await press(page, "s", `${TRACES - 2} to label. Total: 1 good, 0 bad, 1 skipped.`);
     for (let left = TRACES - 3; left >= 0; left--) await press(page, "b", `${left} to label.`);
-    await page.getByText("Every trace has a person's label.").waitFor();
+    await page.getByText("All traces are labeled.").waitFor();
     expect(labelled("keys").map(({ label }) => label)).toEqual(["good", "skip", ...Array(TRACES - 2).fill("bad")]);
     expect(new Set(labelled("keys").map(({ trace }) => trace)).size).toBe(TRACES);
     await page.keyboard.press("u");
@@ -82,18 +82,18 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     expect(wrong()).toEqual([]);
   });
 
-  it("asks again what was labelled before, and says how often the same was said", async () => {
+  it("repeats earlier labels, and shows how many agree", async () => {
     const { page } = await openPage("label/run_a?criterion=again");
     await page.locator(".labelling").waitFor();
     await press(page, "g", `${TRACES - 1} to label.`);
     await page.reload();
     await page.locator(".labelling").waitFor();
     for (let left = TRACES - 2; left >= TRACES - 10; left--) await press(page, "g", `${left} to label.`);
-    await press(page, "g", "the same said again of 1 of 1");
+    await press(page, "g", "1 of 1 repeated labels agree");
     expect(labelled("again").at(-1)).toEqual({ ...labelled("again")[0], isRepeat: 1 });
   });
 
-  it("says of a run its name, and of a criterion what it means", async () => {
+  it("shows the name of a run, and the description of a criterion", async () => {
     server.db.exec("UPDATE runs SET name = 'nightly' WHERE id = 'run_a'");
     writeCriterion(server.db, "polite", "The answer is <b>polite</b>.");
     const { page } = await openPage("label/run_a?criterion=polite");
@@ -101,11 +101,11 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     server.db.exec("UPDATE runs SET name = NULL WHERE id = 'run_a'");
   });
 
-  it("takes what a criterion means and who labels, so that two people are asked the same", async () => {
+  it("accepts a description and an annotator, so that two people label the same traces", async () => {
     for (const name of ["ann", "ben"]) {
       const { page, wrong } = await openPage("label");
       await page.getByLabel("Failure mode").fill("brief");
-      if (name === "ann") await page.getByLabel("What a good trace does").fill("The answer is brief.");
+      if (name === "ann") await page.getByLabel("Property of a good trace").fill("The answer is brief.");
       await page.getByLabel("Your name").fill(name);
       await page.getByRole("link", { name: "run_a" }).click();
       await page.getByText(`run_a, for brief, by ${name}, in random order: The answer is brief.`).waitFor();
@@ -122,21 +122,21 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     expect(given[0]?.trace).toBe(given[1]?.trace);
   });
 
-  it("keeps the trace and the reason where a label cannot be saved", async () => {
+  it("shows the trace and the reason again if a label cannot be saved", async () => {
     const { page } = await openPage("label/run_a?criterion=lost");
     await page.locator(".labelling").waitFor();
-    await page.getByLabel("Why").fill("odd");
+    await page.getByLabel("Reason").fill("odd");
     await page.context().setOffline(true);
     await page.getByRole("button", { name: "Bad" }).click();
     await page.locator(".label-form .bad[role=status]").filter({ hasText: /./ }).waitFor();
-    expect(await page.getByLabel("Why").inputValue()).toBe("odd");
+    expect(await page.getByLabel("Reason").inputValue()).toBe("odd");
     await page.context().setOffline(false);
     await page.getByRole("button", { name: "Bad" }).click();
     await page.getByText("Saved: bad.").waitFor();
     expect(labelled("lost")).toMatchObject([{ label: "bad", note: "odd" }]);
   });
 
-  it("shows the mails that a chat opened, and as text whatever it says", async () => {
+  it("shows the emails that a chat opened, and all of their content as text", async () => {
     const mail = server.db.prepare("SELECT message_id AS id, subject FROM emails LIMIT 1").get() as {
       readonly id: string;
       readonly subject: string;
@@ -152,7 +152,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     expect(await page.locator(".label-steps").getByRole("article").getByRole("heading").textContent()).toBe(
       mail.subject,
     );
-    // A cited mail by what it is; one that the agent did not see by its Message-ID.
+    // A cited email has a description. An email that the agent did not see is shown as its Message-ID.
     const facts = await page.locator(".judged .facts").textContent();
     expect(facts).toContain(`Sources${HOSTILE}; ${mail.subject}, `);
     expect(facts).not.toContain(mail.id);
@@ -162,14 +162,14 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     expect(wrong()).toEqual([]);
   });
 
-  it("says what is wrong with an address", async () => {
+  it("reports an invalid URL", async () => {
     const { page } = await openPage("label/run_z");
-    expect(await page.getByRole("alert").textContent()).toContain("There is no such run.");
+    expect(await page.getByRole("alert").textContent()).toContain("Unknown run.");
     await page.goto(`${server.url}/#label/run_a?criterion=Not%20a%20name`);
-    await page.getByRole("alert").filter({ hasText: "expected a name of small letters" }).waitFor();
+    await page.getByRole("alert").filter({ hasText: "expected a name of lowercase letters" }).waitFor();
   });
 
-  it("fits screens wide and narrow, light and dark, and has its buttons in sight wherever one reads", async () => {
+  it("fits wide and narrow screens, light and dark, with its buttons always in sight", async () => {
     const { page } = await openPage("label/run_a?criterion=look");
     await page.locator(".labelling").waitFor();
     const inSight = () =>

@@ -29,7 +29,7 @@ describe("labels over HTTP", () => {
     expect(rows("overall")).toEqual([]);
   });
 
-  it("are saved as a person's, counted, and taken back", async () => {
+  it("are saved as a person's, counted, and deleted", async () => {
     const before = await queue("&criterion=saved");
     expect(before).toMatchObject({ run_id: "run_a", waiting: TRACES, labels: { good: 0, bad: 0 } });
     expect(before.queue).toHaveLength(TRACES);
@@ -47,7 +47,7 @@ describe("labels over HTTP", () => {
     expect((await queue("&criterion=saved")).waiting).toBe(TRACES);
   });
 
-  it("of others than a person are not taken back", async () => {
+  it("of models and scores cannot be deleted", async () => {
     const [{ trace_id }] = (await queue()).queue;
     const { lastInsertRowid } = server.db
       .prepare(
@@ -59,8 +59,8 @@ describe("labels over HTTP", () => {
     expect(rows("derived")).toHaveLength(1);
   });
 
-  it("of hard cases are those of questions that are never held out, where a score calls bad what no eval fails first", async () => {
-    // Each of a question of its own; a quarter of these is never held out.
+  it("of hard cases come from questions that are never held out, first those that a score marks bad and no eval fails", async () => {
+    // Each trace gets a separate question. A quarter of the questions is never held out.
     server.db
       .prepare("UPDATE traces SET trace = json_set(trace, '$.task.question', id, '$.task.message_ids', json('[]'))")
       .run();
@@ -108,7 +108,7 @@ describe("labels over HTTP", () => {
     expect(answer.body.error.message).toContain(message);
   });
 
-  it("of a run that is not there are refused, and without a run those of chats are meant", async () => {
+  it("of an unknown run are refused, and the default is chats", async () => {
     expect((await server.ask("GET", "/api/evals/label-queue?run_id=run_z")).status).toBe(404);
     expect((await server.ask("GET", "/api/evals/label-queue")).body).toMatchObject({ run_id: null, waiting: 0 });
   });

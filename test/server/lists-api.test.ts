@@ -11,7 +11,7 @@ afterAll(() => server.close());
 const ids = (body: { runs: { id: string }[] }) => body.runs.map(({ id }) => id);
 
 describe("the API's lists", () => {
-  it("gives runs by what they are, and page by page", async () => {
+  it("returns runs with filters and pages", async () => {
     for (const id of ["run_a", "run_b", "run_c"])
       saveRun(server.db, id, `2026-01-0${"_abc".indexOf(id.slice(4))}T10:00:00.000Z`);
     addRunTags(server.db, "run_b", ["nightly"]);
@@ -31,7 +31,7 @@ describe("the API's lists", () => {
     expect((await server.ask("GET", "/api/runs?since=yesterday")).status).toBe(400);
   });
 
-  it("gives sessions page by page, each with what was asked first", async () => {
+  it("returns sessions page by page, each with its first question", async () => {
     for (const question of ["How much are the softball dues?", "Who takes them?", "When?"]) {
       await eventsOf(
         await openChat(server.url, "baseline", { ...says(question), variables: { inbox_address: MARCUS } }),
@@ -43,7 +43,7 @@ describe("the API's lists", () => {
     expect(rest).toMatchObject({ has_more: false, sessions: [{ question: "How much are the softball dues?" }] });
   });
 
-  it("gives a mail by its Message-ID, however that is written", async () => {
+  it("returns an email by its Message-ID in any notation", async () => {
     const found = await eventsOf(
       await openChat(server.url, "baseline", {
         ...says("How much are the softball dues?"),
@@ -58,7 +58,7 @@ describe("the API's lists", () => {
     expect((await server.ask("GET", `/api/mails/${encodeURIComponent("<a/b?c#d@x>")}`)).status).toBe(404);
   });
 
-  it("sends a run's state at once, and ends the stream with the server", async () => {
+  it("sends a run's state immediately, and ends the stream when the server stops", async () => {
     const own = await startDemoServer();
     saveRun(own.db, "run_1");
     saveTask(own.db, "run_1", 1, 0.5);

@@ -9,7 +9,7 @@ import { MARCUS } from "../runs/demo-setup.js";
 import { saveRun, saveTask } from "../traces/saved-runs.js";
 import { type DemoServer, startDemoServer } from "./demo-server.js";
 
-/** The playground's lists of chats, runs and traces, its links to mails, and how it speaks of what goes wrong. */
+/** The playground's lists of chats, runs and traces, its links to emails, and its error messages. */
 
 describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
   const browser = new TestBrowser();
@@ -48,7 +48,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByRole("link", { name: "Open the trace" }).nth(before).waitFor();
   }
 
-  it("filters runs, has the filter again after a reload, and shows all of them page by page", async () => {
+  it("filters runs, restores the filter after a reload, and shows all runs page by page", async () => {
     const page = await open("runs");
     expect(await text(page)).toContain("50 of 60");
     await page.getByRole("button", { name: "Show more" }).click();
@@ -77,7 +77,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByText("50 of 60").waitFor();
   });
 
-  it("says of a run what it is over and how good it is, on screens wide and narrow", async () => {
+  it("shows a run's dataset and score, on wide and narrow screens", async () => {
     const id = "run_scored";
     saveSynthetic(demo.db, { id, tasks: 3, agentId: id });
     const page = await open(`runs?agent_id=${id}`);
@@ -96,7 +96,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
       expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
     }
 
-    // A run that is over has scores, not scores so far, each on an axis with its ends.
+    // A finished run has scores, not scores so far, each on an axis with labeled ends.
     await page.goto(`${demo.url}/#runs/${id}`);
     const scores = page.getByRole("region", { name: "Scores", exact: true });
     await scores.waitFor();
@@ -110,7 +110,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     }
   });
 
-  it("folds the many addresses of a mail, and gives words without spaces no more room than others", async () => {
+  it("collapses the many addresses of an email, and wraps words without spaces", async () => {
     const { id } = demo.db
       .prepare("SELECT message_id AS id FROM emails ORDER BY json_array_length(recipients) DESC LIMIT 1")
       .get() as { id: string };
@@ -127,14 +127,14 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     expect(await results.evaluate((each) => each.scrollWidth - each.clientWidth)).toBe(0);
   });
 
-  it("filters the traces of one run by their ending, with the keyboard alone", async () => {
+  it("filters the traces of one run by their ending, with only the keyboard", async () => {
     const page = await open("runs/run_7", 390);
     await page.getByRole("link", { name: "All traces of this run" }).focus();
     await page.keyboard.press("Enter");
     await page.getByText("2 of 2").waitFor();
     const ending = page.getByLabel("Ending");
     await ending.focus();
-    // Not by its letters: where keys come slowly, each begins anew.
+    // Does not type letters, because each slow key press would start a new search.
     while ((await ending.inputValue()) !== "model_error") await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Tab");
     await page.getByText("1 of 1").waitFor();
@@ -142,11 +142,11 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
   });
 
-  it("lists chats, and goes on with one in another tab, with its mailbox", async () => {
+  it("lists chats, and continues one in another tab, with its mailbox", async () => {
     const first = await open("chat");
     await first.getByLabel("Agent").selectOption("baseline");
     await first.getByLabel("Mailbox").fill(MARCUS);
-    await first.getByLabel("Day").fill("2001-12-31");
+    await first.getByLabel("Date").fill("2001-12-31");
     await ask(first, "How much are the softball dues?");
 
     const page = await open("chats");
@@ -155,7 +155,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await row.getByRole("link").click();
     await page.getByRole("link", { name: "Open the trace" }).waitFor();
     expect(await page.getByLabel("Mailbox").inputValue()).toBe(MARCUS);
-    expect(await page.getByLabel("Day").inputValue()).toBe("2001-12-31");
+    expect(await page.getByLabel("Date").inputValue()).toBe("2001-12-31");
     await ask(page, "And who takes them?");
     await page.reload();
     await page.getByRole("link", { name: "Open the trace" }).nth(1).waitFor();
@@ -163,9 +163,9 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
       { chats: 2, inbox_address: MARCUS, question: "How much are the softball dues?" },
     ]);
 
-    // The mails of an answer can be opened: those that it found and those that it names.
+    // Found and cited emails can be opened from the answer.
     const log = page.getByRole("log", { name: "Conversation" });
-    // The newest question stands on top.
+    // The newest question is at the top.
     const source = log.getByText("Sources:").last().getByRole("link");
     const [subject = "", sender] = ((await source.textContent()) ?? "").split(", ");
     expect(sender).toBe(MARCUS);
@@ -178,7 +178,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByRole("heading", { name: "Mail", exact: true }).waitFor();
   });
 
-  it("shows that a call was made again and why, also after a reload", async () => {
+  it("shows that a call was retried and why, also after a reload", async () => {
     const page = await open("chat");
     provider.push(
       { fail: "status", status: 429, message: "not so <fast>", headers: { "retry-after": "1" } },
@@ -188,8 +188,8 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByLabel("Model").fill("openai/test");
     await page.getByRole("textbox", { name: "Question" }).fill("How much?");
     await page.keyboard.press("Enter");
-    await page.getByText(/Trying again: attempt 2 after/).waitFor();
-    const retried = page.getByText(/The model did not answer; attempt 2 after .*not so <fast>/);
+    await page.getByText(/Retrying: attempt 2 after/).waitFor();
+    const retried = page.getByText(/The model call failed; retrying \(attempt 2 after .*not so <fast>/);
     await retried.waitFor();
     await page.getByRole("link", { name: "Open the trace" }).waitFor();
     expect(await retried.count()).toBe(1);
@@ -197,14 +197,14 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await retried.waitFor();
     await page.getByRole("link", { name: "Open the trace" }).click();
     await page.getByRole("heading", { name: "Trace", exact: true }).waitFor();
-    expect(await page.locator("dl.facts").textContent()).toMatch(/Calls made again1, after pauses of .*not so <fast>/);
+    expect(await page.locator("dl.facts").textContent()).toMatch(/Retries1, after pauses of .*not so <fast>/);
   });
 
-  it("speaks of what is wrong in its own words", async () => {
+  it("reports errors in its own words", async () => {
     const page = await open("chat");
     for (const [agent, model, words] of [
-      ["email-search", "gpt", "Put its provider before it"],
-      ["email-search", "nobody/model", "Nobody knows the provider"],
+      ["email-search", "gpt", "The provider of this model is unclear"],
+      ["email-search", "nobody/model", "The provider of this model is unknown"],
       ["email-search", "anthropic/claude", "The server has no key for this provider"],
     ] as const) {
       await page.getByLabel("Agent", { exact: true }).selectOption(agent);
@@ -225,7 +225,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     ]) {
       await page.goto(`${demo.url}/#${hash}`);
       const alert = page.getByRole("main").getByRole("alert");
-      await alert.getByText(/There is no such|is not among/).waitFor();
+      await alert.getByText(/Unknown|was not imported/).waitFor();
       expect(await alert.textContent()).not.toMatch(/--|art-e |\.db/);
     }
   });

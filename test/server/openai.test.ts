@@ -35,7 +35,7 @@ describe("the openai SDK", () => {
     ]);
   });
 
-  it("finds one agent as a model", async () => {
+  it("gets an agent as a model", async () => {
     expect(await client.models.retrieve("baseline")).toMatchObject({ id: "baseline", object: "model" });
     await expect(client.models.retrieve("nobody")).rejects.toMatchObject({ status: 404 });
   });
@@ -49,18 +49,18 @@ describe("the openai SDK", () => {
     ["logprobs", { logprobs: true }],
     ["modalities.0", { modalities: ["audio" as const] }],
     ["web_search_options", { web_search_options: {} }],
-  ])("is refused %s, which would be waited for in vain", async (param, given) => {
+  ])("gets an error for %s, which is unsupported", async (param, given) => {
     const asked = client.chat.completions.create({ ...dues, ...given });
     await expect(asked).rejects.toMatchObject({ status: 400, param: param.replace(/^functions.0$/, "functions") });
   });
 
-  it("may say what is so anyway", async () => {
+  it("can state default values explicitly", async () => {
     const said = { n: 1, tools: [], tool_choice: "none" as const, response_format: { type: "text" as const } };
     const completion = await client.chat.completions.create({ ...dues, ...said, temperature: 0, logprobs: false });
     expect(completion.choices).toHaveLength(1);
   });
 
-  it("hears a refusal as a refusal, whole and as a stream", async () => {
+  it("receives a refusal as a refusal, complete and as a stream", async () => {
     const refused = { content: "I cannot help with that.", finishReason: "refusal" } as const;
     provider.push(refused, refused);
     const asked = { ...dues, model: "thinker" };
@@ -70,7 +70,7 @@ describe("the openai SDK", () => {
     expect(streamed.choices[0]?.message).toMatchObject({ refusal: "I cannot help with that." });
   });
 
-  it("is refused a mailbox that nobody has, with the nearest addresses", async () => {
+  it("gets an error for an unknown mailbox, with similar addresses", async () => {
     const metadata = { inbox_address: MARCUS.replace("marcus", "markus") };
     const asked = client.chat.completions.create({ ...dues, metadata });
     await expect(asked).rejects.toMatchObject({ status: 400, message: expect.stringContaining(MARCUS) });
@@ -87,7 +87,7 @@ describe("the openai SDK", () => {
     expect((await server.ask("GET", `/api/traces/${trace_id}`)).body.trace).toMatchObject({ inbox: MARCUS });
   });
 
-  it("gets an answer as a stream, with its usage where it asks for it", async () => {
+  it("gets an answer as a stream, with its usage on request", async () => {
     const stream = await client.chat.completions.create({
       ...dues,
       stream: true,
@@ -111,7 +111,7 @@ describe("the openai SDK", () => {
     });
   });
 
-  it("counts the tokens of all turns, sends its system message along, and keeps to the mailbox", async () => {
+  it("counts the tokens of all turns, passes on its system message, and stays within the mailbox", async () => {
     const usage = { inputTokens: 100, outputTokens: 20, cachedInputTokens: 30 };
     provider.push(
       { toolCalls: [{ name: "email_search", arguments: { query: "dues", inbox_id: RUTH } }], usage },
@@ -139,13 +139,13 @@ describe("the openai SDK", () => {
     expect(sent).toContain(`You may only search the mailbox ${MARCUS}`);
   });
 
-  it("hears of an agent without an answer", async () => {
+  it("is notified of an agent without an answer", async () => {
     provider.push(...Array.from({ length: 3 }, () => ({ toolCalls: [{ name: "nothing", arguments: {} }] })));
     const completion = await client.chat.completions.create({ ...dues, model: "thinker" });
     expect(completion.choices[0]).toMatchObject({ finish_reason: "length" });
   });
 
-  it("hears of errors in its own words", async () => {
+  it("receives errors in its own format", async () => {
     await expect(client.chat.completions.create({ ...dues, model: "nobody" })).rejects.toMatchObject({ status: 404 });
     const two = [...dues.messages, { role: "assistant" as const, content: "x" }];
     await expect(client.chat.completions.create({ ...dues, messages: two })).rejects.toThrow(
@@ -172,7 +172,7 @@ describe("the openai SDK", () => {
     ["an unknown model", 404, "no such model", 404],
     ["a question too long", 400, "prompt is too long: context_length_exceeded", 400],
     ["a request of no use", 422, "no", 400],
-  ])("does not try %s again", async (_, upstream, message, status) => {
+  ])("does not retry %s", async (_, upstream, message, status) => {
     const patient = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: TOKEN, maxRetries: 3 });
     const before = provider.requests.length;
     provider.push({ fail: "status", status: upstream, message });
@@ -183,7 +183,7 @@ describe("the openai SDK", () => {
     expect(provider.requests.length - before).toBe(1);
   });
 
-  it("leaves, and its chat ends", async () => {
+  it("ends the chat when it disconnects", async () => {
     const before = provider.requests.length;
     provider.push({ fail: "silence" });
     const leaving = new AbortController();

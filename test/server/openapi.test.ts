@@ -5,7 +5,7 @@ import { startDemoServer } from "./demo-server.js";
 const schema = z.record(z.string(), z.json());
 const content = z.record(z.string(), z.strictObject({ schema }));
 
-/** The part of OpenAPI 3.1 that is used; what it does not know is a mistake. */
+/** The part of OpenAPI 3.1 that the document uses. Any other key is a mistake. */
 const documentSchema = z.strictObject({
   openapi: z.literal("3.1.0"),
   info: z.strictObject({
@@ -59,7 +59,7 @@ const operations = () =>
   );
 
 describe("/openapi.json", () => {
-  it("tells of every path, each under an id of its own", () => {
+  it("describes every path, each with its own operation id", () => {
     expect(operations().map(({ path, method }) => `${method} ${path}`)).toEqual(
       expect.arrayContaining([
         "post /api/agents/{id}/playground/chat",
@@ -79,7 +79,7 @@ describe("/openapi.json", () => {
     }
   });
 
-  it("holds schemas that can be read, and references that lead somewhere", () => {
+  it("contains readable schemas and valid references", () => {
     const schemas = operations().flatMap(({ operation }) => [
       ...operation.parameters.map((parameter) => parameter.schema),
       ...Object.values(operation.requestBody?.content ?? {}).map((one) => one.schema),
@@ -95,7 +95,7 @@ describe("/openapi.json", () => {
     expect(new Set([...references].map(([, name]) => name))).toEqual(new Set(Object.keys(document.components.schemas)));
   });
 
-  it("says of bodies what the server checks", () => {
+  it("describes the checks of request bodies", () => {
     const body = document.paths["/api/feedback"]?.post?.requestBody?.content["application/json"]?.schema;
     expect(body).toMatchObject({
       required: ["trace_id", "rating"],

@@ -52,7 +52,7 @@ afterEach(async () => {
   }
 });
 
-describe("one server", () => {
+describe("an OpenEnv server", () => {
   beforeAll(async () => {
     server = await startTrainingServer();
   });
@@ -68,7 +68,7 @@ describe("one server", () => {
   };
   afterEach(() => client?.close());
 
-  it("passes what the protocol's own clients do", needs("training"), async () => {
+  it("is compatible with the protocol's own clients", needs("training"), async () => {
     const script = join(TRAINING, "openenv_conformance.py");
     const { stdout } = await promisify(execFile)("python3", [
       ...[script, server.url, "--capacity", "64", "--sessions", "64", "--json"],
@@ -78,7 +78,7 @@ describe("one server", () => {
     expect(rows.length).toBeGreaterThan(40);
   });
 
-  it("shows the task where each client looks, and nothing of its answer", async () => {
+  it("shows the task to each client, and nothing about its answer", async () => {
     const { observation, metadata, reward, done } = await begin({ index: 3, prompt: "x", difficulty: 2 });
     const { instructions, ...task } = observation.result;
     expect(observation).toMatchObject({ tool_name: "reset", error: null, metadata: task });
@@ -98,7 +98,7 @@ describe("one server", () => {
     }
   });
 
-  it("gives a seed, an index and a task_id the same task wherever they are asked", async () => {
+  it("returns the same task for a seed, an index and a task_id every time", async () => {
     const other = await start();
     const there = await connect(other.url);
     await begin({});
@@ -117,7 +117,7 @@ describe("one server", () => {
     [{ task_id: 1, index: 7 }, "has the index 0, not 7"],
     [{ seed: -1 }, "Invalid message"],
     [{ episode_id: "" }, "Invalid message"],
-  ])("refuses a reset of %j, and goes on with the episode", async (data, message) => {
+  ])("refuses a reset of %j, and continues the episode", async (data, message) => {
     await begin({ index: 1 });
     const refused = await client.ask({ type: "reset", data });
     expect(refused).toMatchObject({ type: "error", data: { code: "VALIDATION_ERROR" } });
@@ -125,7 +125,7 @@ describe("one server", () => {
     expect(await client.call(...search("nominations"))).toMatchObject({ done: false });
   });
 
-  it("pays the answer once, says how, and has its trace in the database when it says so", async () => {
+  it("rewards the answer once, explains the reward, and has saved the trace by then", async () => {
     await begin({ index: 2, episode_id: "mine" });
     const found = await client.call(...search("price"), {
       content: "I look for the price.",
@@ -161,7 +161,7 @@ describe("one server", () => {
     expect(trace?.messages[2]).toMatchObject({ content: "I look for the price.", toolCalls: [{ id: "call_1" }] });
   });
 
-  it("lets nothing of another mailbox or a later day through, whatever is asked", async () => {
+  it("returns no email of another mailbox or a later date, whatever is requested", async () => {
     const { observation } = await begin({ index: 0 });
     const { inbox_address, query_date } = observation.result;
     const dana = await client.call(...search("the", "dana.okafor@kestrelplains.example"));
@@ -172,7 +172,7 @@ describe("one server", () => {
     expect(dates.every((date: string) => date <= query_date)).toBe(true);
   });
 
-  it("stands 300 hostile messages, and answers each", async () => {
+  it("survives 300 hostile messages, and answers each", async () => {
     await begin({ index: 0 });
     const deep = (open: string, close: string) => `{"type":"reset","data":${open.repeat(5_000)}${close.repeat(5_000)}}`;
     const odd: (string | object)[] = [
@@ -197,14 +197,14 @@ describe("one server", () => {
     for (const message of messages) {
       const { type, data } = await client.ask(message);
       expect(["observation", "error", "state", "mcp", "closed"]).toContain(type);
-      // What is no object ends the session.
+      // A message that is not an object ends the session.
       if (data.code === "SESSION_ERROR" || type === "closed") await begin({ index: 0 });
     }
     expect(server.faults).toEqual([]);
     expect(await client.reset({ index: 1 })).toMatchObject({ done: false });
   });
 
-  it("plays an episode with a client of MCP", async () => {
+  it("plays an episode with an MCP client", async () => {
     const mcp = new McpClient({ name: "test", version: "1" });
     const transport = new StreamableHTTPClientTransport(new URL(`${server.url}/mcp?split=test&index=2`));
     await mcp.connect(transport as Transport);
@@ -226,7 +226,7 @@ describe("one server", () => {
     const rpc = async (method: string, params: object) => {
       const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
       const response = await fetch(`${server.url}/mcp`, { method: "POST", body });
-      // biome-ignore lint/suspicious/noExplicitAny: what is read of it is checked.
+      // biome-ignore lint/suspicious/noExplicitAny: the tests check every field that they read.
       return (await response.json()) as any;
     };
     const { result } = await rpc("openenv/session/create", { index: 2 });
@@ -239,32 +239,32 @@ describe("one server", () => {
     expect(await rpc("tools/list", { session_id })).toMatchObject({ error: { code: -32602 } });
   });
 
-  it("answers nobody's page", async () => {
+  it("refuses requests from pages", async () => {
     const origin = { origin: "https://example.com" };
     await expect(connect(server.url, origin)).rejects.toThrow("403");
     expect((await fetch(`${server.url}/health`, { headers: origin })).status).toBe(403);
   });
 });
 
-describe("endings", () => {
+describe("the end of an episode", () => {
   const play = async (changes: Parameters<typeof start>[0], calls: readonly (readonly [string, object])[]) => {
     server = await start(changes);
     const client = await connect(server.url);
     await client.reset({ index: 2 });
-    // biome-ignore lint/suspicious/noExplicitAny: what is read of it is checked.
+    // biome-ignore lint/suspicious/noExplicitAny: the tests check every field that they read.
     let last: any = null;
     for (const call of calls) last = await client.call(...call);
     client.close();
     return last;
   };
 
-  it("ends an episode out of turns with what its last call returned", async () => {
+  it("comes with the result of the last call after the last turn", async () => {
     const last = await play({ options: { maxTurns: 2 } }, [search("price"), search("price")]);
     expect(last).toMatchObject({ done: true, reward: 0, metadata: { ending: "out_of_turns", turns_left: 0 } });
     expect(last.observation.result.data.emails.length).toBeGreaterThan(0);
   });
 
-  it("ends one out of tokens, out of time, and of three calls without sense", async () => {
+  it("comes after the token limit, the time limit, and three senseless calls", async () => {
     const tokens = await play({ options: { maxTokens: 300 } }, [search("price")]);
     expect(tokens).toMatchObject({ done: true, metadata: { ending: "out_of_budget" } });
     const time = await play({ options: { episodeTimeout: 1e-6 } }, [search("price")]);
@@ -279,9 +279,9 @@ describe("endings", () => {
     expect(stored?.results).toMatchObject([{ ending: "tool_protocol_error", turns: 3, scores: { reward: 0 } }]);
   });
 
-  it("records as interrupted what its client left, and frees the place", async () => {
+  it("is recorded as interrupted when its client leaves, and frees the slot", async () => {
     server = await start({ serving: { maxSessions: 1 } });
-    // A place is free a moment after its client has left.
+    // A slot is free a moment after its client has left.
     const connectAndBegin = async (): Promise<Client> => {
       const client = await connect(server.url);
       const { type } = await client.ask({ type: "reset", data: { index: 1 } });
@@ -309,9 +309,9 @@ describe("endings", () => {
     server.remove();
   });
 
-  it("takes a client that is gone without a word for gone", async () => {
+  it("comes if the client has silently disconnected", async () => {
     server = await start({ serving: { maxSessions: 1, pings: { everyMs: 50, silentMs: 200 } } });
-    // As behind a network that broke: the connection stays, and nobody answers on it.
+    // Like after a network failure: the connection remains, but the other side does not respond.
     const gone = await connect(server.url);
     gone.socket.pong = () => undefined;
     await gone.reset({ index: 1 });
@@ -320,14 +320,14 @@ describe("endings", () => {
       expect(await client.ask({ type: "reset", data: { index: 2 } })).toMatchObject({ type: "observation" });
       return client;
     }, 10_000);
-    // One that answers pings stays.
+    // A client that answers pings remains connected.
     await delay(500);
     expect(await next.call(...search("price"))).toMatchObject({ done: false });
     expect(server.stored()[0]?.results).toMatchObject([{ ending: "interrupted" }]);
     next.close();
   });
 
-  it("ends a session that says nothing for long", async () => {
+  it("comes after a long silence", async () => {
     server = await start({ serving: { idleMs: 300 } });
     const client = await connect(server.url);
     await client.reset({});
@@ -337,7 +337,7 @@ describe("endings", () => {
   });
 });
 
-describe("rewards", () => {
+describe("the reward", () => {
   const rewardOf = async (changes: Parameters<typeof start>[0], ...call: ReturnType<typeof answer>) => {
     server = await start(changes);
     const client = await connect(server.url);
@@ -349,7 +349,7 @@ describe("rewards", () => {
     return metadata;
   };
 
-  it("is the value of any scorer, upwards, and the semantic score where that says nothing", async () => {
+  it("is the value of any scorer, scaled upwards, and by default the semantic score", async () => {
     const right = answer(gold(2).answer, gold(2).message_ids);
     expect(await rewardOf({ options: { reward: "sourcesF1" } }, ...right)).toMatchObject({ reward: { value: 1 } });
     expect(await rewardOf({ options: { reward: "sourcesPrecision" } }, ...answer(gold(2).answer))).toMatchObject({
@@ -359,11 +359,11 @@ describe("rewards", () => {
     expect(unfound.reward.value).toBeLessThanOrEqual(1);
   });
 
-  it("refuses a reward that needs a judge where there is none", async () => {
+  it("is refused if it needs a judge and the server runs without one", async () => {
     await expect(startTrainingServer({ options: { reward: "art" } })).rejects.toMatchObject({ code: "judge_missing" });
   });
 
-  it("is ART's with a judge, and says what counts where the judge gives no verdict", async () => {
+  it("is ART's with a judge, with an explanation if the judge gives no verdict", async () => {
     const verdicts = [{ content: "True" }, { content: "no idea" }];
     const provider = await startFakeProvider(verdicts);
     const judge = { judge: "art:openai/judge", judgeBaseUrl: provider.baseUrl("openai-chat") };
@@ -382,7 +382,7 @@ describe("rewards", () => {
     }
   });
 
-  it("is by the semantic score, and says so, where the judge takes too long", async () => {
+  it("falls back to the semantic score, with an explanation, if the judge takes too long", async () => {
     const provider = await startFakeProvider(() => new Promise(() => undefined));
     const judge = { judge: "openai/judge", judgeBaseUrl: provider.baseUrl("openai-chat"), judgeTimeout: 0.3 };
     const changes = {
@@ -401,8 +401,8 @@ describe("rewards", () => {
   });
 });
 
-describe("runs", () => {
-  it("goes on with the run of its name, and refuses one of other settings", async () => {
+describe("the run of a training environment", () => {
+  it("continues under its name, and refuses different settings", async () => {
     const first = await start({ options: { name: "grpo" } });
     const play = async (url: string) => {
       const client = await connect(url);
@@ -422,7 +422,7 @@ describe("runs", () => {
     first.remove();
   });
 
-  it("shows reward and tokens of its episodes over time, in few points however many there are", async () => {
+  it("shows reward and tokens of its episodes over time, in few points for any number of episodes", async () => {
     server = await start();
     const client = await connect(server.url);
     for (let i = 0; i < 70; i++) {
@@ -452,7 +452,7 @@ describe("runs", () => {
     expect(progress.scores[0]).toMatchObject({ scorer: "reward", value: 0.5, n: 70 });
   });
 
-  it("keeps nothing where nothing is to be saved", async () => {
+  it("stores nothing if saving is turned off", async () => {
     server = await start({ options: { save: false } });
     const client = await connect(server.url);
     await client.reset({ index: 2 });
@@ -462,7 +462,7 @@ describe("runs", () => {
   });
 });
 
-it("asks for its token, as a bearer's or as a password in the address", async () => {
+it("an OpenEnv server requires its token, as a bearer token or as a password in the URL", async () => {
   const token = "a-token-for-this-test";
   server = await start({ serving: { access: { host: "127.0.0.1", token } } });
   await expect(connect(server.url)).rejects.toThrow("401");

@@ -23,12 +23,12 @@ Subject: ${HOSTILE}
 The dues are ${HOSTILE} a head.
 `;
 
-/** Fields, buttons and links that a screen reader would have no name for. */
+/** Fields, buttons and links without a name for screen readers. */
 const NAMELESS = `[...document.querySelectorAll("main input, main select, main textarea, main button, main a")]
   .filter((one) => !one.ariaLabel && !one.textContent.trim() && !document.querySelector('label[for="' + one.id + '"]'))
   .map((one) => one.outerHTML)`;
 
-describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
+describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
   const browser = new TestBrowser();
   let folder: string;
   let provider: FakeProvider;
@@ -54,7 +54,7 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
 
   async function giveToken(page: Page) {
     await page.getByRole("textbox", { name: "Token" }).fill("a-token-for-this-test");
-    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByRole("button", { name: "Continue" }).click();
   }
 
   async function askBaseline(page: Page) {
@@ -65,7 +65,7 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByRole("link", { name: "Open the trace" }).waitFor();
   }
 
-  it("asks for the token, then for a question, shows the mails and the answer, and keeps feedback", async () => {
+  it("requires the token, accepts a question, shows the emails and the answer, and saves feedback", async () => {
     const { page, wrong } = await openPage(demo);
     await page.getByRole("textbox", { name: "Token" }).fill("wrong");
     await page.keyboard.press("Enter");
@@ -74,20 +74,20 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     const log = page.getByRole("log", { name: "Conversation" });
     expect(await log.locator(".answer").textContent()).toBe("The league added an umpire fee so dues are $40, not 35.");
     expect(await log.getByRole("article").first().textContent()).toContain("umpire fee");
-    expect(await log.locator("summary").first().textContent()).toMatch(/email_search .*9 mails found/);
+    expect(await log.locator("summary").first().textContent()).toMatch(/email_search .*9 emails found/);
     expect(await page.evaluate("document.activeElement.id")).toBe("question");
 
-    await page.getByLabel("Note to your feedback").fill("right");
+    await page.getByLabel("Note about your feedback").fill("right");
     await page.getByRole("button", { name: "Good answer" }).click();
-    await page.getByText("it is kept with the trace").waitFor();
+    await page.getByText("Your feedback is saved with the trace").waitFor();
     const { body } = await demo.ask("GET", "/api/traces?rating=positive");
     expect(body.traces).toMatchObject([{ question: "How much are the softball dues?", agent_id: "baseline" }]);
 
     await page.getByRole("link", { name: "Open the trace" }).click();
-    await page.getByRole("heading", { name: "What was said and done" }).waitFor();
+    await page.getByRole("heading", { name: "Conversation" }).waitFor();
     expect(await page.getByRole("list", { name: "Feedback so far" }).textContent()).toContain("positive");
     expect(await page.locator("dl.facts").textContent()).toContain(MARCUS);
-    // Back, the conversation is still there.
+    // After going back, the conversation is still visible.
     await page.goBack();
     await page.getByRole("link", { name: "Open the trace" }).waitFor();
     await page.getByRole("textbox", { name: "Question" }).fill("And who takes them?");
@@ -97,10 +97,10 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     expect(wrong()).toEqual([]);
   });
 
-  it("has the conversation, the mailbox and what was being written again after a reload", async () => {
+  it("restores the conversation, the mailbox and the draft after a reload", async () => {
     const { page, wrong } = await openPage(demo);
     await giveToken(page);
-    await page.getByLabel("Day").fill("2001-12-31");
+    await page.getByLabel("Date").fill("2001-12-31");
     await askBaseline(page);
     await page.getByRole("textbox", { name: "Question" }).fill("And who");
     const log = page.getByRole("log", { name: "Conversation" });
@@ -109,7 +109,7 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByRole("link", { name: "Open the trace" }).waitFor();
     expect(await log.textContent()).toBe(before);
     expect(await page.getByLabel("Mailbox").inputValue()).toBe(MARCUS);
-    expect(await page.getByLabel("Day").inputValue()).toBe("2001-12-31");
+    expect(await page.getByLabel("Date").inputValue()).toBe("2001-12-31");
     expect(await page.getByLabel("Agent", { exact: true }).inputValue()).toBe("baseline");
     expect(await page.getByRole("textbox", { name: "Question" }).inputValue()).toBe("And who");
     await page.getByRole("textbox", { name: "Question" }).fill("And who takes them?");
@@ -118,7 +118,7 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     const [session] = (await demo.ask("GET", "/api/sessions")).body.sessions;
     expect(session).toMatchObject({ chats: 2, inbox_address: MARCUS, query_date: "2001-12-31" });
 
-    // Any mailbox is a choice too, and no other is put in its place.
+    // Any mailbox is also a choice, and no other one replaces it.
     await page.getByRole("button", { name: "New session" }).click();
     await page.getByLabel("Mailbox").fill("");
     await page.reload();
@@ -128,7 +128,7 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     expect(wrong()).toEqual([]);
   });
 
-  it("begins anew where the session is gone, and says who is near a mailbox that is nobody's", async () => {
+  it("starts a new session if the stored one is gone, and suggests addresses for an unknown mailbox", async () => {
     const { page } = await openPage(demo);
     await giveToken(page);
     await askBaseline(page);
@@ -159,11 +159,11 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByRole("link", { name: "Ask this agent" }).click();
     expect(await page.getByLabel("Agent").inputValue()).toBe("email-search");
     await page.goto(`${demo.url}/#trace/nothing`);
-    expect(await page.getByRole("alert").textContent()).toContain("There is no such trace");
+    expect(await page.getByRole("alert").textContent()).toContain("Unknown trace");
     expect(wrong().filter((text) => !text.includes("404"))).toEqual([]);
   });
 
-  it("tells agents of one name apart", async () => {
+  it("distinguishes agents with the same name", async () => {
     for (const id of ["helper-a", "helper-b"]) await demo.ask("POST", "/api/agents", { id, name: "Helper" });
     const { page } = await openPage(demo);
     await giveToken(page);
@@ -172,7 +172,7 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     expect(names).toEqual(expect.arrayContaining(["Helper (helper-a)", "Helper (helper-b)", "Email Search Agent"]));
   });
 
-  it("shows what mails and models say as text, whatever they say", async () => {
+  it("shows content of mail and models as text, whatever it is", async () => {
     const { page, wrong } = await openPage(hostile);
     provider.push(
       {
@@ -195,13 +195,13 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     expect(await log.getByRole("article").locator(".body").textContent()).toContain(`The dues are ${HOSTILE}`);
     expect(await log.locator("p.bad").textContent()).toContain("<img src=x");
     await page.getByRole("link", { name: "Open the trace" }).click();
-    await page.getByRole("heading", { name: "What was said and done" }).waitFor();
+    await page.getByRole("heading", { name: "Conversation" }).waitFor();
     expect(await page.locator("main img, main script").count()).toBe(0);
     expect(await page.title()).toBe("Trace · art-e");
     expect(wrong()).toEqual([]);
   });
 
-  it("stops an answer that is no longer wanted", async () => {
+  it("stops an answer on request", async () => {
     const { page } = await openPage(hostile);
     const before = provider.requests.length;
     provider.push({ fail: "silence" });
@@ -216,7 +216,7 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     expect(await page.getByRole("button", { name: "Ask", exact: true }).isEnabled()).toBe(true);
   });
 
-  it("fits a narrow screen, light and dark, and names all its fields", async () => {
+  it("fits a narrow screen, light and dark, and has names for all its fields", async () => {
     const { page } = await openPage(demo);
     await page.setViewportSize({ width: 360, height: 740 });
     await giveToken(page);

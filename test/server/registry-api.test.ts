@@ -8,7 +8,7 @@ const ask: DemoServer["ask"] = (...request) => server.ask(...request);
 const codeOf = ({ status, body }: Awaited<ReturnType<typeof ask>>) => [status, body.error.code];
 
 describe("agents", () => {
-  it("are listed, and told one by one", async () => {
+  it("are listed, and returned one by one", async () => {
     const { body } = await ask("GET", "/api/agents");
     expect(body.agents.map(({ id }: { id: string }) => id)).toEqual([
       "art-e",
@@ -26,7 +26,7 @@ describe("agents", () => {
     });
   });
 
-  it("are made of a name alone, changed and deleted", async () => {
+  it("are created from only a name, changed and deleted", async () => {
     const made = await ask("POST", "/api/agents", { name: "My Agent!", description: "mine" });
     expect(made.status).toBe(201);
     expect(made.body).toMatchObject({ id: "my-agent", name: "My Agent!", description: "mine", version: 1 });
@@ -37,7 +37,7 @@ describe("agents", () => {
     expect(codeOf(await ask("GET", "/api/agents/my-agent"))).toEqual([404, "NOT_FOUND"]);
   });
 
-  it("cannot be made twice, without a name, or with what nobody knows", async () => {
+  it("cannot be created twice, without a name, or with unknown values", async () => {
     expect(codeOf(await ask("POST", "/api/agents", { id: "art-e", name: "x" }))).toEqual([409, "ALREADY_EXISTS"]);
     const nameless = await ask("POST", "/api/agents", { description: "x" });
     expect(codeOf(nameless)).toEqual([400, "VALIDATION_ERROR"]);
@@ -50,7 +50,7 @@ describe("agents", () => {
     expect(codeOf(await ask("POST", "/api/agents", { name: "x", colour: "red" }))).toEqual([400, "VALIDATION_ERROR"]);
   });
 
-  it("cannot have keys that there are not, and are told those that there are", async () => {
+  it("cannot have unknown keys, and the error lists the valid keys", async () => {
     const refused = await ask("PATCH", "/api/agents/my-agent", { nme: "x" });
     expect(codeOf(refused)).toEqual([400, "VALIDATION_ERROR"]);
     expect(refused.body.error.message).toMatch(/Unrecognized key: "nme"\. Known keys: .*\bname\b.*\bprompt\b/);
@@ -58,12 +58,12 @@ describe("agents", () => {
     expect(ofTool.body.error.message).toMatch(/Known keys: .*\bdescription\b/);
   });
 
-  it("that came with the program stay as they are", async () => {
+  it("that are built in remain unchanged", async () => {
     expect(codeOf(await ask("PATCH", "/api/agents/art-e", { name: "x" }))).toEqual([409, "CONFLICT"]);
     expect(codeOf(await ask("DELETE", "/api/agents/art-e"))).toEqual([409, "CONFLICT"]);
   });
 
-  it("are given tools and deprived of them", async () => {
+  it("get and lose tools", async () => {
     await ask("POST", "/api/agents", { id: "tooled", name: "Tooled" });
     const given = await ask("POST", "/api/agents/tooled/tools", { tool_id: "read_email", config: { pageSize: 5000 } });
     expect(given.status).toBe(201);
@@ -107,7 +107,7 @@ const weather = {
 };
 
 describe("tools", () => {
-  it("are listed, all or those of a category", async () => {
+  it("are listed, all or per category", async () => {
     expect((await ask("GET", "/api/tools")).body.tools.length).toBeGreaterThan(6);
     const { body } = await ask("GET", "/api/tools?category=email");
     expect(new Set(body.tools.map(({ category }: { category: string }) => category))).toEqual(new Set(["email"]));
@@ -115,7 +115,7 @@ describe("tools", () => {
     expect(codeOf(await ask("GET", "/api/tools/nothing"))).toEqual([404, "NOT_FOUND"]);
   });
 
-  it("are made, changed and deleted", async () => {
+  it("are created, changed and deleted", async () => {
     expect((await ask("POST", "/api/tools", weather)).body).toMatchObject({ ...weather, category: "own" });
     expect(codeOf(await ask("POST", "/api/tools", weather))).toEqual([409, "ALREADY_EXISTS"]);
     const changed = await ask("PATCH", "/api/tools/weather", { description: "How the weather is." });
@@ -127,7 +127,7 @@ describe("tools", () => {
     expect(codeOf(await ask("PATCH", "/api/tools/email_get", { name: "x" }))).toEqual([409, "CONFLICT"]);
   });
 
-  it("take their parameters as a text too", async () => {
+  it("accept their parameters as text too", async () => {
     const parameters_schema = JSON.stringify(weather.parameters_schema);
     const made = await ask("POST", "/api/tools", { ...weather, id: "as-text", parameters_schema });
     expect(made.body.parameters_schema).toEqual(weather.parameters_schema);
@@ -146,12 +146,12 @@ describe("tools", () => {
       { ...weather, handler_config: { ...weather.handler_config, headers: { "x-key": `$\{ENV:ANTHROPIC_API_KEY}` } } },
     ],
     ["asks behind the firewall", { ...weather, handler_config: { ...weather.handler_config, allowPrivate: true } }],
-  ])("are not made where one %s", async (_, tool) => {
+  ])("are not created if one %s", async (_, tool) => {
     expect(codeOf(await ask("POST", "/api/tools", { ...tool, id: "evil" }))).toEqual([403, "FORBIDDEN"]);
     expect(codeOf(await ask("GET", "/api/tools/evil"))).toEqual([404, "NOT_FOUND"]);
   });
 
-  it("that have a key cannot be pointed elsewhere, neither by a change nor by an agent's config", async () => {
+  it("that have a key cannot be sent to another server, neither by a change nor by an agent's config", async () => {
     server.db
       .prepare(
         "INSERT INTO tools (id, name, description, parameters_schema, handler_key, handler_config) VALUES (?,?,?,?,?,?)",
@@ -178,7 +178,7 @@ describe("tools", () => {
   });
 });
 
-it("what is nowhere, and what is no JSON, is told in the same form", async () => {
+it("unknown paths and invalid JSON cause errors in the same format", async () => {
   expect(codeOf(await ask("GET", "/api/nothing"))).toEqual([404, "NOT_FOUND"]);
   const broken = await fetch(`${server.url}/api/agents`, {
     method: "POST",

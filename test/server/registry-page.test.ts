@@ -4,7 +4,7 @@ import { TestBrowser } from "../browser.js";
 import { needs } from "../machine-requirements.js";
 import { type DemoServer, startDemoServer } from "./demo-server.js";
 
-/** Agents, tools and their attachments, made and changed in a real browser. */
+/** Agents, tools and their attachments, created and changed in a real browser. */
 
 const HOSTILE = `</textarea></p><img src=x onerror="document.title='stolen'"><script>document.title='stolen'</script>`;
 
@@ -27,21 +27,21 @@ describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000
 
   const get = async (path: string) => (await demo.ask("GET", path)).body;
 
-  it("make an agent, and save what is changed of it as its next version", async () => {
+  it("create an agent, and save changes to it as its next version", async () => {
     const { page, wrong } = await open("agents");
     await page.getByText("New agent").click();
     await page.getByLabel("Name", { exact: true }).fill("Dues helper");
-    await page.getByRole("button", { name: "Make the agent" }).click();
+    await page.getByRole("button", { name: "Create agent" }).click();
     await page.getByRole("heading", { name: "Dues helper" }).waitFor();
     expect(page.url()).toContain("#agents/dues-helper");
 
     await page.getByLabel("Name", { exact: true }).fill(HOSTILE);
-    await page.getByLabel("What it is for").fill(HOSTILE);
+    await page.getByLabel("Purpose").fill(HOSTILE);
     await page.getByLabel("Prompt").fill(`${HOSTILE} {{inbox_address}}`);
     await page.getByLabel("Model (empty").fill("offline/baseline");
-    await page.getByLabel("Model calls a task").fill("4");
+    await page.getByLabel("Maximum model calls per task").fill("4");
     await page.getByLabel("Temperature").fill("0.5");
-    await page.getByLabel("Tool calls of a reply").selectOption("first");
+    await page.getByLabel("Tool calls per reply").selectOption("first");
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await saying(page, "Saved: version 2.");
     const agent = await get("/api/agents/dues-helper");
@@ -59,53 +59,53 @@ describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000
     expect(wrong()).toEqual([]);
   });
 
-  it("keep what was written where the server refuses it", async () => {
+  it("keep the entered text if the server refuses it", async () => {
     await demo.ask("POST", "/api/agents", { id: "refused", name: "Refused" });
     const { page } = await open("agents/refused");
     await page.getByLabel("Prompt").fill("Of {{nobody}}");
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await saying(page, "nobody");
     expect(await page.getByLabel("Prompt").inputValue()).toBe("Of {{nobody}}");
-    await page.getByText("Give it a tool").click();
+    await page.getByText("Add a tool").click();
     await page.getByLabel("Config for this agent").last().fill("{not json");
-    await page.getByRole("button", { name: "Give it" }).click();
-    await saying(page, "this is not JSON");
+    await page.getByRole("button", { name: "Add tool" }).click();
+    await saying(page, "not valid JSON");
   });
 
-  it("give an agent a tool with a config, change that, and take tools away but the last", async () => {
+  it("attach a tool with a config, change the config, and detach all tools except the last", async () => {
     await demo.ask("POST", "/api/agents", { id: "tooled", name: "Tooled", tools: [{ id: "return_final_answer" }] });
     const { page, wrong } = await open("agents/tooled");
-    await page.getByText("Give it a tool").click();
+    await page.getByText("Add a tool").click();
     await page.getByLabel("Tool", { exact: true }).selectOption("email_search");
-    await page.getByRole("button", { name: "Give it" }).click();
-    await saying(page, "It has email_search now.");
+    await page.getByRole("button", { name: "Add tool" }).click();
+    await saying(page, "Added email_search.");
     const item = page.getByRole("listitem").filter({ hasText: "email_search" });
     await item.getByText("Config").first().click();
     await item.getByLabel("Config for this agent").fill("{}");
-    await item.getByRole("button", { name: "Save the config" }).click();
-    await saying(page, "The config of email_search is saved.");
+    await item.getByRole("button", { name: "Save config" }).click();
+    await saying(page, "Saved the config of email_search.");
     const { tools } = await get("/api/agents/tooled/tools");
     expect(tools).toMatchObject([
       { id: "return_final_answer", config: null },
       { id: "email_search", config: {} },
     ]);
 
-    await page.getByRole("button", { name: "Take away return_final_answer" }).click();
-    await saying(page, "return_final_answer is taken away.");
-    await page.getByRole("button", { name: "Take away email_search" }).click();
+    await page.getByRole("button", { name: "Remove return_final_answer" }).click();
+    await saying(page, "Removed return_final_answer.");
+    await page.getByRole("button", { name: "Remove email_search" }).click();
     await saying(page, "without tools");
     expect((await get("/api/agents/tooled")).tools).toEqual(["email_search"]);
     expect(wrong().filter((text) => !text.includes("status of 4"))).toEqual([]);
   });
 
-  it("copy an agent that came with the program, which cannot be changed, and delete the copy", async () => {
+  it("copy a built-in agent, which cannot be changed, and delete the copy", async () => {
     const { page, wrong } = await open("agents/art-e");
-    expect(await page.getByRole("main").textContent()).toContain("it can be copied, not changed");
+    expect(await page.getByRole("main").textContent()).toContain("it can be copied but not changed");
     expect(await page.getByRole("button", { name: "Save" }).count()).toBe(0);
     await page.getByText("Copy art-e").click();
-    await page.getByLabel("Its id").fill("art-e-mine");
-    await page.getByRole("button", { name: "Make the copy" }).click();
-    await page.getByRole("heading", { name: "ART-E Agent, a copy" }).waitFor();
+    await page.getByLabel("Id of the copy").fill("art-e-mine");
+    await page.getByRole("button", { name: "Create copy" }).click();
+    await page.getByRole("heading", { name: "ART-E Agent (copy)" }).waitFor();
     const [own, origin] = [await get("/api/agents/art-e-mine"), await get("/api/agents/art-e")];
     for (const name of ["prompt", "settings", "tools"]) expect(own[name]).toEqual(origin[name]);
     await page.getByRole("button", { name: "Delete this agent" }).click();
@@ -117,15 +117,15 @@ describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000
     expect(wrong()).toEqual([]);
   });
 
-  it("make, change and delete a tool", async () => {
+  it("create, change and delete a tool", async () => {
     const { page, wrong } = await open("tools");
     await page.getByText("New tool").click();
     await page.getByLabel("Id", { exact: true }).fill("weather");
-    await page.getByLabel("What the model reads").fill(HOSTILE);
-    await page.getByRole("button", { name: "Make the tool" }).click();
+    await page.getByLabel("Description for the model").fill(HOSTILE);
+    await page.getByRole("button", { name: "Create tool" }).click();
     await page.getByRole("heading", { name: "weather" }).waitFor();
     await page.getByLabel("Category").fill("outside");
-    await page.getByLabel("Config of the handler").fill('{"url": "https://example.com/{{query}}"}');
+    await page.getByLabel("Handler config").fill('{"url": "https://example.com/{{query}}"}');
     await page.getByRole("button", { name: "Save" }).click();
     await saying(page, "Saved.");
     expect(await get("/api/tools/weather")).toMatchObject({
@@ -134,7 +134,7 @@ describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000
     });
     await page.getByLabel("Parameters").fill("{");
     await page.getByRole("button", { name: "Save" }).click();
-    await saying(page, "Parameters (JSON Schema): this is not JSON");
+    await saying(page, "Parameters (JSON Schema): not valid JSON");
 
     await demo.ask("POST", "/api/agents/tooled/tools", { tool_id: "weather" });
     await page.getByRole("button", { name: "Delete this tool" }).click();
@@ -149,7 +149,7 @@ describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000
     expect(wrong().filter((text) => !text.includes("status of 4"))).toEqual([]);
   });
 
-  it("fit 390 pixels, and name their fields", async () => {
+  it("fit a width of 390 pixels, and have names for their fields", async () => {
     const { page } = await open("tools");
     await page.setViewportSize({ width: 390, height: 800 });
     const nameless = `[...document.querySelectorAll("main input, main select, main textarea")]

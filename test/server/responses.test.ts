@@ -17,13 +17,13 @@ const metadata = { inbox_address: MARCUS, query_date: "2001-12-31" };
 const dues = { model: "baseline", input: "How much are the softball dues?", metadata };
 const DUES = "The league added an umpire fee so dues are $40, not 35.";
 
-/** What the model was sent last, without the system prompt. */
+/** The last messages sent to the model, without the system prompt. */
 function sent(): { role: string; content: string }[] {
   const body = provider.requests.at(-1)?.body as { messages: { role: string; content: string }[] } | undefined;
   return (body?.messages ?? []).slice(1).map(({ role, content }) => ({ role, content }));
 }
 
-it("a response holds the answer, its tokens and where it was found", async () => {
+it("a response contains the answer, its tokens and its sources", async () => {
   const usage = { inputTokens: 100, outputTokens: 20, cachedInputTokens: 60 };
   provider.push({
     toolCalls: [{ name: "return_final_answer", arguments: { answer: "$40", sources: ["<1@x>"] } }],
@@ -40,11 +40,11 @@ it("a response holds the answer, its tokens and where it was found", async () =>
   const { trace_id, sources } = (response as unknown as { art_e: { trace_id: string; sources: string[] } }).art_e;
   expect(sources).toEqual(["<1@x>"]);
   expect((await server.ask("GET", `/api/traces/${trace_id}`)).body.trace).toMatchObject({ inbox: MARCUS });
-  // The answer fits what /openapi.json says of it.
+  // The response matches /openapi.json.
   expect((await server.ask("POST", "/v1/responses", dues)).body.output[0].content[0].text).toBe(DUES);
 });
 
-it("a stream tells it event by event, each named and numbered", async () => {
+it("a stream contains the events, each with a name and a number", async () => {
   const stream = client.responses.stream(dues);
   const types: string[] = [];
   const numbers: number[] = [];
@@ -73,7 +73,7 @@ it("a stream tells it event by event, each named and numbered", async () => {
   expect(await raw.text()).toMatch(/^event: response\.created\ndata: \{/);
 });
 
-it("instructions, system messages and what was said before reach the model", async () => {
+it("instructions, system messages and earlier messages reach the model", async () => {
   provider.push({ content: "Ann." });
   await client.responses.create({
     ...dues,
@@ -90,7 +90,7 @@ it("instructions, system messages and what was said before reach the model", asy
   expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain("\\n\\nBe brief.\\n\\nBe kind.");
 });
 
-it("goes on from a response, bound as that was, and from an answer by its id", async () => {
+it("a chat continues from a response with its binding, and from an answer by its id", async () => {
   provider.push({ content: "It is $40." }, { content: "Priya." }, { content: "Yes." });
   const first = await client.responses.create({ ...dues, model: "thinker" });
   const second = await client.responses.create({
@@ -107,7 +107,7 @@ it("goes on from a response, bound as that was, and from an answer by its id", a
   const elsewhere = { model: "thinker", input: "?", previous_response_id: first.id, metadata: { inbox_address: DANA } };
   await expect(client.responses.create(elsewhere)).rejects.toThrow(`bound to ${MARCUS}`);
 
-  // The AI SDK names what was answered before instead of repeating it.
+  // The AI SDK refers to earlier answers instead of repeating them.
   const id = first.output[0]?.id ?? "";
   const input = [
     { role: "user" as const, content: "Dues?" },
@@ -122,7 +122,7 @@ it("goes on from a response, bound as that was, and from an answer by its id", a
   await expect(client.responses.create(nowhere)).rejects.toMatchObject({ status: 404 });
 });
 
-it("a refusal is one, and an agent out of turns is incomplete", async () => {
+it("a refusal is marked as one, and an agent out of turns is incomplete", async () => {
   provider.push({ content: "I cannot help.", finishReason: "refusal" }, { content: "No.", finishReason: "refusal" });
   const asked = { ...dues, model: "thinker" };
   expect((await client.responses.create(asked)).output).toMatchObject([
@@ -165,7 +165,7 @@ it.each([
   await expect(client.responses.create({ ...dues, ...given })).rejects.toMatchObject({ status: 400, param });
 });
 
-it("a mailbox that nobody has is refused", async () => {
+it("an unknown mailbox is refused", async () => {
   const asked = client.responses.create({ ...dues, metadata: { inbox_address: "nobody@nowhere.example" } });
   await expect(asked).rejects.toMatchObject({ status: 400, message: expect.stringContaining(MARCUS) });
 });

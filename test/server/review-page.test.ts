@@ -11,7 +11,7 @@ import { demoQuestions, jsonLines } from "../cli/art-e.js";
 import { needs } from "../machine-requirements.js";
 import { openDemo, type TestDb } from "../runs/demo-setup.js";
 
-/** Reviewing questions in a real browser, and what stands in the files after each key. */
+/** Reviewing questions in a real browser, and the contents of the files after each key. */
 
 const HOSTILE = `</p><img src=x onerror="document.title='stolen'">`;
 
@@ -65,7 +65,7 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
     await page.locator("[aria-busy=true]").waitFor({ state: "detached" });
   }
 
-  it("saves at once what keys say, and writes the accepted questions as a dataset of their own", async () => {
+  it("saves decisions immediately, and writes the accepted questions as a separate dataset", async () => {
     const { page, wrong } = await openPage();
     expect(await page.locator(".judged .question").textContent()).toBe(first.question);
     expect(await page.locator(".cited-mails mark").first().isVisible()).toBe(true);
@@ -86,44 +86,44 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
     await page.keyboard.type("arrant nonsense");
     await page.keyboard.press("Enter");
     await page.keyboard.press("r");
-    await page.getByText("Every question is decided about.").waitFor();
+    await page.getByText("All questions are decided.").waitFor();
     expect(decisions().at(-1)).toMatchObject({ id: 3, decision: "rejected", reason: "arrant nonsense" });
     expect(read("my.reviewed.jsonl")).toBe(`${LINES[0]}\n${edited}\n`);
     expect(read("my.jsonl")).toBe(`${LINES.join("\n")}\n`);
-    await page.getByText(/^You and the checks say the same: 0\.667 \[0\.208, 0\.939\] n=3$/).waitFor();
+    await page.getByText(/^Agreement between you and the checks: 0\.667 \[0\.208, 0\.939\] n=3$/).waitFor();
 
-    await press(page, "u", "Taken back: 3.");
+    await press(page, "u", "Undone: 3.");
     expect(decisions()).toHaveLength(2);
-    expect(await page.getByLabel("Why").inputValue()).toBe("arrant nonsense");
+    expect(await page.getByLabel("Reason").inputValue()).toBe("arrant nonsense");
     expect(wrong()).toEqual([]);
   });
 
-  it("loses nothing by a reload", async () => {
+  it("loses nothing in a reload", async () => {
     const { page } = await openPage();
     await press(page, "j", "Asked by");
     await page.keyboard.press("e");
     await page.getByLabel("Question", { exact: true }).fill("Half a ques");
-    await page.getByLabel("Why").fill("unclear");
+    await page.getByLabel("Reason").fill("unclear");
     await page.reload();
     await page.locator(".labelling").waitFor();
     expect(await page.locator(".judged .question").textContent()).toBe(second.question);
     expect(await page.getByLabel("Question", { exact: true }).inputValue()).toBe("Half a ques");
-    expect(await page.getByLabel("Why").inputValue()).toBe("unclear");
+    expect(await page.getByLabel("Reason").inputValue()).toBe("unclear");
   });
 
-  it("does not overwrite what another tab decided, and says so", async () => {
+  it("does not overwrite a decision from another tab, and reports it", async () => {
     const [one, two] = [await openPage(), await openPage()];
     await press(one.page, "r", "Saved: 1 rejected.");
     await press(two.page, "a", "Question 1 was rejected at");
     expect(decisions()).toMatchObject([{ id: 1, decision: "rejected" }]);
     await two.page.locator(".decision.rejected").waitFor();
-    // Now it was seen. Words that are saved as they were are no edit.
+    // The decision has been shown now. Saving an unchanged wording is not an edit.
     await two.page.keyboard.press("e");
     await press(two.page, "Control+Enter", "Saved: 1 accepted.");
     expect(decisions()).toMatchObject([{ id: 1, decision: "accepted" }]);
   });
 
-  it("goes on where it stopped, and leaves decisions about other words alone", async () => {
+  it("continues where it stopped, and ignores decisions about other wordings", async () => {
     const { page } = await openPage();
     await press(page, "a", "Saved: 1 accepted.");
     await press(page, "a", "Saved: 2 accepted.");
@@ -133,20 +133,20 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
       `${JSON.stringify({ ...first, answer: "changed since" })}\n${LINES.slice(1).join("\n")}`,
     );
     await page.keyboard.press("a");
-    await page.getByText("The server of this page does not answer").waitFor();
+    await page.getByText("The server of this page does not respond").waitFor();
     server = await serve("my.jsonl");
     const again = await openPage();
     await again.page.getByText("2 to decide. 1 accepted").waitFor();
     expect(await again.page.locator(".judged .answer").textContent()).toBe("changed since");
   });
 
-  it("refuses decisions about a dataset that has changed", async () => {
+  it("refuses decisions about a changed dataset", async () => {
     const { page } = await openPage();
     writeFileSync(path("my.jsonl"), LINES.slice(1).join("\n"));
     await press(page, "a", "changed after the review started");
   });
 
-  it("fits screens wide and narrow, light and dark", async () => {
+  it("fits wide and narrow screens, light and dark", async () => {
     const { page } = await openPage();
     const overflow = "document.documentElement.scrollWidth - innerWidth";
     const nameless = `[...document.querySelectorAll("main input, main textarea, main button")]

@@ -6,7 +6,7 @@ import { openEmpty } from "../runs/demo-setup.js";
 
 const DEFAULT = "anthropic/claude-sonnet-5-5";
 
-/** Models where only these providers have a key. */
+/** Models if only these providers have a key. */
 function modelsWith(...keyed: Provider[]): ServedModels {
   const reach = (provider: Provider) => ({
     apiKey: keyed.includes(provider) ? "test-key" : null,
@@ -24,7 +24,7 @@ const agentOf = (id: string) => {
   return agent;
 };
 
-it("offers a model of each provider that has a key, and the baseline", () => {
+it("offers a model of each provider with a key, and the baseline", () => {
   const ids = (models: ServedModels) => models.examples().map(({ id }) => id);
   expect(ids(modelsWith())).toEqual(["offline/baseline"]);
   expect(ids(modelsWith("google", "openai"))).toEqual([
@@ -34,13 +34,13 @@ it("offers a model of each provider that has a key, and the baseline", () => {
   ]);
 });
 
-it("falls back to a model that can be reached, and names the default where none can", () => {
+it("falls back to a model of a configured provider, otherwise names the default", () => {
   expect(modelsWith("anthropic", "openai").fallback()).toBe(DEFAULT);
   expect(modelsWith("google").fallback()).toBe("google/gemini-3.8-flash");
   expect(modelsWith().fallback()).toBe(DEFAULT);
 });
 
-it("takes the model asked for before the agent's own", async () => {
+it("prefers the requested model to the agent's own", async () => {
   const models = modelsWith("openai");
   const own = await models.get(agentOf("baseline"), undefined, undefined);
   expect(own.id).toBe("offline/baseline");
@@ -49,7 +49,7 @@ it("takes the model asked for before the agent's own", async () => {
   expect(await models.get(agentOf("baseline"), undefined, undefined)).toBe(own);
 });
 
-it("refuses what has no key, again and again, and files of this machine", async () => {
+it("refuses models without a key every time, and local files", async () => {
   const models = modelsWith();
   for (let i = 0; i < 2; i++) {
     await expect(models.get(agentOf("email-search"), undefined, undefined)).rejects.toThrow("No API key for anthropic");

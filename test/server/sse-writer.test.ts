@@ -3,13 +3,13 @@ import { SseWriter } from "../../src/server/sse-writer.js";
 
 const SLOW = { heartbeatMs: 60_000, stallMs: 60_000 };
 
-/** What has been settled by now, microtasks and one turn of the loop later. */
+/** Returns the value if it has settled by now, after microtasks and one turn of the loop. */
 async function isPending(promise: Promise<unknown>): Promise<boolean> {
   const later = new Promise((resolve) => setImmediate(resolve, "pending"));
   return (await Promise.race([promise, later])) === "pending";
 }
 
-it("waits for its reader before it takes more", async () => {
+it("waits for its reader before it accepts more", async () => {
   const stream = new SseWriter(
     SLOW,
     () => expect.unreachable(),
@@ -29,7 +29,7 @@ it("waits for its reader before it takes more", async () => {
   expect((await reader.read()).done).toBe(true);
 });
 
-it("lets a reader that takes nothing go, and says so once", async () => {
+it("disconnects a reader that does not read, and reports it once", async () => {
   const gone: string[] = [];
   const stream = new SseWriter(
     { ...SLOW, stallMs: 20 },
@@ -41,7 +41,7 @@ it("lets a reader that takes nothing go, and says so once", async () => {
   expect(gone).toEqual(["the client stopped reading", "cut"]);
 });
 
-it("sends nothing after its reader has left, and holds nobody up", async () => {
+it("sends nothing after its reader has disconnected, and never blocks", async () => {
   const gone: string[] = [];
   const stream = new SseWriter(
     SLOW,
@@ -56,7 +56,7 @@ it("sends nothing after its reader has left, and holds nobody up", async () => {
   expect(gone).toEqual(["the client disconnected"]);
 });
 
-it("says that it is alive while there is nothing to say", async () => {
+it("sends comments between events", async () => {
   const stream = new SseWriter(
     { ...SLOW, heartbeatMs: 20 },
     () => undefined,

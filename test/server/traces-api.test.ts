@@ -12,7 +12,7 @@ for (let i = 0; i < 7; i++) {
   ids.push(events.find(({ type }) => type === "session-info").traceId);
 }
 
-it("traces come in pages, newest first, each once", async () => {
+it("traces are returned in pages, newest first, each once", async () => {
   const seen: string[] = [];
   let cursor = "";
   for (let page = 1; ; page++) {
@@ -48,7 +48,7 @@ it.each(["limit=201", "limit=0", "limit=x", "cursor=abc", "ending=happy", "date_
   },
 );
 
-it("feedback stays with its trace; the newest says how it is rated", async () => {
+it("feedback belongs to its trace, and the newest determines the rating", async () => {
   const [id = ""] = ids;
   const given = await server.ask("POST", "/api/feedback", {
     trace_id: id,
@@ -69,7 +69,7 @@ it("feedback stays with its trace; the newest says how it is rated", async () =>
   expect((await server.ask("POST", "/api/feedback", { trace_id: id, rating: "great" })).status).toBe(400);
 });
 
-it("feedback comes in pages, by agent and rating, and is changed and taken back", async () => {
+it("feedback is returned in pages, by agent and rating, and is changed and deleted", async () => {
   const before = (await server.ask("GET", "/api/feedback?limit=200")).body.feedback.length;
   for (const id of ids) await server.ask("POST", "/api/feedback", { trace_id: id, rating: "neutral", agent_id: "x" });
   const seen: string[] = [];
@@ -90,7 +90,7 @@ it("feedback comes in pages, by agent and rating, and is changed and taken back"
   expect((await server.ask("GET", "/api/feedback?limit=200")).body.feedback).toHaveLength(before + ids.length - 1);
 });
 
-it("mailboxes, models, runs and health are told", async () => {
+it("mailboxes, models, runs and health are returned", async () => {
   const { body } = await server.ask("GET", "/api/inboxes");
   expect(body.inboxes).toHaveLength(3);
   expect(body.messages).toBe(516);

@@ -13,7 +13,7 @@ import type { TaskResult } from "../../src/traces/task-result.js";
 import type { QuestionTrace } from "../../src/traces/trace.js";
 import { iterateTraces } from "../../src/traces/traces-store.js";
 
-/** The training environment over the demo's mail. */
+/** The training environment over the demo mail. */
 
 const ROOT = join(import.meta.dirname, "../..");
 export const DEMO_QUESTIONS = join(ROOT, "fixtures/demo/questions.jsonl");
@@ -22,7 +22,7 @@ interface Changes {
   readonly options?: Partial<EnvironmentOptions>;
   readonly serving?: Partial<OpenEnvOptions>;
   readonly env?: Readonly<Record<string, string>>;
-  /** The database of an earlier server, which goes on with it. */
+  /** Database of an earlier server, which this one continues to use. */
   readonly file?: string;
 }
 
@@ -31,7 +31,7 @@ export interface TrainingServer {
   readonly file: string;
   readonly faults: readonly unknown[];
   readonly notes: readonly string[];
-  /** Ends it. Its database stays, for `stored`, until `remove`. */
+  /** Stops the server. Its database remains for `stored` until `remove`. */
   stop(): Promise<void>;
   stored(): StoredRun[];
   remove(): void;
@@ -126,22 +126,22 @@ function readRuns(path: string): StoredRun[] {
   }
 }
 
-/** A message of the server, as a test reads it. */
+/** A message from the server, as tests read it. */
 export interface Answer {
   readonly type: string;
-  // biome-ignore lint/suspicious/noExplicitAny: what a test reads of it, it checks.
+  // biome-ignore lint/suspicious/noExplicitAny: the tests check every field that they read.
   readonly data: any;
 }
 
 export interface Client {
   readonly socket: WebSocket;
-  /** Sends a message, or a text as it is, and waits for the next answer. */
+  /** Sends a message as JSON, or a string unchanged, and waits for the next answer. */
   ask(message: object | string): Promise<Answer>;
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   reset(data?: object): Promise<any>;
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   call(tool: string, args: object, metadata?: object): Promise<any>;
-  /** Resolves with the code when it is closed. */
+  /** Resolves with the close code. */
   readonly closed: Promise<number>;
   close(): void;
 }

@@ -12,7 +12,7 @@ const PATIENT = { timeout: 60_000, interval: 50 };
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-// A search that finds mail, and then a model that thinks for ever.
+// A search that finds email, then a model that never finishes.
 const provider = await startFakeProvider(({ turn }) =>
   turn === 0
     ? { toolCalls: [{ name: "email_search", arguments: { query: "dues", inbox_id: MARCUS } }] }
@@ -25,7 +25,7 @@ afterAll(async () => {
   await provider.close();
 });
 
-/** Posts a chat on a socket of its own, which `destroy` makes vanish without a word. */
+/** Posts a chat on its own socket. `destroy` drops the connection without a close message. */
 function chatOn(url: string, body: object): Socket {
   const { hostname, port } = new URL(url);
   const text = JSON.stringify({ modelId: "openai/test", variables: { inbox_address: MARCUS }, ...body });
@@ -47,7 +47,7 @@ function heap(): number {
 it(`${AT_ONCE} streams whose clients vanish leave no chat, no socket and no memory behind`, {
   timeout: 240_000,
 }, async () => {
-  // Kept by whatever keeps a chat; alike in no two of them.
+  // Stored wherever a chat is stored, and different in each chat.
   const question = (n: number) => `${n} ${"why ".repeat(40_000)}`;
   const round = async (first: number) => {
     const before = provider.requests.length;
@@ -57,7 +57,7 @@ it(`${AT_ONCE} streams whose clients vanish leave no chat, no socket and no memo
     expect(server.chats.count).toBe(AT_ONCE);
     for (const client of clients) client.destroy();
     await expect.poll(() => server.chats.count, PATIENT).toBe(0);
-    // The fake provider remembers what it was asked; that is its own memory.
+    // The fake provider stores its requests, which is its own memory.
     (provider.requests as unknown[]).fill(null);
   };
   const idle = sockets();
@@ -74,7 +74,7 @@ it(`${AT_ONCE} streams whose clients vanish leave no chat, no socket and no memo
   expect(server.faults).toEqual([]);
 });
 
-it("a client that reads nothing holds its agent up, and is let go", { timeout: 120_000 }, async () => {
+it("a client that does not read blocks its agent, and is disconnected", { timeout: 120_000 }, async () => {
   const talker = await startFakeProvider(() => ({
     content: "x".repeat(500_000),
     toolCalls: [{ name: "email_search", arguments: { query: "dues", inbox_id: MARCUS } }],
@@ -87,7 +87,7 @@ it("a client that reads nothing holds its agent up, and is let go", { timeout: 1
   client.pause();
   await talker.received(2);
   await expect.poll(() => strict.chats.count, PATIENT).toBe(0);
-  // What the system's own buffers take, and no more: 1000 turns were allowed.
+  // Only as much as the system's own buffers hold, although 1000 turns were allowed.
   expect(talker.requests.length).toBeLessThan(60);
   const { body } = await strict.ask("GET", "/api/traces");
   expect(body.traces).toMatchObject([{ ending: "interrupted" }]);
@@ -96,7 +96,7 @@ it("a client that reads nothing holds its agent up, and is let go", { timeout: 1
   await talker.close();
 });
 
-/** All that comes on a socket until it is closed. */
+/** Returns all data on a socket until it is closed. */
 function allOf(socket: Socket): Promise<string> {
   let text = "";
   socket.setEncoding("utf8").on("data", (chunk: string) => {
@@ -105,7 +105,7 @@ function allOf(socket: Socket): Promise<string> {
   return new Promise((resolve) => socket.on("close", () => resolve(text)));
 }
 
-it("a server that stops takes no more requests, and lets chats finish", { timeout: 60_000 }, async () => {
+it("a server that stops accepts no more requests, and lets chats finish", { timeout: 60_000 }, async () => {
   let release = () => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;
@@ -126,7 +126,7 @@ it("a server that stops takes no more requests, and lets chats finish", { timeou
   await slow.close();
 });
 
-it("a server that stops ends the chats that do not finish, and says so", { timeout: 60_000 }, async () => {
+it("a server that stops ends unfinished chats, and reports it", { timeout: 60_000 }, async () => {
   const endless = await startFakeProvider(() => ({ fail: "silence" }));
   const stopping = await startDemoServer({ modelServer: endless.baseUrl("openai-chat") });
   const told = allOf(chatOn(stopping.url, says("?")));

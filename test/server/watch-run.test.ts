@@ -8,7 +8,7 @@ import { needs } from "../machine-requirements.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { connect } from "./training-server.js";
 
-/** A run that is watched in a real browser: by its own process's page, and by a server in another process. */
+/** Watching a run in a real browser: on its own process's page, and on a server in another process. */
 
 const HOSTILE = `no <img src=x onerror="document.title='stolen'">`;
 
@@ -23,7 +23,7 @@ const LOOKS = [
   [390, "dark"],
 ] as const;
 
-/** A provider whose requests wait until the test answers them, in the order in which they came. */
+/** A provider whose requests wait for the test to answer them, in order of arrival. */
 async function startHeldProvider() {
   const held: ((answer: Answer) => void)[] = [];
   const waiting: ((answer: (answer: Answer) => void) => void)[] = [];
@@ -44,7 +44,7 @@ async function startHeldProvider() {
   return { provider, answerNext: async (answer: Answer) => (await nextRequest())(answer) };
 }
 
-/** The address that a process names on stderr or stdout. */
+/** Returns the URL that a process prints to stderr or stdout. */
 function addressOf({ child, ended }: Started): Promise<string> {
   const said = new Promise<string>((resolve) => {
     let text = "";
@@ -62,9 +62,9 @@ function addressOf({ child, ended }: Started): Promise<string> {
 const runLine = (provider: FakeProvider, flags: string) =>
   `run -a email-search --model-id openai/test --base-url ${provider.baseUrl("openai-chat")} --wire-api chat --dataset ${QUESTIONS} --no-progress --price 1,2 --watch ${flags}`;
 
-describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () => {
+describe("the page of a watched run", { ...needs("browser"), timeout: 180_000 }, () => {
   const browser = new TestBrowser();
-  /** Of all cases; the last stops it. */
+  /** Shared by all cases. The last one stops it. */
   let server: Started;
   let serverUrl: string;
   beforeAll(async () => {
@@ -82,23 +82,23 @@ describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () 
   const text = (page: Page) => page.getByRole("main").textContent();
   const status = (page: Page) => page.getByRole("status").first().textContent();
 
-  it("shows calls, retries, failures and scores as they come, again after a reload, and its end", async () => {
+  it("shows calls, retries, failures and scores as they happen, also after a reload, and the end of the run", async () => {
     const { provider, answerNext } = await startHeldProvider();
     const run = start(runLine(provider, "-l 4 --concurrency 2 -o watched.json"), { OPENAI_API_KEY: "key" });
     const { page, wrong } = await open(await addressOf(run));
-    const underWay = page.getByRole("region", { name: "Under way" });
-    await underWay.getByText("waits for a reply").nth(1).waitFor();
+    const underWay = page.getByRole("region", { name: "Running" });
+    await underWay.getByText("waiting for a reply").nth(1).waitFor();
     expect(await status(page)).toBe("Running.");
     expect(await text(page)).toContain("0 of 4 tasks done");
-    expect(await text(page)).toContain("2 of at most 2 calls under way");
+    expect(await text(page)).toContain("2 of at most 2 calls running");
 
-    // Long enough that the page sees the wait.
+    // Long enough for the page to see the wait.
     await answerNext({ fail: "status", status: 429, message: "slow down", headers: { "retry-after": "3" } });
-    await underWay.getByText(/waits .* before attempt 2: .*slow down/).waitFor();
-    await page.getByRole("region", { name: "Calls made again lately" }).getByText("slow down").waitFor();
+    await underWay.getByText(/waiting .* before attempt 2: .*slow down/).waitFor();
+    await page.getByRole("region", { name: "Recent retries" }).getByText("slow down").waitFor();
     await answerNext(ANSWER);
     await page.getByText("1 of 4 tasks done").waitFor();
-    await underWay.getByText("waits for the pause that the server asked for").waitFor();
+    await underWay.getByText("waiting for the pause that the server asked for").waitFor();
     await answerNext({ fail: "status", status: 400, message: HOSTILE });
     const failed = page.getByRole("region", { name: "Failed" });
     await failed.getByText("<img src=x").waitFor();
@@ -111,28 +111,28 @@ describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () 
     expect(before[1]).toMatch(/Exact match0\.0000\.000 to 0\.793/);
     await page.reload();
     await failed.waitFor();
-    await page.getByRole("region", { name: "Calls made again lately" }).getByText("slow down").waitFor();
+    await page.getByRole("region", { name: "Recent retries" }).getByText("slow down").waitFor();
     expect([
       await failed.textContent(),
       await page.getByRole("region", { name: "Scores so far" }).textContent(),
     ]).toEqual(before);
 
-    // Another process shows what the file holds, and says what it cannot know.
+    // Another process shows the contents of the database, and explains its limits.
     const other = await open(`${serverUrl}/#runs/${new URL(page.url()).hash.split("/")[1]}`);
     await other.page.getByRole("region", { name: "Failed" }).getByText("<img src=x").waitFor();
     expect(await text(other.page)).toContain("2 of 4 tasks done, 1 of them failed");
-    await other.page.getByText("known to that process alone").waitFor();
+    await other.page.getByText("this page shows only its saved results").waitFor();
 
-    // A link that has the focus keeps it while the page changes.
+    // A link with the focus keeps it while the page changes.
     await failed.getByRole("link").focus();
     await answerNext(ANSWER);
     await answerNext(ANSWER);
-    await page.getByText("Completed. Its page has ended with it").waitFor();
+    await page.getByText("Completed. Its server has stopped too").waitFor();
     expect(await page.evaluate("document.activeElement.closest('[aria-label]').ariaLabel")).toBe("Failed");
     expect(await text(page)).toContain("4 of 4 tasks done, 1 of them failed");
     expect(await underWay.isVisible()).toBe(false);
     await other.page.getByText("Completed.").waitFor();
-    expect(await other.page.getByText("known to that process alone").isVisible()).toBe(false);
+    expect(await other.page.getByText("this page shows only its saved results").isVisible()).toBe(false);
     const { code } = await run.ended;
     expect(code).toBe(0);
     expect(readJson("watched.json")).toMatchObject({ totalTasks: 4, completedTasks: 3, failedTasks: 1 });
@@ -140,15 +140,15 @@ describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () 
     await provider.close();
   });
 
-  it("says that it stops, and how a run stands whose process was killed", async () => {
+  it("shows that the run is stopping, and the status of a run whose process was killed", async () => {
     const { provider, answerNext } = await startHeldProvider();
     const run = start(runLine(provider, "-l 3 --concurrency 1"), { OPENAI_API_KEY: "key" });
     const { page } = await open(await addressOf(run));
     const runId = new URL(page.url()).hash.split("/")[1];
     run.child.kill("SIGINT");
-    await page.getByText("Stopping: the tasks under way are finished").waitFor();
+    await page.getByText("Stopping: running tasks are finished").waitFor();
     await answerNext(ANSWER);
-    await page.getByText("Stopped before its last task. It can be resumed. Its page has ended with it").waitFor();
+    await page.getByText("Interrupted before its last task. It can be resumed. Its server has stopped too").waitFor();
     expect((await run.ended).code).toBe(130);
 
     const again = start(`run --resume ${runId} --no-progress --watch`, { OPENAI_API_KEY: "key" });
@@ -158,17 +158,17 @@ describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () 
     await page.goto(address);
     await page.getByText("1 of 3 tasks done").waitFor();
     again.child.kill("SIGKILL");
-    await other.page.getByText("Stopped before its last task.").waitFor();
-    await page.getByText("The connection is lost.").waitFor();
+    await other.page.getByText("Interrupted before its last task.").waitFor();
+    await page.getByText("Connection lost.").waitFor();
     await Promise.all([again.ended, provider.close()]);
   });
 
-  it("fits screens wide and narrow, light and dark, and can be used with the keyboard alone", async () => {
+  it("fits wide and narrow screens, light and dark, and is usable with only the keyboard", async () => {
     const { provider, answerNext } = await startHeldProvider();
     const run = start(runLine(provider, "-l 3 --concurrency 2"), { OPENAI_API_KEY: "key" });
     const { page } = await open(await addressOf(run));
-    const newest = page.getByRole("region", { name: "Finished last" });
-    const isOnLink = "document.activeElement.closest('[aria-label=\"Finished last\"] a') !== null";
+    const newest = page.getByRole("region", { name: "Recently finished" });
+    const isOnLink = "document.activeElement.closest('[aria-label=\"Recently finished\"] a') !== null";
     for (const [width, colorScheme] of LOOKS) {
       await page.setViewportSize({ width, height: 800 });
       await page.emulateMedia({ colorScheme });
@@ -178,7 +178,7 @@ describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () 
       expect(await page.getByRole("navigation").getByRole("link").allTextContents()).toEqual(["Traces", "Runs"]);
       for (let i = 0; i < 20 && !(await page.evaluate(isOnLink)); i++) await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
-      await page.getByRole("heading", { name: "What was said and done" }).waitFor();
+      await page.getByRole("heading", { name: "Conversation" }).waitFor();
       expect(await text(page)).toContain("The dues are $40.");
       await page.goBack();
       await newest.waitFor();
@@ -189,7 +189,7 @@ describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () 
     await provider.close();
   });
 
-  it("shows a training run's rewards, tokens and endings as they come, and that its server stops", async () => {
+  it("shows a training run's rewards, tokens and endings as they happen, and that its server stops", async () => {
     const environment = start(`env serve --port 0 --dataset ${QUESTIONS} --name grpo --reward exactMatch`);
     const client = await connect(await addressOf(environment));
     await client.reset({ index: 0 });
@@ -230,7 +230,7 @@ describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () 
 });
 
 describe("the page of a run", () => {
-  it("answers this machine's own pages only, and wants the token where there is one", async () => {
+  it("serves only this machine's own pages, and requires the token if there is one", async () => {
     const { provider, answerNext } = await startHeldProvider();
     const run = start(runLine(provider, "-l 1"), { OPENAI_API_KEY: "key", ART_E_TOKEN: "a-token-for-this-test" });
     const { origin } = new URL(await addressOf(run));
@@ -251,14 +251,14 @@ describe("the page of a run", () => {
     expect(await statusOf("/api/runs/nothing/events", { authorization })).toBe(404);
     expect(await statusOf("/", { host: "evil.example" })).toBe(403);
     expect(await statusOf("/api/runs", { authorization, origin: "http://evil.example" })).toBe(403);
-    // Nothing there can be changed.
+    // The page cannot change anything.
     expect(await statusOf("/api/agents", { authorization })).toBe(404);
     await answerNext(ANSWER);
     expect((await run.ended).code).toBe(0);
     await provider.close();
   });
 
-  it("changes nothing of what a run gives, and is refused where nothing runs", async () => {
+  it("does not change a run's output, and is refused without a running task", async () => {
     const line = `run -a baseline --dataset ${QUESTIONS} -l 3 --no-progress --quiet`;
     expect((await artE(`${line} -o plain.json`)).code).toBe(0);
     expect(await artE(`${line} -o watched-too.json --watch`)).toMatchObject({ code: 0, stderr: "" });

@@ -1,6 +1,16 @@
 import fc from "fast-check";
+import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
-import { count, duration, type FittedColumn, fittedTable, share, summaryBox, usd } from "../../src/text/format.js";
+import {
+  count,
+  duration,
+  type FittedColumn,
+  fittedTable,
+  share,
+  summaryBox,
+  table,
+  usd,
+} from "../../src/text/format.js";
 
 const COLUMNS: readonly FittedColumn[] = [
   { title: "id" },
@@ -31,14 +41,36 @@ it("fittedTable is never wider than the terminal, unless the required columns ar
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 60 }),
-      fc.array(fc.array(fc.string({ maxLength: 20 }), { minLength: 4, maxLength: 4 })),
+      fc.array(fc.array(fc.string({ unit: "grapheme", maxLength: 20 }), { minLength: 4, maxLength: 4 })),
       (width, rows) => {
         const { text, left } = fittedTable(COLUMNS, rows, width);
-        const widest = Math.max(...text.split("\n").map((line) => line.length));
+        const widest = Math.max(...text.split("\n").map((line) => stringWidth(line)));
         if (left.length < 2) expect(widest).toBeLessThanOrEqual(width);
       },
     ),
   );
+});
+
+describe("a table of characters that take two columns or none", () => {
+  const cells = ["日本語の件名", "👩‍👩‍👧 family", "e\u0301te\u0301", "ascii"];
+
+  it("has its columns below each other", () => {
+    const lines = table(
+      ["subject", "n"],
+      cells.map((cell) => [cell, "1"]),
+    ).split("\n");
+    expect(lines.slice(2).map((line) => stringWidth(line.slice(0, line.lastIndexOf("1"))))).toEqual([14, 14, 14, 14]);
+  });
+
+  it("is truncated between characters, to the width in columns", () => {
+    const columns = [{ title: "s", least: 4 }, { title: "n" }];
+    const shown = fittedTable(
+      columns,
+      cells.map((cell) => [cell, "1"]),
+      9,
+    ).text.split("\n");
+    expect(shown.slice(2)).toEqual(["日本…   1", "👩‍👩‍👧 fa…  1", "e\u0301te\u0301     1", "ascii   1"]);
+  });
 });
 
 describe("an unknown number", () => {

@@ -23,8 +23,8 @@ function groups(traces: readonly ExportedTrace[], reward = "semanticScore") {
   return { read: readArtGroups([...FORMATS.art.lines(traces, context)].join("\n")), report: context.report };
 }
 
-describe("ART's trajectory groups", () => {
-  it("are the repeats of a question, with the reward of each", () => {
+describe("the ART format", () => {
+  it("groups the epochs of a question, with the reward of each", () => {
     const { read, report } = groups([ANSWERED, BY_TOOL, SECOND_EPOCH, CUT_OFF]);
     expect(read.map(({ trajectories }) => trajectories.map(({ reward }) => reward))).toEqual([
       [0.5],
@@ -38,7 +38,7 @@ describe("ART's trajectory groups", () => {
     expect(groups([BY_TOOL, SECOND_EPOCH]).report.notes).toEqual([expect.stringContaining("log probabilities")]);
   });
 
-  it("leave out what has no reward or no reply to train on", () => {
+  it("leaves out traces without a reward or without a reply to train on", () => {
     const { read, report } = groups(ALL_KINDS, "exactMatch");
     expect(read.flatMap(({ trajectories }) => trajectories.map(({ metadata }) => metadata.trace_id))).toEqual(
       ["1", "by_tool", "epoch_2", "refused", "cut_off", "out_of_turns"].map((id) => `trace_${id}`),
@@ -48,7 +48,7 @@ describe("ART's trajectory groups", () => {
     expect(groups([unanswered], "taskScore").report.leftOut).toEqual({ "no reply": 1 });
   });
 
-  it("say why a reply ended, and what else is known of the trace", () => {
+  it("writes the finish reason of each reply and the other facts about the trace", () => {
     const [group] = groups([BY_TOOL]).read;
     expect(group?.trajectories[0]).toMatchObject({
       messages_and_choices: [{ role: "system" }, { role: "user" }, { finish_reason: "tool_calls" }, {}, {}, {}, {}],
@@ -78,12 +78,15 @@ function trajectory(trace: ExportedTrace): AtifTrajectory {
   return readAtif(lines[0] ?? "");
 }
 
-describe("ATIF trajectories", () => {
-  it.each(ALL_KINDS.map((trace) => [trace.traceId, trace] as const))("of %s can be read", (id, trace) => {
-    expect(trajectory(trace)).toMatchObject({ trajectory_id: id, agent: { name: "email-search" } });
-  });
+describe("the ATIF format", () => {
+  it.each(ALL_KINDS.map((trace) => [trace.traceId, trace] as const))(
+    "writes a readable trajectory for %s",
+    (id, trace) => {
+      expect(trajectory(trace)).toMatchObject({ trajectory_id: id, agent: { name: "email-search" } });
+    },
+  );
 
-  it("hold the results of calls in the step that made them, and tokens with those of the cache", () => {
+  it("puts tool results into the step of their calls, and counts cached tokens as input", () => {
     const { steps, final_metrics, agent } = trajectory(BY_TOOL);
     expect(steps.map(({ source }) => source)).toEqual(["system", "user", "agent", "agent"]);
     expect(steps[2]).toMatchObject({
@@ -102,7 +105,7 @@ describe("ATIF trajectories", () => {
     expect(agent.tool_definitions).toHaveLength(3);
   });
 
-  it("keep task, scores and errors of tools in what is extra", () => {
+  it("puts the task, scores and tool errors into extra", () => {
     expect(trajectory(BY_TOOL).extra).toMatchObject({
       ...{ ending: "answered", answer: "On Friday.", epoch: 1, runId: "run_1", task: BY_TOOL.task },
       scores: { judgeScore: { value: 0.5, explanation: "partly: near enough" } },
@@ -112,13 +115,13 @@ describe("ATIF trajectories", () => {
     expect(trajectory(BROKEN_OFF).extra).toMatchObject({ error: BROKEN_OFF.error, ending: "model_error" });
   });
 
-  it("of a chat are without earlier chats, and of a task that never started are its question", () => {
+  it("leaves earlier chats out, and writes only the question of a task that never started", () => {
     expect(trajectory(CHAT).steps.map(({ message }) => message)).toEqual(["You search.", "When is the call?", "", ""]);
     expect(trajectory(CHAT).agent.version).toBe("3");
     expect(trajectory(NOT_STARTED).steps).toMatchObject([{ source: "user", message: "Plot it." }]);
   });
 
-  it("of a program give its only turn to the last reply, and results of no call to the reply before", () => {
+  it("assigns an external agent's only turn to the last reply, and results without a call to the reply before", () => {
     const { steps } = trajectory(PROGRAM);
     expect(steps[2]).toMatchObject({ message: "I look.", observation: { results: [{ content: "found" }] } });
     expect(steps.map(({ llm_call_count }) => llm_call_count)).toEqual([undefined, undefined, undefined, 1]);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The rules of ART's trajectory groups. Throws for a line that its reader, or its training, refuses. */
+/** The rules of ART's trajectory groups. Throws for a line that ART's reader or training rejects. */
 
 const message = z.looseObject({ role: z.enum(["system", "user", "assistant", "tool"]) });
 

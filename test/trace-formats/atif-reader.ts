@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The rules of ATIF 1.7, as its strict readers have them. Throws for a trajectory that they refuse. */
+/** The rules of ATIF 1.7, as in its strict readers. Throws for a trajectory that they reject. */
 
 const count = z.number().int().nonnegative();
 const object = z.record(z.string(), z.unknown());

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The rules that trainers have for lines of chats. Throws for a file that one of them refuses. */
+/** The trainers' rules for lines of chats. Throws for a file that one of them rejects. */
 
 const text = z.string();
 const toolSchema = z.strictObject({
@@ -63,7 +63,7 @@ export function readChats(file: string, dialect: keyof typeof DIALECTS, { minLin
   });
 }
 
-/** Calls are answered at once, each by its own result; the assistant has the last word. */
+/** A result follows its call immediately, and the last message is the assistant's. */
 function checkOrder({ messages, tools = [] }: z.output<(typeof DIALECTS)["openai"]>): void {
   let open: string[] = [];
   const known = new Set(tools.map((tool) => tool.function.name));

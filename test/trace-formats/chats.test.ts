@@ -23,15 +23,22 @@ const weights = (trace: ExportedTrace) =>
     message.role === "assistant" ? [(message as { weight?: number }).weight ?? 1] : [],
   );
 
-describe("chats for fine-tuning", () => {
-  it.each(["openai", "hf"] as const)("of all kinds of traces are those of answers, in the dialect %s", (dialect) => {
-    const { read, report } = chats(ALL_KINDS, dialect);
-    // By tool (two epochs), refused, cut off, the chat and the suite.
-    expect(read).toHaveLength(6);
-    expect(report.leftOut).toEqual({ "no answer": 5, "a call without a result": 1, "a tool result without a call": 1 });
-  });
+describe("the chat format", () => {
+  it.each(["openai", "hf"] as const)(
+    "writes only traces with an answer, for all kinds of traces in the dialect %s",
+    (dialect) => {
+      const { read, report } = chats(ALL_KINDS, dialect);
+      // Answer by tool (two epochs), refused, truncated, the chat and the suite task.
+      expect(read).toHaveLength(6);
+      expect(report.leftOut).toEqual({
+        "no answer": 5,
+        "a call without a result": 1,
+        "a tool result without a call": 1,
+      });
+    },
+  );
 
-  it("say an answer that was given by a tool once more, without weight", () => {
+  it("repeats an answer that was given through a tool, without weight", () => {
     const [line] = chats([BY_TOOL]).read;
     expect(line?.messages.slice(-2)).toEqual([
       { role: "tool", tool_call_id: "c3", content: "Answered." },
@@ -40,7 +47,7 @@ describe("chats for fine-tuning", () => {
     expect(line).toMatchObject({ parallel_tool_calls: true, tools: [{ function: { name: "email_search" } }, {}, {}] });
   });
 
-  it("write arguments as text or as objects", () => {
+  it("writes arguments as text or as objects, depending on the dialect", () => {
     const call = (dialect: "openai" | "hf") => chats([BY_TOOL], dialect).read[0]?.messages[2];
     expect(call("openai")).toMatchObject({ tool_calls: [{ function: { arguments: '{"query":"call"}' } }, {}] });
     expect(call("hf")).toMatchObject({
@@ -50,7 +57,7 @@ describe("chats for fine-tuning", () => {
     expect(chats([BY_TOOL], "hf").read[0]).not.toHaveProperty("parallel_tool_calls");
   });
 
-  it("give no weight to replies that were cut off, empty or wrong, nor to those of earlier chats", () => {
+  it("gives no weight to truncated, empty or wrong replies, nor to replies of earlier chats", () => {
     expect(weights(CUT_OFF)).toEqual([0, 0, 1]);
     expect(weights(REFUSED)).toEqual([1]);
     expect(weights(CHAT)).toEqual([0, 1, 1, 0]);
@@ -60,7 +67,7 @@ describe("chats for fine-tuning", () => {
     expect(weights({ ...BY_TOOL, messages })).toEqual([0, 1, 0]);
   });
 
-  it("leave malformed calls out where there are no weights", () => {
+  it("leaves out malformed calls in the dialect without weights", () => {
     const messages = BY_TOOL.messages.map((message) =>
       message.role === "assistant"
         ? { ...message, toolCalls: message.toolCalls.map((call) => ({ ...call, arguments: {}, invalid: "{no" })) }
@@ -70,7 +77,7 @@ describe("chats for fine-tuning", () => {
     expect(chats([{ ...BY_TOOL, messages }], "hf").report.leftOut).toEqual({ "a call with invalid JSON": 1 });
   });
 
-  it("leave out calls of a tool that is not there, and what is too long", () => {
+  it("leaves out calls to unknown tools and lines that are too long", () => {
     const context = contextOf({ toolsOf: () => TOOLS.slice(0, 1) });
     expect([...FORMATS.chat.lines([BY_TOOL], context)]).toEqual([]);
     expect(context.report.leftOut).toEqual({ "a call to an unknown tool": 1 });
@@ -81,15 +88,15 @@ describe("chats for fine-tuning", () => {
     expect(chats([{ ...BY_TOOL, turns }]).report.leftOut).toEqual({ "over 65,536 tokens": 1 });
   });
 
-  it("say how many lines and tokens there are, and that they are too few", () => {
+  it("reports the number of lines and tokens, and that there are too few lines", () => {
     expect(chats([BY_TOOL, SUITE]).report.notes).toEqual([
       "2 lines of about 110 tokens.",
-      "Trainers of this format take no fewer than 10 lines.",
+      "Trainers for this format require at least 10 lines.",
     ]);
     expect(chats(Array<ExportedTrace>(10).fill(BY_TOOL)).report.notes).toEqual(["10 lines of about 550 tokens."]);
   });
 
-  it("name the tools that were called where nobody knows what the agent was told", () => {
+  it("lists the called tools if the agent's tools are unknown", () => {
     const [line] = [...FORMATS.chat.lines([BY_TOOL], contextOf())];
     expect(readChats(line ?? "", "openai", { minLines: 1 })[0]?.tools?.map((tool) => tool.function.name)).toEqual([
       "email_search",
@@ -99,17 +106,17 @@ describe("chats for fine-tuning", () => {
   });
 });
 
-describe("chat types", () => {
-  /** Lines of chats are what the openai package's own types say, by its compiler. */
+describe("the lines of chats", () => {
+  /** Checks lines of chats against the openai package's own types, with the TypeScript compiler. */
 
-  // Inside the project, where the package is found.
+  // The file is inside the project, so that the compiler finds the package.
   const folder = mkdtempSync(join(import.meta.dirname, "chat-types-"));
 
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   const [line = "", cutOff = ""] = FORMATS.chat.lines([BY_TOOL, CUT_OFF], contextOf({ toolsOf: () => TOOLS }));
 
-  /** The weights are of fine-tuning alone, and not in the types. */
+  /** Weights exist only for fine-tuning and are not in the types. */
   const literal = (json: string) =>
     JSON.stringify(JSON.parse(json, (key, value) => (key === "weight" ? undefined : value)));
 
@@ -125,7 +132,7 @@ describe("chat types", () => {
     unnamed_tool: [GOOD.replace('"name":"email_get",', ""), false],
   };
 
-  it("are what the types say, and what is broken is not", () => {
+  it("match the types, and broken lines do not", () => {
     const files = Object.entries(CASES).map(([name, [json]]) => {
       const file = join(folder, `${name}.ts`);
       writeFileSync(
@@ -149,8 +156,8 @@ describe("chat types", () => {
 
 const stepsOf = (trace: typeof ANSWERED) => iofoldSteps(trace).map((line) => stepShape.parse(JSON.parse(line)));
 
-describe("a trace as iofold's steps", () => {
-  it("has a step for every model call and, after it, one for every tool call it made", () => {
+describe("the iofold format", () => {
+  it("writes a step per model call, followed by a step per tool call of it", () => {
     expect(
       stepsOf(ANSWERED).map(({ step_id, metadata }) => [step_id, metadata.parent_span_id, metadata.span_name]),
     ).toEqual([
@@ -161,7 +168,7 @@ describe("a trace as iofold's steps", () => {
     ]);
   });
 
-  it("adds prompt and question with the first model call, and each message once", () => {
+  it("adds prompt and question to the first model call, and each message only once", () => {
     const added = stepsOf(ANSWERED).flatMap((step) => step.messages_added);
     expect(added.map(({ role, content }) => [role, content])).toEqual([
       ["system", "You search."],
@@ -173,7 +180,7 @@ describe("a trace as iofold's steps", () => {
     ]);
   });
 
-  it("tells what the model was given, what it said, and how long it took for how many tokens", () => {
+  it("contains the model's input and output, the duration and the tokens", () => {
     const [first, , , last] = stepsOf(ANSWERED);
     expect(first).toMatchObject({
       timestamp: "2026-01-02T03:04:05.100Z",
@@ -185,7 +192,7 @@ describe("a trace as iofold's steps", () => {
     expect(last).toMatchObject({ output: "On Friday.", metadata: { tokens_input: null, tokens_output: null } });
   });
 
-  it("keeps the calls of a reply with their results, the refused and the never made with their errors", () => {
+  it("stores the results of a reply's calls, and errors for refused and never executed calls", () => {
     expect(stepsOf(ANSWERED)[0]?.tool_calls).toEqual([
       { tool_name: "email_search", arguments: { query: "call" }, result: { total: 1 }, error: null },
       { tool_name: "email_get", arguments: {}, result: null, error: "not JSON" },
@@ -194,13 +201,13 @@ describe("a trace as iofold's steps", () => {
     expect(stepsOf(ANSWERED)[2]).toMatchObject({ input: {}, output: null, error: "not JSON" });
   });
 
-  it("of a task that failed before any reply is one step with its error", () => {
+  it("writes one step with the error for a task that failed before any reply", () => {
     const steps = stepsOf(FAILED);
     expect(steps).toMatchObject([{ step_id: "trace_2_turn1", output: null, error: "401 no", tool_calls: [] }]);
     expect(steps[0]?.messages_added).toHaveLength(2);
   });
 
-  it("of a task that failed later holds the error in its last model step alone", () => {
+  it("writes the error only into the last model step for a task that failed later", () => {
     const steps = stepsOf({ ...ANSWERED, ending: "timeout", error: "too late" });
     expect(steps.map((step) => step.error)).toEqual([null, null, "not JSON", "too late"]);
   });
@@ -209,14 +216,14 @@ describe("a trace as iofold's steps", () => {
 it.each([
   ["an answered", ANSWERED],
   ["a failed", FAILED],
-])("%s trace is one line that holds all of it", (_, trace) => {
+])("the jsonl format writes %s trace completely on one line", (_, trace) => {
   const lines = [...FORMATS.jsonl.lines([trace], contextOf())];
   expect(lines).toHaveLength(1);
   expect(lines[0]).not.toContain("\n");
   expect(traceSchema.strict().parse(JSON.parse(lines[0] ?? ""))).toEqual(trace);
 });
 
-it("no format puts a line end into a line, whatever the mail holds", () => {
+it("every format writes lines without line ends in them, whatever the mail contains", () => {
   const trace = { ...ANSWERED, answer: "one\ntwo\r\nthree\u2028four" };
   for (const [name, format] of Object.entries(FORMATS)) {
     if (!("lines" in format)) continue;

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
 import definitions from "@opentelemetry/otlp-transformer/build/src/generated/root.js";
 
-/** A server that takes spans over HTTP, and decodes them by OpenTelemetry's own protobuf definitions. */
+/** A server that receives spans over HTTP and decodes them with OpenTelemetry's own protobuf definitions. */
 
 interface MessageType {
   encode(value: object): { finish(): Uint8Array };
@@ -22,9 +22,9 @@ export interface TakenRequest {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
   readonly bytes: number;
-  /** Of JSON. */
+  /** Decoded from JSON. */
   readonly json: unknown;
-  /** Of protobuf, decoded. */
+  /** Decoded from protobuf. */
   readonly spans: readonly DecodedSpan[];
   readonly resource: Readonly<Record<string, unknown>>;
 }
@@ -42,7 +42,7 @@ export interface DecodedSpan {
   readonly status?: { readonly code: number; readonly message: string };
 }
 
-/** How a request is answered; `drop`: the connection is closed without an answer. */
+/** The response to a request. `drop` closes the connection without a response. */
 export type Answer =
   | "drop"
   | "hang"
@@ -58,11 +58,11 @@ export function partialSuccess(rejectedSpans: number, errorMessage: string): Ans
 }
 
 export class Collector {
-  /** Those that were answered with 200, in their order. */
+  /** Requests answered with 200, in their order. */
   readonly taken: TakenRequest[] = [];
-  /** How many requests came, however they were answered. */
+  /** Number of requests, regardless of their responses. */
   requests = 0;
-  /** How the next requests are answered; after them with `always`. */
+  /** Responses to the next requests. Later requests get `always`. */
   answers: Answer[] = [];
   always: Answer = { status: 200 };
 
@@ -121,7 +121,7 @@ function decode({ url = "", headers }: IncomingMessage, sent: Buffer): TakenRequ
 function toSpan({ traceId, spanId, parentSpanId, attributes, events, status, links: _, ...others }: any): DecodedSpan {
   const hex = (bytes: Buffer | undefined) => bytes?.toString("hex") ?? "";
   return {
-    // Protobuf leaves out what is 0.
+    // Protobuf leaves out zero values.
     startTimeUnixNano: "0",
     endTimeUnixNano: "0",
     ...others,

@@ -1,6 +1,6 @@
 import { type ExportContext, ExportReport } from "../../src/trace-formats/exported-trace.js";
 
-/** What formats get beside the traces. */
+/** The input of formats in addition to the traces. */
 export function contextOf(changes: Partial<ExportContext> = {}): ExportContext {
   return {
     run: null,

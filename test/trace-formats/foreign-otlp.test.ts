@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { ImportedTrace } from "../../src/trace-formats/imported-trace.js";
 import { openImport } from "../../src/trace-formats/open-import.js";
 
-/** OTLP of other programs, written after the attribute lists of their documentation. */
+/** OTLP traces of other programs, based on the attributes in their documentation. */
 
 const folder = mkdtempSync(join(tmpdir(), "art-e-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -25,7 +25,7 @@ function anyValue(value: Attributes[string]) {
   return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value };
 }
 
-/** Spans with ids by their place, each a second long. The first is the root, and the parent of those without one. */
+/** Spans with ids from their position, each one second long. The first is the root, and the default parent. */
 function tracesData(spans: readonly Given[], traceId = "a".repeat(32)): string {
   const id = (i: number) => String(i + 1).padStart(16, "0");
   const written = spans.map(({ name, attributes, parent = 0, error }, i) => ({
@@ -177,7 +177,7 @@ const VERCEL_MODEL = {
   "gen_ai.system": "openai.responses",
 };
 
-/** `version` 4 names arguments and results otherwise than 5 and later. */
+/** `version` 4 has different names for arguments and results than 5 and later. */
 function vercel(version: 4 | 5): readonly Given[] {
   const prompt = [
     { role: "system", content: "You search." },
@@ -257,7 +257,7 @@ function vercel(version: 4 | 5): readonly Given[] {
   ];
 }
 
-describe("OpenInference", () => {
+describe("an OpenInference trace", () => {
   it.each([
     ["with call ids", { "tool_call.id": "c1", "input.value": '{"query":"annex"}' }],
     ["without call ids", { "tool.parameters": '{"query":"annex"}' }],
@@ -267,13 +267,13 @@ describe("OpenInference", () => {
     expect(tools).toEqual([TOOL]);
   });
 
-  it("has calls and results from the conversation, if its tools have no spans", async () => {
+  it("takes calls and results from the conversation if spans of its tools are missing", async () => {
     const [root, first, , last] = openInference({}) as [Given, Given, Given, Given];
     const { trace } = await read(root, first, last);
     expect(trace).toMatchObject(EXPECTED);
   });
 
-  it("is read from plain values, as text or as the JSON of a chat completion", async () => {
+  it("is read from plain values, either text or the JSON of a chat completion", async () => {
     const plain = { ...LLM, "input.value": "What did the annex cost?", "output.value": "$1.2 million." };
     const { trace } = await read({ name: "llm", attributes: plain });
     expect(trace).toMatchObject({ question: EXPECTED.question, answer: EXPECTED.answer, messages: [{}, {}] });
@@ -288,21 +288,24 @@ describe("OpenInference", () => {
   });
 });
 
-describe("the Vercel AI SDK", () => {
-  it.each([4, 5] as const)("%i is read with messages, calls, results, tokens, model and reasoning", async (version) => {
-    const { trace, tools } = await read(...vercel(version));
-    expect(trace).toMatchObject({ ...EXPECTED, agentId: "mail-agent" });
-    expect(trace.turns).toHaveLength(2);
-    expect(tools).toEqual([TOOL]);
-  });
+describe("a Vercel AI SDK trace", () => {
+  it.each([4, 5] as const)(
+    "of version %i is read with messages, calls, results, tokens, model and reasoning",
+    async (version) => {
+      const { trace, tools } = await read(...vercel(version));
+      expect(trace).toMatchObject({ ...EXPECTED, agentId: "mail-agent" });
+      expect(trace.turns).toHaveLength(2);
+      expect(tools).toEqual([TOOL]);
+    },
+  );
 
-  it("is read below the span of an HTTP request", async () => {
+  it("is read if it is below the span of an HTTP request", async () => {
     const spans = vercel(5).map((span, i) => (i === 0 ? span : { ...span, parent: 1 }));
     const { trace } = await read({ name: "POST /api/chat", attributes: {} }, ...spans);
     expect(trace).toMatchObject({ ...EXPECTED, agentId: "mail-agent" });
   });
 
-  it("has the conversation of a call whose inner span is missing", async () => {
+  it("uses the conversation of the outer span if the inner span of a call is missing", async () => {
     const [root] = vercel(5) as [Given];
     const { trace } = await read(root);
     expect(trace).toMatchObject({
@@ -330,7 +333,7 @@ describe("the Vercel AI SDK", () => {
   });
 });
 
-it("reads the flattened messages of OpenLLMetry", async () => {
+it("readOtlp reads the flattened messages of OpenLLMetry", async () => {
   const { trace } = await read({
     name: "openai.chat",
     attributes: {
@@ -346,7 +349,7 @@ it("reads the flattened messages of OpenLLMetry", async () => {
   });
 });
 
-it("counts a model call inside another model call once", async () => {
+it("readOtlp counts a model call inside another model call once", async () => {
   const inner = openInference({})[3] as Given;
   const { trace } = await read(inner, { ...inner, parent: 0 });
   expect(trace.turns).toHaveLength(1);
@@ -363,7 +366,7 @@ describe("a file without conversations", () => {
     await expect(readAll(tracesData(spans))).rejects.toThrow("none of its spans has messages of a model");
   });
 
-  it("in part is read, and reported", async () => {
+  it("is read as far as possible and reported", async () => {
     const { traces, lacking } = await readAll(tracesData(http, "b".repeat(32)), tracesData(vercel(5)));
     expect(traces).toHaveLength(1);
     expect(lacking).toMatchObject({ "neither model calls nor messages, so they were not imported": 1 });

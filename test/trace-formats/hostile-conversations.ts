@@ -5,9 +5,9 @@ import { ENDINGS } from "../../src/tasks/ending.js";
 import type { QuestionTrace, Turn } from "../../src/traces/trace.js";
 import { ANSWERED } from "./traces.js";
 
-/** Conversations as a loop of turns leaves them, whatever models, tools and mail put into them. */
+/** Conversations in the form that the agent loop produces, with arbitrary content from models, tools and mail. */
 
-/** Control characters, halves of surrogate pairs, quotes, what looks like an attachment, and long ones. */
+/** Includes control characters, surrogate halves, quotes, attachment-like text and long text. */
 const text = fc.oneof(
   fc.string({ unit: "binary", maxLength: 12 }),
   fc.constantFrom("", "\ud800", "\udfff\\", "\\ud800", "a\u0000b", "\u2028\r\n", '"}],', "attachment://x", "__proto__"),

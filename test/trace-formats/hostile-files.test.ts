@@ -14,18 +14,18 @@ import { contextOf } from "./context.js";
 import { ALL_KINDS } from "./kinds-of-traces.js";
 import { ANSWERED } from "./traces.js";
 
-/** Files that are broken or made to do harm: one clear line, in little memory. */
+/** Broken or malicious files must lead to one clear line and use little memory. */
 
 const folder = mkdtempSync(join(tmpdir(), "art-e-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const path = join(folder, "file");
 
-/** How many traces are read; the message where the file is refused. Any other error fails the test. */
+/** Returns the number of traces, or the message for a refused file. Any other error fails the test. */
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-/** Of this test's thread: others work beside it in the process. */
+/** Memory of this test's thread, because other threads of the process run tests too. */
 function heldBytes(): number {
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
@@ -50,12 +50,12 @@ const LOG = Buffer.concat([...FORMATS.inspect.bytes(ALL_KINDS, contextOf())]);
 const JSON_LOG = [...FORMATS["inspect-json"].pieces(ALL_KINDS, contextOf())].join("");
 const ATIF = [...FORMATS.atif.lines(ALL_KINDS, contextOf())].join("\n");
 
-/** Some kinds are of one task. */
+/** Some kinds of traces belong to the same task. */
 const DISTINCT = new Set(
   ALL_KINDS.map((trace) => ("taskId" in trace ? `${trace.taskId} ${trace.epoch}` : trace.traceId)),
 ).size;
 
-/** An `.eval` file with these entries. */
+/** Creates an `.eval` file with these entries. */
 function evalFile(entries: Readonly<Record<string, string>>): Buffer {
   const zip = new ZipWriter("2026-01-02T03:04:05.000Z");
   for (const [name, text] of Object.entries(entries)) zip.addText(name, text);
@@ -68,7 +68,7 @@ const HEADER = JSON.stringify({
   eval: { created: "2026-01-02T03:04:05Z", task: "t", model: "m/n", dataset: {}, config: {} },
 });
 
-/** One entry whose data is of a kind that our writer never writes. */
+/** Creates an entry with a compression method that art-e's writer never uses. */
 function zipOfEntry(text: string, data: Buffer, method: number, size = text.length): Buffer {
   const entry = { name: Buffer.from("header.json"), crc: crc32(text), size, deflatedSize: data.length, offset: 0 };
   const [head, line] = [localHeader, directoryEntry].map((record) =>
@@ -80,7 +80,7 @@ function zipOfEntry(text: string, data: Buffer, method: number, size = text.leng
 }
 
 describe("an .eval file", () => {
-  it("is read whole", async () => expect(await read(LOG)).toBe(DISTINCT));
+  it("is read completely", async () => expect(await read(LOG)).toBe(DISTINCT));
 
   it.each([
     ["cut at its end", LOG.subarray(0, -30), "FILE: cannot be read as a zip: "],
@@ -126,7 +126,7 @@ describe("an .eval file", () => {
     expect(await read(bytes)).toContain(message);
   });
 
-  it("compressed by Zstandard, as Inspect writes them, is read", async () => {
+  it("with Zstandard compression, as written by Inspect, is read", async () => {
     const text = JSON.stringify({ version: 7 });
     expect(await read(zipOfEntry(text, zstandard(text), 93))).toContain("FILE, header.json: version: only");
   });
@@ -134,34 +134,34 @@ describe("an .eval file", () => {
   it.each([
     ["Deflate", zipOfEntry("{}", deflateRawSync(Buffer.alloc(300_000_000)), 8, 1_000)],
     ["Zstandard", zipOfEntry("{}", zstandardBomb(300_000_000), 93, 1_000)],
-  ])("that unpacks by %s to far more than it says is refused before it is unpacked", async (_, bomb) => {
+  ])("that expands with %s to far more than its stated size is refused before it is unpacked", async (_, bomb) => {
     const before = process.memoryUsage().rss;
     expect(await read(bomb)).toContain("FILE: cannot be read as a zip: header.json: ");
     expect(process.memoryUsage().rss - before).toBeLessThan(150_000_000);
   });
 });
 
-/** A frame of one block that is not compressed: RFC 8878, section 3.1.1. */
+/** A Zstandard frame with one uncompressed block (RFC 8878, section 3.1.1: https://www.rfc-editor.org/rfc/rfc8878). */
 function zstandard(text: string): Buffer {
   const head = [0x28, 0xb5, 0x2f, 0xfd, 0x20, text.length];
   return Buffer.from([...head, (text.length << 3) | 1, 0, 0, ...Buffer.from(text)]);
 }
 
-/** A frame of blocks that each repeat one byte 128 KB long. */
+/** A Zstandard frame whose blocks each repeat one byte for 128 KB. */
 function zstandardBomb(size: number): Buffer {
   const block = [((1 << 17) << 3) | 2, ((1 << 17) << 3) >> 8, ((1 << 17) << 3) >> 16, 0x20].map((byte) => byte & 0xff);
   const blocks = Array.from({ length: size >> 17 }, () => block).flat();
   return Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58, ...blocks, ...block.with(0, (block[0] ?? 0) | 1)]);
 }
 
-describe("any damage to a file", () => {
+describe("damage to", () => {
   const damaged = fc.record({ at: fc.nat(), to: fc.nat(255), isCut: fc.boolean() });
 
   it.each([
     ["an .eval file", LOG],
     ["a .json log", Buffer.from(JSON_LOG)],
     ["ATIF trajectories", Buffer.from(ATIF)],
-  ])("of %s is told in one line, or does no harm", async (_, whole) => {
+  ])("%s is reported in one line or is harmless", async (_, whole) => {
     const expected = await read(whole);
     await fc.assert(
       fc.asyncProperty(damaged, async ({ at, to, isCut }) => {
@@ -176,28 +176,28 @@ describe("any damage to a file", () => {
 });
 
 describe("a .json log", () => {
-  it("is read whole", async () => expect(await read(JSON_LOG)).toBe(ALL_KINDS.length));
+  it("is read completely", async () => expect(await read(JSON_LOG)).toBe(ALL_KINDS.length));
 
   it.each([
     ["whose samples come first", '{"samples":[{}],"eval":{}}', "FILE: has its samples before its header."],
     ["that ends early", JSON_LOG.slice(0, -40), "FILE: ends in the middle of its JSON."],
     ["with a sample that is none", `{"version":2,"eval":{},"samples":[1]}`, "FILE: eval.created: "],
-    ["that is a list", "[1]", "FILE: is no JSON object."],
-    ["of a bare text", '"x"', "FILE: is no JSON object."],
-    ["with a name that is none", '{"a\\x": 1}', "FILE, line 1: is not JSON."],
+    ["that is a list", "[1]", "FILE: is not a JSON object."],
+    ["of a bare text", '"x"', "FILE: is not a JSON object."],
+    ["with an invalid name", '{"a\\x": 1}', "FILE, line 1: is not JSON."],
   ])("%s is refused", async (_, text, message) => expect(await read(text)).toContain(message));
 
   it.each([
     ["lists that are null", { events: null, messages: null }, { turns: [], messages: [] }],
     ["a stop reason of any name", { events: [modelEvent("toString")] }, { turns: [{ finishReason: "other" }] }],
-    ["a start that is no time", { started_at: "yesterday" }, { startedAt: "2026-01-02T03:04:05.000Z" }],
+    ["an invalid start time", { started_at: "yesterday" }, { startedAt: "2026-01-02T03:04:05.000Z" }],
   ])("with %s in a sample is read", async (_, changes, expected) => {
     const sample = { id: 1, epoch: 1, input: "q", target: "a", ...changes };
     writeFileSync(path, `${HEADER.slice(0, -1)},"samples":[${JSON.stringify(sample)}]}`);
     for await (const { trace } of (await openImport(path)).traces()) expect(trace).toMatchObject(expected);
   });
 
-  it("of a large size is read sample by sample", async () => {
+  it("is read sample by sample if it is large", async () => {
     const sample = JSON.stringify({ id: 1, epoch: 1, input: "q", target: "a", store: { x: "x".repeat(1_000_000) } });
     const head = `${HEADER.slice(0, -1)},"samples":[`;
     writeFileSync(path, head);
@@ -212,7 +212,7 @@ describe("a .json log", () => {
   });
 });
 
-describe("ATIF", () => {
+describe("an ATIF file", () => {
   it.each([
     [
       "of another version",
@@ -228,11 +228,11 @@ describe("ATIF", () => {
     ["that ends early", ATIF.slice(0, -20), `FILE, line ${ALL_KINDS.length}: is not JSON.`],
   ])("%s is refused", async (_, text, message) => expect(await read(text)).toContain(message));
 
-  it("is read over many lines", async () => {
+  it("is read even if it spans many lines", async () => {
     expect(await read(JSON.stringify(JSON.parse(trajectory({ steps: [callStep({})] })), null, 2))).toBe(1);
   });
 
-  it("with fields of ours that are wrong is refused, and with those of others is another program's", async () => {
+  it("is refused if art-e's own fields are invalid, and otherwise read as another program's", async () => {
     const [line = ""] = FORMATS.atif.lines([ANSWERED], contextOf());
     const changed = (changes: object) => {
       const value = JSON.parse(line);
@@ -255,22 +255,22 @@ function trajectory(changes: object): string {
   return JSON.stringify({ schema_version: "ATIF-v1.7", agent: { name: "a", version: "1" }, ...changes });
 }
 
-describe("what other programs write", () => {
+describe("an Inspect log of another program", () => {
   const log = (more: object) => `${HEADER.slice(0, -1)},${JSON.stringify(more).slice(1)}`;
   const sample = { id: 1, epoch: 1, input: "q", target: "", messages: [], output: { model: "m", choices: [] } };
 
-  it("a log without samples has none, and samples that are no list are named", async () => {
+  it("is empty without samples, and is refused with an invalid samples list", async () => {
     expect(await read(log({ samples: null }))).toBe(0);
     expect(await read(log({ samples: {} }))).toBe("FILE: samples is not a list.");
   });
 
-  it("a limit of any name ends a sample", async () => {
+  it("ends a sample with a limit of any name", async () => {
     for (const type of ["constructor", "__proto__", "toString", "message"]) {
       expect(await read(log({ samples: [{ ...sample, limit: { type, limit: 1 } }] }))).toBe(1);
     }
   });
 
-  it("a time that is none is not kept", async () => {
+  it("loses invalid times", async () => {
     const agent = { name: "a", version: "1", model_name: "m" };
     const steps = ["yesterday", "5", "2026-01-02T03:04:05+01:00"].map((timestamp, i) => ({
       ...{ step_id: i + 1, timestamp, source: "agent", message: "x" },

@@ -11,9 +11,12 @@ import { contextOf } from "./context.js";
 import { hostileConversation } from "./hostile-conversations.js";
 import { readEvalFile, readJsonLog } from "./inspect-reader.js";
 
-/** Whatever models, tools and mail put into a trace, each format writes what its readers take. */
+/** Every format must write data that its readers accept, whatever models, tools and mail put into a trace. */
 
-/** How many are written and read, fewer of slow readers; 10,000 of each form with ART_E_LONG. Others at each run. */
+/**
+ * Number of traces to write and read, lower for slow readers. ART_E_LONG uses 10,000 of each form. Every run uses
+ * different traces.
+ */
 const [TRACES, OF_SLOW, OF_INSPECT] = process.env.ART_E_LONG ? [10_000, 10_000, 10_000] : [300, 80, 30];
 const SEED = Math.floor(Math.random() * 2 ** 31);
 const traces = fc
@@ -22,7 +25,7 @@ const traces = fc
 
 const context = () => contextOf({ options: { dialect: "openai", reward: "semanticScore", content: true } });
 
-/** What a reader in UTF-8 makes of a line. */
+/** Returns a line as a UTF-8 reader decodes it. */
 function received(line: string): string {
   if (!line.isWellFormed() || /(?<!\\)(\\\\)*\\ud[89a-f]/.test(line)) throw new Error("half a surrogate pair");
   return Buffer.from(line).toString();
@@ -39,24 +42,24 @@ function each(check: (trace: QuestionTrace) => void, count = TRACES): void {
 }
 
 describe("hostile traces", () => {
-  it("are our own lines", () =>
+  it("become valid lines of art-e", () =>
     each((trace) => {
       const [line = ""] = FORMATS.jsonl.lines([trace], context());
       expect(line).not.toMatch(/[\r\n]/);
       expect(traceSchema.strict().parse(JSON.parse(received(line))).answer).toBe(trace.answer?.toWellFormed() ?? null);
     }, OF_SLOW));
 
-  it("are iofold's steps", () =>
+  it("become valid iofold steps", () =>
     each((trace) => {
       for (const line of FORMATS.iofold.lines([trace], context())) stepShape.parse(JSON.parse(line));
     }, OF_SLOW));
 
-  it("are ATIF trajectories", () =>
+  it("become valid ATIF trajectories", () =>
     each((trace) => {
       for (const line of FORMATS.atif.lines([trace], context())) readAtif(received(line));
     }, OF_SLOW));
 
-  it.each(["openai", "hf"] as const)("are chats of the dialect %s, or left out", (dialect) =>
+  it.each(["openai", "hf"] as const)("become valid chats in the dialect %s, or are left out", (dialect) =>
     each((trace) => {
       const given = contextOf({ options: { dialect, reward: "", content: true } });
       const lines = [...FORMATS.chat.lines([trace], given)].map(received);
@@ -65,14 +68,14 @@ describe("hostile traces", () => {
     }),
   );
 
-  it("are ART's trajectories, or left out", () =>
+  it("become valid ART trajectories, or are left out", () =>
     each((trace) => {
       readArtGroups([...FORMATS.art.lines([trace], context())].map(received).join("\n"));
     }));
 });
 
 describe("hostile traces as Inspect logs", needs("exports"), () => {
-  it("are read as JSON and as zip", () => {
+  it("can be read as JSON and as zip", () => {
     const some = traces.slice(0, OF_INSPECT);
     const text = [...FORMATS["inspect-json"].pieces(some, context())].join("");
     const log = readJsonLog(received(text), "viewer") as { samples: unknown[] };

@@ -5,9 +5,9 @@ import { ENDINGS } from "../../src/tasks/ending.js";
 import type { QuestionTrace } from "../../src/traces/trace.js";
 import { ANSWERED } from "./traces.js";
 
-/** Traces as no agent should leave them, and as some do. */
+/** Traces as no agent should produce them, although some do. */
 
-/** Lone surrogates, NUL, line ends, and texts that look like JSON among them. */
+/** Includes lone surrogates, NUL, line ends and JSON-like text. */
 export const hostileText = fc.oneof(
   fc.string({ unit: "binary", maxLength: 40 }),
   fc
@@ -72,7 +72,7 @@ const record = fc
     errorKind: call.error === null ? null : ("failed" as const),
   }));
 
-/** As read from the database, where they were JSON. */
+/** As read from the database, which stores JSON. */
 export const hostileTrace: fc.Arbitrary<QuestionTrace> = fc
   .record({
     traceId: fc.oneof(

@@ -46,19 +46,19 @@ describe.each(Object.entries(FILES))("a file of %s", (_, documents) => {
     ["in gzip", gzipSync(lines)],
     ["in gzip, pretty-printed with a byte order mark", gzipSync(`\ufeff${pretty}`)],
     ["in two parts of gzip", Buffer.concat([gzipSync(lines.slice(0, 500)), gzipSync(lines.slice(500))])],
-  ])("%s is read", async (_name, content) => {
+  ])("is read %s", async (_name, content) => {
     expect(ids(await read(content))).toEqual(ids(TRACES));
   });
 
-  it("in gzip that is cut off is refused in one line", async () => {
+  it("is refused in one line if its gzip data is truncated", async () => {
     await expect(read(gzipSync(lines).subarray(0, -20))).rejects.toThrow(
       /cannot be unpacked with gzip: unexpected end/,
     );
   });
 });
 
-it("finds the ends of documents wherever a chunk ends", async () => {
-  // Quotes and backslashes of every number around the 64 KiB at which files are read.
+it("readDocuments finds the end of a document wherever a chunk ends", async () => {
+  // Different numbers of quotes and backslashes around the 64 KiB chunk size.
   for (let shift = 0; shift < 12; shift++) {
     const answer = `${"x".repeat(65_400 - shift)}${'\\"{'.repeat(60)}`;
     const traces = TRACES.map((trace) => ({ ...trace, answer }));
@@ -72,11 +72,11 @@ it.each([
   ["that is an .eval file in gzip", gzipSync("PK\u0003\u0004"), "is an .eval file inside gzip"],
   ["with text between its documents", `${FILES.jsonl[0]}\nhello\n${FILES.jsonl[1]}`, "line 2: is not JSON."],
   ["with a bracket too many", `${FILES.jsonl[0]}}\n`, "line 1: is not JSON."],
-])("refuses a file %s", async (_, content, message) => {
+])("openImport refuses a file %s", async (_, content, message) => {
   await expect(read(content)).rejects.toThrow(message);
 });
 
-it("reads NaN and infinities, which Python writes, as null, and leaves strings alone", async () => {
+it("parseImported reads NaN and infinities, which Python writes, as null and leaves strings unchanged", async () => {
   const said = JSON.stringify({ ...ANSWERED, answer: 'NaN "-Infinity" \\', scores: { semanticScore: { value: 7 } } });
   for (const number of ["NaN", "Infinity", "-Infinity"]) {
     const [trace] = await read(said.replace('"value":7', `"value":${number}`));

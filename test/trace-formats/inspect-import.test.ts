@@ -8,7 +8,7 @@ import { openImport } from "../../src/trace-formats/open-import.js";
 import { contextOf } from "./context.js";
 import { BY_TOOL, SECOND_EPOCH } from "./kinds-of-traces.js";
 
-/** Logs of Inspect's own solvers, which have events and fields that art-e never writes. */
+/** Logs of Inspect's own solvers, which contain events and fields that art-e never writes. */
 
 const folder = mkdtempSync(join(tmpdir(), "art-e-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -69,13 +69,13 @@ describe("an Inspect log", () => {
     expect(await read({ [field]: value, events: [MODEL_EVENT] })).toMatchObject({ taskId: 1, turns: [TURN] });
   });
 
-  it("has a score of NaN as missing", async () => {
+  it("reads a score of NaN as missing", async () => {
     const scores = { loss: { value: 7 }, correct: { value: "C" } };
     const trace = await read({ scores }, (text) => text.replace('"value":7', '"value":NaN'));
     expect(trace.scores).toEqual({ correct: { value: 1 } });
   });
 
-  it("has reasoning of its replies, and the summary of reasoning that is redacted", async () => {
+  it("reads the reasoning of replies, and the summary of redacted reasoning", async () => {
     const reply = (part: object) => ({
       role: "assistant",
       content: [
@@ -96,13 +96,13 @@ describe("an Inspect log", () => {
     ]);
   });
 
-  it("without model events has the tokens of its sample", async () => {
+  it("reads the sample's tokens if model events are missing", async () => {
     const trace = await read({ model_usage: { "m/n": USAGE }, output: { choices: [{ stop_reason: "stop" }] } });
     expect(trace.turns).toMatchObject([{ ...TURN, model: "m/n", latencyMs: 0 }]);
   });
 });
 
-it("names the ids of its samples, which read_eval_log_samples needs, once each", () => {
+it("a written log lists each sample id once, as read_eval_log_samples requires", () => {
   const traces = [BY_TOOL, SECOND_EPOCH, { ...BY_TOOL, traceId: "trace_9", taskId: "a-b" }];
   const log = JSON.parse([...FORMATS["inspect-json"].pieces(traces, contextOf())].join(""));
   expect(log.eval.dataset).toMatchObject({ samples: 2, sample_ids: [8, "a-b"] });

@@ -37,7 +37,7 @@ function json(traces: readonly ExportedTrace[], run: RunRow | null = RUN): strin
   return [...FORMATS["inspect-json"].pieces(traces, contextWith(run))].join("");
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: what a test reads of it, it checks.
+// biome-ignore lint/suspicious/noExplicitAny: the tests check every field that they read.
 type Any = any;
 
 function sample(trace: ExportedTrace): Any {
@@ -48,7 +48,7 @@ const events = (trace: ExportedTrace, name: string): Any[] =>
   sample(trace).events.filter(({ event }: Any) => event === name);
 
 describe("an Inspect log", needs("exports"), () => {
-  it.each(["python", "viewer"] as const)("of all kinds of traces is read by %s", (reader) => {
+  it.each(["python", "viewer"] as const)("with all kinds of traces is read by %s", (reader) => {
     const { names, samples, header } = readEvalFile(evalBytes(ALL_KINDS), reader);
     expect(names).toEqual([
       "_journal/start.json",
@@ -62,7 +62,7 @@ describe("an Inspect log", needs("exports"), () => {
     expect(log).toMatchObject(header);
   });
 
-  it.each(["python", "viewer"] as const)("of nothing, and of chats, is read by %s", (reader) => {
+  it.each(["python", "viewer"] as const)("without traces, or with chats, is read by %s", (reader) => {
     readJsonLog(json([]), reader);
     readJsonLog(json([], null), reader);
     readJsonLog(json([CHAT], null), reader);
@@ -74,7 +74,7 @@ describe("an Inspect log", needs("exports"), () => {
 describe("the header of an Inspect log", () => {
   const head = (traces: readonly ExportedTrace[], run: RunRow | null = RUN): Any => JSON.parse(json(traces, run));
 
-  it("says what was run, without private paths", () => {
+  it("describes the run without private paths", () => {
     expect(head([BY_TOOL, SECOND_EPOCH])).toMatchObject({
       ...{ version: 2, status: "success", invalidated: false, tags: ["nightly"] },
       eval: {
@@ -89,7 +89,7 @@ describe("the header of an Inspect log", () => {
     expect(head([], { ...RUN, status: "interrupted" }).status).toBe("cancelled");
   });
 
-  it("has means over tasks of means over epochs", () => {
+  it("contains means over tasks of means over epochs", () => {
     const { results, reductions } = head([ANSWERED, BY_TOOL, SECOND_EPOCH, FAILED]);
     const score = (name: string) => results.scores.find((each: Any) => each.name === name);
     expect(score("exactMatch")).toMatchObject({
@@ -105,7 +105,7 @@ describe("the header of an Inspect log", () => {
     ]);
   });
 
-  it("sums tokens without those of caches, and all of them as the total", () => {
+  it("counts cached tokens only in the total", () => {
     expect(head([BY_TOOL, SECOND_EPOCH]).stats.model_usage).toEqual({
       "acme/best": {
         ...{ input_tokens: 700, output_tokens: 50, total_tokens: 2150 },
@@ -116,7 +116,7 @@ describe("the header of an Inspect log", () => {
 });
 
 describe("a sample of an Inspect log", () => {
-  it("has letters for verdicts and for rates of which 1 is good, numbers for the rest, nothing for no value", () => {
+  it("has letters for verdicts and for rates with 1 as the best value, otherwise numbers, and no score without a value", () => {
     const values = Object.entries<Any>(sample(BY_TOOL).scores).map(([name, { value }]) => [name, value]);
     expect(Object.fromEntries(values)).toEqual({
       ...{ exactMatch: "C", hallucination: 1, semanticScore: 0.5, judgeScore: "P", judgeCorrect: "I" },
@@ -136,14 +136,14 @@ describe("a sample of an Inspect log", () => {
     expect(sample(trace).output.choices[0].stop_reason).toBe(reason);
   });
 
-  it("has the gold answer of a question, also of one that a suite's task asks", () => {
+  it("contains the gold answer of a question, including one in a suite task", () => {
     const task = { ...kinds.SUITE.task, emailQuestion: ANSWERED.task };
     expect(sample(ANSWERED).target).toBe("Friday");
     expect(sample({ ...kinds.SUITE, task }).target).toBe("Friday");
     expect(sample(kinds.SUITE).target).toBe("");
   });
 
-  it("names errors and limits", () => {
+  it("contains errors and limits", () => {
     const endOf = (trace: ExportedTrace) => {
       const { error, limit } = sample(trace);
       return { error: error?.message, limit };
@@ -159,7 +159,7 @@ describe("a sample of an Inspect log", () => {
     expect(events(FAILED, "error")).toMatchObject([{ error: { message: "401 no", traceback: "401 no" } }]);
   });
 
-  it("shows each model call with what was said before it, what was sent and when", () => {
+  it("contains each model call with its input, sent settings and time", () => {
     const [first, second] = events(BY_TOOL, "model");
     expect(first).toMatchObject({
       ...{ timestamp: "2026-01-02T03:04:05.100Z", completed: "2026-01-02T03:04:06.150Z", working_start: 0.1 },
@@ -176,13 +176,13 @@ describe("a sample of an Inspect log", () => {
     expect(without).toMatchObject({ tools: [], tool_choice: "none" });
   });
 
-  it("has no end of a call that took longer than any date", () => {
+  it("omits the end time of a call that took longer than any date", () => {
     const turns = ANSWERED.turns.map((turn) => ({ ...turn, latencyMs: 1e308 }));
     const [first] = events({ ...ANSWERED, turns }, "model");
     expect(first.completed).toBe(first.timestamp);
   });
 
-  it("writes a long text once, though each later call repeats it", () => {
+  it("stores a long text once, although each later call repeats it", () => {
     const { attachments, messages } = sample(BY_TOOL);
     const [[id, text], ...rest] = Object.entries<string>(attachments) as [[string, string]];
     expect({ text, rest }).toEqual({ text: "x".repeat(3_000), rest: [] });
@@ -190,7 +190,7 @@ describe("a sample of an Inspect log", () => {
     expect(messages[3].content).toBe(text);
   });
 
-  it("shows each tool call that was made, with its error", () => {
+  it("contains each executed tool call, with its error", () => {
     const [search, get, ...rest] = events(ANSWERED, "tool");
     expect(search).toMatchObject({ id: "c1", function: "email_search", result: '{"total":1}', working_time: 0.012 });
     expect(get).toMatchObject({ id: "c2", result: "", error: { type: "parsing", message: "not JSON" }, failed: true });
@@ -203,23 +203,23 @@ describe("a sample of an Inspect log", () => {
     expect(sample(ANSWERED).messages[2].tool_calls[1]).toMatchObject({ arguments: {}, parse_error: "{broken" });
   });
 
-  it("shows a call that failed in the end without a reply", () => {
+  it("contains a finally failed call without a reply", () => {
     expect(events(kinds.BROKEN_OFF, "model").map(({ error, output }: Any) => [error, output.choices.length])).toEqual([
       [undefined, 1],
       [kinds.BROKEN_OFF.error, 0],
     ]);
   });
 
-  it("holds no null but in the arguments of calls", () => {
+  it("contains null only in the arguments of calls", () => {
     for (const trace of ALL_KINDS) {
-      // The trace's own fields stand in the store as a text.
+      // The store contains the trace's own fields as a string.
       const text = JSON.stringify({ ...sample(trace), store: {} }).replaceAll('"limit":null', "");
-      // The good answer of a hostile model may say null; ours do not.
+      // A hostile model can write null into its answer, art-e does not.
       expect(text, trace.traceId).not.toMatch(/:null|\[null|,null/);
     }
   });
 });
 
-it("two exports of the same traces are the same bytes", () => {
+it("two exports of the same traces have the same bytes", () => {
   expect(evalBytes(ALL_KINDS).equals(evalBytes(ALL_KINDS))).toBe(true);
 });

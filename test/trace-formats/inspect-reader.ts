@@ -5,8 +5,8 @@ import { strFromU8, unzipSync } from "fflate";
 import { EXPORTS } from "../machine-requirements.js";
 
 /**
- * The rules of Inspect's two readers, from its schema and the list of its fields: Python's, which fills what it has
- * defaults for, and its viewer, which counts on every plain field.
+ * The rules of Inspect's two readers, from its schema and the list of its fields. The Python reader fills in default
+ * values, and the viewer requires every plain field.
  */
 
 type Json = Record<string, unknown>;
@@ -16,7 +16,7 @@ export type Reader = "python" | "viewer";
 
 const compiled = new Map<string, ValidateFunction>();
 
-/** Throws where the reader refuses a value as one of the log's types. */
+/** Throws if the reader rejects a value as one of the log's types. */
 export function checkType(type: string, value: unknown, reader: Reader): void {
   const key = `${reader} ${type}`;
   const validate = compiled.get(key) ?? compile(type, reader);
@@ -41,19 +41,19 @@ function checkerOf(schemas: Schemas): Ajv2020 {
 function readSchemas(): Record<Reader, Ajv2020> {
   const read = () => {
     const file = readFileSync(join(EXPORTS, "inspect-log.openapi.json"), "utf8").replaceAll('"#/', '"log#/');
-    // ajv takes a discriminator, but no mapping of it.
+    // ajv supports discriminators, but not their mappings.
     const parsed = JSON.parse(file, (key, value) =>
       key === "discriminator" ? { ...value, mapping: undefined } : value,
     );
     return (parsed as { components: { schemas: Schemas } }).components.schemas;
   };
   const [viewer, python] = [read(), read()];
-  // Of a tool's parameters, which come from outside, Inspect demands nothing.
+  // Inspect does not restrict tool parameters, which come from users.
   for (const { JSONSchema } of [viewer, python]) if (JSONSchema !== undefined) JSONSchema.required = [];
   const lines = readFileSync(join(EXPORTS, "INSPECT-FIELDS.md"), "utf8").split("\n");
   for (const [i, line] of lines.entries()) {
     const schema = line.startsWith("## ") ? python[line.slice(3)] : undefined;
-    // Bold: Python's reader fails without it.
+    // Python's reader requires the bold fields.
     const bold = [...(lines[i + 1] ?? "").matchAll(/\*\*(\w+)\*\*/g)].map(([, name]) => name ?? "");
     if (schema !== undefined) schema.required = bold;
   }
@@ -68,7 +68,7 @@ export function readJsonLog(json: string, reader: Reader): Json {
   return log;
 }
 
-/** Python reads the header alone for lists of logs, and stops at the samples. */
+/** For lists of logs, Python reads only the header and stops at the samples. */
 function checkHeader(log: Json): void {
   const keys = Object.keys(log);
   const samples = keys.indexOf("samples");
@@ -87,7 +87,7 @@ export interface EvalFile {
   readonly summaries: readonly Json[];
 }
 
-/** A log as a zip. */
+/** A log in a zip file. */
 export function readEvalFile(bytes: Uint8Array, reader: Reader): EvalFile {
   const files = unzipSync(bytes);
   const names = Object.keys(files);
@@ -96,7 +96,7 @@ export function readEvalFile(bytes: Uint8Array, reader: Reader): EvalFile {
     if (file === undefined) throw new Error(`there is no ${name}`);
     return JSON.parse(strFromU8(file)) as T;
   };
-  // The viewer finds the directory of the zip by the last 22 bytes, which a comment would move.
+  // The viewer finds the directory of the zip in its last 22 bytes, which a comment would move.
   if (Buffer.from(bytes.slice(-22, -18)).toString("latin1") !== "PK\x05\x06") throw new Error("the zip has a comment");
   if (names.at(-1) !== "header.json") throw new Error("the header is not the last");
   const start = read<Json>("_journal/start.json");

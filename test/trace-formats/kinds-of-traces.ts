@@ -2,14 +2,17 @@ import type { ExportedTrace } from "../../src/trace-formats/exported-trace.js";
 import type { ChatTrace, QuestionTrace, SuiteTrace, ToolCallRecord, Turn } from "../../src/traces/trace.js";
 import { ANSWERED, FAILED } from "./traces.js";
 
-/** A trace of each kind that a format must know. */
+/** A trace of each kind that a format must support. */
 
 const [firstTurn, lastTurn] = ANSWERED.turns as [Turn, Turn];
 const [firstCall] = ANSWERED.toolCalls as [ToolCallRecord];
 const [system, question] = ANSWERED.messages;
 const start = [system, question] as ExportedTrace["messages"];
 
-/** Every call has its result; the answer is given by a tool; two models replied, with tokens from and to a cache. */
+/**
+ * Every call has a result, the answer comes from a tool, and two models replied, with tokens read from and written to a
+ * cache.
+ */
 export const BY_TOOL: QuestionTrace = {
   ...ANSWERED,
   traceId: "trace_by_tool",
@@ -88,7 +91,7 @@ export const REFUSED: QuestionTrace = {
   sources: [],
 };
 
-/** The first reply was cut off, the second empty, the third the answer. */
+/** The first reply was truncated, the second empty, and the third was the answer. */
 export const CUT_OFF: QuestionTrace = {
   ...ANSWERED,
   traceId: "trace_cut_off",
@@ -125,7 +128,7 @@ export const TIMED_OUT: QuestionTrace = {
   scores: {},
 };
 
-/** Its server failed after the first reply; the attempts are a turn without a reply. */
+/** The server failed after the first reply. The attempts are a turn without a reply. */
 export const BROKEN_OFF: QuestionTrace = {
   ...OUT_OF_TURNS,
   traceId: "trace_broken_off",
@@ -136,7 +139,7 @@ export const BROKEN_OFF: QuestionTrace = {
   scores: {},
 };
 
-/** As a program tells of itself: several replies in one turn, and a tool result without a call. */
+/** An external agent's own report: several replies in one turn, and a tool result without a call. */
 export const PROGRAM: QuestionTrace = {
   ...ANSWERED,
   traceId: "trace_program",
@@ -191,7 +194,7 @@ export const SUITE: SuiteTrace = {
   judge: null,
 };
 
-/** Its machine could not be set up: nothing was said. */
+/** The machine could not be set up, so the conversation is empty. */
 export const NOT_STARTED: SuiteTrace = {
   ...SUITE,
   traceId: "trace_not_started",

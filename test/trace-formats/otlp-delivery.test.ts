@@ -19,7 +19,7 @@ beforeEach(async () => {
 
 afterEach(() => collector.stop());
 
-describe("deliver spans", () => {
+describe("span delivery", () => {
   const KEY = "Basic c2VjcmV0LWtleQ==";
 
   const spansOf = (trace: typeof ANSWERED) => otlpSpans(trace, { content: true, tools: [] });
@@ -35,8 +35,8 @@ describe("deliver spans", () => {
     throw new Error(`expected a refusal, got ${error}`);
   }
 
-  describe("spans in protobuf", () => {
-    it("decode to what was to be sent, by OpenTelemetry's own definitions", async () => {
+  describe("a span in protobuf", () => {
+    it("decodes to the original span with OpenTelemetry's own definitions", async () => {
       const spans = [...spansOf(ANSWERED), ...spansOf(FAILED)];
       expect(await deliver([spans])).toEqual({ delivered: spans.length, rejected: 0, shortened: 0, messages: [] });
       const [request] = collector.taken;
@@ -48,7 +48,7 @@ describe("deliver spans", () => {
       expect(request?.spans).toEqual(spans.map(decoded));
     });
 
-    it("decode whatever the traces hold", async () => {
+    it("decodes correctly whatever the trace contains", async () => {
       const traces = fc.sample(hostileTrace, { numRuns: 200, seed: 7 });
       const spans = traces.map(spansOf);
       await deliver(spans);
@@ -57,7 +57,7 @@ describe("deliver spans", () => {
       for (const [i, span] of collector.spans.entries()) expect(span).toEqual(expected[i]);
     });
 
-    it("fill requests of less than 4 MB", async () => {
+    it("is sent in requests of less than 4 MB", async () => {
       const long = { ...ANSWERED, answer: "x".repeat(300_000) };
       const traces = Array.from({ length: 20 }, (_, i) => spansOf({ ...long, traceId: `trace_${i}` }));
       const { delivered } = await deliver(traces);
@@ -67,7 +67,7 @@ describe("deliver spans", () => {
       expect(new Set(collector.spans.map(({ traceId, spanId }) => traceId + spanId)).size).toBe(delivered);
     });
 
-    it("lack their largest texts where one alone is too large, and say which", async () => {
+    it("is sent without its largest texts, with a note, if it alone is too large", async () => {
       const messages = ANSWERED.messages.map((message) =>
         message.role === "tool" ? { ...message, content: "y".repeat(5_000_000) } : message,
       );
@@ -79,15 +79,15 @@ describe("deliver spans", () => {
     });
   });
 
-  describe("a server that does not take them at once", () => {
-    it.each([429, 502, 503, 504])("answers %i, and is asked again", async (status) => {
+  describe("a server that does not accept spans immediately", () => {
+    it.each([429, 502, 503, 504])("gets the request again after the status %i", async (status) => {
       collector.answers = [{ status, headers: { "retry-after": "0" } }, { status }, "drop"];
       expect(await deliver([spansOf(ANSWERED)])).toMatchObject({ delivered: 5 });
       expect(collector.requests).toBe(4);
       expect(collector.taken).toHaveLength(1);
     });
 
-    it("is given up in the end", async () => {
+    it("causes an error after the last retry", async () => {
       collector.always = { status: 503, body: "not now" };
       const { message, status } = await refusalOf(deliver([spansOf(ANSWERED)]));
       expect({ message, status }).toEqual({ message: "the server answered 503: not now", status: 503 });
@@ -99,19 +99,22 @@ describe("deliver spans", () => {
       [401, '{"error":"bad key secret-key c2VjcmV0LWtleQ=="}', "the server answered 401: bad key secret-key [secret]"],
       [404, "<html>none</html>", "the server answered 404"],
       [307, "", "the server answered 307, which is a redirect: use the URL that it leads to"],
-    ])("that answers %i is not asked again, and says why without the key", async (status, body, expected) => {
-      const type = body.startsWith("<") ? "text/html" : "application/json";
-      collector.always = { status, headers: { "content-type": type, location: "http://127.0.0.1:1/" }, body };
-      expect((await refusalOf(deliver([spansOf(ANSWERED)]))).message).toBe(expected);
-      expect(collector.requests).toBe(1);
-    });
+    ])(
+      "does not get the request again after the status %i, and the error explains it without the key",
+      async (status, body, expected) => {
+        const type = body.startsWith("<") ? "text/html" : "application/json";
+        collector.always = { status, headers: { "content-type": type, location: "http://127.0.0.1:1/" }, body };
+        expect((await refusalOf(deliver([spansOf(ANSWERED)]))).message).toBe(expected);
+        expect(collector.requests).toBe(1);
+      },
+    );
 
-    it("may be none", async () => {
+    it("can be unreachable", async () => {
       const { retryable } = await refusalOf(deliver([spansOf(ANSWERED)], "http://127.0.0.1:1/v1/traces"));
       expect(retryable).toBe(true);
     });
 
-    it("may take only some", async () => {
+    it("can accept only some spans", async () => {
       collector.always = partialSuccess(2, "two were too old");
       expect(await deliver([spansOf(ANSWERED)])).toEqual({
         delivered: 3,
@@ -121,12 +124,15 @@ describe("deliver spans", () => {
       });
     });
 
-    it.each(["", "{", "\u0000\u00ff", '{"partialSuccess":null}'])("may answer %j to what it took", async (body) => {
-      collector.always = { status: 200, headers: { "content-type": "application/x-protobuf" }, body };
-      expect(await deliver([spansOf(ANSWERED)])).toMatchObject({ delivered: 5, rejected: 0 });
-      collector.always = { status: 200, headers: { "content-type": "application/json" }, body };
-      expect(await deliver([spansOf(ANSWERED)])).toMatchObject({ delivered: 5, rejected: 0 });
-    });
+    it.each(["", "{", "\u0000\u00ff", '{"partialSuccess":null}'])(
+      "can respond to accepted spans with %j",
+      async (body) => {
+        collector.always = { status: 200, headers: { "content-type": "application/x-protobuf" }, body };
+        expect(await deliver([spansOf(ANSWERED)])).toMatchObject({ delivered: 5, rejected: 0 });
+        collector.always = { status: 200, headers: { "content-type": "application/json" }, body };
+        expect(await deliver([spansOf(ANSWERED)])).toMatchObject({ delivered: 5, rejected: 0 });
+      },
+    );
   });
 
   function decoded(span: Span) {
@@ -147,7 +153,7 @@ describe("deliver spans", () => {
 
 describe("live delivery", () => {
   const NEVER = new AbortController().signal;
-  /** Of each trace here. */
+  /** The number for each trace in these tests. */
   const SPANS = 5;
 
   function delivery(changes: Partial<LiveDeliveryOptions> = {}): LiveDelivery {
@@ -171,14 +177,14 @@ describe("live delivery", () => {
   }
 
   describe("a live delivery", () => {
-    it("delivers every trace by its end", async () => {
+    it("delivers every trace before it ends", async () => {
       const live = delivery();
       add(live, 30);
       expect(await live.close(NEVER)).toMatchObject({ delivered: 30 * SPANS, dropped: 0, reasons: [] });
       expect(collector.spans).toHaveLength(30 * SPANS);
     });
 
-    it("delivers before its end, and again what is added after all was sent", async () => {
+    it("delivers before it ends, and again if a trace is added after everything was sent", async () => {
       const live = delivery();
       for (let i = 1; i <= 3; i++) {
         live.add(liveTrace(i));
@@ -187,7 +193,7 @@ describe("live delivery", () => {
       expect(await live.close(NEVER)).toMatchObject({ delivered: 3 * SPANS, dropped: 0 });
     });
 
-    it("delivers all in the end to a server that loses connections and answers 429 and 503", async () => {
+    it("delivers everything to a server that drops connections and returns 429 and 503", async () => {
       collector.answers = ["drop", { status: 429, headers: { "retry-after": "0" } }, { status: 503 }];
       const live = delivery();
       add(live, 10);
@@ -199,7 +205,7 @@ describe("live delivery", () => {
     it.each<[string, Answer]>([
       ["the server answered 400: bad", { status: 400, body: "bad" }],
       ["the server answered 503", { status: 503 }],
-    ])("counts what is refused with: %s", async (reason, answer) => {
+    ])("counts refused traces with the reason: %s", async (reason, answer) => {
       collector.always = answer;
       const live = delivery();
       add(live, 3);
@@ -207,7 +213,7 @@ describe("live delivery", () => {
       expect({ delivered, dropped, reasons }).toEqual({ delivered: 0, dropped: 3 * SPANS, reasons: [reason] });
     });
 
-    it("counts what is more than it holds in memory", async () => {
+    it("counts traces that exceed its memory limit", async () => {
       const live = delivery({ maxQueued: 250 });
       add(live, 5);
       expect(await live.close(NEVER)).toMatchObject({
@@ -217,7 +223,7 @@ describe("live delivery", () => {
       });
     });
 
-    it("counts what the server has not taken when there is no more time", async () => {
+    it("counts traces that the server has not accepted in time", async () => {
       collector.always = "hang";
       const live = delivery();
       add(live, 4);
@@ -244,7 +250,7 @@ describe("live delivery", () => {
       expect({ delivered, dropped, reasons }).toEqual({ delivered: SPANS, dropped: SPANS, reasons: ["no such thing"] });
     });
 
-    it("sends scores after the spans, and counts those that are refused", async () => {
+    it("sends scores after the spans, and counts refused ones", async () => {
       const server = { url: `${collector.url}/v1/traces`, headers: {}, retry: RETRY };
       const scores = scoreDestination("phoenix", server);
       const live = delivery({ scores });

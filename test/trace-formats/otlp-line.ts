@@ -3,7 +3,7 @@ import type { ExportedTrace } from "../../src/trace-formats/exported-trace.js";
 import { otlpFormat } from "../../src/trace-formats/otlp-write.js";
 import { contextOf } from "./context.js";
 
-/** The lines of a trace, one each. */
+/** Returns the lines of a trace. */
 export function otlpLines(trace: ExportedTrace, tools: readonly ToolSpec[] = [], content = true): string[] {
   const { options } = contextOf();
   const context = contextOf({ options: { ...options, content }, toolsOf: () => tools });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The rules of OTLP's JSON encoding and of the GenAI conventions, written apart from the program. */
+/** The rules of OTLP's JSON encoding and of the GenAI conventions, written independently of the program. */
 
 const anyValue = z.lazy(
   (): z.ZodType =>
@@ -49,7 +49,7 @@ export const tracesDataSchema = z.strictObject({
 
 export type ReadSpan = z.output<typeof span>;
 
-/** Names that the conventions dropped or never had. */
+/** Names that the conventions dropped or never contained. */
 const GEN_AI_NAMES = new Set(
   `operation.name provider.name agent.name conversation.id request.model request.temperature request.max_tokens
    response.model response.id response.finish_reasons usage.input_tokens usage.output_tokens
@@ -91,7 +91,7 @@ export function readOtlp(text: string): void {
   if (problems.length > 0) throw new Error(problems.join("; "));
 }
 
-/** What is wrong with a line of a file; empty: nothing. */
+/** Returns the faults of a file's line, or an empty list. */
 export function problemsOf(line: string): string[] {
   const data = tracesDataSchema.safeParse(JSON.parse(line));
   if (!data.success) return data.error.issues.map(({ path, message: said }) => `${path.join(".")}: ${said}`);
@@ -99,7 +99,7 @@ export function problemsOf(line: string): string[] {
   const ids = new Set(spans.map(({ spanId }) => spanId));
   return [
     ...(ids.size === spans.length ? [] : ["two spans have one id"]),
-    ...(spans.filter(({ parentSpanId }) => parentSpanId === undefined).length === 1 ? [] : ["there is not one root"]),
+    ...(spans.filter(({ parentSpanId }) => parentSpanId === undefined).length === 1 ? [] : ["not exactly one root"]),
     ...spans.flatMap((one) => [...problemsOfSpan(one, ids)].map((problem) => `${one.name}: ${problem}`)),
   ];
 }
@@ -125,7 +125,7 @@ function* problemsOfSpan(one: ReadSpan, ids: ReadonlySet<string>): Generator<str
   if (BigInt(one.endTimeUnixNano) < BigInt(one.startTimeUnixNano)) yield "ends before it starts";
   if ((one.status?.code === 2) !== values.has("error.type")) yield "has an error without its status, or the reverse";
   const [input, cached] = ["input_tokens", "cache_read.input_tokens"].map((key) => values.get(`gen_ai.usage.${key}`));
-  if (Number(cached ?? 0) > Number(input ?? 0)) yield "does not count cached tokens among those of the input";
+  if (Number(cached ?? 0) > Number(input ?? 0)) yield "does not count cached tokens as input";
   for (const [key, value] of values) yield* problemsOfAttribute(key, value);
   for (const event of one.events ?? []) {
     const of = valuesOf(event);
@@ -135,7 +135,7 @@ function* problemsOfSpan(one: ReadSpan, ids: ReadonlySet<string>): Generator<str
 }
 
 function* problemsOfAttribute(key: string, value: unknown): Generator<string> {
-  if (key.startsWith("gen_ai.") && !GEN_AI_NAMES.has(key)) yield `${key} is no attribute of the conventions`;
+  if (key.startsWith("gen_ai.") && !GEN_AI_NAMES.has(key)) yield `${key} is not an attribute of the conventions`;
   const schema = MESSAGES[key];
   if (schema === undefined) return;
   const parsed = schema.safeParse(JSON.parse(String(value)));

@@ -12,8 +12,8 @@ const linesOf = (trace: Parameters<typeof otlpLines>[0], content = true) => otlp
 
 const spansIn = (trace: typeof ANSWERED) => spansOf(tracesDataSchema.parse(JSON.parse(linesOf(trace)[0] ?? "")));
 
-describe("a trace in OTLP", () => {
-  it("is one line that follows the rules", () => {
+describe("an OTLP trace", () => {
+  it("is a line that follows the rules", () => {
     for (const trace of [ANSWERED, FAILED, ...ALL_KINDS]) {
       const lines = linesOf(trace);
       expect(lines).toHaveLength(1);
@@ -21,7 +21,7 @@ describe("a trace in OTLP", () => {
     }
   });
 
-  it("has the agent's span, and below it each model call and each tool call by their start", () => {
+  it("contains the agent's span, and below it the model and tool calls by start time", () => {
     const spans = spansIn(ANSWERED);
     expect(spans.map(({ name, kind }) => [name, kind])).toEqual([
       ["invoke_agent email-search", 1],
@@ -33,7 +33,7 @@ describe("a trace in OTLP", () => {
     expect(new Set(spans.slice(1).map(({ parentSpanId }) => parentSpanId))).toEqual(new Set([spans[0]?.spanId]));
   });
 
-  it("takes a trace's id from its UUID, and the ids of spans from that of the trace", () => {
+  it("derives its id from the UUID of the trace, and the span ids from the trace", () => {
     const id = "0b9f3c9e-6a35-4a57-8a6d-0d3c5a5c0f11";
     const [root, turn] = spansIn({ ...ANSWERED, traceId: `trace_${id}` });
     expect(root?.traceId).toBe(id.replaceAll("-", ""));
@@ -44,7 +44,7 @@ describe("a trace in OTLP", () => {
     expect(problemsOf(linesOf({ ...ANSWERED, traceId: zeros })[0] ?? "")).toEqual([]);
   });
 
-  it("says how long a call took without the waiting before it", () => {
+  it("contains the duration of a call without the wait before it", () => {
     const [first, ...others] = ANSWERED.turns;
     if (first === undefined) throw new Error("there is no turn");
     const [, turn] = spansIn({ ...ANSWERED, turns: [{ ...first, waitedMs: 250.5 }, ...others] });
@@ -52,7 +52,7 @@ describe("a trace in OTLP", () => {
     expect([turn?.startTimeUnixNano, turn?.endTimeUnixNano]).toEqual([`${start}`, `${start + 800_000_000n}`]);
   });
 
-  it("puts question and answer where Langfuse and Phoenix look for them, and the conversation with each call", () => {
+  it("puts question and answer into the attributes for Langfuse and Phoenix, and the conversation into each call", () => {
     const [root, first, search, , last] = spansIn(ANSWERED).map(valuesOf);
     expect(root?.get("input.value")).toBe("When is the call?");
     expect(root?.get("output.value")).toBe("On Friday.");
@@ -67,7 +67,7 @@ describe("a trace in OTLP", () => {
     expect(search?.get("gen_ai.tool.call.result")).toBe('{"total":1}');
   });
 
-  it("names provider and model as the conventions do, and the model that answered", () => {
+  it("names provider and model like the conventions, and the model that answered", () => {
     const turns = ANSWERED.turns.map((turn) => ({ ...turn, model: "gemini-3-001" }));
     const [, call] = spansIn({ ...ANSWERED, model: "google/gemini-3", turns }).map(valuesOf);
     expect(call?.get("gen_ai.provider.name")).toBe("gcp.gemini");
@@ -75,7 +75,7 @@ describe("a trace in OTLP", () => {
     expect(call?.get("gen_ai.response.model")).toBe("gemini-3-001");
   });
 
-  it("counts cached tokens among those of the input, and none where the server gave no figures", () => {
+  it("counts cached tokens as input, and omits counts that the server did not give", () => {
     const usage = { inputTokens: 100, outputTokens: 20, cachedInputTokens: 60, cacheWriteTokens: 30 };
     const [turn, other] = ANSWERED.turns;
     if (turn === undefined || other === undefined) throw new Error("there are no turns");
@@ -85,7 +85,7 @@ describe("a trace in OTLP", () => {
     expect([...(last ?? [])].some(([key]) => key.startsWith("gen_ai.usage."))).toBe(false);
   });
 
-  it("marks what failed, with status and kind", () => {
+  it("marks failures with status and kind", () => {
     const [root] = spansIn(FAILED);
     expect(root?.status).toEqual({ code: 2, message: "401 no" });
     expect(valuesOf(root ?? { attributes: [] }).get("error.type")).toBe("model_error");
@@ -94,7 +94,7 @@ describe("a trace in OTLP", () => {
     expect(valuesOf(broken ?? { attributes: [] }).get("error.type")).toBe("unparsable_call");
   });
 
-  it("marks the attempts of a call that never got a reply as failed, without a usage", () => {
+  it("marks the attempts of a call without a reply as failed, without usage", () => {
     const retries = [{ attempt: 1, reason: "503", waitedMs: 10 }];
     const lost = { ...ANSWERED.turns[1], finishReason: "other", rawFinishReason: "server", retries, usage: null };
     const [, call] = spansIn({ ...FAILED, turns: [lost as (typeof ANSWERED.turns)[number]] });
@@ -102,7 +102,7 @@ describe("a trace in OTLP", () => {
     expect(valuesOf(call ?? { attributes: [] }).get("error.type")).toBe("server");
   });
 
-  it("has each score that could be told as an evaluation", () => {
+  it("contains each score with a value as an evaluation", () => {
     const events = spansIn(ANSWERED)[0]?.events ?? [];
     expect(events.map((event) => valuesOf(event).get("gen_ai.evaluation.name"))).toEqual([
       "exactMatch",
@@ -111,7 +111,7 @@ describe("a trace in OTLP", () => {
     expect(events.map((event) => valuesOf(event).get("gen_ai.evaluation.score.value"))).toEqual([0, 0.5]);
   });
 
-  it("leaves out all that was said and found, with --no-content", () => {
+  it("leaves out all conversation and mail with --no-content", () => {
     const judge = { value: 1, explanation: "the call is on Friday" };
     const [line = ""] = linesOf({ ...ANSWERED, scores: { judgeScore: judge } }, false);
     expect(problemsOf(line)).toEqual([]);
@@ -122,7 +122,7 @@ describe("a trace in OTLP", () => {
     expect(line).toContain("judgeScore");
   });
 
-  it("of a chat has the question, and only its own turns where earlier chats stand before it", () => {
+  it("contains the question of a chat, and only its own turns without earlier chats", () => {
     const [line = ""] = linesOf(CHAT);
     expect(problemsOf(line)).toEqual([]);
     const [root, first] = spansOf(tracesDataSchema.parse(JSON.parse(line))).map(valuesOf);
@@ -132,7 +132,7 @@ describe("a trace in OTLP", () => {
   });
 });
 
-it("any trace gives one line that follows the rules", () => {
+it("otlpFormat writes one line that follows the rules for any trace", () => {
   fc.assert(
     fc.property(hostileTrace, fc.boolean(), (trace, content) => {
       const lines = otlpLines(trace, [], content);
@@ -144,7 +144,7 @@ it("any trace gives one line that follows the rules", () => {
   );
 });
 
-it("a tool result of a megabyte stays whole", () => {
+it("otlpFormat does not truncate a tool result of a megabyte", () => {
   const content = "x".repeat(1_000_000);
   const messages = ANSWERED.messages.map((message) => (message.role === "tool" ? { ...message, content } : message));
   const [line = ""] = otlpLines({ ...ANSWERED, messages });

@@ -62,7 +62,7 @@ describe("reader contract", async () => {
     readonly name: string;
     readonly source: string;
     readonly format: CorpusFormat;
-    /** What the form can hold of a mail. */
+    /** The parts of an email that the format can represent. */
     readonly held: (email: Omit<FiledEmail, "form">) => Partial<FiledEmail>;
   }
 
@@ -97,17 +97,17 @@ describe("reader contract", async () => {
   ];
 
   describe.each(FORMS)("the reader of $name", ({ source, format, held }) => {
-    it("refuses to go on once it is aborted", async () => {
+    it("stops when it is aborted", async () => {
       const { emails, error } = await readAll(await openCorpus(source, null), AbortSignal.abort(new Error("enough")));
       expect(emails).toEqual([]);
       expect(error).toEqual(new Error("enough"));
     });
 
-    it.each(CORPUS_FORMATS.filter((other) => other !== format))("refuses a wrong --format %s", async (other) => {
+    it.each(CORPUS_FORMATS.filter((other) => other !== format))("refuses the wrong --format %s", async (other) => {
       await expect(openCorpus(source, other)).rejects.toBeInstanceOf(UserError);
     });
 
-    it("is found by content and gives the twelve mails as they were written", async () => {
+    it("is chosen by the content and returns the twelve emails as they were written", async () => {
       const corpus = await openCorpus(source, null);
       expect(corpus.format).toBe(format);
       const { emails, bad, error } = await readAll(corpus);
@@ -118,7 +118,7 @@ describe("reader contract", async () => {
       for (const [i, email] of emails.entries()) expect(email).toMatchObject(wanted[i] ?? {});
     });
 
-    it("gives the same again, in the same order, when read twice", async () => {
+    it("returns the same emails in the same order when read twice", async () => {
       const corpus = await openCorpus(source, format);
       expect(await readAll(corpus)).toEqual(await readAll(corpus));
     });
@@ -129,7 +129,7 @@ describe("reader contract", async () => {
       expect(bytesRead).toBe(corpus.totalBytes ?? mails.reduce((sum, { raw }) => sum + raw.length, 0));
     });
 
-    it("stops cleanly when its reader has had enough", async () => {
+    it("stops cleanly when its consumer stops early", async () => {
       const corpus = await openCorpus(source, format);
       for await (const batch of corpus.batches(new AbortController().signal)) {
         expect(batch.mails.length).toBeGreaterThan(0);
@@ -138,15 +138,15 @@ describe("reader contract", async () => {
     });
   });
 
-  describe("what only some forms tell", () => {
-    it("takes the inbox from a parsed CSV", async () => {
+  describe("facts that only some formats contain", () => {
+    it("include the inbox in a parsed CSV", async () => {
       const { emails } = await readAll(await openCorpus(at("parsed.csv"), null));
       expect(new Set(emails.map(({ inbox, owner, path }) => [inbox, owner, path].join("|")))).toEqual(
         new Set(["mia.alder@example.com||"]),
       );
     });
 
-    it("takes the owner from an mbox's file name", async () => {
+    it("include the owner in an mbox's file name", async () => {
       const { emails } = await readAll(await openCorpus(at("archive.mbox"), null));
       expect(new Set(emails.map(({ inbox, owner, path }) => [inbox, owner, path].join("|")))).toEqual(
         new Set(["|archive|"]),
@@ -155,7 +155,7 @@ describe("reader contract", async () => {
   });
 });
 
-/** The readers of the tests take what the formats' own readers take, and refuse what those refuse. */
+/** The test readers must accept and refuse the same files as the formats' own readers. */
 
 const READERS: Readonly<Record<string, (bytes: Buffer, name: string) => unknown>> = {
   art: (bytes) => readArtGroups(bytes.toString()),
@@ -166,8 +166,8 @@ const READERS: Readonly<Record<string, (bytes: Buffer, name: string) => unknown>
     name.endsWith(".eval") ? readEvalFile(bytes, "python") : readJsonLog(bytes.toString(), "python"),
 };
 
-describe("examples", needs("exports"), () => {
-  it.each(Object.entries(READERS))("of %s", (folder, read) => {
+describe("the test readers accept", needs("exports"), () => {
+  it.each(Object.entries(READERS))("the examples of %s", (folder, read) => {
     const path = join(EXPORTS, "examples", folder);
     const names = readdirSync(path);
     expect(names.filter((name) => name.includes("broken")).length).toBeGreaterThan(5);
@@ -178,7 +178,7 @@ describe("examples", needs("exports"), () => {
     }
   });
 
-  it("of Inspect, of which the least is not enough for the viewer", () => {
+  it("the examples of Inspect, although the viewer needs more than the minimum", () => {
     const path = join(EXPORTS, "examples/inspect");
     const read = (name: string) => readJsonLog(readFileSync(join(path, name), "utf8"), "viewer");
     expect(() => read("2026-11-20T09-00-00_art-e_tAsK1.json")).not.toThrow();
@@ -187,13 +187,13 @@ describe("examples", needs("exports"), () => {
 });
 
 describe("round trip", () => {
-  /** What a format holds of a trace comes back: exported, imported and exported again it is the same bytes. */
+  /** Exporting, importing and exporting again must give the same bytes for the facts that a format contains. */
 
   const folder = mkdtempSync(join(tmpdir(), "art-e-"));
 
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  /** OTLP holds less of what is no conversation; its own tests import what a run leaves. */
+  /** OTLP contains fewer facts other than the conversation. Its own tests import the traces of a run. */
   const WHOLE: readonly ImportFormat[] = ["jsonl", "inspect", "inspect-json", "atif"];
 
   function exported(name: ImportFormat, traces: readonly ExportedTrace[]): Buffer {
@@ -215,7 +215,7 @@ describe("round trip", () => {
 
   describe.each(WHOLE)("traces as %s", (format) => {
     it.each(ALL_KINDS.map((trace) => [trace.traceId, trace] as const))(
-      "of the kind %s are the same again",
+      "are unchanged for the kind %s",
       async (_, trace) => {
         const bytes = exported(format, [trace]);
         const read = await imported(bytes);
@@ -229,10 +229,10 @@ describe("round trip", () => {
   const SEED = Math.floor(Math.random() * 2 ** 31);
 
   describe.each(WHOLE)("hostile traces as %s", (format) => {
-    it("are the same again", async () => {
+    it("are unchanged", async () => {
       const traces = fc
         .sample(hostileConversation, { numRuns: TRACES, seed: SEED })
-        // zod leaves out keys of this name.
+        // zod drops keys with this name.
         .filter((trace) => !JSON.stringify(trace).includes('"__proto__":'))
         .map((trace, i) => ({ ...trace, taskId: i, traceId: `trace_${i}` }));
       expect(traces.length).toBeGreaterThan(TRACES / 2);

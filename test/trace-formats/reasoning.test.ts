@@ -17,7 +17,7 @@ import { BY_TOOL, TOOLS } from "./kinds-of-traces.js";
 import { otlpLines } from "./otlp-line.js";
 import { problemsOf, spansOf, tracesDataSchema, valuesOf } from "./otlp-reader.js";
 
-/** What a model thought, which each provider keeps in its own form, in what is exported. */
+/** A model's reasoning in exports. Each provider stores it in its own form. */
 
 const WITH_REASONING = { inputTokens: 100, outputTokens: 20, cachedInputTokens: 0, reasoningTokens: 15 };
 
@@ -40,7 +40,7 @@ const assistant = (provider: string, value: unknown) => ({
   providerState: { provider, value: value as never },
 });
 
-/** The answered trace, its first reply with reasoning. */
+/** The answered trace with reasoning in its first reply. */
 const THOUGHT: QuestionTrace = {
   ...(BY_TOOL as QuestionTrace),
   messages: BY_TOOL.messages.map((message, i) =>
@@ -48,18 +48,18 @@ const THOUGHT: QuestionTrace = {
   ) as QuestionTrace["messages"],
 };
 
-it.each(Object.entries(STATES))("is read from the state of %s", (provider, value) => {
+it.each(Object.entries(STATES))("reasoningText reads the state of %s", (provider, value) => {
   expect(reasoningText(assistant(provider, value) as never)).toBe(WHY);
 });
 
 it.each([[null], ["text"], [[1, null, { type: "thinking" }]], [{ parts: 5 }], [{ reasoning_content: "  " }]])(
-  "is none in %j",
+  "reasoningText finds no reasoning in %j",
   (value) => {
     expect(reasoningText(assistant("other", value) as never)).toBe("");
   },
 );
 
-describe("is written", () => {
+describe("reasoning is written", () => {
   it("to ATIF as reasoning_content", () => {
     const [line = ""] = [...FORMATS.atif.lines([THOUGHT], contextOf({ toolsOf: () => TOOLS }))];
     expect(readAtif(line).steps[2]).toMatchObject({ source: "agent" });
@@ -100,7 +100,7 @@ describe("is written", () => {
   });
 });
 
-describe("is read again", () => {
+describe("reasoning is read back", () => {
   it.each(["atif", "otlp", "inspect-json"] as const)("from %s, with its tokens", async (format) => {
     const path = join(mkdtempSync(join(tmpdir(), "art-e-")), "file");
     const counted = { ...THOUGHT, turns: THOUGHT.turns.map((turn) => ({ ...turn, usage: WITH_REASONING })) };
@@ -117,7 +117,7 @@ describe("is read again", () => {
   });
 });
 
-it("adds reasoning tokens up", () => {
+it("sumUsage adds up reasoning tokens", () => {
   expect(addUsage(WITH_REASONING, addUsage(NO_USAGE, WITH_REASONING))).toMatchObject({ reasoningTokens: 30 });
   expect(addUsage(NO_USAGE, NO_USAGE)).toEqual(NO_USAGE);
 });

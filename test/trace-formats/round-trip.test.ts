@@ -12,7 +12,7 @@ import type { ChatTrace, QuestionTrace, SuiteTrace, Turn } from "../../src/trace
 import { contextOf } from "./context.js";
 import { ALL_KINDS, BY_TOOL, CHAT, SUITE, TOOLS } from "./kinds-of-traces.js";
 
-/** What each format keeps of a trace that is exported and imported again, as docs/results-and-traces.md states it. */
+/** The facts that each format preserves in an export and import, as docs/results-and-traces.md documents them. */
 
 const folder = mkdtempSync(join(tmpdir(), "art-e-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -90,7 +90,7 @@ const withoutDetails = ({ waits, usage, ...turn }: Turn) => {
 
 const task = (trace: ExportedTrace) => trace as QuestionTrace;
 
-/** Each row of the table, with a trace and what of it is compared. */
+/** The rows of the documented table, each with a trace and the part of it to compare. */
 const ROWS: Readonly<Record<string, readonly [ExportedTrace, (trace: ExportedTrace) => unknown]>> = {
   "messages, tool calls and tool results": [RICH, ({ messages }) => messages.map(plain)],
   "reasoning text": [RICH, ({ messages }) => messages.map(reasoningText)],
@@ -107,7 +107,7 @@ const ROWS: Readonly<Record<string, readonly [ExportedTrace, (trace: ExportedTra
     RICH,
     ({ turns }) => turns.map(withoutDetails),
   ],
-  "what a model call waited for, and tokens in a one-hour cache": [
+  "parts of a model call's waiting time, and tokens in a one-hour cache": [
     RICH,
     ({ turns }) => turns.map(({ waits, usage }) => [waits, usage?.cacheWrite1hTokens]),
   ],
@@ -127,7 +127,7 @@ const ROWS: Readonly<Record<string, readonly [ExportedTrace, (trace: ExportedTra
 
 const page = readFileSync("docs/results-and-traces.md", "utf8");
 
-/** Rows of the table on the page, by their first cell. */
+/** Rows of the table in the documentation, by their first cell. */
 const documented = new Map(
   page
     .split("\n")
@@ -136,8 +136,8 @@ const documented = new Map(
     .map(([, name = "", ...cells]) => [name, cells.slice(0, COLUMNS.length)]),
 );
 
-describe("the table of what an import has again", () => {
-  it.each(Object.keys(ROWS))("is right about %s", async (name) => {
+describe("the documented table of preserved facts", () => {
+  it.each(Object.keys(ROWS))("is correct for %s", async (name) => {
     const [trace, of] = ROWS[name] as (typeof ROWS)[string];
     const found: string[] = [];
     for (const column of COLUMNS) {
@@ -148,15 +148,15 @@ describe("the table of what an import has again", () => {
   });
 });
 
-describe("a trace that is exported, imported and exported again", () => {
-  it.each(COLUMNS)("is the same in %s, whatever kind it is", async (column) => {
+describe("a trace after export, import and another export", () => {
+  it.each(COLUMNS)("has the same %s bytes, whatever its kind", async (column) => {
     for (const trace of [RICH, ...ALL_KINDS]) {
       const once = await roundTrip(column, trace);
       expect(await roundTrip(column, once), trace.traceId).toEqual(once);
     }
   });
 
-  it("has every message again in OTLP", async () => {
+  it("contains every message in OTLP", async () => {
     for (const trace of ALL_KINDS) {
       const again = await roundTrip("otlp", trace);
       expect(again.messages, trace.traceId).toEqual(trace.messages);

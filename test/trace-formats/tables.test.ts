@@ -71,8 +71,8 @@ describe("table formats", () => {
     return new Uint8Array(bytes).buffer;
   }
 
-  describe("a table in Parquet", () => {
-    it("is read back by hyparquet with every value and type", async () => {
+  describe("a Parquet table", () => {
+    it("is read by hyparquet with every value and type", async () => {
       const { bytes } = parquetFile("all.parquet", [FULL, EMPTY, ZERO]);
       const read = await parquetReadObjects({ file: toArrayBuffer(bytes) });
       expect(read).toEqual([
@@ -82,13 +82,13 @@ describe("table formats", () => {
           timestamp: new Date("2026-01-02T03:04:05.678Z"),
           date: new Date("2001-05-14"),
         },
-        // hyparquet gives a list that is null as undefined; DuckDB, below, as null.
+        // hyparquet returns undefined for a null list. DuckDB, below, returns null.
         { ...EMPTY, texts: undefined },
         expect.objectContaining({ text: "", integer: 0n, number: 0, boolean: false, texts: [] }),
       ]);
     });
 
-    it("is read back by DuckDB with types that its functions take", async () => {
+    it("is read by DuckDB with usable types", async () => {
       const { path } = parquetFile("types.parquet", [FULL, EMPTY]);
       const duckdb = await openDuckdb();
       const types = await rowsOf(duckdb, `SELECT column_name, column_type FROM (DESCRIBE '${path}')`);
@@ -115,7 +115,7 @@ describe("table formats", () => {
       expect(empty).toEqual({ text: null, integer: null, ms: null, date: null, texts: null });
     });
 
-    it("has its columns also where there are no rows", async () => {
+    it("has its columns even without rows", async () => {
       const { path, bytes } = parquetFile("empty.parquet", []);
       expect(await parquetReadObjects({ file: toArrayBuffer(bytes) })).toEqual([]);
       expect(await rowsOf(await openDuckdb(), `SELECT text, texts FROM '${path}'`)).toEqual([]);
@@ -144,30 +144,30 @@ describe("table formats", () => {
       expect(read.map(({ integer }) => integer)).toEqual([1n, 2n, 3n, 4n, 5n]);
     });
 
-    it("replaces half a character, and has no value for a time that is none", async () => {
+    it("replaces surrogate halves, and omits an invalid time", async () => {
       const { bytes } = parquetFile("broken.parquet", [{ ...FULL, text: "cut \ud83d", timestamp: "yesterday" }]);
       const [row] = await parquetReadObjects({ file: toArrayBuffer(bytes) });
       expect(row).toMatchObject({ text: "cut \ufffd", timestamp: null });
     });
   });
 
-  describe("a table in JSON lines", () => {
-    it("has an object per row with every column", () => {
+  describe("a JSON lines table", () => {
+    it("contains an object per row with every column", () => {
       const lines = [...jsonLines(COLUMNS, [FULL, EMPTY])].map((line) => JSON.parse(line));
       expect(lines).toEqual([FULL, EMPTY]);
     });
 
-    it("holds no half characters, which readers refuse", () => {
+    it("contains no surrogate halves, which readers refuse", () => {
       const [line = ""] = jsonLines(COLUMNS, [{ ...FULL, text: "cut \ud83d" }]);
       expect(JSON.parse(line).text).toBe("cut \ufffd");
     });
   });
 
-  describe("a table in CSV", () => {
+  describe("a CSV table", () => {
     const rowsOfCsv = (rows: readonly Row[]): Record<string, string>[] =>
       parse([...csvRows(COLUMNS, rows)].join(""), { columns: true, record_delimiter: "\r\n" });
 
-    it("has a line per row, several texts in one cell, and empty cells for no value", () => {
+    it("has one line per row, several values in one cell, and empty cells for missing values", () => {
       expect(rowsOfCsv([FULL, EMPTY])).toEqual([
         {
           ...FULL,
@@ -181,7 +181,7 @@ describe("table formats", () => {
     });
 
     it.each(["=1+1", '=HYPERLINK("http://x")', "@SUM(A1)", "+49", "-cmd|' /C calc'!A0"])(
-      "does not let a spreadsheet compute %j",
+      "prevents a spreadsheet from computing %j",
       (text) =>
         expect(rowsOfCsv([{ ...FULL, text, texts: [text] }])[0]).toMatchObject({ text: `'${text}`, texts: `'${text}` }),
     );
@@ -200,8 +200,8 @@ function objects<Row>({ columns, rows }: Table<Row>, run = RUN): Record<string, 
   return [...rows(run)].map((row) => Object.fromEntries(columns.map(({ name, read }) => [name, read(row)])));
 }
 
-describe("the table of tasks", () => {
-  it("has the fields of the results file, and a column for each score", () => {
+describe("the task table", () => {
+  it("has the fields of the results file and one column per score", () => {
     const [row] = objects(tasksTable(["semanticScore", "eval:cites"]));
     expect(row).toMatchObject({
       runId: "run_1",
@@ -217,15 +217,15 @@ describe("the table of tasks", () => {
     });
   });
 
-  it("keeps apart a score that is named like another column", () => {
+  it("separates a score from a column with the same name", () => {
     const results = () => [{ ...result, scores: { Turns: 0.25 } }];
     const [row] = objects(tasksTable(["Turns"]), { ...RUN, results });
     expect(row).toMatchObject({ turns: result.turns, "score:Turns": 0.25 });
   });
 });
 
-describe("the table of turns", () => {
-  it("has a row per model call, with how many tools it called", () => {
+describe("the turn table", () => {
+  it("has one row per model call, with the number of its tool calls", () => {
     const rows = objects(turnsTable);
     expect(rows.map(({ turn, toolCalls, taskId }) => ({ turn, toolCalls, taskId }))).toEqual(
       ANSWERED.turns.map((_, turn) => ({
@@ -237,15 +237,15 @@ describe("the table of turns", () => {
     expect(rows[0]).toMatchObject({ inputTokens: 100, cacheWriteTokens: 0, cached: false, waitedMs: null });
   });
 
-  it("has no tokens where the server counted none", () => {
+  it("omits tokens if the server did not count them", () => {
     const turns = ANSWERED.turns.map((turn) => ({ ...turn, usage: null }));
     const [row] = objects(turnsTable, { ...RUN, traces: () => [{ ...ANSWERED, turns }] });
     expect(row).toMatchObject({ inputTokens: null, cacheWriteTokens: null, outputTokens: null });
   });
 });
 
-describe("the table of tool calls", () => {
-  it("has arguments and results as JSON, and no result where there was an error", () => {
+describe("the tool call table", () => {
+  it("has arguments and results as JSON, and no result for a failed call", () => {
     const rows = objects(toolCallsTable);
     expect(rows).toHaveLength(ANSWERED.toolCalls.length);
     expect(rows[0]).toMatchObject({
@@ -275,7 +275,7 @@ with zipfile.ZipFile(sys.argv[1]) as file:
     print(json.dumps([len(entries), [[e.filename, file.read(e).decode(), e.date_time] for e in some]]))
 `;
 
-  /** How many entries Python's zipfile finds, and the first, middle and last of them, of which it checks the CRC. */
+  /** Number of entries that Python's zipfile finds, with the first, middle and last one, whose CRC it checks. */
   function readByPython(path: string): unknown {
     return JSON.parse(execFileSync("/usr/bin/python3", ["-c", LIST, path], { encoding: "utf8" }));
   }
@@ -295,12 +295,12 @@ with zipfile.ZipFile(sys.argv[1]) as file:
     return path;
   }
 
-  it.each([2, 65_534, 65_535, 65_600])("of %d entries is read by Python", (count) => {
+  it.each([2, 65_534, 65_535, 65_600])("with %d entries is read by Python", (count) => {
     const [found, [first, , last]] = readByPython(zipOf(count)) as [number, unknown[]];
     expect([found, first, last]).toEqual([count, ["samples/é1.json", TEXT, TIME], ["header.json", TEXT, TIME]]);
   });
 
-  it("with an entry behind 4 GB is read by Python", () => {
+  it("with an entry after 4 GB is read by Python", () => {
     const path = join(folder, "large.zip");
     const text = Buffer.from("far away");
     const data = deflateRawSync(text);
@@ -309,7 +309,7 @@ with zipfile.ZipFile(sys.argv[1]) as file:
     const [head, line] = [localHeader(placed), directoryEntry(placed)];
     const start = placed.offset + head.length + data.length;
     const file = openSync(path, "w");
-    // The file has a hole before it, which takes no room on the disk.
+    // The file has a hole before the entry, which does not use disk space.
     writeSync(
       file,
       Buffer.concat([head, data, line, directoryEnd(1, start, line.length)]),

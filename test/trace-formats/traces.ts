@@ -14,7 +14,7 @@ function turn(startedAt: string, latencyMs: number, changes: Partial<Turn> = {})
   };
 }
 
-/** Two searches in the first turn, one of them failed, and the answer in the second. */
+/** Two searches in the first turn (the second failed), and the answer in the second. */
 export const ANSWERED: Trace = {
   traceId: "trace_1",
   sessionId: "session_1",

@@ -36,14 +36,14 @@ describe("planned tasks", () => {
   const left = (retryFailed = false) => remaining("run_a", retryFailed).map(({ task, epoch }) => [task.id, epoch]);
   const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
 
-  describe("what is left of a run", () => {
-    it("is all of it at first, in its order, each question as it was asked", () => {
+  describe("the remaining positions of a run", () => {
+    it("include all tasks at first, in order and with the original questions", () => {
       expect(remaining("run_a", false)).toEqual(
         PLAN.map(({ task, epoch }) => ({ task: { ...task, split: "test" }, epoch })),
       );
     });
 
-    it("is what has no result of that repeat, in that run", () => {
+    it("include tasks without a result in this epoch and run", () => {
       saveRun(test.db, "run_b");
       saveTask(test.db, "run_b", 1, 1);
       saveTask(test.db, "run_a", 2, 1);
@@ -54,7 +54,7 @@ describe("planned tasks", () => {
       ]);
     });
 
-    it("holds failed tasks only where they are to be tried again, by their last attempt", () => {
+    it("include failed tasks only with retryFailed, based on their last attempt", () => {
       saveTask(test.db, "run_a", 1, null, "trace_1");
       saveTask(test.db, "run_a", 2, null, "trace_2");
       saveTask(test.db, "run_a", 2, 0, "trace_3");
@@ -68,11 +68,11 @@ describe("planned tasks", () => {
       expect(left(true)).toEqual([[1, 1], ...unanswered]);
     });
 
-    it("is nothing of a run that is not there", () => {
+    it("are empty for an unknown run", () => {
       expect(remaining("run_x", true)).toEqual([]);
     });
 
-    it("is looked for a page of the order at a time, and read when its turn comes, a few tasks ahead", () => {
+    it("are found one page of the order at a time, and tasks are read a few at a time when needed", () => {
       saveRun(test.db, "run_b");
       const plan = Array.from({ length: 301 }, (_, i) => ({ task: ONE, epoch: i + 1 }));
       saveRunTasks(test.db, "run_b", plan.slice(0, 150));
@@ -89,7 +89,7 @@ describe("planned tasks", () => {
       expect(others.filter(isReadLater).map(({ epoch }) => epoch)).toEqual([...range(21, 100), ...range(201, 301)]);
     });
 
-    it("comes from the run's own split of a dataset", () => {
+    it("come from the run's own split of a dataset", () => {
       test.db.exec("UPDATE art_e_tasks SET split = 'train' WHERE id = 1");
       expect(left()).toEqual([
         [2, 1],
@@ -121,20 +121,20 @@ describe("result writer", () => {
 
   const saved = () => test.db.prepare("SELECT task_id FROM results ORDER BY task_id").pluck().all();
 
-  it("saves all that finish at once", async () => {
+  it("saves all tasks that finish together", async () => {
     const tasks = Array.from({ length: 200 }, (_, i) => i + 1);
     await Promise.all(tasks.map((task) => save(task)));
     expect(saved()).toEqual(tasks);
   });
 
-  it("has a task in the file when it says so", async () => {
+  it("has saved a task when it reports so", async () => {
     for (const task of [1, 2, 3]) {
       await save(task);
       expect(saved()).toContain(task);
     }
   });
 
-  it("saves the others where one cannot be saved, and says which", async () => {
+  it("saves the other tasks if one cannot be saved, and reports which one", async () => {
     await save(1, "trace_taken");
     const outcomes = await Promise.allSettled(
       [2, 3, 4, 5].map((task) => save(task, task === 4 ? "trace_taken" : undefined)),
@@ -162,14 +162,14 @@ describe("result writer", () => {
       return { other, outcomes };
     }
 
-    it("tasks wait to be saved, however long", async () => {
+    it("lets tasks wait as long as necessary", async () => {
       const { other, outcomes } = await waits(new AbortController().signal);
       other.close();
       expect(await outcomes).toEqual([true, true, true]);
       expect(saved()).toEqual([1, 2, 3, 4]);
     });
 
-    it("nobody waits any more who is told not to, and what is not saved is said to be so", async () => {
+    it("stops waiting when aborted, and reports the tasks as unsaved", async () => {
       const stop = new AbortController();
       const { other, outcomes } = await waits(stop.signal);
       stop.abort();
@@ -179,7 +179,7 @@ describe("result writer", () => {
     });
   });
 
-  describe("of a file that is not there any more", () => {
+  describe("after the loss of the file", () => {
     it.each<[string, (path: string) => void]>([
       ["deleted", rmSync],
       [
@@ -190,7 +190,7 @@ describe("result writer", () => {
         },
       ],
       ["cut off", (path) => truncateSync(path, 5_000)],
-    ])("what was %s is not taken for saved", async (_, lose) => {
+    ])("does not report tasks as saved if the file was %s", async (_, lose) => {
       await save(1);
       test.db.pragma("wal_checkpoint(PASSIVE)");
       await save(3);
@@ -200,7 +200,7 @@ describe("result writer", () => {
     });
   });
 
-  it("does not let the log grow with the run", async () => {
+  it("keeps the log from growing with the run", async () => {
     const answer = "long ".repeat(400_000);
     const long = Array.from({ length: 20 }, (_, i) => {
       const { trace, result } = finished("run", i + 1, 1);
@@ -211,7 +211,7 @@ describe("result writer", () => {
     expect(statSync(`${test.db.name}-wal`).size).toBeLessThan(64 * 1024 * 1024);
   });
 
-  it("leaves no log to whoever closes the file last", async () => {
+  it("leaves no log for the last connection to truncate", async () => {
     await save(1);
     expect(statSync(`${test.db.name}-wal`).size).toBeGreaterThan(0);
     await writer.close();
@@ -219,7 +219,7 @@ describe("result writer", () => {
     expect(saved()).toEqual([1]);
   });
 
-  it("fails what comes when it is closed", async () => {
+  it("rejects tasks after it was closed", async () => {
     await writer.close();
     await expect(save(1)).rejects.toThrow("a thread ended");
   });

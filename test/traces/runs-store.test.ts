@@ -24,7 +24,7 @@ import type { TaskResult } from "../../src/traces/task-result.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { finished, QUESTIONS, SETTINGS, saveRun, saveTask } from "./saved-runs.js";
 
-describe("list runs", () => {
+describe("pageOfRuns", () => {
   let test: TestDb;
 
   beforeEach(() => {
@@ -35,7 +35,7 @@ describe("list runs", () => {
 
   let attempts = 0;
 
-  /** An attempt at a task, with its result as given. */
+  /** An attempt at a task with its result. */
   function saveTask(run: string, task: number, more: Partial<TaskResult> = {}, hasFailed = false): void {
     const { trace, result } = finished(run, task, hasFailed ? null : 0.5, `trace_${++attempts}`);
     openRowWriter(test.db)(toResultRow(trace, { ...result, ...more }, hasFailed ? "failed" : "finished"));
@@ -44,7 +44,7 @@ describe("list runs", () => {
   const listed = (filter: Parameters<typeof listRuns>[1]) => listRuns(test.db, filter).map(({ id }) => id);
 
   describe("a list of runs", () => {
-    it("tells those that match every filter given, newest first", () => {
+    it("contains the runs that match every filter, newest first", () => {
       saveRun(test.db, "run_old", "2026-01-01T10:00:00.000Z");
       saveRun(test.db, "run_new", "2026-01-02T10:00:00.000Z");
       addRunTags(test.db, "run_old", ["nightly", "a"]);
@@ -78,8 +78,8 @@ describe("list runs", () => {
     });
   });
 
-  describe("the sums of a score", () => {
-    it("are of completed tasks that have one, task by task", () => {
+  describe("scoreSums", () => {
+    it("returns the sums of completed tasks with the score, task by task", () => {
       saveRun(test.db, "run_a");
       saveTask("run_a", 1, { scores: { exactMatch: 1, semanticScore: 0.5 } });
       saveTask("run_a", 2, { scores: { exactMatch: null, semanticScore: 0.25 } });
@@ -93,7 +93,7 @@ describe("list runs", () => {
   });
 
   describe("a run", () => {
-    it("is found by its name, before another whose id begins with that", () => {
+    it("is found under its name before another run whose id starts with the name", () => {
       saveRun(test.db, "run_a");
       saveRun(test.db, "baseline-2");
       setRunName(test.db, "run_a", "baseline");
@@ -103,7 +103,7 @@ describe("list runs", () => {
       expect(getRun(test.db, "baseline").id).toBe("baseline-2");
     });
 
-    it("is the latest only with a result, be it a failed one, where any run has one; but to go on, the newest is", () => {
+    it("is the latest if it is the newest with a result, even a failed one, and for a resume if it is the newest", () => {
       saveRun(test.db, "run_a", "2026-01-01T00:00:00.000Z");
       saveRun(test.db, "run_b", "2026-01-02T00:00:00.000Z");
       expect(getRun(test.db, "latest").id).toBe("run_b");
@@ -114,14 +114,14 @@ describe("list runs", () => {
       expect(getRun(test.db, "latest").id).toBe("run_b");
     });
 
-    it("loses tags that are taken away, and keeps the others", () => {
+    it("loses removed tags and keeps the others", () => {
       saveRun(test.db, "run_a");
       addRunTags(test.db, "run_a", ["x", "y", "x"]);
       removeRunTags(test.db, "run_a", ["x", "z"]);
       expect(getRun(test.db, "run_a").tags).toEqual(["y"]);
     });
 
-    it("is deleted with all that is its own, and nothing of another", () => {
+    it("is deleted with everything that belongs to it, and nothing else", () => {
       for (const id of ["run_a", "run_b"]) {
         saveRun(test.db, id);
         saveTask(id, 1);
@@ -155,15 +155,15 @@ describe("runs", () => {
     }
   }
 
-  describe("a run that is not there", () => {
-    it("is named, whether by an id, by the beginning of one or as the latest of none", () => {
+  describe("an unknown run", () => {
+    it("is named in the error, whether by an id, a prefix or as the latest of none", () => {
       for (const id of ["run_nobody", "latest"]) expect(refusal(id)).toBe(`Unknown run "${id}" in ${test.db.name}.`);
       saveRun(test.db, "run_a");
       for (const id of ["run_b", "un_a", "run_a1", "RUN_A", "run_%", "run__"])
         expect(refusal(id)).toMatch(/^Unknown run/);
     });
 
-    it("is not guessed from a beginning that several have", () => {
+    it("is not guessed from an ambiguous prefix", () => {
       saveRun(test.db, "run_a1");
       saveRun(test.db, "run_a2");
       expect(refusal("run_a")).toBe('More than one run starts with "run_a".');
@@ -171,7 +171,7 @@ describe("runs", () => {
   });
 
   describe("a run", () => {
-    it("is found by its id, by the beginning of it, and by its id where another's begins with that", () => {
+    it("is found by its id, a prefix of it, and its id even if another id starts with it", () => {
       saveRun(test.db, "run_abc");
       saveRun(test.db, "run_abcdef");
       saveRun(test.db, "run_b");
@@ -182,7 +182,7 @@ describe("runs", () => {
       ]);
     });
 
-    it("is the latest where it was started last, or saved last of those started at one moment", () => {
+    it("is the latest if it was started last, or saved last of those started at the same time", () => {
       saveRun(test.db, "run_new", "2026-01-02T00:00:00.000Z");
       saveRun(test.db, "run_old", "2026-01-01T00:00:00.000Z");
       expect(getRun(test.db, "latest").id).toBe("run_new");
@@ -191,7 +191,7 @@ describe("runs", () => {
       expect(listRuns(test.db).map((run) => run.id)).toEqual(["run_newer", "run_new", "run_old"]);
     });
 
-    it("comes back as it was saved, with the dataset it was made over", () => {
+    it("is returned as it was saved, with its dataset", () => {
       const { datasetId: _, source, revision, ...run } = saveRun(test.db, "run_a");
       const { sha256 } = QUESTIONS;
       const dataset = { source, revision, sha256 };
@@ -208,7 +208,7 @@ describe("runs", () => {
       });
     });
 
-    it("says in the list how many of its tasks are done", () => {
+    it("shows its number of finished tasks in the list", () => {
       saveRun(test.db, "run_a");
       saveRun(test.db, "run_b");
       saveTask(test.db, "run_a", 1, 0.5);
@@ -220,7 +220,7 @@ describe("runs", () => {
       ]);
     });
 
-    it("is running as long as its process is there, and no longer", async () => {
+    it("is running only as long as its process exists", async () => {
       saveRun(test.db, "run_a");
       const status = (holder: string) => {
         acquireRunLock(test.db, "run_a", { name: holder, isGone: () => true });
@@ -235,11 +235,11 @@ describe("runs", () => {
       expect(status(`${hostname()}:${process.pid}`)).toBe("running");
       const child = spawnSync(process.execPath, ["-e", ""]);
       expect(status(`${hostname()}:${child.pid}`)).toBe("interrupted");
-      // Of another machine nobody here knows.
+      // Processes on another machine cannot be checked.
       expect(status("elsewhere:1@5")).toBe("running");
     });
 
-    it("that a killed process left running is not so when somebody else takes it", () => {
+    it("that a killed process left running is interrupted when another process locks it", () => {
       saveRun(test.db, "run_a");
       acquireRunLock(test.db, "run_a", { name: "elsewhere:1", isGone: () => false });
       test.db.exec("UPDATE runs SET status = 'running'");
@@ -247,7 +247,7 @@ describe("runs", () => {
       expect(getRun(test.db, "run_a").status).toBe("interrupted");
     });
 
-    it("keeps its limits and its output until they are given again", () => {
+    it("keeps its limits and output until they are set again", () => {
       saveRun(test.db, "run_a");
       const limits = { ...NO_LIMITS, maxCostUsd: 0.5, maxFailures: { share: 0.05 } };
       reopenRun(test.db, "run_a", { settings: SETTINGS, limits, output: "/tmp/results.json" });
@@ -255,7 +255,7 @@ describe("runs", () => {
       expect(getRun(test.db, "run_a")).toMatchObject({ limits, output: "/tmp/results.json" });
     });
 
-    it("takes its tasks and traces with it when it is deleted", () => {
+    it("is deleted with its tasks and traces", () => {
       saveRun(test.db, "run_a");
       saveTask(test.db, "run_a", 1, 0.5);
       test.db.exec("DELETE FROM results WHERE run_id = 'run_a'; DELETE FROM runs WHERE id = 'run_a'");
@@ -268,10 +268,10 @@ describe("runs", () => {
       ["traces", "results"].map((table) => test.db.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
 
     it.each([
-      ["its trace is there already", "run_a", 2, "trace_run_a_1"],
-      ["its trace is there already, as an attempt at it", "run_a", 1, "trace_run_a_1"],
+      ["its trace already exists", "run_a", 2, "trace_run_a_1"],
+      ["its trace already exists as an attempt at it", "run_a", 1, "trace_run_a_1"],
       ["there is no such run", "run_b", 1, "trace_other"],
-    ])("is saved with its trace or not at all: %s", (_why, run, task, traceId) => {
+    ])("is saved either with its trace or not at all: %s", (_why, run, task, traceId) => {
       saveRun(test.db, "run_a");
       saveTask(test.db, "run_a", 1, 0.5);
       expect(() => saveTask(test.db, run, task, 1, traceId)).toThrow(/constraint failed/);
@@ -279,7 +279,7 @@ describe("runs", () => {
       expect([...iterateResults(test.db, "run_a")].map((result) => result.semanticScore)).toEqual([0.5]);
     });
 
-    it("is saved with its trace even where another one of the same writer was refused", () => {
+    it("is saved with its trace even after another task of the same writer was refused", () => {
       saveRun(test.db, "run_a");
       const save = openRowWriter(test.db);
       const { trace, result } = finished("run_a", 1, 1);
@@ -291,7 +291,7 @@ describe("runs", () => {
       expect([...iterateResults(test.db, "run_a")]).toEqual([result, next.result]);
     });
 
-    it("takes the place of an earlier attempt at the same repeat, which stays for what it cost", () => {
+    it("supersedes an earlier attempt at the same epoch, which remains for its cost", () => {
       saveRun(test.db, "run_a");
       saveTask(test.db, "run_a", 1, null, "trace_first");
       saveTask(test.db, "run_a", 2, 0.5);
@@ -312,7 +312,7 @@ describe("runs", () => {
       expect(listRuns(test.db)[0]?.tasks).toBe(2);
     });
 
-    it("is read in the order of the task ids, of its own run alone", () => {
+    it("is read in the order of the task ids, only for its own run", () => {
       saveRun(test.db, "run_a");
       saveRun(test.db, "run_b");
       for (const id of [10, 9, 100, 1]) saveTask(test.db, "run_a", id, 1);
@@ -320,7 +320,7 @@ describe("runs", () => {
       expect([...iterateResults(test.db, "run_a")].map((result) => result.taskId)).toEqual([1, 9, 10, 100]);
     });
 
-    it("is read once, a page after the other, wherever the pages end", () => {
+    it("is read once, page by page, wherever the pages end", () => {
       saveRun(test.db, "run_a");
       const ids = Array.from({ length: 200 }, (_, i) => i - 50);
       for (const id of ids) saveTask(test.db, "run_a", id, 1);
@@ -333,7 +333,7 @@ describe("runs", () => {
   });
 
   describe("questions", () => {
-    it("are kept once, however often a run is made over them", () => {
+    it("are stored once, however many runs use them", () => {
       const save = () => saveTasks(test.db, QUESTIONS, QUESTIONS.questions);
       expect(save()).toBe("0123456789abcdef");
       expect(save()).toBe("0123456789abcdef");
@@ -345,7 +345,7 @@ describe("runs", () => {
       expect(test.db.prepare("SELECT count(*) FROM datasets").pluck().get()).toBe(1);
     });
 
-    it("of one file are kept apart by split", () => {
+    it("of one file are stored separately per split", () => {
       saveTasks(test.db, QUESTIONS, QUESTIONS.questions);
       saveTasks(test.db, { ...QUESTIONS, split: "train" }, QUESTIONS.questions);
       expect(test.db.prepare("SELECT split, count(*) AS n FROM art_e_tasks GROUP BY split").all()).toEqual([

@@ -8,7 +8,7 @@ import type { TaskResult } from "../../src/traces/task-result.js";
 import type { QuestionTrace as Trace } from "../../src/traces/trace.js";
 import { trace as unscored } from "../scoring/trace.js";
 
-/** Runs and finished tasks, saved as the runner saves them. */
+/** Runs and finished tasks, saved in the same way as by the runner. */
 
 export const SETTINGS: RunSettings = {
   agentId: "email-search",
@@ -61,7 +61,7 @@ export function saveRun(db: Db, id: string, startedAt = "2026-01-01T00:00:00.000
   return run;
 }
 
-/** A task of `run`; one without a score has failed. */
+/** A task of `run`. Without a score, it has failed. */
 export function finished(runId: string, taskId: number, score: number | null, traceId = `trace_${runId}_${taskId}`) {
   const failed = score === null;
   const trace: Trace = {

@@ -9,7 +9,7 @@ const [aCall] = ANSWERED.toolCalls as [ToolCallRecord];
 
 const turn = (changes: Partial<Turn>): Turn => ({ ...aTurn, latencyMs: 100, waitedMs: 0, retries: [], ...changes });
 
-it("puts waiting, model and tools of each turn after one another, and the rest at the end", () => {
+it("timelineOf lists waiting, model and tools of each turn in order, and the rest at the end", () => {
   const segments = timelineOf({
     turns: [
       turn({
@@ -51,7 +51,7 @@ it("puts waiting, model and tools of each turn after one another, and the rest a
   ]);
 });
 
-it("shows the waiting of traces that do not tell it apart as one, and nothing where no time is known", () => {
+it("timelineOf shows undivided waiting as one segment, and nothing if no time is known", () => {
   const old = timelineOf({ turns: [turn({ waitedMs: 60 })], toolCalls: [], durationMs: 150 });
   expect(old.map(({ kind, durationMs }) => [kind, durationMs])).toEqual([
     ["waiting", 60],

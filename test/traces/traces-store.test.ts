@@ -16,7 +16,7 @@ import { openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { finished, saveRun, saveTask } from "./saved-runs.js";
 
 describe("traces", () => {
-  /** By task id: every border of the bands, and two tasks that failed. */
+  /** By task id: every border of the bands, and two failed tasks. */
   const SCORES = [0, 0.25, 0.4999, 0.5, 0.65, 0.8, 0.8001, 1, null, null];
   let test: TestDb;
 
@@ -41,26 +41,26 @@ describe("traces", () => {
   });
 
   describe("the traces of a run", () => {
-    it("of no run are none", () => expect(tasks({ runId: "run_other" })).toEqual([]));
+    it("are empty for an unknown run", () => expect(tasks({ runId: "run_other" })).toEqual([]));
 
-    it("come in the order of the task ids, whole, and of that run alone", () => {
+    it("are complete, in the order of the task ids, and only from that run", () => {
       expect(tasks({})).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
       const [first] = iterateTraces(test.db, { runId: "run_new" });
       expect(first).toEqual(finished("run_new", 3, 1, "trace_new").trace);
     });
 
     it.each([
-      ["high is above 0.8", { band: "high" }, [6, 7]],
-      ["medium is 0.5 to 0.8, both included", { band: "medium" }, [3, 4, 5]],
-      ["low is below 0.5", { band: "low" }, [0, 1, 2]],
-      ["a least score is included", within({ min: 0.8 }), [5, 6, 7]],
-      ["a greatest score is included", within({ max: 0.25 }), [0, 1]],
-      ["a score of 0 can be the greatest", within({ max: 0 }), [0]],
-      ["a band and a bound hold together", { band: "medium", ...within({ min: 0.6 }) }, [4, 5]],
-      ["two bounds that leave nothing", within({ min: 0.9, max: 0.1 }), []],
-      ["failed ones", { failedOnly: true }, [8, 9]],
-      ["a failed one has no score, so it is in no band", { failedOnly: true, band: "low" }, []],
-      ["nor within any bound", { failedOnly: true, ...within({ min: 0 }) }, []],
+      ["selects high scores above 0.8", { band: "high" }, [6, 7]],
+      ["selects medium scores from 0.5 to 0.8, inclusive", { band: "medium" }, [3, 4, 5]],
+      ["selects low scores below 0.5", { band: "low" }, [0, 1, 2]],
+      ["includes the minimum score", within({ min: 0.8 }), [5, 6, 7]],
+      ["includes the maximum score", within({ max: 0.25 }), [0, 1]],
+      ["accepts 0 as the maximum score", within({ max: 0 }), [0]],
+      ["combines a band and a bound", { band: "medium", ...within({ min: 0.6 }) }, [4, 5]],
+      ["selects nothing for contradictory bounds", within({ min: 0.9, max: 0.1 }), []],
+      ["selects failed tasks", { failedOnly: true }, [8, 9]],
+      ["never selects failed tasks with a band, because they are unscored", { failedOnly: true, band: "low" }, []],
+      ["never selects failed tasks with a bound", { failedOnly: true, ...within({ min: 0 }) }, []],
     ] as const)("%s", (_what, filter, expected) => {
       expect(tasks(filter)).toEqual(expected);
     });
@@ -68,21 +68,21 @@ describe("traces", () => {
 
   describe("one trace", () => {
     it.each([
-      ["by its id, though another's begins with it", "trace_new", 3],
-      ["by the beginning of its id", "trace_newe", 4],
+      ["by its id, even if it is a prefix of another id", "trace_new", 3],
+      ["by a prefix of its id", "trace_newe", 4],
       ["by its run and task", "run_old/3", 3],
-      ["by the beginning of its run's id and its task", "run_o/3", 3],
-      ["by its run, task and repeat", "run_old/3/1", 3],
+      ["by a prefix of its run id and its task", "run_o/3", 3],
+      ["by its run, task and epoch", "run_old/3/1", 3],
       ["by its task in the latest run", "latest/4", 4],
     ])("is found %s", (_how, name, task) => {
       expect(getTrace(test.db, name)).toHaveProperty("taskId", task);
     });
 
-    it("of the latest run is that run's own", () =>
+    it("of the latest run belongs to that run", () =>
       expect(getTrace(test.db, "latest/3")).toHaveProperty("runId", "run_new"));
 
     it.each(["trace_other", "run_old/99", "run_old/3/2", "latest/99", "latest/", "latest/x", "trace_%"])(
-      "is not there by the name %s",
+      "is not found by the name %s",
       (name) => {
         expect(() => getTrace(test.db, name)).toThrow(
           expect.objectContaining({
@@ -93,13 +93,13 @@ describe("traces", () => {
       },
     );
 
-    it("is not there where the run is not", () => {
+    it("is not found if the run is unknown", () => {
       expect(() => getTrace(test.db, "run_other/3")).toThrow(
         expect.objectContaining({ code: "run_unknown", message: `Unknown run "run_other" in ${test.db.name}.` }),
       );
     });
 
-    it("is not guessed from a beginning that several have", () => {
+    it("is not guessed from an ambiguous prefix", () => {
       expect(() => getTrace(test.db, "trace_run_old")).toThrow(UserError);
       expect(() => getTrace(test.db, "trace_run_old")).toThrow('More than one trace starts with "trace_run_old".');
     });
@@ -107,7 +107,7 @@ describe("traces", () => {
 });
 
 describe("trace selection", () => {
-  /** By task and epoch: the semantic score and one of which lower is better. */
+  /** By task and epoch: the semantic score, and a score where lower is better. */
   const TRIES = [
     [1, 1, { semanticScore: 0.2, goldRank: 3 }],
     [1, 2, { semanticScore: 0.9, goldRank: 5 }],
@@ -141,7 +141,7 @@ describe("trace selection", () => {
 
   const select = (filter: Partial<TraceFilter>) => selectTraceIds(test.db, { runId: "run", ...filter });
 
-  describe("traces of a run are selected", () => {
+  describe("selectTraceIds", () => {
     it.each([
       ["all, by task and epoch", {}, TRIES.map(([task, epoch]) => `${task}/${epoch}`)],
       ["by another score's bounds", { bounds: [{ scorer: "goldRank", min: 2, max: 4 }] }, ["1/1"]],
@@ -155,20 +155,16 @@ describe("trace selection", () => {
         },
         ["1/2", "10/1", "10/2"],
       ],
-      ["by a score that nobody has: none", { bounds: [{ scorer: "none", min: 0 }] }, []],
-      ["by a score's name that is no plain word: none", { bounds: [{ scorer: `a"b' OR 1`, min: 0 }] }, []],
+      ["nothing by an unknown score", { bounds: [{ scorer: "none", min: 0 }] }, []],
+      ["nothing by a score name with special characters", { bounds: [{ scorer: `a"b' OR 1`, min: 0 }] }, []],
       ["by a band of another score", { by: "goldRank", band: "high" }, ["1/1", "1/2", "10/1", "10/2"]],
-      [
-        "the best repeat, the first of equals, one with a score before one without",
-        { bestOfEpochs: "highest" },
-        best(),
-      ],
-      ["the best where lower is better", { by: "goldRank", bestOfEpochs: "lowest", taskIds: [1] }, ["1/1"]],
-      ["the best repeat before its band", { bestOfEpochs: "highest", band: "low" }, []],
+      ["the best epoch, in a tie the first, and scored before unscored", { bestOfEpochs: "highest" }, best()],
+      ["the lowest if lower is better", { by: "goldRank", bestOfEpochs: "lowest", taskIds: [1] }, ["1/1"]],
+      ["the best epoch before the band applies", { bestOfEpochs: "highest", band: "low" }, []],
       ["by task ids", { taskIds: [10, 2, 77] }, ["2/1", "2/2", "10/1", "10/2"]],
-      ["no more than so many", { limit: 2 }, ["1/1", "1/2"]],
-      ["so many of those that pass", { limit: 1, failedOnly: true }, ["2/1"]],
-    ] as const)("%s", (_, filter, expected) => {
+      ["at most the limit", { limit: 2 }, ["1/1", "1/2"]],
+      ["at most the limit of the matching traces", { limit: 1, failedOnly: true }, ["2/1"]],
+    ] as const)("selects %s", (_, filter, expected) => {
       expect(select(filter as Partial<TraceFilter>)).toEqual(expected);
     });
 
@@ -177,12 +173,12 @@ describe("trace selection", () => {
     }
   });
 
-  it("counts who has which score, and lists the tasks", () => {
+  it("countScores and listTaskIds return the scores with their number of tasks, and the tasks", () => {
     expect(countScores(test.db, "run")).toEqual({ semanticScore: { n: 5 }, goldRank: { n: 4 } });
     expect(listTaskIds(test.db, "run")).toEqual([1, 2, 3, 10]);
   });
 
-  it("traces may be read twice, and one that was deleted is passed over", () => {
+  it("readTraces can be iterated twice and skips a deleted trace", () => {
     const traces = readTraces(test.db, ["1/1", "gone", "3/1"]);
     const read = () => [...traces].map(({ taskId }) => taskId);
     expect([read(), read()]).toEqual([
@@ -191,7 +187,7 @@ describe("trace selection", () => {
     ]);
   });
 
-  it("chats are selected by session, ending, id and number, oldest first", () => {
+  it("selectChatTraceIds selects by session, ending, id and limit, oldest first", () => {
     const chats = (changes: object) =>
       selectChatTraceIds(test.db, { sessionId: null, endings: null, ids: null, limit: null, ...changes });
     expect(chats({})).toEqual(["c1", "c2", "c3"]);

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { AgentDescription } from "../../agents/registry-store.js";
+import { REASONING_EFFORTS } from "../../models/reasoning-effort.js";
 import { commandLine, shellWord } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { writeFileAtomically } from "../../platform/files.js";
@@ -21,6 +22,7 @@ import {
   wordList,
 } from "../read-flags.js";
 import { readText } from "../read-text.js";
+import { reasoningEffort } from "../request-flags.js";
 import type { Output } from "../terminal.js";
 
 const agentId = text.meta({ description: "Agent id" });
@@ -136,6 +138,12 @@ const agentShape = {
       placeholder: "N|default",
       description: "Temperature from 0 to 2, or default (the provider's) [default: the provider's]",
     }),
+  reasoningEffort: orDefault(reasoningEffort)
+    .optional()
+    .meta({
+      placeholder: "EFFORT",
+      description: `Reasoning effort: ${REASONING_EFFORTS.join(", ")}, or default (the model's) [default: the model's]`,
+    }),
   toolCalls: oneOf(["all", "first"])
     .optional()
     .meta({ description: "Make all tool calls of a reply, or only the first one: all, first [default: all]" }),
@@ -148,10 +156,10 @@ type AgentFlags = z.output<z.ZodObject<typeof agentShape>>;
 
 /** What the flags set of the agent itself and of its settings; a setting of null restores its default. */
 function changesOf({ name, description, prompt, model, ...flags }: AgentFlags) {
-  const { maxTurns, maxTokens, reasoningTokens, temperature, toolCalls, toolChoice } = flags;
+  const { maxTurns, maxTokens, reasoningTokens, reasoningEffort, temperature, toolCalls, toolChoice } = flags;
   return {
     columns: given({ name, description, prompt: prompt === undefined ? prompt : promptText(prompt), model }),
-    settings: given({ maxTurns, maxTokens, reasoningTokens, temperature, toolCalls, toolChoice }),
+    settings: given({ maxTurns, maxTokens, reasoningTokens, reasoningEffort, temperature, toolCalls, toolChoice }),
   };
 }
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { commandLine, showDatabase } from "../../platform/command-line.js";
+import { commandLine, showDatabase, showProgram } from "../../platform/command-line.js";
 import type { ExitCode } from "../../platform/errors.js";
 import { createFolder } from "../../platform/files.js";
 import { programFile } from "../../platform/installation.js";
@@ -31,6 +31,7 @@ export const demoCommand = defineCommand(
     const { runCommand } = await import("./run.js");
     const { exportTracesCommand } = await import("./export-traces.js");
     showDatabase(files.db);
+    showProgram(programCall(settings.env));
     const steps: readonly (readonly [Command, Record<string, unknown>, string])[] = [
       [importCommand("import"), { source: [files.mail] }, commandLine`art-e import ${files.mail}`],
       [
@@ -52,13 +53,13 @@ export const demoCommand = defineCommand(
     }
     const [imported, run] = results;
     if (settings.json) out.result({ import: imported, run, files }, () => "");
-    out.note(nextSteps(programCall(settings.env), join(output, "report.html")));
+    out.note(nextSteps(join(output, "report.html")));
     return code;
   },
 );
 
 /** Commands to try next. */
-function nextSteps(program: string, report: string): string {
+function nextSteps(report: string): string {
   const next = [
     [commandLine`art-e show latest/1`, "one task: what the agent said and did"],
     [
@@ -68,10 +69,7 @@ function nextSteps(program: string, report: string): string {
     [commandLine`art-e report -o ${report}`, "the run as a page for the browser"],
     [commandLine`art-e serve`, "a playground in the browser, and an API"],
   ] as const;
-  return [
-    "\nLook for yourself:",
-    ...next.map(([typed, shows]) => `  # ${shows}\n  ${typed.replace(/^art-e/, () => program)}`),
-  ].join("\n");
+  return ["\nLook for yourself:", ...next.map(([typed, shows]) => `  # ${shows}\n  ${typed}`)].join("\n");
 }
 
 /** The database of an earlier demo is kept and added to: it may have other runs by now. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { DEFAULT_MODEL, PROVIDERS } from "../../models/model-names.js";
+import { REASONING_EFFORTS } from "../../models/reasoning-effort.js";
 import type { FlagGroups } from "../command.js";
 import { concurrency, configShape, overwriteShape, protocolShape } from "../flags.js";
 import { otlpShape } from "../otlp-flags.js";
@@ -16,6 +17,7 @@ import {
   url,
   wholeNumber,
 } from "../read-flags.js";
+import { extrasFlags, reasoningEffort } from "../request-flags.js";
 import { gateShape, judgeShape, scorerShape } from "../scoring-flags.js";
 import { questionsSchema, suiteResourceShape, suiteSelectionShape } from "../selection-flags.js";
 
@@ -30,12 +32,12 @@ export const RUN_FLAG_GROUPS: FlagGroups = {
   ],
   "Suite tasks": words("suite task tool tag index counterparts runnable oracle functions account-settings"),
   Model: words(
-    "model-id model-provider base-url wire-api temperature max-turns max-tokens reasoning-tokens price cache record",
+    "model-id model-provider base-url wire-api temperature max-turns max-tokens reasoning-effort reasoning-tokens header body price cache record",
   ),
   "External agent": words("agent-command agent-url api-url workspace tell-task"),
   Speed: words("concurrency rpm tpm queue request-timeout task-timeout"),
   Limits: words("max-cost max-task-cost max-run-tokens max-time max-failures unsafe-host-python"),
-  Scores: words("scorers judge no-judge judge-votes judge-base-url"),
+  Scores: words("scorers judge no-judge judge-votes judge-base-url judge-reasoning-effort judge-header judge-body"),
   "Results and gates": words("output overwrite fail-under min-coverage baseline no-worse-than metric junit"),
   "Sending traces": words("otlp otlp-endpoint scores no-content"),
 };
@@ -113,6 +115,11 @@ export const runSchema = questionsSchema.extend({
   temperature: numberBetween(0, 2)
     .optional()
     .meta({ description: "Temperature from 0 to 2 [default: the agent's, otherwise the provider's]" }),
+  reasoningEffort: reasoningEffort.optional().meta({
+    placeholder: "EFFORT",
+    description: `Reasoning effort: ${REASONING_EFFORTS.join(", ")} [default: the agent's, otherwise the model's]`,
+  }),
+  ...extrasFlags,
   taskTimeout: numberAbove(0, LONGEST_TIMER_S)
     .default(600)
     .meta({ placeholder: "SECONDS", description: "Timeout per task, in seconds" }),

@@ -6,6 +6,7 @@ import { openInBrowser } from "../../platform/processes.js";
 import { listenShape, tokenOf } from "../flags.js";
 import { otlpShape, sendsTraces } from "../otlp-flags.js";
 import { defineCommand, text, wholeNumber } from "../read-flags.js";
+import { extrasFlags } from "../request-flags.js";
 import { reportFault, untilAborted } from "../terminal.js";
 
 /** Interval of heartbeats on silent streams. */
@@ -30,6 +31,7 @@ export const serveCommand = defineCommand(
     grace: wholeNumber(0, 3_600)
       .default(10)
       .meta({ placeholder: "SECONDS", description: "Seconds for running chats to finish when the server stops" }),
+    ...extrasFlags,
     allowPrograms: z.boolean().default(false).meta({
       description: "Let tools created over HTTP run programs, read the environment and reach private addresses",
     }),
@@ -40,11 +42,12 @@ export const serveCommand = defineCommand(
     sendsTraces(flags);
     const token = tokenOf(flags, context.settings);
     const cors = flags.cors === undefined ? null : originOf(flags.cors);
-    const timeouts = { chatMs: flags.chatTimeout * 1_000, modelCallMs: flags.requestTimeout * 1_000 };
+    const { header, body } = flags;
+    const models = { chatMs: flags.chatTimeout * 1_000, modelCallMs: flags.requestTimeout * 1_000, header, body };
     const { ChatLimits } = await import("../../server/sse-writer.js");
     const { CorpusCopies } = await import("../../mail/corpus-transfer.js");
     const { withChatServices } = await import("../../server/chat.js");
-    return withChatServices(timeouts, flags, context, async (services) => {
+    return withChatServices(models, flags, context, async (services) => {
       const corpus = new CorpusCopies(services.db, context.settings.cacheDir, programVersion());
       // Takes half a second to load, which --help and a wrong flag need not wait for.
       // Messages go to clients from now on, whom the files of this machine do not concern.

@@ -13,8 +13,9 @@ export function textOrEmpty(cell: string): string {
 }
 
 /** Python's names of a collection, and numpy's and pandas' of an array. */
-const CALL = /^(?:frozenset|set|list|tuple|deque|(?:np\.|numpy\.)?array|Index)\s*\((.*)\)$/s;
+const CALL = /^(?:frozenset|set|list|tuple|deque|dict_keys|dict_values|(?:np\.|numpy\.)?array|Index)\s*\((.*)\)$/s;
 const BRACKETS: Readonly<Record<string, string>> = { "[": "]", "{": "}", "(": ")" };
+const SPACED_ADDRESSES = /^[^\s|@<>",;:([{]+@[^\s|@<>",;]+(?:[\s|]+[^\s|@<>",;]+@[^\s|@<>",;]+)+$/;
 /** `[SMTP:ann@example.com]` is one address. */
 const EXCHANGE_TYPE = /^\[(?:smtp|mailto):/i;
 const QUOTED = /[bu]?'((?:[^'\\]|\\.)*)'|[bu]?"((?:[^"\\]|\\.)*)"/gs;
@@ -24,7 +25,8 @@ export function addressList(cell: string): string {
   const text = textOrEmpty(cell);
   const list = CALL.exec(text)?.[1]?.trim() ?? text;
   const close = BRACKETS[list[0] ?? ""];
-  if (close === undefined) return withoutMissing(text.split(","));
+  if (SPACED_ADDRESSES.test(list)) return list.split(/[\s|]+/).join(", ");
+  if (close === undefined) return withoutMissing(list.replace(/^b(?=(['"]).*\1$)/s, "").split(","));
   const end = list.lastIndexOf(close);
   if (end === -1 || EXCHANGE_TYPE.test(list)) return text;
   const json = addressesOfJson(list);
@@ -36,7 +38,10 @@ export function addressList(cell: string): string {
   const quoted = [...inside.matchAll(QUOTED)].map(([, single, double]) =>
     (single ?? double ?? "").replace(/\\(.)/gs, "$1"),
   );
-  return withoutMissing(quoted.length > 0 ? quoted : inside.replace(/^[[({\s]+|[\])}\s]+$/g, "").split(/[,\n]/));
+  if (quoted.length === 0) return withoutMissing(inside.replace(/^[[({\s]+|[\])}\s]+$/g, "").split(/[,\n]/));
+  // Pairs of name and address, or objects of both.
+  const addresses = quoted.filter((text) => text.includes("@"));
+  return withoutMissing(addresses.length > 0 ? addresses : quoted);
 }
 
 function withoutMissing(items: readonly string[]): string {

@@ -1,10 +1,11 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
-import { type Endpoint, urlBelow } from "../endpoint.js";
+import { type Endpoint, urlBelow, withExtraHeaders } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
 import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
 import { sdkFetch, sdkReply, withDeadline } from "../provider-http.js";
+import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
 import { AdaptiveParameters, anthropicRules } from "../request-parameters.js";
 import {
   attempt,
@@ -39,8 +40,9 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
     timeout: endpoint.timeoutMs,
     logLevel: "off",
     openTelemetry: false,
-    fetch: sdkFetch,
+    fetch: sdkFetch(withExtraHeaders(endpoint)),
   });
+  const { extras = NO_EXTRAS } = endpoint;
   const adapt = toolAdapter("anthropic");
   const parameters = new AdaptiveParameters(anthropicRules(name));
   return {
@@ -48,14 +50,14 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
     complete: (request, signal) =>
       parameters.complete(request, (sent) => {
         const tools = adapt(request.tools);
-        const body = toBody(name, request, tools, sent);
+        const body = withExtraBody(toBody(name, request, tools, sent), extras.body);
         const headers = headersFor(endpoint, "temperature" in body);
         const send = () =>
           withDeadline(signal, endpoint.timeoutMs, (within) =>
             sdkReply(client.post(url, { body, headers, signal: within })),
           );
         const read = (reply: unknown) => ({ ...fromBody(reply, request.messages), sent });
-        return attempt(endpoint.apiKey, signal, send, read, tools);
+        return attempt(endpoint, signal, send, read, tools);
       }),
   };
 }
@@ -76,6 +78,7 @@ function toBody(name: string, { system, messages }: ModelRequest, { tools }: Ada
     model: name,
     max_tokens: sent.maxTokens,
     ...(sent.temperature === null ? {} : { temperature: sent.temperature }),
+    ...thinkingFields(sent.reasoningEffort ?? null),
     // Tools come before the system prompt, so this mark keeps both in the cache.
     ...(system.trim() === "" ? {} : { system: [{ type: "text", text: wellFormed(system), ...CACHED }] }),
     messages: toMessages(messages),
@@ -90,6 +93,14 @@ function toBody(name: string, { system, messages }: ModelRequest, { tools }: Ada
           tool_choice: { type: sent.toolChoice === "required" ? "any" : "auto" },
         }),
   };
+}
+
+/** https://platform.claude.com/docs/en/build-with-claude/effort and its page on extended thinking. */
+function thinkingFields(effort: string | number | null) {
+  if (effort === null) return {};
+  if (typeof effort === "number") return { thinking: { type: "enabled", budget_tokens: effort } };
+  if (effort === "none") return { thinking: { type: "disabled" } };
+  return { thinking: { type: "adaptive" }, output_config: { effort } };
 }
 
 /** Turns must alternate, so neighbours of one role become one message; empty text is refused and left out. */

@@ -1,10 +1,11 @@
 import { FunctionCallingMode } from "@google/generative-ai";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
-import { type Endpoint, urlBelow } from "../endpoint.js";
+import { type Endpoint, urlBelow, withExtraHeaders } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
 import type { Message, Model, ModelRequest, SentParameters, ToolMessage } from "../model.js";
 import { jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
+import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
 import { AdaptiveParameters, googleRules } from "../request-parameters.js";
 import {
   attempt,
@@ -24,9 +25,9 @@ const GOOGLE_URL = "https://generativelanguage.googleapis.com";
 
 /** Gemini's generateContent, of Google or of a server that speaks like it (`baseUrl`, without `/v1beta`). */
 export function googleModel(name: string, endpoint: Endpoint): Model {
-  const { apiKey, timeoutMs } = endpoint;
+  const { apiKey, timeoutMs, extras = NO_EXTRAS } = endpoint;
   const url = urlBelow(endpoint.baseUrl ?? GOOGLE_URL, `/v1beta/${pathOf(name)}:generateContent`, /\/v1(beta)?$/);
-  const headers = jsonHeaders({ "x-goog-api-key": apiKey });
+  const headers = withExtraHeaders(endpoint)(jsonHeaders({ "x-goog-api-key": apiKey }));
   const adapt = toolAdapter("google");
   const parameters = new AdaptiveParameters(googleRules(name));
   return {
@@ -34,9 +35,9 @@ export function googleModel(name: string, endpoint: Endpoint): Model {
     complete: (request, signal) =>
       parameters.complete(request, (sent) => {
         const tools = adapt(request.tools);
-        const body = jsonBytes(toBody(request, tools, sent));
+        const body = jsonBytes(withExtraBody(toBody(request, tools, sent), extras.body));
         const send = () => postJson(url, headers, body, { signal, timeoutMs });
-        return attempt(apiKey, signal, send, (reply) => ({ sent, ...fromBody(reply, request.messages) }), tools);
+        return attempt(endpoint, signal, send, (reply) => ({ sent, ...fromBody(reply, request.messages) }), tools);
       }),
   };
 }
@@ -51,11 +52,15 @@ type GooglePart = { [key: string]: JsonValue };
 
 /** As Google's SDK writes it, whose transport follows redirects with the key and hides the headers of a refusal. */
 function toBody({ system, messages }: ModelRequest, { tools }: AdaptedTools, sent: SentParameters) {
-  const { maxTokens, temperature, toolChoice } = sent;
+  const { maxTokens, temperature, toolChoice, reasoningEffort = null } = sent;
   return {
     contents: toContents(messages),
     ...(system === "" ? {} : { systemInstruction: { role: "system", parts: [{ text: wellFormed(system) }] } }),
-    generationConfig: { maxOutputTokens: maxTokens, ...(temperature === null ? {} : { temperature }) },
+    generationConfig: {
+      maxOutputTokens: maxTokens,
+      ...(temperature === null ? {} : { temperature }),
+      ...(reasoningEffort === null ? {} : { thinkingConfig: thinkingConfig(reasoningEffort) }),
+    },
     ...(tools.length === 0
       ? {}
       : {
@@ -75,6 +80,11 @@ function toBody({ system, messages }: ModelRequest, { tools }: AdaptedTools, sen
           },
         }),
   };
+}
+
+/** Gemini 3 and later take a level, 2.5 a budget (https://ai.google.dev/gemini-api/docs/thinking). */
+function thinkingConfig(effort: string | number) {
+  return typeof effort === "number" ? { thinkingBudget: effort } : { thinkingLevel: effort };
 }
 
 /** Roles must alternate, so neighbours of one role become one content: the results of several calls above all. */

@@ -12,6 +12,7 @@ import { brokeOff, finishReasonOf } from "../finish-reasons.js";
 import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
 import { joinObjects, jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
+import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
 import { AdaptiveParameters, openaiRules } from "../request-parameters.js";
 import {
   attempt,
@@ -47,8 +48,8 @@ const CALL_STATE = "tool_calls";
 /** Chat completions, of OpenAI or of any server that speaks like it: vLLM, Ollama, LM Studio, OpenRouter. */
 export function openaiChatModel(name: string, endpoint: Endpoint): Model {
   const url = chatUrl(endpoint);
-  const headers = jsonHeaders(openaiHeaders(endpoint));
-  const { apiKey, timeoutMs } = endpoint;
+  const { timeoutMs, extras = NO_EXTRAS } = endpoint;
+  const headers = jsonHeaders(openaiHeaders(endpoint), extras.headers);
   // OpenAI takes the newer name for all models; most other servers know only the older one.
   const limit = isReasoningModel(name) || isOpenaiServer(endpoint.baseUrl) ? "max_completion_tokens" : "max_tokens";
   const parameters = new AdaptiveParameters(openaiRules(name, "chat"), limit);
@@ -61,22 +62,26 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
       parameters.complete(request, (sent) => {
         // Before the call, so that nothing but the bytes is kept while it is running.
         const tools = adapt(request.tools);
-        const body = joinObjects(jsonBytes(bodyOf(request, sent)), toolsOf(tools, sent.toolChoice));
+        const body = joinObjects(
+          jsonBytes(withExtraBody(bodyOf(request, sent), extras.body)),
+          toolsOf(tools, sent.toolChoice),
+        );
         const send = () => postJson(url, headers, body, { signal, timeoutMs });
-        return attempt(apiKey, signal, send, (reply) => ({ sent, ...fromBody(reply, request.messages) }), tools);
+        return attempt(endpoint, signal, send, (reply) => ({ sent, ...fromBody(reply, request.messages) }), tools);
       }),
   };
 }
 
 /** All fields but those for the tools. */
 function bodyWriter(name: string, parameters: AdaptiveParameters) {
-  return ({ system, messages }: ModelRequest, { maxTokens, temperature }: SentParameters) => ({
+  return ({ system, messages }: ModelRequest, { maxTokens, temperature, reasoningEffort = null }: SentParameters) => ({
     model: name,
     messages: toMessages(system, messages),
     // Some gateways stream unless they are told not to.
     stream: false,
     [parameters.limitName]: maxTokens,
     ...(temperature === null ? {} : { temperature }),
+    ...(reasoningEffort === null ? {} : { reasoning_effort: reasoningEffort }),
   });
 }
 

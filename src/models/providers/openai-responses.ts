@@ -1,12 +1,13 @@
 import OpenAI from "openai";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
-import { type Endpoint, OPENAI_URL, openaiHeaders, urlBelow } from "../endpoint.js";
+import { type Endpoint, OPENAI_URL, openaiHeaders, urlBelow, withExtraHeaders } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
 import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
 import { providerError } from "../provider-errors.js";
 import { sdkFetch, sdkReply, withDeadline } from "../provider-http.js";
+import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
 import { AdaptiveParameters, openaiRules } from "../request-parameters.js";
 import {
   attempt,
@@ -34,7 +35,7 @@ export function openaiClient(endpoint: Endpoint): OpenAI {
     maxRetries: 0,
     timeout: endpoint.timeoutMs,
     logLevel: "off",
-    fetch: sdkFetch,
+    fetch: sdkFetch(withExtraHeaders(endpoint)),
   });
 }
 
@@ -43,6 +44,7 @@ export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
   const client = openaiClient(endpoint);
   const url = urlBelow(endpoint.baseUrl ?? OPENAI_URL, "/responses");
   const headers = openaiHeaders(endpoint);
+  const { extras = NO_EXTRAS } = endpoint;
   const adapt = toolAdapter("openai");
   const parameters = new AdaptiveParameters(openaiRules(name, "responses"));
   // A name of somebody's own, such as a deployment's, does not tell; its first reply does.
@@ -52,7 +54,7 @@ export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
     complete: (request, signal) =>
       parameters.complete(request, (sent) => {
         const tools = adapt(request.tools);
-        const body = toBody(name, request, tools, sent, reasons);
+        const body = withExtraBody(toBody(name, request, tools, sent, reasons), extras.body);
         const send = () =>
           withDeadline(signal, endpoint.timeoutMs, (within) =>
             sdkReply(client.post(url, { body, headers, signal: within })),
@@ -62,7 +64,7 @@ export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
           reasons ||= reply.output.some(({ type }) => type === "reasoning");
           return { ...fromReply(reply, request.messages), sent };
         };
-        return attempt(endpoint.apiKey, signal, send, read, tools);
+        return attempt(endpoint, signal, send, read, tools);
       }),
   };
 }
@@ -80,6 +82,7 @@ function toBody(name: string, request: ModelRequest, { tools }: AdaptedTools, se
     // Models that do not reason answer 400 to being asked for it.
     ...(reasons ? { include: ["reasoning.encrypted_content"] } : {}),
     ...(sent.temperature === null ? {} : { temperature: sent.temperature }),
+    ...(sent.reasoningEffort == null ? {} : { reasoning: { effort: sent.reasoningEffort } }),
     ...(tools.length === 0
       ? {}
       : {

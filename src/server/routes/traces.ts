@@ -161,13 +161,10 @@ export function labelRoutes({ db }: Services): Route[] {
         limit: z.coerce.number().int().min(1).max(MAX_QUEUED).default(50),
         seed: z.coerce.number().int().min(0).max(2_147_483_647).default(1),
         annotator,
-        order: z
-          .enum(["random", "hard"])
-          .default("random")
-          .meta({
-            description:
-              "hard: the most informative traces of the training half first. Their labels do not count in any figure",
-          }),
+        order: z.enum(["random", "hard"]).default("random").meta({
+          description:
+            "hard: the most informative traces of the training half first. Their labels do not count in any figure",
+        }),
       }),
       status: 200,
       response: summaryShape.extend({

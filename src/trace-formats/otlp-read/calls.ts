@@ -83,7 +83,7 @@ const REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ["SAFETY", "refusal"],
 ]);
 
-/** Returns null if the span has no token counts. Some writers do not count cached tokens as input, but art-e does. */
+/** Returns null if token counts are missing. Some writers do not count cached tokens as input, but art-e does. */
 export function usageOf(attributes: AttributeMap): Usage | null {
   const input = countOf(
     attributes,

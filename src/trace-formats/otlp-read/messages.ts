@@ -13,7 +13,7 @@ import type { ReadSpan } from "./spans.js";
  * - OpenLLMetry (Traceloop): `gen_ai.prompt.0.role`, ...
  */
 
-/** The messages sent to a model, with its system prompt first, and its reply. Tool messages have no names yet. */
+/** The messages sent to a model, with its system prompt first, and its reply. Tool messages do not have names yet. */
 export interface Conversation {
   readonly input: readonly Message[];
   readonly output: readonly Message[];

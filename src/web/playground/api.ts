@@ -62,7 +62,7 @@ async function fetchOrExplain(path: string, options: RequestInit): Promise<Respo
     return await fetch(path, options);
   } catch (error) {
     if (options.signal?.aborted) throw error;
-    throw new Error("The server of this page does not answer: it may have ended.");
+    throw new Error("The server of this page does not respond. It may have stopped.");
   }
 }
 
@@ -71,7 +71,7 @@ async function refusalText(response: Response): Promise<string> {
     const { error } = (await response.json()) as { error: Parameters<typeof errorText>[0] };
     return errorText(error);
   } catch {
-    return `The server answers ${response.status}.`;
+    return `The server returned ${response.status}.`;
   }
 }
 
@@ -141,7 +141,7 @@ async function* readEvents<T>(response: Response): AsyncGenerator<T> {
   let text = "";
   for (;;) {
     const chunk = await reader?.read();
-    if (chunk?.value === undefined) throw new Error("The server broke off before the end.");
+    if (chunk?.value === undefined) throw new Error("The server ended the connection early.");
     text += decoder.decode(chunk.value, { stream: true });
     const events = text.split("\n\n");
     text = events.pop() ?? "";
@@ -162,22 +162,20 @@ interface ErrorJson {
 
 /** Texts that replace server messages about commands, flags or files, by error reason. */
 const BY_REASON: Readonly<Record<string, string>> = {
-  agent_unknown: "There is no such agent. Agents lists those there are.",
-  tool_unknown: "There is no such tool. Tools lists those there are.",
-  run_unknown: "There is no such run. Runs lists those there are.",
-  trace_unknown: "There is no such trace. Traces lists those there are.",
-  session_unknown: "There is no such chat any more. Begin a new session.",
-  session_bound: "This chat belongs to another mailbox or day. Begin a new session.",
-  mail_unknown: "This mail is not among those that were imported.",
-  inbox_unknown: "No imported mail is from or to this address.",
+  agent_unknown: "Unknown agent. See the list under Agents.",
+  tool_unknown: "Unknown tool. See the list under Tools.",
+  run_unknown: "Unknown run. See the list under Runs.",
+  trace_unknown: "Unknown trace. See the list under Traces.",
+  session_unknown: "This chat no longer exists. Start a new session.",
+  session_bound: "This chat belongs to another mailbox or date. Start a new session.",
+  mail_unknown: "This email was not imported.",
+  inbox_unknown: "No imported email is from or to this address.",
   no_api_key: "The server has no key for this provider. Choose another model, such as offline/baseline.",
-  no_model: "Name a model, such as offline/baseline or anthropic/NAME.",
-  unknown_model:
-    "It is not clear whose model this is. Put its provider before it: openai/NAME, anthropic/NAME, google/NAME.",
-  unknown_provider:
-    "Nobody knows the provider of this model. Models are named openai/NAME, anthropic/NAME, google/NAME.",
+  no_model: "Choose a model, such as offline/baseline or anthropic/NAME.",
+  unknown_model: "The provider of this model is unclear. Write openai/NAME, anthropic/NAME or google/NAME.",
+  unknown_provider: "The provider of this model is unknown. Write openai/NAME, anthropic/NAME or google/NAME.",
   contradictory_model: "The model belongs to another provider.",
-  bad_base_url: "The address of the model server, which this server was started with, cannot be used.",
+  bad_base_url: "This server was started with an invalid URL for the model server.",
 };
 
 /** Errors with a useful hint on the page: similar addresses. */

@@ -93,7 +93,7 @@ function questionForm(fields: Fields, choices: Choices, log: ChatLog): HTMLEleme
   const { agent, inbox, day, model, question } = fields;
   const ask = h("button", { class: "primary", type: "submit" }, "Ask");
   const stop = h("button", { type: "button", hidden: true }, "Stop");
-  const fresh = h("button", { type: "button", title: "Forget what was said, and begin a new session" }, "New session");
+  const fresh = h("button", { type: "button", title: "Clear the conversation and start a new session" }, "New session");
   const form = h(
     "form",
     { class: "ask" },
@@ -102,14 +102,19 @@ function questionForm(fields: Fields, choices: Choices, log: ChatLog): HTMLEleme
       { class: "choices" },
       labelled("Agent", agent),
       labelled("Mailbox", inbox),
-      labelled("Day (no later mail)", day),
+      labelled("Date (hides later email)", day),
       labelled("Model", model),
     ),
     h("datalist", { id: "inboxes" }, ...choices.inboxes.inboxes.map((address) => h("option", { value: address }))),
     h("datalist", { id: "models" }, ...choices.models.models.map(({ id }) => h("option", { value: id }))),
     h("label", { class: "hidden", for: "question" }, "Question"),
     h("div", { class: "line" }, question, h("div", { class: "buttons" }, ask, stop)),
-    h("div", { class: "under" }, h("span", { class: "hint" }, "Enter asks, Shift+Enter makes a new line."), fresh),
+    h(
+      "div",
+      { class: "under" },
+      h("span", { class: "hint" }, "Enter sends the question, Shift+Enter adds a new line."),
+      fresh,
+    ),
   );
   // A session is bound to its agent, mailbox and date.
   for (const field of [agent, inbox, day]) {
@@ -223,7 +228,7 @@ class ChatLog {
 /** A question, the agent's steps and the answer. */
 class Exchange {
   readonly element: HTMLElement;
-  private readonly steps = h("div", { class: "steps", role: "group", "aria-label": "What the agent did" });
+  private readonly steps = h("div", { class: "steps", role: "group", "aria-label": "Agent steps" });
   private readonly status = h("p", { class: "hint", role: "status" }, "Thinking …");
   private readonly outcome = h("div", { class: "outcome" }, this.status);
   private readonly calls = new Map<string, { name: string; card?: ToolCallCard; sources?: unknown }>();
@@ -327,8 +332,10 @@ class Exchange {
   /** Retries remain in the steps, because they explain the time. */
   private showRetry({ attempt, reason, waitMs }: Extract<ChatEvent, { type: "retry" }>): void {
     const wait = `attempt ${attempt + 1} after ${duration(waitMs)}`;
-    this.steps.append(h("p", { class: "retry" }, `The model did not answer; ${wait}: `, untrustedInline(reason)));
-    this.status.textContent = `The model did not answer. Trying again: ${wait} …`;
+    this.steps.append(
+      h("p", { class: "retry" }, `The model call failed; retrying (${wait}): `, untrustedInline(reason)),
+    );
+    this.status.textContent = `The model call failed. Retrying: ${wait} …`;
   }
 
   private showSession(sessionId: string, traceId: string): void {

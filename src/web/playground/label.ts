@@ -100,11 +100,11 @@ class Labelling {
   }
 
   private end(): HTMLElement {
-    if (this.given.length === 0) return h("p", { class: "notice" }, "There is no trace without a person's label.");
+    if (this.given.length === 0) return h("p", { class: "notice" }, "All traces are labeled.");
     return h(
       "div",
       { class: "notice", role: "status" },
-      h("p", {}, "Every trace has a person's label. Next: ", h("code", {}, "art-e evals suggest")),
+      h("p", {}, "All traces are labeled. Next: ", h("code", {}, "art-e evals suggest")),
       h("button", { type: "button", click: () => this.undo() }, "Undo the last ", h("kbd", {}, "u")),
     );
   }
@@ -146,7 +146,7 @@ class Labelling {
       this.showProgress(null);
       await this.showNext();
       this.form.note.value = last.note;
-      this.form.say("Taken back.");
+      this.form.say("Undone.");
     });
   }
 
@@ -154,8 +154,8 @@ class Labelling {
     this.progress.textContent = `${this.waiting} to label`;
     if (summary === null) return;
     const { labels, self_agreement: again } = summary;
-    const agreement = again.value === null ? "" : `; the same said again of ${again.value * again.n} of ${again.n}`;
-    this.progress.textContent += `. In all ${labels.good} good, ${labels.bad} bad, ${labels.skip} skipped${agreement}.`;
+    const agreement = again.value === null ? "" : `; ${again.value * again.n} of ${again.n} repeated labels agree`;
+    this.progress.textContent += `. Total: ${labels.good} good, ${labels.bad} bad, ${labels.skip} skipped${agreement}.`;
   }
 }
 
@@ -182,13 +182,13 @@ export async function labelList(page: HTMLElement): Promise<void> {
   };
   page.append(
     h("h2", {}, "Label traces"),
-    h("p", {}, "Say of one trace after another whether it is good or bad, and why. Evals are chosen and proved by it."),
-    labelled("Failure mode, or overall for none in particular", criterion, "criterion"),
-    labelled("What a good trace does, in a sentence (empty: as before)", sentence, "criterion"),
-    labelled("Your name, where several people label", annotator, "criterion"),
+    h("p", {}, "Label one trace after another as good or bad, with a reason. These labels select and validate evals."),
+    labelled("Failure mode (overall for none in particular)", criterion, "criterion"),
+    labelled("Property of a good trace, in one sentence (empty: unchanged)", sentence, "criterion"),
+    labelled("Your name, if several people label", annotator, "criterion"),
     refused,
     table(
-      "What to label",
+      "Traces to label",
       ["Traces of", "Agent, model", "Dataset", "Tasks", "Started"],
       [
         ...runs.map((run) => [
@@ -240,7 +240,7 @@ function stepsSection({ trace, question }: TraceDetailsJson): HTMLElement {
   return h(
     "section",
     { class: "label-steps", "aria-labelledby": "steps-title" },
-    h("h3", { id: "steps-title" }, "What was said and done"),
+    h("h3", { id: "steps-title" }, "Conversation"),
     h("div", { class: "steps" }, ...sections),
   );
 }
@@ -314,7 +314,7 @@ interface SavedLabelJson extends LabelSummaryJson {
 
 type GivenLabel = "good" | "bad" | "skip";
 
-/** The traces to label for a failure mode: those of a run, or of chats if `runId` is null. */
+/** The traces to label for a failure mode: traces of a run, or of chats if `runId` is null. */
 interface LabelSubject {
   readonly runId: string | null;
   readonly criterion: string;
@@ -364,7 +364,7 @@ export function reasonField(): ReasonField {
   return {
     input,
     elements: [
-      h("label", { for: "why" }, "Why (", h("kbd", {}, "w"), " writes, Enter leaves the field)"),
+      h("label", { for: "why" }, "Reason (", h("kbd", {}, "w"), " to write, Enter to leave the field)"),
       input,
       status.element,
     ],

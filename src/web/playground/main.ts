@@ -90,8 +90,8 @@ function sessionList(page: HTMLElement, query: URLSearchParams): Promise<void> {
   return filteredList<SessionLineJson>(page, query, {
     title: "Chats",
     section: "chats",
-    fields: [{ name: "agent_id", label: "Agent (its id)", kind: "text" }],
-    none: "No chats yet: ask an agent.",
+    fields: [{ name: "agent_id", label: "Agent id", kind: "text" }],
+    none: "No chats yet. Ask an agent to start one.",
     load: (filter, next) => offsetPage("/api/sessions", filter, next, ({ sessions }: SessionPageJson) => sessions),
     table: sessionTable,
   });
@@ -108,7 +108,7 @@ async function sessionView(_page: HTMLElement, id: string): Promise<void> {
 function sessionTable(sessions: readonly SessionLineJson[]): HTMLElement {
   return table(
     "Chats",
-    ["Last asked", "First question", "Questions", "Agent", "Mailbox", "Day"],
+    ["Last asked", "First question", "Questions", "Agent", "Mailbox", "Date"],
     sessions.map(({ id, agent_id, inbox_address, query_date, chats, question, updated_at }) => [
       idLink("chats", id, minuteText(updated_at)),
       clipped(question ?? "–"),

@@ -1,3 +1,4 @@
+import { REASONING_EFFORTS } from "../../models/reasoning-effort.js";
 import type { AgentJson, AgentToolJson, ToolJson } from "../../server/response-shapes.js";
 import { type Child, h, minuteText, replaceChildren, select, untrustedInline, untrustedText } from "../dom.js";
 import { get, patch, post, remove } from "./api.js";
@@ -22,21 +23,21 @@ export async function agentList(page: HTMLElement): Promise<void> {
       agents.map(({ id, name, model, tools, version }) => [
         idLink("agents", id),
         untrustedInline(name),
-        model ?? "the chat's",
+        model ?? "set per chat",
         clipped(tools.join(", ")),
         version,
       ]),
     ),
     folded(
       "New agent",
-      editForm(NEW_AGENT, "Make the agent", async ({ id, name }) => {
+      editForm(NEW_AGENT, "Create agent", async ({ id, name }) => {
         const made = await post<AgentJson>("/api/agents", { name, ...(id !== "" && { id }) });
         return open("agents", made.id);
       }),
       h(
         "p",
         { class: "hint" },
-        "It begins with the prompt and the tools of email-search. A copy of another is made on its page.",
+        "It starts with the prompt and tools of email-search. To copy another agent, open its page.",
       ),
     ),
   );
@@ -44,7 +45,7 @@ export async function agentList(page: HTMLElement): Promise<void> {
 
 const NEW_AGENT: readonly Field[] = [
   { name: "name", label: "Name", kind: "text", value: "", isRequired: true },
-  { name: "id", label: "Id (empty: made from the name)", kind: "text", value: "" },
+  { name: "id", label: "Id (derived from the name if empty)", kind: "text", value: "" },
 ];
 
 export async function agentView(page: HTMLElement, id: string): Promise<void> {
@@ -69,12 +70,17 @@ export async function agentView(page: HTMLElement, id: string): Promise<void> {
     copyForm(agent, tools),
     agent.builtin
       ? ""
-      : deleteButton("Delete this agent", "Its runs and traces stay. Delete it?", pathOf("agents", id), "agents"),
+      : deleteButton(
+          "Delete this agent",
+          "Delete the agent? Its runs and traces remain.",
+          pathOf("agents", id),
+          "agents",
+        ),
   );
 }
 
 function versionText({ id, version, updated_at, builtin }: AgentJson): string {
-  const origin = builtin ? ", came with art-e: it can be copied, not changed" : "";
+  const origin = builtin ? ", built in: it can be copied but not changed" : "";
   return `${id} · version ${version}, changed ${minuteText(updated_at)}${origin}`;
 }
 
@@ -83,7 +89,7 @@ function agentFacts({ description, model, settings, prompt }: AgentJson): HTMLEl
   return [
     untrustedText(description, null, "p"),
     factList([
-      ["Model", model ?? "the chat's"],
+      ["Model", model ?? "set per chat"],
       ["Settings", named.join(", ")],
     ]),
     h("h3", {}, "Prompt"),
@@ -92,25 +98,33 @@ function agentFacts({ description, model, settings, prompt }: AgentJson): HTMLEl
 }
 
 function agentForm(agent: AgentJson, changed: (now: AgentJson) => void): HTMLElement {
-  const { maxTurns, maxTokens, reasoningTokens = "", temperature = "", toolCalls, toolChoice } = agent.settings;
+  const { maxTurns, maxTokens, toolCalls, toolChoice, ...optional } = agent.settings;
+  const { reasoningTokens = "", reasoningEffort = "", temperature = "" } = optional;
   const fields: readonly Field[] = [
     { name: "name", label: "Name", kind: "text", value: agent.name, isRequired: true },
-    { name: "model", label: "Model (empty: the chat's or the run's)", kind: "text", value: agent.model ?? "" },
-    { name: "description", label: "What it is for", kind: "prose", value: agent.description },
+    { name: "model", label: "Model (set per chat or run if empty)", kind: "text", value: agent.model ?? "" },
+    { name: "description", label: "Purpose", kind: "prose", value: agent.description },
     { name: "prompt", label: "Prompt", kind: "prose", rows: 12, value: agent.prompt, isRequired: true },
-    { name: "maxTurns", label: "Model calls a task", kind: "number", value: maxTurns },
-    { name: "maxTokens", label: "Tokens a reply", kind: "number", value: maxTokens },
+    { name: "maxTurns", label: "Maximum model calls per task", kind: "number", value: maxTurns },
+    { name: "maxTokens", label: "Maximum tokens per reply", kind: "number", value: maxTokens },
     {
       name: "reasoningTokens",
-      label: "Tokens for reasoning (empty: by the model)",
+      label: "Reasoning tokens (depends on the model if empty)",
       kind: "number",
       value: reasoningTokens,
     },
-    { name: "temperature", label: "Temperature (empty: the provider's)", kind: "number", value: temperature },
-    { name: "toolCalls", label: "Tool calls of a reply", kind: ["all", "first"], value: toolCalls },
-    { name: "toolChoice", label: "Tools are", kind: ["auto", "required"], value: toolChoice },
+    {
+      name: "reasoningEffort",
+      label: "Reasoning effort (model default if empty)",
+      kind: ["", ...REASONING_EFFORTS],
+      value: reasoningEffort,
+    },
+    { name: "temperature", label: "Temperature (provider default if empty)", kind: "number", value: temperature },
+    { name: "toolCalls", label: "Tool calls per reply", kind: ["all", "first"], value: toolCalls },
+    { name: "toolChoice", label: "Tool choice", kind: ["auto", "required"], value: toolChoice },
   ];
-  return editForm(fields, "Save", async ({ name, model, description, prompt, ...settings }) => {
+  return editForm(fields, "Save", async ({ name, model, description, prompt, reasoningEffort: effort, ...others }) => {
+    const settings = { ...others, reasoningEffort: effort === "" ? null : effort };
     const body = { name, description, prompt, settings, model: model === "" ? null : model };
     const now = await patch<AgentJson>(pathOf("agents", agent.id), body);
     changed(now);
@@ -153,16 +167,16 @@ function toolsOfAgent(
     if (agent.builtin) return [...head, text === "" ? null : untrustedText(text, "said", "pre")];
     const detach = () =>
       remove(own)
-        .then(() => redraw(`${id} is taken away.`))
+        .then(() => redraw(`Removed ${id}.`))
         .catch((error: Error) => status.say(error.message, true));
     return [
       ...head,
-      h("button", { type: "button", "aria-label": `Take away ${id}`, click: detach }, "Take away"),
+      h("button", { type: "button", "aria-label": `Remove ${id}`, click: detach }, "Remove"),
       folded(
-        config === null ? "Config" : "Config (own)",
-        editForm([configField(`config-${id}`, text)], "Save the config", async (values) => {
+        config === null ? "Config" : "Config (custom)",
+        editForm([configField(`config-${id}`, text)], "Save config", async (values) => {
           await patch(own, { config: values[`config-${id}`] });
-          return redraw(`The config of ${id} is saved.`);
+          return redraw(`Saved the config of ${id}.`);
         }),
       ),
     ];
@@ -170,10 +184,10 @@ function toolsOfAgent(
   function attachForm(rest: readonly ToolJson[]): HTMLElement {
     const tool: Field = { name: "tool_id", label: "Tool", kind: rest.map(({ id }) => id), value: rest[0]?.id ?? "" };
     return folded(
-      "Give it a tool",
-      editForm([tool, configField("config", "")], "Give it", async (body) => {
+      "Add a tool",
+      editForm([tool, configField("config", "")], "Add tool", async (body) => {
         await post(path, body);
-        return redraw(`It has ${body.tool_id} now.`);
+        return redraw(`Added ${body.tool_id}.`);
       }),
     );
   }
@@ -182,17 +196,17 @@ function toolsOfAgent(
 }
 
 function configField(name: string, value: string): Field {
-  return { name, label: "Config for this agent, beyond the tool's own (JSON; empty: none)", kind: "json", value };
+  return { name, label: "Config for this agent, in addition to the tool's (optional JSON)", kind: "json", value };
 }
 
 function copyForm({ id, name, description, prompt, model, settings }: AgentJson, tools: readonly AgentToolJson[]) {
   const fields: readonly Field[] = [
-    { name: "copy-name", label: "Name of the copy", kind: "text", value: `${name}, a copy`, isRequired: true },
-    { name: "copy-id", label: "Its id (empty: made from the name)", kind: "text", value: "" },
+    { name: "copy-name", label: "Name of the copy", kind: "text", value: `${name} (copy)`, isRequired: true },
+    { name: "copy-id", label: "Id of the copy (derived from the name if empty)", kind: "text", value: "" },
   ];
   return folded(
     `Copy ${id}`,
-    editForm(fields, "Make the copy", async (values) => {
+    editForm(fields, "Create copy", async (values) => {
       const made = await post<AgentJson>("/api/agents", {
         ...{ name: values["copy-name"], description, prompt, model, settings },
         ...(values["copy-id"] !== "" && { id: values["copy-id"] }),
@@ -208,14 +222,14 @@ export async function toolList(page: HTMLElement): Promise<void> {
   const handlers = [...new Set(["http", ...tools.map(({ handler_key }) => handler_key)])];
   const fields: readonly Field[] = [
     { name: "id", label: "Id", kind: "text", value: "", isRequired: true },
-    { name: "handler_key", label: "Handler (http asks a web address)", kind: handlers, value: "http" },
+    { name: "handler_key", label: "Handler (http calls a URL)", kind: handlers, value: "http" },
     ...toolFields(NEW_TOOL).filter(({ name }) => name !== "name"),
   ];
   page.append(
     h("h2", {}, "Tools"),
     table(
       "Tools",
-      ["Tool", "Category", "Handler", "What the model reads"],
+      ["Tool", "Category", "Handler", "Description for the model"],
       tools.map(({ id, category, handler_key, description }) => [
         idLink("tools", id),
         category,
@@ -225,7 +239,7 @@ export async function toolList(page: HTMLElement): Promise<void> {
     ),
     folded(
       "New tool",
-      editForm(fields, "Make the tool", async (body) => {
+      editForm(fields, "Create tool", async (body) => {
         const made = await post<ToolJson>("/api/tools", body);
         return open("tools", made.id);
       }),
@@ -250,14 +264,20 @@ function toolFields(tool: ToolForm): Field[] {
   const json = (value: unknown) => JSON.stringify(value, null, 2);
   return [
     { name: "name", label: "Name", kind: "text", value: tool.name, isRequired: true },
-    { name: "description", label: "What the model reads", kind: "prose", value: tool.description, isRequired: true },
+    {
+      name: "description",
+      label: "Description for the model",
+      kind: "prose",
+      value: tool.description,
+      isRequired: true,
+    },
     { name: "category", label: "Category", kind: "text", value: tool.category, isRequired: true },
     {
       ...{ name: "parameters_schema", label: "Parameters (JSON Schema)", kind: "json", rows: 10, isRequired: true },
       value: json(tool.parameters_schema),
     },
     {
-      ...{ name: "handler_config", label: "Config of the handler (JSON)", kind: "json", isRequired: true },
+      ...{ name: "handler_config", label: "Handler config (JSON)", kind: "json", isRequired: true },
       value: json(tool.handler_config),
     },
   ];
@@ -266,7 +286,7 @@ function toolFields(tool: ToolForm): Field[] {
 export async function toolView(page: HTMLElement, id: string): Promise<void> {
   const tool = await get<ToolJson>(pathOf("tools", id));
   const title = h("h2", {}, tool.name);
-  const origin = tool.builtin ? " · came with art-e" : "";
+  const origin = tool.builtin ? " · built in" : "";
   page.append(title, h("p", { class: "hint mono" }, `${tool.id} · ${tool.category} · ${tool.handler_key}${origin}`));
   if (tool.builtin) {
     page.append(
@@ -281,7 +301,7 @@ export async function toolView(page: HTMLElement, id: string): Promise<void> {
       title.textContent = (await patch<ToolJson>(pathOf("tools", id), body)).name;
       return "Saved.";
     }),
-    deleteButton("Delete this tool", "Delete it for good?", pathOf("tools", id), "tools"),
+    deleteButton("Delete this tool", "Delete the tool permanently?", pathOf("tools", id), "tools"),
   );
 }
 
@@ -359,7 +379,7 @@ function readField({ kind, label }: Field, text: string): unknown {
   try {
     return JSON.parse(trimmed);
   } catch (error) {
-    throw new Error(`${label}: this is not JSON. ${(error as Error).message}`);
+    throw new Error(`${label}: not valid JSON. ${(error as Error).message}`);
   }
 }
 

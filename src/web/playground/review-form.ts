@@ -122,17 +122,17 @@ export class ReviewForm {
 
 /** Question that each check answers, in words for the reviewer. */
 const CHECK_TEXTS: Readonly<Record<string, string>> = {
-  gold: "Mails are there and hold the answer's values",
-  sources: "Answered from the cited mails",
-  each_mail: "Of several mails none is superfluous",
-  earlier_mails: "Changed by the latest mail",
-  without_mail: "Not known without a mail",
-  other_mails: "No other answer in other mails",
+  gold: "The cited emails exist and contain the answer's values",
+  sources: "The cited emails answer the question",
+  each_mail: "Every cited email is needed",
+  earlier_mails: "The latest email changes the answer",
+  without_mail: "The answer is not known without the email",
+  other_mails: "Other emails contain no other answer",
 };
 
 const UNANSWERABLE_TEXTS: Readonly<Record<string, string>> = {
-  mail_later: "the mail that answers came later",
-  detail_absent: "no mail holds it",
+  mail_later: "the email with the answer came later",
+  detail_absent: "no email contains it",
 };
 
 /** The question in its current wording, the decision, and the results of the checks. */
@@ -167,11 +167,11 @@ function factsOf(details: QuestionDetailsJson): Fact[] {
     ["Number", String(id)],
     ["Asked by", `${inbox_address} on ${query_date}`],
     ["Kind", kind],
-    ["Made by", made_by],
+    ["Created by", made_by],
     ["Realistic", how_realistic.toFixed(1)],
     ["No answer", unanswerable === null ? null : (UNANSWERABLE_TEXTS[unanswerable] ?? unanswerable)],
-    ["Easy", easy ? "it repeats a phrase of its mail" : null],
-    ["It was", review?.edited ? `${details.question} – ${details.answer}` : null],
+    ["Easy", easy ? "it repeats a phrase from its email" : null],
+    ["Original", review?.edited ? `${details.question} – ${details.answer}` : null],
   ];
 }
 
@@ -190,8 +190,8 @@ export function citedMails(mails: readonly QuestionDetailsJson["mails"][number][
   return h(
     "section",
     { class: "label-steps cited-mails", "aria-labelledby": "mails-title" },
-    h("h3", { id: "mails-title" }, mails.length === 1 ? "The mail" : "The mails"),
-    ...(mails.length === 0 ? [h("p", { class: "notice" }, "The question cites no mail.")] : mails.map(evidence)),
+    h("h3", { id: "mails-title" }, mails.length === 1 ? "Cited email" : "Cited emails"),
+    ...(mails.length === 0 ? [h("p", { class: "notice" }, "The question cites no emails.")] : mails.map(evidence)),
   );
 }
 
@@ -217,8 +217,8 @@ function evidence({
   // Long emails scroll, so the keyboard must be able to scroll them too.
   article.querySelector("pre")?.setAttribute("tabindex", "0");
   const notes = [
-    ...(isCited ? [] : ["It came after the question, which is why there is no answer yet."]),
-    ...(passage === "found" ? ["Marked is what is most like the answer."] : []),
+    ...(isCited ? [] : ["This email is from after the question, so it does not count as an answer."]),
+    ...(passage === "found" ? ["The passage most similar to the answer is marked."] : []),
   ];
   return h("div", { class: "notice" }, notes.length === 0 ? null : h("p", { class: "hint" }, notes.join(" ")), article);
 }
@@ -226,7 +226,7 @@ function evidence({
 /** Text about a question that has not been saved yet. */
 interface UnsavedEdits {
   readonly reason: string;
-  /** Null if the question is not being edited. */
+  /** The new wording, or null if the question is not being edited. */
   readonly edited: QuestionWording | null;
 }
 

@@ -113,9 +113,9 @@ class Reviewing {
     return h(
       "div",
       { class: "notice" },
-      h("p", {}, "Every question is decided about. Those that you accepted or edited are a dataset of their own:"),
+      h("p", {}, "All questions are decided. The accepted and edited ones are a separate dataset:"),
       h("p", {}, h("code", {}, `art-e run --agent baseline --dataset ${this.reviewedDataset} --limit 0`)),
-      h("p", {}, "Ctrl-C ends the command that serves this page. ", h("kbd", {}, "k"), " goes back."),
+      h("p", {}, "Press Ctrl-C in the terminal to stop this page's server. ", h("kbd", {}, "k"), " goes back."),
     );
   }
 
@@ -125,7 +125,7 @@ class Reviewing {
       const from = at === -1 ? (by > 0 ? -1 : this.questions.length) : at;
       const target = this.questions[from + by];
       if (target !== undefined) await this.open(target.id);
-      this.form.say(target === undefined ? "There is none further." : "");
+      this.form.say(target === undefined ? "There are no more questions." : "");
     });
   }
 
@@ -152,7 +152,7 @@ class Reviewing {
     return this.change(async () => {
       if (this.current === null || this.current.review === null) {
         const last = this.decided.pop();
-        if (last === undefined) return this.form.say("Nothing was decided here.");
+        if (last === undefined) return this.form.say("Nothing to undo.");
         await this.open(last);
       }
       const { current } = this;
@@ -161,7 +161,7 @@ class Reviewing {
       await this.send(current, null, null, null);
       keepUnsaved(this.dataset, current.id, { reason: reason ?? "", edited });
       await this.open(current.id);
-      this.form.say(`Taken back: ${current.id}.`);
+      this.form.say(`Undone: ${current.id}.`);
     });
   }
 
@@ -208,12 +208,16 @@ function agreementSection({ agreement }: ReviewSummaryJson): HTMLElement | null 
   return h(
     "details",
     { class: "agreement" },
-    h("summary", {}, `You and the checks say the same: ${estimate(all)}`),
+    h("summary", {}, `Agreement between you and the checks: ${estimate(all)}`),
     table(
       "Agreement by check",
-      ["Check", "The same said, with its 95 % interval"],
+      ["Check", "Agreement, with 95% interval"],
       byCheck.map(({ check, agreement: same }) => [check, estimate(same)]),
     ),
-    h("p", { class: "hint" }, "The same: it passed and you accepted it as it stood, or it failed and you did not."),
+    h(
+      "p",
+      { class: "hint" },
+      "Agreement means that the checks passed and you accepted the original question, or that they failed and you did not.",
+    ),
   );
 }

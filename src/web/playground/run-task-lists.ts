@@ -11,7 +11,7 @@ interface ResultPage extends OffsetPageJson {
   readonly taskResults: readonly TaskResult[];
 }
 
-/** All results of a run, in pages of 100, loaded when opened. */
+/** The results of a run, in pages of 100, loaded when opened. */
 export function resultList(runId: string): HTMLElement {
   const path = `/api/runs/${encodeURIComponent(runId)}/results`;
   const results: TaskResult[] = [];
@@ -46,7 +46,7 @@ export function resultList(runId: string): HTMLElement {
 function resultTable(results: readonly TaskResult[]): HTMLElement {
   return table(
     "Results",
-    ["Task", "Question", "Answer", "Right answer", "Score", "Ending", "Took"],
+    ["Task", "Question", "Answer", "Right answer", "Score", "Ending", "Time"],
     results.map((result) => [
       idLink("trace", result.traceId, String(result.taskId)),
       clipped(result.question),
@@ -62,8 +62,8 @@ function resultTable(results: readonly TaskResult[]): HTMLElement {
 /** Running tasks and their activity, which only the run's own process knows. */
 export function tasksUnderWay(): RunPanel {
   const elsewhere = elsewhereNotice();
-  const tasks = tableSection("Under way", ["Task", "For", "What it does", "Since"]);
-  const retries = tableSection("Calls made again lately", ["At (UTC)", "Task", "Attempt", "Then waited", "Why"]);
+  const tasks = tableSection("Running", ["Task", "For", "Activity", "Since"]);
+  const retries = tableSection("Recent retries", ["At (UTC)", "Task", "Attempt", "Waited", "Reason"]);
   const known = h("div", {}, tasks.element, retries.element);
   return {
     element: h("div", {}, elsewhere, known),
@@ -93,9 +93,9 @@ function elsewhereNotice(): HTMLElement {
   return h(
     "p",
     { class: "notice", hidden: true },
-    "Another process executes this run: here you see what it has saved. The calls under way, what they wait for and retries as they happen are known to that process alone, and a run that is started with ",
+    "Another process executes this run, so this page shows only its saved results. To see running tasks, waiting calls and retries, start a run with ",
     h("code", {}, "art-e run --watch"),
-    " shows them on a page of its own.",
+    ", which has its own page.",
   );
 }
 
@@ -110,18 +110,18 @@ function activityText(
 ): string {
   switch (activity?.type) {
     case undefined:
-      return workers === null ? "is being prepared" : "is with the workers";
+      return workers === null ? "being prepared" : "with the workers";
     case "queued":
-      return `waits for ${WAITS_FOR[limiter?.why ?? "concurrency"]}`;
+      return `waiting for ${WAITS_FOR[limiter?.why ?? "concurrency"]}`;
     case "calling":
-      return "waits for a reply";
+      return "waiting for a reply";
     case "tool":
-      return `uses ${activity.name}`;
+      return `calling ${activity.name}`;
     case "judging":
-      return "is being judged";
+      return "being judged";
     case "retry": {
       const { attempt, waitedMs, reason } = activity.retry;
-      return `waits ${duration(waitedMs)} before attempt ${attempt + 1}: ${reason}`;
+      return `waiting ${duration(waitedMs)} before attempt ${attempt + 1}: ${reason}`;
     }
   }
 }
@@ -136,15 +136,15 @@ function limiterText({ limiter }: RunProcessState): string {
   if (limiter === null) return "";
   const { running, limit, waiting, why, refused } = limiter;
   const wait = waiting === 0 ? "" : `, ${count(waiting)} waiting for ${WAITS_FOR[why ?? "concurrency"]}`;
-  const refusals = refused === 0 ? "" : ` The server has refused ${count(refused)} for their rate.`;
-  return `${count(running)} of at most ${count(Math.floor(limit))} calls under way${wait}.${refusals}`;
+  const refusals = refused === 0 ? "" : ` The server refused ${count(refused)} because of a rate limit.`;
+  return `${count(running)} of at most ${count(Math.floor(limit))} calls running${wait}.${refusals}`;
 }
 
 function workersText({ workers }: RunProcessState): string {
   if (workers === null) return "";
   const names = workers.workers.map(({ name, perSecond }) => `${name} (${perSecond.toFixed(1)}/s)`).join(", ");
   const wait = workers.waitingFor === null ? "" : `, waiting for ${WAITS_FOR[workers.waitingFor]}`;
-  return `${names === "" ? "No worker is there" : `Workers: ${names}`}; ${count(workers.active)} tasks under way${wait}.`;
+  return `${names === "" ? "No workers" : `Workers: ${names}`}; ${count(workers.active)} tasks running${wait}.`;
 }
 
 const WAITS_FOR: Readonly<Record<NonNullable<NonNullable<RunProcessState["limiter"]>["why"]>, string>> = {
@@ -162,7 +162,7 @@ function age(since: string): string {
 
 /** The failed tasks, newest first. */
 export function failedTasks(): RunPanel {
-  const { element, show } = tableSection("Failed", ["Task", "Ending", "Why", "Question", "At (UTC)"]);
+  const { element, show } = tableSection("Failed", ["Task", "Ending", "Error", "Question", "At (UTC)"]);
   return {
     element,
     show({ failures, failedTasks: failed }) {
@@ -174,7 +174,7 @@ export function failedTasks(): RunPanel {
 
 /** The most recently finished tasks. Hidden after the end of the run, because all results then contain them. */
 export function newestTasks(): RunPanel {
-  const { element, show } = tableSection("Finished last", ["Task", "Score", "Ending", "Took", "Cost", "Question"]);
+  const { element, show } = tableSection("Recently finished", ["Task", "Score", "Ending", "Time", "Cost", "Question"]);
   return {
     element,
     show({ newest, status }) {
@@ -211,13 +211,13 @@ function traceLink(task: FinishedTaskLine): HTMLElement {
 /** Formats the duration, with significant waiting time and retries. */
 function timeText({ durationMs, waitedMs, retries }: FinishedTaskLine): string {
   const waited = waitedMs === null || waitedMs < 100 ? "" : `waited ${duration(waitedMs)}`;
-  const again = retries === 0 ? "" : `${count(retries)} ${retries === 1 ? "call" : "calls"} made again`;
+  const again = retries === 0 ? "" : `${count(retries)} ${retries === 1 ? "retry" : "retries"}`;
   const notes = [waited, again].filter((text) => text !== "").join(", ");
   return notes === "" ? duration(durationMs) : `${duration(durationMs)} (${notes})`;
 }
 
 function taskName({ taskId, epoch }: { readonly taskId: number | string; readonly epoch: number }): string {
-  return epoch === 1 ? String(taskId) : `${taskId} (repeat ${epoch})`;
+  return epoch === 1 ? String(taskId) : `${taskId} (epoch ${epoch})`;
 }
 
 /** A part of a run's page that is updated with every state. */

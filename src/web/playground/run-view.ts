@@ -79,22 +79,20 @@ function factsText({ agentId, model, dataset, split, startedAt }: RunProgress): 
 function statusText({ status, process }: RunProgress, connection: Connection): string {
   switch (connection) {
     case "lost":
-      return "The connection is lost. Trying again; what you see is the last state that came.";
+      return "Connection lost. Reconnecting. The page shows the last received state.";
     case "ended":
       return isRunPage
-        ? `${STATUS[status]} Its page has ended with it: what you see is its last state. Its tasks can be opened with art-e serve.`
-        : "The server has stopped. What you see is the last state that came.";
+        ? `${STATUS[status]} Its server has stopped too, so the page shows the last state. To open its tasks, use art-e serve.`
+        : "The server has stopped. The page shows the last received state.";
     case "open":
-      return process?.stopping
-        ? "Stopping: the tasks under way are finished, and no further one starts."
-        : STATUS[status];
+      return process?.stopping ? "Stopping: running tasks are finished, but no other task starts." : STATUS[status];
   }
 }
 
 const STATUS: Readonly<Record<RunProgress["status"], string>> = {
   running: "Running.",
   completed: "Completed.",
-  interrupted: "Stopped before its last task. It can be resumed.",
+  interrupted: "Interrupted before its last task. It can be resumed.",
 };
 
 /** Avoids setting the same text twice, because screen readers would read it again. */
@@ -103,9 +101,9 @@ function setText(element: HTMLElement, text: string): void {
 }
 
 const FIELDS: readonly FilterField[] = [
-  { name: "agent_id", label: "Agent (its id)", kind: "text" },
-  { name: "model", label: "Model (part of it)", kind: "text" },
-  { name: "dataset", label: "Dataset (part of it)", kind: "text" },
+  { name: "agent_id", label: "Agent id", kind: "text" },
+  { name: "model", label: "Model contains", kind: "text" },
+  { name: "dataset", label: "Dataset contains", kind: "text" },
   {
     name: "status",
     label: "Status",
@@ -116,9 +114,9 @@ const FIELDS: readonly FilterField[] = [
     ],
   },
   { name: "tag", label: "Tag", kind: "text" },
-  { name: "text", label: "Name or note (part of it)", kind: "text" },
-  { name: "since", label: "From (day, UTC)", kind: "date" },
-  { name: "before", label: "Before (day, UTC)", kind: "date" },
+  { name: "text", label: "Name or note contains", kind: "text" },
+  { name: "since", label: "From (date, UTC)", kind: "date" },
+  { name: "before", label: "Before (date, UTC)", kind: "date" },
 ];
 
 export function runList(page: HTMLElement, query: URLSearchParams): Promise<void> {
@@ -126,7 +124,7 @@ export function runList(page: HTMLElement, query: URLSearchParams): Promise<void
     title: "Runs",
     section: "runs",
     fields: FIELDS,
-    none: "No runs yet: art-e run makes one.",
+    none: "No runs yet. Start one with art-e run.",
     load: (filter, next) => offsetPage("/api/runs", filter, next, ({ runs }: RunPageJson) => runs),
     table: runTable,
   });
@@ -161,7 +159,7 @@ function scoreTable(): RunPanel {
     element,
     show({ scores, status }) {
       setTitle(status === "running" ? "Scores so far" : "Scores");
-      const line = scores.length === 0 ? "" : "Over the completed tasks, with 95 % intervals.";
+      const line = scores.length === 0 ? "" : "Over the completed tasks, with 95% intervals.";
       show(scores, line, (score) => [
         score.label,
         scoreText(score.value),
@@ -196,7 +194,7 @@ function episodeCourse(): RunPanel {
           scoreText,
         ),
         chart(
-          "Tokens an episode",
+          "Tokens per episode",
           episodes.map(({ tokens }) => tokens),
           (tokens) => count(Math.round(tokens)),
         ),
@@ -256,7 +254,7 @@ function reportButton(runId: string): HTMLElement {
     { class: "report-of" },
     h("button", { type: "button", click }, "Open the report"),
     baseline,
-    idLink("label", runId, "Label its traces"),
+    idLink("label", runId, "Label traces"),
     failure,
   );
 }
@@ -319,13 +317,13 @@ function figuresOf(progress: RunProgress): [name: string, value: string, note: s
     ["Cost", costText(costUsd), maxCostUsd === null ? "" : `of at most ${costText(maxCostUsd)}`],
     ...(status === "running" ? [timeLeft(msLeft, tasksPerMinute)] : []),
     ["Tokens", count(tokens), ""],
-    ["Calls made again", count(retries), ""],
+    ["Retries", count(retries), ""],
   ];
 }
 
 function timeLeft(msLeft: number | null, tasksPerMinute: number | null): [string, string, string] {
-  if (msLeft === null) return ["Time left", "–", "too few tasks to tell"];
-  return ["Time left", `about ${duration(msLeft)}`, `${oneDecimal(tasksPerMinute)} tasks a minute`];
+  if (msLeft === null) return ["Time left", "–", "too few tasks have finished"];
+  return ["Time left", `about ${duration(msLeft)}`, `${oneDecimal(tasksPerMinute)} tasks per minute`];
 }
 
 const FIRST_WAIT_MS = 1_000;

@@ -42,9 +42,14 @@ export async function traceView(page: HTMLElement, id: string): Promise<void> {
             h("li", {}, `${rating}, ${minuteText(created_at)}: `, untrustedInline(notes ?? "no note")),
           ),
         ),
-    h("h3", {}, "What was said and done"),
+    h("h3", {}, "Conversation"),
     h("div", { class: "steps" }, ...messageSections(trace)),
-    h("details", {}, h("summary", {}, "All of it as JSON"), untrustedText(JSON.stringify(trace, null, 2), null, "pre")),
+    h(
+      "details",
+      {},
+      h("summary", {}, "Complete trace as JSON"),
+      untrustedText(JSON.stringify(trace, null, 2), null, "pre"),
+    ),
   ]);
 }
 
@@ -56,7 +61,7 @@ function factsOf(line: Omit<TraceLineJson, "rating">, trace: Trace | ChatTrace):
     ["Ending", `${line.ending} after ${trace.turns.length} turns, ${duration(line.duration_ms)}`],
     ["Sources", trace.sources.length === 0 ? "none" : mailLinks(trace.sources, mailWords(shownCalls(trace)))],
     ["Run", line.run_id === null ? null : idLink("runs", line.run_id)],
-    ["Calls made again", retriesText(trace)],
+    ["Retries", retriesText(trace)],
     ...rightAnswer(trace),
     ...Object.entries(trace.scores).map(([name, { value }]): Fact => [name, String(value ?? "–")]),
     ["Error", trace.error],
@@ -84,7 +89,7 @@ export function mailboxFacts(trace: Trace | ChatTrace): Fact[] {
     "task" in trace ? { inbox: trace.task.inbox_address, queryDate: trace.task.query_date } : trace;
   return [
     ["Mailbox", inbox ?? "any"],
-    ["Day", queryDate ?? "no cutoff"],
+    ["Date", queryDate ?? "no cutoff"],
   ];
 }
 
@@ -99,7 +104,7 @@ function retriesText({ turns }: Trace | ChatTrace): string | null {
   const last = retries.at(-1);
   if (last === undefined) return null;
   const waited = duration(retries.reduce((sum, { waitedMs }) => sum + waitedMs, 0));
-  return `${retries.length}, after pauses of ${waited} in all; the last because of: ${last.reason}`;
+  return `${retries.length}, after pauses of ${waited} in total; last reason: ${last.reason}`;
 }
 
 /** The messages, and each tool call with its result. */
@@ -120,7 +125,7 @@ export function messageSections(trace: Trace | ChatTrace): HTMLElement[] {
   });
 }
 
-/** All tool calls of the conversation. Calls in earlier chats have results only in the messages. */
+/** The tool calls of the conversation. Calls in earlier chats have results only in the messages. */
 export function shownCalls(trace: Trace | ChatTrace): EarlierCall[] {
   return [...earlierCalls(trace), ...trace.toolCalls];
 }
@@ -181,16 +186,16 @@ function* retryEvents(retries: Turn["retries"] = []): Generator<ChatEvent> {
 }
 
 const FIELDS: readonly FilterField[] = [
-  { name: "agent_id", label: "Agent (its id)", kind: "text" },
-  { name: "run_id", label: "Run (its id)", kind: "text" },
+  { name: "agent_id", label: "Agent id", kind: "text" },
+  { name: "run_id", label: "Run id", kind: "text" },
   { name: "ending", label: "Ending", kind: ENDINGS.map((ending) => [ending, endingText(ending)]) },
   {
     name: "rating",
     label: "Rated",
     kind: ["positive", "neutral", "negative"].map((rating) => [rating, rating]),
   },
-  { name: "date_from", label: "From (day, UTC)", kind: "date" },
-  { name: "date_to", label: "Before (day, UTC)", kind: "date" },
+  { name: "date_from", label: "From (date, UTC)", kind: "date" },
+  { name: "date_to", label: "Before (date, UTC)", kind: "date" },
 ];
 
 export function traceList(page: HTMLElement, query: URLSearchParams): Promise<void> {
@@ -198,7 +203,7 @@ export function traceList(page: HTMLElement, query: URLSearchParams): Promise<vo
     title: "Traces",
     section: "traces",
     fields: FIELDS,
-    none: "Nothing yet: ask an agent, or let one run with art-e run.",
+    none: "No traces yet. Ask an agent, or start a run with art-e run.",
     async load(filter, next) {
       const cursor: [string, string][] = next === null ? [] : [["cursor", next]];
       const path = `/api/traces?${new URLSearchParams([...filter, ...cursor])}`;
@@ -279,9 +284,9 @@ function resultElement(view: ToolResultView, result: unknown): HTMLElement {
 }
 
 function summaryOf(view: ToolResultView): string {
-  if (view.kind === "mail") return "mail read";
+  if (view.kind === "mail") return "email opened";
   if (view.kind === "other") return "done";
-  return view.hits.length === 1 ? "1 mail found" : `${view.hits.length} mails found`;
+  return view.hits.length === 1 ? "1 email found" : `${view.hits.length} emails found`;
 }
 
 function hitList(hits: readonly Hit[]): HTMLElement {
@@ -369,7 +374,7 @@ export function feedbackForm(traceId: string): HTMLElement {
   const status = statusLine();
   const note = h("input", {
     type: "text",
-    "aria-label": "Note to your feedback",
+    "aria-label": "Note about your feedback",
     placeholder: "Note (optional)",
     maxlength: 10_000,
   });
@@ -381,7 +386,7 @@ export function feedbackForm(traceId: string): HTMLElement {
     try {
       await post("/api/feedback", { trace_id: traceId, rating, notes: note.value.trim() || null });
       for (const [name, button] of Object.entries(thumbs)) button.setAttribute("aria-pressed", String(name === rating));
-      status.say("Thank you: it is kept with the trace.");
+      status.say("Thank you. Your feedback is saved with the trace.");
     } catch (error) {
       status.say((error as Error).message);
     }

@@ -25,8 +25,8 @@ import { filterLink, type ViewState } from "./route.js";
 /** The scores with intervals and number of tasks, one line per run. */
 export function scoreTable(head: ReportHead): HTMLElement {
   const several = head.runs.length > 1;
-  const columns = ["Score", ...(several ? ["Run"] : []), "Value", "95 % interval", "", "Tasks"];
-  const caption = "Scores with their 95 % intervals, over the completed tasks";
+  const columns = ["Score", ...(several ? ["Run"] : []), "Value", "95% interval", "", "Tasks"];
+  const caption = "Scores with 95% intervals, over the completed tasks";
   const table = h(
     "table",
     { class: "scores" },
@@ -101,7 +101,9 @@ export function effortTable(head: ReportHead): HTMLElement {
       count(run.retries),
     ],
   }));
-  return figureTable({ className: "effort", caption: "What the runs took and cost", columns }, [{ label: null, rows }]);
+  return figureTable({ className: "effort", caption: "Time, tokens and cost of the runs", columns }, [
+    { label: null, rows },
+  ]);
 }
 
 function heading(name: string): HTMLElement {
@@ -130,7 +132,7 @@ function track({ value, low, high }: Figure, [from, to]: readonly [number, numbe
 export function evalTable(head: ReportHead): HTMLElement {
   const { evals, runs } = head;
   const columns = ["Eval", "Tasks", "Passed", "Corrected", "False alarms", "Tested on"];
-  const caption = "Evals: pass rates with their 95 % intervals, corrected for the evals' errors";
+  const caption = "Evals: pass rates with 95% intervals, corrected for the evals' errors";
   const rows = evals.map((one) => {
     const run = runs[one.run];
     return {
@@ -261,11 +263,11 @@ export function outcomeLegend({ runs, scores, leading }: ReportHead): HTMLElemen
   );
 }
 
-export function errorList(run: RunFigures): HTMLElement {
+export function messageList(messages: RunFigures["errors"]): HTMLElement {
   return h(
     "ol",
     { class: "errors" },
-    ...run.errors.map(({ message, tasks }) => h("li", {}, h("b", {}, count(tasks)), " ", untrustedInline(message))),
+    ...messages.map(({ message, tasks }) => h("li", {}, h("b", {}, count(tasks)), " ", untrustedInline(message))),
   );
 }
 
@@ -284,5 +286,5 @@ export function toolTable({ runs }: ReportHead): HTMLElement {
       ],
     })),
   }));
-  return figureTable({ className: "tools", caption: "Calls of tools", columns }, groups);
+  return figureTable({ className: "tools", caption: "Tool calls", columns }, groups);
 }

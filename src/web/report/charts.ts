@@ -19,7 +19,7 @@ export function turnsChart({ runs }: ReportHead): Chart {
   const x = { domain: [-0.5, most + 0.5], label: null, ticks: Math.min(most, 12), tickFormat: "d" };
   return {
     title: "Turns",
-    description: "How many tasks took how many calls of the model.",
+    description: "Number of tasks per number of model calls.",
     draw: histogram(bins, runs, 110, { x }),
     heading: ["Turns", ...runs.map((run) => run.label)],
     rows: all.map((turns) => [String(turns), ...runs.map((run) => count(run.turns[turns] ?? 0))]),
@@ -39,7 +39,7 @@ export function distributionChart({ runs }: ReportHead, { name, label }: ScoreMe
   const x = { domain: [0, 1], label: null, ticks: 10, tickFormat: ".1f" };
   return {
     title: `${label}, task by task`,
-    description: "How many tasks have which score, in steps of 0.05.",
+    description: "Number of tasks per score, in steps of 0.05.",
     draw: histogram(bins, runs, 130, { x, marginRight: 12 }, 1),
     heading: ["Score", ...runs.map((run) => run.label)],
     rows: edges.map((edge) => [
@@ -103,14 +103,14 @@ interface Price {
 
 export const COST: Price = {
   title: "against cost",
-  label: "US dollars for 1,000 tasks",
+  label: "US dollars per 1,000 tasks",
   read: costOfThousand,
   text: costText,
 };
 
 export const LATENCY: Price = {
   title: "against time",
-  label: "seconds a task, median",
+  label: "seconds per task, median",
   read: ({ latency }) => (latency.p50 === null ? null : latency.p50 / 1_000),
   text: (seconds) => duration(seconds * 1_000),
 };
@@ -149,7 +149,7 @@ export function tradeOffChart({ runs }: ReportHead, { name, label, better }: Sco
   const margins = { marginLeft: 44, marginTop: 24, marginBottom: 40, marginRight: 24 };
   return {
     title: `${label} ${price.title}`,
-    description: `One point a run, with its 95 % interval; ${better === "higher" ? "up" : "down"} and to the left is better. A ring is dominated: another run is at least as good for no more.`,
+    description: `One point per run, with its 95% interval; ${better === "higher" ? "up" : "down"} and to the left is better. A ring is a dominated run: another run is at least as good at no higher price.`,
     draw: (width) =>
       Plot.plot({
         width,
@@ -183,7 +183,7 @@ export function tradeOffChart({ runs }: ReportHead, { name, label, better }: Sco
           }),
         ],
       }),
-    heading: ["Run", label, "95 % interval", price.label, "Dominated by"],
+    heading: ["Run", label, "95% interval", price.label, "Dominated by"],
     rows: points.map((point) => [
       point.run,
       scoreText(point.value),
@@ -286,7 +286,7 @@ export function sliceChart({ runs }: ReportHead, by: SliceName, { name }: ScoreM
   const left = labels.length - shown.length;
   return {
     title: SLICE_WORDS[by],
-    description: left === 0 ? "" : `The ${shown.length} with the most tasks of ${labels.length}.`,
+    description: left === 0 ? "" : `The ${shown.length} of ${labels.length} with the most tasks.`,
     draw: (width) =>
       Plot.plot({
         width,

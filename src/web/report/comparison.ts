@@ -18,7 +18,7 @@ import { scoreOf, type Task } from "./load.js";
 import { type PairOutcome, type PairOutcomes, readOutcome, writeOutcome } from "./pair-outcomes.js";
 import { filterLink, section, taskLink } from "./route.js";
 
-/** Returns the options of the outcome filter: the verdicts on each run, and tasks on which any run differs. */
+/** Returns the options of the outcome filter: the verdicts on each run, and tasks with differences between any runs. */
 export function outcomeOptions({ comparisons, runs }: ReportHead): string[] {
   const compared = comparisons.flatMap(({ candidate, headline }) => {
     const runId = runs[candidate]?.runId;
@@ -46,11 +46,11 @@ export function outcomeWords(value: string, { runs, scores }: ReportHead): strin
   return `${filter.outcome} by ${run ?? "any"} (${label})`;
 }
 
-/** Compares each run with the first: the verdict in words, the figures, and the tasks on which they disagree. */
+/** Compares each run with the first: the verdict in words, the figures, and the tasks with different scores. */
 export function comparisonSection(head: ReportHead, outcomes: PairOutcomes): HTMLElement {
   return section(
     "Comparison",
-    "Each run against the first, over the tasks that both have a value for. A difference counts where its 95 % interval excludes 0 and p is below 0.05.",
+    "Each run compared with the first, over the tasks with a value in both. A difference counts if its 95% interval excludes 0 and p is below 0.05.",
     ...head.comparisons.map((comparison) => comparedRun(comparison, head, outcomes)),
     ...tradeOffs(head),
   );
@@ -62,7 +62,7 @@ function tradeOffs(head: ReportHead): HTMLElement[] {
   const chooser = scoreChooser(head, { name: "Score against cost", first }, (score) => [
     h("div", { class: "pair" }, ...[COST, LATENCY].map((price) => figureOf(tradeOffChart(head, score, price)))),
   ]);
-  return [h("h3", {}, "What the score costs"), ...chooser];
+  return [h("h3", {}, "Score against cost and time"), ...chooser];
 }
 
 function comparedRun(comparison: ReportComparison, head: ReportHead, outcomes: PairOutcomes): HTMLElement {
@@ -79,10 +79,10 @@ function findings(comparison: ReportComparison, head: ReportHead, outcomes: Pair
   const { candidate, metrics, headline, incomparable, questions } = comparison;
   if (incomparable.length > 0) {
     const differences = untrustedInline(incomparable.join("; "));
-    return [h("p", { class: "finding" }, "They cannot be compared. They differ in ", differences, ".")];
+    return [h("p", { class: "finding" }, "The runs cannot be compared because they differ in ", differences, ".")];
   }
   const noun: TaskNoun = comparison.ungraded === null ? "question" : "task";
-  if (questions.common === 0) return [h("p", { class: "finding" }, `They have no ${noun} in common.`)];
+  if (questions.common === 0) return [h("p", { class: "finding" }, `The runs have no ${noun} in common.`)];
   const metric = metrics.find((each) => each.metric === headline);
   return [
     metric === undefined
@@ -103,8 +103,8 @@ function coverageText({ questions, ungraded, settings }: ReportComparison, noun:
     onlyCandidate === 0 ? null : `${count(onlyCandidate)} only in the second`,
     ungraded === null || ungraded.baseline + ungraded.candidate === 0
       ? null
-      : `not graded: ${count(ungraded.baseline)} of the first, ${count(ungraded.candidate)} of the second`,
-    settings.length === 0 ? null : `settings that differ: ${settings.join(", ")}`,
+      : `not graded: ${count(ungraded.baseline)} in the first, ${count(ungraded.candidate)} in the second`,
+    settings.length === 0 ? null : `different settings: ${settings.join(", ")}`,
   );
 }
 
@@ -127,7 +127,7 @@ function disagreements(candidate: number, metric: string, head: ReportHead, outc
   if (total === 0) return [];
   const all = filterLink({ compared: writeOutcome({ outcome: "differs", runId, metric }) });
   return [
-    h("h4", {}, "Where they disagree"),
+    h("h4", {}, "Disagreements"),
     ...sides.flatMap(({ outcome, pairs }) =>
       pairs.slice(0, SHOWN).map(({ first, second }) => disagreement(outcome, [first, second], metric, head)),
     ),
@@ -235,7 +235,7 @@ function comparisonTable(
   const columns = [
     ...["Metric", "Pairs"],
     ...[side("Before", 0, before), side("After", candidate, after)],
-    ...["Difference, 95 %", "p", "Won, lost, tied", "Verdict"],
+    ...["Difference (95%)", "p", "Won, lost, tied", "Verdict"],
   ];
   const runId = runs[candidate]?.runId ?? "";
   const rows = metrics.map((metric) => ({

@@ -88,7 +88,7 @@ function isCode(name: string, value: unknown): boolean {
 }
 
 function result(call: CallView, gold: ReadonlySet<string>): HTMLElement {
-  if (call.durationMs === null && call.result === null) return h("p", { class: "meta" }, "not made");
+  if (call.durationMs === null && call.result === null) return h("p", { class: "meta" }, "not executed");
   const machine = readMachineResult(call.result);
   if (machine !== null) return machineResult(machine);
   const view = readToolResult(call.result);
@@ -161,7 +161,7 @@ function badge(text: string): HTMLElement {
 }
 
 function recipients(addresses: readonly string[]): Child[] {
-  if (addresses.length === 0) return ["nobody named"];
+  if (addresses.length === 0) return ["unknown recipients"];
   const named = addresses
     .slice(0, RECIPIENTS)
     .flatMap((address, i) => [i === 0 ? null : ", ", untrustedInline(address)]);

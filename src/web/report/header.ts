@@ -20,7 +20,7 @@ export function header({ runs, version, createdAt }: ReportHead, buttons: readon
     ),
     h("h1", {}, ...title),
     h("ul", { class: "runs" }, ...runs.map((run, i) => runLine(run, i, runs.length > 1))),
-    h("p", { class: "meta made" }, `Made by art-e ${version} on ${minuteText(createdAt)} UTC`),
+    h("p", { class: "meta made" }, `Created by art-e ${version} on ${minuteText(createdAt)} UTC`),
   );
 }
 
@@ -89,19 +89,19 @@ export function tiles({ scores, leading, runs }: ReportHead): HTMLElement | null
     tile(
       "Time per task",
       durationText(latency.p50),
-      `median of model and tools; 95 % within ${durationText(latency.p95)}; waiting ${durationText(latency.waiting)} on average`,
+      `median of model and tools; 95th percentile ${durationText(latency.p95)}; waiting ${durationText(latency.waiting)} on average`,
     ),
     tile(
-      "Cost of 1,000 tasks",
+      "Cost per 1,000 tasks",
       costText(costOfThousand(run)),
-      costUsd === null ? "price not known" : `${costText(costUsd)} in all`,
+      costUsd === null ? "unknown price" : `${costText(costUsd)} in total`,
     ),
     suite === null
       ? tile("Failed", count(failed), `of ${count(tasks)} tasks${failed === 0 ? "" : ", never graded"}`)
       : tile(
           "Graded",
           count(suite.graded),
-          `of ${count(tasks)} tasks${suite.graded === tasks ? "" : "; the others are in no average"}`,
+          `of ${count(tasks)} tasks${suite.graded === tasks ? "" : "; the others are not in any average"}`,
         ),
   );
 }
@@ -122,10 +122,10 @@ export function failedEvals(scores: readonly (number | null)[], head: ReportHead
 
 /** Display texts for values in the data. */
 export const STAGE_WORDS: Readonly<Record<Stage, string>> = {
-  read: "Read a gold mail",
-  found: "Found one, did not read it",
+  read: "Opened a gold email",
+  found: "Found one, did not open it",
   missed: "Never found one",
-  none: "No gold mail to find",
+  none: "No gold email to find",
   failed: "Failed",
 };
 
@@ -148,11 +148,11 @@ export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
 
 export const SLICE_WORDS: Readonly<Record<SliceName, string>> = {
   inbox: "Mailbox",
-  realism: "Realism of the question",
-  sources: "Gold mails",
-  year: "Year of the question",
+  realism: "Question realism",
+  sources: "Gold emails",
+  year: "Question year",
   tool: "Tool",
-  difficulty: "Actions that a person takes",
+  difficulty: "Human actions",
   guidance: "Instruction",
   app: "Application",
   tag: "Tag",

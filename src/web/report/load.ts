@@ -62,14 +62,14 @@ export class TraceSource {
       const script = document.createElement("script");
       script.addEventListener("load", () => resolve());
       script.addEventListener("error", () =>
-        reject(new TraceMissing(`The conversation is not there: keep the folder ${traces.folder} beside this page.`)),
+        reject(new TraceMissing(`The conversation is missing. Keep the folder ${traces.folder} next to this page.`)),
       );
       script.src = this.urlOf(key);
       document.head.append(script);
     });
     const packed = this.arrived.get(key);
     if (packed === undefined)
-      throw new TraceMissing(`The file of this conversation in ${traces.folder} is not of this report.`);
+      throw new TraceMissing(`The file of this conversation in ${traces.folder} belongs to another report.`);
     return packed;
   }
 }
@@ -92,7 +92,7 @@ export interface SuiteTask {
   readonly guidance: string;
   readonly state: string;
   readonly reason: string;
-  /** Null if unknown, as in a results file. */
+  /** Number of tool calls, or null if unknown, as in a results file. */
   readonly toolCalls: number | null;
 }
 
@@ -119,7 +119,7 @@ export interface Task {
   readonly scores: readonly (number | null)[];
   readonly failedEvals: readonly string[];
   readonly error: string | null;
-  /** Null for a question. */
+  /** Facts about a suite task, or null for a question. */
   readonly suite: SuiteTask | null;
   /** Searchable text in lowercase. */
   readonly words: string;

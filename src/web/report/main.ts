@@ -4,8 +4,8 @@ import { h, replaceChildren } from "../dom.js";
 import {
   effortTable,
   endings,
-  errorList,
   evalTable,
+  messageList,
   outcomeLegend,
   profile,
   scoreTable,
@@ -28,7 +28,7 @@ function themeButton(): HTMLElement {
   const button = h("button", { type: "button", class: "quiet" }, "");
   const label = () => {
     button.textContent = isDark() ? "Light" : "Dark";
-    button.setAttribute("aria-label", isDark() ? "Switch to light colours" : "Switch to dark colours");
+    button.setAttribute("aria-label", isDark() ? "Switch to light colors" : "Switch to dark colors");
   };
   const kept = remembered();
   if (kept !== null) document.documentElement.dataset.theme = kept;
@@ -71,7 +71,7 @@ function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[]
   return [
     section(
       "Scores",
-      `${coverage(head)} The interval holds the true value in 95 of 100 such runs.`,
+      `${coverage(head)} In 95 of 100 such runs, the interval contains the true value.`,
       tiles(head),
       scoreTable(head),
       head.runs.length > 1 ? effortTable(head) : null,
@@ -79,7 +79,7 @@ function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[]
     ...(head.evals.length === 0 ? [] : [evalSection(head)]),
     section(
       "Where tasks are lost",
-      `${LOST[kindOf(head)]} A bar leads to its tasks.`,
+      `${LOST[kindOf(head)]} Select a bar to see its tasks.`,
       outcomeLegend(head),
       ...head.runs.map((run, i) => lostTasks(run, i, head)),
     ),
@@ -89,7 +89,7 @@ function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[]
 }
 
 const EVALS =
-  "An eval makes errors. The corrected rate is the pass rate without those that its newest test measured (Rogan and Gladen); false alarms are the share of good traces that it fails. A name leads to the tasks that fail.";
+  "Evals make errors. The corrected rate is the pass rate without the errors that the newest test measured (Rogan-Gladen estimator). False alarms are the fraction of good traces that the eval fails. Select a name to see the failing tasks.";
 
 function evalSection(head: ReportHead): HTMLElement {
   return section("Evals", EVALS, evalTable(head));
@@ -102,23 +102,22 @@ function kindOf({ runs }: ReportHead): Kind {
   return ofSuites === 0 ? "questions" : ofSuites === runs.length ? "suites" : "both";
 }
 
-const QUESTIONS_LOST =
-  "How far the agent came on the way to a mail that holds the answer, and how good its answer was then.";
-const SUITES_LOST = "How tasks ended, and how good what the agent left behind was then.";
+const QUESTIONS_LOST = "How close the agent came to an email with the answer, and how good its answer was.";
+const SUITES_LOST = "How tasks ended, and how good the agent's output files were.";
 const LOST: Readonly<Record<Kind, string>> = {
   questions: QUESTIONS_LOST,
   suites: SUITES_LOST,
-  both: `${QUESTIONS_LOST} Of suites: ${SUITES_LOST.charAt(0).toLowerCase()}${SUITES_LOST.slice(1)}`,
+  both: `${QUESTIONS_LOST} Suites: ${SUITES_LOST.charAt(0).toLowerCase()}${SUITES_LOST.slice(1)}`,
 };
 
 /** Explains which tasks the scores cover. */
 function coverage(head: ReportHead): string {
   const kind = kindOf(head);
-  if (kind === "questions") return "Over the completed tasks; a failed task is never graded.";
-  const ofSuites = "Over the graded tasks; one without a score is never taken as 0.";
+  if (kind === "questions") return "Over the completed tasks. Failed tasks are never graded.";
+  const ofSuites = "Over the graded tasks. A missing score never counts as 0.";
   return kind === "suites"
     ? ofSuites
-    : `Questions: over the completed tasks. Suites: over the graded tasks. Neither takes a task without a score as 0.`;
+    : `Questions: over the completed tasks. Suites: over the graded tasks. A missing score never counts as 0.`;
 }
 
 /** Whether any part of the slice has a value for the score. */
@@ -128,8 +127,10 @@ function hasScore(run: RunFigures, by: SliceName, score: string): boolean {
 
 function lostTasks(run: RunFigures, index: number, head: ReportHead): HTMLElement {
   const { runId, tasks, suite } = run;
-  const states = suite === null ? [h("h3", {}, "Gold mail"), profile(run)] : taskStatesChart(runId, tasks, suite);
-  const errors = run.errors.length === 0 ? [] : [h("h3", {}, "Errors of failed tasks"), errorList(run)];
+  const states = suite === null ? [h("h3", {}, "Gold email"), profile(run)] : taskStatesChart(runId, tasks, suite);
+  const listed = (title: string, messages: RunFigures["errors"]) =>
+    messages.length === 0 ? [] : [h("h3", {}, title), messageList(messages)];
+  const messages = [...listed("Errors of failed tasks", run.errors), ...listed("Refusals", run.refusals)];
   return h(
     "div",
     { class: "run-block" },
@@ -138,7 +139,7 @@ function lostTasks(run: RunFigures, index: number, head: ReportHead): HTMLElemen
       "div",
       { class: "pair" },
       h("div", {}, ...states),
-      h("div", {}, h("h3", {}, "Endings"), endings(run, index), ...errors),
+      h("div", {}, h("h3", {}, "Endings"), endings(run, index), ...messages),
     ),
   );
 }
@@ -153,7 +154,7 @@ function scoreSection(head: ReportHead, onScore: (index: number) => void): HTMLE
       h(
         "p",
         { class: "lead" },
-        `${score.label} with its 95 % interval by what tasks have in common, and their number. A bar leads to its tasks.`,
+        `${score.label} with 95% intervals per group of tasks, and the number of tasks. Select a bar to see its tasks.`,
       ),
       h("div", { class: "pair" }, ...slices.map((by) => figureOf(sliceChart(head, by, score)))),
     ];
@@ -230,7 +231,7 @@ function applyUrl(): void {
   if (task !== null) void dialog.show(task);
   else dialog.close();
   const isMissing = view.task !== null && task === null;
-  replaceChildren(missing, isMissing ? `There is no task "${view.task}" in this report.` : "");
+  replaceChildren(missing, isMissing ? `Unknown task "${view.task}" in this report.` : "");
   if (location.hash === "#tasks" || isFollowed(before) || isMissing) taskSection.scrollIntoView();
 }
 

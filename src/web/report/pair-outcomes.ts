@@ -10,7 +10,7 @@ export type PairOutcome = (typeof OUTCOME_OF_LETTER)[keyof typeof OUTCOME_OF_LET
  */
 export interface OutcomeFilter {
   readonly outcome: PairOutcome | "differs";
-  /** Null for any run, which is possible only with `differs`. */
+  /** Run id, or null for any run, which is possible only with `differs`. */
   readonly runId: string | null;
   readonly metric: string;
 }
@@ -54,7 +54,7 @@ export class PairOutcomes {
     });
   }
 
-  /** Returns null if one of the two runs has no value. */
+  /** Returns null if a value of the two runs is missing. */
   of(taskId: TaskKey, candidate: number, metric: string): PairOutcome | null {
     const letters = this.head.comparisons.find((each) => each.candidate === candidate)?.outcomes[metric] ?? "";
     const letter = letters[this.positions.get(taskId) ?? -1];

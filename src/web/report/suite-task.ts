@@ -27,11 +27,11 @@ export function suiteSummary(task: Task, suite: SuiteTask, head: ReportHead, tas
     stateWords(suite.state),
     `${count(task.turns)} turns`,
     suite.toolCalls === null ? null : `${count(suite.toolCalls)} tool calls`,
-    suite.actionNumber === null ? null : `${count(suite.actionNumber)} actions of a person`,
+    suite.actionNumber === null ? null : `${count(suite.actionNumber)} human actions`,
     duration(task.ms),
     task.costUsd === null ? null : costText(task.costUsd),
   );
-  const gradeNote = task.outcome === "unscored" ? "not graded, and in no average" : "of what it left behind";
+  const gradeNote = task.outcome === "unscored" ? "not graded, not in any average" : "for its output files";
   const below = belowHeading(task.question);
   return [
     below.trim() === "" ? null : untrustedText(below, "text instruction"),
@@ -55,7 +55,7 @@ export function suiteSummary(task: Task, suite: SuiteTask, head: ReportHead, tas
       h(
         "section",
         {},
-        h("h3", {}, "What the agent said"),
+        h("h3", {}, "The agent's answer"),
         task.answer === "" ? h("p", { class: "meta" }, "nothing") : untrustedText(task.answer),
       ),
     ),
@@ -72,7 +72,7 @@ function counterpartLine(task: Task, { counterpart }: SuiteTask, head: ReportHea
   const label = counterpart.slice(0, 8);
   if (other === undefined)
     return h("p", { class: "facts" }, "Counterpart ", untrustedInline(label), ", not in this run");
-  if (other === task) return h("p", { class: "facts" }, "It is its own counterpart.");
+  if (other === task) return h("p", { class: "facts" }, "The task is its own counterpart.");
   const link = h("a", { href: taskLink(other, head) }, untrustedInline(label));
   const rest = ` (${other.suite?.guidance ?? ""}), score ${gradeText(other, head)}`;
   return h("p", { class: "facts" }, "Counterpart ", link, rest);
@@ -86,9 +86,11 @@ function gradeText(task: Task, head: ReportHead): string {
 export function pictureColumn({ pictures, omitted }: NonNullable<TraceView["left"]>): Child[] {
   if (pictures.length + omitted === 0) return [];
   return [
-    h("h3", {}, "Pictures it left"),
+    h("h3", {}, "Images it created"),
     ...pictures.map(pictureFigure),
-    omitted === 0 ? null : h("p", { class: "meta" }, `Not kept, as they are too many or too large: ${count(omitted)}`),
+    omitted === 0
+      ? null
+      : h("p", { class: "meta" }, `Left out because they are too many or too large: ${count(omitted)}`),
   ];
 }
 

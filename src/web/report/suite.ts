@@ -36,7 +36,7 @@ export function suiteSections(head: ReportHead, tasks: readonly Task[]): HTMLEle
   return [
     section(
       "Abstract against verbose",
-      "Tasks that say only the goal, against the same tasks step by step. Each task is compared with its own counterpart.",
+      "Tasks that state only the goal, compared with the same tasks described step by step. Each task is compared with its counterpart.",
       ...runs.map((run) =>
         h(
           "div",
@@ -54,7 +54,7 @@ export function suiteSections(head: ReportHead, tasks: readonly Task[]): HTMLEle
   ];
 }
 
-const PAIR_COLUMNS = ["Score", "Pairs", "Abstract", "Verbose", "Difference, 95 %", "p", "Better, worse, same"];
+const PAIR_COLUMNS = ["Score", "Pairs", "Abstract", "Verbose", "Difference (95%)", "p", "Better, worse, same"];
 
 /** Compares abstract with verbose instructions over pairs of a task and its counterpart. */
 function guidanceTable({ metrics, ...guidance }: GuidanceComparison): Child[] {
@@ -69,7 +69,7 @@ function guidanceTable({ metrics, ...guidance }: GuidanceComparison): Child[] {
       `${count(wins)}, ${count(losses)}, ${count(ties)}`,
     ],
   }));
-  const caption = "Verbose against abstract instructions";
+  const caption = "Verbose compared with abstract instructions";
   return [
     figureTable({ className: "pairs", caption, columns: PAIR_COLUMNS }, [{ label: null, rows }]),
     ...leftOut(guidance).map((text) => h("p", { class: "meta" }, text)),
@@ -78,7 +78,7 @@ function guidanceTable({ metrics, ...guidance }: GuidanceComparison): Child[] {
 
 /** Model and tool time by the suite's tools. */
 function durationTable(runs: readonly SuiteRun[]): HTMLElement {
-  const columns = ["Time of tasks", "Tasks", "Mean", "Median", "95 % within"];
+  const columns = ["Task time", "Tasks", "Mean", "Median", "95th percentile"];
   const groups = runs.map(({ label, suite }) => ({
     label: runs.length > 1 ? label : null,
     rows: suite.durations.map(({ tool, tasks, mean, p50, p95 }) => ({
@@ -98,14 +98,14 @@ function stepsChart(head: ReportHead, tasks: readonly Task[]): Chart {
   return {
     title: "Steps",
     description:
-      "Tool calls of the agent against the actions that a person takes; the line is as many. A point leads to its task.",
+      "The agent's tool calls against the actions that a person needs. On the line, both are equal. Select a point to see its task.",
     draw: (width) =>
       Plot.plot({
         ...{ width, height: 60 + 200 * runs.length, marginLeft: 44, marginBottom: 36, style: CHART_STYLE },
         ...facets,
         x: {
           domain: [0, most + 1],
-          label: "actions of a person",
+          label: "human actions",
           labelArrow: "none",
           ticks: Math.min(most + 1, 10),
           tickFormat: "d",
@@ -123,7 +123,7 @@ function stepsChart(head: ReportHead, tasks: readonly Task[]): Chart {
           names,
         ],
       }),
-    heading: ["Actions", "Tasks", "Actions a task", "Turns", "Tool calls"],
+    heading: ["Actions", "Tasks", "Actions per task", "Turns", "Tool calls"],
     rows: head.runs.flatMap(({ suite, label }) =>
       (suite?.steps ?? []).map(({ difficulty, tasks: worked, actions, turns, toolCalls }) => [
         runs.length === 1 ? difficulty : `${difficulty}, ${label}`,

@@ -194,7 +194,7 @@ const TITLES: Readonly<Record<FilterName, string>> = {
   compared: "Compared",
   outcome: "Outcome",
   state: "State",
-  stage: "Gold mail",
+  stage: "Gold email",
   ending: "Ending",
   eval: "Fails",
 };
@@ -317,7 +317,7 @@ function columnsOf(head: ReportHead): readonly Column[] {
     {
       ...{
         key: "question",
-        title: hasQuestions ? "Question and answer" : "Task and why it is not solved",
+        title: hasQuestions ? "Question and answer" : "Task and reason for its score",
         className: "question",
       },
       cell: (task) => [untrustedInline(task.question, "asked"), secondLine(task)],
@@ -341,7 +341,7 @@ function columnsOf(head: ReportHead): readonly Column[] {
       cell: ({ failedEvals }) => evalLines(failedEvals).map((line) => h("span", {}, line)),
     },
     {
-      ...{ key: "stage", title: "Gold mail", className: "stage" },
+      ...{ key: "stage", title: "Gold email", className: "stage" },
       cell: (task) => [
         h("span", { class: `stage-${task.stage}`, title: STAGE_WORDS[task.stage] }, STAGE_SHORT[task.stage]),
       ],

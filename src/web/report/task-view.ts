@@ -21,7 +21,7 @@ import type { PairOutcomes } from "./pair-outcomes.js";
 import { taskLink, taskName } from "./route.js";
 import { headingOf, pictureColumn, suiteSummary } from "./suite-task.js";
 
-const OF_RESULTS_FILE = "This run was read from a results file, which has no conversations.";
+const OF_RESULTS_FILE = "This run was read from a results file, which does not contain conversations.";
 
 /** A dialog with one task. Escape closes it, and the arrow keys open the next task in the table. */
 export class TaskDialog {
@@ -61,7 +61,7 @@ export class TaskDialog {
       this.task = null;
       this.onGo(null);
     });
-    // The dialog has no padding, so a click with the dialog as its target is on the backdrop.
+    // The dialog does not have padding, so a click with the dialog as its target is on the backdrop.
     this.element.addEventListener("click", (event) => {
       if (event.target === this.element) this.element.close();
     });
@@ -122,7 +122,7 @@ export class TaskDialog {
 
   private title(task: Task): Child[] {
     const { taskId, epoch, question, date, inbox, suite } = task;
-    const name = `Task ${taskId}${epoch === 1 ? "" : `, repeat ${epoch}`}`;
+    const name = `Task ${taskId}${epoch === 1 ? "" : `, epoch ${epoch}`}`;
     const facts =
       suite === null
         ? [`${name} · asked ${date} · `, untrustedInline(inbox)]
@@ -233,7 +233,7 @@ function otherAnswers(others: readonly Task[], head: ReportHead): HTMLElement {
   return h(
     "section",
     { class: "others" },
-    h("h3", {}, "Repeats of the task"),
+    h("h3", {}, "Epochs of the task"),
     h(
       "ul",
       {},
@@ -246,7 +246,7 @@ function otherAnswers(others: readonly Task[], head: ReportHead): HTMLElement {
             "a",
             { href: taskLink(other, head) },
             untrustedInline(head.runs[other.run]?.label ?? ""),
-            other.epoch === 1 ? null : `, repeat ${other.epoch}`,
+            other.epoch === 1 ? null : `, epoch ${other.epoch}`,
           ),
           h("span", { class: "figure" }, scoreText(scoreOf(other, head.leading, head))),
           untrustedInline(other.answer === "" ? "no answer" : other.answer, "answer"),
@@ -295,7 +295,7 @@ function scoreList(task: Task, head: ReportHead, trace: TraceView | null): HTMLE
 function traceColumns(trace: TraceView, runLabel: readonly Child[]): HTMLElement {
   const { left, steps } = trace;
   if (left !== null && steps.length === 0) {
-    return h("p", { class: "meta" }, "The agent did not start: there is no conversation.");
+    return h("p", { class: "meta" }, "The agent did not start, so there is no conversation.");
   }
   const beside = left === null ? mailColumn(trace) : pictureColumn(left);
   return h(
@@ -315,15 +315,15 @@ function mailColumn(trace: TraceView): Child[] {
   const others = read.filter(({ messageId }) => !gold.has(messageId) || trace.goldMissing.includes(messageId));
   const badgesOf = (mail: MailView) => (cited.has(mail.messageId) ? ["cited"] : []);
   return [
-    h("h3", {}, "Gold mail"),
+    h("h3", {}, "Gold email"),
     ...trace.gold.map((mail) =>
       mailCard(mail, ["gold", REACHED[mail.reached], ...(mail.cited ? ["cited"] : [])], true),
     ),
     ...trace.goldMissing.map((id) => h("p", { class: "meta" }, untrustedInline(id), " is not in the database.")),
     trace.gold.length + trace.goldMissing.length === 0
-      ? h("p", { class: "meta" }, "The question has none: the mailbox does not hold the answer.")
+      ? h("p", { class: "meta" }, "The question has none, because the mailbox does not contain the answer.")
       : null,
-    h("h3", {}, "Other mail the agent read"),
+    h("h3", {}, "Other emails that the agent opened"),
     ...others.map((mail) => mailCard(mail, badgesOf(mail), false)),
     others.length === 0 ? h("p", { class: "meta" }, "None.") : null,
   ];

@@ -2,10 +2,10 @@ import type { Question } from "../../../src/tasks/question.js";
 import { STOP_WORDS } from "../../../src/text/stop-words.js";
 import { below } from "../random.js";
 
-/** How one word of a question is written otherwise than it was, and which corrector is meant to find it. */
+/** How one word of a question is misspelled, and the corrector for it (null: other spellings are always found). */
 export interface Misspelling {
   readonly name: string;
-  readonly corrector: string;
+  readonly corrector: string | null;
   readonly write: (question: string, random: () => number, mail: KnownWords) => string | null;
 }
 
@@ -32,8 +32,8 @@ export const MISSPELLINGS: readonly Misspelling[] = [
     const first = Math.min(at, name.length - 2);
     return `${name.slice(0, first)}${name[first + 1]}${name[first]}${name.slice(first + 2)}`;
   }),
-  { name: "two words joined", corrector: "split", write: joinTwoWords },
-  { name: "a word split", corrector: "joined", write: splitWord },
+  { name: "two words joined", corrector: null, write: joinTwoWords },
+  { name: "a word split", corrector: null, write: splitWord },
   { name: "a word cut short", corrector: "prefix", write: cutWord },
 ];
 

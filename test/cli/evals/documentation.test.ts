@@ -6,11 +6,12 @@ import { TEMPLATES } from "../../../src/evals/templates.js";
 import { ROOT, workFolder } from "../art-e.js";
 
 const { artE, path } = workFolder();
-const PAGE = readFileSync(join(ROOT, "docs/evals.md"), "utf8");
+const read = (page: string) => readFileSync(join(ROOT, "docs", page), "utf8");
+const PAGE = read("evals.md");
 
 interface Typed {
   readonly line: string;
-  /** Lines of output that the page shows; `...` stands for others. */
+  /** Output lines shown on the page. `...` replaces the others. */
   readonly shown: readonly string[];
 }
 
@@ -21,13 +22,13 @@ const typed = [...PAGE.matchAll(/```console\n(.*?)```/gs)].flatMap(([, block = "
   }),
 );
 
-/** A gate that is missed, twice, is what the page is about. */
+/** The page shows two missed gates. */
 const GATES = /--fail-under/;
 
-describe("the page on evals", () => {
+describe("documentation of evals", () => {
   beforeAll(() => symlinkSync(join(ROOT, "fixtures"), path("fixtures")));
 
-  it("shows commands that do what it says", async () => {
+  it("shows commands with their actual output", async () => {
     expect(typed.length).toBeGreaterThan(10);
     let variables = {};
     for (const { line, shown } of typed) {
@@ -47,10 +48,11 @@ describe("the page on evals", () => {
     }
   });
 
-  it("names all features, and the number of templates", () => {
-    const named = [...PAGE.matchAll(/^\| `(\w+)` \| /gm)].map(([, name]) => name);
+  it("lists all features and the number of templates", () => {
+    const files = read("eval-files.md");
+    const named = [...files.matchAll(/^\| `(\w+)` \| /gm)].map(([, name]) => name);
     expect(named).toEqual(expect.arrayContaining(Object.keys(FEATURES)));
-    for (const [name, { meaning }] of Object.entries(FEATURES)) expect(PAGE).toContain(`| \`${name}\` | ${meaning} |`);
-    expect(PAGE).toContain(`There are ${TEMPLATES.length} templates`);
+    for (const [name, { meaning }] of Object.entries(FEATURES)) expect(files).toContain(`| \`${name}\` | ${meaning} |`);
+    expect(read("make-evals.md")).toContain(`There are ${TEMPLATES.length} templates`);
   });
 });

@@ -23,8 +23,8 @@ const record = (kind: "python" | "rubric", body: string): Answer => ({
 });
 
 const wantedOf = ({ question }: ParsedRequest) =>
-  VARIATION_NAMES.find((name) => question.includes(`looks at this: ${VARIATIONS[name]}`)) ??
-  VARIATION_NAMES.find((name) => question.includes(`This eval looks at ${VARIATIONS[name]}`));
+  VARIATION_NAMES.find((name) => question.includes(`one eval that checks ${VARIATIONS[name]}`)) ??
+  VARIATION_NAMES.find((name) => question.includes(`This eval checks ${VARIATIONS[name]}`));
 
 /** How the scripted model answers: broken code that is mended, a refusal, a rubric, repetition, and the same again. */
 const WRITERS: Readonly<Record<Variation, (request: ParsedRequest, isReflection: boolean) => Answer>> = {
@@ -46,7 +46,7 @@ function reply(request: ParsedRequest): Answer {
   }
   const wanted = wantedOf(request);
   if (wanted === undefined) throw new Error("a prompt that asks for nothing known");
-  return WRITERS[wanted](request, request.question.includes("This eval looks at"));
+  return WRITERS[wanted](request, request.question.includes("This eval checks"));
 }
 
 let provider: FakeProvider;
@@ -124,9 +124,9 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
     });
     expect(byName.efficiency).toMatchObject({ name: null, rejection: "the model refused" });
     expect(byName.safety).toMatchObject({ kind: "rubric", alignment: 1, rejection: null });
-    expect(byName.completeness).toMatchObject({ ended: "the model repeats itself", name: null });
+    expect(byName.completeness).toMatchObject({ ended: "the model repeated an earlier version", name: null });
     expect(byName.completeness.rejection).toMatch(
-      /^no better than chance on the labels it was written from: it fails 0 %/,
+      /^no better than chance on the labels it was written from: it fails 0%/,
     );
     expect(byName.ensemble).toMatchObject({ name: null, rejection: "the same as correctness" });
     expect(calls).toBe(provider.requests.length - 1);
@@ -139,7 +139,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
     expect(held.length).toBeGreaterThan(20);
     for (const text of held) expect(all.filter((body) => body.includes(JSON.stringify(text).slice(1, -1)))).toEqual([]);
     expect(seen.filter((text) => all.some((body) => body.includes(text))).length).toBeGreaterThan(20);
-    for (const body of all) expect(body).toMatch(/stand(s)? between marks that bear the same id/);
+    for (const body of all) expect(body).toMatch(/(is|are) enclosed in markers with the same id/);
     for (const { answer: gold } of demoQuestions.filter(({ answer: text }) => text.length > 40))
       expect(all.filter((body) => body.includes(JSON.stringify(gold).slice(1, -1)))).toEqual([]);
     expect(all.some((body) => body.includes("key-of-a-test"))).toBe(false);
@@ -173,7 +173,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
     const line = `run -a baseline --dataset ${QUESTIONS} -l 1 --scorers eval:generated_safety --max-cost 1`;
     expect(await artE(line, variables())).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("the eval generated_safety is a rubric, and the run does not count"),
+      stderr: expect.stringContaining("cannot be combined with the rubric generated_safety"),
     });
     expect(await artE(`score --scorers eval:generated_safety -o scored.json --quiet`, variables())).toMatchObject({
       code: 0,
@@ -207,7 +207,10 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
   it("that knows no answer is told in one line", async () => {
     answer = () => ({ fail: "status", status: 401 });
     const refused = await artE("evals generate --model openai/other --price 1,1", variables());
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("openai/other gave no criteria") });
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("Cannot get criteria from openai/other"),
+    });
     expect(refused.stderr).not.toContain("key-of-a-test");
     answer = () => ({ content: "Here you are: nothing." });
     expect((await artE("evals generate --model openai/other --price 1,1", variables())).stderr).toContain(

@@ -54,7 +54,7 @@ describe("an address in .env, with the key in the environment", () => {
     write(".env", `OPENAI_BASE_URL=${url}\n`);
     const judged = `run -a baseline --dataset ${QUESTIONS} -l 1 --quiet --judge openai/gpt-4.1-mini`;
     const { code, stderr } = await artE(judged, { OPENAI_API_KEY: KEY });
-    expect([code, stderr, received]).toEqual([2, expect.stringContaining("give it with --judge-base-url"), []]);
+    expect([code, stderr, received]).toEqual([2, expect.stringContaining("pass its URL with --judge-base-url"), []]);
     const resumed = await artE("run --resume latest --quiet", { ANTHROPIC_API_KEY: KEY });
     expect(resumed.code).not.toBe(2);
     received.length = 0;
@@ -70,19 +70,23 @@ describe("an address in .env, with the key in the environment", () => {
     received.length = 0;
     write(".env", `OPENAI_BASE_URL=${url}\n`);
     const again = await artE("score --run latest --judge-votes 3 --quiet", { OPENAI_API_KEY: KEY });
-    expect([again.code, again.stderr, received]).toEqual([2, expect.stringContaining("it is not sent there"), []]);
+    expect([again.code, again.stderr, received]).toEqual([
+      2,
+      expect.stringContaining("Cannot send OPENAI_API_KEY from the environment to"),
+      [],
+    ]);
   });
 
   it("is refused when a server is started", async () => {
     write(".env", `ANTHROPIC_BASE_URL=${url}\n`);
     const { code, stderr } = await artE("serve --port 0", { ANTHROPIC_API_KEY: KEY });
-    expect([code, stderr]).toEqual([2, expect.stringContaining(".env in this folder sets ANTHROPIC_BASE_URL")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(".env in this folder sets as ANTHROPIC_BASE_URL")]);
   });
 
   it("is refused for a playground server's token and the hub's", async () => {
     write(".env", `API_URL=${url}\nHF_ENDPOINT=${url}\n`);
     const api = await artE(`run -a agent_1 --dataset ${QUESTIONS} -l 1 --quiet`, { API_TOKEN: KEY });
-    expect([api.code, api.stderr]).toEqual([2, expect.stringContaining("give it with --api-url")]);
+    expect([api.code, api.stderr]).toEqual([2, expect.stringContaining("pass its URL with --api-url")]);
     const hub = await artE("stats --split test --quiet", { HF_TOKEN: KEY });
     expect([hub.code, hub.stderr]).toEqual([
       2,

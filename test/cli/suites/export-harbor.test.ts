@@ -173,7 +173,7 @@ describe("env export --format harbor", () => {
   });
 
   it.each([
-    ["-o tasks", "Cannot write tasks: it already exists"],
+    ["-o tasks", "tasks: it already exists"],
     ["-o new --org ../x", "--org: expected letters"],
     ["-o new --docker-image python:3.12-slim", "--docker-image: expected the name of an image with {task} in it"],
     ["-o new --format tb", "--format"],

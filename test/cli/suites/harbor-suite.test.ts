@@ -93,7 +93,7 @@ describe("a run over Harbor tasks", needs("sandbox", machinesStart), () => {
       silent: [null, "eval_error"],
       sick: [null, "setup_error"],
     });
-    expect(stderr).toContain("left out: gpu: environment.gpus: needs a GPU");
+    expect(stderr).toContain("skipped: gpu: environment.gpus: needs a GPU");
     expect(stderr).toMatch(
       /skipped: built: its environment needs Docker \(Dockerfile:2: RUN make: .*docker build -t art-e-harbor\/built /,
     );
@@ -114,7 +114,7 @@ describe("a run over Harbor tasks", needs("sandbox", machinesStart), () => {
     const none = await artE("run -a noop --suite suite --task gpu");
     expect(none).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("can be done here: gpu: environment.gpus: needs a GPU"),
+      stderr: expect.stringContaining("can run on this machine: gpu: environment.gpus: needs a GPU"),
     });
     const oracle = await artE("run -a oracle --suite suite --oracle gold.jsonl");
     expect(oracle).toMatchObject({ code: 2, stderr: expect.stringContaining("their own solutions") });

@@ -252,7 +252,7 @@ describe("suite", () => {
         score: null,
         status: "not_ready",
         reason: machinesStart
-          ? "the snapshot base is not ready here: missing: no-such-program"
+          ? "the snapshot base is not ready: missing: no-such-program"
           : expect.stringMatching(/^cannot start machines for tasks: |no-such-program$/),
       });
     });
@@ -365,7 +365,7 @@ describe("run suite", () => {
         stderr: expect.stringContaining("--judge is for tasks with a gold answer"),
       });
       const none = await run(`--suite ${SUITE} --tool airbyte -a data-worker`);
-      expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining("No task of demo is selected") });
+      expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining("No task of demo matches the selection") });
     });
   });
 });

@@ -1,0 +1,366 @@
+import { z } from "zod";
+import type { Environment } from "../platform/environment.js";
+import { UserError } from "../platform/errors.js";
+import { isJsonObject, type JsonObject, type JsonValue, jsonObjectSchema, parseJsonOrNull } from "../platform/json.js";
+
+/**
+ * Headers and body fields that the user adds to every request: gateways, provider pinning, sampling parameters. A run
+ * records them without secrets, and `${VARIABLE}` is expanded only when the model is opened.
+ */
+
+/** As a run records them. */
+export const extrasShape = {
+  extraHeaders: z
+    .record(z.string(), z.string())
+    .readonly()
+    .exactOptional()
+    .describe(
+      "Headers added to each request (--header): variables and public headers as given, any other value is [not recorded]. Absent: none.",
+    ),
+  extraBody: jsonObjectSchema
+    .exactOptional()
+    .describe("Fields added to the body of each request (--body), variables not expanded. Absent: none."),
+};
+
+export interface RequestExtras {
+  readonly extraHeaders?: Readonly<Record<string, string>>;
+  readonly extraBody?: JsonObject;
+}
+
+/** As given on the command line or in the config file: the only place where a literal secret is known. */
+export interface GivenExtras {
+  readonly header?: Readonly<Record<string, string>> | undefined;
+  readonly body?: JsonObject | undefined;
+}
+
+/** Extras with their variables expanded. Never stored. */
+export interface SentExtras {
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: JsonObject;
+  /** Values that must not appear in an error or a trace. */
+  readonly secrets: readonly string[];
+  /** For cache keys. */
+  readonly recorded: RequestExtras;
+}
+
+export const NO_EXTRAS: SentExtras = { headers: {}, body: {}, secrets: [], recorded: {} };
+
+/** Stands for a header value that may be a secret. */
+const NOT_RECORDED = "[not recorded]";
+
+/** `${NAME}`, or `${ENV:NAME}` as in the configuration of tools. */
+const VARIABLE = /\$\{(?:ENV:)?([A-Za-z_][A-Za-z0-9_]*)\}/g;
+
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+/** Visible characters, spaces and tabs: what HTTP allows in a value (RFC 9110, 5.5). */
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** Set by art-e or by HTTP itself. */
+const OWN_HEADERS: ReadonlySet<string> = new Set([
+  "accept",
+  "accept-encoding",
+  "connection",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "expect",
+  "host",
+  "keep-alive",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** Headers whose values are no secrets at any provider or gateway. */
+const PUBLIC_HEADERS: ReadonlySet<string> = new Set([
+  "accept-language",
+  "anthropic-beta",
+  "anthropic-version",
+  "cf-aig-cache-ttl",
+  "cf-aig-skip-cache",
+  "helicone-cache-enabled",
+  "http-referer",
+  "openai-beta",
+  "openai-organization",
+  "openai-project",
+  "referer",
+  "user-agent",
+  "x-goog-user-project",
+  "x-ms-region",
+  "x-openrouter-categories",
+  "x-openrouter-title",
+  "x-portkey-provider",
+  "x-title",
+]);
+
+/** Headers that carry a key at some provider: with one of them no other key is needed. */
+const KEY_HEADERS = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
+
+/** The conversation and its form, which art-e sets. At Google some of them are in `generationConfig`. */
+const OWN_FIELDS: ReadonlySet<string> = new Set([
+  "model",
+  "messages",
+  "input",
+  "instructions",
+  "contents",
+  "system",
+  "systemInstruction",
+  "system_instruction",
+  "tools",
+  "tool_choice",
+  "toolConfig",
+  "tool_config",
+  "functions",
+  "function_call",
+  "stream",
+  "stream_options",
+  "background",
+  "conversation",
+  "previous_response_id",
+  "include",
+  "n",
+  "candidateCount",
+  "candidate_count",
+]);
+
+const FIELDS_OF_FLAGS: Readonly<Record<string, string>> = {
+  temperature: "temperature",
+  max_tokens: "max-tokens",
+  max_completion_tokens: "max-tokens",
+  max_output_tokens: "max-tokens",
+  maxOutputTokens: "max-tokens",
+};
+
+/** Names of fields whose values are secrets in a gateway's body, such as `api_key` at LiteLLM. */
+const SECRET_FIELD = /(api[-_]?key|secret|password|credentials?|authorization|(access|auth|bearer)[-_]?token)$/i;
+
+/** The forms of the keys of common providers. */
+const KEY_VALUE = /\b(?:sk-[\w-]{16,}|AIza[\w-]{30,}|hf_\w{20,}|gh[pousr]_\w{20,}|xai-\w{20,}|gsk_\w{20,})/;
+
+/** Either the parsed flags or, in words, what is wrong with one of them. */
+type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
+
+/** Reads `NAME=VALUE` of each `--header`. */
+export function parseHeaders(written: readonly string[]): Parsed<Record<string, string>> {
+  const headers: Record<string, string> = {};
+  for (const text of written) {
+    const { name, value } = splitAtEquals(text);
+    if (name === null) return wrong(`expected NAME=VALUE, not ${shown(text)}`);
+    if (!HEADER_NAME.test(name)) return wrong(`${shown(name)} is not the name of a header`);
+    const lower = name.toLowerCase();
+    if (OWN_HEADERS.has(lower)) return wrong(`${name} is set by art-e itself`);
+    if (Object.keys(headers).some((other) => other.toLowerCase() === lower)) return wrong(`${name} is given twice`);
+    if (!HEADER_VALUE.test(value)) return wrong(`the value of ${name} has characters that no header has`);
+    if (hasBrokenVariable(value)) return wrong(`the value of ${name} has a \${ that is not \${VARIABLE}`);
+    headers[name] = value.trim();
+  }
+  return { ok: true, value: headers };
+}
+
+/** Reads `NAME=JSON` of each `--body`. `flags`: whether some fields have a flag of their own. */
+export function parseBodyFields(written: readonly string[]): Parsed<JsonObject> {
+  const fields: Record<string, JsonValue> = {};
+  for (const text of written) {
+    const { name, value: json } = splitAtEquals(text);
+    if (name === null) return wrong(`expected NAME=JSON, not ${shown(text)}`);
+    if (!/^[\w.$-]{1,100}$/.test(name) || name === "__proto__")
+      return wrong(`${shown(name)} is not the name of a field`);
+    if (Object.hasOwn(fields, name)) return wrong(`${name} is given twice`);
+    const value = isOneVariable(json) ? json : parseJsonOrNull(json);
+    if (value === null && json.trim() !== "null") {
+      return wrong(`the value of ${name} is not JSON: text stands in quotes, as in ${name}="text"`);
+    }
+    const problem = problemOf(name, value);
+    if (problem !== null) return wrong(problem);
+    fields[name] = value;
+  }
+  return { ok: true, value: fields };
+}
+
+function wrong(problem: string): { readonly ok: false; readonly problem: string } {
+  return { ok: false, problem };
+}
+
+function splitAtEquals(text: string): { readonly name: string | null; readonly value: string } {
+  const at = text.indexOf("=");
+  return at < 1 ? { name: null, value: "" } : { name: text.slice(0, at).trim(), value: text.slice(at + 1) };
+}
+
+/** What was typed may hold a secret, so only its start is shown. */
+function shown(text: string): string {
+  return JSON.stringify(text.length > 24 ? `${text.slice(0, 12)}…` : text);
+}
+
+const isOneVariable = (text: string) => /^\$\{(?:ENV:)?[A-Za-z_][A-Za-z0-9_]*\}$/.test(text.trim());
+
+const hasBrokenVariable = (text: string) => text.replace(VARIABLE, "").includes("${");
+
+/** Why a field cannot be sent; null if it can. */
+function problemOf(name: string, value: JsonValue): string | null {
+  if (OWN_FIELDS.has(name)) return `${name} is set by art-e itself`;
+  if (Object.hasOwn(FIELDS_OF_FLAGS, name)) return `${name} has its own setting, --${FIELDS_OF_FLAGS[name]}`;
+  if (name === "generationConfig" && isJsonObject(value)) {
+    const inner = Object.keys(value).map((key) => problemOf(key, value[key] ?? null));
+    const problem = inner.find((one) => one !== null);
+    if (problem != null) return `generationConfig.${problem}`;
+  }
+  return secretIn(name, value);
+}
+
+function secretIn(name: string, value: JsonValue): string | null {
+  if (typeof value === "string") {
+    if (hasBrokenVariable(value)) return `the value of ${name} has a \${ that is not \${VARIABLE}`;
+    const isLiteral = value.search(VARIABLE) === -1;
+    return isLiteral && (SECRET_FIELD.test(name) || KEY_VALUE.test(value))
+      ? `the value of ${name} would be recorded with the run: put it into the environment, and write \${VARIABLE} here`
+      : null;
+  }
+  if (typeof value !== "object" || value === null) return null;
+  for (const [key, inner] of Object.entries(value)) {
+    const problem = secretIn(Array.isArray(value) ? name : key, inner);
+    if (problem !== null) return problem;
+  }
+  return null;
+}
+
+/** The given extras as a run records them: an absent property if there are none. */
+export function recordedExtras({ header = {}, body = {} }: GivenExtras): RequestExtras {
+  const recorded = Object.entries(header).map(([name, value]) => [name, isPublic(name, value) ? value : NOT_RECORDED]);
+  return {
+    ...(recorded.length === 0 ? {} : { extraHeaders: Object.fromEntries(recorded) }),
+    ...(Object.keys(body).length === 0 ? {} : { extraBody: body }),
+  };
+}
+
+/** A value of nothing but variables and an authentication scheme has no secret in it. */
+function isPublic(name: string, value: string): boolean {
+  const literal = value.replace(VARIABLE, "").trim();
+  if (literal !== value.trim() && /^(bearer|basic|token|key)?$/i.test(literal)) return true;
+  return PUBLIC_HEADERS.has(name.toLowerCase()) && !KEY_VALUE.test(value);
+}
+
+/** A stored run's extras, with those that are given now in their place. */
+export function changedExtras(stored: RequestExtras, given: GivenExtras): RequestExtras {
+  const { extraHeaders = {}, extraBody } = recordedExtras(given);
+  const names = new Set(Object.keys(extraHeaders).map((name) => name.toLowerCase()));
+  const kept = Object.entries(stored.extraHeaders ?? {}).filter(([name]) => !names.has(name.toLowerCase()));
+  const headers = Object.fromEntries(
+    // In the order of the stored run, so that equal extras are equal as JSON.
+    [...kept, ...Object.entries(extraHeaders)].sort(byOrderOf(Object.keys(stored.extraHeaders ?? {}))),
+  );
+  const body = { ...stored.extraBody, ...extraBody };
+  return {
+    ...(Object.keys(headers).length === 0 ? {} : { extraHeaders: headers }),
+    ...(Object.keys(body).length === 0 ? {} : { extraBody: body }),
+  };
+}
+
+function byOrderOf(names: readonly string[]) {
+  const order = new Map(names.map((name, i) => [name.toLowerCase(), i]));
+  const rank = (name: string) => order.get(name.toLowerCase()) ?? names.length;
+  return ([a]: [string, string], [b]: [string, string]) => rank(a) - rank(b);
+}
+
+/** Whether other machines can send these extras: a literal value is known to this one only. */
+export function unrecordedHeader({ extraHeaders = {} }: RequestExtras): string | null {
+  return Object.keys(extraHeaders).find((name) => extraHeaders[name] === NOT_RECORDED) ?? null;
+}
+
+/** Names of the variables that the extras refer to. */
+export function variablesOf({ extraHeaders = {}, extraBody = {} }: RequestExtras): string[] {
+  const text = JSON.stringify([extraHeaders, extraBody]);
+  return [...new Set([...text.matchAll(VARIABLE)].map(([, name = ""]) => name))];
+}
+
+/**
+ * The extras to send: recorded ones, with the literal values that are given now, and variables expanded.
+ *
+ * @param prefix of the flags: `judge-`, or empty
+ * @throws UserError for a variable that is not set, and for a value that was neither recorded nor given
+ */
+export function openExtras(
+  recorded: RequestExtras,
+  { header = {} }: GivenExtras,
+  env: Environment,
+  prefix: "" | "judge-" = "",
+): SentExtras {
+  if (recorded.extraHeaders === undefined && recorded.extraBody === undefined) return NO_EXTRAS;
+  const secrets = new Set<string>();
+  const expand = (text: string, flag: string, name: string) =>
+    text.replace(VARIABLE, (_, variable: string) => {
+      const value = env[variable]?.trim();
+      if (!value) throw variableMissing(`--${prefix}${flag} ${name}`, variable);
+      secrets.add(value);
+      return value;
+    });
+  const literals = new Map(Object.entries(header).map(([name, value]) => [name.toLowerCase(), value]));
+  const headers = Object.entries(recorded.extraHeaders ?? {}).map(([name, value]) => {
+    const lower = name.toLowerCase();
+    const usable = value === NOT_RECORDED ? literals.get(lower) : value;
+    if (usable === undefined) throw notRecorded(`--${prefix}header`, name);
+    if (value === NOT_RECORDED) secrets.add(usable);
+    const expanded = expand(usable, "header", name);
+    if (!HEADER_VALUE.test(expanded)) throw unusableValue(`--${prefix}header ${name}`);
+    return [lower, expanded];
+  });
+  const expandJson = (value: JsonValue, name: string): JsonValue => {
+    if (typeof value === "string") return expand(value, "body", name);
+    if (Array.isArray(value)) return value.map((item) => expandJson(item, name));
+    if (!isJsonObject(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, expandJson(inner, name)]));
+  };
+  const body = Object.entries(recorded.extraBody ?? {}).map(([name, value]) => [name, expandJson(value, name)]);
+  return {
+    headers: Object.fromEntries(headers),
+    body: Object.fromEntries(body),
+    secrets: [...secrets],
+    recorded,
+  };
+}
+
+function variableMissing(flag: string, variable: string): UserError {
+  return new UserError(
+    "variable_missing",
+    `${flag}: the environment variable ${variable} is not set.`,
+    "Set it in the environment or in .env.",
+  );
+}
+
+function notRecorded(flag: string, name: string): UserError {
+  return new UserError(
+    "header_not_recorded",
+    `${flag} ${name}: its value was not recorded with the run, because it may be a secret.`,
+    `Give it again, or as a variable: ${flag} '${name}=\${VARIABLE}'.`,
+  );
+}
+
+function unusableValue(flag: string): UserError {
+  return new UserError(
+    "flag_invalid",
+    `${flag}: its variable has characters that no header has.`,
+    "Check the value in the environment.",
+  );
+}
+
+/** Whether the user adds a key of their own. */
+export function hasOwnKey({ headers }: SentExtras): boolean {
+  return KEY_HEADERS.some((name) => headers[name] !== undefined);
+}
+
+/** A request's body with the extra fields. Objects are merged, anything else is replaced. */
+export function withExtraBody<T extends object>(body: T, extra: JsonObject): T {
+  const entries = Object.entries(extra);
+  if (entries.length === 0) return body;
+  const merged: Record<string, unknown> = Object.fromEntries(Object.entries(body));
+  for (const [name, value] of entries) {
+    const own = merged[name];
+    const isObject = typeof own === "object" && own !== null && !Array.isArray(own);
+    merged[name] = isObject && isJsonObject(value) ? withExtraBody(own, value) : value;
+  }
+  return merged as T;
+}

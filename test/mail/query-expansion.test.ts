@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import { openMailSearch } from "../../src/mail/search.js";
+import { mail, openCorpus, query } from "./small-corpus.js";
+
+/** Queries and bodies that are the same in another spelling: each must find the other, without the word corrector. */
+const PAIRS: readonly (readonly [string, string])[] = [
+  ["final", "ﬁnal"],
+  ["office", "oﬃce"],
+  ["cutoff", "ｃｕｔｏｆｆ"],
+  ["ENRON 41500", "ＥＮＲＯＮ ４１５００"],
+  ["カタカナ", "ｶﾀｶﾅ"],
+  ["Strasse", "Straße"],
+  ["Walesa", "Wałęsa"],
+  ["Sorensen", "Sørensen"],
+  ["Soerensen", "Sørensen"],
+  ["Mueller", "Müller"],
+  ["Muller", "Müller"],
+  ["encyclopaedia", "encyclopædia"],
+  ["cutoff", "cut-off"],
+  ["cutoff", "cut off"],
+  ["cut-off", "cut off"],
+  ["e-mailed", "emailed"],
+  ["ecommerce", "e-commerce"],
+  ["followup", "follow up"],
+  ["follow-up", "followup"],
+  ["setup", "set up"],
+  ["voicemail", "voice mail"],
+  ["EnronOnline", "Enron Online"],
+  ["ONeill", "O'Neill"],
+  ["PUC", "P.U.C."],
+  ["41500", "41,500"],
+  ["$41500", "$41,500.00"],
+  ["41500", "41.5k"],
+  ["41,500", "41.5 thousand"],
+  ["$1.5 million", "$1,500,000"],
+  ["1500000", "1.5 million"],
+  ["$1.5 million", "$1.5MM"],
+  ["$1.5M", "1,500,000"],
+  ["2 billion", "2,000,000,000"],
+  ["10%", "10 percent"],
+  ["10 percent", "10 per cent"],
+  ["(713) 853-0101", "713-853-0101"],
+  ["7138530101", "(713) 853-0101"],
+  ["713.853.0101", "7138530101"],
+  ["713/853-0101", "+1 713 853 0101"],
+  ["8530101", "853-0101"],
+  ["50 mw", "50MW"],
+  ["March 15", "3/15"],
+  ["15 March", "3/15"],
+  ["March 15th", "March 15"],
+  ["Mar 15", "March 15"],
+];
+
+describe("a search finds the email that says", () => {
+  it.each([...PAIRS, ...PAIRS.map(([one, other]) => [other, one] as const)])("%j as %j", (asked, written) => {
+    const db = openCorpus([
+      mail("written", { body: `It says ${written} here`, date: "2001-01-05T10:00:00Z" }),
+      // The words as asked are known, so that no corrector is used.
+      mail("asked", { body: `It says ${asked} here`, date: "2001-01-05T11:00:00Z" }),
+      mail("neither", { body: "It says nothing of the kind", date: "2001-01-05T12:00:00Z" }),
+    ]);
+    const { hits } = openMailSearch(db, []).bestFirst(query(asked));
+    const complete = hits.filter(({ match }) => match === "all_words").map(({ messageId }) => messageId);
+    expect(complete.sort()).toEqual(["<asked@plains.example>", "<written@plains.example>"]);
+    db.close();
+  });
+});
+
+describe("a search for a compound of three words", () => {
+  it("finds it as one word", () => {
+    const db = openCorpus([mail("written", { body: "the dayaheadmarket" })]);
+    expect(openMailSearch(db, []).bestFirst(query("day-ahead-market")).hits).toMatchObject([{ match: "all_words" }]);
+    db.close();
+  });
+});
+
+describe("a search does not take for one", () => {
+  it.each([
+    ["along", "a long contract"],
+    ["Spain", "it's pain"],
+    ["report", "Re: port"],
+    ["maybe", "it may be"],
+    ["41500", "41 and 500"],
+    ["1500000", "15 million"],
+    ["3/15", "315"],
+    ["5 m", "5000000"],
+    ["gas price", "gas prices price gas"],
+  ])("%j and %j", (asked, written) => {
+    const db = openCorpus([mail("written", { body: `It says ${written} here`, date: "2001-01-05T10:00:00Z" })]);
+    const { hits } = openMailSearch(db, []).bestFirst(query(asked));
+    expect(hits.filter(({ match }) => match === "all_words")).toHaveLength(asked === "gas price" ? 1 : 0);
+    db.close();
+  });
+});
+
+describe("the snippet of a hit", () => {
+  it("shows the place where a word stands in another spelling", () => {
+    const body = `${"Nothing of note in this line.\n".repeat(40)}The cut off is at noon.\n${"Nor here.\n".repeat(40)}`;
+    const db = openCorpus([mail("written", { body })]);
+    expect(openMailSearch(db, []).bestFirst(query("cutoff")).hits[0]?.snippet).toContain("The cut off is at noon");
+    db.close();
+  });
+});
