@@ -49,13 +49,11 @@ const WIRE_APIS = ["chat", "responses"] as const;
 const LONGEST_TIMER_S = 2_147_483;
 
 export const runSchema = questionsSchema.extend({
-  agent: text
-    .optional()
-    .meta({
-      placeholder: "ID",
-      description: "Agent to test (art-e agents list), or human for yourself. Required for a new run",
-      alias: "a",
-    }),
+  agent: text.optional().meta({
+    placeholder: "ID",
+    description: "Agent to test (art-e agents list), or human for yourself. Required for a new run",
+    alias: "a",
+  }),
   suite: folder
     .optional()
     .meta({ description: "Task suite folder. Runs its tasks instead of questions about mailboxes" }),
