@@ -77,7 +77,9 @@ const WIRE_APIS = ["chat", "responses"] as const;
 const LONGEST_TIMER_S = 2_147_483;
 
 export const runSchema = questionsSchema.extend({
-  agent: text.optional().meta({ description: "Agent to test (art-e agents list), or human: you at this terminal; required", alias: "a" }),
+  agent: text
+    .optional()
+    .meta({ description: "Agent to test (art-e agents list), or human: you at this terminal; required", alias: "a" }),
   suite: text.optional().meta({ description: "A task suite's folder: its tasks instead of questions about mailboxes" }),
   ...suiteSelectionShape,
   oracle: text.optional().meta({ description: "Oracle file for the agent oracle [default: the suite's oracle.jsonl]" }),
