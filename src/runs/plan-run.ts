@@ -192,15 +192,6 @@ export function limitsOf(options: RunOptions, stored: RunLimits): RunLimits {
   };
 }
 
-/** Limits of a stored run that are other ones now, in words. */
-export function changedLimits(stored: RunLimits, now: RunLimits): string[] {
-  const before = limitFlags(stored);
-  return Object.entries(limitFlags(now)).flatMap(([flag, value]) => {
-    const old = before[flag];
-    return old === value ? [] : [`${flag} was ${old ?? "not set"} and is ${value}`];
-  });
-}
-
 /** As flags: `{"--max-cost": "0.5"}`. Empty where there is no limit. */
 export function limitFlags({ maxCostUsd, maxTokens, maxTimeMs, maxFailures }: RunLimits): Record<string, string> {
   return {

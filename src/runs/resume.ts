@@ -18,7 +18,6 @@ import type { RunSession } from "./create-run.js";
 import type { LocatedSuite } from "./locate-suite.js";
 import { createModel } from "./model-of-run.js";
 import {
-  changedLimits,
   createRunOnce,
   limitsOf,
   newRunId,
@@ -43,11 +42,7 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
   const requested = requestedSettings(run.settings, request, context);
   const changes = [...differences(run.settings, requested), ...changedSince(db, run), ...suiteChanges];
   const limits = limitsOf(request, run.limits);
-  const moved = [
-    ...movedServers(run.settings, requested),
-    ...raisedLimits(run.settings, requested),
-    ...changedLimits(run.limits, limits),
-  ];
+  const moved = [...movedServers(run.settings, requested), ...raisedLimits(run.settings, requested)];
   if (changes.length > 0 && !request.force) {
     throw new UserError(
       "run_differs",

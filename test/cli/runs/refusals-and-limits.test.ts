@@ -52,14 +52,14 @@ describe("refusals of a run", () => {
 });
 
 describe("a limit that is raised on --resume", () => {
-  it.each([
-    ["--max-cost 0.002", "--max-cost 5", "--max-cost was 0.002 and is 5"],
-    ["--max-run-tokens 1500", "--max-run-tokens 100000", "--max-run-tokens was 1500 and is 100000"],
-    ["--max-failures 1", "--max-failures 4", "--max-failures was 1 and is 4"],
-    ["--max-time 100", "--max-time 200", "--max-time was 100 and is 200"],
-    ["--max-task-cost 0.5", "--max-task-cost 1", "--max-task-cost was 0.5 and is 1"],
-    ["--task-timeout 100", "--task-timeout 200.5", "--task-timeout was 100 and is 200.5"],
-  ])("needs no --force and is recorded: %s becomes %s", async (before, after, change) => {
+  it.each<[string, string, string | null, unknown]>([
+    ["--max-cost 0.002", "--max-cost 5", null, 5],
+    ["--max-run-tokens 1500", "--max-run-tokens 100000", null, 100_000],
+    ["--max-failures 1", "--max-failures 4", null, { tasks: 4 }],
+    ["--max-time 100", "--max-time 200", null, 12_000_000],
+    ["--max-task-cost 0.5", "--max-task-cost 1", "--max-task-cost was 0.5 and is 1", null],
+    ["--task-timeout 100", "--task-timeout 200.5", "--task-timeout was 100 and is 200.5", null],
+  ])("needs no --force and is recorded: %s becomes %s", async (before, after, change, limit) => {
     const isStopped = before.startsWith("--max-failures");
     answer = () => (isStopped ? { fail: "status", status: 400, body: { error: { message: "no" } } } : FINAL);
     await artE(`${RUN} -l 4 --price 1,1 ${before}`, variables());
@@ -67,9 +67,14 @@ describe("a limit that is raised on --resume", () => {
     const more = isStopped ? "--retry-failed " : "";
     const { code, stderr } = await artE(`run --resume latest ${more}${after} -o raised.json --overwrite`, variables());
     expect({ code, stderr }).toMatchObject({ code: 0 });
-    expect(stderr).toContain(`${change}. The run records it.`);
-    const { settings, totalTasks } = resultsSchema.parse(readJson("raised.json"));
-    expect(settings.changes).toEqual([change]);
+    const { settings, limits, totalTasks } = resultsSchema.parse(readJson("raised.json"));
+    if (change === null) {
+      expect(settings.changes).toBeUndefined();
+      expect(Object.values(limits)).toContainEqual(limit);
+    } else {
+      expect(stderr).toContain(`${change}. The run records it.`);
+      expect(settings.changes).toEqual([change]);
+    }
     expect(totalTasks).toBe(4);
   });
 
