@@ -94,7 +94,7 @@ async function openFolder(path: string, format: CorpusFormat | null): Promise<Co
   );
 }
 
-/** The files of a form directly in a folder or in its `data`, by name. Follows links, as caches store shards as links. */
+/** The files of a form directly in a folder or in its `data`, by name. Follows links: caches store shards as links. */
 async function findFiles(folder: string, form: "parquet" | "mbox"): Promise<string[]> {
   for (const path of [folder, join(folder, "data")]) {
     const names = await readdir(path).catch(() => []);

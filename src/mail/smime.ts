@@ -1,7 +1,7 @@
 /**
  * The content of S/MIME parts (RFC 8551), which are CMS (RFC 5652) in BER. Signatures are not verified: email is data
- * here, and its sender field is not trusted either. Node has no reader for CMS, and the libraries for it (pkijs with its
- * five packages, node-forge) are ten times the size of this file for their cryptography.
+ * here, and its sender field is not trusted either. Node has no reader for CMS, and the libraries for it (pkijs with
+ * its five packages, node-forge) are ten times the size of this file because of their cryptography.
  */
 import { inflateSync } from "node:zlib";
 

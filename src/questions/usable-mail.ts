@@ -184,8 +184,8 @@ const LIST_TEXT =
 
 /**
  * Returns the emails that questions can be made from, and the number of left-out emails per reason. A copy is an email
- * whose own text repeats that of an earlier email from the same sender. If its own text is too short to compare, as in a
- * forwarded email, the entire body counts.
+ * whose own text repeats that of an earlier email from the same sender. If its own text is too short to compare, for
+ * example in a forwarded email, the entire body counts.
  */
 export function usableMails<T extends Email>(
   mails: readonly T[],

@@ -75,8 +75,8 @@ export function runTokens(run: string): string[] {
 }
 
 /**
- * Returns the text to index in addition to an email: all of it as bigrams if it contains unsegmented text, otherwise its
- * words with unusual letters in their plain spelling. Returns null if it contains neither.
+ * Returns the text to index in addition to an email: all of it as bigrams if it contains unsegmented text, otherwise
+ * its words with unusual letters in their plain spelling. Returns null if it contains neither.
  */
 export function bigramText(subject: string, body: string): string | null {
   const isAscii = Buffer.byteLength(subject) === subject.length && Buffer.byteLength(body) === body.length;

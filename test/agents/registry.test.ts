@@ -463,7 +463,7 @@ describe("import tools", () => {
   });
 
   it.each([
-    ["broken.ts", "export const call = (", "cannot be loaded", /^Fix the module/],
+    ["broken.ts", "export const call = (", "Cannot load the module", /^Fix the module/],
     ["throws.ts", "throw new Error('at once');", "at once", /^Fix the module/],
     ["missing-import.ts", "import './absent.js'; export const call = () => 1;", "'./absent.js'.", /^Fix the module/],
     ["nothing.ts", "export const x = 1;", "exports no function call", /^Export call\(args, context\)/],

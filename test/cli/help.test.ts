@@ -173,125 +173,129 @@ describe("help", () => {
         art-e run --resume latest --retry-failed
 
       Run:
-        -a, --agent ID                            Agent to test (art-e agents list). Required for a new run
-            --name NAME                           Name for the new run, usable in place of its id
-            --config FILE                         Config file, or off. Flags override it [default: art-e.yaml here or next to
-                                                  the database, if it exists]
-            --only NAME,NAME                      Only these runs from the config file, separated by commas
-            --watch                               Show the run on a web page on this machine
-            --resume RUN                          Continue a run: its id, the start of its id, or latest
-            --repeat RUN                          Start a new run with the questions, agent and settings of RUN
-            --retry-failed                        With --resume: also answer failed tasks again
-            --force                               With --resume, --repeat: continue despite changes, and record the
-                                                  differences
-            --dry-run                             Estimate tokens, cost and time without calling a model
-            --stats                               Show dataset statistics and exit
+        -a, --agent ID                      Agent to test (art-e agents list), or human for yourself. Required for a new run
+            --name NAME                     Name for the new run, usable in place of its id
+            --config FILE                   Config file, or off. Flags override it [default: art-e.yaml here or next to the
+                                            database, if it exists]
+            --only NAME,NAME                Only these runs from the config file, separated by commas
+            --watch                         Show the run on a web page on this machine
+            --resume RUN                    Continue a run: its id, the start of its id, or latest
+            --repeat RUN                    Start a new run with the questions, agent and settings of RUN
+            --retry-failed                  With --resume: also answer failed tasks again
+            --force                         With --resume, --repeat: continue despite changes, and record the differences
+            --dry-run                       Estimate tokens, cost and time without calling a model
+            --stats                         Show dataset statistics and exit
 
       Questions:
-        -s, --split train|test                    Dataset split: train or test [default: test, or the file's only split]
-        -l, --limit N                             Maximum number of tasks (0 = all) [default: 10]
-            --ids ID,ID                           Only these task ids, separated by commas
-            --inbox ADDRESS                       Only questions about this mailbox
-            --min-realism N                       Minimum realism of the questions, from 0 to 1
-            --max-sources N                       Maximum number of gold emails per question (ART: 1)
-            --exclude-known-bad                   Leave out the questions that ART found to be wrong
-            --shuffle                             Ask in random order (see --seed)
-            --seed N                              Seed for --shuffle [default: 1]
-            --epochs N                            Number of times to ask each question [default: 1]
-            --protocol art                        art: the conditions of the published ART-E figures (agent art-e, the first
-                                                  100 test questions with one gold email, no known bad ones, no cutoff, ART's
-                                                  judge). Other flags override it
-            --dataset, --csv-path FILE            File of questions (Parquet, CSV, JSON, JSONL) instead of
-                                                  corbt/enron_emails_sample_questions
-            --use-json                            Load the questions with the JSON rows API instead of the Parquet file
-            --revision COMMIT                     Dataset revision [default: abc84674]
-            --partial-inboxes                     Also ask about mailboxes that were not imported as such
-            --cutoff query_date|off               Hide later emails: query_date or off [default: query_date]
+        -s, --split train|test              Dataset split: train or test [default: test, or the file's only split]
+        -l, --limit N                       Maximum number of tasks (0 = all) [default: 10]
+            --ids ID,ID                     Only these task ids, separated by commas
+            --inbox ADDRESS                 Only questions about this mailbox
+            --min-realism N                 Minimum realism of the questions, from 0 to 1
+            --max-sources N                 Maximum number of gold emails per question (ART: 1)
+            --exclude-known-bad             Leave out the questions that ART found to be wrong
+            --shuffle                       Ask in random order (see --seed)
+            --seed N                        Seed for --shuffle [default: 1]
+            --epochs N                      Number of times to ask each question [default: 1]
+            --protocol art                  art: the conditions of the published ART-E figures (agent art-e, the first 100
+                                            test questions with one gold email, no known bad ones, no cutoff, ART's judge).
+                                            Other flags override it
+            --dataset, --csv-path FILE      File of questions (Parquet, CSV, JSON, JSONL) instead of
+                                            corbt/enron_emails_sample_questions
+            --use-json                      Load the questions with the JSON rows API instead of the Parquet file
+            --revision COMMIT               Dataset revision [default: abc84674]
+            --partial-inboxes               Also ask about mailboxes that were not imported as such
+            --cutoff query_date|off         Hide later emails: query_date or off [default: query_date]
 
       Suite tasks:
-            --suite FOLDER                        Task suite folder. Runs its tasks instead of questions about mailboxes
-            --task NAME,NAME                      Task ids, or starts of ids, separated by commas
-            --tool FOLDER                         Only tasks in this folder of examples/ (or of Harbor tasks), such as jupyter
-            --tag NAME,NAME                       Only tasks with all of these tags, separated by commas
-            --index FILE                          Only tasks listed in this index file, such as test_one.json
-            --counterparts both|abstract|verbose  Pairs of tasks: both (add counterparts), abstract or verbose (one of each
-                                                  pair)
-            --runnable                            Only tasks that can run on this machine
-            --oracle FILE                         Oracle file for the oracle agent [default: the suite's oracle.jsonl]
-            --functions FILE                      Module with custom setup and evaluation functions. It runs with your
-                                                  permissions
-            --account-settings FOLDER             Folder with VENDOR/settings.json, for tasks tagged account [default: the
-                                                  suite's settings/]
+            --suite FOLDER                  Task suite folder. Runs its tasks instead of questions about mailboxes
+            --task NAME,NAME                Task ids, or starts of ids, separated by commas
+            --tool FOLDER                   Only tasks in this folder of examples/ (or of Harbor tasks), such as jupyter
+            --tag NAME,NAME                 Only tasks with all of these tags, separated by commas
+            --index FILE                    Only tasks listed in this index file, such as test_one.json
+            --counterparts both|abstract|verbose
+                                            Pairs of tasks: both (add counterparts), abstract or verbose (one of each pair)
+            --runnable                      Only tasks that can run on this machine
+            --oracle FILE                   Oracle file for the oracle agent [default: the suite's oracle.jsonl]
+            --functions FILE                Module with custom setup and evaluation functions. It runs with your permissions
+            --account-settings FOLDER       Folder with VENDOR/settings.json, for tasks tagged account [default: the suite's
+                                            settings/]
 
       Model:
-            --model-id PROVIDER/NAME              Model, as provider/name or name [default: the agent's, otherwise
-                                                  anthropic/claude-sonnet-5-5]
-            --model-provider NAME                 Provider: anthropic, openai, google, offline, replay [default: from the
-                                                  model name]
-            --base-url URL                        URL of a compatible server
-            --wire-api chat|responses             Wire format for openai: chat or responses [default: depends on the server]
-            --temperature N                       Temperature from 0 to 2 [default: the agent's, otherwise the provider's]
-            --max-turns N                         Maximum model calls per task [default: the agent's, 10]
-            --max-tokens N                        Maximum tokens per reply [default: the agent's, 2048]
-            --reasoning-tokens N                  Additional tokens for reasoning [default: the agent's, otherwise depends on
-                                                  the model]
-            --price IN,OUT                        Price in US dollars per million tokens: IN,OUT[,CACHED]
-            --cache                               Cache the model's replies, and answer from the cache
-            --record FILE                         Record the model's replies in FILE, for --model-id replay/FILE
+            --model-id PROVIDER/NAME        Model, as provider/name or name [default: the agent's, otherwise
+                                            anthropic/claude-sonnet-5-5]
+            --model-provider NAME           Provider: anthropic, openai, google, offline, replay [default: from the model
+                                            name]
+            --base-url URL                  URL of a compatible server
+            --wire-api chat|responses       Wire format for openai: chat or responses [default: depends on the server]
+            --temperature N                 Temperature from 0 to 2 [default: the agent's, otherwise the provider's]
+            --max-turns N                   Maximum model calls per task [default: the agent's, 10]
+            --max-tokens N                  Maximum tokens per reply [default: the agent's, 2048]
+            --reasoning-effort EFFORT       Reasoning effort: none, minimal, low, medium, high, xhigh, max [default: the
+                                            agent's, otherwise the model's]
+            --reasoning-tokens N            Additional tokens for reasoning [default: the agent's, otherwise depends on the
+                                            model]
+            --header NAME=VALUE             Header to add to the model's requests (repeatable). VALUE can contain \${VARIABLE}
+            --body NAME=JSON                Field to add to the body of the model's requests, such as seed=42 (repeatable)
+            --price IN,OUT                  Price in US dollars per million tokens: IN,OUT[,CACHED]
+            --cache                         Cache the model's replies, and answer from the cache
+            --record FILE                   Record the model's replies in FILE, for --model-id replay/FILE
 
       External agent:
-            --agent-command COMMAND               Program that runs the agent: JSON Lines on stdin and stdout
-            --agent-url URL                       OpenAI-compatible endpoint that runs the agent with its own tools (--agent
-                                                  is the model)
-            --api-url URL                         Server with the playground API that runs the agent [API_URL]
-        -w, --workspace ID                        With --api-url: workspace [WORKSPACE_ID]
-            --tell-task                           With --api-url: add the mailbox and date to the question
+            --agent-command COMMAND         Program that runs the agent: JSON Lines on stdin and stdout
+            --agent-url URL                 OpenAI-compatible endpoint that runs the agent with its own tools (--agent is the
+                                            model)
+            --api-url URL                   Server with the playground API that runs the agent [API_URL]
+        -w, --workspace ID                  With --api-url: workspace [WORKSPACE_ID]
+            --tell-task                     With --api-url: add the mailbox and date to the question
 
       Speed:
-            --concurrency N|auto                  Maximum concurrent tasks, or auto (as many as the server accepts) [default:
-                                                  auto]
-            --rpm N                               Maximum requests per minute
-            --tpm N                               Maximum input and output tokens per minute
-            --queue URL                           Let the workers of a Redis server answer (art-e worker), as
-                                                  redis://HOST:PORT [ART_E_QUEUE_URL]
-            --request-timeout SECONDS             Timeout per model call, in seconds [default: 180]
-            --task-timeout SECONDS                Timeout per task, in seconds [default: 600]
+            --concurrency N|auto            Maximum concurrent tasks, or auto (as many as the server accepts) [default: auto]
+            --rpm N                         Maximum requests per minute
+            --tpm N                         Maximum input and output tokens per minute
+            --queue URL                     Let the workers of a Redis server answer (art-e worker), as redis://HOST:PORT
+                                            [ART_E_QUEUE_URL]
+            --request-timeout SECONDS       Timeout per model call, in seconds [default: 180]
+            --task-timeout SECONDS          Timeout per task, in seconds [default: 600]
 
       Limits:
-            --max-cost USD                        Stop the run at this cost, in US dollars (it can be resumed)
-            --max-task-cost USD                   End a task at this cost, in US dollars
-            --max-run-tokens N                    Stop the run after N input and output tokens
-            --max-time MINUTES                    Stop the run after this time, in minutes
-            --max-failures N|N%                   Stop the run after N failed tasks, or at a percentage: 5%
-            --unsafe-host-python                  Run execute_python without a sandbox, with your permissions
+            --max-cost USD                  Stop the run at this cost, in US dollars (it can be resumed)
+            --max-task-cost USD             End a task at this cost, in US dollars
+            --max-run-tokens N              Stop the run after N input and output tokens
+            --max-time MINUTES              Stop the run after this time, in minutes
+            --max-failures N|N%             Stop the run after N failed tasks, or at a percentage: 5%
+            --unsafe-host-python            Run execute_python without a sandbox, with your permissions
 
       Scores:
-            --scorers NAME,NAME                   Additional scorers, separated by commas (eval:NAME runs an eval) [default:
-                                                  all]
-            --judge MODEL                         Judge: provider/model, art or art:provider/model (the published protocol),
-                                                  or off [default: the cheap model of the agent's provider, if there is a key]
-            --no-judge                            Same as --judge off
-            --judge-votes N                       Number of verdicts per answer (the majority wins) [default: 1]
-            --judge-base-url URL                  URL of a compatible server for the judge
+            --scorers NAME,NAME             Additional scorers, separated by commas (eval:NAME runs an eval) [default: all]
+            --judge MODEL                   Judge: provider/model, art or art:provider/model (the published protocol), or off
+                                            [default: the cheap model of the agent's provider, if there is a key]
+            --no-judge                      Same as --judge off
+            --judge-votes N                 Number of verdicts per answer (the majority wins) [default: 1]
+            --judge-base-url URL            URL of a compatible server for the judge
+            --judge-reasoning-effort EFFORT
+                                            Reasoning effort of the judge [default: its model's]
+            --judge-header NAME=VALUE       Header to add to the judge's requests (repeatable). VALUE can contain \${VARIABLE}
+            --judge-body NAME=JSON          Field to add to the body of the judge's requests, such as seed=42 (repeatable)
 
       Results and gates:
-        -o, --output FILE                         Save the results as a JSON file
-            --overwrite                           Replace an output file of another kind
-            --fail-under SCORE=N                  Minimum scores, such as accuracy=0.8,sources=0.7 (maximum, if lower is
-                                                  better). Exit code 3 if missed
-            --min-coverage FRACTION               With --fail-under eval:NAME: minimum fraction of tasks that the eval must
-                                                  cover [default: 0.9]
-            --baseline RUN                        Run or results file to compare --metric with. Exit code 3 if worse
-            --no-worse-than N                     With --baseline: maximum loss, excluded with 95% confidence [default: 0.02]
-            --metric SCORE                        Score for --baseline and --junit [default: accuracy]
-            --junit FILE                          Write each gate and task as a test case to FILE (JUnit XML)
+        -o, --output FILE                   Save the results as a JSON file
+            --overwrite                     Replace an output file of another kind
+            --fail-under SCORE=N            Minimum scores, such as accuracy=0.8,sources=0.7 (maximum, if lower is better).
+                                            Exit code 3 if missed
+            --min-coverage FRACTION         With --fail-under eval:NAME: minimum fraction of tasks that the eval must cover
+                                            [default: 0.9]
+            --baseline RUN                  Run or results file to compare --metric with. Exit code 3 if worse
+            --no-worse-than N               With --baseline: maximum loss, excluded with 95% confidence [default: 0.02]
+            --metric SCORE                  Score for --baseline and --junit [default: accuracy]
+            --junit FILE                    Write each gate and task as a test case to FILE (JUnit XML)
 
       Sending traces:
-            --otlp                                Send the traces to the server in OTEL_EXPORTER_OTLP_ENDPOINT
-            --otlp-endpoint URL                   Send the traces to this OTLP endpoint, with the keys from
-                                                  OTEL_EXPORTER_OTLP_HEADERS
-            --scores langfuse|phoenix             Also send the scores, to the API of langfuse or phoenix at the same server
-            --no-content                          With --otlp: leave out messages, calls, answers and reasons
+            --otlp                          Send the traces to the server in OTEL_EXPORTER_OTLP_ENDPOINT
+            --otlp-endpoint URL             Send the traces to this OTLP endpoint, with the keys from
+                                            OTEL_EXPORTER_OTLP_HEADERS
+            --scores langfuse|phoenix       Also send the scores, to the API of langfuse or phoenix at the same server
+            --no-content                    With --otlp: leave out messages, calls, answers and reasons
 
       Global flags: --db FILE, --cache-dir FOLDER, --json, --quiet, --no-progress, --verbose. See art-e --help.
       "

@@ -144,6 +144,6 @@ it("where that is broken off the file is as it was, and the next command does it
   const heard: number[] = [];
   onMigrationIndexing((done) => heard.push(done));
   openStore(file, { mustExist: true }).close();
-  // Two migrations rebuild the index.
-  expect(heard).toEqual([0, MAILS.length, MAILS.length]);
+  // Three migrations rebuild the index, or a part of it.
+  expect(heard).toEqual([0, MAILS.length, MAILS.length, MAILS.length]);
 });

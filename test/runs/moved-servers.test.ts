@@ -8,7 +8,7 @@ const B = "http://127.0.0.1:2/v1";
 const JUDGE = { model: "openai/judge", protocol: "verdict", version: 1, votes: 1 } as const;
 
 function settings(changes: Partial<RunSettings>): RunSettings {
-  return { baseUrl: null, judge: null, ...changes } as RunSettings;
+  return { baseUrl: null, judge: null, taskTimeoutMs: 600_000, maxTaskCostUsd: null, ...changes } as RunSettings;
 }
 
 describe("movedServers", () => {

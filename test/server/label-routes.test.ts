@@ -100,7 +100,7 @@ describe("labels over HTTP", () => {
   it.each([
     ["no trace", { trace_id: "nothing", label: "good" }, 404, "Unknown trace"],
     ["no label", { trace_id: "t", label: "neutral" }, 400, "The body: label"],
-    ["no criterion", { trace_id: "t", label: "good", criterion: "Not a name" }, 400, "a name of small letters"],
+    ["no criterion", { trace_id: "t", label: "good", criterion: "Not a name" }, 400, "a name of lowercase letters"],
     ["a reason too long", { trace_id: "t", label: "good", note: "x".repeat(10_001) }, 400, "The body: note"],
   ])("with %s are refused", async (_, body, status, message) => {
     const answer = await label(body);

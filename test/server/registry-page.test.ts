@@ -38,7 +38,7 @@ describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000
     await page.getByLabel("Name", { exact: true }).fill(HOSTILE);
     await page.getByLabel("Purpose").fill(HOSTILE);
     await page.getByLabel("Prompt").fill(`${HOSTILE} {{inbox_address}}`);
-    await page.getByLabel("Model (empty").fill("offline/baseline");
+    await page.getByLabel("Model (set per chat").fill("offline/baseline");
     await page.getByLabel("Maximum model calls per task").fill("4");
     await page.getByLabel("Temperature").fill("0.5");
     await page.getByLabel("Tool calls per reply").selectOption("first");

@@ -1,7 +1,7 @@
 /**
- * Tells what the sender of an email wrote from what the email quotes. Programs mark quotations by `>` at each line, by a
- * line such as "On May 1 Bo Kim wrote:", by a separator, or by the header of the quoted email, in the user's language.
- * Only `>` has an end, so text below such a quotation is the sender's own; the others reach to the end of the body.
+ * Separates the sender's own text from quotations. Programs mark quotations with `>` on each line, with a line such as
+ * "On May 1 Bo Kim wrote:", with a separator, or with the header of the quoted email, in the user's language. Only `>`
+ * has an end, so text below such a quotation is the sender's own. The others extend to the end of the body.
  */
 
 /** Returns the body without quotations and the lines that introduce them. */

@@ -24,7 +24,7 @@ export function brokenSource(name: string, where: string, cause: unknown): Broke
   return new BrokenSource(name, problem, "Fetch the file again and import it once more.", cause);
 }
 
-/** Compressed or archived data that cannot be decoded. Readers that know how far they got make a `BrokenSource` of it. */
+/** Compressed or archived data that cannot be decoded. Readers with a position turn it into a `BrokenSource`. */
 export class DamagedData extends Error {
   override readonly name = "DamagedData";
 

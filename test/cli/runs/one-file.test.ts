@@ -146,6 +146,6 @@ describe("a file that cannot be written", LONG, () => {
     const line = ["run", "-a", "baseline", "--dataset", QUESTIONS, "-l", "10", "--db", "full.db"];
     const { code, stderr } = await startProgram(path(""), "/bin/sh", [...args, ...line], {}).ended;
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^art-e: .*full\.db.*\n {7}See that the disk has room and works.*\n$/);
+    expect(stderr).toMatch(/^art-e: .*full\.db.*\n {7}Check the disk and its free space.*\n$/);
   });
 });

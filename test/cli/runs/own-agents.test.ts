@@ -132,7 +132,7 @@ describe("an agent of one's own", () => {
     ["agents show art-e@99", "no version 99"],
     ["agents fly", "Unknown command: agents fly."],
     ["agents clone art-e", "agents clone needs NEW_ID."],
-    ["agents", "agents needs a subcommand."],
+    ["agents --quiet", "agents needs a subcommand."],
     ["tools add x", "needs the tool itself"],
     ["tools add x --command true", "needs a --description"],
     ["tools add x --command true --http http://a.b --description d", "name two tools"],

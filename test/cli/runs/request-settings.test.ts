@@ -226,7 +226,7 @@ describe("a run that continues or is compared", () => {
     }
     await run("--reasoning-effort", "high", "--body", "seed=1", "--name", "second");
     const { stdout } = await artE("compare first second");
-    expect(stdout).toMatch(/Settings that differ: .*reasoningEffort/);
+    expect(stdout).toMatch(/Different settings: .*reasoningEffort/);
     expect(stdout).not.toMatch(/Settings that differ: .*extraBody/);
     const forced = await requestsOf(() =>
       artE(["run", "--repeat", "first", "--force", "--body", "seed=3", "--quiet"], variables()),
@@ -262,7 +262,7 @@ describe("the judge", () => {
   it("needs to be there for its flags", async () => {
     const { code, stderr } = await run("--judge-reasoning-effort", "low");
     expect(code).toBe(2);
-    expect(stderr).toContain("--judge-reasoning-effort is given, but");
+    expect(stderr).toContain("--judge-reasoning-effort requires a judge, but");
   });
 });
 

@@ -151,7 +151,7 @@ describe("env client", () => {
     ["", "--for"],
     ["--for nemo", "--for: expected trl or verifiers or art"],
     ["--for trl -o there.py", "--output: .*there.py already exists"],
-    ["--for verifiers -o there.py", "--output: .*there.py is there already"],
+    ["--for verifiers -o there.py", "--output: .*there.py: it already exists"],
     ["--for trl -o there.py/client.py", "--output: "],
   ])("refuses %s", async (flags, message) => {
     write("there.py", "# mine");
