@@ -90,9 +90,9 @@ function isBuiltinOfNode(id) {
 }
 
 /**
- * A page's script: one file without imports, put into a report or served by `art-e serve`. Rooms below offer constants
- * and functions beside zod schemas, which are dropped: a page that came to need one would carry all of zod, so that
- * ends the build.
+ * A page's script: one file without imports, put into a report or served by `art-e serve`. Lower modules export
+ * constants and functions next to zod schemas. The schemas are dropped: a page that needs one would contain all of zod,
+ * so that fails the build.
  */
 async function buildPage(page) {
   const bundle = await rolldown({
