@@ -223,7 +223,7 @@ async function answerTask(
   return withVerdict(trace, shared.scoring, signal, budget);
 }
 
-/** Tools never show secrets to an agent, but it might have assembled one from its parts. */
+/** Redacts secrets. Tools never show them to an agent, but it might have assembled one from its parts. */
 function withoutSecrets(trace: Trace, secrets: readonly string[]): Trace {
   return secrets.length === 0 ? trace : (redactJson(trace as unknown as JsonObject, secrets) as unknown as Trace);
 }
@@ -295,7 +295,7 @@ function endingOfFailure(thrown: unknown): Ending | null {
   return thrown instanceof ModelError ? "model_error" : null;
 }
 
-/** Attempts of a failed call do not belong to a turn, so the trace records them as an incomplete one. */
+/** Adds the attempts of a failed call to the trace as an incomplete turn, because they do not belong to another one. */
 function chargeFailedCall(transcript: Transcript, thrown: unknown): void {
   if (!(thrown instanceof ModelError) || (thrown.retries.length === 0 && thrown.billed === null)) return;
   const { usage, costUsd } = thrown.billedInAll ?? { usage: NO_USAGE, costUsd: 0 };
@@ -339,7 +339,6 @@ function agentRun(
   };
 }
 
-/** Returns the agent's prompt for one task. */
 export function promptFor(
   { prompt }: Agent,
   tools: readonly Tool[],
@@ -361,7 +360,7 @@ export interface AnswerContext {
   readonly runId: string;
   readonly agent: Agent;
   readonly model: Model;
-  /** Prices usage for which a server does not report the cost. */
+  /** Price function for usage without a reported cost. */
   readonly priceOf: PriceOf;
   readonly tools: readonly Tool[];
   readonly suite: Pick<Suite, "open">;

@@ -28,7 +28,7 @@ export interface RunSpending extends Spending {
   readonly failed: number;
 }
 
-/** Returns the reached limit, or null if there is none. Ignores the time limit. */
+/** Returns the reached limit, or null. Ignores the time limit. */
 export function limitReached(
   limits: RunLimits,
   { costUsd, tokens, finished, failed }: RunSpending,
@@ -155,7 +155,7 @@ export class Budget {
     return { costUsd, tokens, finished, failed };
   }
 
-  /** Sets a limit that is reached according to spending that is also counted elsewhere. */
+  /** Sets a limit that is reached if spending counted elsewhere is included. */
   setReached(limit: LimitReached): void {
     this.elsewhere = limit;
   }
@@ -224,7 +224,7 @@ export class TaskBudget implements CallBudget {
     this.run.add(call);
   }
 
-  /** `cost` is the known cost of the entire task. `ending` is null if the task is left for a resume. */
+  /** `cost` covers the entire task, as far as it is known. `ending` is null if the task is left for a resume. */
   async end(cost: TaskCost | null, ending: Ending | null): Promise<void> {
     if (cost !== null) await this.afterCall(uncounted(spendingOf(cost), this.spent));
     this.run.end(this, ending);

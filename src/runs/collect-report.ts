@@ -119,7 +119,7 @@ export async function collectReport(
   return { head, tasks: rows.all() };
 }
 
-/** Returns the headline score of the runs: one that all of them have, otherwise one that any of them has. */
+/** Returns a headline score that all runs have, otherwise one that any run has. */
 function leadingScorer(runs: readonly ReportRun[]): string {
   const isScored = ({ head }: ReportRun, name: string) => (head.scores[name]?.n ?? 0) > 0;
   return (
@@ -288,7 +288,7 @@ const reportedFileSchema = runFileSchema.extend(reported);
 
 /** A run in a report: from the database, with traces and mail, or from a results file, without them. */
 export interface ReportRun extends Omit<RunSource<z.output<typeof reportedHeadSchema>>, "traces"> {
-  /** Null for a run from a results file. One trace is in memory at a time. */
+  /** Traces, mail and evals of a stored run, or null for a results file. One trace is in memory at a time. */
   readonly stored: {
     traces(): Iterable<readonly [TaskResult, Trace]>;
     readonly mails: MailSource;

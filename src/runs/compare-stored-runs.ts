@@ -19,7 +19,7 @@ interface CompareOptions {
   /** Run ids, `latest`, or results files. The baseline comes first. */
   readonly runs: readonly string[];
   readonly metric?: readonly string[] | undefined;
-  /** Maximum number of lost questions to show, and of won questions. */
+  /** Maximum number of lost and of won questions to show. */
   readonly flips: number;
   /** Compare with the published figures even if there was no judge. */
   readonly published: boolean;

@@ -27,7 +27,7 @@ import { parseTrace } from "../traces/traces-store.js";
 export interface TableDamage {
   readonly table: string;
   readonly readable: number;
-  /** Rows that an index still lists but that cannot be read. Null if no index can be counted. */
+  /** Number of rows that an index still lists but that cannot be read, or null if no index can be counted. */
   readonly lost: number | null;
   /** Keys of rows with a damaged value, each with its fault. These rows are not saved. */
   readonly badRows: readonly string[];
@@ -152,7 +152,7 @@ export function checkStoredValues(db: Db): Finding {
   const bad: string[] = [];
   for (const table of newTables()) {
     if (JSON_COLUMNS[table.name] === undefined) continue;
-    // Emails are most of the file, so SQLite checks their only JSON column itself.
+    // Emails make up most of the file, so SQLite reads only their one JSON column.
     const rows =
       table.name === "mails"
         ? (db
@@ -212,7 +212,6 @@ function damageHint(): string {
   return `Run ${commandLine`art-e doctor`} for the extent, and ${commandLine`art-e doctor --recover NEW.db`} to save the readable rows.`;
 }
 
-/** Rows of a table in the recovered database. */
 export interface RecoveredTable extends TableDamage {
   /** Rows left out because the row they belong to is lost. */
   readonly orphans: number;
@@ -220,7 +219,7 @@ export interface RecoveredTable extends TableDamage {
 
 export interface Recovery {
   readonly target: string;
-  /** The replaced parts without which SQLite could not open the file, or null. */
+  /** The parts that had to be replaced before SQLite could open the file, or null. */
   readonly repaired: string | null;
   readonly tables: readonly RecoveredTable[];
   /** JSON Lines file with the traces of lost runs, or null. */
@@ -317,7 +316,7 @@ function tracesOfLostRuns(db: Db): string[] {
   return traces.map((trace) => `${trace}\n`);
 }
 
-/** Deletes rows that refer to lost rows until none are left. Returns the number of deleted rows per table. */
+/** Repeatedly deletes rows that refer to lost rows. Returns the number of deleted rows per table. */
 function removeOrphans(db: Db): ReadonlyMap<string, number> {
   const removed = new Map<string, number>();
   for (let isChanged = true; isChanged; ) {

@@ -34,7 +34,7 @@ interface EvalRunFigures extends PassRates {
 }
 
 export interface EvalRun {
-  /** Null for chats. */
+  /** Run id, or null for chats. */
   readonly runId: string | null;
   readonly traces: number;
   readonly evals: readonly EvalRunFigures[];
@@ -109,7 +109,7 @@ export function runEvalsOverChats(names: readonly string[], context: AppContext)
   });
 }
 
-/** Opens evals and tallies their results. */
+/** Opens evals with a tally of their results so far. */
 async function openEvalRun(db: Db, names: readonly string[], { settings, signal }: AppContext) {
   const tallies = openEvals(db, names).map((stored) => ({
     stored,

@@ -77,7 +77,7 @@ async function withDatabase<T>(
 }
 
 /**
- * Whether the run needs this database's mail. An external agent with its own mail does not need it, so a database is
+ * Whether the run needs this database's mail. An external agent with its own mail does not, so a missing database is
  * created for the results.
  */
 function needsMail(options: RunRequest, { settings }: AppContext): boolean {

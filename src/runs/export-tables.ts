@@ -27,7 +27,7 @@ interface TableRequest {
 
 interface WrittenTable {
   readonly table: TableName;
-  /** Null for standard output. */
+  /** Output path, or null for standard output. */
   readonly path: string | null;
   readonly rows: number;
 }

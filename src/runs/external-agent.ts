@@ -89,7 +89,7 @@ export function refuseFlagsTargetIgnores({ kind }: AgentTarget, { given, cutoff 
   }
 }
 
-/** Returns the model name for results if only the external agent knows the model. */
+/** Returns the model name in results for an external agent, which chooses its own model. */
 export function targetModelName(where: AgentTarget, agentId: string, options: RunOptions): string {
   if (where.kind === "human") return "human/terminal";
   if (where.kind === "command") return `command/${basename(where.argv[0] ?? "")}`;

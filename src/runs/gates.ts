@@ -86,7 +86,7 @@ class Gates {
       return { ...failUnder({ metric: scorer, limit }, head, minCoverage, figure), metric };
     });
     if (this.baseline !== null) gates.push(this.compareWithBaseline(this.baseline, comparableRun(head, results())));
-    // The gates' scores decide which answers the files mark as wrong.
+    // The gates' scores decide which answers count as wrong in the JUnit report and the step summary.
     const asked = this.options.metric ?? (gates.length === 0 ? "accuracy" : null);
     const named = asked === null ? [] : [scorerOfMetric(asked, head.scores)];
     const [scorer = "exactMatch", ...others] = new Set([...named, ...gates.map((gate) => gate.scorer)]);

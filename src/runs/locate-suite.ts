@@ -14,7 +14,7 @@ import type { RunRow } from "../traces/runs-store.js";
  */
 
 export interface LocatedSuite {
-  /** The run with the source, and the settings' paths that moved together with it, changed to this folder. */
+  /** The run with its source, and the paths in its settings that moved with it, changed to this folder. */
   readonly run: RunRow;
   /**
    * Descriptions of how the folder differs from the suite that the run was created with. Empty if the content is the

@@ -35,7 +35,7 @@ export function modelNameOf(options: RunOptions, agent: Agent): ModelName {
 
 export interface CreatedModel {
   readonly model: Model;
-  /** Null if nothing is sent to a server. */
+  /** Rate limiter, or null if nothing is sent to a server. */
   readonly throttle: RateLimiter | null;
   readonly onConcurrency: (listener: (tasks: number) => void) => void;
   /** In US dollars, or null if the price is unknown. */
@@ -86,7 +86,7 @@ export async function createModel(
   const priceOf: PriceOf = price === null ? await pricesOf(name) : (usage) => priceAt(price, usage);
   const isCalled = options.dryRun !== true && options.queue === undefined;
   const { baseUrl, wireApi } = run;
-  // Even if the model is not called, so that an unset variable is found before the run starts.
+  // Opened even if the model is not called, so that an unset variable is found before the run starts.
   const extras = options.queue === undefined ? openExtras(run, options, settings.env) : undefined;
   const connection = { baseUrl, wireApi, timeoutMs: options.requestTimeout * 1_000, extras };
   const opened = isCalled

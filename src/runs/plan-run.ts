@@ -21,7 +21,6 @@ import { type CreatedModel, createModel } from "./model-of-run.js";
 import { agentOfNewRun, type RunOptionName, type RunOptions, type RunRequest } from "./run-options.js";
 import { externalAgentSettings, newRunSettings, refuseOracle } from "./settings-from-options.js";
 
-/** Options that select suite tasks. */
 export const SELECTS_SUITE_TASKS: readonly RunOptionName[] = [
   "task",
   "tool",
@@ -147,7 +146,7 @@ export interface RunPlan {
   readonly model: CreatedModel;
   /** Opens the tasks. Must be closed at the end, like the model. */
   readonly suite: Suite;
-  /** Counts the tasks to answer. Reads all results of a stored run. */
+  /** Counts the tasks to answer. For a stored run, this reads the entire run. */
   tasks(): Promise<number>;
   readonly tools: readonly AttachedTool[];
   readonly limits: RunLimits;

@@ -89,7 +89,9 @@ function refuseMailFlags(given: ReadonlySet<string>, { inboxes, hasAnswers }: Su
   }
 }
 
-/** Refuses tasks graded by the contents of a local machine, because an agent on a server has its own tools. */
+/**
+ * Refuses tasks graded by the contents of a local machine, which an agent on a server cannot reach with its own tools.
+ */
 function refuseMachineTasks(target: AgentTarget | undefined, tasks: readonly SuiteTask[]): void {
   if (target === undefined || target.kind === "command") return;
   const [first, ...others] = tasks.filter(needsMachine);

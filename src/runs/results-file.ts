@@ -18,7 +18,7 @@ import type { TaskResult } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
 import { iterateTraces, readTraces } from "../traces/traces-store.js";
 
-/** Writes the results file of a run with all stored results, including those from earlier attempts. */
+/** Writes the results file of a run with the stored results of all its attempts. */
 export async function saveResults(db: Db, path: string, totals: RunTotals): Promise<void> {
   const run = getRun(db, totals.runId);
   const sqlite = db.prepare("SELECT sqlite_version()").pluck().get() as string;

@@ -167,8 +167,8 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
 }
 
 /**
- * Refuses runs that were made elsewhere. The agent of an imported run, with its prompt and tools, exists only where the
- * run was made, and this database contains only its traces.
+ * Refuses runs that cannot be answered from this database. The agent of an imported run, with its prompt and tools,
+ * exists only where the run was made, and this database contains only its traces.
  */
 function refuseImported({ id, settings: { imported, environment } }: RunRow, what: string): void {
   if (environment !== undefined) {
@@ -247,7 +247,7 @@ function toolsOfRun(db: Db, { settings }: RunRow): readonly AttachedTool[] {
   return getVersion(db, settings.agentId, settings.agentVersion).tools;
 }
 
-/** Resumes a run with its tasks without a result and, if `retryFailed` is set, the failed ones. */
+/** Reopens a run. Its session has the tasks without a result and, if `retryFailed` is set, the failed ones. */
 export async function resumeRun(
   db: Db,
   run: RunRow,

@@ -118,9 +118,9 @@ export function agentOfNewRun(options: RunOptions): string {
 export type ScorerChoice = ScorerName | EvalScore;
 
 /**
- * Returns the requested scorers and those that always run, in table order. The default is all scorers that can run. If
- * only evals are requested, they run in addition to the default scorers. Throws if a requested scorer needs a verdict
- * and there is no judge.
+ * Returns the requested scorers plus the ones that always run, in table order. The default is all scorers that can run.
+ * If only evals are requested, they run in addition to the default scorers. Throws if a requested scorer needs a
+ * verdict and there is no judge.
  */
 export function chosenScorers(asked: readonly ScorerChoice[] | undefined, hasVerdicts: boolean): ScorerChoice[] {
   if (asked === undefined || asked.every(isEvalScore))

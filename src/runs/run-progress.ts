@@ -26,7 +26,7 @@ interface TaskUnderWay {
   readonly since: number;
 }
 
-/** Tracks the running tasks of this process's run through the run's events. */
+/** Tracks the activity of the running tasks of this process's run, based on the run's events. */
 export class TasksUnderWay {
   private readonly tasks = new Map<string, TaskUnderWay>();
   private retries: RunProcessState["retries"][number][] = [];
@@ -195,7 +195,7 @@ const FEWEST = 3;
 const STEP_MS = 5_000;
 
 interface Pace {
-  /** Null if too few tasks have finished recently. */
+  /** Rate, or null if too few tasks have finished recently. */
   readonly tasksPerMinute: number | null;
   readonly msLeft: number | null;
 }
@@ -222,7 +222,7 @@ interface Scored {
   readonly taskId: TaskId;
   readonly ending: Ending;
   readonly scores: Readonly<Record<string, number | null>>;
-  /** In milliseconds. */
+  /** End time in milliseconds. */
   readonly endedAt: number;
 }
 

@@ -59,7 +59,7 @@ export function detectLostDatabase(
 
 /**
  * Returns the error for a run whose database was deleted or replaced. Saves the run's traces to a file next to the
- * database: those that SQLite can still read from the open file, and the recent ones from memory.
+ * database: all traces that SQLite can still read from the open file, and the recent ones from memory.
  */
 async function saveLostTraces(
   fault: FileFault,

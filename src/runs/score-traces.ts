@@ -187,7 +187,7 @@ export interface Scoring {
   readonly sameMail: SameMail;
   readonly scorers: readonly ScorerName[];
   readonly evals: ScoringEvals;
-  /** Null if no judge is called. Verdicts that traces already have still count. */
+  /** The judge to call, or null. Verdicts that traces already have still count without a judge. */
   readonly judge: Judge | null;
 }
 

@@ -179,7 +179,7 @@ interface Pruning extends RunFilter {
   readonly empty: boolean;
 }
 
-/** Deletes matching runs, except those with a name, a note or a tag, because someone wants to find them again. */
+/** Deletes matching runs. Runs with a name, a note or a tag are kept, because someone wants to find them again. */
 export function pruneRuns(pruning: Pruning, really: boolean, context: AppContext): Promise<DeletedRuns> {
   const { keep, empty, ...filter } = pruning;
   return withStore(context.settings, (db) => {
@@ -216,7 +216,7 @@ export function corpusStats(settings: AppSettings): Promise<CorpusStats> {
   return withStore(settings, readCorpusStats);
 }
 
-/** Short, and cannot be mistaken for an id, a path or `latest`. */
+/** Allows only short names that cannot be mistaken for an id, a path or `latest`. */
 const NAME = /^(?!latest$|run_)[\p{L}\p{N}][\p{L}\p{N} ._-]{0,99}$/u;
 
 function checkRunName(name: string, source: string): void {

@@ -61,7 +61,6 @@ export interface EnvironmentOptions extends QuestionOptions, JudgeOptions {
   readonly partialInboxes: boolean;
 }
 
-/** A client's request for a new episode. */
 interface EpisodeRequest {
   readonly split?: string | undefined;
   readonly index?: number | undefined;
@@ -233,7 +232,7 @@ async function loadSplits(
     return { set, questions };
   };
   const named = await load(options.split ?? TRAINING_SPLIT).catch((error: unknown) => {
-    // The user did not ask for training questions, so a file with only test questions is served as a test split.
+    // The user did not request training questions, so a file with only test questions is served as a test split.
     const isOpen = options.split === undefined && error instanceof UserError && error.code === "split_missing";
     if (!isOpen) throw error;
     context.note(`${error.message} They are served as test questions.`);
@@ -256,13 +255,13 @@ function isSame({ questions: a }: SplitTasks, { questions: b }: SplitTasks): boo
   return a.length === b.length && a.every(({ id, question }, i) => id === b[i]?.id && question === b[i]?.question);
 }
 
-/** Each split is a separate run, because task ids can repeat between splits. */
+/** Names each split's run. Splits are separate runs, because task ids can repeat between them. */
 function runName(name: string | undefined, split: Split, defaultSplit: Split): string | undefined {
   return name === undefined || split === defaultSplit ? name : `${name}-${split}`;
 }
 
 /**
- * Returns the run with that name, which will be continued, or null if there is none. Throws a UserError if its tasks or
+ * Returns the run to continue under that name, or null if the name is new. Throws a UserError if the run's tasks or
  * settings differ.
  */
 function findRun(db: Db, name: string, set: TaskSet, settings: RunSettings): RunRow | null {
@@ -287,7 +286,7 @@ interface EnvironmentParts extends Pick<EpisodeRules, "agent" | "scoring"> {
   readonly tools: readonly Tool[];
   /** The first split is the default for clients that do not specify one. */
   readonly taskSets: ReadonlyMap<Split, SplitTasks>;
-  /** Null if nothing is saved. */
+  /** Writer for traces, or null if nothing is saved. */
   readonly writer: ResultWriter | null;
 }
 
@@ -332,7 +331,7 @@ export class TrainingEnvironment {
     return this.questionsOf(split).questions.length;
   }
 
-  /** Throws a `NoSuchTask`. */
+  /** Returns a task without its gold answer. Throws a `NoSuchTask` if the split or the index does not exist. */
   task(split: string, index: number): OfferedTask {
     const { name, questions } = this.questionsOf(split);
     const question = questions[index];
@@ -343,7 +342,10 @@ export class TrainingEnvironment {
     return { split: name, index, task_id, question: asked, inbox_address, query_date };
   }
 
-  /** Returns a task without its gold answer. Throws a `NoSuchTask` if the split or the index does not exist. */
+  /**
+   * Starts an episode. Its trace belongs to the run if `isKept` is true. Throws a `NoSuchTask` if the task does not
+   * exist.
+   */
   async begin(request: EpisodeRequest, isKept = true): Promise<BegunEpisode> {
     const task = this.choose(request);
     const question = this.questionsOf(task.split).questions[task.index] as Question;

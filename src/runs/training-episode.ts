@@ -55,7 +55,6 @@ export interface EpisodeRules {
   readonly scoring: Scoring;
 }
 
-/** The run that an episode belongs to. */
 export interface EpisodeRun {
   readonly runId: string;
   readonly model: string;
@@ -89,7 +88,7 @@ export interface EpisodeEnd {
   readonly traceId: string;
 }
 
-/** One task that a trainer's model works on, one call at a time. A call must be answered before the next one. */
+/** A task that a trainer's model works on, one call at a time. Each call must be answered before the next one. */
 export class Episode {
   stepCount = 0;
   private readonly transcript: Transcript;
