@@ -72,27 +72,32 @@ export async function localAnswerer(
 
 export interface Answered {
   readonly trace: Trace;
-  /** A failure without a reply: it counts only if the server answers again. */
+  /** True for a failure without a reply, which counts only if the server answers again. */
   readonly isHeld: boolean;
-  /** A limit of the run was reached while it was answered: it is left for a resume, and what it cost is counted. */
+  /** The run reached a limit during this task. Its cost counts, and a resume answers the task again. */
   readonly isStopped: boolean;
 }
 
 export interface TaskAnswerer {
   readonly watch: Pick<ServerWatch, "fault" | "isAnswering" | "close">;
-  /** Null: it was interrupted, or no task can succeed any more. It is left for a resume. */
+  /**
+   * Returns the answer, or null if it was interrupted or no task can succeed anymore. A resume answers the task again.
+   */
   answer(task: PlannedTask, signal: AbortSignal, budget: CallBudget): Promise<Answered | null>;
   saved?(trace: Trace): void;
 }
 
-/** What answers a run: on this machine, or on others. All that could be refused has been, and nothing has begun. */
+/**
+ * Answers a run's tasks, on this machine or on others. All checks that could refuse the run have passed, and no task
+ * has started yet.
+ */
 export interface AnswererOfRun {
   readonly activity: RunActivity;
   readonly onConcurrency: (listener: (tasks: number) => void) => void;
-  /** One line about answers that the judge gave no verdict on. */
+  /** Returns one line about answers without a verdict from the judge, or null if there is nothing to report. */
   shortfall(): string | null;
   start(run: StartedRun): Promise<TaskAnswerer>;
-  /** Also where it was not started. */
+  /** Can be called even if `start` was not. */
   close(): Promise<void>;
 }
 
@@ -137,7 +142,7 @@ export function answerHere(context: AnswerContext, watch: ServerWatch): TaskAnsw
   };
 }
 
-/** Local models are not watched: a replay fails as its recording did. */
+/** Does not watch local models, because a replay fails exactly like its recording. */
 function watchedBy(context: AnswerContext, watch: ServerWatch): AnswerContext {
   const { model, backend } = context;
   const [provider = ""] = model.id.split("/");
@@ -180,9 +185,9 @@ export function buildAnswerContext(
 const JUDGING: TaskActivity = { type: "judging" };
 
 /**
- * Opens one task, has the agent do it, grades what came of it, closes it, and has the answer judged where there is a
- * judge. Errors of the model or its server become the trace's ending and are passed to `onFailure`; they are not
- * thrown. What was spent before a failure stays in the trace.
+ * Opens one task, lets the agent answer it, grades the result, closes the task, and has the answer judged if the run
+ * has a judge. Errors from the model or its server become the trace's ending and are passed to `onFailure`. They are
+ * not thrown. Costs before a failure stay in the trace.
  */
 async function answerTask(
   run: AnswerContext,
@@ -218,7 +223,7 @@ async function answerTask(
   return withVerdict(trace, shared.scoring, signal, budget);
 }
 
-/** Tools show an agent none of them; it may have put one together from its parts. */
+/** Redacts secrets. Tools never show them to an agent, but it might have assembled one from its parts. */
 function withoutSecrets(trace: Trace, secrets: readonly string[]): Trace {
   return secrets.length === 0 ? trace : (redactJson(trace as unknown as JsonObject, secrets) as unknown as Trace);
 }
@@ -281,16 +286,16 @@ export function notAttempted(ending: Ending, reason: string, startedAt = new Dat
   return { times, rollout: { ...transcript, ending, answer: null, sources: [] }, error: reason };
 }
 
-/** Null: a bug of this program, which must not be recorded as a failure of the model. */
+/** Returns the ending for a failure, or null for a bug in art-e, which must not be recorded as a model failure. */
 function endingOfFailure(thrown: unknown): Ending | null {
-  // A replay throws the time-out that was recorded.
+  // A replay throws the recorded timeout.
   if (thrown instanceof DOMException && thrown.name === "TimeoutError") return "timeout";
-  // The task itself is fine: it is left for a resume with a working key or model name.
+  // The task itself is fine. A resume with a working key or model name can answer it.
   if (failsEveryTask(thrown) !== null || thrown instanceof BudgetReached) return "interrupted";
   return thrown instanceof ModelError ? "model_error" : null;
 }
 
-/** The attempts of a call that failed belong to no turn: the trace records them as an incomplete one. */
+/** Adds the attempts of a failed call to the trace as an incomplete turn, because they do not belong to another one. */
 function chargeFailedCall(transcript: Transcript, thrown: unknown): void {
   if (!(thrown instanceof ModelError) || (thrown.retries.length === 0 && thrown.billed === null)) return;
   const { usage, costUsd } = thrown.billedInAll ?? { usage: NO_USAGE, costUsd: 0 };
@@ -334,7 +339,6 @@ function agentRun(
   };
 }
 
-/** The agent's prompt for one task. */
 export function promptFor(
   { prompt }: Agent,
   tools: readonly Tool[],
@@ -344,28 +348,28 @@ export function promptFor(
   return renderPrompt(prompt, {
     ...variables,
     max_turns: maxTurns,
-    // Computed only where the prompt uses them.
+    // The tool list is computed only if the prompt uses it.
     get tools() {
       return listTools(tools);
     },
   });
 }
 
-/** What all tasks of a run have in common. */
+/** Everything that a run's tasks share. */
 export interface AnswerContext {
   readonly runId: string;
   readonly agent: Agent;
   readonly model: Model;
-  /** Prices what a server does not report. */
+  /** Price function for usage without a reported cost. */
   readonly priceOf: PriceOf;
   readonly tools: readonly Tool[];
   readonly suite: Pick<Suite, "open">;
   readonly taskTimeoutMs: number;
   readonly maxTaskCostUsd: number | null;
   readonly scoring: Scoring;
-  /** An external agent; undefined: the agent loop of this process. */
+  /** External agent, or undefined for the agent loop of this process. */
   readonly backend?: AgentBackend | undefined;
-  /** Hears what the tasks under way are doing. Must not throw. */
+  /** Receives the activity of running tasks. Must not throw. */
   readonly onActivity?: OnActivity | undefined;
 }
 

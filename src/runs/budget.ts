@@ -4,10 +4,10 @@ import { type Ending, isFailure } from "../tasks/ending.js";
 import type { RunLimits, RunSettings } from "../traces/run-settings.js";
 import type { TaskCost } from "../traces/task-result.js";
 
-/** A share of failures is not judged before so many tasks. */
+/** Minimum number of finished tasks before the share of failures is checked. */
 const ENOUGH_FOR_A_SHARE = 20;
 
-/** The flags of the limits, with the unit each takes. */
+/** Limit flags with their units. */
 export const LIMIT_FLAGS = {
   "--max-cost": "USD",
   "--max-run-tokens": "N",
@@ -23,12 +23,12 @@ export interface LimitReached {
 }
 
 export interface RunSpending extends Spending {
-  /** Since it was begun or resumed. */
+  /** Number of tasks that finished since the run was started or resumed. */
   readonly finished: number;
   readonly failed: number;
 }
 
-/** The limit that is reached, time aside; null: none. */
+/** Returns the reached limit, or null. Ignores the time limit. */
 export function limitReached(
   limits: RunLimits,
   { costUsd, tokens, finished, failed }: RunSpending,
@@ -55,10 +55,10 @@ function failuresReached(
   return `--max-failures ${limit.share * 100}% is reached: ${failed} of ${finished} tasks failed`;
 }
 
-/** Tokens that a turn adds to what the next one reads, where nothing is known yet. */
+/** Assumed number of tokens that each turn adds to the next input, used before any task has ended. */
 const TOKENS_READ_PER_TURN = 2_000;
 
-/** What a task may cost by its limits: all of its turns, each with a reply of full length. */
+/** Returns the maximum cost of a task within its limits: all turns, each with a full-length reply. */
 export function mostOfTask({ maxTurns, maxTokens, sent, maxTaskCostUsd }: RunSettings, priceOf: PriceOf): Spending {
   const outputTokens = sent?.maxTokens ?? maxTokens;
   let costUsd = 0;
@@ -71,10 +71,10 @@ export function mostOfTask({ maxTurns, maxTokens, sent, maxTaskCostUsd }: RunSet
   return { costUsd: Math.min(costUsd, maxTaskCostUsd ?? costUsd), tokens };
 }
 
-/** Sums of floats that should be equal differ by less than this share. */
+/** Relative tolerance for sums of floats that should be equal. */
 const ROUNDING = 1e-9;
 
-/** Mean and standard deviation (Welford). */
+/** Running mean and standard deviation (Welford's algorithm). */
 class TaskMean {
   n = 0;
   private mean = 0;
@@ -87,17 +87,17 @@ class TaskMean {
     this.squares += delta * (value - this.mean);
   }
 
-  /** What the next one is taken to be: the mean and one standard deviation. */
+  /** Returns the assumed next value: the mean plus one standard deviation. */
   next(): number {
     return this.mean + Math.sqrt(this.squares / Math.max(1, this.n));
   }
 }
 
 /**
- * What a run has spent, call by call and earlier attempts included, against its limits. A task starts only if there is
- * room for what it may cost beside what those under way may still cost; where a limit is reached all the same, no
- * further call is made. So a limit is exceeded by the calls under way at most. An external agent is told nothing of
- * it: its answer is one call.
+ * Tracks a run's spending per call, including earlier attempts, against its limits. A task starts only if there is room
+ * for its possible cost and for the remaining possible cost of running tasks. If a limit is reached anyway, no further
+ * call is made. Only calls that are already running can therefore exceed a limit. An external agent does not see the
+ * budget, because its entire answer is one call.
  */
 export class Budget {
   private costUsd = 0;
@@ -111,8 +111,8 @@ export class Budget {
   private readonly until: number;
 
   /**
-   * @param first what a task may cost, as long as none has ended
-   * @param workedMs time that earlier attempts have taken
+   * @param first assumed cost of a task until the first one has ended
+   * @param workedMs duration of earlier attempts, in milliseconds
    */
   constructor(
     private readonly limits: RunLimits,
@@ -123,7 +123,7 @@ export class Budget {
     this.until = limits.maxTimeMs === null ? Number.POSITIVE_INFINITY : now() + limits.maxTimeMs - workedMs;
   }
 
-  /** Adds what an earlier attempt spent on a task, cached replies aside. Its failure does not count. */
+  /** Adds the cost of a task from an earlier attempt, without cached replies. Its failure does not count. */
   charge(cost: TaskCost, isSuperseded = false): void {
     const spending = spendingOf(cost);
     this.add(spending);
@@ -141,7 +141,7 @@ export class Budget {
     this.tokens += tokens;
   }
 
-  /** `ending` null: the task is left for a resume. */
+  /** `ending` is null if the task is left for a resume. */
   end(task: TaskBudget, ending: Ending | null): void {
     this.underWay.delete(task);
     if (ending === null) return;
@@ -155,17 +155,17 @@ export class Budget {
     return { costUsd, tokens, finished, failed };
   }
 
-  /** A limit that was found to be reached by what is counted elsewhere too. */
+  /** Sets a limit that is reached if spending counted elsewhere is included. */
   setReached(limit: LimitReached): void {
     this.elsewhere = limit;
   }
 
-  /** Whether one more task can start now. False also where it has to wait for those under way. */
+  /** Whether one more task can start now. Also false if it has to wait for running tasks. */
   hasRoom(): boolean {
     return this.reached() === null && this.lacking() === null;
   }
 
-  /** Null while a further task may start, now or when one that is under way has ended. */
+  /** Returns the limit that prevents further tasks, or null if one can start now or after a running task ends. */
   reached(): LimitReached | null {
     const limit = limitReached(this.limits, this.spent) ?? this.elsewhere;
     if (limit !== null && limit.flag !== "--max-failures") return limit;
@@ -173,7 +173,7 @@ export class Budget {
     return limit ?? (this.underWay.size === 0 ? this.lacking() : null);
   }
 
-  /** The limit in dollars or tokens that the calls made so far have reached. */
+  /** Returns the cost or token limit that the calls so far have reached, or null. */
   spentLimit(): LimitReached | null {
     const limit = limitReached({ ...this.limits, maxFailures: null }, this.spent) ?? this.elsewhere;
     return limit?.flag === "--max-cost" || limit?.flag === "--max-run-tokens" ? limit : null;
@@ -184,7 +184,7 @@ export class Budget {
     this.tokensOfTasks.add(tokens);
   }
 
-  /** The limit that leaves no room for one more task. The first task of all starts in any case. */
+  /** Returns the limit that leaves no room for one more task, or null. The very first task always starts. */
   private lacking(): LimitReached | null {
     const { maxCostUsd, maxTokens } = this.limits;
     if (this.costs.n === 0 && this.underWay.size === 0) return null;
@@ -224,14 +224,14 @@ export class TaskBudget implements CallBudget {
     this.run.add(call);
   }
 
-  /** `cost`: of the task as a whole, as far as it is known; `ending` null: the task is left for a resume. */
+  /** `cost` covers the entire task, as far as it is known. `ending` is null if the task is left for a resume. */
   async end(cost: TaskCost | null, ending: Ending | null): Promise<void> {
     if (cost !== null) await this.afterCall(uncounted(spendingOf(cost), this.spent));
     this.run.end(this, ending);
   }
 }
 
-/** What a trace has spent beside the calls that were counted: an external agent makes its own. */
+/** Returns the spending in a trace beyond the counted calls, because an external agent makes its own calls. */
 function uncounted(trace: Spending, calls: Spending): Spending {
   return {
     costUsd: Math.max(0, trace.costUsd - calls.costUsd),
@@ -239,7 +239,7 @@ function uncounted(trace: Spending, calls: Spending): Spending {
   };
 }
 
-/** What counts of a task: its judge in dollars, and the agent's tokens. */
+/** Returns the spending of a task: the cost including its judge, and the agent's tokens. */
 export function spendingOf({ spent, judgeCostUsd }: TaskCost): Spending {
   return {
     costUsd: (spent.costUsd ?? 0) + (judgeCostUsd ?? 0),

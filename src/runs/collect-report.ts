@@ -54,7 +54,7 @@ import {
   storedSource,
 } from "./results-file.js";
 
-/** Ctrl-C is checked every so many tasks. */
+/** Number of tasks between checks for Ctrl-C. */
 const AT_ONCE = 50;
 
 interface ReportListener {
@@ -63,8 +63,8 @@ interface ReportListener {
 }
 
 /**
- * Reads the figures of finished or stopped runs, task by task, with one trace in memory at a time, and compares each
- * run with the first. Where the conversations are is for the caller to say.
+ * Reads the figures of finished or stopped runs task by task, with one trace in memory at a time, and compares each run
+ * with the first. The caller decides where to put the conversations.
  */
 export async function collectReport(
   runs: readonly ReportRun[],
@@ -119,7 +119,7 @@ export async function collectReport(
   return { head, tasks: rows.all() };
 }
 
-/** The headline score of the runs: one that all of them have, otherwise one that any of them has. */
+/** Returns a headline score that all runs have, otherwise one that any run has. */
 function leadingScorer(runs: readonly ReportRun[]): string {
   const isScored = ({ head }: ReportRun, name: string) => (head.scores[name]?.n ?? 0) > 0;
   return (
@@ -143,7 +143,7 @@ function describe({ head, stored }: ReportRun, meanings: readonly ScoreMeaning[]
     name: head.name ?? null,
     ...{ runId, agentId, model, split, status, startedAt, corpusFingerprint, plannedTasks, costUsd, retries },
     answeredBy: otherModels(model, answeredBy).length === 0 ? [] : Object.keys(answeredBy),
-    // Only the name of a file: its path may be private.
+    // Only the file name, because the path might be private.
     dataset: dataset.revision === null ? (dataset.source.split(/[\\/]/).at(-1) ?? "") : dataset.source,
     scores: Object.fromEntries(meanings.map(({ name }) => [name, figureOf(scores[name])])),
     slices: Object.fromEntries(
@@ -158,7 +158,7 @@ function describe({ head, stored }: ReportRun, meanings: readonly ScoreMeaning[]
   };
 }
 
-/** Slices with many parts: those with the most tasks come first. */
+/** Slices with many parts, sorted by number of tasks in descending order. */
 const BY_TASKS: ReadonlySet<SliceName> = new Set(["inbox", "tool", "app", "tag"]);
 
 function slicesOf(parts: readonly Slice[], meanings: readonly ScoreMeaning[]): ReportSlice[] {
@@ -169,7 +169,7 @@ function slicesOf(parts: readonly Slice[], meanings: readonly ScoreMeaning[]): R
   }));
 }
 
-/** Without the method of the interval, which the page does not show. */
+/** Omits the interval's method, which the page does not show. */
 function figureOf(estimate: Estimate | undefined): Figure {
   const { value = null, n = 0, low = null, high = null } = estimate ?? {};
   return { value, n, low, high };
@@ -190,7 +190,7 @@ export function analyseRun(name: string, settings: AppSettings) {
   });
 }
 
-/** The scores that a task of any of these runs has: first the known ones in their order, then others. */
+/** Returns the scores of any task in these runs: known scores in table order, followed by others. */
 export function scoredNames(heads: readonly Pick<RunHead, "scores">[]): string[] {
   const scored = heads.flatMap(({ scores }) =>
     Object.entries(scores).flatMap(([name, { n }]) => (n > 0 ? [name] : [])),
@@ -206,7 +206,10 @@ export function scoreMeanings(runs: readonly ReportRun[]): ScoreMeaning[] {
   });
 }
 
-/** The criterion of the version that scored the first of the runs that has one; null: it is no eval. */
+/**
+ * Returns the criterion of the eval version that scored the first run with this eval, or null if the score is not an
+ * eval.
+ */
 function evalMeaning(runs: readonly ReportRun[], name: string): typeof UNKNOWN | null {
   if (!isEvalScore(name)) return null;
   const [first] = runs.flatMap(({ stored }) => stored?.evalOf(name) ?? []);
@@ -283,13 +286,13 @@ const reported = benchmarkResultSchema
 const reportedHeadSchema = runHeadSchema.extend(reported);
 const reportedFileSchema = runFileSchema.extend(reported);
 
-/** A run of a report: of the database, with traces and mail, or of a results file, without. */
+/** A run in a report: from the database, with traces and mail, or from a results file, without them. */
 export interface ReportRun extends Omit<RunSource<z.output<typeof reportedHeadSchema>>, "traces"> {
-  /** Null: of a results file. One trace is in memory at a time. */
+  /** Traces, mail and evals of a stored run, or null for a results file. One trace is in memory at a time. */
   readonly stored: {
     traces(): Iterable<readonly [TaskResult, Trace]>;
     readonly mails: MailSource;
-    /** The version of an eval that gave its scores; null: it is not in the database. */
+    /** Returns the eval version that produced the run's scores, or null if it is not in the database. */
     evalOf(score: EvalScore): DescribedEval | null;
   } | null;
 }
@@ -344,7 +347,7 @@ function mailSource(db: Db): MailSource {
   };
 }
 
-/** Each run of a report against the first. Runs that are not comparable have the reasons and no figures. */
+/** Compares each run in a report with the first. Incomparable runs have reasons instead of figures. */
 function compareReportRuns(runs: readonly ComparableRun[]): ReportComparison[] {
   const [baseline, ...candidates] = runs;
   if (baseline === undefined) return [];

@@ -16,12 +16,12 @@ import { UserError } from "../platform/errors.js";
 import { RunSources, unfinished } from "./results-file.js";
 
 interface CompareOptions {
-  /** The baseline first: run ids, latest, or results files. */
+  /** Run ids, `latest`, or results files. The baseline comes first. */
   readonly runs: readonly string[];
   readonly metric?: readonly string[] | undefined;
-  /** Questions to show that were lost, and that were won. */
+  /** Maximum number of lost and of won questions to show. */
   readonly flips: number;
-  /** Beside the published figures though there was no judge. */
+  /** Compare with the published figures even if there was no judge. */
   readonly published: boolean;
   readonly force: boolean;
 }
@@ -31,7 +31,7 @@ export interface Comparison {
   readonly comparisons: readonly RunComparison[];
   readonly published: {
     readonly figures: PublishedResults["figures"];
-    /** How each run was made otherwise than the published figures, by run id. */
+    /** Differences between each run's setup and that of the published figures, by run id. */
     readonly differences: Readonly<Record<string, readonly string[]>>;
   } | null;
 }

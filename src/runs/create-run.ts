@@ -7,11 +7,14 @@ import { NO_LIMITS, type RunLimits, type RunSettings } from "../traces/run-setti
 import { acquireRunLock, addRunTags, insertRun, type RunOwner, setRunName } from "../traces/runs-store.js";
 import type { TaskResult } from "../traces/task-result.js";
 
-/** The tasks of one attempt at a run, and the results of earlier ones. Both are read from the database one by one. */
+/**
+ * The tasks of one attempt at a run, and the results of earlier attempts. Both are read from the database one at a
+ * time.
+ */
 export interface RunSession {
   readonly tasks: Iterable<PlannedTask>;
   readonly left: number;
-  /** Tasks that earlier attempts finished. */
+  /** Number of tasks finished in earlier attempts. */
   readonly finished: number;
   readonly done: AsyncIterable<TaskResult>;
 }
@@ -29,19 +32,19 @@ export interface NewRunRequest {
   readonly waiting?: LockWait;
 }
 
-/** Tasks inserted per event loop tick: a few milliseconds. */
+/** Tasks inserted per turn of the event loop. This takes a few milliseconds. */
 const AT_ONCE = 100;
 
 /**
- * Questions per transaction. Each transaction rewrites the index's pages, which would be most of the log for few
- * questions.
+ * Questions per transaction. Each transaction rewrites the index pages, which would be most of the log if there were
+ * only a few questions per transaction.
  */
 const A_TRANSACTION = 2_000;
 
 /**
- * Lays a new run down in the file, with all that is to be answered, and gives the loop back now and then. The run is
- * there as a whole or not at all; questions without a run are of no consequence. Nobody else may use the connection
- * meanwhile.
+ * Writes a new run with all its tasks to the database, yielding to the event loop from time to time. The run exists
+ * completely or not at all, and questions without a run have no effect. The connection must not be used for anything
+ * else in the meantime.
  */
 export async function createRun(db: Db, request: NewRunRequest): Promise<RunSession> {
   const { runId, name, tags = [], set, tasks, settings, worker, waiting = WAIT_INDEFINITELY } = request;

@@ -21,21 +21,21 @@ import { taskResultSchema } from "../traces/task-result.js";
 import { chatTraceSchema, suiteTraceSchema, traceSchema } from "../traces/trace.js";
 import { parseTrace } from "../traces/traces-store.js";
 
-/** Damage of a database: where it is, table by table, and a new database with every row that can be read. */
+/** Finds the damage in a database, table by table, and copies every readable row into a new database. */
 
-/** What can be read of one table. */
+/** Readable and damaged rows of one table. */
 export interface TableDamage {
   readonly table: string;
   readonly readable: number;
-  /** Rows that an index still lists, but that cannot be read. Null if no index can be counted. */
+  /** Number of rows that an index still lists but that cannot be read, or null if no index can be counted. */
   readonly lost: number | null;
-  /** Rows with a damaged value, by their key. They are not saved. */
+  /** Keys of rows with a damaged value, each with its fault. These rows are not saved. */
   readonly badRows: readonly string[];
-  /** What SQLite's integrity check says, and the error that reading met. Empty if the table is intact. */
+  /** Messages from SQLite's integrity check, and the error that stopped reading. Empty if the table is intact. */
   readonly faults: readonly string[];
 }
 
-/** The JSON columns of each table, with what every reader needs of them. */
+/** The JSON columns of each table, with the shape that every reader expects. */
 const JSON_COLUMNS: Readonly<Record<string, Readonly<Record<string, Shape | "array" | ((json: unknown) => unknown)>>>> =
   {
     agent_tools: { config: {} },
@@ -52,10 +52,10 @@ const JSON_COLUMNS: Readonly<Record<string, Readonly<Record<string, Shape | "arr
     traces: { trace: (json) => parseTrace("", json) },
   };
 
-/** Columns of JSON_COLUMNS that may be NULL. */
+/** Columns of JSON_COLUMNS that can be NULL. */
 const NULLABLE = new Set(["config", "limits"]);
 
-/** What is wrong with a row's JSON, or null. */
+/** Returns the fault in a row's JSON columns, or null. */
 function rowFault(table: string, row: Row): string | null {
   for (const [column, shape] of Object.entries(JSON_COLUMNS[table] ?? {})) {
     const json = row[column];
@@ -72,7 +72,7 @@ function rowFault(table: string, row: Row): string | null {
 }
 
 function keyOf({ key }: StoredTable, row: Row): string {
-  // A row id means nothing to a person.
+  // SQLite's row id means nothing to a user.
   const id = key[0] === "rowid" ? (row.id ?? row._key0) : key.map((_, i) => row[`_key${i}`]).join("/");
   return String(id);
 }
@@ -104,7 +104,7 @@ function examineTables(db: Db): TableDamage[] {
   });
 }
 
-/** Returns why reading ended early, or null. */
+/** Calls `use` with each row. Returns the reason why reading ended early, or null. */
 function forEachRow<R>(items: Generator<Row, R>, use: (row: Row) => void): R {
   for (;;) {
     const next = items.next();
@@ -120,11 +120,13 @@ function messageOf(failure: Error | "missing" | null): string[] {
 
 const FAULTS_SHOWN = 3;
 
-/** https://sqlite.org/pragma.html#pragma_integrity_check */
+/**
+ * Returns the first faults that SQLite's integrity check reports: https://sqlite.org/pragma.html#pragma_integrity_check
+ */
 function checkOf(db: Db, table: string): string[] {
   const found: string[] = [];
   try {
-    // Line by line, because the check itself can fail after it has reported some.
+    // Read line by line, because the check itself can fail after it has reported some faults.
     for (const line of db.prepare(`PRAGMA integrity_check('${table}')`).pluck().iterate() as Iterable<string>) {
       if (line !== "ok") found.push(...line.split("\n").filter((part) => !part.startsWith("***")));
     }
@@ -145,12 +147,12 @@ function lostRows(db: Db, { name }: StoredTable, read: number): number | null {
   }
 }
 
-/** Whether the values of an intact file are readable, for the checks of a healthy database. */
+/** Checks that the values in an intact file are readable, as one of the checks for a healthy database. */
 export function checkStoredValues(db: Db): Finding {
   const bad: string[] = [];
   for (const table of newTables()) {
     if (JSON_COLUMNS[table.name] === undefined) continue;
-    // Of the mails, which are most of the file, SQLite reads only the one column.
+    // Emails make up most of the file, so SQLite reads only their one JSON column.
     const rows =
       table.name === "mails"
         ? (db
@@ -167,7 +169,7 @@ export function checkStoredValues(db: Db): Finding {
   return { check: "Stored values", ok: bad.length === 0, detail: bad.length === 0 ? "all readable" : shown.join("; ") };
 }
 
-/** What an unexpected error is if the database is damaged. Null if the file is intact, so that the error is a bug. */
+/** Returns the damage behind an unexpected error, or null if the file is intact and the error is a bug. */
 export function describeDamage(path: string, cause: unknown): UserError | null {
   let file: DamagedFile;
   try {
@@ -193,7 +195,7 @@ export function describeDamage(path: string, cause: unknown): UserError | null {
   }
 }
 
-/** Changed bytes can also leave valid JSON that no longer says what it must. */
+/** Changed bytes can also leave valid JSON that no longer matches its schema. */
 function schemaFault(table: string, row: Row): string | null {
   if (table === "results") {
     const read = taskResultSchema.strip().safeParse(JSON.parse(String(row.result)));
@@ -210,23 +212,22 @@ function damageHint(): string {
   return `Run ${commandLine`art-e doctor`} for the extent, and ${commandLine`art-e doctor --recover NEW.db`} to save the readable rows.`;
 }
 
-/** What of a table is in the recovered database. */
 export interface RecoveredTable extends TableDamage {
-  /** Rows left out because the row that they belong to is lost. */
+  /** Rows left out because the row they belong to is lost. */
   readonly orphans: number;
 }
 
 export interface Recovery {
   readonly target: string;
-  /** What had to be replaced before SQLite could open the file, or null. */
+  /** The parts that had to be replaced before SQLite could open the file, or null. */
   readonly repaired: string | null;
   readonly tables: readonly RecoveredTable[];
-  /** JSON Lines file with the traces whose run is lost, or null. */
+  /** JSON Lines file with the traces of lost runs, or null. */
   readonly tracesFile: string | null;
 }
 
 /**
- * Copies every readable row into a new database, and indexes its mail again. The damaged file is not changed.
+ * Copies every readable row into a new database and rebuilds its mail index. Does not change the damaged file.
  * @throws UserError if `target` exists, or nothing can be read
  */
 export async function recoverDatabase(path: string, target: string): Promise<Recovery> {
@@ -251,7 +252,7 @@ export async function recoverDatabase(path: string, target: string): Promise<Rec
 }
 
 async function copyReadable(file: DamagedFile, db: Db, target: string): Promise<Recovery> {
-  // Rows come in any order. Orphans are removed at the end.
+  // Rows come in any order, so orphans are removed at the end.
   db.pragma("foreign_keys = OFF");
   const copied = newTables().map((table) => copyTable(file.db, db, table));
   addLostDatasets(db);
@@ -287,7 +288,7 @@ function copyTable(from: Db, to: Db, table: StoredTable): TableDamage {
 
 type Statement = ReturnType<Db["prepare"]>;
 
-/** A value that damage has changed can violate a constraint of its table. */
+/** Inserts a row. Returns the error if a damaged value violates a constraint of the table, or null. */
 function insertFault(insert: Statement, columns: readonly string[], row: Row): string | null {
   try {
     insert.run(columns.map((name) => row[name]));
@@ -298,7 +299,7 @@ function insertFault(insert: Statement, columns: readonly string[], row: Row): s
   }
 }
 
-/** Runs refer to their dataset: a lost one gets a row, without its questions. */
+/** Adds a row without questions for each lost dataset, because runs refer to their dataset. */
 function addLostDatasets(db: Db): void {
   db.exec(
     `INSERT INTO datasets (id, sha256)
@@ -306,7 +307,7 @@ function addLostDatasets(db: Db): void {
   );
 }
 
-/** As lines for `art-e import-traces`, which makes runs of them again. */
+/** Returns the traces of lost runs as lines for `art-e import-traces`, which turns them into runs again. */
 function tracesOfLostRuns(db: Db): string[] {
   const traces = db
     .prepare("SELECT trace FROM traces WHERE run_id IS NOT NULL AND run_id NOT IN (SELECT id FROM runs)")
@@ -315,7 +316,7 @@ function tracesOfLostRuns(db: Db): string[] {
   return traces.map((trace) => `${trace}\n`);
 }
 
-/** Deletes rows that refer to lost rows, until none is left, and counts them per table. */
+/** Repeatedly deletes rows that refer to lost rows. Returns the number of deleted rows per table. */
 function removeOrphans(db: Db): ReadonlyMap<string, number> {
   const removed = new Map<string, number>();
   for (let isChanged = true; isChanged; ) {

@@ -1,28 +1,31 @@
 import type { AgentBackend } from "../agents/agent.js";
 import { ANSWERED_WEB_PAGE, type Model, ModelError } from "../models/model.js";
 
-/** Why no further task of a run can succeed. */
+/** The reason why no further task of a run can succeed. */
 export interface ServerFault {
   readonly by: "key" | "account" | "model" | "server";
   readonly why: string;
 }
 
-/** Silence after which a server that has answered before counts as dead. A restart takes less. */
+/** Milliseconds of silence after which a server that has answered before counts as dead. A restart takes less time. */
 const PATIENCE_MS = 180_000;
 
-/** Consecutive failed tasks, without an answer between them, that show a dead server. One alone may have crashed it. */
+/**
+ * Consecutive failed tasks, without an answer between them, that indicate a dead server. A single task might have
+ * crashed it.
+ */
 const ENOUGH = { unreachable: 1, silent: 3, refusing: 20 } as const;
 
 /**
  * Distinguishes a dead server from occasional failures. A server that has never answered is dead at the first failed
- * connection; one that has answered before, only after some time without any reply.
+ * connection. A server that has answered before is dead only after some time without a reply.
  */
 export class ServerWatch {
   private lastReplyAt: number | null = null;
   private failedInARow = 0;
   private lastFailure: unknown = null;
   private found: ServerFault | null = null;
-  /** Errors of model calls only: a task may also run out of time in a tool. */
+  /** Errors from model calls only, because a task can also run out of time in a tool. */
   private readonly ofCalls = new WeakSet<object>();
 
   constructor(
@@ -55,13 +58,15 @@ export class ServerWatch {
     };
   }
 
-  /** The same external agent, with its answers observed. A long answer does not count as silence. */
+  /** Returns the same external agent with its answers observed. A long answer does not count as silence. */
   backend(backend: AgentBackend): AgentBackend {
     const isSilence = (error: Error) => error instanceof ModelError && error.kind !== "timeout";
     return { answer: (task, transcript) => this.hear(backend.answer(task, transcript), () => true, isSilence) };
   }
 
-  /** Records a failed task. True: whether the failure counts is decided by the next answer, or the end of the run. */
+  /**
+   * Records a failed task. Returns true if the next answer, or the end of the run, decides whether the failure counts.
+   */
   failed(error: unknown): boolean {
     if (this.found !== null) return false;
     this.found = failsEveryTask(error);
@@ -74,7 +79,10 @@ export class ServerWatch {
     return this.found === null && kind !== "refusing";
   }
 
-  /** No task is left: a server that was reachable before and is not now is dead for more than these tasks. */
+  /**
+   * Called when no task is left. A server that was reachable before but no longer is counts as dead, because more than
+   * these tasks would fail.
+   */
   close(): void {
     if (this.found === null && this.server === "unreachable") this.found = dead(this.lastFailure);
   }
@@ -101,7 +109,7 @@ export class ServerWatch {
     return this.now() - (this.lastReplyAt ?? Number.NEGATIVE_INFINITY);
   }
 
-  /** Null: not a failure of a model call. */
+  /** Returns the kind of a failed model call, or null for any other error. */
   private kindOf(error: unknown): keyof typeof ENOUGH | null {
     if (!(error instanceof Error) || !this.ofCalls.has(error)) return null;
     if (isUnreachable(error)) return "unreachable";
@@ -109,7 +117,10 @@ export class ServerWatch {
   }
 }
 
-/** A refused key or certificate, an empty account, a limit of hours and an unknown model fail every task alike. */
+/**
+ * Returns the fault if an error would fail every task: a rejected key or certificate, an empty account, a usage limit
+ * that lasts hours, or an unknown model. Returns null for any other error.
+ */
 export function failsEveryTask(error: unknown): ServerFault | null {
   if (!(error instanceof ModelError)) return null;
   const { kind, message, unreachable, retryable } = error;
@@ -124,7 +135,7 @@ function isUnreachable(error: unknown): boolean {
   return error instanceof ModelError && error.unreachable;
 }
 
-/** Neither an answer nor an error that is about the task. */
+/** Whether the server returned neither an answer nor an error about the task. */
 function isUnanswered(error: unknown): boolean {
   return !(error instanceof ModelError) || error.status === null || error.status >= 500;
 }

@@ -24,7 +24,7 @@ import { rewriteScores, withEvals } from "./score-traces.js";
 
 interface EvalRunFigures extends PassRates {
   readonly stored: StoredEval;
-  /** What its newest test says of it; `stale`: its labels have changed since. */
+  /** Result of the eval's newest test. `stale` if its labels have changed since. */
   readonly validation: Validation;
   readonly passed: number;
   readonly failed: number;
@@ -34,16 +34,16 @@ interface EvalRunFigures extends PassRates {
 }
 
 export interface EvalRun {
-  /** Null: chats. */
+  /** Run id, or null for chats. */
   readonly runId: string | null;
   readonly traces: number;
   readonly evals: readonly EvalRunFigures[];
 }
 
-/** Traces per batch: a process of the sandbox takes a tenth of a second to start. */
+/** Traces per batch. A sandbox process takes a tenth of a second to start. */
 const BATCH = 500;
 
-/** What evals say of one stored trace, of a run, a chat or another program. Nothing is saved. */
+/** Runs evals on one stored trace from a run, a chat or another program. Saves nothing. */
 export function runEvalsOnTrace(
   names: readonly string[],
   traceName: string,
@@ -87,7 +87,7 @@ export function runEvalsOverRun(names: readonly string[], runName: string, conte
   });
 }
 
-/** The same over all chats, and traces of other programs that belong to no run. */
+/** Runs evals over all chats, and over other programs' traces that do not belong to a run. */
 export function runEvalsOverChats(names: readonly string[], context: AppContext): Promise<EvalRun> {
   const { settings, signal } = context;
   return withStore(settings, async (db) => {
@@ -109,7 +109,7 @@ export function runEvalsOverChats(names: readonly string[], context: AppContext)
   });
 }
 
-/** Evals with what they said so far. */
+/** Opens evals with a tally of their results so far. */
 async function openEvalRun(db: Db, names: readonly string[], { settings, signal }: AppContext) {
   const tallies = openEvals(db, names).map((stored) => ({
     stored,
@@ -121,7 +121,7 @@ async function openEvalRun(db: Db, names: readonly string[], { settings, signal 
   const scoring = scoringEvals(definitions, openEvalBackends(settings));
   return {
     definitions,
-    /** The traces with the scores of the evals. */
+    /** Returns the traces with the evals' scores, and adds the outcomes to the tallies. */
     async score<T extends EvaluatedTrace>(traces: readonly T[]): Promise<T[]> {
       const outcomes = await scoring.run(traces, signal);
       for (const [k, trace] of traces.entries()) {

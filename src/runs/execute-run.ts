@@ -65,7 +65,7 @@ async function withDatabase<T>(
   const watch = new FileWatch(db, path);
   limitPageCache(db);
   deferCheckpoints(db);
-  // The search threads start while the rest of the program is loaded and the run is created.
+  // The search threads start while the rest of the program loads and the run is created.
   const answersHere = !request.dryRun && request.queue === undefined;
   const searchThreads = readsMail && answersHere ? new SearchPool(path) : undefined;
   try {
@@ -76,7 +76,10 @@ async function withDatabase<T>(
   }
 }
 
-/** An external agent with mail of its own needs none here: a database for the results is created. */
+/**
+ * Whether the run needs this database's mail. An external agent with its own mail does not, so a missing database is
+ * created for the results.
+ */
 function needsMail(options: RunRequest, { settings }: AppContext): boolean {
   if (options.resume !== undefined || options.repeat !== undefined) return true;
   if (options.suite !== undefined) return false;
@@ -97,7 +100,7 @@ interface RunMonitor {
 
 export type OpenMonitor = (activity: RunActivity) => RunMonitor;
 
-/** Answers a run's tasks by the workers of a queue, which this room knows nothing of. Throws a UserError. */
+/** Has queue workers answer a run's tasks. This module must not depend on the queue. Throws a UserError. */
 export type OpenQueue = (
   plan: RunPlan,
   url: string,
@@ -113,7 +116,7 @@ interface RunOutcome {
 }
 
 /**
- * One attempt at a run, new or resumed, until its tasks are answered or it is stopped. Everything that could be
+ * Makes one attempt at a new or resumed run, until its tasks are answered or it is stopped. Everything that can be
  * refused is refused before the first task.
  */
 async function execute(
@@ -134,7 +137,7 @@ async function execute(
         : await openQueue(plan, request.queue, request, context);
     const end = await answerAll(opened, plan, { opening, evals }, request, context, openMonitor);
     if (plan.output !== undefined) await saveResults(db, plan.output, end.totals);
-    // A run that was stopped is not gated: it can be resumed first.
+    // A stopped run is not gated, because it can be resumed first.
     const gated = end.stopped === null ? await gates.check(fromDatabase(db, end.totals)) : [];
     return { end, gates: gated, output: plan.output, shortfall: opening.shortfall() };
   });
@@ -239,7 +242,7 @@ async function answerAll(
   }
 }
 
-/** A resumed run keeps limits that were given with an earlier command. */
+/** Reports the limits that a run keeps from an earlier command. */
 function noteStoredLimits({ runId, limits }: RunPlan, options: RunOptions, { note }: AppContext): void {
   const text = limitsText(limits);
   if (text === "" || (options.resume === undefined && options.repeat === undefined)) return;
@@ -258,7 +261,7 @@ function forwardTraces(writer: ResultWriter, live: LiveTraces | null): ResultWri
   };
 }
 
-/** As flags: `--max-cost 0.5, --max-failures 5%`. Empty where there is no limit. */
+/** Returns the limits as flags, like `--max-cost 0.5, --max-failures 5%`. Empty if there are no limits. */
 function limitsText(limits: RunLimits): string {
   return Object.entries(limitFlags(limits))
     .map((words) => words.join(" "))
@@ -270,16 +273,16 @@ export interface RunEstimate {
   readonly model: string;
   readonly tasks: number;
   readonly usage: Usage;
-  /** US dollars; null where the price is not known. Without the judge. */
+  /** Cost without the judge in US dollars, or null if the price is unknown. */
   readonly costUsd: number | null;
   readonly judge: string | null;
   readonly judgeCalls: number;
   readonly seconds: number;
-  /** Tasks of earlier runs that the estimate is made from; null: a guess. */
+  /** Number of earlier tasks that the estimate is based on, or null for a guess. */
   readonly basis: number | null;
 }
 
-/** What a task of an agent that searches and reads takes with most models, where no earlier run tells better. */
+/** Typical usage per task for an agent that searches and reads, with most models. Used if there is no earlier run. */
 const GUESS: AverageTask = {
   tasks: 0,
   inputTokens: 14_000,
@@ -290,7 +293,7 @@ const GUESS: AverageTask = {
   seconds: 12,
 };
 
-/** Tasks at once that `auto` is taken to reach. */
+/** Assumed number of concurrent tasks for `auto`. */
 const AUTO_CONCURRENCY = 20;
 
 function usageOf(each: AverageTask, tasks: number, round = (tokens: number) => tokens): Usage {
@@ -302,7 +305,7 @@ function usageOf(each: AverageTask, tasks: number, round = (tokens: number) => t
   };
 }
 
-/** By the earlier runs of the same agent and model, else by a guess. */
+/** Estimates a run based on earlier runs of the same agent and model, otherwise based on a guess. */
 async function estimateRun(db: Db, plan: RunPlan, options: RunOptions): Promise<RunEstimate> {
   const { settings, model } = plan;
   const tasks = await plan.tasks();
@@ -310,7 +313,7 @@ async function estimateRun(db: Db, plan: RunPlan, options: RunOptions): Promise<
   const known = averageTask(db, settings.agentId, settings.model);
   const each = known ?? (isLocal ? { ...GUESS, inputTokens: 0, outputTokens: 0, seconds: 0.02 } : GUESS);
   const usage = usageOf(each, tasks, Math.round);
-  // Priced call by call, as it is billed: a higher price for long prompts does not apply to many short ones.
+  // Priced per call, like the bill. A higher price for long prompts does not apply to many short ones.
   const calls = Math.max(1, each.turns);
   const costOfCall = model.priceOf(usageOf(each, 1 / calls));
   const concurrency = options.concurrency === "auto" ? AUTO_CONCURRENCY : options.concurrency;

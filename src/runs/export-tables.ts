@@ -16,30 +16,30 @@ import { scoredNames } from "./collect-report.js";
 import { countTasks, type RunSource, RunSources, refuseTwice } from "./results-file.js";
 
 interface TableRequest {
-  /** Of runs in the database, or paths of results files. */
+  /** Run names, or paths of results files. */
   readonly names: readonly string[];
-  /** Undefined: all that these runs have. */
+  /** Undefined for all tables that these runs have. */
   readonly tables: readonly TableName[] | undefined;
   readonly format: TableFormat;
-  /** A folder; undefined: one table of a text format, to `write`. */
+  /** Output folder, or undefined to pass a single table in a text format to `write`. */
   readonly output: string | undefined;
 }
 
 interface WrittenTable {
   readonly table: TableName;
-  /** Null: standard output. */
+  /** Output path, or null for standard output. */
   readonly path: string | null;
   readonly rows: number;
 }
 
 export interface ExportedTables {
   readonly runs: readonly string[];
-  /** Those of them that were read from results files, and so are in no table of traces. */
+  /** Runs from results files, which are missing from the tables of traces. */
   readonly withoutTraces: readonly string[];
   readonly tables: readonly WrittenTable[];
 }
 
-/** Writes runs as tables, one row in memory at a time (of Parquet: one row group). */
+/** Writes runs as tables with one row in memory at a time, or one row group for Parquet. */
 export async function exportTables(
   { names, tables, format, output }: TableRequest,
   { settings, progress, signal }: AppContext,

@@ -36,7 +36,7 @@ export const FLAG_OF = {
   endpoint: "--agent-url",
 } as const;
 
-/** The external agent of a new run; undefined: the agent loop of this program. */
+/** Returns the external agent of a new run, or undefined for art-e's own agent loop. */
 export function agentTargetOf(options: RunOptions, env: Environment): AgentTarget | undefined {
   const { apiUrl, agentCommand, agentUrl, workspace } = options;
   const given = Object.entries({
@@ -67,7 +67,7 @@ export function agentTargetOf(options: RunOptions, env: Environment): AgentTarge
   throw new UserError("flag_invalid", "--agent-command: expected a program.", "Name one: 'python my_agent.py'.");
 }
 
-/** The external agent of a stored run, with the options given now. The environment does not change a stored run. */
+/** Returns a stored run's external agent with the options given now. The environment does not change a stored run. */
 export function requestedAgentTarget(stored: AgentTarget | undefined, options: RunOptions): AgentTarget | undefined {
   const { apiUrl, agentCommand, agentUrl, workspace, tellTask } = options;
   if (apiUrl === undefined && agentCommand === undefined && agentUrl === undefined && stored?.kind === "api") {
@@ -89,7 +89,7 @@ export function refuseFlagsTargetIgnores({ kind }: AgentTarget, { given, cutoff 
   }
 }
 
-/** The model's name in results, where only the external agent knows the model. */
+/** Returns the model name in results for an external agent, which chooses its own model. */
 export function targetModelName(where: AgentTarget, agentId: string, options: RunOptions): string {
   if (where.kind === "human") return "human/terminal";
   if (where.kind === "command") return `command/${basename(where.argv[0] ?? "")}`;
@@ -98,7 +98,7 @@ export function targetModelName(where: AgentTarget, agentId: string, options: Ru
   return modelId === undefined ? `playground/${agentId}` : parseModelName(modelId, modelProvider ?? null).id;
 }
 
-/** Whether the agent reads this database's mail: it runs in this process, or as a subprocess with our tools. */
+/** Whether the agent reads this database's mail, because it runs in this process or as a subprocess with our tools. */
 export function usesMailHere(elsewhere: AgentTarget | undefined): boolean {
   return elsewhere === undefined || elsewhere.kind === "command" || elsewhere.kind === "human";
 }

@@ -35,7 +35,7 @@ import { type RunSource, RunSources, unfinished } from "./results-file.js";
 
 const DEFAULT_MARGIN = 0.02;
 
-/** The gates of a run. Reads the baseline, before anything is spent. */
+/** Opens the gates of a run. Reads the baseline before anything is spent. */
 export async function openGates(options: GateOptions, context: AppContext): Promise<Gates> {
   checkGateOptions(options);
   for (const { metric } of options.failUnder ?? []) {
@@ -86,7 +86,7 @@ class Gates {
       return { ...failUnder({ metric: scorer, limit }, head, minCoverage, figure), metric };
     });
     if (this.baseline !== null) gates.push(this.compareWithBaseline(this.baseline, comparableRun(head, results())));
-    // What the files call wrong is what the gates are about.
+    // The gates' scores decide which answers count as wrong in the JUnit report and the step summary.
     const asked = this.options.metric ?? (gates.length === 0 ? "accuracy" : null);
     const named = asked === null ? [] : [scorerOfMetric(asked, head.scores)];
     const [scorer = "exactMatch", ...others] = new Set([...named, ...gates.map((gate) => gate.scorer)]);
@@ -113,14 +113,16 @@ class Gates {
 
 const CORRECTED = /^(eval:[^:]+):corrected$/;
 
-/** The score whose corrected rate a metric is: of `eval:NAME:corrected` `eval:NAME`; of another metric itself. */
+/**
+ * Returns the score that a metric corrects: `eval:NAME` for `eval:NAME:corrected`. Returns any other metric unchanged.
+ */
 function uncorrected(metric: string): string {
   return CORRECTED.exec(metric)?.[1] ?? metric;
 }
 
 const scored = z.looseObject({ scorers: z.array(z.string()).catch([]) });
 
-/** The pass rate of an eval without the errors that its newest test found. */
+/** Returns the pass rate of an eval, corrected for the errors that its newest test found. */
 function correctedFigure(
   score: EvalScore,
   { settings }: Pick<RunHead, "settings">,
@@ -169,7 +171,7 @@ async function readBaseline(name: string, { settings }: AppContext): Promise<Com
   }
 }
 
-/** The file is the CI runner's: where it cannot be written, the run does not fail. */
+/** Appends to the CI runner's summary file. The run does not fail if the file cannot be written. */
 function appendSummary(path: string, markdown: string, { note, settings }: AppContext): void {
   try {
     refuseInputs({ flag: "GITHUB_STEP_SUMMARY", path }, [], settings.db);
@@ -181,18 +183,16 @@ function appendSummary(path: string, markdown: string, { note, settings }: AppCo
 
 export interface GateOptions {
   readonly failUnder?: readonly { readonly metric: string; readonly limit: number }[] | undefined;
-  /** The least share of the tasks that an eval among them must judge. */
+  /** Minimum share of tasks that an eval in `failUnder` must judge, 0 to 1. */
   readonly minCoverage?: number | undefined;
-  /** A run or a results file. */
+  /** Run name, or path of a results file. */
   readonly baseline?: string | undefined;
   readonly noWorseThan?: number | undefined;
   readonly metric?: string | undefined;
   readonly junit?: string | undefined;
 }
 
-/**
- * Refuses contradictions and unknown metrics before anything is spent. Which scores the judge gives is not known yet.
- */
+/** Refuses contradictions and unknown metrics before anything is spent. The judge's scores are not known yet. */
 function checkGateOptions({ failUnder = [], minCoverage, baseline, noWorseThan, metric, junit }: GateOptions): void {
   const without =
     baseline === undefined && noWorseThan !== undefined
@@ -213,7 +213,7 @@ function checkGateOptions({ failUnder = [], minCoverage, baseline, noWorseThan, 
   if (noWorseThan !== undefined) refuseIdleMargin(noWorseThan, metric ?? "accuracy");
 }
 
-/** A limit that no run can miss, or none can reach, is a typing error. */
+/** Refuses limits that no run can miss or that no run can reach, because they are typos. */
 function refuseImpossible(thresholds: NonNullable<GateOptions["failUnder"]>): void {
   for (const { metric, limit } of thresholds) {
     const scale = scaleOfMetric(metric);
@@ -236,23 +236,26 @@ function refuseIdleMargin(margin: number, metric: string): void {
   );
 }
 
-/** Of an eval, whose scores are not in the table, and of `accuracy`, whichever it is: 0 to 1. */
+/**
+ * Returns the scale of a metric. It is 0 to 1 for evals, which are not in the table, and for either meaning of
+ * `accuracy`.
+ */
 function scaleOfMetric(metric: string): ReturnType<typeof scaleOf> {
   return scaleOf(SCORES[scorerOfMetric(metric)] ?? { kind: "rate" });
 }
 
-/** The least share of a run's tasks that an eval must judge, where nothing else is said. */
+/** Default minimum share of a run's tasks that an eval must judge. */
 const MIN_COVERAGE = 0.9;
 
 /**
- * Whether a run's score over its completed tasks reaches its limit: at least that, or at most if lower is better. A
- * missing score does not pass. An eval counts over all tasks, and must have judged enough of them.
+ * Checks whether a run's score over its completed tasks reaches the limit. The limit is a maximum if lower is better. A
+ * missing score does not pass. An eval counts over all tasks and must have judged enough of them.
  */
 export function failUnder(
   { metric, limit }: Threshold,
   { scores, totalTasks }: Pick<RunHead, "scores" | "totalTasks">,
   minCoverage: number,
-  /** Instead of the score's own figure. */
+  /** Replaces the score's own figure. */
   corrected?: Estimate,
 ): Gate {
   const scorer = scorerOfMetric(metric, scores);
@@ -276,8 +279,8 @@ export function failUnder(
 }
 
 /**
- * Non-inferiority: passes only if the 95 % interval of the paired difference shows that the run is worse by less than
- * the limit. Too few questions to show that do not pass.
+ * Checks non-inferiority. Passes only if the 95 % interval of the paired difference shows that the run is worse by less
+ * than the limit. Does not pass if there are too few questions to show this.
  */
 export function noWorseThan(
   { metric, limit }: Threshold,

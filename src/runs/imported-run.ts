@@ -23,12 +23,12 @@ export interface ImportedTraces {
   readonly format: string;
   readonly runs: readonly string[];
   readonly traces: number;
-  /** Traces without a task, which are kept as chats. */
+  /** Number of traces without a task, stored as chats. */
   readonly chats: number;
   readonly lacking: Readonly<Record<string, number>>;
 }
 
-/** Reads the traces of a file into the database: all of them, or none where one cannot be used. */
+/** Reads the traces in a file into the database: all of them, or none if one is unusable. */
 export async function importTraces(path: string, { settings, note, signal }: AppContext): Promise<ImportedTraces> {
   const source = await openImport(path);
   const sha256 = await sha256OfFile(path, signal);

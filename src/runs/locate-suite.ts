@@ -9,22 +9,25 @@ import { suiteTasksOf } from "../traces/results-store.js";
 import type { RunRow } from "../traces/runs-store.js";
 
 /**
- * Finds the suite folder of a stored run, which can have been moved since. The database has the tasks; their input,
- * setup and gold files are in the folder only.
+ * Finds the suite folder of a stored run, which might have been moved. The database contains the tasks, but their
+ * input, setup and gold files are only in the folder.
  */
 
 export interface LocatedSuite {
-  /** The run as it is in this folder: its source, and the paths in its settings that moved together with it. */
+  /** The run with its source, and the paths in its settings that moved with it, changed to this folder. */
   readonly run: RunRow;
-  /** In words, how the folder differs from what the run was created with. Empty if it is the same content. */
+  /**
+   * Descriptions of how the folder differs from the suite that the run was created with. Empty if the content is the
+   * same.
+   */
   readonly changes: readonly string[];
 }
 
 /**
- * Takes the folder that `--suite` names, otherwise the recorded one. If that is gone, searches the working directory
- * and the database's directory for the end of the recorded path, and takes the first suite with the same content.
- * @param named the folder that `--suite` names
- * @throws UserError if there is no such folder
+ * Opens the folder given with `--suite`, otherwise the recorded one. If that is gone, searches the working directory
+ * and the database's directory for the end of the recorded path, and uses the first suite with the same content.
+ * @param named folder given with `--suite`
+ * @throws UserError if no such folder exists
  */
 export async function locateSuite(
   db: Db,
@@ -60,7 +63,7 @@ function openOrNull(path: string): SuiteFolder | null {
   }
 }
 
-/** The ends of a path below each folder, the longest first. */
+/** Yields the ends of a path below each folder, longest first. */
 function* movedPaths(path: string, folders: readonly string[]): Generator<string> {
   const parts = path.split(sep).filter((part) => part !== "");
   for (let from = 0; from < parts.length; from++) {
@@ -68,7 +71,10 @@ function* movedPaths(path: string, folders: readonly string[]): Generator<string
   }
 }
 
-/** An oracle file or a module of functions in the same checkout moved with the suite. */
+/**
+ * Returns the run at its new root. An oracle file or function module in the same checkout moved together with the
+ * suite.
+ */
 function movedTo(root: string, run: RunRow): RunRow {
   const before = run.dataset.source;
   if (root === before) return run;
@@ -81,14 +87,17 @@ function movedTo(root: string, run: RunRow): RunRow {
   return { ...run, settings, dataset: { ...run.dataset, source: root } };
 }
 
-/** Where a path is after `before` became `after`. Unchanged if it is outside of what moved. */
+/**
+ * Returns the location of a path after `before` became `after`. The path is unchanged if it is outside the moved
+ * folder.
+ */
 function movedPath(path: string, before: string, after: string): string {
   const [from, to] = checkoutsOf(before, after);
   const inside = relative(from, path);
   return inside === ".." || inside.startsWith(`..${sep}`) ? path : join(to, inside);
 }
 
-/** The two folders that the paths are in, without the end that both paths share. */
+/** Returns the folders that contain the two paths, without the end that both paths share. */
 function checkoutsOf(before: string, after: string): readonly [string, string] {
   const [a, b] = [before.split(sep), after.split(sep)];
   while (a.length > 1 && b.length > 1 && a.at(-1) === b.at(-1)) {

@@ -13,15 +13,15 @@ import { refuseInputs, replayFile } from "../trace-formats/output-files.js";
 import type { RunLimits, RunSettings } from "../traces/run-settings.js";
 import { outputsOf, type RunOptions, type RunRequest } from "./run-options.js";
 
-/** Concurrent tasks where no server limits the rate. */
+/** Concurrent tasks if no server limits the rate. */
 const LOCAL_CONCURRENCY = 5;
 
-/** The model of the options, else the agent's, else the default. */
+/** Returns the model from the options, otherwise the agent's, otherwise the default. */
 export function modelNameOf(options: RunOptions, agent: Agent): ModelName {
   const provider = options.modelProvider ?? null;
   if (options.modelId !== undefined) return parseModelName(options.modelId, provider, options.baseUrl !== undefined);
   const own = agent.model ?? DEFAULT_MODEL;
-  // Refuses a provider that there is not.
+  // Refuses an unknown provider.
   if (provider !== null) parseModelName("any", provider);
   if (provider !== null && parseModelName(own, null).provider !== provider) {
     throw new UserError(
@@ -35,10 +35,10 @@ export function modelNameOf(options: RunOptions, agent: Agent): ModelName {
 
 export interface CreatedModel {
   readonly model: Model;
-  /** Null where nothing is sent to a server. */
+  /** Rate limiter, or null if nothing is sent to a server. */
   readonly throttle: RateLimiter | null;
   readonly onConcurrency: (listener: (tasks: number) => void) => void;
-  /** US dollars; null where the price is not known. */
+  /** In US dollars, or null if the price is unknown. */
   readonly priceOf: PriceOf;
   close(): void;
 }
@@ -46,11 +46,11 @@ export interface CreatedModel {
 type ModelOptions = Pick<RunRequest, "concurrency" | "requestTimeout" | "cache"> &
   GivenExtras &
   Partial<Pick<RunRequest, "rpm" | "tpm" | "record" | "output" | "junit" | "resume" | "dryRun" | "queue">> & {
-    /** Limits that other machines keep too. */
+    /** Limits shared with other machines. */
     readonly shared?: SharedLimiter | undefined;
   };
 
-/** Creates the model that the settings name. A resumed run adds to its recording. */
+/** Creates the model that the settings specify. A resumed run appends to its recording. */
 export async function createModel(
   run: RunSettings,
   options: ModelOptions,
@@ -86,7 +86,7 @@ export async function createModel(
   const priceOf: PriceOf = price === null ? await pricesOf(name) : (usage) => priceAt(price, usage);
   const isCalled = options.dryRun !== true && options.queue === undefined;
   const { baseUrl, wireApi } = run;
-  // Without a call too: a variable that is not set is found before the run begins.
+  // Opened even if the model is not called, so that an unset variable is found before the run starts.
   const extras = options.queue === undefined ? openExtras(run, options, settings.env) : undefined;
   const connection = { baseUrl, wireApi, timeoutMs: options.requestTimeout * 1_000, extras };
   const opened = isCalled
@@ -98,7 +98,10 @@ export async function createModel(
   return { ...limits, model, priceOf, close: () => record?.close() };
 }
 
-/** Refuses outputs that are the replayed recording: for stored runs and agents only the settings name it. */
+/**
+ * Refuses outputs that would overwrite the replayed recording. For stored runs and agents, only the settings contain
+ * its path.
+ */
 function refuseToOverwriteReplies(run: RunSettings, options: ModelOptions, { db }: AppSettings): void {
   const replies = [run.model, run.judge?.model].map((model) => ({
     name: "the file of replies",
@@ -107,12 +110,12 @@ function refuseToOverwriteReplies(run: RunSettings, options: ModelOptions, { db 
   for (const { flag, path } of outputsOf(options)) if (path !== undefined) refuseInputs({ flag, path }, replies, db);
 }
 
-/** A model that is never called, and so needs no key. */
+/** Returns a model that is never called and therefore needs no key. */
 function neverCalled(id: string): Model {
   return { id, complete: () => Promise.reject(new Error(`${id} is not asked from here`)) };
 }
 
-/** Opened at the first reply: a run that is refused must not truncate an earlier recording. */
+/** Opens the file at the first reply, because a refused run must not truncate an earlier recording. */
 function openRecord(path: string, mode: "a" | "w") {
   let file: number | null = null;
   return {
@@ -138,7 +141,7 @@ function openRecord(path: string, mode: "a" | "w") {
 
 export function checkPriced({ priceOf }: CreatedModel, run: RunSettings, { maxCostUsd }: RunLimits): void {
   const flag = maxCostUsd !== null ? "--max-cost" : run.maxTaskCostUsd !== null ? "--max-task-cost" : null;
-  // A subprocess agent may report its own cost.
+  // A subprocess agent can report its own cost.
   if (flag === null || run.elsewhere?.kind === "command") return;
   requirePriced(priceOf, flag, run.model, "Give it: --price IN,OUT in US dollars for a million tokens.");
 }

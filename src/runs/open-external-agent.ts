@@ -79,12 +79,12 @@ function overEndpoint(
   env: Environment,
 ) {
   const apiKey = env.OPENAI_API_KEY?.trim() || NO_KEY;
-  // One request is a whole answer, and may take as long as the task.
+  // One request is an entire answer and can take as long as the task.
   const endpoint = { apiKey, baseUrl: url, timeoutMs: run.taskTimeoutMs, extras };
   return endpointAgent({ name: run.agentId, endpoint, priceOf });
 }
 
-/** It is the user's own program: it gets the environment of art-e, keys included, as in their shell. */
+/** Opens the user's own program. It receives the environment of art-e, including keys, as in the user's shell. */
 async function openCommand(
   db: Db,
   argv: readonly string[],
@@ -108,7 +108,10 @@ async function openCommand(
   };
 }
 
-/** By name: most variables are no secrets. Values shorter than 8 are no keys, and could be words of a mail. */
+/**
+ * Selects secrets by variable name, because most variables are not secrets. Values shorter than 8 characters are not
+ * keys and could be words in an email.
+ */
 const SECRET_NAME = /(KEY|TOKEN|SECRET|PASSWORD)$/i;
 
 function secretsOf(env: Environment): string[] {

@@ -21,7 +21,6 @@ import { type CreatedModel, createModel } from "./model-of-run.js";
 import { agentOfNewRun, type RunOptionName, type RunOptions, type RunRequest } from "./run-options.js";
 import { externalAgentSettings, newRunSettings, refuseOracle } from "./settings-from-options.js";
 
-/** Options that choose tasks of a suite. */
 export const SELECTS_SUITE_TASKS: readonly RunOptionName[] = [
   "task",
   "tool",
@@ -57,7 +56,7 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
   const settings = { ...unpinned, scorers: await pinEvals(db, unpinned.scorers, context.settings) };
   refuseOracle(settings.model, request.oracle);
   noteUnsetConditions(request, db, context);
-  // Before the download: a missing key is found at once.
+  // Before the download, so that a missing key is found immediately.
   const model = await createModel(settings, request, context);
   const suite = artESuite(settings.cutoff, request, context);
   const list = await suite.list();
@@ -65,7 +64,7 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
   return newRunPlan(db, { suite, list, settings, model }, request);
 }
 
-/** Options that workers decide on, or that need what is on this machine only. */
+/** Options that each worker sets, or that need files on this machine. */
 const NOT_OVER_A_QUEUE: readonly RunOptionName[] = ["concurrency", "record", "functions", "oracle", "accountSettings"];
 
 export function refuseFlagsQueueIgnores({ given }: RunRequest): void {
@@ -109,7 +108,7 @@ export function newRunPlan(
   const runId = newRunId();
   const limits = limitsOf(options, NO_LIMITS);
   const output = outputToKeep(options.output);
-  // The plan keeps the number, not the tasks: they are freed when the run is created.
+  // The plan keeps only the number of tasks, so that they can be freed when the run is created.
   const count = tasks.length;
   const create = createRunOnce(db, {
     ...{ runId, name: options.name, tags: options.tags, set, tasks, settings, limits, output },
@@ -133,29 +132,31 @@ export function newRunPlan(
   };
 }
 
-/** In a function of its own: a plan's functions would else hold all questions as long as the run lasts. */
+/**
+ * A separate function, because the plan's functions would otherwise keep all questions in memory during the entire run.
+ */
 function repeatTasks({ tasks }: TaskList, epochs: number): PlannedTask[] {
   return Array.from({ length: epochs }, (_, i) => tasks.map((task) => ({ task, epoch: i + 1 }))).flat();
 }
 
-/** A run that can start: nothing has been written or spent yet. */
+/** A run that can start. Nothing has been written or spent yet. */
 export interface RunPlan {
   readonly runId: string;
   readonly settings: RunSettings;
   readonly model: CreatedModel;
-  /** Opens the tasks. Close it in the end, as the model. */
+  /** Opens the tasks. Must be closed at the end, like the model. */
   readonly suite: Suite;
-  /** Counts the tasks to answer; of a stored run that reads all of it. */
+  /** Counts the tasks to answer. For a stored run, this reads the entire run. */
   tasks(): Promise<number>;
   readonly tools: readonly AttachedTool[];
   readonly limits: RunLimits;
   readonly output: string | undefined;
   readonly over: Pick<RunRow, "dataset" | "split" | "corpusFingerprint">;
-  /** Creates or locks the run. Once. */
+  /** Creates or locks the run. Must be called only once. */
   begin(owner: RunOwner, waiting: LockWait): Promise<RunSession>;
 }
 
-/** Creates the run on the first call, and frees the tasks then: they are in the database from there on. */
+/** Creates the run on the first call and then frees the tasks, which are in the database from then on. */
 export function createRunOnce(db: Db, run: Omit<NewRunRequest, "worker" | "waiting">): RunPlan["begin"] {
   let { tasks } = run;
   const { tasks: _, ...rest } = run;
@@ -166,7 +167,7 @@ export function createRunOnce(db: Db, run: Omit<NewRunRequest, "worker" | "waiti
   };
 }
 
-/** Sorts by time; the random part tells apart runs of the same second. */
+/** Returns an id that sorts by time. The random part distinguishes runs created in the same second. */
 export function newRunId(): string {
   const time = new Date().toISOString().slice(0, 19).replace(/[-:]/g, "").replace("T", "-");
   return `run_${time}_${randomBytes(3).toString("hex")}`;
@@ -192,7 +193,7 @@ export function limitsOf(options: RunOptions, stored: RunLimits): RunLimits {
   };
 }
 
-/** As flags: `{"--max-cost": "0.5"}`. Empty where there is no limit. */
+/** Returns the limits as flags, like `{"--max-cost": "0.5"}`. Empty if there are no limits. */
 export function limitFlags({ maxCostUsd, maxTokens, maxTimeMs, maxFailures }: RunLimits): Record<string, string> {
   return {
     ...(maxCostUsd === null ? {} : { "--max-cost": String(maxCostUsd) }),
@@ -206,7 +207,10 @@ function failuresText(limit: NonNullable<RunLimits["maxFailures"]>): string {
   return "tasks" in limit ? `${limit.tasks}` : `${Number((limit.share * 100).toFixed(6))}%`;
 }
 
-/** The path that a resumed run writes its results to again. Null for a pipe or a device, which may be gone by then. */
+/**
+ * Returns the path that a resumed run writes its results to again, or null for a pipe or a device, which might be gone
+ * by then.
+ */
 export function outputToKeep(path: string | undefined): string | null {
   if (path === undefined) return null;
   return (statOf(path)?.isFile() ?? true) ? resolve(path) : null;

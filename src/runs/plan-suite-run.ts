@@ -27,11 +27,11 @@ import {
 } from "./run-options.js";
 import { externalAgentSettings, newRunSettings, oracleSettings } from "./settings-from-options.js";
 
-/** A new run over the tasks of a suite. All that are selected, unless --limit is given. */
+/** Plans a new run over a suite's tasks. Includes all selected tasks unless --limit is given. */
 export async function planSuiteRun(db: Db, folder: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { given } = request;
   refuse(OF_DATASETS, given, "is not for tasks of a suite");
-  // API_URL in the environment is for questions: the tasks of most suites cannot be done there.
+  // API_URL in the environment is only for questions, because most suites' tasks cannot be done through that API.
   const target = agentTargetOf(request, { ...context.settings.env, API_URL: undefined });
   if (target !== undefined) refuseFlagsTargetIgnores(target, request);
   const oracle = oracleSettings(modelOf(db, target, request), request.oracle, openSuiteFolder(folder));
@@ -89,7 +89,9 @@ function refuseMailFlags(given: ReadonlySet<string>, { inboxes, hasAnswers }: Su
   }
 }
 
-/** An agent at a server has tools of its own, and what is graded lies in a machine here. */
+/**
+ * Refuses tasks graded by the contents of a local machine, which an agent on a server cannot reach with its own tools.
+ */
 function refuseMachineTasks(target: AgentTarget | undefined, tasks: readonly SuiteTask[]): void {
   if (target === undefined || target.kind === "command") return;
   const [first, ...others] = tasks.filter(needsMachine);
@@ -114,7 +116,7 @@ function modelOf(db: Db, target: AgentTarget | undefined, options: RunOptions): 
     : targetModelName(target, agentId, options);
 }
 
-/** Only answers that have a gold answer are judged. */
+/** Only tasks with a gold answer are judged. */
 async function suiteSettings(
   db: Db,
   target: AgentTarget | undefined,
@@ -138,7 +140,7 @@ async function suiteSettings(
   };
 }
 
-/** Without a gold answer only evals can score a task. */
+/** Returns the requested evals. Without a gold answer, only evals can score a task. */
 function suiteEvals({ scorers = [] }: RunOptions): readonly string[] {
   const other = scorers.find((name) => !isEvalScore(name));
   if (other === undefined) return scorers;

@@ -18,7 +18,7 @@ import type { TaskResult } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
 import { iterateTraces, readTraces } from "../traces/traces-store.js";
 
-/** Writes the results file of a run: all stored results, of this and of earlier attempts. */
+/** Writes the results file of a run with the stored results of all its attempts. */
 export async function saveResults(db: Db, path: string, totals: RunTotals): Promise<void> {
   const run = getRun(db, totals.runId);
   const sqlite = db.prepare("SELECT sqlite_version()").pluck().get() as string;
@@ -34,7 +34,7 @@ export async function saveResults(db: Db, path: string, totals: RunTotals): Prom
 }
 
 /**
- * The results of a run by task id and epoch, each with its trace, without damaged results and traces. One trace is in
+ * Yields a run's results by task id and epoch, each with its trace. Skips damaged results and traces. One trace is in
  * memory at a time.
  */
 export function* resultsWithTraces(db: Db, runId: string): Generator<readonly [TaskResult, Trace]> {
@@ -45,9 +45,9 @@ export function* resultsWithTraces(db: Db, runId: string): Generator<readonly [T
 
 export interface RunSource<Head = RunHead> {
   readonly head: Head;
-  /** In the order of task ids and epochs. Can be iterated again. */
+  /** Ordered by task id and epoch. Can be iterated again. */
   results(): Iterable<TaskResult>;
-  /** As `results`; null: a results file has none. */
+  /** Like `results`, or null for a results file, which contains no traces. */
   readonly traces: (() => Iterable<Trace>) | null;
 }
 
@@ -55,7 +55,10 @@ type NamedRun =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "stored"; readonly db: Db; readonly run: RunRow };
 
-/** Opens runs by name: the path of a results file, or a run of the database, which is opened when first needed. */
+/**
+ * Opens runs by name, which is the path of a results file or a run in the database. The database is opened on first
+ * use.
+ */
 export class RunSources {
   private db: Db | null = null;
 
@@ -97,7 +100,7 @@ export function storedSource<Head>(db: Db, run: RunRow, totals: RunTotals, schem
   };
 }
 
-/** The results files among names of runs, as inputs that no output may destroy; `use`: what for. */
+/** Returns the results files among run names as inputs that no output may overwrite. `use` is their purpose. */
 export function resultsFiles(names: readonly string[], use: "report" | "export"): InputFile[] {
   return names.filter(isFile).map((path) => ({ name: `a results file to ${use}`, path }));
 }
@@ -117,7 +120,7 @@ export function countTasks(runs: readonly { readonly head: Pick<RunHead, "totalT
   return runs.reduce((sum, { head }) => sum + head.totalTasks, 0);
 }
 
-/** Why a run is not finished; null: it is. */
+/** Returns why a run is not finished, or null if it is. */
 export function unfinished({ runId, status, plannedTasks, totalTasks }: RunHead): string | null {
   const missing = (plannedTasks ?? totalTasks) - totalTasks;
   if (missing > 0) return `Run ${runId} is not finished: ${missing} of its ${plannedTasks} tasks have no result.`;
@@ -155,7 +158,8 @@ function unusable(path: string, why: string, cause: unknown): UserError {
 }
 
 /**
- * The results file (`BenchmarkResult`) in chunks, so that it is never in memory as a whole; one task per line, last.
+ * Yields the results file (`BenchmarkResult`) in chunks, so that the entire file is never in memory. Tasks come last,
+ * one per line.
  */
 export function* resultsFile(
   head: Omit<BenchmarkResult, "taskResults">,
@@ -170,7 +174,10 @@ export function* resultsFile(
   yield "\n  ]\n}\n";
 }
 
-/** The totals of a stored run; of a stopped one, over its finished tasks. Yields to the event loop between pages. */
+/**
+ * Returns the totals of a stored run, over its finished tasks if it was stopped. Yields to the event loop between
+ * pages.
+ */
 export async function computeRunTotals(db: Db, run: RunRow): Promise<RunTotals> {
   const tally = new RunAggregate();
   const scores = new AllScores(SCORES);

@@ -30,8 +30,8 @@ import type { RunOptionName, RunOptions, RunRequest } from "./run-options.js";
 import { differences, movedServers, raisedLimits, requestedSettings, unusedAddress } from "./settings-from-options.js";
 
 /**
- * A stored run, with the settings it was created with. Other options, other mail or other tools would make its answers
- * incomparable: they are refused, unless --force records the difference.
+ * Plans the resume of a stored run with its original settings. Other options, mail or tools would make its answers
+ * incomparable, so they are refused unless --force records the difference.
  */
 export async function planResume(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { given } = request;
@@ -74,7 +74,7 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
   };
 }
 
-/** The field for what a run records as changed, earlier changes first. */
+/** Returns the `changes` field of a run's settings, with earlier changes first. */
 function withChanges(
   { settings }: RunRow,
   changes: readonly string[],
@@ -90,10 +90,10 @@ function noteServers(moved: readonly string[], run: RunRow, request: RunRequest,
   if (unused !== null) context.note(`art-e: ${unused}`);
 }
 
-/** The run with the folder that its suite is in now. Questions are in the database. */
+/** Returns the run with the current folder of its suite. Questions are in the database. */
 async function locate(db: Db, run: RunRow, { suite }: RunRequest, context: AppContext): Promise<LocatedSuite> {
   if (run.split !== "suite") return { run, changes: [] };
-  // Runs over questions start without loading suites.
+  // Imported only now, because runs over questions do not need suites.
   const { locateSuite } = await import("./locate-suite.js");
   return locateSuite(db, run, suite, context);
 }
@@ -102,7 +102,7 @@ function changedSince(db: Db, run: RunRow): string[] {
   const { settings } = run;
   return [
     ...mailChangedSince(db, run),
-    // A repeat has the tools of the run that it repeats, whatever has been made of them since.
+    // A repeat uses the tools of the original run, even if they have changed since.
     ...(settings.repeats !== undefined ||
     settings.elsewhere !== undefined ||
     toolsDigest(db, settings.agentId) === settings.toolsDigest
@@ -116,8 +116,8 @@ export function mailChangedSince(db: Db, { corpusFingerprint }: RunRow): string[
 }
 
 /**
- * A new run over the questions of an old one, with its prompt, model, settings and tools, even where the agent has
- * changed since. Where the mail has changed it is refused, unless --force records the difference.
+ * Plans a new run over the questions of an old one, with its prompt, model, settings and tools, even if the agent has
+ * changed since. If the mail has changed, the repeat is refused unless --force records the difference.
  */
 export async function planRepeat(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { given } = request;
@@ -166,7 +166,10 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
   };
 }
 
-/** The agent of an imported run, with its prompt and tools, is where the run was made: here are its traces only. */
+/**
+ * Refuses runs that cannot be answered from this database. The agent of an imported run, with its prompt and tools,
+ * exists only where the run was made, and this database contains only its traces.
+ */
 function refuseImported({ id, settings: { imported, environment } }: RunRow, what: string): void {
   if (environment !== undefined) {
     throw new UserError(
@@ -183,21 +186,21 @@ function refuseImported({ id, settings: { imported, environment } }: RunRow, wha
   );
 }
 
-/** What opens the tasks of a stored run: they are in the database, and are not listed again. */
+/** Returns the suite that opens a stored run's tasks. The tasks are in the database and are not listed again. */
 async function suiteOfRun(
   { split, dataset, settings }: RunRow,
   options: RunOptions,
   context: AppContext,
 ): Promise<Suite> {
   if (split !== "suite") return artESuite(settings.cutoff, options, context);
-  // Runs over questions start without loading what machines are made of.
+  // Imported only now, because runs over questions do not need machines.
   const { openSuite } = await import("../suites/suite.js");
   const { functions, oracle, cutoff } = settings;
   const { accountSettings } = options;
   return openSuite(dataset.source, { limit: null, functions, oracle, cutoff, accountSettings }, context);
 }
 
-/** Options that choose what is answered: a run that was created has them in the database. */
+/** Options that select tasks. A stored run has its tasks in the database. */
 const SELECTS_TASKS: readonly RunOptionName[] = [
   "split",
   "dataset",
@@ -226,7 +229,7 @@ function refuseOptionsOfNewRun(
 ): void {
   const names = [
     ...SELECTS_TASKS,
-    // It says where the run's suite is now.
+    // --suite can specify where the run's suite is now.
     ...(split === "suite" ? [] : (["suite"] as const)),
     ...(how === "resume" ? [] : RESUME_ONLY),
   ];
@@ -244,7 +247,7 @@ function toolsOfRun(db: Db, { settings }: RunRow): readonly AttachedTool[] {
   return getVersion(db, settings.agentId, settings.agentVersion).tools;
 }
 
-/** Resumes a run: its tasks without a result and, with `retryFailed`, the failed ones. */
+/** Reopens a run. Its session has the tasks without a result and, if `retryFailed` is set, the failed ones. */
 export async function resumeRun(
   db: Db,
   run: RunRow,

@@ -12,7 +12,7 @@ import type { OutputFile } from "../trace-formats/output-files.js";
 import type { RunLimits, RunSettings } from "../traces/run-settings.js";
 import type { GateOptions } from "./gates.js";
 
-/** Everything a user may ask of a run. What is undefined comes from the agent, the stored run or a default. */
+/** Options of a run. Undefined options come from the agent, the stored run or a default. */
 export interface RunOptions
   extends DatasetOptions,
     SelectionOptions,
@@ -22,7 +22,7 @@ export interface RunOptions
     GateOptions,
     LiveOptions {
   readonly agent?: string | undefined;
-  /** Questions; 0: all. */
+  /** Maximum number of questions (0 = all). */
   readonly limit: number;
   readonly suite?: string | undefined;
   readonly oracle?: string | undefined;
@@ -34,7 +34,7 @@ export interface RunOptions
   readonly baseUrl?: string | undefined;
   readonly wireApi?: "chat" | "responses" | undefined;
   readonly concurrency: number | "auto";
-  /** Address of a queue, whose workers answer. May hold a password. */
+  /** Address of a queue whose workers answer the tasks. Can contain a password. */
   readonly queue?: string | undefined;
   readonly rpm?: number | undefined;
   readonly tpm?: number | undefined;
@@ -78,11 +78,10 @@ export interface RunOptions
 
 export type RunOptionName = keyof RunOptions;
 
-/** What a user asks of a run. */
 export interface RunRequest extends RunOptions {
-  /** Names of the options that were given: the others have their defaults. */
+  /** Names of explicitly given options. All others have their defaults. */
   readonly given: ReadonlySet<string>;
-  /** Only an estimate. */
+  /** Only estimate the run. */
   readonly dryRun: boolean;
 }
 
@@ -119,9 +118,9 @@ export function agentOfNewRun(options: RunOptions): string {
 export type ScorerChoice = ScorerName | EvalScore;
 
 /**
- * The scorers asked for and those that always run, in the order of their table; by default all that can be told.
- * Evals alone are asked for besides those.
- * Throws where one is asked for that needs a verdict and there is no judge.
+ * Returns the requested scorers plus the ones that always run, in table order. The default is all scorers that can run.
+ * If only evals are requested, they run in addition to the default scorers. Throws if a requested scorer needs a
+ * verdict and there is no judge.
  */
 export function chosenScorers(asked: readonly ScorerChoice[] | undefined, hasVerdicts: boolean): ScorerChoice[] {
   if (asked === undefined || asked.every(isEvalScore))
@@ -138,7 +137,7 @@ export function chosenScorers(asked: readonly ScorerChoice[] | undefined, hasVer
   return [...SCORER_NAMES.filter((name) => wanted.has(name)), ...asked.filter(isEvalScore)];
 }
 
-/** The names that a run records: those of a suite's tasks have what their evaluation functions gave too. */
+/** Returns the scorer names that a run records. Suite tasks also have the scores of their evaluation functions. */
 export function recordedScorers(split: string, scorers: readonly string[]): string[] {
   return split === "suite" ? [...scorers, ...Object.keys(SUITE_SCORERS)] : [...scorers];
 }

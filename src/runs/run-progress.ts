@@ -14,7 +14,7 @@ import type { ScoreDescription } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import type { RunActivity } from "./answer-task.js";
 
-/** The lists of a state are cut there: a page need not show more. */
+/** Maximum list lengths in a state, because a page does not need to show more. */
 const MOST_TASKS = 100;
 const MOST_RETRIES = 8;
 
@@ -26,7 +26,7 @@ interface TaskUnderWay {
   readonly since: number;
 }
 
-/** What the tasks of this process's run are doing, from the run's events. */
+/** Tracks the activity of the running tasks of this process's run, based on the run's events. */
 export class TasksUnderWay {
   private readonly tasks = new Map<string, TaskUnderWay>();
   private retries: RunProcessState["retries"][number][] = [];
@@ -87,13 +87,13 @@ type ProgressListener = (progress: RunProgress) => void;
 
 type ProcessOf = (runId: string) => RunProcessState | null;
 
-/** Tells listeners how far runs have got, whenever that changes. Those of one run share one reader. */
+/** Notifies listeners whenever the progress of a run changes. All listeners of a run share one reader. */
 export class RunSubscriptions {
   private readonly byRun = new Map<string, PolledRun>();
 
   /**
-   * @param processOf null for runs of other processes
-   * @param onFault called with what could not be read; the run is looked at again later
+   * @param processOf returns null for runs of other processes
+   * @param onFault called with read errors; the run is read again later
    */
   constructor(
     private readonly db: Db,
@@ -101,7 +101,7 @@ export class RunSubscriptions {
     private readonly onFault: (error: unknown) => void,
   ) {}
 
-  /** Calls the listener with the present progress, and with every later one, until the function returned is called. */
+  /** Calls the listener with the current progress, and again with each change until the returned function is called. */
   subscribe(runId: string, listener: ProgressListener): () => void {
     let run = this.byRun.get(runId);
     if (run === undefined) {
@@ -125,10 +125,10 @@ class PolledRun {
   private readonly listeners = new Set<ProgressListener>();
   private newest: RunProgress | null = null;
   private newestJson = "";
-  /** What `newest` tells can change by a write to the file alone: nobody executes the run. */
+  /** True if no process executes the run. `newest` can then change only through a write to the database file. */
   private hasEnded = false;
   private timer: NodeJS.Timeout | undefined;
-  /** The reader must not be called again before it is done. */
+  /** The last poll. The reader must not be called again before it is done. */
   private polling: Promise<void> = Promise.resolve();
 
   constructor(
@@ -175,7 +175,7 @@ class PolledRun {
   }
 
   private publish(progress: RunProgress): void {
-    // The rate alone changes with every millisecond.
+    // The rate changes every millisecond, so it is ignored in the comparison.
     const json = JSON.stringify({ ...progress, tasksPerMinute: null });
     this.newest = progress;
     this.hasEnded = progress.status !== "running" && progress.process === null;
@@ -185,22 +185,25 @@ class PolledRun {
   }
 }
 
-/** Tasks that finished earlier than this say nothing of the present rate. */
+/** Time window for the current rate, in milliseconds. Tasks that finished earlier do not count. */
 const WINDOW_MS = 15 * 60_000;
 
-/** Fewer finished tasks say nothing of a rate. */
+/** Minimum number of finished tasks for a rate. */
 const FEWEST = 3;
 
-/** A time that changes all the time would be sent all the time. */
+/** Rounding step for the remaining time, in milliseconds. Without rounding, each change would be sent. */
 const STEP_MS = 5_000;
 
 interface Pace {
-  /** Null where too few tasks have finished lately to tell. */
+  /** Rate, or null if too few tasks have finished recently. */
   readonly tasksPerMinute: number | null;
   readonly msLeft: number | null;
 }
 
-/** @param endedAt when the newest tasks finished, in ms, in any order */
+/**
+ * Estimates the current rate and the remaining time.
+ * @param endedAt end times of the newest tasks, in milliseconds, in any order
+ */
 export function estimatePace(endedAt: readonly number[], tasksLeft: number, now: number): Pace {
   const recent = endedAt.filter((at) => at > now - WINDOW_MS);
   const first = Math.min(...recent);
@@ -214,12 +217,12 @@ const MOST_FAILURES = 10;
 
 const PACE_TASKS = 50;
 
-/** What stays in memory of each task: tens of thousands may be finished. */
+/** Data kept in memory per task. It is small because tens of thousands of tasks can be finished. */
 interface Scored {
   readonly taskId: TaskId;
   readonly ending: Ending;
   readonly scores: Readonly<Record<string, number | null>>;
-  /** In ms. */
+  /** End time in milliseconds. */
   readonly endedAt: number;
 }
 
@@ -235,7 +238,7 @@ interface Stretch {
   tokens: number;
 }
 
-/** The course of a training run in at most 60 points, each of as many episodes as the others. */
+/** The course of a training run in at most 60 points, each with the same number of episodes. */
 class EpisodeCourse {
   private stretches: Stretch[] = [];
   private size = 1;
@@ -287,7 +290,7 @@ class FinishedTasks {
   private tokens = 0;
   private retries = 0;
 
-  /** A later attempt at a task takes the place of an earlier one, whose cost still counts. */
+  /** Adds an attempt. A later attempt at a task replaces the earlier one, whose cost still counts. */
   add({ result, startedAt }: SavedAttempt): void {
     const { taskId, ending, scores, spent, judgeCostUsd, usage, retries } = result;
     const key = epochKey(result);
@@ -308,11 +311,11 @@ class FinishedTasks {
     return this.ends;
   }
 
-  /** The process may tell of a task later than the file that it has ended: such a one is under way no more. */
+  /** Removes tasks that are already finished in the file, because the process might report their end later. */
   withoutFinished(process: RunProcessState): RunProcessState {
     const underWay = process.underWay.filter((task) => {
       const { endedAt = Number.NEGATIVE_INFINITY } = this.tasks.get(epochKey(task)) ?? {};
-      // An earlier attempt ended before this one began.
+      // An earlier attempt ended before this one started.
       return endedAt < Date.parse(task.startedAt);
     });
     const ended = process.underWay.length - underWay.length;
@@ -347,7 +350,7 @@ class FinishedTasks {
     return scorer === undefined ? null : (this.tasks.get(epochKey(task))?.scores[scorer] ?? null);
   }
 
-  /** The repeats of a question are one cluster. */
+  /** Estimates each score, with the repeats of a question as one cluster. */
   private estimates(): ScoreLine[] {
     const byScorer = new Map<string, Map<TaskId, number[]>>();
     for (const { taskId, scores } of this.tasks.values()) {
@@ -375,7 +378,7 @@ function scoreLine(scorer: string, questions: readonly (readonly number[])[]): S
     sums.add(n, sum);
   }
   const known: ScoreDescription | undefined = SCORES[scorer];
-  // An eval, or a scorer of another version.
+  // An eval, or a scorer from another version of art-e.
   const { label, kind, better } = known ?? { label: scorer, kind: "rate", better: "higher" };
   return { scorer, label, better, ...estimateOf({ kind, ...(known?.scale && { scale: known.scale }) }, sums) };
 }
@@ -410,8 +413,8 @@ class RunProgressReader {
   ) {}
 
   /**
-   * Adds what has been saved since the last call. Yields to the event loop between pages. False where the file has not
-   * changed.
+   * Adds the attempts saved since the last call, yielding to the event loop between pages. Returns false if the file
+   * has not changed.
    */
   async read(): Promise<boolean> {
     const version = dataVersion(this.db);

@@ -28,8 +28,8 @@ import { type Scoring, withScores } from "./score-traces.js";
 const GROWN = "mail was imported while it ran";
 
 /**
- * Watches the database of a run while other programs may change it. A database that is deleted or replaced stops the
- * run. Mail imported meanwhile, which later tasks can find and earlier ones could not, is recorded with the run.
+ * Watches a run's database while other programs can change it. The run stops if the database is deleted or replaced.
+ * Mail imported during the run is recorded with it, because later tasks can find mail that earlier ones could not.
  */
 export function detectLostDatabase(
   { db, path, runId, watch }: { db: Db; path: string; runId: string; watch: FileWatch },
@@ -42,7 +42,7 @@ export function detectLostDatabase(
     return fault === null ? null : saveLostTraces(fault, { db, path, runId, recent });
   };
   return {
-    /** The error to report: that the database was lost, if that is the cause of `error`. */
+    /** Returns the error to report: the lost database if that caused `error`, otherwise `error`. */
     explain: async (error: unknown, recent: readonly string[]): Promise<unknown> => (await lost(recent)) ?? error,
     async ended(end: SessionEnd, recent: readonly string[]): Promise<SessionEnd> {
       const error = await lost(recent);
@@ -58,8 +58,8 @@ export function detectLostDatabase(
 }
 
 /**
- * The error of a run whose database was deleted or replaced. Saves its traces to a file beside it: those SQLite can
- * still read from the open file, and the recent ones from memory.
+ * Returns the error for a run whose database was deleted or replaced. Saves the run's traces to a file next to the
+ * database: all traces that SQLite can still read from the open file, and the recent ones from memory.
  */
 async function saveLostTraces(
   fault: FileFault,
@@ -109,9 +109,9 @@ export interface RunTasksRequest {
   readonly session: RunSession;
   readonly budget: Budget;
   readonly writer: ResultWriter;
-  /** Calls the listener at once, and whenever the number of concurrent tasks changes. */
+  /** Calls the listener immediately, and again whenever the number of concurrent tasks changes. */
   readonly onConcurrency: (listener: (tasks: number) => void) => void;
-  /** When it aborts, no further task starts, and running tasks are finished. */
+  /** When this signal aborts, no further task starts, and running tasks are finished. */
   readonly windDown?: AbortSignal;
   readonly waiting?: LockWait;
 }
@@ -122,17 +122,16 @@ const NEVER = new AbortController().signal;
 
 export interface SessionEnd {
   readonly totals: RunTotals;
-  /** Tasks of the run, answered or not. */
+  /** Total number of tasks, answered or not. */
   readonly asked: number;
-  /** Null: every task is answered. */
+  /** The reason for stopping, or null if every task is answered. */
   readonly stopped: RunStop | null;
 }
 
 /**
- * Answers tasks concurrently, and scores and saves each as soon as it is answered. When the signal aborts, running
- * tasks end as interrupted and are not saved. When a limit of the budget is reached, running tasks make no more calls:
- * what they cost is saved, and they are answered when the run is resumed, as where the server is dead. In each case no
- * further task starts.
+ * Answers tasks concurrently, and scores and saves each one when it is answered. If the signal aborts, running tasks
+ * end as interrupted and are not saved. If a budget limit is reached, running tasks make no further calls. Their cost
+ * is saved, and a resume answers them again, as it does if the server is dead. In each case, no further task starts.
  */
 export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, signal: AbortSignal): Promise<SessionEnd> {
   const { runId, answerer, session, budget, writer, windDown, waiting = WAIT_INDEFINITELY } = request;
@@ -142,11 +141,11 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
   const fault = new AbortController();
   const serverDead = new AbortController();
   const stop = AbortSignal.any([signal, fault.signal, serverDead.signal]);
-  // Every running judgement listens to it: many listeners are no leak here.
+  // Every running judge call listens to this signal, so many listeners are not a leak.
   setMaxListeners(0, stop);
   let left = session.left;
   const asked = session.left + session.finished;
-  /** Tasks that failed without a reply: saved if the server answers again, otherwise left for a resume. */
+  /** Tasks that failed without a reply. They are saved if the server answers again, otherwise left for a resume. */
   const held: Trace[] = [];
 
   function* startable(): Generator<PlannedTask> {
@@ -160,13 +159,13 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     }
   }
 
-  /** Null: interrupted. */
+  /** Returns the trace to save, or null if the task was interrupted or its failure is held back. */
   const answer = async (task: PlannedTask): Promise<Trace | null> => {
     const share = budget.start();
     emit({ type: "task_started", taskId: task.task.id, epoch: task.epoch });
     const answered = await answerer.answer(task, stop, share);
     if (watch.fault?.by === "server") serverDead.abort(new Error(watch.fault.why));
-    // Before the slot is free: the next task may exceed the budget.
+    // Must happen before the slot is free, because the next task might exceed the budget.
     await share.end(
       answered === null ? null : taskCost(answered.trace),
       answered === null || answered.isStopped ? null : answered.trace.ending,
@@ -187,7 +186,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     for (const trace of held.splice(0)) await save(trace);
   };
 
-  // What is answered is scored also where the run was stopped meanwhile.
+  // Answered tasks are scored even if the run was stopped in the meantime.
   const scoreJoined = batchCalls((traces: readonly Trace[]) => withScores(traces, request.scoring, NEVER));
 
   const scored = async (answered: Trace): Promise<Trace> => {
@@ -209,7 +208,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     emit({ type: "task_finished", result });
   };
 
-  /** Where another program locks the database and the user stops waiting, the run stays as if it had been killed. */
+  /** If another program locks the database and the user stops waiting, the run is left as if it had been killed. */
   const end = async (status: "completed" | "interrupted") => {
     const activeMs = performance.now() - started;
     const write = () => finishRun(db, runId, status, new Date().toISOString(), activeMs);
@@ -254,21 +253,24 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
   return { totals, asked, stopped: isByUser ? { by: "user" } : byRun };
 }
 
-/** The two steps of a task. Neither may reject. */
+/** The two steps of a task. Neither promise may reject. */
 interface Stages<Task, Answered> {
-  /** Whether one more task can start beside those under way; asked again when one of them is answered. */
+  /** Whether one more task can start in addition to the running ones. Called again whenever one of them is answered. */
   hasRoom?(): boolean;
   answer(task: Task): Promise<Answered>;
-  /** Saving uses no slot, so a slow disk does not idle the model. Runs after what other tasks wait for. */
+  /**
+   * Saving does not occupy a slot, so a slow disk does not idle the model. Runs after the work that other tasks wait
+   * for.
+   */
   save(answered: Answered): Promise<void>;
 }
 
 /**
- * Works through tasks in their order: answers as many at once as there are places, and saves at most as many again. A
- * task is taken when a place is free, and nothing is kept of one that is saved: a long run has as many tasks in
- * memory as are under way. Many free places are filled one a turn of the loop, so that the first task is under way
- * before the last is begun.
- * @param onPlaces calls back at once, and whenever the number of places changes
+ * Processes tasks in order. Answers as many tasks concurrently as there are slots, and saves at most as many at the
+ * same time. A task is taken when a slot is free, and nothing of it is kept after saving, so a long run has only its
+ * running tasks in memory. Free slots are filled one per turn of the event loop, so the first task is running before
+ * the last one starts.
+ * @param onPlaces calls back immediately, and again whenever the number of slots changes
  */
 export function runConcurrently<Task, Answered>(
   tasks: Iterable<Task>,

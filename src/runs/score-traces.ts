@@ -53,7 +53,7 @@ interface ScoreOptions extends JudgeOptions {
   readonly output?: string | undefined;
 }
 
-/** Scores the stored traces of a run again. Its agent is not called. `onProgress` hears how many are done. */
+/** Scores the stored traces of a run again, without calling its agent. */
 export function scoreStoredRun(options: ScoreOptions, context: AppContext) {
   const { settings, note, signal } = context;
   return withStore(settings, async (db) => {
@@ -87,7 +87,10 @@ export function scoreStoredRun(options: ScoreOptions, context: AppContext) {
   });
 }
 
-/** Tasks of suites are scored by what their evaluation functions gave, and by their answers where these have gold. */
+/**
+ * Returns the requested scorers. Suite tasks have the scores of their evaluation functions, and their answers are
+ * scored only if they have gold answers.
+ */
 function scorersOf({ id, split, settings }: RunRow, options: ScoreOptions, hasVerdicts: boolean): ScorerChoice[] {
   if (split !== "suite") return chosenScorers(options.scorers, hasVerdicts);
   const hasAnswers = settings.scorers.includes("exactMatch");
@@ -103,15 +106,12 @@ function scorersOf({ id, split, settings }: RunRow, options: ScoreOptions, hasVe
   return hasAnswers ? chosenScorers(options.scorers, hasVerdicts) : evals;
 }
 
-/**
- * The judge asked for; else the judge of the run, else the one a run would have by default, where there is a key for
- * it.
- */
+/** Returns the requested judge, otherwise the run's judge, otherwise a run's default judge if there is a key for it. */
 function judgeOf(run: RunRow, options: ScoreOptions, env: Environment): JudgeSettings | null {
   if (isJudgeOff(options) || (!asksJudge(options) && !wantsJudge(options.scorers)))
     return judgeSettings(options, null, null, env);
   const { model, baseUrl, environment } = run.settings;
-  // A trained model is no provider's.
+  // A trained model does not belong to a provider.
   const cheap =
     environment === undefined ? cheapModel(parseModelName(model, null).provider, baseUrl, env) : anyCheapModel(env);
   const judge = judgeSettings(options, run.settings.judge, cheap, env);
@@ -119,7 +119,7 @@ function judgeOf(run: RunRow, options: ScoreOptions, env: Environment): JudgeSet
   return hasKey(parseModelName(judge.model, null).provider, env) ? judge : null;
 }
 
-/** Traces per batch where a judge is asked. Where the process is killed, at most one batch is scored again. */
+/** Traces per batch if a judge is called. If the process is killed, at most one batch is scored again. */
 const BATCH = 50;
 
 interface ScoredRun {
@@ -135,8 +135,8 @@ interface ScoreRunRequest {
 }
 
 /**
- * Grades the stored traces of a run again, a batch at a time, without asking its agent anything. Stopped or killed,
- * what has been written stays, and doing it again ends in the same. Refuses a run that is being worked on.
+ * Grades the stored traces of a run again in batches, without calling its agent. If it is stopped or killed, the
+ * written scores stay, and running it again leads to the same result. Refuses a run that is being worked on.
  */
 export async function scoreRun(db: Db, run: RunRow, request: ScoreRunRequest, signal: AbortSignal): Promise<ScoredRun> {
   const { worker, scoring, scorers, onProgress } = request;
@@ -146,7 +146,7 @@ export async function scoreRun(db: Db, run: RunRow, request: ScoreRunRequest, si
     const score = async (traces: readonly Trace[]) =>
       withScores(await limit.map(traces, (trace) => withVerdict(trace, scoring, signal)), scoring, signal);
     const rescored = await rewriteScores(db, run.id, { batch: BATCH, onProgress }, score, signal);
-    // A run that was stopped half-way has scores of two settings: the new ones are recorded.
+    // A run stopped halfway has scores from two settings. The new settings are recorded.
     const judge: JudgeSettings | null = scoring.judge?.settings ?? run.settings.judge;
     saveScoringSettings(db, run.id, { ...run.settings, scorers: [...scorers], judge });
     return rescored;
@@ -155,7 +155,7 @@ export async function scoreRun(db: Db, run: RunRow, request: ScoreRunRequest, si
   }
 }
 
-/** Scores the traces of a run and saves them a batch at a time. The caller holds the run's lock. */
+/** Scores a run's traces and saves them in batches. The caller must hold the run's lock. */
 export async function rewriteScores(
   db: Db,
   runId: string,
@@ -174,7 +174,7 @@ export async function rewriteScores(
       if (signal.aborted) return [];
       throw error;
     });
-    // Traces that were in progress have no verdict now, and may have had one before: they are not saved.
+    // Interrupted traces have no verdict now but might have had one before, so they are not saved.
     if (signal.aborted) break;
     save(traces.map((trace) => ({ trace, result: toTaskResult(trace) })));
     scored += traces.length;
@@ -187,7 +187,7 @@ export interface Scoring {
   readonly sameMail: SameMail;
   readonly scorers: readonly ScorerName[];
   readonly evals: ScoringEvals;
-  /** Null: no judge is called; a verdict that a trace has already still counts. */
+  /** The judge to call, or null. Verdicts that traces already have still count without a judge. */
   readonly judge: Judge | null;
 }
 
@@ -199,7 +199,7 @@ export function scoringOf(
   return { sameMail: mails.canonicalId, scorers: scorers.filter(isScorerName), evals, judge };
 }
 
-/** Calls the judge, where there is one, unless the trace has a verdict of the same judge already. */
+/** Calls the judge, if there is one, unless the trace already has a verdict from the same judge. */
 export async function withVerdict(
   trace: Trace,
   { judge }: Pick<Scoring, "judge">,
@@ -213,10 +213,10 @@ export async function withVerdict(
 }
 
 /**
- * Scorers that need a verdict use that of the trace. A task of a suite has the scores of its grade: what it left behind
- * is graded also where its time ran out. Answers of failed tasks are not scored. Scores of evals that are not run now
- * stay. Evals run over all traces together, those of failed tasks too: what an eval says of an ending is its own
- * matter. Throws only the signal's reason.
+ * Scorers that need a verdict use the one in the trace. A suite task has the scores from its grade, and its output is
+ * graded even if the task timed out. Answers of failed tasks are not scored. Scores of evals that do not run now are
+ * kept. Evals run over all traces together, including failed tasks, because each eval decides how to treat an ending.
+ * Throws only the signal's reason.
  */
 export async function withScores(traces: readonly Trace[], scoring: Scoring, signal: AbortSignal): Promise<Trace[]> {
   const scored = traces.map((trace) =>

@@ -23,7 +23,7 @@ import { refuseFlagsTargetIgnores, requestedAgentTarget, targetModelName } from 
 import { modelNameOf } from "./model-of-run.js";
 import { chosenScorers, type RunOptions, type RunRequest, wantsJudge } from "./run-options.js";
 
-/** The agent as it was when the run was created: its row may have changed since. */
+/** Returns the agent as it was when the run was created. Its row might have changed since. */
 export function agentOf(settings: RunSettings): Agent {
   const { agentId, prompt, model, maxTurns, maxTokens, temperature, toolCalls, toolChoice } = settings;
   const { reasoningTokens, reasoningEffort } = settings;
@@ -45,7 +45,7 @@ export function agentOf(settings: RunSettings): Agent {
   };
 }
 
-/** A stored run's settings, with the options that were given now in their place. */
+/** Returns a stored run's settings, overridden by the options given now. */
 export function requestedSettings(
   stored: RunSettings,
   options: RunRequest,
@@ -100,15 +100,15 @@ function requestedModel(
   return options.modelId === undefined ? stored.model : targetModelName(where, agentId, options);
 }
 
-/** Settings that must not change while a run continues, as `name was A and would be B`. */
+/** Returns the changed settings that must stay the same while a run continues, as `name was A and would be B`. */
 export function differences(stored: RunSettings, requested: RunSettings): string[] {
   const { sent, ...asked } = withRaisedLimitsOf(stored, withAddressesOf(stored, requested));
   const changed = differing(stored, asked);
-  // `sent` follows from the rest. It differs alone where this version of art-e knows the model's rules better.
+  // `sent` follows from the other settings. It differs alone if this version of art-e knows the model's rules better.
   return changed.length > 0 || sent === undefined ? changed : differing(stored, { sent });
 }
 
-/** The servers of a run that are at another address than before. This does not change the answers. */
+/** Describes the run's servers whose address has changed. This does not change the answers. */
 export function movedServers(stored: RunSettings, requested: RunSettings): string[] {
   const before = addressesOf(stored);
   const shown = (address: string | null) => address ?? "the provider's own address";
@@ -119,7 +119,7 @@ export function movedServers(stored: RunSettings, requested: RunSettings): strin
   });
 }
 
-/** Limits per task that are higher than before, in words. More time or money makes earlier answers no worse. */
+/** Describes the raised task limits. More time or money does not make earlier answers worse. */
 export function raisedLimits(stored: RunSettings, requested: RunSettings): string[] {
   const { taskTimeoutMs, maxTaskCostUsd } = requested;
   const [timeout, cost] = [stored.taskTimeoutMs, stored.maxTaskCostUsd];
@@ -133,7 +133,7 @@ function isRaised(before: number | null, now: number | null): boolean {
   return before !== null && now !== null && now > before;
 }
 
-/** The requested settings with the stored limits that are only raised. */
+/** Returns the requested settings, with the stored limits in place of raised ones. */
 function withRaisedLimitsOf(stored: RunSettings, requested: RunSettings): RunSettings {
   const { taskTimeoutMs, maxTaskCostUsd } = requested;
   return {
@@ -143,7 +143,7 @@ function withRaisedLimitsOf(stored: RunSettings, requested: RunSettings): RunSet
   };
 }
 
-/** Null is the provider's own address. Undefined if the run has no such server. */
+/** Returns the address of each server. Null is the provider's own address. Undefined if the run has no such server. */
 function addressesOf({ baseUrl, judge, elsewhere }: RunSettings) {
   return {
     "the model server": elsewhere === undefined ? baseUrl : undefined,
@@ -156,7 +156,7 @@ function urlOf(elsewhere: AgentTarget | undefined): string | undefined {
   return elsewhere !== undefined && "url" in elsewhere ? elsewhere.url : undefined;
 }
 
-/** The requested settings with the stored addresses of the same servers. */
+/** Returns the requested settings with the stored addresses of the same servers. */
 function withAddressesOf(stored: RunSettings, requested: RunSettings): RunSettings {
   const { judge, elsewhere } = requested;
   const url = urlOf(stored.elsewhere);
@@ -170,7 +170,7 @@ function withAddressesOf(stored: RunSettings, requested: RunSettings): RunSettin
   };
 }
 
-/** A note if the environment names another server than the one that the run continues with; null otherwise. */
+/** Returns a note if the environment specifies a different server than the run continues with, or null otherwise. */
 export function unusedAddress(
   { model, baseUrl, elsewhere }: RunSettings,
   options: RunOptions,
@@ -195,7 +195,7 @@ function differing(stored: RunSettings, asked: Partial<RunSettings>): string[] {
 export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { settings }: AppContext): RunSettings {
   const name = modelNameOf(options, agent);
   const baseUrl = baseUrlOf(name.provider, options.baseUrl, settings.env);
-  // A judge that nobody asked for is not paid for where no scorer uses it.
+  // Avoids the cost of a judge that was not requested and that no scorer uses.
   const isUnused = !asksJudge(options) && !wantsJudge(options.scorers);
   const cheap = isUnused ? null : cheapModel(name.provider, baseUrl, settings.env);
   const judge = judgeSettings(options, null, cheap, settings.env);
@@ -229,7 +229,7 @@ export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { sett
   });
 }
 
-/** The settings of a new run with an external agent: what it ignores has its default. */
+/** Returns the settings of a new run with an external agent. Settings that the agent ignores have their defaults. */
 export function externalAgentSettings(
   target: AgentTarget,
   agentId: string,
@@ -264,7 +264,7 @@ export function externalAgentSettings(
   };
 }
 
-/** A person answers one question after another, and takes breaks. */
+/** A person answers one question at a time and takes breaks. */
 function conditionsOfPerson({ given, taskTimeout }: RunRequest) {
   return { concurrency: 1, taskTimeoutMs: given.has("taskTimeout") ? taskTimeout * 1_000 : 24 * 3_600_000 };
 }
@@ -285,7 +285,7 @@ export function selectionOf(options: SelectionOptions & Pick<RunOptions, "limit"
   return { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed };
 }
 
-/** The settings with the parameters that are really sent: some models do not accept all of them. */
+/** Returns the settings with the parameters that are actually sent, because some models do not accept all of them. */
 function withSent({ sent: _, ...settings }: RunSettings): RunSettings {
   const { maxTokens, reasoningTokens, reasoningEffort, temperature, tools } = settings;
   const baseUrl = settings.baseUrl === null ? null : checkBaseUrl(settings.baseUrl);

@@ -33,7 +33,7 @@ import type { TaskResult } from "../traces/task-result.js";
 import { getTrace } from "../traces/traces-store.js";
 import { computeRunTotals } from "./results-file.js";
 
-/** The id of the latest run, or null if there is no database, or no run in it. */
+/** Returns the id of the latest run, or null if there is no database or it contains no runs. */
 export async function latestRunId(settings: AppSettings): Promise<string | null> {
   if (!existsSync(settings.db)) return null;
   return withStore(settings, (db) => (newestRunIds(db, 1).length === 0 ? null : getRun(db, "latest").id));
@@ -52,7 +52,7 @@ export function runDetails(name: string, settings: AppSettings) {
       dataset: run.dataset.source,
       totals,
       headline,
-      /** Failed ones first, then by score from the lowest. */
+      /** Failed tasks first, then in ascending order of score. */
       tasks: tasks.sort(worstFirst),
     };
   });
@@ -65,7 +65,7 @@ function listedTask(result: TaskResult, headline: Headline["scorer"] | null) {
     epoch,
     ending,
     failed: isFailure(ending),
-    /** By the run's headline scorer; null: not scored. */
+    /** Score from the run's headline scorer, or null if not scored. */
     score: headline === null ? null : (result.scores[headline] ?? null),
     sourcesCorrect,
     costUsd,
@@ -76,12 +76,14 @@ function listedTask(result: TaskResult, headline: Headline["scorer"] | null) {
 
 type ListedTask = ReturnType<typeof listedTask>;
 
-/** What has no score comes before what has one: somebody should look at it. Equal ones stay in the order of tasks. */
+/**
+ * Sorts failed tasks first, then tasks without a score, because someone should look at them. Ties stay in task order.
+ */
 function worstFirst(a: ListedTask, b: ListedTask): number {
   return Number(b.failed) - Number(a.failed) || (a.score ?? -1) - (b.score ?? -1);
 }
 
-/** The newest runs that match; `limit` 0: all. */
+/** Returns the newest matching runs. A `limit` of 0 returns all of them. */
 export function runsWithHeadlines(filter: RunFilter, limit: number, settings: AppSettings) {
   return withStore(settings, (db) => {
     const { runs, total } = pageOfRuns(db, filter, 0, limit === 0 ? Number.POSITIVE_INFINITY : limit);
@@ -92,7 +94,7 @@ export function runsWithHeadlines(filter: RunFilter, limit: number, settings: Ap
   });
 }
 
-/** Null: nothing is scored yet. Reads the scores of all results. */
+/** Returns the headline score, or null if nothing is scored yet. Reads the scores of all results. */
 export function headlineOf(db: Db, runId: string): Headline | null {
   for (const scorer of HEADLINE_SCORERS) {
     const sums = new ClusteredMean();
@@ -151,7 +153,7 @@ interface DeletedRuns {
   readonly deleted: boolean;
 }
 
-/** Deletes runs by id, beginning or name, with their results and traces. All or none. */
+/** Deletes runs by id, id prefix or name, with their results and traces. Deletes either all of them or none. */
 export function deleteRuns(names: readonly string[], really: boolean, context: AppContext): Promise<DeletedRuns> {
   return withStore(context.settings, async (db) => {
     if (names.includes("latest")) {
@@ -177,7 +179,7 @@ interface Pruning extends RunFilter {
   readonly empty: boolean;
 }
 
-/** Deletes runs that match, none that has a name, a note or a tag: somebody wants to find these again. */
+/** Deletes matching runs. Runs with a name, a note or a tag are kept, because someone wants to find them again. */
 export function pruneRuns(pruning: Pruning, really: boolean, context: AppContext): Promise<DeletedRuns> {
   const { keep, empty, ...filter } = pruning;
   return withStore(context.settings, (db) => {
@@ -198,7 +200,7 @@ async function deleteAll(
   if (!really || runs.length === 0) return { runs, deleted: false };
   await withWriteTransaction(db, waitForWriter(context, context.signal), () => {
     for (const { id } of runs) {
-      // A run that goes on is not deleted under its process.
+      // Prevents deleting a run while its process is running.
       acquireRunLock(db, id, thisProcess);
       deleteRun(db, id);
     }
@@ -214,7 +216,7 @@ export function corpusStats(settings: AppSettings): Promise<CorpusStats> {
   return withStore(settings, readCorpusStats);
 }
 
-/** As short as it takes to be told from others, and never like an id, a path or `latest`. */
+/** Allows only short names that cannot be mistaken for an id, a path or `latest`. */
 const NAME = /^(?!latest$|run_)[\p{L}\p{N}][\p{L}\p{N} ._-]{0,99}$/u;
 
 function checkRunName(name: string, source: string): void {
@@ -231,7 +233,7 @@ export function checkNewRunName(db: Db, name: string): void {
   refuseTakenName(db, name, null);
 }
 
-/** Throws a UserError where another run has the name. `id`: the run that is to have it; null: one that is to come. */
+/** Throws a UserError if another run has the name. `id` is the run to be named, or null for a new run. */
 function refuseTakenName(db: Db, name: string, id: string | null): void {
   const holder = runOfName(db, name);
   if (holder === null || holder === id) return;

@@ -39,12 +39,11 @@ import { differences, selectionOf } from "./settings-from-options.js";
 import { checkNewRunName } from "./stored-runs.js";
 import { Episode, type EpisodeRules, type EpisodeRun } from "./training-episode.js";
 
-/** Everything a user may ask of the environment. */
 export interface EnvironmentOptions extends QuestionOptions, JudgeOptions {
-  /** Split for clients that name none. Undefined: train, or the only split of the dataset. */
+  /** Split for clients that do not specify one. Defaults to train, or to the only split of the dataset. */
   readonly split?: Split | undefined;
   readonly agent: string;
-  /** What the trained model is called in traces. */
+  /** Name of the trained model in traces. */
   readonly model: string;
   readonly reward: ScorerName | "art";
   /** Seconds. */
@@ -52,17 +51,16 @@ export interface EnvironmentOptions extends QuestionOptions, JudgeOptions {
   readonly name?: string | undefined;
   readonly save: boolean;
   readonly maxTurns?: number | undefined;
-  /** Tokens of an episode. */
+  /** Maximum tokens per episode. */
   readonly maxTokens?: number | undefined;
   /** Seconds. */
   readonly episodeTimeout: number;
-  /** Concurrent episodes. */
+  /** Maximum number of concurrent episodes. */
   readonly maxSessions: number;
   readonly cutoff: "query_date" | "off";
   readonly partialInboxes: boolean;
 }
 
-/** What a client asks for when it begins an episode. */
 interface EpisodeRequest {
   readonly split?: string | undefined;
   readonly index?: number | undefined;
@@ -71,12 +69,12 @@ interface EpisodeRequest {
   readonly episode_id?: string | undefined;
 }
 
-/** A request for a task that there is not. The message is for the client. */
+/** Error for a request for an unknown task. The client receives the message. */
 export class NoSuchTask extends Error {
   override readonly name = "NoSuchTask";
 }
 
-/** A task as clients see it: never its gold answer. */
+/** A task as clients see it, without its gold answer. */
 export interface OfferedTask {
   readonly split: Split;
   readonly index: number;
@@ -87,7 +85,7 @@ export interface OfferedTask {
   readonly query_date: string;
 }
 
-/** An episode that has begun, and what its client is told. */
+/** A started episode, with the data that its client receives. */
 export interface BegunEpisode {
   readonly episode: Episode;
   readonly task: OfferedTask;
@@ -96,7 +94,7 @@ export interface BegunEpisode {
   readonly instructions: string;
 }
 
-/** Opens the environment for the length of `use`. */
+/** Opens the environment, runs `use` with it, and closes it again. */
 export async function withTrainingEnvironment<T>(
   options: EnvironmentOptions,
   context: AppContext,
@@ -148,12 +146,14 @@ export async function withTrainingEnvironment<T>(
 
 const NEVER = new AbortController().signal;
 
-/** Names that clients of the protocol use for something else. */
+/** Names that have another meaning for clients of the protocol. */
 const RESERVED_NAMES: ReadonlySet<string> = new Set(["reset", "step", "state", "close"]);
 
 const FINAL_ANSWER = "return_final_answer";
 
-/** The agent's tools, as in a run; return_final_answer too, without which no episode could be answered. */
+/**
+ * Returns the agent's tools as in a run, plus return_final_answer, because an episode cannot be answered without it.
+ */
 function offeredTools(db: Db, agent: Agent, resources: ToolResources): readonly Tool[] {
   const own = loadTools(db, agent, resources);
   const reserved = own.find(({ id }) => RESERVED_NAMES.has(id));
@@ -168,7 +168,7 @@ function offeredTools(db: Db, agent: Agent, resources: ToolResources): readonly 
   return [...own, toTool({ tool: getTool(db, FINAL_ANSWER), config: null }, resources)];
 }
 
-/** What the model of a training run is called: by no provider's name. */
+/** Returns the settings of a training run. Its model name does not belong to a provider. */
 function environmentSettings(db: Db, options: EnvironmentOptions, agent: Agent, context: AppContext): RunSettings {
   const reward = scorerOf(options.reward);
   const judge = judgeSettings(options, null, null, context.settings.env);
@@ -219,7 +219,7 @@ interface SplitTasks {
 
 const TRAINING_SPLIT: Split = "train";
 
-/** Returns the split that the user named, which must exist, and the other one if there is one. */
+/** Returns the requested split, which must exist, and the other one if it exists. */
 async function loadSplits(
   db: Db,
   options: EnvironmentOptions,
@@ -232,7 +232,7 @@ async function loadSplits(
     return { set, questions };
   };
   const named = await load(options.split ?? TRAINING_SPLIT).catch((error: unknown) => {
-    // Nobody asked for training questions: a file with test questions only is served as such.
+    // The user did not request training questions, so a file with only test questions is served as a test split.
     const isOpen = options.split === undefined && error instanceof UserError && error.code === "split_missing";
     if (!isOpen) throw error;
     context.note(`${error.message} They are served as test questions.`);
@@ -242,7 +242,7 @@ async function loadSplits(
   const other = SPLITS.find((split) => split !== named.set.split) ?? "test";
   try {
     const second = await load(other);
-    // A file that names no split gives the same questions for both.
+    // A file without split names returns the same questions for both splits.
     if (second.set.split === other && !isSame(named, second)) splits.set(other, second);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
@@ -255,12 +255,15 @@ function isSame({ questions: a }: SplitTasks, { questions: b }: SplitTasks): boo
   return a.length === b.length && a.every(({ id, question }, i) => id === b[i]?.id && question === b[i]?.question);
 }
 
-/** Each split is a run of its own: ids of tasks may repeat between them. */
+/** Names each split's run. Splits are separate runs, because task ids can repeat between them. */
 function runName(name: string | undefined, split: Split, defaultSplit: Split): string | undefined {
   return name === undefined || split === defaultSplit ? name : `${name}-${split}`;
 }
 
-/** The run of that name, which goes on; null: there is none. A UserError where it was of other tasks or settings. */
+/**
+ * Returns the run to continue under that name, or null if the name is new. Throws a UserError if the run's tasks or
+ * settings differ.
+ */
 function findRun(db: Db, name: string, set: TaskSet, settings: RunSettings): RunRow | null {
   const id = runOfName(db, name);
   if (id === null) return null;
@@ -281,20 +284,20 @@ function findRun(db: Db, name: string, set: TaskSet, settings: RunSettings): Run
 
 interface EnvironmentParts extends Pick<EpisodeRules, "agent" | "scoring"> {
   readonly tools: readonly Tool[];
-  /** The first is that of clients that name none. */
+  /** The first split is the default for clients that do not specify one. */
   readonly taskSets: ReadonlyMap<Split, SplitTasks>;
-  /** Null: nothing is saved. */
+  /** Writer for traces, or null if nothing is saved. */
   readonly writer: ResultWriter | null;
 }
 
-/** The tasks of a dataset as episodes for a trainer, whose traces are those of one run a split. */
+/** Serves the tasks of a dataset to a trainer as episodes. Their traces form one run per split. */
 export class TrainingEnvironment {
   readonly name = "art-e";
   readonly tools: readonly Tool[];
   private readonly rules: EpisodeRules;
   private readonly open: ReturnType<typeof questionOpener>;
   private readonly runs = new Map<Split, Promise<SplitRun>>();
-  /** Of clients that ask for no task in particular: each gets the next one. */
+  /** Index of the next task per split, for clients that do not request a specific task. */
   private readonly next = new Map<Split, number>();
   private readonly saving = new Set<Promise<void>>();
 
@@ -323,12 +326,12 @@ export class TrainingEnvironment {
     return [...this.parts.taskSets].map(([name, { questions }]) => ({ name, tasks: questions.length }));
   }
 
-  /** Throws a `NoSuchTask`. */
+  /** Returns the number of tasks in a split. Throws a `NoSuchTask` if the split does not exist. */
   countTasks(split: string): number {
     return this.questionsOf(split).questions.length;
   }
 
-  /** Throws a `NoSuchTask`. */
+  /** Returns a task without its gold answer. Throws a `NoSuchTask` if the split or the index does not exist. */
   task(split: string, index: number): OfferedTask {
     const { name, questions } = this.questionsOf(split);
     const question = questions[index];
@@ -339,7 +342,10 @@ export class TrainingEnvironment {
     return { split: name, index, task_id, question: asked, inbox_address, query_date };
   }
 
-  /** Throws a `NoSuchTask`. `isKept`: its trace belongs to the run. */
+  /**
+   * Starts an episode. Its trace belongs to the run if `isKept` is true. Throws a `NoSuchTask` if the task does not
+   * exist.
+   */
   async begin(request: EpisodeRequest, isKept = true): Promise<BegunEpisode> {
     const task = this.choose(request);
     const question = this.questionsOf(task.split).questions[task.index] as Question;
@@ -353,19 +359,22 @@ export class TrainingEnvironment {
     return { episode: new Episode(id, about, this.rules, run), task, maxTurns: this.rules.maxTurns, instructions };
   }
 
-  /** The agent's prompt for a task. */
+  /** Returns the agent's prompt for a task. */
   instructionsFor({ inbox_address, query_date }: OfferedTask): string {
     const { agent, maxTurns } = this.rules;
     return promptFor(agent, this.tools, { inbox_address, query_date }, maxTurns);
   }
 
-  /** Resolves when the traces of all episodes are saved and their runs are ended. */
+  /** Resolves when all episode traces are saved and their runs have ended. */
   async close(): Promise<void> {
     await Promise.allSettled(this.saving);
     for (const run of this.runs.values()) await (await run).end();
   }
 
-  /** The task that is named; that of a seed is the same everywhere, and seeds in a row give tasks in a row. */
+  /**
+   * Returns the requested task. A seed selects the same task everywhere, and consecutive seeds select consecutive
+   * tasks.
+   */
   choose({ split, index, task_id, seed }: EpisodeRequest): OfferedTask {
     const { name, questions } = this.questionsOf(split ?? this.defaultSplit);
     if (task_id !== undefined) {
@@ -394,7 +403,7 @@ export class TrainingEnvironment {
     throw new NoSuchTask(`There is no split "${split.slice(0, 100)}". The splits are: ${known}.`);
   }
 
-  /** The run is created with the first episode of its split. */
+  /** Creates the run with the first episode of its split. */
   private runOf(split: Split, writer: ResultWriter): Promise<SplitRun> {
     let run = this.runs.get(split);
     if (run === undefined) {
@@ -426,12 +435,11 @@ export class TrainingEnvironment {
   }
 }
 
-/** The run of a split's episodes. */
 class SplitRun implements EpisodeRun {
   readonly runId: string;
   readonly model: string;
   private readonly started = performance.now();
-  /** By task, how many episodes it has had. */
+  /** Number of episodes per task. */
   private readonly epochs: Map<TaskId, number>;
 
   constructor(
@@ -444,7 +452,7 @@ class SplitRun implements EpisodeRun {
     this.epochs = lastEpochs(db, runId);
   }
 
-  /** A task's episodes are its repeats. */
+  /** Returns the number of the task's next episode. Episodes count as repeats of the task. */
   nextEpoch(taskId: TaskId): number {
     const epoch = (this.epochs.get(taskId) ?? 0) + 1;
     this.epochs.set(taskId, epoch);

@@ -14,22 +14,22 @@ import type { Judgement, QuestionTrace, ToolCallRecord, Trace } from "../traces/
 import { traceFields } from "./answer-task.js";
 import { type Scoring, withScores } from "./score-traces.js";
 
-/** A tool's. */
+/** Timeout per tool call, in milliseconds. */
 const TOOL_MS = 45_000;
 
-/** Turns in a row without a usable call after which an episode ends, as a run's task does. */
+/** Consecutive turns without a usable call after which an episode ends, like a task in a run. */
 const MAX_UNUSABLE_TURNS = 3;
 
 const CHARS_PER_TOKEN = 4;
 
-/** Of what the client sends with one call: it is kept in the trace. */
+/** Limits on the data that a client sends with one call, because the trace stores it. */
 const MAX_CHARS = 1_000_000;
 const MAX_NAME_CHARS = 200;
 
-/** From this semantic score on an answer counts as correct where the judge gave no verdict. */
+/** Minimum semantic score for a correct answer if the judge gave no verdict. */
 const CORRECT_FROM = 0.5;
 
-/** What a client may tell of the model's reply beside a call. What cannot be read is left out. */
+/** Data about the model's reply that a client can send with a call. Unreadable values are dropped. */
 const saidSchema = z.object({
   content: z.string().optional().catch(undefined),
   model: z.string().optional().catch(undefined),
@@ -39,69 +39,70 @@ const saidSchema = z.object({
     .catch(undefined),
 });
 
-/** What a task's episodes have in common. */
+/** Settings shared by all episodes. */
 export interface EpisodeRules {
   readonly agent: Agent;
   readonly tools: ReadonlyMap<string, Tool>;
   readonly maxTurns: number;
-  /** Tokens of an episode; null: no limit. */
+  /** Maximum tokens per episode, or null for no limit. */
   readonly maxTokens: number | null;
   readonly timeoutMs: number;
-  /** An answer without a verdict by then is paid as one without a judge. */
+  /**
+   * Timeout of the judge, in milliseconds. An answer without a verdict by then is rewarded as if there were no judge.
+   */
   readonly judgeMs: number;
   readonly reward: ScorerName;
   readonly scoring: Scoring;
 }
 
-/** The run that an episode belongs to. */
 export interface EpisodeRun {
   readonly runId: string;
   readonly model: string;
-  /** Resolves when the trace is in the database. */
+  /** Resolves once the trace is in the database. */
   save(trace: Trace, outcome: AttemptOutcome): Promise<void>;
 }
 
 interface EpisodeTask {
   readonly question: Question;
-  /** Which of the task's episodes in the run, from 1. */
+  /** Number of this episode among the task's episodes in the run, starting at 1. */
   readonly epoch: number;
   readonly system: string;
   readonly opened: OpenedTask;
 }
 
-/** What a call came to. */
+/** The outcome of a call. */
 export interface EpisodeStep {
   readonly result: ToolResult | { readonly ok: false; readonly error: string; readonly kind: "timeout" };
-  /** Paid once, on the step that ends the episode; 0 on all others. */
+  /** The episode's reward on its last step, 0 on all others. */
   readonly reward: number;
   readonly done: boolean;
-  /** How it ended; null on any other step. */
+  /** How the episode ended, or null on all other steps. */
   readonly end: EpisodeEnd | null;
 }
 
 export interface EpisodeEnd {
   readonly ending: Ending;
-  /** The scorer that gave the reward, and why it is what it is. */
+  /** The reward with its scorer and, if available, an explanation. */
   readonly reward: Reward & { readonly scorer: ScorerName };
   readonly scores: Readonly<Record<string, number | null>>;
   readonly traceId: string;
 }
 
-/** One task that a trainer's model works on, call by call. A call must be answered before the next one. */
+/** A task that a trainer's model works on, one call at a time. Each call must be answered before the next one. */
 export class Episode {
   stepCount = 0;
   private readonly transcript: Transcript;
   private readonly workspace = openWorkspace();
   private readonly startedAt = new Date();
   private readonly started = performance.now();
-  /** When the client last got something: what it takes from there is its model's time. */
+  /** When the client last received a result. The time from then until its next call is the model's latency. */
   private answeredAt = this.started;
   private unreadChars: number;
   private tokens = 0;
   private unusable = 0;
   private calling: AbortController | null = null;
   private end: Ending | null = null;
-  /** Settled when it is over and its trace saved. */
+  /** Settles when the episode is over and its trace is saved. */
   private ended: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -119,7 +120,7 @@ export class Episode {
     this.unreadChars = system.length + opened.instruction.length;
   }
 
-  /** Null while it goes on. */
+  /** The ending, or null while the episode is running. */
   get ending(): Ending | null {
     return this.end;
   }
@@ -128,7 +129,7 @@ export class Episode {
     return Math.max(0, this.rules.maxTurns - this.transcript.turns.length);
   }
 
-  /** Throws for a fault of this program, or where the trace of an episode that ends with this call cannot be saved. */
+  /** Makes one tool call. Throws on a bug in art-e, or if the call ends the episode and its trace cannot be saved. */
   async call(name: string, args: JsonObject, said: unknown): Promise<EpisodeStep> {
     this.stepCount++;
     if (this.end !== null) return { ...refusal("failed", "The episode is over: reset begins another."), done: true };
@@ -158,14 +159,14 @@ export class Episode {
     this.unusable = isUnusable ? this.unusable + 1 : 0;
     if (this.unusable >= MAX_UNUSABLE_TURNS) return this.endWith(result, "tool_protocol_error");
     if (this.turnsLeft === 0) return this.endWith(result, "out_of_turns");
-    // With what the model has yet to read.
+    // Includes the tokens that the model has not read yet.
     const tokens = this.tokens + this.unreadChars / CHARS_PER_TOKEN;
     if (tokens >= (this.rules.maxTokens ?? Number.POSITIVE_INFINITY)) return this.endWith(result, "out_of_budget");
     this.answeredAt = performance.now();
     return { result, reward: 0, done: false, end: null };
   }
 
-  /** Ends it without a reward, unless it is over. Resolves when its trace is saved. */
+  /** Ends the episode without a reward, unless it is already over. Resolves when its trace is saved. */
   async interrupt(why: string): Promise<void> {
     if (this.end === null) {
       this.end = "interrupted";
@@ -223,7 +224,7 @@ export class Episode {
   private endWith(...how: Parameters<Episode["finish"]>): Promise<EpisodeStep> {
     this.end = how[1];
     const step = this.finish(...how);
-    // Who calls hears of a failure; who interrupts only waits.
+    // The caller receives the error. `interrupt` only waits.
     this.ended = step.catch(() => undefined);
     return step;
   }
@@ -292,7 +293,7 @@ const TOO_LONG: Failure = {
   error: `A call may have ${MAX_CHARS} characters of arguments and ${MAX_NAME_CHARS} of name.`,
 };
 
-/** A call that came to no result of its tool. */
+/** Returns the record of a call that got no result from its tool. */
 function failedCall({ id, name, arguments: args }: Call, turn: number, result: Failure, durationMs = 0): Called {
   const { error, kind } = result;
   const startedAt = new Date(Date.now() - durationMs).toISOString();
@@ -304,7 +305,7 @@ function failedCall({ id, name, arguments: args }: Call, turn: number, result: F
   };
 }
 
-/** A turn that comes to one of these is of no use. */
+/** Error kinds that make a turn unusable. */
 const UNUSABLE: ReadonlySet<string> = new Set(["unparsable_call", "unknown_tool", "bad_arguments"]);
 
 function refusal(kind: "failed" | "timeout", error: string): EpisodeStep {
@@ -321,9 +322,9 @@ async function withJudgement(trace: QuestionTrace, { judge }: Scoring, judgeMs: 
 type Reward = Score & { readonly value: number };
 
 /**
- * The value of the scorer; where lower is better 1 - value of a rate, and 1 / value of a rank. Where the judge gave no
- * verdict, an answer counts as correct from a semantic score of 0.5 on. Where the scorer says nothing of the question,
- * it is the semantic score.
+ * Returns the scorer's value. If lower is better, converts it to 1 - value for a rate and to 1 / value for a rank. If
+ * the judge gave no verdict, an answer counts as correct from a semantic score of 0.5. If the scorer has no value for
+ * the question, the reward is the semantic score.
  */
 function rewardOf(trace: QuestionTrace, name: ScorerName, { sameMail, judge }: Scoring): Reward {
   const scorer: ScorerEntry = SCORERS[name];

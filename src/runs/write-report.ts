@@ -137,12 +137,12 @@ function* measured(pieces: Iterable<string>, onBytes: (bytes: number) => void): 
 
 type TracePlacement = (typeof TRACE_PLACEMENTS)[number];
 
-/** A page of up to so many bytes can be mailed and opens at once. */
+/** Maximum page size in bytes. A page up to this size can be emailed and opens quickly. */
 const PAGE_LIMIT = 5_000_000;
 
 /**
- * Collects the conversations of a report: for the page, for a folder beside it, or not at all. With `auto` they are
- * buffered until they exceed the limit of a page, then written to the folder; where the page goes to stdout, they are
+ * Collects the conversations of a report for the page, for a folder next to it, or not at all. With `auto`, they are
+ * buffered until they exceed the page limit and are then written to the folder. If the page goes to stdout, they are
  * dropped instead.
  */
 class TraceStore {
@@ -205,12 +205,12 @@ class TraceStore {
 const NOTE = "READ-ME.txt";
 const NOTE_START = "Conversations of";
 
-/** The folder of conversations of `report.html` is `report-traces`. */
+/** Returns the conversations folder, which is `report-traces` for `report.html`. */
 function traceFolderOf(output: string): string {
   return join(dirname(output), `${basename(output).replace(/\.html?$/i, "")}-traces`);
 }
 
-/** Refuses to replace a folder that has anything but the conversations of an earlier report. */
+/** Refuses to replace a folder that contains anything other than the conversations of an earlier report. */
 function checkTraceFolder(folder: string): void {
   if (!existsSync(folder)) return;
   const names = readdirSync(folder);
