@@ -101,7 +101,7 @@ export function splitPart(raw: Buffer, isMail: boolean): SplitMessage {
   return { headers: readFields(headerText(raw.subarray(start, end))), body: raw.subarray(bodyStart) };
 }
 
-/** Decodes header lines that are not UTF-8 with the email's charset, otherwise as windows-1252. */
+/** Decodes a header. Lines that are not UTF-8 are decoded with the email's charset, otherwise as windows-1252. */
 function headerText(block: Buffer): string {
   if (isAscii(block)) return block.toString("latin1");
   if (isUtf8(block)) return block.toString("utf8");
@@ -408,7 +408,10 @@ function withoutInnerComments(text: string): string {
   return plain.includes("@") && !plain.includes(".@") ? plain : text;
 }
 
-/** Splits addresses within one pair of brackets (`<a@example.com, b@example.com>`), unless one is followed by words. */
+/**
+ * Splits several addresses in one pair of brackets (`<a@example.com, b@example.com>`), or removes words after a single
+ * address.
+ */
 function splitJoined(text: string): string[] {
   const [, first] = /^([^\s"@]+@[^\s"@]+)\s+[^@]*$/.exec(text) ?? [];
   if (first !== undefined) return [first];

@@ -72,7 +72,9 @@ const INITIALS = /^[ \t]{0,3}(\p{Lu}[\p{L}]{0,2})>/u;
 /** `> 50 percent agree` is a comparison if nothing else in the body is quoted. */
 const COMPARISON = /^>=?[ \t]*[-+$€£]?\d/;
 
-/** Approximate width of quoted lines. Mail programs wrap the rest of a line without a mark. */
+/**
+ * Approximate width of quoted lines. Mail programs wrap longer ones, which leaves the rest on a line without a mark.
+ */
 const MIN_WRAPPED = 60;
 const MAX_REMNANT = 40;
 
