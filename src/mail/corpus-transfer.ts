@@ -41,7 +41,7 @@ export class CorpusCopies {
 
   /**
    * Returns the description of the copy, and starts creating the copy if it does not exist.
-   * @throws UserError if the database has no mail
+   * @throws UserError if the mail has not been imported yet
    */
   async describe(): Promise<CorpusDescription> {
     const fingerprint = readFingerprint(this.db);

@@ -98,7 +98,7 @@ export interface BadEmail {
   readonly isSideFile?: true;
 }
 
-/** One batch of emails from a reader, with the bad emails and the reader's progress in its source. */
+/** A batch of emails from a reader, with the bad emails and the reader's progress in its source. */
 export interface CorpusBatch<Mail = FiledEmail> {
   readonly mails: readonly Mail[];
   readonly bad: readonly BadEmail[];

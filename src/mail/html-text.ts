@@ -22,7 +22,6 @@ const row: FormatCallback = (element, walk, builder) => {
   builder.closeBlock({ trailingLineBreaks: 1 });
 };
 
-/** Formats an image as its alternative text. */
 const alternativeText: FormatCallback = (element, _walk, builder) => {
   const text = element.attribs?.alt?.trim() ?? "";
   if (text !== "") builder.addInline(text);

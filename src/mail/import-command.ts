@@ -51,7 +51,7 @@ interface ImportMonitor {
 
 const MAILBOXES_LISTED = 5;
 
-/** Minimum number of emails for which indexing takes longer than a few seconds. */
+/** Indexing takes longer than a few seconds from this number of emails on. */
 const LONG_INDEXING = 50_000;
 
 /** Imports all the mail into the database, or nothing after an error or an interruption. */

@@ -27,7 +27,6 @@ export interface ImportRequest {
   readonly ownerMap: ReadonlyMap<string, string>;
   /** Whether the first bad email fails the import. */
   readonly strict: boolean;
-  /** Called for every skipped email. */
   readonly onSkipped: (bad: BadEmail) => void;
 }
 

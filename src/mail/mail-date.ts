@@ -104,9 +104,7 @@ export function parseTableDate(text: string): string | null {
   return parseIsoDate(trimmed) ?? parseMailDate(trimmed);
 }
 
-/**
- * Formats a Date as ISO 8601 UTC to the second. Returns null for an invalid Date or a year without exactly four digits.
- */
+/** Formats a Date as ISO 8601 UTC to the second. Returns null for an invalid Date or a year outside 0 to 9999. */
 export function isoSeconds(date: Date): string | null {
   const year = date.getUTCFullYear();
   if (!(year >= 0 && year <= 9999)) return null;

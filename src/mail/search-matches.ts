@@ -155,7 +155,6 @@ function findWord(word: string): FindTerm {
   };
 }
 
-/** Finds words with a prefix. */
 function findPrefix(prefix: string): FindTerm {
   return (folded, found) => {
     for (let start = folded.indexOf(prefix); start !== -1; ) {

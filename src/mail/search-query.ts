@@ -81,9 +81,9 @@ function phraseExpression(pieces: readonly Piece[]): string {
 }
 
 /**
- * Returns the expression for a term. A single word matches by its stem, and several words match as a phrase. A single
- * character of a script without spaces matches any pair that starts with it, and `config*` matches all words with that
- * prefix.
+ * Returns the expression for a term. A single word matches all words with its stem, and several words match as a
+ * phrase. A single character of a script without spaces matches any pair that starts with it, and `config*` matches all
+ * words with that prefix.
  */
 export function termExpression(term: string): string {
   const words = term.replace(/\*$/, "");

@@ -10,7 +10,6 @@ const LONE_MONTH =
   /\b(?:jan(?:uary)?|feb(?:ruary)?|apr(?:il)?|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b/g;
 const LONE_MAY_OR_MARCH = /(?<=\S\s+)\b(?:May|March)\b(?!,?\s+\d)/g;
 
-/** A month mentioned in a query. */
 export interface NamedMonth {
   readonly period: DateRange;
   /** Words that every email of the month counts as containing: the month's names and its year, in lower case. */
