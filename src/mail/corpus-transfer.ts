@@ -230,7 +230,7 @@ const HINTS: DownloadHints = {
   },
 };
 
-/** Unpacks a downloaded copy into the database `target`, after it was checked: its tables, and all of its mail. */
+/** Unpacks a downloaded copy into the database `target`, after checking its tables and all of its mail. */
 async function unpackCopy(
   packed: string,
   target: string,

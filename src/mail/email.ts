@@ -94,7 +94,7 @@ export type MailForm = "mbox" | "maildir" | "eml" | "emlx" | "kaggle-csv" | "par
 export interface BadEmail {
   readonly where: string;
   readonly reason: string;
-  /** Set for files that mail programs and systems keep next to mail, such as indexes. `--strict` ignores them. */
+  /** True for files that mail programs and systems store next to mail, such as indexes. `--strict` ignores them. */
   readonly isSideFile?: true;
 }
 

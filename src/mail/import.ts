@@ -236,7 +236,7 @@ const ART_RULES = ["long_body", "many_recipients", "repeat"] as const;
 
 type ArtRule = (typeof ART_RULES)[number];
 
-/** The rule that always drops this email, or a key that is equal for repeats of an email. */
+/** The rule that drops this email regardless of all others, or a key that is equal for repeats of an email. */
 export type ArtFinding = { readonly drop: ArtRule } | { readonly repeatKey: string };
 
 const MAX_BODY = 5_000;

@@ -94,7 +94,6 @@ function toSet(rows: readonly (readonly [position: number, ...unknown[]])[], tot
   return new PositionSet(positions, total);
 }
 
-/** Counts the emails in the mailbox of an address. */
 export function openMailCount(db: Db): (addressId: number) => number {
   const count = db.prepare("SELECT count(*) FROM mailboxes WHERE address_id = ?").pluck();
   return (addressId) => count.get(addressId) as number;

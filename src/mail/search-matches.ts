@@ -195,7 +195,7 @@ function isInWord(text: string, index: number): boolean {
  * occur in the word.
  */
 function prefixesOf(stem: string): string[] {
-  // A prefix of one letter would be too short: `ai` is the stem of `ays`.
+  // A one-letter prefix would be too short: `ai` is the stem of `ays`.
   if (stem.length <= 2) return (stem.endsWith("i") ? [stem, stem.replace(/i$/, "y")] : [stem]).map(textOf);
   return [textOf(stem.replace(/[eiy]$|(?<=b)l$/, ""))];
 }

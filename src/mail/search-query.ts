@@ -58,7 +58,7 @@ export function quotedPhrases(text: string): string[] {
   return [...new Set(phrases.filter((phrase) => phrase.includes(" ")))].slice(0, MAX_PHRASES);
 }
 
-/** The pieces of each phrase. */
+/** Returns the pieces of each distinct phrase. */
 function phrasesOf(text: string): Piece[][] {
   const phrases = new Map<string, Piece[]>();
   for (const [, quoted, word] of text.slice(0, MAX_QUERY_CHARS).matchAll(/"([^"]*)"|([^\s"]+)/g)) {
@@ -130,7 +130,7 @@ export function openDateRanges(db: Db): { positions(period: DateRange): Position
 
 /** Returns the exclusive end of a day: `2001-05-15T00:00:00Z` for `2001-05-14`. */
 export function endOfDay(day: string): string {
-  // The year 10000 would sort before all others.
+  // The year 10000 would sort before all other years.
   if (day.startsWith("9999-12-31")) return "9999-12-31T24:00:00Z";
   const next = new Date(`${day.slice(0, 10)}T00:00:00Z`);
   next.setUTCDate(next.getUTCDate() + 1);

@@ -64,7 +64,7 @@ function nextText(lines: readonly string[], from: number): number {
   return i;
 }
 
-// Lines with a mark
+// Marked lines
 
 const MARK = /^[ \t]{0,3}>/;
 /** Supercite puts the initials of the quoted person before the mark. */

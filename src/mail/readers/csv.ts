@@ -280,7 +280,7 @@ export const MAX_FIELD_BYTES = 64 * 1024 * 1024;
 /** A record's fields, which are views into the chunk unless quotes were unescaped. A field over 64 MB is null. */
 export type CsvRecord = (Buffer | null)[];
 
-/** Replaces the dropped start of a field. */
+/** Placeholder for the dropped start of a field. */
 const DROPPED_FIELD_START = Buffer.from('"');
 
 /**

@@ -42,7 +42,6 @@ export class MailboxLayout {
     ]);
   }
 
-  /** Whether a file is in an account. */
   isMailbox(path: string): boolean {
     return this.accountOf(path) !== null;
   }
