@@ -9,7 +9,7 @@ import { allWordsExpression, type DateRange, openDateRanges, tokenize } from "./
 
 export interface ArtQuery {
   readonly keywords: readonly string[];
-  /** Address ids: sender or recipient; sender; recipient. */
+  /** Address id of the sender or recipient. */
   readonly namedId: number;
   readonly fromIds: readonly number[] | null;
   readonly toIds: readonly number[] | null;
@@ -23,9 +23,9 @@ export interface ArtHit {
 }
 
 /**
- * ART's search: mail from or to the address with every keyword unstemmed, newest first. Our index contains stems, so it
- * yields a superset, which an in-memory index with ART's tokenizer (SQLite's default) filters and takes snippets from.
- * Equal words have equal stems, so none is missed.
+ * ART's search returns mail from or to an address that contains every keyword unstemmed, newest first. Our index
+ * contains stems, so it yields a superset. An in-memory index with ART's tokenizer (SQLite's default) filters the
+ * superset and provides the snippets. Equal words have equal stems, so every match is found.
  */
 export function openArtSearch(db: Db): (query: ArtQuery) => ArtHit[] {
   const dateRanges = openDateRanges(db);
@@ -62,12 +62,12 @@ export function openArtSearch(db: Db): (query: ArtQuery) => ArtHit[] {
   });
 }
 
-/** Emails in the first batch. Each further batch is twice as large. */
+/** Number of emails in the first batch. Each further batch is twice as large. */
 const FIRST_BATCH = 10;
 
 type MailText = readonly [mailId: number, subject: string, body: string];
 
-/** The first `count` positions that pass all filters. No other statement can run during an iteration. */
+/** Returns the first `count` positions that pass all filters. No other statement can run during an iteration. */
 function takeMembers(positions: Iterable<number>, filters: readonly PositionSet[], count: number): number[] {
   const members: number[] = [];
   for (const position of positions) {
@@ -78,7 +78,10 @@ function takeMembers(positions: Iterable<number>, filters: readonly PositionSet[
   return members;
 }
 
-/** Whether every word is part of the text: a fast check that excludes most emails with other forms of the words. */
+/**
+ * Whether the text contains every word. This fast check excludes most emails that only contain other forms of the
+ * words.
+ */
 function containsAll(subject: string, body: string, words: readonly string[]): boolean {
   const text = foldText(`${subject}\n${body}`).text;
   return words.every((word) => text.includes(word));
@@ -86,7 +89,7 @@ function containsAll(subject: string, body: string, words: readonly string[]): b
 
 type PositionedMail = readonly [position: number, mail: MailText];
 
-/** Filters emails by the exact words and takes their snippets. The in-memory index is created on first use. */
+/** Filters emails by exact words and returns their snippets. The in-memory index is created on first use. */
 function openExactMatcher(): (mails: readonly PositionedMail[], expression: string) => [number, string][] {
   let memory: { readonly [name in "begin" | "add" | "match" | "rollback"]: BetterSqlite3.Statement } | null = null;
   return (mails, expression) => {

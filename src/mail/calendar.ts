@@ -1,8 +1,8 @@
 /**
- * Calendar parts (RFC 5545, and vCalendar 1.0 of older programs) as text: what, when, where and who.
- *
- * Not with ical.js 2.2: it refuses a whole calendar for one damaged line, a missing END or an unknown frequency, and
- * reads `TZID=GMT+05:30:20120904T020000`, a date without VALUE=DATE and quoted-printable values wrong without an error.
+ * Converts calendar parts (RFC 5545, and vCalendar 1.0 from older programs) to text: what, when, where and who. Does
+ * not use ical.js 2.2, because it rejects an entire calendar with one damaged line, a missing END or an unknown
+ * frequency. It also misreads `TZID=GMT+05:30:20120904T020000`, a date without VALUE=DATE and quoted-printable values
+ * without an error.
  */
 import { decodeCharset } from "./charset.js";
 import { htmlToText } from "./html-text.js";
@@ -15,7 +15,7 @@ interface Line {
   readonly value: string;
 }
 
-/** A published calendar can have thousands of events. */
+/** Maximum number of events. A published calendar can contain thousands. */
 const MAX_EVENTS = 1_000;
 
 const COMPONENTS: Readonly<Record<string, string>> = {
@@ -35,7 +35,7 @@ const METHODS: Readonly<Record<string, string>> = {
   REFRESH: "Request for the current invitation",
 };
 
-/** The decoded source if it contains no event. */
+/** Returns the events as text, or the decoded source if it does not contain any. */
 export function calendarText(content: Buffer, charset: string): string {
   const source = decodeCharset(content, charset);
   const events: string[] = [];
@@ -59,7 +59,7 @@ export function calendarText(content: Buffer, charset: string): string {
     } else if (inner === 0) open?.lines.push(line);
   }
   if (events.length === 0) return source;
-  // The END of a truncated calendar is missing.
+  // In a truncated calendar, END is missing.
   close();
   return [...(method === undefined ? [] : [method]), ...events].join("\n\n");
 }
@@ -98,15 +98,15 @@ function eventText(kind: string, lines: readonly Line[]): string {
   const head = rows.flatMap(([name, value], i) =>
     value === undefined || value === "" ? (i === 0 ? [name] : []) : [`${name}: ${value}`],
   );
-  // A reply's comment is what its sender wrote (RFC 5546 3.2.3).
+  // A reply's comment contains the sender's text (RFC 5546 3.2.3).
   const comments = textsOf("COMMENT").map((comment) => `Comment: ${comment}`);
   const description = textOf("DESCRIPTION") ?? htmlToText(textOf("X-ALT-DESC") ?? "").trim();
   return [head.join("\n"), ...comments, ...(description === "" ? [] : [description])].join("\n\n");
 }
 
-/** The content lines, unfolded before their charset is decoded: folds may split a character. */
+/** Yields the content lines. They are unfolded before decoding, because folds can split a character. */
 function* linesOf(content: Buffer, charset: string): Generator<Line> {
-  // Bytes of UTF-16 cannot be unfolded.
+  // UTF-16 cannot be unfolded as bytes.
   const isWide = content.subarray(0, 4_096).includes(0);
   const bytes = isWide ? Buffer.from(decodeCharset(content, charset), "utf8") : content;
   const label = isWide ? "utf-8" : charset;
@@ -116,10 +116,10 @@ function* linesOf(content: Buffer, charset: string): Generator<Line> {
   }
 }
 
-/** vCalendar 1.0 also writes the encoding without its name. */
+/** vCalendar 1.0 also allows the encoding without its parameter name. */
 const QUOTED_PRINTABLE = /^[\w-]+(?:;[^:]*)?;(?:encoding=)?"?quoted-printable\b/i;
 
-/** Lines of `source` in which a line that begins with white space continues the one before (RFC 5545 3.1). */
+/** Joins folded lines. A line that starts with white space continues the previous one (RFC 5545 3.1). */
 function* unfolded(source: readonly string[]): Generator<string> {
   let pieces: string[] = [];
   let isQuotedPrintable = false;
@@ -141,7 +141,7 @@ function* unfolded(source: readonly string[]): Generator<string> {
 
 const DATE_TIME = String.raw`\d{4}-?\d\d-?\d\d(?:T\d\d:?\d\d(?::?\d\d)?Z?)?`;
 
-/** A property whose parameters contain an unquoted colon, as in `TZID=GMT+05:30`: its value is the time at the end. */
+/** A property with an unquoted colon in its parameters, as in `TZID=GMT+05:30`. Its value is the time at the end. */
 const TIME_LINE = new RegExp(
   String.raw`^(?:DTSTART|DTEND|DUE|EXDATE|RDATE|RECURRENCE-ID)(?<params>;[^"]*):(?<value>${DATE_TIME}(?:,${DATE_TIME})*)\s*$`,
   "i",
@@ -164,7 +164,7 @@ function parseLine(line: string): Line | null {
     const found = param.exec(line);
     if (found === null) break;
     const [, key = "", value] = found;
-    // vCalendar 1.0 names some values without their parameter.
+    // vCalendar 1.0 allows some values without their parameter name.
     const isEncoding = value === undefined && /^(?:quoted-printable|base64)$/i.test(key);
     params[isEncoding ? "ENCODING" : key.toUpperCase()] = isEncoding ? key : parameterValue(value ?? "");
     at = param.lastIndex;
@@ -173,14 +173,14 @@ function parseLine(line: string): Line | null {
   return { name: name.toUpperCase(), params, value: decodedValue(params, line.slice(at + 1)) };
 }
 
-/** RFC 6868: `^n`, `^'` and `^^`. */
+/** Decodes `^n`, `^'` and `^^` (RFC 6868). */
 function parameterValue(value: string): string {
   return value
     .replaceAll('"', "")
     .replace(/\^([n'^])/g, (_, char: string) => (char === "n" ? "\n" : char === "'" ? '"' : char));
 }
 
-/** vCalendar 1.0 encodes text beyond ASCII and line ends. */
+/** Decodes a value. vCalendar 1.0 encodes non-ASCII text and line ends. */
 function decodedValue(params: Readonly<Record<string, string>>, value: string): string {
   const encoding = params.ENCODING?.toLowerCase();
   if (encoding === "quoted-printable")
@@ -198,7 +198,7 @@ function unescaped(value: string): string {
 
 const ANSWERS = new Set(["accepted", "declined", "tentative", "delegated", "completed", "confirmed"]);
 
-/** `Bob Blake <bob@x.example> (accepted)` */
+/** Formats a person: `Bob Blake <bob@x.example> (accepted)`. */
 function personOf({ params, value }: Line): string {
   const address = value.trim().replace(/^mailto:/i, "");
   const name = params.CN ?? "";
@@ -208,12 +208,12 @@ function personOf({ params, value }: Line): string {
 
 interface Time {
   readonly day: string;
-  /** `14:00`; empty for a whole day. */
+  /** Time of day, such as `14:00`. Empty for an all-day event. */
   readonly clock: string;
   readonly zone: string;
 }
 
-/** Null if the value is not a time. */
+/** Parses a time. Returns null if the value is not a time. */
 function readTime({ params, value }: Pick<Line, "params" | "value">): Time | null {
   const [, year, month, day, hour, minute, utc] =
     /^(\d{4})-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d)[:\d]*(Z?))?$/i.exec(value.trim()) ?? [];
@@ -223,7 +223,7 @@ function readTime({ params, value }: Pick<Line, "params" | "value">): Time | nul
   return { day: `${year}-${month}-${day}`, clock, zone };
 }
 
-/** Globally unique ids (`/mozilla.org/20050126_1/Europe/Berlin`) end with the name. */
+/** Returns the zone name at the end of a globally unique id (`/mozilla.org/20050126_1/Europe/Berlin`). */
 function zoneName(id: string): string {
   return id.startsWith("/") ? (/[A-Z]\w+\/[\w+-]+$/.exec(id)?.[0] ?? id) : id;
 }
@@ -234,13 +234,13 @@ function timeOf(line: Pick<Line, "params" | "value"> | undefined): string | unde
   return time === null ? line.value.trim() : written(time.day, time.clock, time.zone);
 }
 
-/** The changed occurrence of a repeated event, and whether the later ones change too. */
+/** Returns the changed occurrence of a recurring event, including whether later ones change too. */
 function occurrenceOf(line: Line | undefined): string | undefined {
   const isFuture = line?.params.RANGE?.toUpperCase() === "THISANDFUTURE";
   return isFuture ? `${timeOf(line)} and later` : timeOf(line);
 }
 
-/** Times, and periods (RFC 5545 3.3.9), from a list; vCalendar 1.0 separates them by semicolons. */
+/** Formats a list of times and periods (RFC 5545 3.3.9). vCalendar 1.0 separates them with semicolons. */
 function timeList(params: Line["params"], list: string): string[] {
   return list.split(/[,;]/).flatMap((item) => {
     const [start = "", end] = item.trim().split("/", 2);
@@ -266,7 +266,7 @@ function whenOf(start: Line | undefined, end: Line | undefined, duration: Line |
     const length = duration === undefined ? "" : `for ${durationText(duration.value)}`;
     return written(from.day, from.clock, from.zone, length);
   }
-  // The last day of an event of whole days is the one before its end.
+  // The last day of an all-day event is the day before its end.
   if (to.clock === "" && from.clock === "") {
     const last = dayBefore(to.day);
     return last <= from.day ? from.day : `${from.day} to ${last}`;
@@ -283,7 +283,7 @@ function dayBefore(day: string): string {
   return Number.isNaN(at) ? day : new Date(at - 86_400_000).toISOString().slice(0, 10);
 }
 
-/** `PT1H30M`: 1 h 30 min. */
+/** Formats a duration: `PT1H30M` becomes "1 h 30 min". */
 function durationText(value: string): string {
   const units: Readonly<Record<string, string>> = { W: "weeks", D: "days", H: "h", M: "min", S: "s" };
   const parts = [...value.matchAll(/(\d+)([WDHMS])/gi)].filter(([, count]) => Number(count) > 0);
@@ -299,8 +299,8 @@ const MONTHS = ["January", "February", "March", "April", "May", "June", "July"].
 ]);
 
 /**
- * `FREQ=WEEKLY;INTERVAL=2;BYDAY=MO;UNTIL=20010401` (RFC 5545 3.3.10) as "weekly, every 2, on MO, until 2001-04-01". No
- * part is left out: each one changes the dates.
+ * Formats a rule (RFC 5545 3.3.10). `FREQ=WEEKLY;INTERVAL=2;BYDAY=MO;UNTIL=20010401` becomes "weekly, every 2, on MO,
+ * until 2001-04-01". No part is left out, because each one changes the dates.
  */
 function ruleText(rule: string): string {
   const parts = new Map(
@@ -365,7 +365,7 @@ const OLD_FREQUENCIES: Readonly<Record<string, string>> = {
   YD: "yearly",
 };
 
-/** The rules of vCalendar 1.0: `W2 MO WE #10` is weekly, every 2, on MO WE, 10 times. */
+/** Formats a vCalendar 1.0 rule: `W2 MO WE #10` is weekly, every 2, on MO WE, 10 times. */
 function oldRuleText(rule: string): string {
   const [, kind = "", interval = "", rest = ""] = /^(D|W|M[PD]|Y[MD])(\d+)(.*)$/i.exec(rule.trim()) ?? [];
   const frequency = OLD_FREQUENCIES[kind.toUpperCase()];

@@ -1,9 +1,9 @@
-/** Decodes the bytes of mail by charset labels as mail really has them: aliases, unknown names, and wrong names. */
+/** Decodes mail bytes with the charset labels of real mail, which include aliases, unknown names and wrong names. */
 import { isAscii, isUtf8 } from "node:buffer";
 import { TextDecoder } from "node:util";
 import iconv from "iconv-lite";
 
-/** Labels that neither the WHATWG Encoding Standard nor iconv-lite knows. */
+/** Labels that are unknown to the WHATWG Encoding Standard and to iconv-lite. */
 const ALIASES: Readonly<Record<string, string>> = {
   latin9: "iso-8859-15",
   "latin-9": "iso-8859-15",
@@ -13,20 +13,22 @@ const ALIASES: Readonly<Record<string, string>> = {
   "utf-8mb4": "utf-8",
 };
 
-/** Labels of no charset. The WHATWG charset x-user-defined, private-use characters, is not what mail means by it. */
+/**
+ * Labels that do not name a charset. Mail does not use x-user-defined in its WHATWG meaning (private-use characters).
+ */
 const NO_CHARSET = /^(?:|x-user-defined|unknown.*|x-unknown|default|none|binary|8bit|7bit|us-ascii|ascii|ansi_x3.*)$/;
 
-/** windows-1252, and the charsets that mail programs mislabel it as. */
+/** Labels of windows-1252 and of the charsets that mail programs confuse with it. */
 const WESTERN = /^(?:iso[-_]?8859-1|latin-?1|l1|cp-?1252|windows-1252|x-ansi)$/;
 
-/** Encodings in which ordinary text can also be valid UTF-8, so a declared label always wins. */
+/** Encodings whose ordinary text can also be valid UTF-8, so a declared label always wins. */
 const LABEL_WINS = /^(?:gb|big5|shift_jis|euc-|iso-2022|hz|utf-|ibm866|cp866|koi8)/;
 
 /**
- * Decodes by the label of a charset, which may be missing, quoted, or wrong. A byte order mark wins over the label, and
- * multi-byte UTF-8 over a single-byte label: a latin1 mail exported to UTF-8 keeps its label, and single-byte text is
- * practically never valid multi-byte UTF-8. Under an unknown label, text is UTF-8 if valid, otherwise windows-1252
- * (as latin1, whose control characters `replaceControls` maps).
+ * Decodes with a charset label, which can be missing, quoted, or wrong. A byte order mark overrides the label.
+ * Multi-byte UTF-8 overrides a single-byte label: a latin1 email exported to UTF-8 keeps its label, and single-byte
+ * text is practically never valid multi-byte UTF-8. If the label is unknown, the text is decoded as UTF-8 if valid,
+ * otherwise as windows-1252 (via latin1, whose control characters `replaceControls` maps).
  */
 export function decodeCharset(bytes: Buffer, label: string): string {
   const name = charsetName(label);
@@ -46,8 +48,8 @@ export function decodeCharset(bytes: Buffer, label: string): string {
 const EAST_ASIAN = /^(?:gb|big5|shift_jis|euc-)/;
 
 /**
- * Whether valid UTF-8 was labeled with a charset of two bytes per character. Three characters of three bytes are valid
- * in both by a chance of about one in 100,000.
+ * Whether valid UTF-8 was labeled with a two-byte charset. The chance that three three-byte characters are valid in
+ * both is about one in 100,000.
  */
 function isEastAsianUtf8(bytes: Buffer, name: string): boolean {
   if (!EAST_ASIAN.test(name)) return false;
@@ -60,7 +62,7 @@ function isEastAsianUtf8(bytes: Buffer, name: string): boolean {
   return triples >= 3 && triples * 3 >= beyondAscii * 0.8;
 }
 
-/** UTF-8 or UTF-16 with a byte order mark, which is removed; null without one. */
+/** Decodes UTF-8 or UTF-16 with a byte order mark, which is removed. Returns null if the mark is missing. */
 function decodeMarked(bytes: Buffer): string | null {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return bytes.toString("utf8", 3);
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
@@ -80,7 +82,7 @@ function charsetName(label: string): string {
 
 const decoders = new Map<string, TextDecoder | null>();
 
-/** Null for a label that the WHATWG Encoding Standard does not know. */
+/** Returns the decoder for a label, or null if the WHATWG Encoding Standard does not define the label. */
 function textDecoder(name: string): TextDecoder | null {
   const known = decoders.get(name);
   if (known !== undefined) return known;
@@ -88,9 +90,9 @@ function textDecoder(name: string): TextDecoder | null {
   try {
     decoder = new TextDecoder(name);
   } catch {
-    // Unknown labels are data of the mail. iconv-lite may know them.
+    // The email contains an unknown label. iconv-lite might support it.
   }
-  // A hostile mail may name any number of labels.
+  // A hostile email can contain any number of labels.
   if (decoders.size < 200) decoders.set(name, decoder);
   return decoder;
 }
@@ -98,7 +100,7 @@ function textDecoder(name: string): TextDecoder | null {
 const SHIFT_OUT = 0x0e;
 const SHIFT_IN = 0x0f;
 
-/** RFC 1557: KS X 1001 in seven bits between SO and SI, which is EUC-KR without the high bits. */
+/** Decodes ISO-2022-KR (RFC 1557): seven-bit KS X 1001 between SO and SI, which is EUC-KR without the high bits. */
 function decodeIso2022Kr(bytes: Buffer): string {
   const plain: number[] = [];
   let isShifted = false;

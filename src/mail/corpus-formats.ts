@@ -24,7 +24,7 @@ const FORMS =
   "a folder of mail, a tar or zip archive, an mbox, one email (.eml, .emlx), CSV (such as Kaggle's emails.csv) and Parquet, gzipped or not";
 
 /**
- * Opens a source of mail; a null `format` is detected by content. Reads headers and footers only.
+ * Opens a mail source. If `format` is null, it is detected from the content. Reads only headers and footers.
  * @throws UserError if the path does not exist, no format fits, or the content does not match `format`
  */
 export async function openCorpus(path: string, format: CorpusFormat | null): Promise<CorpusSource> {
@@ -38,7 +38,7 @@ export async function openCorpus(path: string, format: CorpusFormat | null): Pro
   }
 }
 
-/** Throws at the end if the file changed while it was read, as it may have yielded old and new content. */
+/** Throws at the end if the file changed during reading, because it might have yielded a mix of old and new content. */
 function withChangeCheck(path: string, opened: Stats, source: CorpusSource): CorpusSource {
   return {
     ...source,
@@ -56,7 +56,7 @@ function withChangeCheck(path: string, opened: Stats, source: CorpusSource): Cor
   };
 }
 
-/** A source that `read` reads anew each time. It calls `onRead` with the bytes that it has read. */
+/** Returns a source that calls `read` for each pass. `read` reports the number of bytes it has read to `onRead`. */
 function sourceOf(
   format: CorpusFormat,
   totalBytes: number | null,
@@ -75,7 +75,7 @@ function sourceOf(
   };
 }
 
-/** Without a format, every file of a folder is read by its own content. */
+/** Opens a folder. Without a format, each file's format is detected from its content. */
 async function openFolder(path: string, format: CorpusFormat | null): Promise<CorpusSource> {
   if (format === "parquet" || format === "mbox") {
     const files = await findFiles(path, format);
@@ -94,7 +94,10 @@ async function openFolder(path: string, format: CorpusFormat | null): Promise<Co
   );
 }
 
-/** The files of a form directly in a folder or in its `data`, by name. Follows links: caches store shards as links. */
+/**
+ * Returns the files of one form in a folder or its `data` subfolder, sorted by name. Follows links, because caches
+ * store shards as links.
+ */
 async function findFiles(folder: string, form: "parquet" | "mbox"): Promise<string[]> {
   for (const path of [folder, join(folder, "data")]) {
     const names = await readdir(path).catch(() => []);
@@ -117,7 +120,7 @@ function isFile(path: string): boolean {
   }
 }
 
-/** All footers are read first, to detect a truncated shard before any mail is read. */
+/** Reads all footers first, to detect a truncated shard before reading any mail. */
 async function openParquetFiles(paths: readonly string[]): Promise<CorpusSource> {
   const shards = await Promise.all(paths.map((path) => openParquetFile(path)));
   const totalBytes = shards.reduce((sum, { file }) => sum + file.byteLength, 0);
@@ -143,7 +146,9 @@ async function openFile(path: string, { size }: Stats, format: CorpusFormat | nu
   return sourceOf(chosen, size, (onRead) => readTopFile(topFile(path, size, onRead), named, onRead));
 }
 
-/** The folder of a file tells whose mailbox it is if it has the name of one (`Inbox`, `Sent`). */
+/**
+ * Returns a file with its place. If its folder has a mailbox name (`Inbox`, `Sent`), the folder identifies the owner.
+ */
 function topFile(path: string, size: number, onRead: (bytes: number) => void): MailFile {
   const name = basename(path);
   const layout = new MailboxLayout(resolve(dirname(path)).split(sep));
@@ -163,10 +168,10 @@ async function* readTopFile(
   }
 }
 
-/** Files compressed more often are not mail. */
+/** Maximum number of nested gzip layers. Files with more are not mail. */
 const MAX_GZIPS = 2;
 
-/** What a file contains: of a gzip file, what was compressed. */
+/** Returns the kind of a file's content, after decompression if it is a gzip file. */
 async function contentKind(path: string): Promise<FileKind> {
   const kind = await recognizeFile(path);
   if (kind.kind !== "gzip") return kind;
@@ -198,7 +203,7 @@ function formatOf(kind: FileKind): CorpusFormat | null {
   }
 }
 
-/** Accepts a named format that the content may have, such as a tar too old for the `ustar` mark. */
+/** Accepts a specified format that the content might have, such as a tar file too old for the `ustar` mark. */
 function checkFormat(path: string, format: CorpusFormat, known: CorpusFormat | null): void {
   if (format === known) return;
   const bothCsv = format.endsWith("-csv") && known?.endsWith("-csv");

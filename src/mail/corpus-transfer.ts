@@ -21,10 +21,10 @@ import { megabytes } from "../text/format.js";
 import { computeFingerprint, readFingerprint } from "./corpus.js";
 import { copyMailOnThread, readSchema } from "./store/corpus-writer.js";
 
-/** 28 s for each GB of mail; level 6 takes half as long again for 0.5 % less. */
+/** Takes 28 s per GB of mail. Level 6 takes 50 % longer and saves only 0.5 %. */
 const GZIP_LEVEL = 5;
 
-/** Copies of a server's mail, made when they are asked for and kept in the cache folder until the mail changes. */
+/** Copies of a server's mail, created on request and kept in the cache folder until the mail changes. */
 export class CorpusCopies {
   private readonly folder: string;
   private readonly closed = new AbortController();
@@ -39,7 +39,10 @@ export class CorpusCopies {
     this.folder = join(cacheDir, "corpus-snapshots");
   }
 
-  /** Begins to make the copy where there is none. Throws a UserError where there is no mail. */
+  /**
+   * Returns the description of the copy, and starts creating the copy if it does not exist.
+   * @throws UserError if the mail has not been imported yet
+   */
   async describe(): Promise<CorpusDescription> {
     const fingerprint = readFingerprint(this.db);
     if (fingerprint === null) throw new UserError("corpus_unknown", "The database has no mail.", "Import some first.");
@@ -59,7 +62,7 @@ export class CorpusCopies {
     return { version, fingerprint, snapshot: null };
   }
 
-  /** The file of a copy and its description; null where there is none of this mail. */
+  /** The path and the description of a copy, or null if this mail has not been copied. */
   async open(fingerprint: string): Promise<{ readonly path: string; readonly file: CorpusCopyFile } | null> {
     if (fingerprint !== readFingerprint(this.db)) return null;
     const file = await this.find(fingerprint);
@@ -71,7 +74,7 @@ export class CorpusCopies {
     await this.creating;
   }
 
-  /** Tables change with the version. */
+  /** The path includes the schema version, because the tables change with it. */
   private path(fingerprint: string, ending: string): string {
     const tables = this.db.pragma("user_version", { simple: true });
     return join(this.folder, `${fingerprint}-v${tables}.db${ending}`);
@@ -112,7 +115,7 @@ export class CorpusCopies {
     }
   }
 
-  /** Copies of earlier mail, and what processes that were killed have left. */
+  /** Deletes copies of earlier mail and files left behind by killed processes. */
   private async removeUnused(): Promise<void> {
     for (const name of await readdir(this.folder)) {
       const [, pid] = /^new\.db-(\d+)/.exec(name) ?? [];
@@ -122,7 +125,7 @@ export class CorpusCopies {
   }
 }
 
-/** Passes on what comes, and adds it to the hash. */
+/** Passes chunks through and adds them to the hash. */
 function updating(hash: Hash): Transform {
   return new Transform({
     transform(chunk: Buffer, _, done) {
@@ -132,23 +135,24 @@ function updating(hash: Hash): Transform {
   });
 }
 
-/** Of the copy: the mail may have changed since it was asked for. */
+/** Reads the fingerprint from the copy, because the mail might have changed since the request. */
 function fingerprintOf(path: string): string {
   return withReadOnly(path, (db) => readFingerprint(db) ?? "");
 }
 
 export interface CorpusServer {
   readonly url: string;
-  /** Null: it needs none. */
+  /** Access token, or null if the server does not require one. */
   readonly token: string | null;
 }
 
-/** How often to ask whether the copy is ready. */
+/** Polling interval while the server creates the copy. */
 const ASK_EVERY_MS = 1_000;
 
 /**
- * Has the mail of a server in a database of the cache folder, and returns its path. It is downloaded once; an
- * interrupted download goes on. Throws a UserError where it cannot be had.
+ * Downloads a server's mail into a database in the cache folder and returns its path. The mail is downloaded only once,
+ * and an interrupted download resumes.
+ * @throws UserError if the mail cannot be downloaded
  */
 export async function fetchCorpus({ url: text, token }: CorpusServer, context: AppContext): Promise<string> {
   const url = parseServerUrl(text);
@@ -226,7 +230,7 @@ const HINTS: DownloadHints = {
   },
 };
 
-/** Unpacks a downloaded copy into the database `target`, after it was checked: its tables, and all of its mail. */
+/** Unpacks a downloaded copy into the database `target`, after checking its tables and all of its mail. */
 async function unpackCopy(
   packed: string,
   target: string,
@@ -237,7 +241,7 @@ async function unpackCopy(
   try {
     await pipeline(createReadStream(packed), createGunzip(), atMost(bytes), createWriteStream(unpacked), { signal });
     checkDatabase(unpacked, fingerprint);
-    // A worker that was quicker may use its file already.
+    // Another worker might have finished first and already be using its file.
     if (!existsSync(target)) await rename(unpacked, target);
   } catch (error) {
     signal.throwIfAborted();
@@ -248,7 +252,7 @@ async function unpackCopy(
   }
 }
 
-/** A small file may be made to unpack into any size. */
+/** Limits the unpacked size, because a small file can be crafted to unpack to any size. */
 function atMost(bytes: number): Transform {
   let left = bytes;
   return new Transform({
@@ -260,7 +264,7 @@ function atMost(bytes: number): Transform {
   });
 }
 
-/** A database of another making could hold triggers and views that run when it is used. */
+/** A foreign database could contain triggers and views that run when it is used. */
 function checkDatabase(path: string, fingerprint: string): void {
   withReadOnly(path, (db) => {
     if (readSchema(db) !== expectedSchema()) throw refused("its tables are not those of this program");
@@ -287,17 +291,17 @@ function refused(why: string, cause?: unknown): UserError {
   );
 }
 
-/** Maximum bytes of an unpacked database: five times the maximum of a download. */
+/** Maximum size of an unpacked database in bytes: five times the maximum download size. */
 const MAX_DATABASE_BYTES = 100_000_000_000;
 
-/** A compressed database with the mail of a server, ready to be downloaded. */
+/** Description of a compressed database of a server's mail, ready for download. */
 const corpusCopyFileSchema = z.strictObject({
-  /** Of the mail: equal for the same mail in the same mailboxes. */
+  /** Fingerprint of the mail, equal for the same mail in the same mailboxes. */
   fingerprint: z.string().regex(/^[0-9a-f]{64}$/),
-  /** Of the file that is sent. */
+  /** Size of the compressed file. */
   bytes: z.number().int().positive(),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
-  /** Of the database in it. */
+  /** Size of the unpacked database. */
   database_bytes: z.number().int().positive().max(MAX_DATABASE_BYTES),
 });
 

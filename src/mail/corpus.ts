@@ -6,9 +6,8 @@ import type { Question } from "../tasks/question.js";
 import { listImportedInboxes } from "./import-owners.js";
 
 /**
- * Refuses questions that could only be answered wrongly here: there is no mail, or the mailbox asked for
- * has not been imported. Nothing has been spent when it throws. `allowPartial`: undefined where there is no flag
- * for it.
+ * Rejects questions that could only get wrong answers, because there is no mail or their mailbox was not imported.
+ * Throws before any money is spent. `allowPartial` is undefined if the command does not have a flag for it.
  */
 export function checkMailboxes(
   db: Db,
@@ -37,22 +36,22 @@ export function checkMailboxes(
 }
 
 export interface CorpusStats {
-  /** Message-IDs, as `SELECT COUNT(*) FROM emails` counts them. */
+  /** Number of Message-IDs, equal to `SELECT COUNT(*) FROM emails`. */
   readonly messages: number;
-  /** Mails without their copies. */
+  /** Number of emails, not counting copies. */
   readonly distinct: number;
-  /** Mailboxes whose owner's address is known. */
+  /** Number of mailboxes with a known owner address. */
   readonly inboxes: number;
-  /** Owner folders whose address could not be found. */
+  /** Number of owner folders without a known address. */
   readonly unresolvedOwners: number;
   readonly addresses: number;
   readonly firstDate: string | null;
   readonly lastDate: string | null;
-  /** Equal for the same mail in the same mailboxes, whatever format it was imported from. Null: no mail. */
+  /** Equal for the same mail in the same mailboxes, regardless of the source format. Null if there is no mail. */
   readonly fingerprint: string | null;
 }
 
-/** `art` where all mail came through ART's filter; null where none was imported. */
+/** Returns `art` if all mail passed ART's filter, or null if nothing was imported. */
 export function readImportFilter(db: Db): "none" | "art" | null {
   const filters = db.prepare("SELECT DISTINCT filter FROM imports").pluck().all() as string[];
   if (filters.length === 0) return null;
@@ -77,7 +76,7 @@ export function readFingerprint(db: Db): string | null {
   return (db.prepare("SELECT fingerprint FROM corpus_state").pluck().get() as string | undefined) ?? null;
 }
 
-/** SHA-256 over every Message-ID in order, the content it stands for and the mailboxes that hold it. */
+/** Computes a SHA-256 hash over every Message-ID in order, with its content and the mailboxes that contain it. */
 export function computeFingerprint(db: Db): string {
   const rows = db.prepare(
     `SELECT x.message_id AS id, hex(m.content_hash) AS content,

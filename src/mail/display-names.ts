@@ -1,18 +1,21 @@
 import { namesBeyondAddresses } from "../text/searchable-names.js";
 import type { HeaderNames } from "./email.js";
 
-/** Display names: what a header calls the people on an email, next to their addresses. */
+/** Display names: the names of people next to their addresses in an email header. */
 
-/** Names kept per email. Longer lists are those of announcements to everybody. */
+/** Maximum number of names kept per email. Longer lists belong to announcements to everybody. */
 const MAX_NAMES = 100;
 
-/** Longer ones are not names. */
+/** Longer texts are not names. */
 const MAX_NAME_CHARS = 200;
 
-/** The names of an email that tell more than its addresses, sorted, so that the order of the copies does not matter. */
+/**
+ * Returns an email's names that add something to its addresses, sorted, so that the order of the copies does not
+ * matter.
+ */
 export function displayNames({ names: written, lists }: HeaderNames, addresses: readonly string[]): string[] {
   const all = [...written, ...lists.flatMap(namesInList)].slice(0, MAX_NAMES);
-  // Tidied last, because most names are those of the addresses.
+  // Names are tidied last, because most names only repeat an address.
   const names = namesBeyondAddresses(all, addresses);
   return names.length === 0 ? names : namesBeyondAddresses(names.map(tidyName), addresses).sort();
 }
@@ -21,22 +24,22 @@ export function mergeNames(names: readonly string[], more: readonly string[]): s
   return [...new Set([...names, ...more])].sort().slice(0, MAX_NAMES);
 }
 
-/** Without quotes and addresses: `'abenton@utilicorp.com'` is not a name. */
+/** Removes quotes and addresses: `'abenton@utilicorp.com'` is not a name. */
 function tidyName(written: string): string {
   const name = written.slice(0, MAX_NAME_CHARS).replace(/[\s\p{Cc}]+/gu, " ");
   const text = name.includes("@") ? name.replace(/\S*@\S*/g, "") : name;
   return text.replace(/^[ '",;]+|[ '",;]+$/g, "");
 }
 
-/** Longer lists are those of thousands of people. */
+/** Longer lists name thousands of people. */
 const MAX_LIST_CHARS = 20_000;
 
-/** A name and its Notes domain. */
+/** Maximum length of a name with its Notes domain. */
 const MAX_ENTRY_CHARS = 400;
 
 /**
- * The names in a list such as `Kitchen, Louise </O=ENRON/CN=LKITCHEN>, "Bo Kim" <bo@plains.example>` or
- * `Jeff Dasovich, Tim Belden/HOU/ECT@ECT`. Without brackets, commas separate the names.
+ * Returns the names in a list such as `Kitchen, Louise </O=ENRON/CN=LKITCHEN>, "Bo Kim" <bo@plains.example>` or `Jeff
+ * Dasovich, Tim Belden/HOU/ECT@ECT`. Without brackets, commas separate the names.
  */
 function namesInList(list: string): string[] {
   const text = list.slice(0, MAX_LIST_CHARS);
@@ -44,7 +47,7 @@ function namesInList(list: string): string[] {
   return names.map(withoutNotesPath).filter((name) => name.trim() !== "");
 }
 
-/** Lotus Notes writes the domain of a person behind the name: `Tim Belden/HOU/ECT@ECT`. */
+/** Removes the domain that Lotus Notes writes after a name: `Tim Belden/HOU/ECT@ECT`. */
 function withoutNotesPath(name: string): string {
   return name.includes("/") ? name.slice(0, MAX_ENTRY_CHARS).replace(/\/[\w/ ]*@\S*/, "") : name;
 }

@@ -1,24 +1,24 @@
 import { withoutQuotations } from "./email/quoted-text.js";
 
-/** What the sender wrote: the body without quoted and forwarded email. Empty if everything is quoted. */
+/** Returns the sender's own text: the body without quoted and forwarded email. Empty if everything is quoted. */
 export function ownText(body: string): string {
   const mayQuote = body.includes(">") || /[:：]/.test(body) || body.includes("--");
   return mayQuote ? withoutQuotations(body) : body.trim();
 }
 
-/** A subject without its Re:, Fw: and Fwd:. */
+/** Removes Re:, Fw: and Fwd: from a subject. */
 export function plainSubject(subject: string): string {
   return subject.replace(/^(\s*(re|fwd?)\s*:)+/i, "").trim();
 }
 
-/** A Message-ID without its angle brackets: both spellings are in use. */
+/** Removes the angle brackets from a Message-ID. Both spellings are in use. */
 export function bareMessageId(messageId: string): string {
   return messageId.trim().replace(/^<|>$/g, "");
 }
 
 type Shown = Pick<Email, "messageId" | "date" | "sender" | "to" | "cc" | "bcc" | "subject" | "body">;
 
-/** A mail as text: its headers, an empty line, its body. `labelWidth` aligns the values of the headers. */
+/** Formats an email as text: headers, an empty line, and the body. `labelWidth` aligns the header values. */
 export function formatMail(mail: Shown, labelWidth = 0): string {
   const header = (label: string, value: string) => `${`${label}:`.padEnd(labelWidth)} ${value}`;
   const list = (label: string, addresses: readonly string[]) =>
@@ -36,71 +36,73 @@ export function formatMail(mail: Shown, labelWidth = 0): string {
   ].join("\n");
 }
 
-/** One mail, as every reader gives it. Addresses are lower case; lists keep the header's order. */
+/** An email as returned by every reader. Addresses are lower case, and lists keep the header's order. */
 export interface Email {
-  /** With its angle brackets, as in the header: `<123.JavaMail.evans@thyme>`. */
+  /** Message-ID with its angle brackets, as in the header: `<123.JavaMail.evans@thyme>`. */
   readonly messageId: string;
   readonly subject: string;
   readonly sender: string;
   readonly to: readonly string[];
   readonly cc: readonly string[];
   readonly bcc: readonly string[];
-  /** ISO 8601 in UTC, to the second (`2001-05-14T16:39:00Z`); null where the header has no readable date. */
+  /**
+   * ISO 8601 in UTC, to the second (`2001-05-14T16:39:00Z`), or null if the header does not contain a readable date.
+   */
   readonly date: string | null;
-  /** Decoded text, lines ended by LF, without white space at its end. */
+  /** Decoded text with LF line ends, without trailing white space. */
   readonly body: string;
-  /** Left out if the header has no display names. */
+  /** Omitted if the header does not contain display names. */
   readonly headerNames?: HeaderNames;
-  /** What became of it on the way; left out where nothing did. */
+  /** Changes made when the email was tidied. Omitted if nothing changed. */
   readonly asWritten?: AsWritten;
 }
 
-/** The display names in a header, as written: read further only for the first of the copies of an email. */
+/** The display names in a header, as written. Parsed further only for the first copy of an email. */
 export interface HeaderNames {
-  /** Next to the addresses of From, To, Cc and Bcc. */
+  /** Names next to the addresses in From, To, Cc and Bcc. */
   readonly names: readonly string[];
-  /** Fields in which Enron's export lists names: X-From, X-To, X-cc and X-bcc. */
+  /** Values of X-From, X-To, X-cc and X-bcc, the name lists of Enron's export. */
   readonly lists: readonly string[];
 }
 
-/** What tidying a mail took away, for those who measure it as it was written. */
+/** Data removed when the email was tidied, for measurements of the original. */
 export interface AsWritten {
-  /** White space before and behind the body, with LF as its line ends. */
+  /** White space before and after the body, with LF line ends. */
   readonly beforeBody: string;
   readonly behindBody: string;
-  /** Of to, cc and bcc, an address counted as often as it stands there. */
+  /** Number of addresses in to, cc and bcc, including repeats. */
   readonly recipients: number;
 }
 
 export interface FiledEmail extends Email {
-  /** Path under the mail root, `crandell-s/calendar/1.`; empty where the form has no folders. */
+  /** Path below the mail root (`crandell-s/calendar/1.`), or empty if the form does not have folders. */
   readonly path: string;
-  /** The owner folder, `crandell-s`; null where the form has none. */
+  /** Owner folder (`crandell-s`), or null if the form does not have one. */
   readonly owner: string | null;
-  /** The mailbox address where the form itself names it (parsed CSV); null elsewhere. */
+  /** Mailbox address, or null unless the form itself contains it (parsed CSV). */
   readonly inbox: string | null;
   readonly form: MailForm;
 }
 
 /**
- * The form of the file that an email was read from. `eml` is one email in a file with an extension, `maildir` one in a
- * file without (Maildir, MH, the CMU layout).
+ * The form of an email's source file. `eml` is a single email in a file with an extension, `maildir` in a file without
+ * (Maildir, MH, the CMU layout).
  */
 export type MailForm = "mbox" | "maildir" | "eml" | "emlx" | "kaggle-csv" | "parsed-csv" | "parquet";
 
-/** A skipped email or file: its location and the reason, as the end of a sentence. */
+/** A skipped email or file with its location and the reason, worded as the end of a sentence. */
 export interface BadEmail {
   readonly where: string;
   readonly reason: string;
-  /** Set for files that mail programs and systems keep next to mail, such as indexes. `--strict` ignores them. */
+  /** True for files that mail programs and systems store next to mail, such as indexes. `--strict` ignores them. */
   readonly isSideFile?: true;
 }
 
-/** What a reader gives at a time: mails, the bad ones among them, and how far it has come in its source. */
+/** A batch of emails from a reader, with the bad emails and the reader's progress in its source. */
 export interface CorpusBatch<Mail = FiledEmail> {
   readonly mails: readonly Mail[];
   readonly bad: readonly BadEmail[];
-  /** Bytes of the source used up so far, comparable with `CorpusSource.totalBytes`. */
+  /** Bytes of the source read so far, comparable with `CorpusSource.totalBytes`. */
   readonly bytesRead: number;
 }
 
@@ -108,10 +110,10 @@ export const CORPUS_FORMATS = ["maildir", "tar", "kaggle-csv", "parsed-csv", "pa
 
 export type CorpusFormat = (typeof CORPUS_FORMATS)[number];
 
-/** An opened source of mail. Reading stops between batches when the signal aborts. */
+/** An open mail source. If the signal aborts, reading stops at the end of the batch. */
 export interface CorpusSource<Mail = FiledEmail> {
   readonly format: CorpusFormat;
-  /** Size to measure progress against; null where it is not known beforehand. */
+  /** Total size in bytes for progress reports, or null if it is not known in advance. */
   readonly totalBytes: number | null;
   batches(signal: AbortSignal): AsyncIterable<CorpusBatch<Mail>>;
 }

@@ -1,7 +1,7 @@
 import { decodeCharset } from "./charset.js";
 import { decodeQuotedPrintable } from "./transfer-encoding.js";
 
-// RFC 2047 2, with the language of RFC 2231 5. Spaces in the text and a missing charset are not allowed, but occur.
+// RFC 2047 2, with the language from RFC 2231 5. Spaces in the text and a missing charset are not allowed, but occur.
 const WORD = /=\?([^?\s*]*)(?:\*[^?\s]*)?\?([bq])\?([^?]*)\?=/gi;
 
 interface EncodedWord {
@@ -12,7 +12,7 @@ interface EncodedWord {
 
 /**
  * Decodes RFC 2047 encoded-words. White space between two of them is dropped (6.2). Neighbors in the same charset are
- * decoded as one: senders split them between the bytes of a character.
+ * decoded together, because some senders split words within a multi-byte character.
  */
 export function decodeEncodedWords(header: string): string {
   if (!header.includes("=?")) return header;
@@ -42,20 +42,20 @@ export function decodeEncodedWords(header: string): string {
   return decoded + header.slice(end);
 }
 
-/** Words of one charset and encoding. */
+/** Decodes neighboring words with the same charset and encoding. */
 function decodeRun(words: readonly EncodedWord[]): string {
   const [first] = words;
   if (first === undefined) return "";
   if (first.encoding === "b") {
     const pieces = words.map(({ text }) => Buffer.from(text, "base64"));
     const joined = decodeCharset(Buffer.concat(pieces), first.charset);
-    // ISO-2022-JP may not join: each word returns to ASCII at its end (RFC 2047 3).
+    // ISO-2022-JP words might not be joinable, because each word returns to ASCII at its end (RFC 2047 3).
     if (pieces.length === 1 || !joined.includes("\ufffd")) return joined;
     const separate = pieces.map((piece) => decodeCharset(piece, first.charset)).join("");
     return separate.includes("\ufffd") ? joined : separate;
   }
   const text = words.map((word) => word.text.replaceAll("_", " ")).join("");
-  // Raw characters beyond ASCII are not allowed in a word. They are decoded already.
+  // Raw non-ASCII characters are not allowed in a word. They are already decoded.
   return text
     .split(/([^\0-\x7f]+)/)
     .map((piece, i) =>

@@ -6,32 +6,31 @@ import {
   type SelectorDefinition,
 } from "html-to-text";
 
-/** Ends a table cell until the text is complete: white space would be collapsed. */
+/** Temporary mark for the end of a table cell, because white space would be collapsed. */
 const CELL_END = "\u0001";
 
-/** A table cell, separated from the next one in its row. */
+/** Formats a table cell, separated from the next one in its row. */
 const cell: FormatCallback = (element, walk, builder) => {
   walk(element.children, builder);
   builder.addInline(CELL_END, { noWordTransform: true });
 };
 
-/** A table row on one line. */
+/** Formats a table row on one line. */
 const row: FormatCallback = (element, walk, builder) => {
   builder.openBlock({ leadingLineBreaks: 1 });
   walk(element.children, builder);
   builder.closeBlock({ trailingLineBreaks: 1 });
 };
 
-/** The alternative text of an image, which stands for its content. */
 const alternativeText: FormatCallback = (element, _walk, builder) => {
   const text = element.attribs?.alt?.trim() ?? "";
   if (text !== "") builder.addInline(text);
 };
 
-/** Deeper quotations get no further marks: the text would grow by two characters per line and level. */
+/** Deeper quotations do not get further marks, because the text would grow by two characters per line and level. */
 const MAX_QUOTE_DEPTH = 20;
 
-/** A quotation, whose lines are marked. */
+/** Formats a quotation with a mark on each line. */
 const quotation: FormatCallback = (element, walk, builder) => {
   builder.openBlock({ leadingLineBreaks: 2 });
   walk(element.children, builder);
@@ -44,7 +43,7 @@ const quotation: FormatCallback = (element, walk, builder) => {
   });
 };
 
-/** Counts to `MAX_QUOTE_DEPTH` at most. */
+/** Returns the number of enclosing quotations, up to `MAX_QUOTE_DEPTH`. */
 function quotationsAround({ parent }: DomNode): number {
   let count = 0;
   for (let node = parent; node && count < MAX_QUOTE_DEPTH; node = node.parent) {
@@ -53,7 +52,7 @@ function quotationsAround({ parent }: DomNode): number {
   return count;
 }
 
-/** Soft hyphens, which split words for a search, and the mark of a cell. */
+/** Soft hyphens, which would split words in the search, and the cell mark. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the mark of a cell is one.
 const INVISIBLE = /[\u0001\u00ad]|&shy;|&#173;/g;
 
@@ -86,19 +85,19 @@ const OPTIONS: HtmlToTextOptions = {
   limits: { maxInputLength: Number.POSITIVE_INFINITY },
 };
 
-// `Pat <pat@plains.example>` and `<https://...>` that a program put into HTML unescaped.
+// `Pat <pat@plains.example>` and `<https://...>`, left unescaped in HTML by a mail program.
 const BARE_ADDRESS_OR_LINK = /<((?:mailto:)?[^\s<>"'=/@]{1,64}@[^\s<>"'=/@]{1,255}|https?:\/\/[^\s<>"']{1,2000})>/g;
 
 /**
- * Converts HTML to plain text. Inline elements add no white space, blocks begin a line, the cells of a table row are
- * separated by tabs, and quoted mail gets `> `. Scripts, style sheets and the head are left out.
+ * Converts HTML to plain text. Inline elements do not add white space, blocks start a new line, tabs separate the cells
+ * of a table row, and quoted mail gets `> `. Scripts, style sheets and the head are omitted.
  */
 export function htmlToText(html: string): string {
   const escaped = html.replace(INVISIBLE, "").replace(BARE_ADDRESS_OR_LINK, "&lt;$1&gt;");
   try {
     return withCells(convert(escaped, OPTIONS));
   } catch (error) {
-    // Elements nested thousands deep overflow the stack.
+    // Thousands of nested elements overflow the stack.
     if (error instanceof RangeError) return withoutTags(escaped);
     throw error;
   }
@@ -124,7 +123,7 @@ function withoutTags(html: string): string {
   return html.replace(/<[a-z/!][^<>]*>/gi, " ");
 }
 
-/** Converts text/enriched (RFC 1896) to plain text: `<<` is a `<`, parameters are not shown. */
+/** Converts text/enriched (RFC 1896) to plain text. `<<` becomes `<`, and parameters are omitted. */
 export function enrichedToText(enriched: string): string {
   return enriched
     .replaceAll("<<", CELL_END)

@@ -17,15 +17,15 @@ import { openAddressBook } from "./search-query.js";
 import { importFailure, openForImport } from "./store/atomic-import.js";
 
 interface ImportOptions {
-  /** Files and folders of mail; none: the published dataset is downloaded. */
+  /** Mail files and folders. If empty, the published dataset is downloaded. */
   readonly sources: readonly string[];
-  /** Null: detected by content. */
+  /** Source format, or null to detect it from the content. */
   readonly format: CorpusFormat | null;
-  /** Mails to read; 0: all. */
+  /** Maximum number of emails to read (0 = all). */
   readonly limit: number;
   readonly batchSize: number;
   readonly filter: "none" | "art";
-  /** TSV of owner folder and address. */
+  /** Path of a TSV file of owner folders and addresses. */
   readonly ownerMap: string | undefined;
   readonly strict: boolean;
 }
@@ -33,9 +33,9 @@ interface ImportOptions {
 export interface ImportOutcome {
   readonly summary: ImportSummary;
   readonly seconds: number;
-  /** Path of the list of skipped mails; null where none was skipped. */
+  /** Path of the list of skipped emails, or null if none were skipped. */
   readonly skippedFile: string | null;
-  /** Some of the mailboxes that can be searched now, the largest first. */
+  /** Some of the searchable mailboxes, largest first. */
   readonly mailboxes: readonly AddressCount[];
 }
 
@@ -43,18 +43,18 @@ interface ImportMonitor {
   show(progress: ImportProgress, format: string): void;
   stop(): void;
   /**
-   * Indexing on this thread is one long SQLite statement, during which no signal handler runs. Until the returned
-   * function is called, a signal ends the process.
+   * Indexing on this thread is one long SQLite statement, during which no signal handler can run. Signals end the
+   * process until the returned function is called.
    */
   letSignalsEnd(): () => void;
 }
 
 const MAILBOXES_LISTED = 5;
 
-/** From so many mails on indexing takes longer than a few seconds. */
+/** Indexing takes longer than a few seconds from this number of emails on. */
 const LONG_INDEXING = 50_000;
 
-/** Imports mail into the database: all of it, or on an error or interruption nothing. */
+/** Imports all the mail into the database, or nothing after an error or an interruption. */
 export async function importMail(
   options: ImportOptions,
   context: AppContext,
@@ -113,7 +113,7 @@ async function openSources(options: ImportOptions, context: AppContext): Promise
   return opened;
 }
 
-/** What an import writes beside the database, or removes there as a leftover, must not be what it reads. */
+/** Throws if the import reads a file that it would also write, or delete as a leftover. */
 function refuseToOverwriteSources(read: readonly (string | undefined)[], { db }: AppSettings): void {
   for (const end of [".partial", ".skipped.tsv", ".skipped.tsv.partial"]) {
     const source = read.find((path) => path !== undefined && isSameFile(path, `${db}${end}`));
@@ -126,7 +126,7 @@ function refuseToOverwriteSources(read: readonly (string | undefined)[], { db }:
   }
 }
 
-/** Downloads the published mail: with a limit, as many of its files as hold so many mails. */
+/** Downloads the published mail. With a limit, downloads only the files needed for that number of emails. */
 async function download(limit: number, { settings, note, progress, signal }: AppContext): Promise<string> {
   const size = limit === 0 ? "about 1 GB" : `about 1 GB in three files, as many as hold ${count(limit)} mails`;
   note(`Taking ${EMAILS_DATASET} (${size}) into ${settings.cacheDir}; what is there already is not fetched again.`);
@@ -148,10 +148,10 @@ async function download(limit: number, { settings, note, progress, signal }: App
   ).finally(() => bar.stop());
 }
 
-/** The list of skipped mails: one line each, with its location and the reason, separated by a tab. */
+/** The list of skipped emails. Each line contains the location and the reason, separated by a tab. */
 interface SkippedFile {
   add(bad: BadEmail): void;
-  /** The path; null where nothing was skipped and no file was written. */
+  /** Returns the path, or null if nothing was skipped and no file was written. */
   finish(): string | null;
   abandon(): void;
 }
@@ -183,8 +183,8 @@ function openSkippedFile(path: string): SkippedFile {
 }
 
 /**
- * The mailboxes with most mail first: those that were imported as such, else (of an mbox) those of the addresses
- * that most mail is from or to.
+ * Returns the mailboxes with the most mail first. If no mailboxes were imported (mbox), returns the addresses that most
+ * mail is from or to.
  */
 export function largestMailboxes(db: Db, limit: number): AddressCount[] {
   const imported = listImportedInboxes(db);

@@ -2,13 +2,13 @@ import { UserError } from "../platform/errors.js";
 import { readNamedFile } from "../platform/files.js";
 import type { Db } from "../store/open-store.js";
 
-/** Minimum share of the sent mail for an address that matches the owner's name. */
+/** Minimum share of the sent mail (0 to 1) for an address that matches the owner's name. */
 const MIN_NAMED_SHARE = 0.02;
 
 /**
- * Finds the address of every owner folder: by the map file; else the sender in its sent folders that matches the
- * folder's name (an assistant may send more), else the recipient that matches it, else the most frequent sender, else
- * the most frequent recipient. Returns whether an address changed.
+ * Finds the address of every owner folder, in this order: the address in the map file; the sender in the sent folders
+ * that matches the folder's name (an assistant might send more); the recipient that matches it; the most frequent
+ * sender; the most frequent recipient. Returns whether an address changed.
  */
 export function resolveOwners(db: Db, map: ReadonlyMap<string, string>): boolean {
   const open = listOwners(db).filter((owner) => owner.basis !== "source" || map.has(owner.folder));
@@ -22,7 +22,7 @@ export function resolveOwners(db: Db, map: ReadonlyMap<string, string>): boolean
   for (const owner of open) {
     const [address, basis] = resolve(owner, map, senders, recipients);
     if (address === owner.address && basis === owner.basis) continue;
-    // An address from an earlier map file stays unless a newer map changes it.
+    // Keep an address from an earlier map file unless a newer map changes it.
     if (owner.basis === "map" && basis !== "map") continue;
     setOwnerAddress(db, owner.id, address, basis);
     changed = true;
@@ -61,8 +61,8 @@ function namedSender(owner: Owner, senders: AddressCounts): string | null {
 }
 
 /**
- * `crandell-s` and sean.crandall@: the last name, give or take its ending (people's folders are often
- * misspelt), and an initial where the address has a first name.
+ * Whether an address matches an owner folder, like sean.crandall@ and `crandell-s`. Compares the last name, ignoring
+ * its ending (folder names are often misspelled), and the initial if the address contains a first name.
  */
 function matchesOwnerName(address: string, folder: string): boolean {
   const [last = "", initial = ""] = folder.toLowerCase().split("-");
@@ -74,7 +74,9 @@ function matchesOwnerName(address: string, folder: string): boolean {
   return others.length === 0 || initial === "" || others.some((part) => part.startsWith(initial));
 }
 
-/** Reads a TSV of owner folder and address. Further columns, and a header line without an address, are ignored. */
+/**
+ * Reads a TSV file of owner folders and addresses. Extra columns, and a header line without an address, are ignored.
+ */
 export function readOwnerMap(path: string): Map<string, string> {
   let text: string;
   try {
@@ -104,7 +106,7 @@ export function readOwnerMap(path: string): Map<string, string> {
   return map;
 }
 
-/** How an owner folder's address was found. */
+/** Source of an owner folder's address. */
 type OwnerBasis = "map" | "source" | "sent" | "received";
 
 export interface Owner {
@@ -123,7 +125,7 @@ export function listOwners(db: Db): Owner[] {
   return db.prepare("SELECT id, folder, address, basis FROM owners ORDER BY folder").all() as Owner[];
 }
 
-/** Addresses of imported mailboxes: of an owner folder, or named by the source. */
+/** Returns the addresses of imported mailboxes, from owner folders or from the source. */
 export function listImportedInboxes(db: Db): Set<string> {
   const rows = db.prepare("SELECT DISTINCT address FROM owners WHERE address IS NOT NULL").pluck().all() as string[];
   return new Set(rows);
@@ -134,8 +136,8 @@ export function setOwnerAddress(db: Db, id: number, address: string | null, basi
 }
 
 /**
- * Senders in each owner's sent folders (`sent`, `sent_items`, `_sent_mail`, `.Sent`; not `presentations`), most
- * first.
+ * Counts the senders in each owner's sent folders (`sent`, `sent_items`, `_sent_mail`, `.Sent`, but not
+ * `presentations`), most frequent first.
  */
 export function countSentFolderSenders(db: Db): Map<number, AddressCount[]> {
   return group(
@@ -151,7 +153,7 @@ export function countSentFolderSenders(db: Db): Map<number, AddressCount[]> {
   );
 }
 
-/** Recipients of the mail in each owner's folders, most first. */
+/** Counts the recipients of the mail in each owner's folders, most frequent first. */
 export function countRecipients(db: Db, ownerIds: readonly number[]): Map<number, AddressCount[]> {
   const statement = db.prepare(
     `SELECT f.owner_id AS ownerId, r.value AS address, count(*) AS mails

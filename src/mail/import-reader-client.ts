@@ -4,13 +4,16 @@ import { builtFile } from "../platform/installation.js";
 import type { BadEmail, CorpusBatch, CorpusFormat, CorpusSource, MailForm } from "./email.js";
 import type { ArtFinding, ImportFilter, PreparedMail } from "./import.js";
 
-/** A source that needs more memory is broken or malicious. */
+/** Memory limit in MB. A source that needs more is broken or malicious. */
 const LIMIT_MB = 2_048;
 
-/** Batches buffered before the reader waits. */
+/** Number of batches buffered before the reader waits. */
 const AHEAD = 4;
 
-/** A source read and prepared on a thread while this one stores. The thread opens `path` again. */
+/**
+ * Returns a source that is read and prepared on another thread while this thread stores. The other thread opens `path`
+ * again.
+ */
 export function readOnThread(path: string, source: CorpusSource, filter: ImportFilter): CorpusSource<PreparedMail> {
   const { format, totalBytes } = source;
   return { format, totalBytes, batches: (signal) => receive({ path, format, filter, ahead: AHEAD }, signal) };
@@ -20,7 +23,7 @@ async function* receive(order: ReadRequest, signal: AbortSignal): AsyncGenerator
   signal.throwIfAborted();
   const worker = new Worker(builtFile("mail/import-reader-thread.js"), {
     workerData: order,
-    // Nearly all objects are short-lived: a large young generation saves a third of the collector's work.
+    // Nearly all objects are short-lived, so a large young generation saves a third of the garbage collection time.
     resourceLimits: { maxYoungGenerationSizeMb: 96, maxOldGenerationSizeMb: LIMIT_MB },
   });
   const ready: ReadMessage[] = [];
@@ -82,7 +85,7 @@ export type ReadMessage =
   | { readonly aborted: true }
   | { readonly end: true };
 
-/** An error between threads: structured cloning drops its class. */
+/** An error sent between threads, because structured cloning drops its class. */
 interface ThreadError {
   readonly name: string;
   readonly message: string;
@@ -104,8 +107,8 @@ function deserializeError({ message, stack, user }: ThreadError): Error {
 }
 
 /**
- * A batch between threads: the fields of all mails in one list. Cloning a list of strings takes a fifth of the time of
- * cloning as many objects.
+ * A batch sent between threads, with the fields of all emails in one list. Cloning a list of strings takes a fifth of
+ * the time needed to clone the same number of objects.
  */
 interface PackedBatch {
   readonly fields: readonly unknown[];

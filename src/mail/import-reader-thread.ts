@@ -6,7 +6,7 @@ import { packBatch, type ReadMessage, type ReadRequest, serializeError } from ".
 import { setPartsDecoder } from "./mime-body.js";
 import { MimeThread } from "./mime-thread-client.js";
 
-/** The reading thread: posts the batches of a source, at most `ahead` before the main thread takes one. */
+/** The reading thread. Posts the batches of a source, at most `ahead` of them before the main thread takes one. */
 
 async function read(port: MessagePort, { path, format, filter, ahead }: ReadRequest): Promise<void> {
   const post = (message: ReadMessage) => port.postMessage(message);

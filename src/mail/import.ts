@@ -9,25 +9,24 @@ import { rebuildCorpusIndex } from "./store/corpus-index.js";
 import { openCorpusWriter, type StorableMail, toStorableMail } from "./store/corpus-writer.js";
 
 export interface NamedSource {
-  /** As the user named it; stored in the file. */
+  /** Name as entered by the user. Stored in the database. */
   readonly name: string;
   readonly source: CorpusSource<PreparedMail>;
 }
 
 export interface ImportRequest {
-  /** Read in order, all or none. */
+  /** Sources, read in order. Either all are imported or none. */
   readonly sources: readonly NamedSource[];
-  /** By which the sources were prepared. */
+  /** Filter that the sources were prepared with. */
   readonly filter: ImportFilter;
-  /** Mails to read, without bad ones; 0: all. */
+  /** Maximum number of emails to read, excluding bad ones (0 = all). */
   readonly limit: number;
-  /** Mails stored between two checks of the signal. */
+  /** Number of emails stored between two checks of the signal. */
   readonly batchSize: number;
-  /** Owner folder to address; overrides the address found in the mail. */
+  /** Maps owner folders to addresses. Overrides the addresses found in the mail. */
   readonly ownerMap: ReadonlyMap<string, string>;
-  /** The first bad mail fails the import. */
+  /** Whether the first bad email fails the import. */
   readonly strict: boolean;
-  /** Called for every skipped mail. */
   readonly onSkipped: (bad: BadEmail) => void;
 }
 
@@ -36,28 +35,28 @@ export type ImportProgress =
   | { readonly phase: "index"; readonly mails: number; readonly total: number };
 
 export interface ImportSummary {
-  /** The distinct formats of the sources. Folders have the forms of their files. */
+  /** The distinct formats of the sources. For folders, the forms of their files. */
   readonly format: string;
-  /** Emails and skipped files. */
+  /** Number of emails and skipped files. */
   readonly read: number;
-  /** Number of emails by the form of their files. */
+  /** Number of emails per file form. */
   readonly forms: Readonly<Partial<Record<MailForm, number>>>;
-  /** New Message-IDs. */
+  /** Number of new Message-IDs. */
   readonly stored: number;
-  /** Of these, new mails; the others are copies under another Message-ID. */
+  /** Number of new emails among `stored`. The others are copies under another Message-ID. */
   readonly distinct: number;
-  /** Message-IDs that were in the file with the same content. */
+  /** Number of Message-IDs already stored with the same content. */
   readonly duplicates: number;
-  /** Message-IDs of a different mail, stored with a suffix. */
+  /** Number of emails stored with a suffix, because their Message-ID belongs to a different email. */
   readonly renamed: number;
   readonly skipped: Skipped;
-  /** Mails dropped by each of ART's rules; null without the filter. */
+  /** Number of emails dropped per ART rule, or null without the filter. */
   readonly dropped: Readonly<Record<ArtRule, number>> | null;
   readonly inboxes: number;
   readonly unresolvedOwners: number;
 }
 
-/** Skipped emails and files; only the first are listed. */
+/** Skipped emails and files. Only the first ones are listed. */
 export interface Skipped {
   readonly mails: number;
   readonly reasons: Readonly<Record<string, number>>;
@@ -67,9 +66,7 @@ export interface Skipped {
 const MAX_SKIPPED_LISTED = 10;
 const MAX_REASONS = 50;
 
-/**
- * Imports sources of mail in one transaction. Importing a source again changes nothing; another source adds its mail.
- */
+/** Imports mail sources in one transaction. Importing a source again changes nothing. Another source adds its mail. */
 export async function importCorpus(
   db: Db,
   request: ImportRequest,
@@ -170,7 +167,7 @@ async function readAll(
   };
 }
 
-/** A folder is called after the forms that were found in it. */
+/** Returns the format name. A folder is named after the forms found in it. */
 function formatOf({ format }: CorpusSource<PreparedMail>, forms: ReadonlySet<MailForm>): string {
   const isFolderOfEmails = [...forms].every((form) => form === "maildir" || form === "eml");
   return format !== "maildir" || isFolderOfEmails ? format : [...forms].join(", ");
@@ -200,7 +197,7 @@ function countSkipped({ strict, onSkipped }: ImportRequest) {
   };
 }
 
-/** Storing is synchronous: without this pause Ctrl-C would take effect only at the end of a batch. */
+/** Storing is synchronous. Without this pause, Ctrl-C would take effect only at the end of a batch. */
 async function checkAbort(signal: AbortSignal): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
   signal.throwIfAborted();
@@ -208,10 +205,10 @@ async function checkAbort(signal: AbortSignal): Promise<void> {
 
 export type ImportFilter = "none" | "art";
 
-/** A mail ready to be stored. `art` is null without ART's filter. */
+/** An email ready to be stored. `art` is null without ART's filter. */
 export type PreparedMail = StorableMail & { readonly form: MailForm; readonly art: ArtFinding | null };
 
-/** Prepares the mail of a source. Without a filter only the first of the copies of a mail comes with its content. */
+/** Prepares the mail of a source. Without a filter, only the first copy of an email includes its content. */
 export function prepareSource(source: CorpusSource, filter: ImportFilter): CorpusSource<PreparedMail> {
   const { format, totalBytes } = source;
   return {
@@ -219,7 +216,7 @@ export function prepareSource(source: CorpusSource, filter: ImportFilter): Corpu
     totalBytes,
     async *batches(signal) {
       const keys = new Set<string>();
-      // ART's filter may drop the first copy and pass the next.
+      // ART's filter might drop the first copy and pass the next one.
       const isKnown = (key: string) => filter === "none" && keys.size === keys.add(key).size;
       for await (const { mails, bad, bytesRead } of source.batches(signal)) {
         yield { mails: mails.map((email) => prepareMail(email, filter, isKnown)), bad, bytesRead };
@@ -234,26 +231,26 @@ function prepareMail(email: FiledEmail, filter: ImportFilter, isKnown: (key: str
   return { messageId, path, owner, inbox, form: email.form, contentHash, content, names, art };
 }
 
-/** ART's three rules in order of application. */
+/** ART's three rules, in the order of application. */
 const ART_RULES = ["long_body", "many_recipients", "repeat"] as const;
 
 type ArtRule = (typeof ART_RULES)[number];
 
-/** The rule that drops a mail whatever else there is; else a key, equal for repeats of one mail. */
+/** The rule that drops this email regardless of all others, or a key that is equal for repeats of an email. */
 export type ArtFinding = { readonly drop: ArtRule } | { readonly repeatKey: string };
 
 const MAX_BODY = 5_000;
 const MAX_RECIPIENTS = 30;
 
 /**
- * The import filter of OpenPipe's ART, applied to mail before normalization: at most 5,000 characters of body, white
- * space included; at most 30 recipients (to, cc and bcc, repeats included); of mails with equal subject, body and
- * sender only the first.
+ * Applies the import filter of OpenPipe's ART to an email before normalization. The maximum is 5,000 body characters,
+ * including white space, and 30 recipients (to, cc and bcc, including repeats). Only the first of several emails with
+ * equal subject, body and sender passes.
  */
 export function applyArtRules(email: Email): ArtFinding {
   const { beforeBody = "", behindBody = "", recipients } = email.asWritten ?? {};
   const body = `${beforeBody}${email.body}${behindBody}`;
-  // Python counts code points.
+  // Count code points, like Python.
   if (body.length > MAX_BODY && [...body].length > MAX_BODY) return { drop: "long_body" };
   if ((recipients ?? email.to.length + email.cc.length + email.bcc.length) > MAX_RECIPIENTS) {
     return { drop: "many_recipients" };
@@ -261,7 +258,7 @@ export function applyArtRules(email: Email): ArtFinding {
   return { repeatKey: hash("sha256", JSON.stringify([email.subject, body, email.sender]), "base64") };
 }
 
-/** Returns the rule that drops a mail, or null; of mails with one key the first passes. */
+/** Returns a function that returns the rule that drops an email, or null. Only the first email with a key passes. */
 export function artFilter(): (finding: ArtFinding) => ArtRule | null {
   const passed = new Set<string>();
   return (finding) => {

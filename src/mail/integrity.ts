@@ -14,7 +14,7 @@ export interface Finding {
   readonly detail: string;
 }
 
-/** The queries of every search and read: each must use an index. */
+/** The queries behind searching and reading. Each must use an index. */
 const HOT_QUERIES: Readonly<Record<string, string>> = {
   ...POSTINGS_SQL,
   ...SEARCH_SQL,
@@ -24,7 +24,7 @@ const HOT_QUERIES: Readonly<Record<string, string>> = {
   ...MAILBOX_SQL,
 };
 
-/** Checks the whole file; takes about as long as indexing. */
+/** Checks the entire file. Takes about as long as indexing. */
 export function* checkHealth(db: Db): Generator<Finding> {
   yield sqliteIntegrity(db);
   yield foreignKeys(db);
@@ -33,7 +33,7 @@ export function* checkHealth(db: Db): Generator<Finding> {
   yield queryPlans(db);
 }
 
-/** Rebuilds the full-text index and the mail order from the mails. */
+/** Rebuilds the full-text index and the mail order from the stored emails. */
 export function repairIndex(db: Db, onProgress: (done: number, total: number) => void): void {
   db.transaction(() => {
     rebuildBigrams(db);
@@ -56,18 +56,18 @@ function foreignKeys(db: Db): Finding {
   return { check: "Foreign keys", ok: found.length === 0, detail };
 }
 
-/** FTS5's own check; rank 1 compares the index with the text of the mails. */
+/** Runs FTS5's integrity check. */
 function indexIntegrity(db: Db): Finding {
   const check = "Full-text index";
   try {
     for (const table of FTS_TABLES) {
-      // Rank 1 compares an index with its content, which mail_words does not keep.
+      // Rank 1 also compares the index with its content, which mail_words does not store.
       const rank = table === "emails_fts" ? 1 : 0;
       db.prepare(`INSERT INTO ${table} (${table}, rank) VALUES ('integrity-check', ${rank})`).run();
     }
     return { check, ok: true, detail: "agrees with the mails" };
   } catch (error) {
-    // FTS5 takes its check for a write.
+    // FTS5 treats its check as a write.
     if (isUnwritable(error)) return { check, ok: true, detail: "not checked, as the file cannot be written" };
     return {
       check,
@@ -99,7 +99,7 @@ function queryPlans(db: Db): Finding {
   return { check: "Query plans", ok: scans.length === 0, detail };
 }
 
-/** FTS5 calls every MATCH a scan; its plan then names an index with an M. */
+/** FTS5 reports every MATCH as a scan, but its plan names an index with an M. */
 function isScan(detail: string): boolean {
   return /^SCAN\b/.test(detail) && !/M\d/.test(detail.split("VIRTUAL TABLE INDEX")[1] ?? "");
 }

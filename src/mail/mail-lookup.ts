@@ -13,19 +13,20 @@ export interface MailHead {
   readonly subject: string;
   readonly sender: string;
   readonly date: string | null;
-  /** Position in date order; the next page starts after it. */
+  /** Position in date order. The next page starts after it. */
   readonly cursor: number;
 }
 
 export interface MailboxListing {
-  /** Newest first, after the cursor. */
+  /** Returns emails after the cursor, newest first. */
   list(cursor: number | null, limit: number): MailHead[];
-  /** Message-IDs of the mailbox with a prefix, with or without angle bracket; scans a bounded number. */
+  /** Returns Message-IDs of the mailbox with a prefix, with or without an angle bracket. Scans a limited number. */
   complete(prefix: string, limit: number): { ids: string[]; hasMore: boolean };
 }
 
 /**
- * Message-IDs scanned for a completion: most begin with a digit, and a prefix of one digit fits a tenth of all mail.
+ * Maximum number of Message-IDs scanned per completion. Most start with a digit, and a one-digit prefix matches a tenth
+ * of all mail.
  */
 const MAX_IDS_SCANNED = 2_000;
 
@@ -39,7 +40,7 @@ export const LISTING_SQL = {
             WHERE x.message_id >= ? AND x.message_id < ? ORDER BY x.message_id LIMIT ?`,
 } as const;
 
-/** Lists one mailbox before the cutoff (ISO 8601, exclusive; null: none). */
+/** Lists one mailbox before the cutoff (ISO 8601, exclusive), or all of it if the cutoff is null. */
 export function openMailboxListing(db: Db, inbox: string, cutoff: string | null): MailboxListing {
   const inboxId = openAddressBook(db).idOf(inbox);
   const mails = openMailLookup(db);
@@ -71,7 +72,7 @@ export function openMailboxListing(db: Db, inbox: string, cutoff: string | null)
   };
 }
 
-/** The question itself as the query, as an agent would send it on the day it is asked. */
+/** Uses the question itself as the query, like an agent that sends it on the day of the question. */
 export function questionQuery(
   question: Pick<Question, "question" | "inbox_address" | "query_date">,
   addresses: AddressBook,
@@ -90,7 +91,10 @@ export function questionQuery(
 
 const MAX_SUGGESTED = 8;
 
-/** The address in its stored form; throws a UserError that suggests others where no mail is from or to it. */
+/**
+ * Returns the address in its stored form.
+ * @throws UserError with similar addresses if no mail is from or to this address
+ */
 export function resolveInbox(db: Db, address: string): string {
   const inbox = address.trim().toLowerCase();
   if (openAddressBook(db).idOf(inbox) !== null) return inbox;
@@ -108,10 +112,10 @@ export function resolveInbox(db: Db, address: string): string {
   throw unknown(db, address, `The addresses with most mail: ${named}.`);
 }
 
-/** Dice coefficient of the local parts. */
+/** Minimum Dice coefficient of the local parts (0 to 1). */
 const MIN_SIMILARITY = 0.5;
 
-/** Addresses of the corpus similar to a probably mistyped one, most similar first. */
+/** Returns addresses similar to a probably mistyped one, most similar first. */
 function nearAddresses(db: Db, given: string, limit: number): string[] {
   const [local, domain] = partsOf(given);
   if (local === "") return [];
@@ -120,7 +124,7 @@ function nearAddresses(db: Db, given: string, limit: number): string[] {
   for (const address of db.prepare("SELECT address FROM addresses").pluck().iterate() as Iterable<string>) {
     const [name, at] = partsOf(address);
     const similarity = diceCoefficient(localBigrams, name);
-    // The local part identifies a person; the domain is shared by a company.
+    // The local part identifies a person, while an entire company shares the domain.
     if (similarity >= MIN_SIMILARITY)
       scored.push({ address, score: similarity + (domain !== "" && at === domain ? 0.1 : 0) });
   }
@@ -128,27 +132,30 @@ function nearAddresses(db: Db, given: string, limit: number): string[] {
   return scored.slice(0, limit).map(({ address }) => address);
 }
 
-/** Local part and domain; "Kay Mann" becomes kay.mann. */
+/** Returns the local part and the domain. "Kay Mann" becomes kay.mann. */
 function partsOf(address: string): [string, string] {
   const at = address.lastIndexOf("@");
   const name = at === -1 ? address : address.slice(0, at);
   return [name.trim().slice(0, 100).toLowerCase().replace(/\s+/g, "."), at === -1 ? "" : address.slice(at + 1)];
 }
 
-/** Character bigrams, including the word boundaries. */
+/** Returns the character bigrams, including the word boundaries. */
 function bigramsOf(word: string): Set<number> {
   const pairs = new Set<number>();
   for (let i = 0; i <= word.length; i++) pairs.add(bigramAt(word, i));
   return pairs;
 }
 
-/** As numbers, which is faster than strings: some 90,000 addresses are compared while the user waits. */
+/**
+ * Returns a bigram as a number, which is faster than a string: about 90,000 addresses are compared while the user
+ * waits.
+ */
 function bigramAt(word: string, i: number): number {
   const before = i === 0 ? 0 : word.charCodeAt(i - 1);
   return before * 0x10000 + (i === word.length ? 0 : word.charCodeAt(i));
 }
 
-/** Sorensen-Dice coefficient of the bigram sets; 0 early where the lengths rule a match out. */
+/** Returns the Sorensen-Dice coefficient of the bigram sets, or 0 early if the lengths rule out a match. */
 function diceCoefficient(wanted: ReadonlySet<number>, word: string): number {
   const pairs = word.length + 1;
   if (word.length === 0 || 2 * Math.min(pairs, wanted.size) < MIN_SIMILARITY * (pairs + wanted.size)) return 0;
@@ -166,10 +173,10 @@ export interface StoredMail extends Omit<Email, "headerNames" | "asWritten"> {
 }
 
 export interface MailLookup {
-  /** By any of its Message-IDs, with or without angle brackets. Null: no such mail. */
+  /** Returns the email with this Message-ID, with or without angle brackets, or null if it is unknown. */
   get(messageId: string): StoredMail | null;
   isInInbox(mailId: number, addressId: number): boolean;
-  /** One id for all Message-IDs of a mail; an unknown id is returned as it is. */
+  /** Returns the same id for all Message-IDs of an email. Returns an unknown id unchanged. */
   canonicalId(messageId: string): string;
 }
 
@@ -220,7 +227,7 @@ export function openMailLookup(db: Db): MailLookup {
   };
 }
 
-/** The id as given comes first, as it mostly matches. */
+/** The original id comes first, because it usually matches. */
 function* spellings(messageId: string): Generator<string> {
   yield messageId;
   const bare = messageId.trim();

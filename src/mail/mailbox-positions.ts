@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import type { Db } from "../store/open-store.js";
 import type { AddressCount } from "./import-owners.js";
 
-/** The mailboxes of all addresses, as positions in the date order of the mail. */
+/** The mailboxes of all addresses, as positions in date order. */
 
 export const MAILBOX_SQL = {
   mailbox: `SELECT b.position, unixepoch(o.date), o.bytes
@@ -11,11 +11,11 @@ export const MAILBOX_SQL = {
   parties: "SELECT position, is_sender, is_recipient FROM mailboxes WHERE address_id = ? ORDER BY position",
 } as const;
 
-/** Emails, by position. */
+/** A set of emails, identified by position. */
 export class PositionSet {
   private readonly bits: Uint8Array;
 
-  /** `positions` are ascending, so newest first. */
+  /** @param positions in ascending order, so newest first */
   constructor(
     readonly positions: Int32Array,
     total: number,
@@ -33,25 +33,25 @@ export class PositionSet {
 }
 
 export interface SearchableMail {
-  /** The mailbox of an address, or all mail if null. */
+  /** Returns the mailbox of an address, or all mail if the id is null. */
   mailbox(addressId: number | null): PositionSet;
-  /** Emails sent by, or sent to, any of the addresses. */
+  /** Returns the emails sent by, or sent to, any of the addresses. */
   withParty(addressIds: readonly number[], role: "sender" | "recipient" | "either"): PositionSet;
-  /** Seconds since 1970 per position; NaN if the email has no date. Set for members of a mailbox that was read. */
+  /** Sent time per position in seconds since 1970, or NaN if undated. Set only for members of loaded mailboxes. */
   readonly sentAt: Float64Array;
-  /** UTF-8 length of subject and body per position. Set for members of a mailbox that was read. */
+  /** UTF-8 length of subject and body per position, in bytes. Set only for members of loaded mailboxes. */
   readonly bytes: Uint32Array;
-  /** Sums per position during a search, all zero between searches. New arrays per search would take 0.5 ms. */
+  /** Sums per position during a search, all zero between searches. Allocating arrays per search would take 0.5 ms. */
   readonly scratch: { readonly scores: Float64Array; readonly matched: Uint8Array };
 }
 
 type OrderRow = readonly [position: number, sentAt: number | null, bytes: number];
 type PartyRow = readonly [position: number, isSender: number, isRecipient: number];
 
-/** Each set has one bit per email of the file, and four bytes per member. */
+/** Maximum number of cached sets. A set takes one bit per email in the database and four bytes per member. */
 const MAX_KEPT_SETS = 300;
 
-/** Valid until the next import, which renumbers the positions. */
+/** Opens the mail for searching. Valid until the next import, which renumbers the positions. */
 export function openSearchableMail(db: Db): SearchableMail {
   const selectMailbox = db.prepare(MAILBOX_SQL.mailbox).raw();
   const selectAll = db.prepare("SELECT position, unixepoch(date), bytes FROM mail_order ORDER BY position").raw();
@@ -89,18 +89,17 @@ export function openSearchableMail(db: Db): SearchableMail {
 }
 
 function toSet(rows: readonly (readonly [position: number, ...unknown[]])[], total: number): PositionSet {
-  // Several addresses can be on one email.
+  // The same email can involve several of the addresses.
   const positions = Int32Array.from(rows, ([position]) => position).sort();
   return new PositionSet(positions, total);
 }
 
-/** Counts the emails in the mailbox of an address. */
 export function openMailCount(db: Db): (addressId: number) => number {
   const count = db.prepare("SELECT count(*) FROM mailboxes WHERE address_id = ?").pluck();
   return (addressId) => count.get(addressId) as number;
 }
 
-/** The addresses with most mail in their mailboxes, whether imported as mailboxes or not. */
+/** Returns the addresses with the most mail, whether or not they were imported as mailboxes. */
 export function largestInboxes(db: Db, limit: number): AddressCount[] {
   return db
     .prepare(

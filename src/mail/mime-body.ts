@@ -8,13 +8,13 @@ import { MimeFailed } from "./mime-thread-client.js";
 import { type MimePart, parseMimeTree } from "./mime-tree.js";
 import { decodeTransferEncoding, transferEncodingName } from "./transfer-encoding.js";
 
-/** Larger mails are skipped: the corpus has none, and a batch of them would fill the memory. */
+/** Larger emails are skipped. The corpus does not contain any, and a batch of them would fill the memory. */
 export const MAX_MAIL_BYTES = 64 * 1024 * 1024;
 export const TOO_LARGE = "it is larger than 64 MB";
 
 /**
- * Parses one mail (RFC 5322, MIME). Returns the reason, as the end of a sentence, where the bytes are no mail.
- * Synchronous where possible: for most mails a promise costs more than parsing.
+ * Parses one email (RFC 5322, MIME). Returns the reason if the bytes are not an email, worded as the end of a sentence.
+ * Synchronous if possible: for most emails, a promise takes longer than parsing.
  */
 export function parseEmail(raw: Uint8Array): Email | string | Promise<Email | string> {
   if (raw.length === 0) return "it is empty";
@@ -29,11 +29,11 @@ export function parseEmail(raw: Uint8Array): Email | string | Promise<Email | st
 }
 
 /**
- * Apple Mail's .emlx: a line with the byte count of the email, the email, and a property list. The count is wrong if
- * another program changed the line ends.
+ * Returns the email within Apple Mail's .emlx, which consists of a line with the email's byte count, the email, and a
+ * property list. The count is wrong if another program changed the line ends.
  */
 function mailOfEmlx(bytes: Buffer): Buffer {
-  // Mail begins with a letter: a string for each would cost more.
+  // Check for a digit first. Most emails start with a letter, and creating a string for each would be slower.
   if (!((bytes[0] ?? 0) >= 0x30 && (bytes[0] ?? 0) <= 0x39)) return bytes;
   const [line, count] = /^(\d{1,9})[ \t]*\r?\n/.exec(bytes.toString("latin1", 0, 32)) ?? [];
   if (line === undefined) return bytes;
@@ -48,20 +48,20 @@ function unreadable(error: unknown): string {
   throw error;
 }
 
-/** A part of a mail that is listed after the body. */
+/** An email part that is listed after the body. */
 interface Attachment {
   readonly name: string;
   readonly type: string;
   readonly content: Buffer;
   readonly charset: string;
-  /** Null for binary parts; the source of a forwarded mail. */
+  /** Text of the attachment, the source of a forwarded email, or null for a binary part. */
   readonly text: string | null;
   readonly isMail: boolean;
-  /** The body already contains its text. */
+  /** Whether the body already contains the text. */
   readonly isInBody: boolean;
 }
 
-/** A titled text after the body: a text attachment or a forwarded mail. */
+/** A text with a title after the body: a text attachment or a forwarded email. */
 interface MailSection {
   readonly title: string;
   readonly text: string;
@@ -71,22 +71,22 @@ const MAIL_TYPES = new Set(["message/rfc822", "message/global"]);
 
 const CALENDAR_TYPES = new Set(["text/calendar", "application/ics"]);
 
-/** Longer attached texts are cut. */
+/** Longer attached texts are truncated. */
 const MAX_TEXT_CHARS = 1_000_000;
 
-/** Longer names are cut. */
+/** Longer names are truncated. */
 const MAX_NAME_CHARS = 200;
 
-/** Types that programs set for any file: the file name decides. */
+/** Types that programs use for any file. The file name determines the real type. */
 const GENERIC_TYPES = new Set(["application/octet-stream", "application/vnd.ms-excel", "binary/octet-stream", ""]);
 const TEXT_NAME = /\.(?:txt|text|csv|tsv|log|md|json|jsonl|xml|ya?ml|ics|vcf|patch|diff)$/i;
 
-/** The attachments of a mail, in order: parts that are not in its text, or have a name. */
+/** Returns the attachments of an email, in order. These are the parts that are not in its text or that have a name. */
 function attachmentsOf(root: MimePart): Attachment[] {
   return [...leavesOf(root)].flatMap((part) => {
     const attachment = attachmentOf(part);
     if (attachment.isInBody && attachment.name === "") return [];
-    // A mail that is a single text part has no attachment.
+    // An email that consists of a single text part does not have attachments.
     const isWholeMail = part === root && attachment.type.startsWith("text/") && !isAttached(part);
     return isWholeMail ? [] : [attachment];
   });
@@ -118,14 +118,14 @@ function isAttached(part: MimePart): boolean {
   return part.disposition.value === "attachment";
 }
 
-/** Rich text is markup and does not count. */
+/** Whether a type is readable text. Rich text is markup and does not count. */
 function isTextType(type: string): boolean {
   if (type.startsWith("text/")) return !/^text\/(?:rtf|richtext)$/.test(type);
   if (type.startsWith("message/")) return !MAIL_TYPES.has(type);
   return /^application\/(?:json|xml|ics|x-ndjson|.*\+json|.*\+xml)$/.test(type);
 }
 
-/** Null for binary data. */
+/** Returns the decoded text, or null if the data is binary. */
 function textOf(content: Buffer, charset: string): string | null {
   const isUtf16 = content.length > 1 && ["fffe", "feff"].includes(content.toString("hex", 0, 2));
   const isWide = isUtf16 || /^utf-?(?:16|32)/i.test(charset);
@@ -133,7 +133,7 @@ function textOf(content: Buffer, charset: string): string | null {
   return decodeCharset(content, charset);
 }
 
-/** The body, followed by a list of the attachments and by their texts. */
+/** Appends a list of the attachments and their texts to the body. */
 function withAttachments(body: string, attachments: readonly Attachment[], sections: readonly MailSection[]): string {
   if (attachments.length === 0) return body;
   const list = attachments.map(
@@ -147,7 +147,7 @@ function normalizeName(name: string): string {
   return normalizeSubject(name).slice(0, MAX_NAME_CHARS);
 }
 
-/** A damaged type may hold anything. */
+/** Returns a displayable type, because a damaged type can contain anything. */
 function typeName(type: string): string {
   return /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/.test(type) ? type : "unknown type";
 }
@@ -161,7 +161,7 @@ function truncate(text: string): string {
   return `${text.slice(0, MAX_TEXT_CHARS)}\n[cut here: ${(text.length - MAX_TEXT_CHARS).toLocaleString("en-US")} more characters]`;
 }
 
-/** Charsets decoded as UTF-8 if valid, otherwise as windows-1252 (a superset of latin1 and ASCII). */
+/** Charsets that are decoded as UTF-8 if valid, otherwise as windows-1252 (a superset of latin1 and ASCII). */
 const WESTERN = new Set([
   "",
   "us-ascii",
@@ -176,19 +176,19 @@ const WESTERN = new Set([
   "utf8",
 ]);
 
-/** Nested forwarded mails beyond this depth are listed, not decoded. */
+/** Forwarded emails nested more deeply are listed, but not decoded. */
 const MAX_FORWARD_DEPTH = 5;
 
 /**
- * The text of a mail, followed by its attachments and forwarded mails. A single text part in a Western charset (every
- * mail of the Enron corpus) is decoded here; `partsDecoder` does multipart, HTML, base64, flowed text and other
- * charsets. Empty if there is no readable text.
+ * Returns the text of an email, followed by its attachments and forwarded emails, or an empty string if it does not
+ * contain readable text. A single text part in a Western charset (every email of the Enron corpus) is decoded here.
+ * `partsDecoder` handles multipart, HTML, base64, flowed text and other charsets.
  */
 function decodeBody(headers: BodyHeaders, body: Buffer, raw: Buffer): string | Promise<string> {
   return decodePlain(headers, body) ?? partsDecoder(raw);
 }
 
-/** Null if the mail is not plain text in a Western charset. */
+/** Returns the text, or null if the email is not plain text in a Western charset. */
 function decodePlain(headers: BodyHeaders, body: Buffer): string | null {
   const encoding = transferEncodingName(headers.transferEncoding);
   const charset = westernCharset(headers.contentType);
@@ -200,10 +200,10 @@ function decodePlain(headers: BodyHeaders, body: Buffer): string | null {
 
 const PLAIN_ENCODINGS = new Set(["", "7bit", "8bit", "binary", "quoted-printable"]);
 
-/** The charset of plain text that `decodeWestern` can decode, else null. */
+/** Returns the charset of plain text that `decodeWestern` can decode, or null. */
 function westernCharset(contentType: string): string | null {
   const type = (/^[^;\s]*/.exec(contentType)?.[0] ?? "").toLowerCase();
-  // A bare word such as `text` is no type; RFC 2045 5.2 reads such mail as plain text.
+  // A bare word such as `text` is not a valid type. RFC 2045 5.2 treats such an email as plain text.
   const isConverted = (BODY_TYPES.has(type) && type !== "text/plain") || CALENDAR_TYPES.has(type);
   if (isConverted || (type.includes("/") && !type.startsWith("text/"))) return null;
   if (/format\s*=\s*"?flowed/i.test(contentType)) return null;
@@ -215,12 +215,15 @@ type Decode = (raw: Buffer) => string | Promise<string>;
 
 let partsDecoder: Decode = (raw) => decodeParts(raw);
 
-/** Replaces the direct call of `decodeParts`: an import runs it on a thread with a time limit. */
+/** Replaces the direct call to `decodeParts`. An import runs it on a thread with a time limit. */
 export function setPartsDecoder(decode: Decode): void {
   partsDecoder = decode;
 }
 
-/** The text of any mail with its attachments. @param depth forwarded mails around this one */
+/**
+ * Returns the text of any email with its attachments.
+ * @param depth number of emails that this one is forwarded within
+ */
 export function decodeParts(raw: Buffer, depth = 0): string {
   const root = parseMimeTree(raw);
   const attachments = attachmentsOf(root);
@@ -235,7 +238,7 @@ interface BodyText {
 
 const NO_TEXT: BodyText = { text: "", isHtml: false };
 
-/** The text of the parts that a mail program shows as the body. */
+/** Returns the text of the parts that a mail program shows as the body. */
 function bodyTextOf(part: MimePart, root: MimePart): BodyText {
   if (part.encryption !== null) {
     return { text: `[Encrypted with ${part.encryption}: the text cannot be read.]`, isHtml: false };
@@ -249,7 +252,7 @@ function bodyTextOf(part: MimePart, root: MimePart): BodyText {
   };
 }
 
-/** Plain text, unless it only says that the mail program cannot show the HTML. */
+/** Returns the plain text, unless it only states that the mail program cannot show the HTML. */
 function preferredOf(texts: readonly BodyText[]): BodyText {
   const plain = texts.find(({ isHtml }) => !isHtml);
   const html = texts.findLast(({ isHtml }) => isHtml);
@@ -258,7 +261,7 @@ function preferredOf(texts: readonly BodyText[]): BodyText {
 }
 
 const MAX_STUB_CHARS = 400;
-/** Shorter ones only name HTML. */
+/** Shorter placeholder texts just mention HTML. */
 const MAX_BARE_STUB_CHARS = 40;
 
 function isStub(plain: string, html: string): boolean {
@@ -268,11 +271,11 @@ function isStub(plain: string, html: string): boolean {
 
 const VIEWER = /\b(?:html|browser|(?:e-?)?mail (?:program|client|reader|software))\b/i;
 
-/** Text about HTML as such has none of these. */
+/** Words of a placeholder text. An ordinary text about HTML does not contain them. */
 const CANNOT_SHOW =
   /\b(?:not|cannot|can['’]t|unable|instead|view\w*|read|see|display\w*|render\w*|support\w*|capable|compatible|compliant|enabled?|requires?|switch)\b|n['’]t\b/i;
 
-/** White space, no-break spaces and characters without width. */
+/** Whether a text consists of white space, no-break spaces and zero-width characters. */
 function isBlank(text: string): boolean {
   return !/[^\s\u00ad\u200b-\u200f\u2060\ufeff]/.test(text);
 }
@@ -295,14 +298,17 @@ function leafTextOf(part: MimePart, root: MimePart): BodyText {
   return { text: isFlowed ? unflowed(text, type.params.get("delsp")?.toLowerCase() === "yes") : text, isHtml: false };
 }
 
-/** HTML 13.2.3.2 looks for it in the first 1,024 bytes; mail programs put style sheets before it. */
+/**
+ * Number of bytes to search for the charset declaration. HTML 13.2.3.2 limits the search to 1,024 bytes, but mail
+ * programs put style sheets before it.
+ */
 const META_BYTES = 8 * 1024;
 
 function metaCharset(html: Buffer): string {
   return /<meta\b[^>]*\bcharset\s*=\s*["']?\s*([\w.:-]+)/i.exec(html.toString("latin1", 0, META_BYTES))?.[1] ?? "";
 }
 
-/** Joins the lines of `format=flowed` (RFC 3676 4): a line that ends in a space continues at its quote depth. */
+/** Joins the lines of `format=flowed` text (RFC 3676 4). A line that ends in a space continues at its quote depth. */
 function unflowed(text: string, deleteSpace: boolean): string {
   const paragraphs: string[] = [];
   let open: { readonly depth: number } | null = null;
@@ -321,7 +327,7 @@ function unflowed(text: string, deleteSpace: boolean): string {
   return paragraphs.join("\n");
 }
 
-/** Null without a text, or if the body contains it. */
+/** Returns the section of an attachment, or null if it does not have a text or the body contains it. */
 function sectionOf(
   { name, type, content, charset, text, isMail, isInBody }: Attachment,
   depth: number,

@@ -7,25 +7,25 @@ export interface MimeRequest {
 
 export type MimeReply = { readonly ready: true } | { readonly decoded: string } | { readonly error: string };
 
-/** A mail that cannot be decoded; the message is the end of a sentence. */
+/** An error for an email that cannot be decoded. The message is worded as the end of a sentence. */
 export class MimeFailed extends Error {
   override readonly name = "MimeFailed";
 }
 
-/** Limits for one mail. Typical is 1 ms, and 0.1 s per MB of attachments. */
+/** Limits per email. Decoding typically takes 1 ms, plus 0.1 s per MB of attachments. */
 const LIMIT_MS = 5_000;
 const LIMIT_MS_PER_MB = 1_000;
 const LIMIT_MB = 1_024;
 
 /**
- * Decodes parts on a thread. If a hostile mail takes too long or too much memory, the thread is terminated, the mail
+ * Decodes parts on a thread. If a hostile email takes too long or too much memory, the thread is terminated, the email
  * counts as unreadable, and the next one gets a new thread.
  */
 export class MimeThread {
   private worker: Worker | null = null;
   private last: Promise<unknown> = Promise.resolve();
 
-  /** One mail at a time, so that the time limit applies to each. */
+  /** Decodes one email at a time, so that the time limit applies to each email. */
   decode(raw: Buffer): Promise<string> {
     const decoded = this.last.then(() => this.decodeNext(raw));
     this.last = decoded.catch(() => undefined);
@@ -36,7 +36,7 @@ export class MimeThread {
     this.worker ??= await startWorker();
     const { worker } = this;
     const limitMs = LIMIT_MS + (raw.length / 1_000_000) * LIMIT_MS_PER_MB;
-    // A copy: transferring a view would send its whole buffer.
+    // Send a copy, because transferring a view would send its entire buffer.
     const order: MimeRequest = { raw: new Uint8Array(raw) };
     worker.ref();
     try {
@@ -56,7 +56,7 @@ function startWorker(): Promise<Worker> {
   const worker = new Worker(builtFile("mail/mime-thread.js"), {
     resourceLimits: { maxOldGenerationSizeMb: LIMIT_MB },
   });
-  // A terminated worker may still emit an error.
+  // A terminated worker can still emit an error.
   worker.on("error", () => undefined);
   return new Promise((resolve, reject) => {
     worker.once("error", reject);

@@ -2,7 +2,7 @@ import { parentPort } from "node:worker_threads";
 import { decodeParts } from "./mime-body.js";
 import type { MimeReply, MimeRequest } from "./mime-thread-client.js";
 
-/** The thread of `MimeThread`: decodes one mail at a time. */
+/** Entry point of the thread that `MimeThread` starts. Decodes one email at a time. */
 
 const port = parentPort;
 port?.on("message", ({ raw }: MimeRequest) => port.postMessage(reply(raw)));

@@ -1,6 +1,6 @@
 /**
- * The parts of a MIME mail (RFC 2045, 2046) in one pass over the bytes. Contents are views into the mail unless they
- * were decoded, so memory stays a small multiple of the mail whatever it contains.
+ * Parses the parts of a MIME email (RFC 2045, 2046) in one scan over the bytes. Contents are views into the email
+ * unless they were decoded, so memory use stays a small multiple of the email's size.
  */
 import { decodeCharset } from "./charset.js";
 import { splitPart, withLineFeeds } from "./mime.js";
@@ -8,29 +8,29 @@ import { readSmime } from "./smime.js";
 import { decodeTransferEncoding } from "./transfer-encoding.js";
 
 export interface HeaderValue {
-  /** Lower case: `text/plain`, `attachment`. */
+  /** In lower case, such as `text/plain` or `attachment`. */
   readonly value: string;
-  /** Lower-case names. */
+  /** Parameter values by lower-case name. */
   readonly params: ReadonlyMap<string, string>;
 }
 
 export interface MimePart {
   readonly type: HeaderValue;
   readonly disposition: HeaderValue;
-  /** Decoded content; empty for a part with children. */
+  /** Decoded content. Empty if the part has children. */
   readonly content: Buffer;
   readonly children: readonly MimePart[];
-  /** The encryption of its content, which cannot be read; null if it is not encrypted. */
+  /** Encryption of the content, which cannot be read, or null if it is not encrypted. */
   readonly encryption: "S/MIME" | "OpenPGP" | null;
 }
 
-/** Parts nested more deeply stay text. Real mail has fewer than 10 levels. */
+/** Parts nested more deeply are treated as text. Real mail has fewer than 10 levels. */
 const MAX_DEPTH = 50;
 
-/** The text after so many parts stays one part. Real mail has a few hundred. */
+/** Maximum number of parts. The rest of the text stays one part. Real mail has a few hundred. */
 const MAX_PARTS = 10_000;
 
-/** @param raw a mail or a part with its header */
+/** @param raw an email or a part with its header */
 export function parseMimeTree(raw: Buffer): MimePart {
   return new TreeParser().parse(raw, 0, "text/plain");
 }
@@ -43,7 +43,7 @@ class TreeParser {
     const { headers, body } = splitPart(raw, depth === 0);
     const first = (name: string) => headers.get(name)?.find((value) => value !== "") ?? "";
     const declared = parseHeaderValue(first("content-type"));
-    // A bare word such as `text` is no type; RFC 2045 5.2 reads such a part as plain text.
+    // A bare word such as `text` is not a valid type. RFC 2045 5.2 treats such a part as plain text.
     const type = declared.value.includes("/") ? declared : { value: defaultType, params: declared.params };
     const disposition = parseHeaderValue(first("content-disposition"));
     const encoding = first("content-transfer-encoding");
@@ -59,26 +59,26 @@ class TreeParser {
       const children = pieces.map((piece) => this.parse(piece, depth + 1, childType));
       return { type, disposition, content: Buffer.alloc(0), children, encryption: null };
     }
-    // A multipart without parts is text.
+    // A multipart without parts is treated as text.
     const content = decodeTransferEncoding(body, encoding);
     const isHtml = /^\s*<(?:!doctype|html|body)\b/i.test(content.toString("latin1", 0, 200));
     const text = { value: isHtml ? "text/html" : "text/plain", params: type.params };
     return { type: text, disposition, content, children: [], encryption: null };
   }
 
-  /** The only child of a signed S/MIME part is the signed entity. */
+  /** Returns a part without MIME children. The only child of a signed S/MIME part is the signed entity. */
   private leaf(type: HeaderValue, disposition: HeaderValue, content: Buffer, depth: number): MimePart {
     const smime = depth < MAX_DEPTH && isSmime(type, disposition) ? readSmime(content) : null;
     if (smime?.kind === "readable") {
       const children = [this.parse(smime.entity, depth + 1, "text/plain")];
       return { type, disposition, content: Buffer.alloc(0), children, encryption: null };
     }
-    // RFC 3156 4: the part before the encrypted data.
+    // This part precedes the encrypted data (RFC 3156 4).
     const isOpenPgp = type.value === "application/pgp-encrypted";
     return { type, disposition, content, children: [], encryption: smime ? "S/MIME" : isOpenPgp ? "OpenPGP" : null };
   }
 
-  /** The pieces between the boundary lines; empty if the boundary does not occur. */
+  /** Returns the pieces between the boundary lines, or an empty list if the boundary does not occur. */
   private split(body: Buffer, declared: string): Buffer[] {
     const boundary = declared !== "" && hasBoundary(body, declared) ? declared : guessBoundary(body);
     if (boundary === null) return [];
@@ -105,7 +105,7 @@ function isSmime({ value, params }: HeaderValue, disposition: HeaderValue): bool
   return SMIME_TYPES.has(value) || (value === "application/octet-stream" && /\.p7[mz]$/i.test(name));
 }
 
-/** Text has LF line ends, so that a mail is equal in all formats. */
+/** Returns the decoded content. Text gets LF line ends, so that an email is equal in all formats. */
 function leafContent(body: Buffer, encoding: string): Buffer {
   const decoded = decodeTransferEncoding(body, encoding);
   const isText = decoded === body && body.includes(CR) && !body.subarray(0, 4096).includes(0);
@@ -117,15 +117,15 @@ const CR = 0x0d;
 
 interface BoundaryLine {
   readonly start: number;
-  /** After its line end. */
+  /** Position after the line end. */
   readonly end: number;
   readonly isClosing: boolean;
 }
 
-/** RFC 2046 5.1.1: a line of `--`, the boundary, `--` at the close, and white space added in transport. */
+/** Finds boundary lines (RFC 2046 5.1.1): `--`, the boundary, `--` at the close, and white space added in transport. */
 function* boundaryLines(body: Buffer, boundary: string): Generator<BoundaryLine> {
   const delimiter = Buffer.from(`--${boundary}`, "latin1");
-  // Searching on from the next line keeps a mail full of dashes linear.
+  // Continuing at the next line keeps the search linear for an email full of dashes.
   const nextLine = lineFinder(body);
   for (let at = body.indexOf(delimiter); at !== -1; at = body.indexOf(delimiter, at)) {
     const isLineStart = at === 0 || body[at - 1] === LF || body[at - 1] === CR;
@@ -147,7 +147,7 @@ function* boundaryLines(body: Buffer, boundary: string): Generator<BoundaryLine>
   }
 }
 
-/** Returns a function that finds the next line end, LF or CR, from a position on. */
+/** Returns a function that finds the next line end (LF or CR) from a position. */
 function lineFinder(body: Buffer): (from: number) => number {
   const hasLoneCr = /\r(?!\n)/.test(body.toString("latin1"));
   return (from) => {
@@ -163,10 +163,10 @@ function hasBoundary(body: Buffer, boundary: string): boolean {
   return false;
 }
 
-/** Where to look for a boundary that differs from the declared one. */
+/** Number of bytes to search for a boundary that differs from the declared one. */
 const GUESSED_BYTES = 64 * 1024;
 
-/** The boundary of a first line `--...` that a Content- field follows. */
+/** Returns the boundary of the first `--...` line that is followed by a Content- field, or null. */
 function guessBoundary(body: Buffer): string | null {
   const text = body.toString("latin1", 0, GUESSED_BYTES);
   return (
@@ -176,7 +176,7 @@ function guessBoundary(body: Buffer): string | null {
   );
 }
 
-/** The line end before a boundary belongs to the boundary. */
+/** Excludes the line end before a boundary, because it belongs to the boundary. */
 function beforeLineEnd(body: Buffer, end: number): number {
   if (end === body.length) return end;
   if (body[end - 1] === LF) return body[end - 2] === CR ? end - 2 : end - 1;
@@ -184,8 +184,8 @@ function beforeLineEnd(body: Buffer, end: number): number {
 }
 
 /**
- * A structured header value (RFC 2045 5.1) with its parameters, of which the first of a name counts. Continuations,
- * charsets and languages (RFC 2231) are decoded.
+ * Parses a structured header value (RFC 2045 5.1) and its parameters. If a name is repeated, its first value counts.
+ * Continuations, charsets and languages (RFC 2231) are decoded.
  */
 export function parseHeaderValue(header: string): HeaderValue {
   const [value = "", ...rest] = splitSemicolons(header);
@@ -216,7 +216,7 @@ interface Section {
   readonly content: string;
 }
 
-/** RFC 2231 3 and 4: the first encoded section names the charset. */
+/** Joins the sections of a parameter (RFC 2231 3 and 4). The first encoded section specifies the charset. */
 function joinSections(sections: readonly Section[]): string {
   const ordered = [...sections].sort((a, b) => a.number - b.number);
   const [, charset = "", firstText] =
@@ -233,7 +233,7 @@ function percentDecoded(text: string): Buffer {
   return Buffer.concat(parts.map((part, i) => (i % 2 === 1 ? Buffer.from(part, "hex") : Buffer.from(part, "utf8"))));
 }
 
-/** Splits at semicolons outside of quoted strings. */
+/** Splits at semicolons outside quoted strings. */
 function splitSemicolons(header: string): string[] {
   const pieces: string[] = [];
   let start = 0;
@@ -247,7 +247,7 @@ function splitSemicolons(header: string): string[] {
       start = i + 1;
     }
   }
-  // A quote that is never closed hides the semicolons after it.
+  // An unclosed quote hides the semicolons after it.
   if (isQuoted && start === 0 && !header.slice(0, header.indexOf('"')).includes(";")) return header.split(";");
   pieces.push(header.slice(start));
   return pieces;
@@ -260,7 +260,7 @@ function unquoted(text: string): string {
   return inside.replace(/\\(.)/gs, "$1");
 }
 
-/** Removes a comment at the end, such as `us-ascii (Plain text)`. */
+/** Removes a trailing comment, such as the one in `us-ascii (Plain text)`. */
 function withoutComment(text: string): string {
   const start = text.trimEnd().endsWith(")") ? text.lastIndexOf("(") : -1;
   return start === -1 ? text : text.slice(0, start);

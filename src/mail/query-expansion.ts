@@ -4,15 +4,15 @@ import { STOP_WORDS } from "../text/stop-words.js";
 import { foldText, isUnsegmentedAt } from "../text/tokenizer.js";
 
 /**
- * Query expansion: the words, compounds, numbers and dates of a query in the other spellings that the index may
- * contain. An email with any of them contains the word.
+ * Query expansion: finds other spellings of a query's words, compounds, numbers and dates that the index might contain.
+ * An email with any of the spellings counts as containing the word.
  */
 
 /** `(713) 853-0101`, `713.853.0101`, `+1 713/853-0101` */
 const TELEPHONE = /(?<!\d)(?:\+?1[-. ])?\(?(\d{3})\)?[-. /]{0,2}(\d{3})[-. ](\d{4})(?!\d)/g;
 const SHORT_TELEPHONE = /(?<![\d-])(\d{3})-(\d{4})(?![\d-])/g;
 const GROUPED_NUMBER = /(?<![\d.,])(\d{1,3}(?:,\d{3})+)(?:\.00?)?(?![\d,])/g;
-/** `1.5 million`, `$2MM`, `500k`. A single m or b counts only after a currency, as it may be meters. */
+/** `1.5 million`, `$2MM`, `500k`. A single m or b counts only after a currency, because it could mean meters. */
 const SCALED_NUMBER =
   /(?<![\d.,])(?:(?<currency>[$€£])\s?)?(?<number>\d{1,3}(?:\.\d{1,3})?)\s?(?<scale>thousand|million|mln|mm|billion|bln|bn|k|m|b)(?![\p{L}\p{N}])/giu;
 
@@ -20,7 +20,7 @@ const SCALES: Readonly<Record<string, number>> = {
   ...{ thousand: 1e3, k: 1e3, million: 1e6, mln: 1e6, mm: 1e6, m: 1e6, billion: 1e9, bln: 1e9, bn: 1e9, b: 1e9 },
 };
 
-/** The text of a query with plain letters, and with each number as one word: `73500` for `73,500`. */
+/** Returns the query text with plain letters and with each number as one word: `73500` for `73,500`. */
 export function plainQuery(query: string): string {
   return plainLetters(query)
     .replace(TELEPHONE, "$1$2$3")
@@ -33,7 +33,7 @@ export function plainQuery(query: string): string {
     .replace(/(?<=\d\s?)(?:percent|per cent|pct)(?![\p{L}\p{N}])/giu, "%");
 }
 
-/** The spellings of a number in words of the index: `73 500`, `713 853 0101`, `1 5 million`. */
+/** Returns the spellings of a number as index words: `73 500`, `713 853 0101`, `1 5 million`. */
 function numberSpellings(word: string): string[] {
   if (!/^\d{4,12}$/.test(word)) return [];
   const telephone = /^1?(\d{3})(\d{3})(\d{4})$|^(\d{3})(\d{4})$/.exec(word)?.slice(1).filter(Boolean).join(" ");
@@ -46,23 +46,23 @@ function scaledSpellings(value: number): string[] {
     value >= 1e9 ? [1e9, ["billion", "bn"]] : value >= 1e6 ? [1e6, ["million", "mm", "m"]] : [1e3, ["thousand", "k"]]
   ) as [number, string[]];
   const number = String(value / size);
-  // More digits are never written so.
+  // Longer numbers are never written this way.
   if (number.length > 5) return [];
   const words = number.replace(".", " ");
   return names.flatMap((name) => (name.length > 2 ? [`${words} ${name}`] : [`${words}${name}`, `${words} ${name}`]));
 }
 
-/** Words that end compounds, such as follow-up and cutoff, and those of one letter that begin them. */
+/** Words that can end a compound, such as follow-up and cutoff, and single letters that can start one. */
 const PARTICLES = new Set("up off out in on over down back away by through".split(" "));
 const LETTER_PREFIXES = new Set("e x o u".split(" "));
 
-/** Letters of either part of a compound without a particle. */
+/** Minimum number of letters per part of a compound without a particle. */
 const MIN_PART = 3;
 
-/** Longer words are not split: they are not compounds of two English words. */
+/** Longer words are not split, because they are not compounds of two English words. */
 const MAX_COMPOUND = 30;
 
-/** A word as the two that it may be written as: `follow up` for `followup`. */
+/** Returns the possible splits of a word into two: `follow up` for `followup`. */
 function splitSpellings(word: string): string[] {
   if (!/^\p{L}{5,}$/u.test(word) || word.length > MAX_COMPOUND || isUnsegmentedAt(word, 0)) return [];
   return Array.from({ length: word.length - 1 }, (_, i) => [word.slice(0, i + 1), word.slice(i + 1)] as const)
@@ -75,10 +75,13 @@ function isPart(first: string, second: string): boolean {
   return first.length >= MIN_PART || PARTICLES.has(first) || LETTER_PREFIXES.has(first);
 }
 
-/** Words that begin no compound: "a long" is not "along", nor "it's pain" "it spain". Most can follow an apostrophe. */
+/**
+ * Words that never start a compound: "a long" is not "along", and "it's pain" is not "it spain". Most can follow an
+ * apostrophe.
+ */
 const NEVER_JOINED = new Set("a i s t d m ll re ve the".split(" "));
 
-/** Whether two neighbors may be one word: `cut-off`, `follow up`, `o'neil`, `50 mw`. */
+/** Whether two neighbors could be one word: `cut-off`, `follow up`, `o'neil`, `50 mw`. */
 function isJoint(first: string, second: string, gap: string): boolean {
   if (!/^[ '’‑-]$/.test(gap) || !/^\p{L}+$/u.test(second) || first.length + second.length > MAX_COMPOUND) return false;
   if (/^\d+$/.test(first)) return second.length < MIN_PART;
@@ -87,7 +90,7 @@ function isJoint(first: string, second: string, gap: string): boolean {
   return !NEVER_JOINED.has(first) && !(STOP_WORDS.has(first) && STOP_WORDS.has(second));
 }
 
-/** `50 mw` for `50mw`, and `15` for `15th`. */
+/** Returns `50 mw` for `50mw`, and `15` for `15th`. */
 function unitSpellings(word: string): string[] {
   const [, number = "", unit = ""] = /^(\d+)([a-z]{1,5})$/.exec(word) ?? [];
   if (number === "") return [];
@@ -97,7 +100,7 @@ function unitSpellings(word: string): string[] {
 interface WrittenDay {
   readonly month: number;
   readonly day: number;
-  /** Its words in the query. */
+  /** The day's words in the query. */
   readonly words: readonly string[];
 }
 
@@ -127,7 +130,7 @@ function daysOf(text: string): WrittenDay[] {
   return [...days, ...numeric].filter(({ month, day }) => month >= 1 && month <= 12 && day >= 1 && day <= 31);
 }
 
-/** `march 15`, `15 mar`, `march 15th`, `3 15`: as the index has the words of a day. */
+/** Returns the spellings of a day as index words: `march 15`, `15 mar`, `march 15th`, `3 15`. */
 function daySpellings({ month, day }: WrittenDay): string[] {
   const name = MONTHS[month - 1] ?? "";
   const twoDigits = (value: number) => String(value).padStart(2, "0");
@@ -147,8 +150,8 @@ function ordinalEnding(day: number): string {
 const MONTHS = "january february march april may june july august september october november december".split(" ");
 
 /**
- * Returns the function to look up the other spellings of the words of `plainQuery(query)`. Each is one word, or several
- * that must stand together.
+ * Returns a function that looks up the other spellings of the words of `plainQuery(query)`. Each spelling is one word,
+ * or several adjacent words.
  */
 export function openSpellings(query: string): (word: string) => readonly string[] {
   const ofQuery = new Map<string, string[]>();
@@ -164,7 +167,7 @@ export function openSpellings(query: string): (word: string) => readonly string[
     const { 0: first, index: start } = words[i] as RegExpExecArray;
     if (isJoint(first, second, text.slice(start + first.length, index))) add([first, second], [first + second]);
   });
-  // Compounds of three or more parts, and U.S. or P.U.C.
+  // Compounds with three or more parts, and abbreviations such as U.S. or P.U.C.
   for (const [joined] of text.matchAll(
     /(?<![\p{L}\p{N}.-])(?:\p{L}+(?:-\p{L}+){2,9}|(?:\p{L}\.){2,6})(?![\p{L}\p{N}-])/gu,
   )) {

@@ -3,18 +3,21 @@ import { foldText, isUnsegmentedAt, isWordUnit } from "../text/tokenizer.js";
 
 const WIDTH = 240;
 
-/** ASCII: U+2026 would make V8 store every string it becomes part of, up to the trace, with two bytes a character. */
+/**
+ * ASCII, because U+2026 would make V8 use two bytes per character for every string that includes the snippet, even the
+ * trace.
+ */
 const ELLIPSIS = "...";
 
-/** White space other than a single space. */
+/** White space except single spaces. */
 const WHITE_SPACE = /\s{2,}|[^\S ]/g;
 
-/** Halves of surrogate pairs at the ends of a cut text. */
+/** Split surrogate pairs at the ends of truncated text. */
 const HALF_PAIRS = /^[\udc00-\udfff]|[\ud800-\udbff]$/g;
 
 /**
- * The window of `body` (about 240 characters, white space collapsed) with the most distinct terms; its start if there
- * is no match. Made for hits only: FTS5's snippet() costs more than the search.
+ * Returns the window of `body` (about 240 characters, white space collapsed) with the most distinct terms, or the start
+ * of the body if nothing matches. Only called for hits, because FTS5's snippet() is slower than the search itself.
  */
 export function snippet(body: string, words: readonly TermMatch[]): string {
   const window = bestWindow(words);
@@ -45,14 +48,14 @@ function bestWindow(occurrences: readonly TermMatch[]): { start: number; length:
 }
 
 function excerpt(body: string, from: number): string {
-  // Begin at a word, end at a word, never inside a surrogate pair.
+  // Start and end at word boundaries, never inside a surrogate pair.
   const start = from === 0 ? 0 : from + Math.max(0, body.slice(from, from + 30).search(/\s/) + 1);
   const text = body
     .slice(start, start + WIDTH * 2)
     .replace(WHITE_SPACE, " ")
     .trim();
   const space = text.lastIndexOf(" ", WIDTH);
-  // Matches begin in the first half, so only a space after it may end the excerpt.
+  // Matches start in the first half, so the excerpt can only end at a space after it.
   const end = text.length <= WIDTH ? text.length : space > WIDTH / 2 ? space : WIDTH;
   const more = end < text.length || start + WIDTH * 2 < body.length;
   return `${start > 0 ? `${ELLIPSIS} ` : ""}${text.slice(0, end).replace(HALF_PAIRS, "")}${more ? ` ${ELLIPSIS}` : ""}`;
@@ -65,11 +68,14 @@ export interface TermMatch {
   readonly term: number;
 }
 
-/** Stems by word: the same few thousand words make up most mails. */
+/** Cached stems. Most emails share the same few thousand words. */
 const stemCache = new Map<string, string>();
 const MAX_CACHED_STEMS = 20_000;
 
-/** A longer slice would keep its whole text in memory: V8 copies only strings shorter than 13. */
+/**
+ * Longer words are not cached, because V8 copies only slices shorter than 13 characters. Others keep the whole text in
+ * memory.
+ */
 const MAX_CACHED_CHARS = 12;
 
 function stemOf(word: string): string {
@@ -83,22 +89,22 @@ function stemOf(word: string): string {
   return stem;
 }
 
-/** The first word of each stem. Not the stem itself: stemming it again may give another. */
+/** Returns the first word for each stem. Returns words, not stems, because stemming a stem again can change it. */
 export function distinctTerms(words: readonly string[]): string[] {
   const byStem = new Map(words.map((word) => [stemOf(word), word] as const).reverse());
   return [...new Set(words)].filter((word) => byStem.get(stemOf(word)) === word);
 }
 
-/** Finds the matches of all terms, or of those with the given indices, in text order. */
+/** Finds the matches of all terms in text order. Pass indices to search for only some of the terms. */
 export type FindTermMatches = (text: string, among?: readonly number[]) => TermMatch[];
 
-/** Finds one term in a folded text. */
+/** Finds the matches of one term in a folded text. */
 type FindTerm = (folded: string, found: (start: number, end: number) => void) => void;
 
 /**
- * Finds the words of a text that share a stem with one of the terms, tokenized like the index; both words of a term of
- * two, where they stand together; and the words that begin with a term that ends in `*`. Terms are searched one by one,
- * so that the caller can exclude those that the text cannot hold, which is most of the speed.
+ * Returns a function that finds the words that share a stem with one of the terms, tokenized like the index. A two-word
+ * term matches if both words are adjacent, and a term that ends in `*` matches as a prefix. Terms are searched one by
+ * one so that the caller can exclude terms that the text cannot contain. This accounts for most of the speed.
  */
 export function termMatcher(terms: readonly string[]): FindTermMatches {
   const finders = terms.map((term) => {
@@ -120,7 +126,7 @@ export function termMatcher(terms: readonly string[]): FindTermMatches {
   };
 }
 
-/** Characters of scripts without spaces match anywhere. */
+/** Characters of scripts without spaces match at any position. */
 function findCharacters(characters: string): FindTerm {
   return (folded, found) => {
     const { length } = characters;
@@ -140,7 +146,7 @@ function findWord(word: string): FindTerm {
         if (!isInWord(folded, start - 1)) {
           end = endOfWord(folded, end);
           const candidate = folded.slice(start, end);
-          // Comparing with the term itself is faster than a stem lookup, and mostly suffices.
+          // Comparing with the term itself is faster than a stem lookup and is usually enough.
           if (candidate === word || stemOf(candidate) === stem) found(start, end);
         }
         start = folded.indexOf(prefix, end);
@@ -149,7 +155,6 @@ function findWord(word: string): FindTerm {
   };
 }
 
-/** Words that begin so. */
 function findPrefix(prefix: string): FindTerm {
   return (folded, found) => {
     for (let start = folded.indexOf(prefix); start !== -1; ) {
@@ -160,7 +165,7 @@ function findPrefix(prefix: string): FindTerm {
   };
 }
 
-/** Two words with nothing but separators between them. */
+/** Finds two words with only separators between them. */
 function findPair(first: string, second: string): FindTerm {
   const findFirst = findWord(first);
   const stem = stemOf(second);
@@ -179,23 +184,23 @@ function endOfWord(text: string, from: number): number {
   return end;
 }
 
-/** A word also ends where a script without spaces begins. */
+/** A word also ends at the start of a script without spaces. */
 function isInWord(text: string, index: number): boolean {
   const unit = index < 0 ? 0 : text.charCodeAt(index);
   return isWordUnit(unit) && (unit < 0x80 || !isUnsegmentedAt(text, index));
 }
 
 /**
- * Prefixes of all words with this stem: a final `e`, `i`, `y`, or `l` after `b` (possibility), may not be in the
- * word.
+ * Returns prefixes that cover all words with this stem. A final `e`, `i`, `y`, or `l` after `b` (possibility) might not
+ * occur in the word.
  */
 function prefixesOf(stem: string): string[] {
-  // A prefix of one letter would be too short: `ai` is the stem of `ays`.
+  // A one-letter prefix would be too short: `ai` is the stem of `ays`.
   if (stem.length <= 2) return (stem.endsWith("i") ? [stem, stem.replace(/i$/, "y")] : [stem]).map(textOf);
   return [textOf(stem.replace(/[eiy]$|(?<=b)l$/, ""))];
 }
 
-/** Decodes a stem (one character per byte); Porter may have cut its last UTF-8 sequence. */
+/** Decodes a stem (one character per byte). The stemmer might have truncated its last UTF-8 sequence. */
 function textOf(bytes: string): string {
   return Buffer.from(bytes, "latin1")
     .toString()

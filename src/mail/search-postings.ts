@@ -6,7 +6,7 @@ import { openSearchableMail, type PositionSet, type SearchableMail } from "./mai
 import { type PositionRange, termExpression } from "./search-query.js";
 import { mergePostings, once } from "./search-ranking.js";
 
-/** better-sqlite3 binds numbers as reals, and of those FTS5 takes no range: it would read each match before it. */
+/** better-sqlite3 binds numbers as reals. FTS5 ignores a range of reals and would read every match before the range. */
 export const rowidBetween = (rowid: string) => `${rowid} BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER)`;
 
 export const POSTINGS_SQL = {
@@ -19,15 +19,17 @@ export const POSTINGS_SQL = {
 /** The searchable index as of the last import. */
 export interface SearchIndex {
   readonly mail: SearchableMail;
-  /** Emails of the mailbox (null: of all mail) that contain a term (`termExpression`), and how often. */
+  /**
+   * Emails in the mailbox that contain a term (`termExpression`), with counts. Covers all mail if the mailbox is null.
+   */
   postingsOf(term: string, mailboxId: number | null): TermPostings;
-  /** Emails of the mailbox that contain any of several words, or of several words together in their text. */
+  /** Emails in the mailbox that contain any of the words, or any of the phrases in their text. */
   postingsOfAny(spellings: readonly string[], mailboxId: number | null): TermPostings;
-  /** Whether any email of the file contains a term. */
+  /** Whether any email in the database contains a term. */
   isIndexed(term: string): boolean;
-  /** Positions whose subject and body match an FTS5 expression, newest first. */
+  /** Positions of emails whose subject or body matches an FTS5 expression, newest first. */
   matching(expression: string, range: PositionRange): Iterable<number>;
-  /** The value computed for the key since the last import, or the result of `compute`. */
+  /** Returns the cached value for a key, or calls `compute`. An import clears the cache. */
   remember<Value extends object>(key: string, compute: () => Value): Value;
 }
 
@@ -37,15 +39,15 @@ const NO_POSTINGS: TermPostings = { rowids: new Int32Array(), counts: new Uint16
 const NAMES = 0;
 const BIGRAMS = 1;
 
-/** Positions in all remembered lists together, six bytes each. */
+/** Maximum total number of positions in all cached lists, at six bytes each. */
 const MAX_KEPT_POSITIONS = 1_000_000;
 
-/** Search results, some 5 KB each. */
+/** Maximum number of cached search results, at about 5 KB each. */
 const MAX_KEPT_RESULTS = 250;
 
-/** Returns the index of the present mail. Another process can import mail between two calls. */
+/** Returns a function that returns the current index. Another process can import mail between two calls. */
 export function openSearchIndex(db: Db): () => SearchIndex {
-  // An import of display names alone rewrites the index, and leaves the fingerprint as it is.
+  // An import that only adds display names rewrites the index but does not change the fingerprint.
   const readVersion = db.prepare("SELECT fingerprint || updated_at FROM corpus_state").pluck();
   let current: { readonly version: unknown; readonly index: SearchIndex } | null = null;
   return () => {
@@ -79,10 +81,11 @@ function openIndex(db: Db): SearchIndex {
     return once(mergePostings(once(members(ofText)), once(members(ofWords))).rowids);
   };
   const readWord = (word: string, mailbox: PositionSet): TermPostings => {
-    // An email with scripts without spaces has all of its words there, also those that stand next to such a script.
+    // If an email uses scripts without spaces, this column contains all its words, including words next to such a
+    // script.
     const inBigrams = words.read(word, mailbox, BIGRAMS);
     const inText = isUnsegmentedAt(word, 0) ? inBigrams : mergePostings(text.read(word, mailbox), inBigrams, Math.max);
-    // A name counts once, however many people of an email have it.
+    // A name counts once, even if several people on an email share it.
     return mergePostings(inText, once(words.read(word, mailbox, NAMES).rowids));
   };
 
@@ -123,7 +126,7 @@ function openIndex(db: Db): SearchIndex {
   };
 }
 
-/** Whether a term is one token of the index: not a phrase, nor the beginning of words. */
+/** Whether a term is a single index token, not a phrase or a prefix. */
 function isOneWord(term: string): boolean {
   return termExpression(term) === `"${term}"` && !term.includes(" ");
 }

@@ -10,29 +10,31 @@ import {
 } from "../text/tokenizer.js";
 
 /**
- * Builds FTS5 expressions. Any string is safe: only letters and digits, as the index's tokenizer reads them, reach
- * the expression, always in double quotes, so nothing is read as an operator.
+ * Builds FTS5 expressions. Any input string is safe: only the letters and digits recognized by the index tokenizer
+ * reach the expression, always in double quotes, so nothing is parsed as an operator.
  */
 
-/** Longer queries are cut: FTS5 would accept them, but a 65th word does not help. */
+/** Maximum number of terms per query. FTS5 would accept more, but a 65th word does not help. */
 const MAX_TERMS = 64;
 
 const MAX_PHRASES = 8;
 
-/** Characters of a query that are read, so that long texts do not slow the search down. */
+/** Maximum number of query characters to read, so that long texts do not slow down the search. */
 export const MAX_QUERY_CHARS = 10_000;
 
-/** Words, and character pairs of scripts without spaces. */
+/** Returns the words of a text, and character pairs for scripts without spaces. */
 export function tokenize(text: string): string[] {
   return [...piecesOf(foldText(text).text)].flatMap(termsOf);
 }
 
-/** The distinct tokens of a query. */
 export function queryTokens(text: string): string[] {
   return [...new Set(phrasesOf(text).flat().flatMap(termsOf))].slice(0, MAX_TERMS);
 }
 
-/** The distinct tokens of `allWordsExpression` without stop words and words about mail; all if no others are left. */
+/**
+ * Returns the distinct tokens of `allWordsExpression` without stop words and words about mail, or all tokens if no
+ * others are left.
+ */
 export function contentTokens(text: string): string[] {
   const tokens = [...new Set(phrasesOf(text).flat().flatMap(termsOf))];
   const content = tokens.filter((token) => !STOP_WORDS.has(token) && !MAIL_WORDS.has(token));
@@ -40,14 +42,15 @@ export function contentTokens(text: string): string[] {
 }
 
 /**
- * Every word must occur; `"quoted words"` and words joined by punctuation (`Q3-budget`) as phrases. Null: no words.
+ * Builds an expression that requires every word. `"quoted words"` and words joined by punctuation (`Q3-budget`) become
+ * phrases. Returns null if the text contains no words.
  */
 export function allWordsExpression(text: string): string | null {
   const phrases = phrasesOf(text);
   return phrases.length === 0 ? null : [...new Set(phrases.map(phraseExpression))].join(" AND ");
 }
 
-/** The `"quoted words"` of a query that are more than one word, as terms. */
+/** Returns the `"quoted words"` of a query as terms, except single words. */
 export function quotedPhrases(text: string): string[] {
   const phrases = [...text.slice(0, MAX_QUERY_CHARS).matchAll(/"([^"]*)"/g)].map(([, quoted = ""]) =>
     tokenize(quoted).slice(0, MAX_TERMS).join(" "),
@@ -55,7 +58,7 @@ export function quotedPhrases(text: string): string[] {
   return [...new Set(phrases.filter((phrase) => phrase.includes(" ")))].slice(0, MAX_PHRASES);
 }
 
-/** The pieces of each phrase. */
+/** Returns the pieces of each distinct phrase. */
 function phrasesOf(text: string): Piece[][] {
   const phrases = new Map<string, Piece[]>();
   for (const [, quoted, word] of text.slice(0, MAX_QUERY_CHARS).matchAll(/"([^"]*)"|([^\s"]+)/g)) {
@@ -78,8 +81,9 @@ function phraseExpression(pieces: readonly Piece[]): string {
 }
 
 /**
- * One word by its stem, several as a phrase, or a character pair; a single character matches as the first of any pair,
- * and `config*` all words that begin so.
+ * Returns the expression for a term. A single word matches all words with its stem, and several words match as a
+ * phrase. A single character of a script without spaces matches any pair that starts with it, and `config*` matches all
+ * words with that prefix.
  */
 export function termExpression(term: string): string {
   const words = term.replace(/\*$/, "");
@@ -88,7 +92,7 @@ export function termExpression(term: string): string {
   return isSingle || words !== term ? `"${words}" *` : `"${words}"`;
 }
 
-/** ISO 8601 UTC; null leaves that side open. */
+/** ISO 8601 UTC dates, or null for an open end. */
 export interface DateRange {
   /** Inclusive. */
   readonly after: string | null;
@@ -109,7 +113,7 @@ export const DATE_RANGE_SQL = {
   oldestFrom: "SELECT position FROM mail_order WHERE date >= ? ORDER BY date, position DESC LIMIT 1",
 } as const;
 
-/** Dates to positions, newest first. Mail without a date is in no range, as it may be later than a cutoff. */
+/** Converts dates to positions, newest first. Undated mail is in no range, because it could be later than a cutoff. */
 export function openDateRanges(db: Db): { positions(period: DateRange): PositionRange } {
   const newestBefore = db.prepare(DATE_RANGE_SQL.newestBefore).pluck();
   const oldestFrom = db.prepare(DATE_RANGE_SQL.oldestFrom).pluck();
@@ -117,23 +121,23 @@ export function openDateRanges(db: Db): { positions(period: DateRange): Position
     positions({ after, before }) {
       if (after === null && before === null) return ALL_POSITIONS;
       const first = before === null ? ALL_POSITIONS.first : (newestBefore.get(before) as number | undefined);
-      // Every date comes after "".
+      // Every date sorts after "".
       const last = oldestFrom.get(after ?? "") as number | undefined;
       return first === undefined || last === undefined ? NO_POSITIONS : { first, last };
     },
   };
 }
 
-/** The exclusive end of a day: `2001-05-14` -> `2001-05-15T00:00:00Z`. */
+/** Returns the exclusive end of a day: `2001-05-15T00:00:00Z` for `2001-05-14`. */
 export function endOfDay(day: string): string {
-  // The year 10000 would sort before all others.
+  // The year 10000 would sort before all other years.
   if (day.startsWith("9999-12-31")) return "9999-12-31T24:00:00Z";
   const next = new Date(`${day.slice(0, 10)}T00:00:00Z`);
   next.setUTCDate(next.getUTCDate() + 1);
   return `${next.toISOString().slice(0, 19)}Z`;
 }
 
-/** A filter that matches more addresses is rejected as too unspecific. */
+/** Filters that match more addresses are rejected as too broad. */
 const MAX_FILTER_ADDRESSES = 200;
 
 type AddressMatch =
@@ -143,7 +147,7 @@ type AddressMatch =
 
 export interface AddressBook {
   idOf(address: string): number | null;
-  /** The address itself if it is in the corpus; otherwise all addresses that contain the text. */
+  /** Returns the address itself if the corpus contains it, otherwise all addresses that contain the text. */
   matching(text: string): AddressMatch;
 }
 

@@ -5,15 +5,15 @@ import { ALL_POSITIONS, type PositionRange } from "./search-query.js";
 import { NAMED_MONTH_RAISE, recencyRaise } from "./search-signals.js";
 
 /**
- * Ranks every email that contains any term by BM25 over the entire email, times what its date adds. No email is dropped
- * before it is scored, so the first n results are the same for any limit.
+ * Ranks every email that contains any term by its BM25 score over the entire email, raised depending on its date. No
+ * email is dropped before scoring, so the first n results do not depend on the limit.
  */
 
 /** Saturation and length normalization of BM25 (Robertson and Zaragoza, 2009). */
 const K1 = 1.2;
 const B = 0.75;
 
-/** UTF-8 length of an average email. Fixed, so that other people's mail does not change a ranking. */
+/** Average email length in UTF-8 bytes. A constant, so that other people's mail does not change a ranking. */
 const AVERAGE_BYTES = 1_600;
 
 export interface Term {
@@ -21,7 +21,7 @@ export interface Term {
   readonly postings: TermPostings;
 }
 
-/** A period in which an email scores higher, and the words that its emails count as containing once. */
+/** A period whose emails score higher. Each of its emails counts as containing the words once. */
 export interface RaisedPeriod {
   readonly range: PositionRange;
   readonly words: ReadonlySet<string>;
@@ -31,7 +31,7 @@ export interface RankedQuery {
   readonly terms: readonly Term[];
   readonly mailbox: PositionSet;
   readonly range: PositionRange;
-  /** Only these emails of the mailbox are listed: those from or to somebody. */
+  /** Sender and recipient filters. Only emails in all of them are returned. */
   readonly filters: readonly PositionSet[];
   readonly months: readonly RaisedPeriod[];
   /** Seconds since 1970, or null if unknown. */
@@ -46,7 +46,7 @@ export interface RankedMail {
 }
 
 export interface RankedMails {
-  /** Best first; of equal scores the newer first. */
+  /** Best first. If scores are equal, newest first. */
   readonly best: readonly RankedMail[];
   /** Number of emails that contain every term. */
   readonly withAllTerms: number;
@@ -74,7 +74,7 @@ export function rankMails(query: RankedQuery, mail: SearchableMail): RankedMails
     if (hasAllTerms) withAllTerms++;
     const raises = dateRaises(position, months, askedAt, mail);
     const score = words * (1 + raises.recency) * (1 + raises.namedMonth);
-    // Positions come newest first, so of equal scores the newer stays first.
+    // Positions are sorted newest first, so the newer email stays first if scores are equal.
     if (best.length < limit || score > (best[limit - 1] as RankedMail).score)
       insertTopK(best, { position, score, hasAllTerms }, limit, (a, b) => a.score > b.score);
   }
@@ -84,7 +84,7 @@ export function rankMails(query: RankedQuery, mail: SearchableMail): RankedMails
 export interface ScoreExplanation {
   readonly score: number;
   readonly words: readonly WordScore[];
-  /** The fraction by which the date raises the score of the words. */
+  /** Score increase due to the date, as a fraction. */
   readonly raises: DateRaises;
 }
 
@@ -102,7 +102,7 @@ interface DateRaises {
   readonly namedMonth: number;
 }
 
-/** The parts of a score that `rankMails` returned for the same query. */
+/** Explains a score that `rankMails` returned for the same query. */
 export function explainScore({ position, score }: RankedMail, query: RankedQuery, mail: SearchableMail) {
   const words = query.terms.map((term): WordScore => {
     const { rowids, counts, first, last, idf } = scoredTerm(term, query);
@@ -113,7 +113,7 @@ export function explainScore({ position, score }: RankedMail, query: RankedQuery
   return { score, words, raises: dateRaises(position, query.months, query.askedAt, mail) } satisfies ScoreExplanation;
 }
 
-/** The postings of a term within the period, and its idf there. */
+/** A term's postings within the period and its inverse document frequency there. */
 interface ScoredTerm extends TermPostings {
   readonly first: number;
   readonly last: number;
@@ -153,12 +153,12 @@ function dateRaises(
   };
 }
 
-/** Rows that each contain something once. */
+/** Returns postings with a count of one per row. */
 export function once(rowids: Int32Array): TermPostings {
   return { rowids, counts: new Uint16Array(rowids.length).fill(1) };
 }
 
-/** Union of two lists, with the combined counts of both, 0 if a list does not have the row. */
+/** Returns the union of two lists. `combine` receives both counts, or 0 if a list does not contain the row. */
 export function mergePostings(
   a: TermPostings,
   b: TermPostings,
@@ -184,13 +184,13 @@ export function hasPosition({ rowids }: TermPostings, position: number): boolean
   return rowids[lowerBound(rowids, position)] === position;
 }
 
-/** The positions of an ascending list that are in a range. */
+/** Returns the positions of an ascending list that are within a range. */
 export function within(positions: Int32Array, range: PositionRange): Int32Array {
   if (range === ALL_POSITIONS) return positions;
   return positions.subarray(lowerBound(positions, range.first), lowerBound(positions, range.last + 1));
 }
 
-/** Index of the first entry that is not below `position`. */
+/** Returns the index of the first entry that is not less than `position`. */
 function lowerBound(list: Int32Array, position: number): number {
   let from = 0;
   let to = list.length;

@@ -1,23 +1,25 @@
 import { type CalendarDay, monthOf, parseDatesAndTimes } from "../text/dates-and-numbers.js";
 import type { DateRange } from "./search-query.js";
 
-/** What ranks emails besides their words. */
+/** Ranking signals other than the words of an email. */
 
 const MONTHS = "january february march april may june july august september october november december".split(" ");
 
-/** Months without a day or a year. "May" and "March" only as a name, and not as the first word. */
+/** Months without a day or a year. "May" and "March" only count if capitalized, and not as the first word. */
 const LONE_MONTH =
   /\b(?:jan(?:uary)?|feb(?:ruary)?|apr(?:il)?|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b/g;
 const LONE_MAY_OR_MARCH = /(?<=\S\s+)\b(?:May|March)\b(?!,?\s+\d)/g;
 
-/** A month that a query names. */
 export interface NamedMonth {
   readonly period: DateRange;
-  /** Words that all mail of the month counts as containing: its names and its year, in lower case. */
+  /** Words that every email of the month counts as containing: the month's names and its year, in lower case. */
   readonly words: ReadonlySet<string>;
 }
 
-/** The months that a query names in any spelling: "September 2000", "8/27", "in July". Without a year, in each year. */
+/**
+ * Returns the months mentioned in a query in any form: "September 2000", "8/27", "in July". A month without a year
+ * matches in every year.
+ */
 export function namedMonths(query: string, years: Iterable<number>): NamedMonth[] {
   const { days, rest } = parseDatesAndTimes(query);
   const lone = [...(rest.match(LONE_MONTH) ?? []), ...(query.match(LONE_MAY_OR_MARCH) ?? [])];
@@ -42,16 +44,16 @@ function monthOfYear(year: number, month: number): NamedMonth {
   };
 }
 
-/** An email of a named month scores half as much again. Fitted on the questions made by patterns. */
+/** Emails of a named month score 50 % higher. Fitted on the questions generated from patterns. */
 export const NAMED_MONTH_RAISE = 0.5;
 
-/** Fitted on the tuning half of fixtures/search. An email of the same day scores 1.8 times as much as an old one. */
+/** Fitted on the tuning half of fixtures/search. An email of the same day scores 1.8 times as high as an old one. */
 const RECENCY_RAISE = 0.8;
 const RECENCY_DAYS = 60;
 
 /**
- * How much higher an email scores because it was sent shortly before the question, 0 to 0.8. The questions of ART-E are
- * asked 1 to 30 days after their emails.
+ * Returns the score increase for an email sent shortly before the question, from 0 to 0.8. ART-E questions are asked 1
+ * to 30 days after their emails.
  */
 export function recencyRaise(askedAt: number, sentAt: number): number {
   if (Number.isNaN(sentAt)) return 0;

@@ -2,13 +2,13 @@ import { stemOf } from "../text/porter.js";
 import { foldText, isUnsegmentedAt } from "../text/tokenizer.js";
 import { distinctTerms, termMatcher } from "./search-matches.js";
 
-/** A word that is in no mail, and what is searched for instead. */
+/** A query word that occurs in no email, and its replacement in the search. */
 export interface TermCorrection {
   readonly word: string;
-  /** A word as an email has it, or the beginning of words (`config*`). */
+  /** The replacement: a word as written in an email, or a prefix (`config*`). */
   readonly taken: string;
   readonly by: string;
-  /** Number of searched emails that contain it. */
+  /** Number of searched emails that contain the replacement. */
   readonly mails: number;
 }
 
@@ -19,32 +19,37 @@ export interface CorrectedTerms {
   readonly corrections: readonly TermCorrection[];
 }
 
-/** The mail that corrections come from. */
 interface CorrectionSource {
-  /** Whether the mailbox contains a term before the end of the period, whoever wrote it. */
+  /** Whether any email in the mailbox before the end of the period contains a term, regardless of sender. */
   readonly isKnown: (term: string) => boolean;
-  /** Positions of the searched emails that contain a term. Only their words are proposed, never those of other mail. */
+  /** Positions of the searched emails that contain a term. Corrections come only from these emails. */
   readonly mailsWith: (term: string) => readonly number[];
-  /** Whether any email of the file contains a term, which is faster. */
+  /** Whether any email in the database contains a term. Faster than `mailsWith`. */
   readonly isIndexed: (term: string) => boolean;
   readonly textAt: (position: number) => string;
 }
 
-/** Shorter words have too many others near them; names of four letters gained nothing (+0.005 MRR@10, by chance). */
+/**
+ * Shorter words have too many similar words. Correcting four-letter names gained nothing significant (+0.005 MRR@10).
+ */
 const MIN_LETTERS = 5;
 
 /** Longer sequences of letters are not words. */
 const MAX_LETTERS = 30;
 
-/** So many words of a query are corrected. Each takes some 450 lookups in the index: 1 to 3 ms. */
+/** Maximum number of corrected words per query. Each takes about 450 index lookups (1 to 3 ms). */
 const MAX_CORRECTIONS = 4;
 
-/** So many proposed words are looked up in so many mails each, as forms of a word are told apart by their text. */
+/**
+ * Maximum number of candidates to verify, and of emails to read per candidate. The index contains only stems, so the
+ * text shows which form of the word occurs.
+ */
 const MAX_VERIFIED = 3;
 
 /**
- * Replaces words that no mail of the mailbox holds by similar ones that mails searched hold; of several, by the one in
- * most mails. Where there is none, and all other words, stay as they are; a query without such words costs nothing.
+ * Replaces words that occur in no email of the mailbox with similar words from the searched emails. If there are
+ * several candidates, the word in the most emails is used. All other words are unchanged, and a query without unknown
+ * words costs nothing.
  */
 export function correctTerms(
   words: string,
@@ -68,20 +73,20 @@ export function correctTerms(
   return { words: replaceWords(words, corrections), terms: corrected, corrections };
 }
 
-/** A word of letters: of numbers and part numbers each digit counts. */
+/** Numbers and part numbers are not corrected, because each digit counts. */
 function isCorrectable(term: string): boolean {
   const { length } = [...term];
   return length >= MIN_LETTERS && length <= MAX_LETTERS && /^\p{L}+$/u.test(term) && !isUnsegmentedAt(term, 0);
 }
 
-/** Whether a term of the query would count twice. */
+/** Whether adding the replacement would count a query term twice. */
 function isAmong(terms: readonly string[], taken: string): boolean {
   if (taken.endsWith("*"))
     return terms.some((term) => term.length >= taken.length && term.startsWith(taken.slice(0, -1)));
   return distinctTerms([...terms, taken]).length === terms.length;
 }
 
-/** What the first corrector takes that finds any mail: the commonest of what it proposes. Null: none does. */
+/** The most frequent candidate of the first corrector that finds any emails, or null if no corrector does. */
 function firstFound(
   word: string,
   correctors: readonly TermCorrector[],
@@ -103,8 +108,8 @@ function firstFound(
 }
 
 /**
- * A word as it stands in texts that hold it in some form. The index knows stems only, and "online" is a letter away
- * from a word with the stem of "only". Null: in no form that was proposed.
+ * Returns the form of a stemmed match as written in the texts, or null if none of the forms was proposed. The index
+ * contains only stems, and "online" is one letter away from a word with the stem of "only".
  */
 function asWritten(term: string, proposed: ReadonlySet<string>, texts: readonly string[]): string | null {
   if (!/^\p{L}+$/u.test(term)) return term;
@@ -113,18 +118,18 @@ function asWritten(term: string, proposed: ReadonlySet<string>, texts: readonly 
   return forms.find((form) => proposed.has(form)) ?? null;
 }
 
-/** The text of a query with words in place of words, as the ranking signals read names and months in it. */
+/** Applies the corrections to the query text, because the ranking signals look for names and months in it. */
 function replaceWords(text: string, corrections: readonly TermCorrection[]): string {
   const takenFor = new Map(corrections.map(({ word, taken }) => [word, taken]));
   return text.replace(/\p{L}+/gu, (word) => takenFor.get(foldText(word).text) ?? word);
 }
 
-/** Letters to put into a word, of the script that its first letter belongs to, as the index folds them. */
+/** Alphabets to insert letters from, folded like the index. The first letter of a word selects the alphabet. */
 const ALPHABETS = ["abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщъыьэюя", "αβγδεζηθικλμνξοπρστυφχψω"];
 
 /**
- * The words at Damerau-Levenshtein distance 1 of a folded word: one letter left out, put in or changed, or two
- * neighbours swapped. Of scripts with other alphabets only what can be made of its own letters.
+ * Returns the words at Damerau-Levenshtein distance 1 from a folded word: one letter deleted, inserted or replaced, or
+ * two neighbors swapped. For scripts not in `ALPHABETS`, only deletions and swaps are possible.
  */
 export function editVariants(word: string): string[] {
   const letters = [...word];
@@ -145,28 +150,30 @@ export function editVariants(word: string): string[] {
   return [...variants];
 }
 
-/** Proposes what may be meant by a word that is in no mail. */
+/** Proposes replacements for a word that occurs in no email. */
 interface TermCorrector {
   readonly name: string;
   /** Terms (`termExpression`) to look up. */
   readonly candidates: (word: string) => readonly string[];
 }
 
-/** Letters of a word whose spelling is corrected: it takes 53 lookups for each. */
+/** Maximum length for spelling correction, which takes 53 lookups per letter. */
 const MAX_EDITED = 20;
 
-/** The first that finds any email is used. Beginnings have all letters that were typed, so they come first. */
+/** The first corrector that finds any email is used. Prefixes come first, because they keep all typed letters. */
 export const TERM_CORRECTORS: readonly TermCorrector[] = [
   { name: "prefix", candidates: prefixOf },
   { name: "spelling", candidates: nearWords },
 ];
 
-/** `config` for "configuration". The index holds stems, so that a word with another stem begins none of them. */
+/**
+ * Finds "configuration" for `config`. The index contains stems, so a word with a different stem is not a prefix of any.
+ */
 function prefixOf(word: string): string[] {
   return stemOf(word) === word ? [`${word}*`] : [];
 }
 
-/** `hanevold` for "hanvold". */
+/** Finds `hanevold` for "hanvold". */
 function nearWords(word: string): string[] {
   return [...word].length > MAX_EDITED ? [] : editVariants(word);
 }

@@ -27,13 +27,13 @@ import { correctTerms, TERM_CORRECTORS, type TermCorrection } from "./search-spe
 
 export interface MailQuery {
   readonly words: string;
-  /** Address ids, from the address book. Null: any. */
+  /** Id of the mailbox's address, or null for all mail. */
   readonly inboxId: number | null;
   readonly fromIds: readonly number[] | null;
   readonly toIds: readonly number[] | null;
   readonly period: DateRange;
   readonly limit: number;
-  /** When the question is asked (ISO 8601 UTC), to rank mail sent shortly before higher; null if unknown. */
+  /** Time of the question (ISO 8601 UTC), or null if unknown. Mail sent shortly before it ranks higher. */
   readonly askedAt: string | null;
 }
 
@@ -44,7 +44,7 @@ export interface MailHit {
   readonly sender: string;
   readonly date: string | null;
   readonly snippet: string;
-  /** Whether the email contains every content word of the query, or some of them. */
+  /** Whether the email contains every content word of the query or only some. */
   readonly match: "all_words" | "best_match";
 }
 
@@ -54,23 +54,23 @@ export interface ExplainedHit extends MailHit {
 
 export interface MailHits<Hit = MailHit> {
   readonly hits: readonly Hit[];
-  /** Number of emails that contain every content word, and at least the number of hits. */
+  /** Number of emails that contain every content word. Never less than the number of hits. */
   readonly total: number;
 }
 
 export interface ExplainedHits extends MailHits<ExplainedHit> {
-  /** The words in no mail, and what was searched for instead. */
+  /** Query words that occur in no email, and their replacements. */
   readonly corrections: readonly TermCorrection[];
 }
 
 export interface MailSearch {
-  /** Emails that contain any word of the query, best first. The first n hits are the same for any limit. */
+  /** Returns the emails that contain any word of the query, best first. The first n hits do not depend on the limit. */
   bestFirst(query: MailQuery): MailHits;
-  /** The hits of `bestFirst`, each with its score explained. */
+  /** Returns the hits of `bestFirst` with an explanation of each score. */
   explainBestFirst(query: MailQuery): ExplainedHits;
 }
 
-/** Characters of a hit's body searched for a snippet. Without a match there, the snippet is the start of the body. */
+/** Number of body characters searched for a snippet. Without a match there, the snippet is the start of the body. */
 const SNIPPET_BODY_CHARS = 60_000;
 
 type HitRow = readonly [mailId: number, subject: string, body: string, sender: string, date: string | null];
@@ -83,19 +83,19 @@ export const SEARCH_SQL = {
   newest: "SELECT date FROM mail_order WHERE date >= '' ORDER BY date DESC LIMIT 1",
 } as const;
 
-/** A query after correction, with what its emails are ranked by. */
+/** A corrected query and its ranking input. */
 interface PreparedQuery {
   readonly ranked: RankedQuery;
   readonly corrections: readonly TermCorrection[];
-  /** The spellings of a word that emails with any of them contain it by. */
+  /** Returns the alternative spellings of a word. An email with any of them counts as containing the word. */
   readonly spellingsOf: (word: string) => readonly string[];
 }
 
-/** `correctors` can be left out to measure them. */
+/** Opens the search. `correctors` is a parameter so that each corrector's effect can be measured. */
 export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch {
   const dateRanges = openDateRanges(db);
   const indexNow = openSearchIndex(db);
-  // Raw rows: building an object takes longer than reading the row.
+  // Raw rows, because building an object takes longer than reading the row.
   const selectHit = db.prepare(SEARCH_SQL.hit).raw();
   const selectMessageId = db.prepare(SEARCH_SQL.messageId).pluck();
   const selectOldest = db.prepare(SEARCH_SQL.oldest).pluck();
@@ -126,7 +126,7 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
     const typed = distinctTerms(contentTokens(text));
     const spellingsOf = openSpellings(asked);
     const postingsOf = (word: string) =>
-      // Not the sum, as an occurrence of "Müller" is indexed as "muller" and "mueller".
+      // The maximum, not the sum, because an occurrence of "Müller" is indexed as both "muller" and "mueller".
       mergePostings(index.postingsOf(word, inboxId), index.postingsOfAny(spellingsOf(word), inboxId), Math.max);
     const { words, terms, corrections } = correctTerms(text, typed, correctors, {
       isKnown: (term) => hasAny(postingsOf(term).rowids, { ...range, last: Number.MAX_SAFE_INTEGER }),
@@ -169,14 +169,14 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
     };
   };
 
-  // No email contains a word that was corrected.
+  // No email contains all the typed words if one was corrected.
   const totalOf = ({ corrections }: PreparedQuery, { best, withAllTerms }: RankedMails) =>
     Math.max(corrections.length === 0 ? withAllTerms : 0, best.length);
 
-  // One transaction per search: an import that commits in between renumbers the positions. It also saves the locks and
-  // the page cache checks of all but the first of some forty statements.
+  // One transaction per search, because an import that commits in between renumbers the positions. It also saves the
+  // locks and page cache checks of all but the first of about forty statements.
   return {
-    // The same question is asked again by the next agent, and in the next epoch.
+    // The next agent and the next epoch repeat the same query.
     bestFirst: db.transaction((query: MailQuery) => {
       const index = indexNow();
       return index.remember(JSON.stringify(query), () => {
@@ -200,7 +200,7 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
   };
 }
 
-/** The places of words that an email contains in another spelling. */
+/** Finds the words that an email contains only in another spelling. */
 function findSpellings(
   text: string,
   words: readonly Term[],
@@ -212,10 +212,10 @@ function findSpellings(
   );
 }
 
-/** A month without a year is looked for in the last years of the mail. */
+/** Maximum number of years in which to look for a month without a year, counted back from the newest email. */
 const MAX_YEARS = 50;
 
-/** Characters of a body in which a corrected word is looked up in its written form. */
+/** Number of body characters searched for the written form of a corrected word. */
 const CORRECTION_BODY_CHARS = 8_000;
 
 function positionsIn(rowids: Int32Array, { first, last }: PositionRange, filters: readonly PositionSet[]): number[] {

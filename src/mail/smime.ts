@@ -1,12 +1,12 @@
 /**
- * The content of S/MIME parts (RFC 8551), which are CMS (RFC 5652) in BER. Signatures are not verified: email is data
- * here, and its sender field is not trusted either. Node has no reader for CMS, and the libraries for it (pkijs with
- * its five packages, node-forge) are ten times the size of this file because of their cryptography.
+ * Reads the content of S/MIME parts (RFC 8551), which are CMS (RFC 5652) in BER. Signatures are not verified: email is
+ * only data here, and its sender field is not trusted either. Node cannot read CMS, and the libraries that can (pkijs
+ * with its five packages, node-forge) are ten times the size of this file because of their cryptography.
  */
 import { inflateSync } from "node:zlib";
 
 export type SmimeContent =
-  /** A MIME entity that was signed or compressed. */
+  /** A signed or compressed MIME entity. */
   { readonly kind: "readable"; readonly entity: Buffer } | { readonly kind: "encrypted" };
 
 const SIGNED_DATA = "2a864886f70d010702";
@@ -15,7 +15,7 @@ const ENCRYPTED_DATA = "2a864886f70d010706";
 const COMPRESSED_DATA = "2a864886f70d0109100109";
 const AUTH_ENVELOPED_DATA = "2a864886f70d0109100117";
 
-/** Null for other data, such as a list of certificates. */
+/** Returns the content of an S/MIME part, or null if it is other data, such as a list of certificates. */
 export function readSmime(content: Buffer): SmimeContent | null {
   const bytes = binaryOf(content);
   const info = bytes === null ? null : readElement(bytes, 0);
@@ -38,14 +38,20 @@ export function readSmime(content: Buffer): SmimeContent | null {
 const readable = (entity: Buffer | null): SmimeContent | null =>
   entity === null ? null : { kind: "readable", entity };
 
-/** Some gateways drop the transfer encoding of the part and leave its base64. Null if the data is not CMS. */
+/**
+ * Returns the bytes, or null if the data is not CMS. Some gateways drop the part's transfer encoding but leave the
+ * base64.
+ */
 function binaryOf(content: Buffer): Buffer | null {
   if (content[0] === SEQUENCE) return content;
   const text = content.toString("latin1", 0, 200).trimStart();
   return /^MI[A-Za-z0-9+/\r\n]+$/.test(text) ? Buffer.from(content.toString("latin1"), "base64") : null;
 }
 
-/** SignedData and CompressedData: a version, the algorithms, and the content with its type. */
+/**
+ * Returns the content of SignedData or CompressedData, which consist of a version, the algorithms, and the typed
+ * content.
+ */
 function encapsulated({ content }: Element): Buffer | null {
   const data = readElement(content, 0);
   const [, , info] = data?.tag === SEQUENCE ? childrenOf(data.content) : [];
@@ -54,7 +60,7 @@ function encapsulated({ content }: Element): Buffer | null {
   return octets === null ? null : octetsOf(octets, 0);
 }
 
-/** A compressed email is data from outside: it may not become larger than an email can be. */
+/** Maximum inflated size in bytes. The data is untrusted and must not exceed the size of an email. */
 const MAX_INFLATED_BYTES = 64 * 1024 * 1024;
 
 function inflated(compressed: Buffer | null): Buffer | null {
@@ -62,7 +68,7 @@ function inflated(compressed: Buffer | null): Buffer | null {
   try {
     return inflateSync(compressed, { maxOutputLength: MAX_INFLATED_BYTES });
   } catch {
-    // Damaged, or too large: the part is listed as an attachment.
+    // The part is damaged or too large, so it is listed as an attachment.
     return null;
   }
 }
@@ -78,18 +84,21 @@ const EXPLICIT_0 = 0xa0;
 interface Element {
   readonly tag: number;
   readonly content: Buffer;
-  /** The position after the element. */
+  /** Position after the element. */
   readonly end: number;
 }
 
-/** Programs that stream their output nest octet strings two or three deep. */
+/** Maximum nesting depth. Programs that stream their output nest octet strings two or three levels deep. */
 const MAX_DEPTH = 20;
 
-/** Null if the bytes are not an element. @param depth of elements of indefinite length around this one */
+/**
+ * Returns the element at a position, or null if the bytes are not an element.
+ * @param depth number of enclosing elements of indefinite length
+ */
 function readElement(bytes: Buffer, at: number, depth = 0): Element | null {
   const tag = bytes[at];
   const first = bytes[at + 1];
-  // Tags of several bytes do not occur before the content.
+  // Multi-byte tags do not occur before the content.
   if (tag === undefined || first === undefined || (tag & 0x1f) === 0x1f) return null;
   let start = at + 2;
   if (first === 0x80) return readIndefinite(bytes, tag, start, depth);
@@ -100,12 +109,12 @@ function readElement(bytes: Buffer, at: number, depth = 0): Element | null {
     length = bytes.readUIntBE(start, count);
     start += count;
   }
-  // A truncated part ends where the email ends.
+  // If the email is truncated, the part ends at its end.
   const end = Math.min(start + length, bytes.length);
   return { tag, content: bytes.subarray(start, end), end };
 }
 
-/** Ends with two zero bytes in place of a further element (X.690 8.1.3.6). */
+/** Reads an element of indefinite length. Two zero bytes mark its end (X.690 8.1.3.6). */
 function readIndefinite(bytes: Buffer, tag: number, start: number, depth: number): Element | null {
   if (depth === MAX_DEPTH) return null;
   let at = start;
@@ -120,7 +129,7 @@ function readIndefinite(bytes: Buffer, tag: number, start: number, depth: number
 
 function childrenOf(content: Buffer): Element[] {
   const children: Element[] = [];
-  // The content stands among the first three; certificates come after it.
+  // The content is among the first three children. Certificates come after it.
   for (let at = 0; at < content.length && children.length < 3; ) {
     const child = readElement(content, at);
     if (child === null) break;
@@ -130,7 +139,7 @@ function childrenOf(content: Buffer): Element[] {
   return children;
 }
 
-/** Null for another type. Long strings are a sequence of pieces. */
+/** Returns the bytes of an octet string, or null if the type differs. Long strings are split into pieces. */
 function octetsOf({ tag, content }: Element, depth: number): Buffer | null {
   if (tag === OCTET_STRING) return content;
   if (tag !== CONSTRUCTED_OCTET_STRING || depth === MAX_DEPTH) return null;

@@ -1,9 +1,9 @@
-/** Content-Transfer-Encodings (RFC 2045 6), and the mislabeled content that mail has under them. */
+/** Decodes Content-Transfer-Encodings (RFC 2045 6), including mislabeled content. */
 
 // An escaped byte, or a soft line break with trailing white space added in transport.
 const ESCAPE = /=(?:([0-9A-Fa-f]{2})|[ \t]*(?:\r\n?|\n|$))/g;
 
-/** RFC 2045 6.7. An `=` that begins no escape is kept. */
+/** Decodes quoted-printable (RFC 2045 6.7). An `=` that is not part of an escape is kept. */
 export function decodeQuotedPrintable(encoded: Buffer): Buffer {
   if (!encoded.includes(0x3d)) return encoded;
   const decoded = encoded
@@ -14,12 +14,14 @@ export function decodeQuotedPrintable(encoded: Buffer): Buffer {
   return Buffer.from(decoded, "latin1");
 }
 
-/** The encoding's name in a header value, which may contain comments and semicolons. */
+/** Returns the encoding's name from a header value, which can contain comments and semicolons. */
 export function transferEncodingName(header: string): string {
   return (/[\w-]+/.exec(header.replace(/\([^()]*\)/g, " "))?.[0] ?? "").toLowerCase();
 }
 
-/** Decodes by a header value. Content that is not in the named encoding is returned unchanged. */
+/**
+ * Decodes content with the encoding from a header value. Content that is not in this encoding is returned unchanged.
+ */
 export function decodeTransferEncoding(encoded: Buffer, header: string): Buffer {
   switch (transferEncodingName(header)) {
     case "base64":
@@ -37,8 +39,8 @@ export function decodeTransferEncoding(encoded: Buffer, header: string): Buffer 
 }
 
 /**
- * RFC 2045 6.8. Mailing lists append a plain footer to base64, and some programs label plain text as base64. Text after
- * the encoded lines is kept, and content without them is returned unchanged.
+ * Decodes base64 (RFC 2045 6.8). Mailing lists append a plain footer to base64, and some programs label plain text as
+ * base64. Text after the encoded lines is kept, and content without encoded lines is returned unchanged.
  */
 function decodeBase64(encoded: Buffer): Buffer {
   const text = encoded.toString("latin1");
@@ -55,13 +57,13 @@ function decodeBase64(encoded: Buffer): Buffer {
   const run = text.slice(0, end);
   const rest = text.slice(end);
   const digits = run.replace(/[^A-Za-z0-9+/]/g, "").length;
-  // A single word of plain text also looks like base64, but rarely has a possible length.
+  // A single word of plain text also looks like base64, but its length is rarely valid.
   if (digits === 0 || (digits % 4 === 1 && !run.includes("="))) return encoded;
   const decoded = Buffer.concat(run.split(/=+/).map((piece) => Buffer.from(piece, "base64")));
   return rest.trim() === "" ? decoded : Buffer.concat([decoded, Buffer.from(rest, "latin1")]);
 }
 
-/** The first file between `begin` and `end`. */
+/** Decodes the first file between `begin` and `end`. */
 function decodeUuencode(encoded: Buffer): Buffer {
   const lines = encoded.toString("latin1").split(/\r?\n/);
   const begin = lines.findIndex((line) => /^begin [0-7]{3,4} /.test(line));
@@ -74,7 +76,10 @@ function decodeUuencode(encoded: Buffer): Buffer {
   return Buffer.concat(decoded);
 }
 
-/** The first character gives the number of bytes, then four characters give three bytes. */
+/**
+ * Decodes a line. The first character encodes the number of bytes, and every four further characters encode three
+ * bytes.
+ */
 function uuLine(line: string): Buffer {
   const valueAt = (i: number) => ((line.charCodeAt(i) || 0x20) - 0x20) & 0x3f;
   const bytes = Buffer.alloc(valueAt(0));

@@ -1,7 +1,8 @@
 /**
- * Separates the sender's own text from quotations. Programs mark quotations with `>` on each line, with a line such as
- * "On May 1 Bo Kim wrote:", with a separator, or with the header of the quoted email, in the user's language. Only `>`
- * has an end, so text below such a quotation is the sender's own. The others extend to the end of the body.
+ * Separates the sender's own text from quotations. Mail programs mark quotations with `>` on each line, with a line
+ * such as "On May 1 Bo Kim wrote:", with a separator, or with the header of the quoted email, in the user's language.
+ * Only a quotation marked with `>` has an end, so text below it is the sender's own. All others extend to the end of
+ * the body.
  */
 
 /** Returns the body without quotations and the lines that introduce them. */
@@ -15,7 +16,7 @@ export function withoutQuotations(body: string): string {
     if (start !== undefined) {
       if (start.before !== "") own.push(start.before);
       const next = nextText(lines, start.end);
-      // Without marks below it, the quotation has no end.
+      // Without marks below, the quotation extends to the end of the body.
       if (!marked.has(next)) break;
       i = start.end - 1;
     } else if (!marked.has(i)) {
@@ -25,15 +26,14 @@ export function withoutQuotations(body: string): string {
   return own.join("\n").trim();
 }
 
-/** The lines that introduce a quotation. */
 interface QuotationStart {
-  /** The line after them. */
+  /** Index of the line after the introducing lines. */
   readonly end: number;
-  /** Own text before a separator on its line. */
+  /** The sender's text before a separator on the same line. */
   readonly before: string;
 }
 
-/** By the first line of each. */
+/** Maps the first line of each quotation start to the start. */
 function quotationStarts(lines: readonly string[], marked: ReadonlySet<number>): Map<number, QuotationStart> {
   const starts = new Map<number, QuotationStart>();
   for (let i = 0; i < lines.length; i++) {
@@ -48,7 +48,7 @@ function quotationStarts(lines: readonly string[], marked: ReadonlySet<number>):
       const fields = fieldsFrom(lines, i);
       const start = headerStart(lines, i, fields);
       if (start !== null) starts.set(start, { end: fields.end, before: "" });
-      // The fields of a memorandum are not examined one by one.
+      // Skip all the fields, even if they belong to a memorandum.
       i = fields.end - 1;
       continue;
     }
@@ -64,19 +64,21 @@ function nextText(lines: readonly string[], from: number): number {
   return i;
 }
 
-// Lines with a mark
+// Marked lines
 
 const MARK = /^[ \t]{0,3}>/;
-/** Supercite writes the initials of the quoted person before the mark. */
+/** Supercite puts the initials of the quoted person before the mark. */
 const INITIALS = /^[ \t]{0,3}(\p{Lu}[\p{L}]{0,2})>/u;
-/** `> 50 percent agree`: a comparison, if nothing else in the body is quoted. */
+/** `> 50 percent agree` is a comparison if nothing else in the body is quoted. */
 const COMPARISON = /^>=?[ \t]*[-+$€£]?\d/;
 
-/** Quoted lines end about here; what mail programs break off them stands on a line without a mark. */
+/**
+ * Approximate width of quoted lines. Mail programs wrap longer ones, which leaves the rest on a line without a mark.
+ */
 const MIN_WRAPPED = 60;
 const MAX_REMNANT = 40;
 
-/** The indexes of the lines that a mark at their start makes quoted. */
+/** Returns the indexes of the lines that a mark at their start shows to be quoted. */
 function markedLines(lines: readonly string[]): ReadonlySet<number> {
   const marked = new Set<number>();
   const initials = new Map<string, number>();
@@ -113,11 +115,11 @@ const ORIGINAL =
 
 const SEPARATOR = new RegExp(String.raw`(?<![-_=*])(?:[-_=*][-_=* ]{0,80})?[-_=*]{2}[ \t]*(?:${ORIGINAL})`, "i");
 
-/** Apple Mail's line before a forwarded email. */
+/** The line that Apple Mail puts before a forwarded email. */
 const FORWARDED =
   /^\s*(?:begin forwarded message|anfang der weitergeleiteten (?:nachricht|e-mail)|début du message (?:réexpédié|transféré)|inicio del mensaje reenviado|inizio messaggio inoltrato|begin doorgestuurd bericht|início da mensagem (?:re)?encaminhada)\s*:\s*$/i;
 
-/** -1 if the line has none. */
+/** Returns the index of a separator in the line, or -1 if it does not contain one. */
 function separatorAt(line: string): number {
   if (!/[-_=*]{2}/.test(line)) return FORWARDED.test(line) ? 0 : -1;
   return line.search(SEPARATOR);
@@ -127,30 +129,30 @@ function separatorAt(line: string): number {
 
 const COLON_END = /[:：]\s*$/;
 
-/** The verb stands before the name in some languages. */
+/** In some languages, the verb comes before the name. */
 const VERB = new RegExp(
   String.raw`(?:\b(?:wrote|writes|said)(?:\s+(?:on|in|at)\b.{0,120})?|` +
     String.raw`\b(?:schrieb|schreibt|schreef|skrev|skriver|kirjoitti|escreveu|scritto|napsal(?:\(a\)|a)?)\b.{0,120}|` +
     String.raw`\ba écrit\b.{0,120}|\bescribi(?:ó|o\b).{0,120}|(?:napisał|написал|пишет|yazdı|έγραψε|γράφει).{0,120}|` +
-    // Gmail in Japanese has no verb.
+    // Gmail's Japanese attribution does not contain a verb.
     String.raw`写道|寫道|のメール|書きました|작성|^\s*\d{4}[年년/.-].{0,120}@[^<>\s]+>)\s*[:：]\s*$`,
   "i",
 );
 
-/** First words of the line, in the languages of `VERB`. */
+/** First words of an attribution, in the languages of `VERB`. */
 const OPENER =
   /^\s*(?:-{2,3}\s*)?(?:on|at|in|am|le|el|il|em|op|den|på|w dniu|dnia|dne|em|no dia|в|il giorno|ma|\d{1,4}[-./年])(?=\s|\d|,)/i;
 
 const ADDRESS = /[\w.+'-]+@[\w-]+(?:\.[\w-]+)+/;
 const HAS_DIGIT = /\d/;
 
-/** A full name alone before the verb. A pronoun is prose. */
+/** Only a full name before the verb. A pronoun is prose. */
 const NAME_ALONE =
   /^\s*(?:-{2,3}\s*)?["']?\p{Lu}[\p{L}.'-]*(?:,?\s+\p{Lu}[\p{L}.'-]*){1,3}["']?\s+(?:wrote|writes)\s*:\s*$/u;
 
 const MAX_ATTRIBUTION_LINES = 3;
 
-/** The first line of an attribution that ends at line `end`. Null if the line is prose. */
+/** Returns the first line of an attribution that ends at line `end`, or null if the line is prose. */
 function attributionStart(lines: readonly string[], end: number, marked: ReadonlySet<number>): number | null {
   const last = lines[end] ?? "";
   if (!VERB.test(last)) return null;
@@ -160,7 +162,7 @@ function attributionStart(lines: readonly string[], end: number, marked: Readonl
     const line = lines[i] ?? "";
     if (line.trim() === "" || marked.has(i)) break;
     text = `${line} ${text}`;
-    // Prose before a complete attribution is not part of it.
+    // Prose before a complete attribution does not belong to it.
     if (!OPENER.test(last) && (OPENER.test(line) || ADDRESS.test(line))) start = i;
   }
   const attribution = start === end ? last : text;
@@ -171,7 +173,7 @@ function attributionStart(lines: readonly string[], end: number, marked: Readonl
 
 // Headers of quoted email
 
-/** Labels of header fields as mail programs show them, by language. */
+/** Header field labels of mail programs, in all supported languages. */
 const FIELDS = {
   from: "from|von|de|da|van|fra|från|od|от|kimden|lähettäjä|from\\/|差出人|发件人|寄件者|보낸 사람",
   sent: "sent|sent by|date|gesendet|datum|envoyé|enviado(?: el)?|enviada(?: em)?|fecha|data|inviato|verzonden|sendt|dato|skickat|wysłano|odesláno|отправлено|дата|lähetetty|päivä|gönderildi|tarih|送信日時|日付|发送时间|日期|寄件日期|보낸 날짜",
@@ -184,7 +186,7 @@ type FieldKind = keyof typeof FIELDS;
 
 const KINDS = Object.keys(FIELDS) as FieldKind[];
 
-/** `*From:* Bo` is bold in the plain version of HTML. */
+/** `*From:* Bo` is the plain text version of a bold label in HTML. */
 const LABEL = new RegExp(
   String.raw`^\s*[*_]{0,2}(?:${KINDS.map((kind) => `(?<${kind}>${FIELDS[kind]})`).join("|")})\s*[*_]{0,2}\s*[:：][*_]{0,2}(?:\s|$|\S)`,
   "iu",
@@ -193,21 +195,23 @@ const LABEL = new RegExp(
 const DATE_TIME =
   /\d{1,4}[/.-]\d{1,2}[/.-]\d{2,4},?\s+(?:at\s+|um\s+|à\s+)?\d{1,2}[:.h]\d{2}(?:[:.]\d{2})?(?:\s?[ap]\.?m\b)?/i;
 
-/** An address list can fill many lines. */
+/** Maximum number of folded lines. An address list can fill many. */
 const MAX_FOLDED_LINES = 40;
-/** Lotus Notes puts white space lines between the fields. */
+/** Maximum number of blank lines. Lotus Notes puts some between the fields. */
 const MAX_BLANK_LINES = 3;
 
 interface Fields {
-  /** Of the labeled lines, in order. */
+  /** Field kinds of the labeled lines, in order. */
   readonly kinds: readonly FieldKind[];
-  /** Labeled "Sent" or its translation, not "Date", which other texts have too. */
+  /** Whether a label is "Sent" or its translation, not "Date", which also occurs in other texts. */
   readonly isSent: boolean;
-  /** The line after the last one. */
+  /** Index of the line after the last field. */
   readonly end: number;
 }
 
-/** The first line of a quoted email's header that has its first labeled line at `first`. Null for other text. */
+/**
+ * Returns the first line of a quoted email's header whose first labeled line is `first`, or null if it is other text.
+ */
 function headerStart(lines: readonly string[], first: number, { kinds, isSent }: Fields): number | null {
   const top = lines[first] ?? "";
   const has = (kind: FieldKind) => kinds.includes(kind);
@@ -224,9 +228,9 @@ function headerStart(lines: readonly string[], first: number, { kinds, isSent }:
       return has("from") && has("sent") ? ruleAbove(lines, first) : null;
     default: {
       const lotus = lotusStart(lines, first);
-      // A name and a date directly above need no subject.
+      // If a name and a date are directly above, a subject is not required.
       if (!has("subject")) return lotus === first - 2 && has("to") ? lotus : null;
-      // Without a date above, addresses tell the header from a memorandum of the sender's.
+      // Without a date above, an address distinguishes the header from a memorandum by the sender.
       const isAddressed = /@/.test(top) && (first === 0 || lines[first - 1]?.trim() === "");
       return lotus ?? (isAddressed ? ruleAbove(lines, first) : null);
     }
@@ -247,7 +251,7 @@ function fieldsFrom(lines: readonly string[], first: number): Fields {
       end = i + 1;
       blanks = 0;
     } else if (line.trim() === "") {
-      // The body begins after the blank line below the subject.
+      // The body starts after the blank line below the subject.
       if (++blanks > MAX_BLANK_LINES || kinds.includes("subject")) break;
     } else if (blanks > 0 || !isFolded(line, kinds.at(-1))) {
       break;
@@ -260,7 +264,10 @@ function isFolded(line: string, kind: FieldKind | undefined): boolean {
   return /^[ \t]/.test(line) || (kind === "to" && /[@,;/<]/.test(line)) || (kind === "from" && /@/.test(line));
 }
 
-/** Lotus Notes writes the sender and the date above the labeled lines. Null without a date. */
+/**
+ * Returns the start of a Lotus Notes header, with the sender and the date above the labeled lines, or null if the date
+ * is missing.
+ */
 function lotusStart(lines: readonly string[], first: number): number | null {
   let texts = 0;
   for (let i = first - 1; i >= 0 && texts < 4; i--) {
@@ -276,7 +283,7 @@ function lotusStart(lines: readonly string[], first: number): number | null {
   return null;
 }
 
-/** A rule directly above belongs to the quotation. */
+/** Includes a rule directly above, because it belongs to the quotation. */
 function ruleAbove(lines: readonly string[], first: number): number {
   let i = first - 1;
   while (i > 0 && lines[i]?.trim() === "" && first - i < 3) i--;

@@ -4,9 +4,9 @@ import { UserError } from "../../platform/errors.js";
 import { requireRegularFile } from "../../platform/files.js";
 import type { AsWritten, BadEmail, CorpusBatch, Email, FiledEmail, HeaderNames, MailForm } from "../email.js";
 
-/** A truncated or damaged source. Inside a folder or an archive it is skipped, and `problem` is the reason. */
+/** A truncated or damaged source. Inside a folder or an archive, it is skipped, with `problem` as the reason. */
 export class BrokenSource extends UserError {
-  /** @param problem the end of a sentence that begins with the name */
+  /** @param problem the rest of a sentence after the name */
   constructor(
     name: string,
     readonly problem: string,
@@ -17,14 +17,16 @@ export class BrokenSource extends UserError {
   }
 }
 
-/** `where` is the progress: `after 1,204 of 9,000 bytes`. */
+/** @param where the progress, such as `after 1,204 of 9,000 bytes` */
 export function brokenSource(name: string, where: string, cause: unknown): BrokenSource {
   const reason = cause instanceof Error ? cause.message : String(cause);
   const problem = `is cut off or damaged ${where}: ${reason}`;
   return new BrokenSource(name, problem, "Fetch the file again and import it once more.", cause);
 }
 
-/** Compressed or archived data that cannot be decoded. Readers with a position turn it into a `BrokenSource`. */
+/**
+ * Compressed or archived data that cannot be decoded. Readers that know their position convert it to a `BrokenSource`.
+ */
 export class DamagedData extends Error {
   override readonly name = "DamagedData";
 
@@ -49,7 +51,7 @@ export function unreadable(path: string, cause: unknown): UserError {
   );
 }
 
-/** Whether an error is of the file system (ENOENT, EACCES, EIO), not of a decoder. */
+/** Whether an error comes from the file system (ENOENT, EACCES, EIO), not from a decoder. */
 export function isSystemError(error: unknown): boolean {
   return error instanceof Error && "syscall" in error;
 }
@@ -60,8 +62,8 @@ export interface MailLocation {
 }
 
 /**
- * Path and owner folder of a mail. A prefix up to `maildir` in the first two segments is removed
- * (`enron_mail_20110402/maildir/lay-k/inbox/1.`). A mail outside of folders has no owner.
+ * Returns the path and the owner folder of an email. Removes a prefix up to `maildir` in the first two segments
+ * (`enron_mail_20110402/maildir/lay-k/inbox/1.`). An email outside a folder does not have an owner.
  */
 export function locateMail(path: string): MailLocation {
   const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");
@@ -70,7 +72,7 @@ export function locateMail(path: string): MailLocation {
   return { path: kept.join("/"), owner: kept.length > 1 ? (kept[0] ?? null) : null };
 }
 
-/** An email and its location; `inbox` is the address of its mailbox if the source contains it. */
+/** Combines an email with its location. `inbox` is its mailbox's address if the source contains it. */
 export function fileEmail(
   email: Email,
   { path, owner }: MailLocation,
@@ -78,7 +80,7 @@ export function fileEmail(
   inbox: string | null = null,
 ): FiledEmail {
   const { messageId, subject, sender, to, cc, bcc, date, body, headerNames, asWritten } = email;
-  // Spread syntax would take a tenth of the time of reading a corpus.
+  // Spread syntax would take a tenth of the time needed to read a corpus.
   const filed: FiledEmail & { headerNames?: HeaderNames; asWritten?: AsWritten } = {
     messageId,
     subject,
@@ -98,18 +100,18 @@ export function fileEmail(
   return filed;
 }
 
-/** Mail compresses to a tenth; deflate reaches a thousandth at most. */
+/** Maximum expansion factor. Mail compresses to a tenth of its size. Deflate reaches a thousandth at most. */
 const MAX_EXPANSION = 200;
-/** Smaller outputs are harmless, whatever their input. */
+/** Smaller outputs are harmless, regardless of their input. */
 const FREE_BYTES = 1_000_000_000;
 
-/** @throws DamagedData if decompressed output is as long as only a decompression bomb makes it */
+/** @throws DamagedData if the output is so long that the input must be a decompression bomb */
 export function checkExpansion(compressedBytes: number, bytes: number): void {
   if (bytes < FREE_BYTES || bytes <= compressedBytes * MAX_EXPANSION) return;
   throw new DamagedData(`it expands to more than ${MAX_EXPANSION} times its size, like a decompression bomb`);
 }
 
-/** Decompresses a stream. Unlike a pipe, yields all output before the error of a truncated or damaged file. */
+/** Decompresses a stream. Unlike a pipe, it yields all output before the error of a truncated or damaged file. */
 export async function* gunzip(compressed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let bytesIn = 0;
   let bytesOut = 0;
@@ -160,7 +162,7 @@ async function* gunzipUnbounded(compressed: AsyncIterable<Buffer>): AsyncGenerat
   }
 }
 
-/** The first bytes of a file, fewer where it is shorter. Throws the system's error. */
+/** Returns the first bytes of a file, or the entire file if it is shorter. Throws file system errors unchanged. */
 export async function readHead(file: string, length: number): Promise<Buffer> {
   requireRegularFile(file);
   const handle = await open(file);
@@ -172,7 +174,7 @@ export async function readHead(file: string, length: number): Promise<Buffer> {
   }
 }
 
-/** RFC 1952 2.3.1. */
+/** Whether the data starts with the gzip signature (RFC 1952 2.3.1). */
 export function isGzip(head: Buffer): boolean {
   return head[0] === 0x1f && head[1] === 0x8b;
 }
@@ -182,12 +184,12 @@ export type ReadResult = { readonly email: FiledEmail } | { readonly bad: BadEma
 export type ReadItems = AsyncGenerator<ReadResult | readonly ReadResult[]>;
 
 const MAILS_PER_BATCH = 500;
-/** Characters of bodies that end a batch early, to bound memory with huge mails. */
+/** Number of body characters that end a batch early, to limit memory use with huge emails. */
 const CHARS_PER_BATCH = 8_000_000;
 
 /**
- * Groups items of a reader into batches of at most 500. Rejects with the signal's reason after the batch during which
- * it aborts. If the source fails, the items before the error are yielded first.
+ * Groups a reader's items into batches of at most 500. If the signal aborts, rejects with its reason after the current
+ * batch. If the source fails, yields the items before the error first.
  */
 export async function* batchMails(
   found: AsyncIterable<ReadResult | readonly ReadResult[]>,

@@ -7,17 +7,15 @@ import { BrokenSource, fileEmail, locateMail, type ReadResult } from "./batches.
 import { inLargeChunks, type MailFile } from "./mail-file.js";
 import { addressList, textOrEmpty } from "./table-cells.js";
 
-/** A CSV file of mail: one email per row, raw (Kaggle's form) or in columns. */
+/** A CSV file with one email per row, either raw (Kaggle's form) or in columns. */
 export interface CsvTable {
   readonly form: "kaggle-csv" | "parsed-csv";
-  /** The column names as written. */
   readonly names: readonly string[];
-  /** The byte between two fields. */
+  /** Byte between two fields. */
   readonly delimiter: number;
   readonly encoding: "utf-8" | "utf-16le" | "utf-16be";
 }
 
-/** The emails of a CSV file. */
 export function readCsv(
   file: MailFile,
   content: AsyncIterable<Buffer>,
@@ -33,13 +31,12 @@ async function* transcode(content: AsyncIterable<Buffer>, encoding: string): Asy
   yield Buffer.from(decoder.decode());
 }
 
-/** Excel writes `;` where the decimal sign is a comma, and tabs as "Unicode text". */
+/** Excel writes `;` if the decimal separator is a comma, and tabs as "Unicode text". */
 const DELIMITERS = [",", ";", "\t", "|"].map((text) => text.charCodeAt(0));
 
 /**
- * The table that a file begins with, or null if it is not a table of mail.
- *
- * @param form null to detect it
+ * Returns the table at the start of a file, or null if it is not a mail table.
+ * @param form null to detect the form
  */
 export function findCsvTable(head: Buffer, isWhole: boolean, form: CsvTable["form"] | null): CsvTable | null {
   const encoding = encodingOf(head);
@@ -55,7 +52,7 @@ export function findCsvTable(head: Buffer, isWhole: boolean, form: CsvTable["for
   return null;
 }
 
-/** The column names of a file that is not a table of mail, for messages. */
+/** Returns the column names of a file that is not a mail table, for messages. */
 export function csvNames(head: Buffer): readonly string[] {
   const [header] = firstRecords(head, true, DELIMITERS[0] as number);
   return (header === undefined ? null : namesOf(header)) ?? [];
@@ -66,7 +63,7 @@ function encodingOf(head: Buffer): CsvTable["encoding"] {
   return mark === "fffe" ? "utf-16le" : mark === "feff" ? "utf-16be" : "utf-8";
 }
 
-/** The header and the first row. */
+/** Returns the header and the first row. */
 function firstRecords(head: Buffer, isWhole: boolean, delimiter: number): CsvRecord[] {
   const records = new CsvRecords("", delimiter);
   const found: CsvRecord[] = [];
@@ -75,7 +72,8 @@ function firstRecords(head: Buffer, isWhole: boolean, delimiter: number): CsvRec
   };
   try {
     take(records.push(head));
-    // A file with only a header may lack the line end. A row that continues behind the head is judged by its start.
+    // If a file only contains a header, the line end might be missing. If a row extends beyond the head, only its start
+    // is checked.
     if (isWhole ? found.length < 2 : found.length === 1) take(records.end());
   } catch (error) {
     if (!(error instanceof BrokenSource)) throw error;
@@ -85,7 +83,7 @@ function firstRecords(head: Buffer, isWhole: boolean, delimiter: number): CsvRec
   return found;
 }
 
-/** The columns `file` and `message`, or a column of messages whose first row is one. */
+/** Whether the table has the columns `file` and `message`, or a message column whose first row is an email. */
 function hasRawMail(names: readonly string[], first: CsvRecord | undefined): boolean {
   const message = findName(names, MESSAGE_NAMES);
   if (message === -1) return false;
@@ -96,7 +94,7 @@ function hasRawMail(names: readonly string[], first: CsvRecord | undefined): boo
 
 const MESSAGE_NAMES = ["message", "rawmessage", "rawemail", "raw", "email", "eml", "source", "mime"];
 
-/** The column of raw emails of a table that has no other columns of mail. Its rows show whether it is one. */
+/** Returns the column of raw emails in a table without other mail columns. Its rows show whether they are emails. */
 export function findMessageColumn(names: readonly string[]): string | null {
   return names[findName(names, ["message", "rawmessage", "rawemail"])] ?? null;
 }
@@ -178,7 +176,7 @@ async function* readMails(
   }
 }
 
-/** Accepted column names by field, normalized: lower-case letters and digits. */
+/** Accepted column names per field, normalized to lower-case letters and digits. */
 const NAMES = {
   messageId: ["messageid"],
   subject: ["subject"],
@@ -196,7 +194,10 @@ export type MailColumn = keyof typeof NAMES;
 
 export type Columns = ReadonlyMap<MailColumn, string>;
 
-/** A table without Message-IDs must have more of a mail, as logs of chats have senders and texts too. */
+/**
+ * Alternative sets of required columns. A table without Message-IDs needs more, because chat logs also contain senders
+ * and texts.
+ */
 const REQUIRED: readonly (readonly MailColumn[])[] = [
   ["messageId", "from", "body"],
   ["from", "to", "subject", "body"],
@@ -216,7 +217,10 @@ export function isMailTable(columns: Columns): boolean {
   return REQUIRED.some((set) => set.every((column) => columns.has(column)));
 }
 
-/** As `findColumns`. @throws UserError where required columns are missing */
+/**
+ * Like `findColumns`.
+ * @throws UserError if required columns are missing
+ */
 export function mailColumns(names: readonly string[], file: string): Columns {
   const columns = findColumns(names);
   if (isMailTable(columns)) return columns;
@@ -232,13 +236,13 @@ function normalizeName(name: string): string {
 }
 
 interface CsvRow {
-  /** Counted in records; the header is row 1. */
+  /** Record number. The header is row 1. */
   readonly row: number;
-  /** Null for fields over 64 MB. */
+  /** Fields of the row. A field over 64 MB is null. */
   readonly fields: CsvRecord;
 }
 
-/** The rows below the header, one list per chunk of the file. Complete rows are yielded before an error. */
+/** Yields the rows below the header, one list per chunk of the file. Complete rows are yielded before an error. */
 async function* readRows(
   file: MailFile,
   content: AsyncIterable<Buffer>,
@@ -270,29 +274,28 @@ const COMMA = 0x2c;
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** Longer fields are dropped: they are no mail, and may be an unclosed quote. */
+/** Longer fields are dropped. They are not mail, and an unclosed quote might cause them. */
 export const MAX_FIELD_BYTES = 64 * 1024 * 1024;
 
-/** A record's fields, views into the chunk unless quotes were unescaped; null for one over 64 MB. */
+/** A record's fields, which are views into the chunk unless quotes were unescaped. A field over 64 MB is null. */
 export type CsvRecord = (Buffer | null)[];
 
-/** Replaces the dropped start of a field. */
+/** Placeholder for the dropped start of a field. */
 const DROPPED_FIELD_START = Buffer.from('"');
 
 /**
- * A streaming CSV parser (RFC 4180). Records end with LF or CRLF; a quote that neither opens nor closes a field is
- * text; empty lines and a byte order mark are skipped. `delimiter` is the byte between two fields.
- *
- * `end` yields the last records, then throws a `UserError` with the row (the header is row 1) for an unclosed quote.
+ * A streaming CSV parser (RFC 4180). Records end with LF or CRLF. A quote that neither opens nor closes a field is
+ * text. Empty lines and a byte order mark are skipped. `delimiter` is the byte between two fields. `end` yields the
+ * last records. If a quote is unclosed, it then throws a `UserError` with the row (the header is row 1).
  */
 export class CsvRecords {
   /** Unparsed bytes, from the start of the current field. */
   private rest: Buffer = Buffer.alloc(0);
   private fields: CsvRecord = [];
-  /** Where in `rest` the search continues. */
+  /** Position in `rest` at which the search continues. */
   private searched = 0;
   private hasDoubled = false;
-  /** The kind of an oversized field whose bytes are dropped; null for a normal field. */
+  /** Kind of an oversized field whose bytes are being dropped, or null for a normal field. */
   private dropping: "quoted" | "plain" | null = null;
   private row = 1;
   private atStart = true;
@@ -346,7 +349,7 @@ export class CsvRecords {
     this.searched = 1;
   }
 
-  /** The unquoted field at `at`; null where it is incomplete. */
+  /** Returns the unquoted field at `at`, or null if it is incomplete. */
   private plainEnd(bytes: Buffer, at: number, last: boolean): FieldEnd | null {
     const { delimiter } = this;
     let i = at + this.searched;
@@ -361,7 +364,7 @@ export class CsvRecords {
     return { field: bytes.subarray(at, end), next: Math.min(i + 1, bytes.length), endsRecord, quoted: false };
   }
 
-  /** The quoted field at `at`; null where it is incomplete. */
+  /** Returns the quoted field at `at`, or null if it is incomplete. */
   private quotedEnd(bytes: Buffer, at: number, last: boolean): FieldEnd | null {
     let from = at + Math.max(this.searched, 1);
     for (;;) {
@@ -400,7 +403,7 @@ export class CsvRecords {
     return new BrokenSource(this.name, problem, "Fetch the file again, or close the quote.", undefined);
   }
 
-  /** The record that is not complete yet, its last field a quoted one without its end. Null if there is none. */
+  /** Returns the incomplete record whose last field is an unclosed quoted one, or null if all records are complete. */
   unfinished(): CsvRecord | null {
     return this.rest[0] === QUOTE ? [...this.fields, undouble(this.rest.subarray(1))] : null;
   }
@@ -413,7 +416,7 @@ interface FieldEnd {
   readonly quoted: boolean;
 }
 
-/** Where the next field begins if the quote before `at` closes its field; null if it does not. */
+/** Returns the start of the next field if the quote before `at` closes its field, otherwise null. */
 function afterClosing(bytes: Buffer, at: number, delimiter: number): number | null {
   const byte = bytes[at];
   if (byte === undefined) return at;

@@ -4,7 +4,6 @@ import { fileEmail, type MailLocation, type ReadResult } from "./batches.js";
 import { collect, type MailFile } from "./mail-file.js";
 import { emlxLineLength } from "./recognize.js";
 
-/** A file that is one email. */
 export async function readEmailFile(file: MailFile, content: AsyncIterable<Buffer>): Promise<ReadResult> {
   const bytes = await collect(content, MAX_MAIL_BYTES);
   if (bytes === null) return { bad: { where: file.where, reason: TOO_LARGE } };
@@ -14,8 +13,8 @@ export async function readEmailFile(file: MailFile, content: AsyncIterable<Buffe
 }
 
 /**
- * As `readEmailFile` for a file that begins with a header field. The common case of a corpus: it needs no `MailFile`,
- * and is synchronous if the parser is, which saves 5% of the time of an import.
+ * Like `readEmailFile`, but for a file that starts with a header field, the most common case. It does not need a
+ * `MailFile`, and is synchronous if the parser is, which saves 5% of the import time.
  */
 export function readPlainEmail(
   bytes: Buffer,

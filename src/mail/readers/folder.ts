@@ -10,11 +10,10 @@ import { type FolderEntry, MailboxLayout } from "./mailbox-layout.js";
 import { beginsWithField, type FileKind, HEAD_BYTES, recognize } from "./recognize.js";
 
 /**
- * The files of a folder and its sub-folders, in name order, each by its own content: the CMU layout
- * (`maildir/<owner>/<folder>/<n>.`) from `maildir` itself, its parent or one owner's folder, Maildirs, the profile of a
- * mail program, an export, and any mixture. Symbolic links to single emails are reported, not followed.
- *
- * @param readFile reads a file whose content may be anything
+ * Reads the files of a folder and its subfolders in name order, each based on its own content. Supports the CMU layout
+ * (`maildir/<owner>/<folder>/<n>.`) from `maildir` itself, its parent or one owner's folder, Maildirs, a mail program's
+ * profile, an export, and any mixture. Symbolic links to single emails are reported, but not followed.
+ * @param readFile reads a file with any content
  * @param onRead receives the number of bytes of every file
  */
 export async function* readFolder(
@@ -46,21 +45,21 @@ export async function* readFolder(
 
 interface FolderFile {
   readonly file: string;
-  /** As `file`, for messages. */
+  /** Same as `file`, for messages. */
   readonly where: string;
   readonly name: string;
-  /** Below the folder where the walk began. */
+  /** Path relative to the root of the walk. */
   readonly path: string;
   readonly isInMaildir: boolean;
   readonly isLink: boolean;
 }
 
-/** Larger files are read as a stream. */
+/** Larger files are streamed. */
 const SMALL_BYTES = 4 * 1024 * 1024;
 
 /**
- * The content of a file that is certainly one email; null for any other, which is read by its content. Synchronous: on
- * the reading thread, opening by promise costs ten times as much.
+ * Returns the content of a file if it is certainly a single email, otherwise null. Synchronous, because opening files
+ * with promises on the reading thread takes ten times as long.
  */
 function readSmallFile(
   { file, isLink }: FolderFile,
@@ -79,7 +78,7 @@ function readSmallFile(
   }
 }
 
-/** @param root the folder where the walk began */
+/** @param root the top folder of the walk */
 async function* walk(
   root: string,
   folder: string,
@@ -132,7 +131,7 @@ async function* refuseAll(folder: string, reason: string): AsyncGenerator<{ read
   for (const entry of await list(folder)) yield { bad: { where: join(folder, entry.name), reason, isSideFile: true } };
 }
 
-/** Whether a link leads out of the folder to a table or an mbox: caches of datasets consist of such links. */
+/** Whether a link leads out of the folder to a table or an mbox. Dataset caches consist of such links. */
 async function isLinkToTable(link: string, root: string): Promise<boolean> {
   try {
     if (!statSync(link).isFile() || realpathSync(link).startsWith(realpathSync(root) + sep)) return false;
@@ -149,7 +148,9 @@ export async function recognizeFile(path: string): Promise<FileKind> {
   return recognize(head, head.length < HEAD_BYTES);
 }
 
-/** Reads until the first file that may contain mail. Null if there is none among `files` files. */
+/**
+ * Returns the kind of the first file that might contain mail. `kind` is null if all `files` files are something else.
+ */
 export async function findMailIn(folder: string): Promise<{ readonly kind: FileKind | null; readonly files: number }> {
   let files = 0;
   for await (const found of walk(folder, folder, "", new MailboxLayout([]))) {
@@ -161,7 +162,7 @@ export async function findMailIn(folder: string): Promise<{ readonly kind: FileK
   return { kind: null, files };
 }
 
-/** What comes before the paths of the files: the name of a single owner's folder, otherwise nothing. */
+/** Returns the path prefix of the files: the name of a single owner's folder, otherwise an empty string. */
 async function ownerPrefix(folder: string): Promise<string> {
   const entries = await list(folder);
   const name = basename(resolve(folder));
@@ -169,7 +170,10 @@ async function ownerPrefix(folder: string): Promise<string> {
   return (await isOwnerFolder(folder, entries)) ? `${name}/` : "";
 }
 
-/** Subfolders of an owner hold mail; those of the mail root hold folders, or are Maildirs. */
+/**
+ * Whether a folder belongs to one owner. An owner's subfolders contain mail, while the mail root's subfolders contain
+ * folders or are Maildirs.
+ */
 async function isOwnerFolder(folder: string, entries: readonly Dirent[]): Promise<boolean> {
   if (isMaildirFolder(entries)) return true;
   let withFiles = 0;
@@ -182,7 +186,7 @@ async function isOwnerFolder(folder: string, entries: readonly Dirent[]): Promis
   return withFiles > withFoldersOnly;
 }
 
-/** A real Maildir has the folders cur and new. */
+/** A real Maildir contains the folders cur and new. */
 function isMaildirFolder(entries: readonly Dirent[]): boolean {
   return hasFolder(entries, "cur") && hasFolder(entries, "new");
 }

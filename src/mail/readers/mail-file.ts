@@ -4,32 +4,35 @@ import { requireRegularFile } from "../../platform/files.js";
 import { isSystemError, type MailLocation, unreadable } from "./batches.js";
 import type { MailboxLayout } from "./mailbox-layout.js";
 
-/** A file of a source, wherever it is stored: on disk, in an archive, or compressed. */
+/** A file of a source, stored on disk, in an archive, or compressed. */
 export interface MailFile {
-  /** For messages: the path on disk, or `mail.zip entry Inbox`. */
+  /** Location for messages: the path on disk, or `mail.zip entry Inbox`. */
   readonly where: string;
-  /** Base name, without the extension of a removed compression. */
+  /** Base name, without the extension of a removed compression layer. */
   readonly name: string;
-  /** The path on disk, or null for an archive entry and a decompressed file. */
+  /** Path on disk, or null for an archive entry or a decompressed file. */
   readonly disk: string | null;
-  /** Bytes, or null if unknown. */
+  /** Size in bytes, or null if unknown. */
   readonly size: number | null;
   readonly place: FilePlace;
-  /** For messages about damage: ` (9 of 10 bytes were read)`, or empty if the file is in an archive. */
+  /**
+   * Returns the progress for messages about damage (` (9 of 10 bytes were read)`), or an empty string if the file is in
+   * an archive.
+   */
   progress(): string;
-  /** The content, which can be read once only if the file is in an archive. */
+  /** Returns the content. In an archive, it can be read only once. */
   chunks(): AsyncIterable<Buffer>;
 }
 
-/** Whose mail a file contains. */
+/** A file's place among the mailboxes of the source. */
 export interface FilePlace {
-  /** The location of a file that is one email. */
+  /** Returns the location of a file that is a single email. */
   readonly ofEmail: () => MailLocation;
-  /** The location of an email of an mbox, counted from 1. */
+  /** Returns the location of an email in an mbox, counted from 1. */
   readonly ofMboxEmail: (number: number) => MailLocation;
-  /** Whether the file is in the `cur` or `new` of a Maildir. */
+  /** Whether the file is in the `cur` or `new` folder of a Maildir. */
   readonly isInMaildir: boolean;
-  /** Whether it is next to the mailbox files of an account. */
+  /** Whether the file is next to the mailbox files of an account. */
   readonly isMailbox: boolean;
 }
 
@@ -61,18 +64,18 @@ export function diskFile(
   return { where, name: basename(path), disk: path, size, place, progress, chunks };
 }
 
-/** The first bytes of a stream, and all of it. */
+/** The first bytes of a stream, followed by the rest. */
 export interface PeekedFile {
   readonly head: Buffer;
   /** Whether the head is the entire content. */
   readonly isWhole: boolean;
-  /** The content from its start. Call once. */
+  /** Returns the content from its start. Call only once. */
   chunks(): AsyncIterable<Buffer>;
   /** Closes the stream if `chunks` was not called. */
   close(): Promise<void>;
 }
 
-/** Reads at least `length` bytes if there are as many. */
+/** Reads at least `length` bytes, or the entire stream if it is shorter. */
 export async function peek(stream: AsyncIterable<Buffer>, length: number): Promise<PeekedFile> {
   const iterator = stream[Symbol.asyncIterator]();
   const first: Buffer[] = [];
@@ -88,7 +91,7 @@ export async function peek(stream: AsyncIterable<Buffer>, length: number): Promi
         bytes += value.length;
       }
     } catch (error) {
-      // What comes before the damage is read first.
+      // Data before the damage is read first.
       failure = { error };
     }
   }
@@ -115,7 +118,7 @@ export async function peek(stream: AsyncIterable<Buffer>, length: number): Promi
   };
 }
 
-/** The entire content, or null if it is longer than `limit`. */
+/** Returns the entire content, or null if it is longer than `limit` bytes. */
 export async function collect(chunks: AsyncIterable<Buffer>, limit: number): Promise<Buffer | null> {
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -127,7 +130,7 @@ export async function collect(chunks: AsyncIterable<Buffer>, limit: number): Pro
   return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
 }
 
-/** Joins small chunks: readers that copy what they have not used up would copy it for each. */
+/** Joins small chunks. Otherwise, readers that copy unused data would copy it for each chunk. */
 export async function* inLargeChunks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let parts: Buffer[] = [];
   let bytes = 0;
@@ -144,14 +147,13 @@ export async function* inLargeChunks(chunks: AsyncIterable<Buffer>): AsyncGenera
       if (bytes >= CHUNK_BYTES) yield join();
     }
   } catch (error) {
-    // What comes before the damage is read first.
+    // Data before the damage is read first.
     if (bytes > 0) yield join();
     throw error;
   }
   if (bytes > 0) yield join();
 }
 
-/** A file of an archive. */
 export function entryFile(
   archive: MailFile,
   path: string,
@@ -175,13 +177,13 @@ export function isInMaildir(path: string): boolean {
   return folder > 2 && /(?:^|\/)(?:cur|new)$/.test(path.slice(Math.max(0, folder - 4), folder));
 }
 
-/** @param plainPath the path from which the owner is read if the file is not in the folder of an account */
+/** @param plainPath the path that contains the owner if the file is not in an account's folder */
 export function placeIn(layout: MailboxLayout, path: string, plainPath: string): FilePlace {
   const isMaildir = isInMaildir(path);
   const ofEmail = () => layout.ofEmail(path, plainPath);
   return {
     ofEmail,
-    // Some programs store emails with their separator.
+    // Some programs store single emails with their separator.
     ofMboxEmail: isMaildir ? ofEmail : (number) => layout.ofMboxEmail(path, plainPath, number),
     isInMaildir: isMaildir,
     isMailbox: layout.isMailbox(path),

@@ -1,27 +1,27 @@
 import { locateMail, type MailLocation } from "./batches.js";
 
 /**
- * Whose mail a file is, judged by the folders around it. Mail programs keep the mailboxes of an account in one folder
- * (Thunderbird's `ImapMail/imap.example.com`, Takeout's `Mail`, an export of Apple Mail): the account is the owner of
- * all of them, and the folder's name is the owner's. An mbox anywhere else belongs to the owner that it is named after.
+ * Determines a file's owner from its folders. Mail programs keep the mailboxes of an account in one folder
+ * (Thunderbird's `ImapMail/imap.example.com`, Takeout's `Mail`, an export from Apple Mail). The account owns all of
+ * them, and the owner is named after the folder. An mbox anywhere else belongs to an owner with the mbox's name.
  */
 export class MailboxLayout {
   /** Paths of account folders. */
   private readonly accounts = new Set<string>();
-  /** Owner name to the path of its account. */
+  /** Maps owner names to account paths. */
   private readonly names = new Map<string, string>();
-  /** Folders of an archive that were reported. */
+  /** Archive folders already reported. */
   private readonly seen = new Set<string>();
 
-  /** @param root names of the source and of the folders above it, the innermost last */
+  /** @param root names of the source and its parent folders, the innermost last */
   constructor(private readonly root: readonly string[]) {}
 
-  /** Reports what a folder contains, before its files are located. The path is relative to the source. */
+  /** Reports the entries of a folder, before its files are located. The path is relative to the source. */
   addFolder(path: string, entries: readonly FolderEntry[]): void {
     if (entries.some(isAccountEntry)) this.accounts.add(path);
   }
 
-  /** Reports the folders of a file of an archive, as far as their names show accounts. */
+  /** Reports the folders of a file in an archive if their names show that they are accounts. */
   addFoldersOf(path: string): void {
     const folder = path.slice(0, Math.max(path.lastIndexOf("/"), 0));
     if (folder === "" || this.seen.has(folder)) return;
@@ -34,7 +34,7 @@ export class MailboxLayout {
     }
   }
 
-  /** Reports a file of an archive that may be an mbox. */
+  /** Reports a file in an archive that could be an mbox. */
   addFile(path: string): void {
     const slash = path.lastIndexOf("/");
     this.addFolder(path.slice(0, Math.max(slash, 0)), [
@@ -42,12 +42,11 @@ export class MailboxLayout {
     ]);
   }
 
-  /** Whether a file is in an account. */
   isMailbox(path: string): boolean {
     return this.accountOf(path) !== null;
   }
 
-  /** @param plainPath the path from which the owner is read if the file is not in an account */
+  /** @param plainPath the path that contains the owner if the file is not in an account */
   ofEmail(path: string, plainPath: string): MailLocation {
     return this.inAccount(path) ?? locateMail(plainPath);
   }
@@ -56,7 +55,7 @@ export class MailboxLayout {
     const location = this.inAccount(path);
     if (location !== null) return { ...location, path: `${location.path}/${number}` };
     const name = mboxName([...this.root.slice(-1), ...path.split("/")]);
-    // A numbered file is one email with a separator.
+    // A numbered file is a single email with a separator.
     return /^\d*$/.test(name) ? locateMail(plainPath) : { path: "", owner: name };
   }
 
@@ -67,7 +66,7 @@ export class MailboxLayout {
     return { path: `${owner}/${account === "" ? path : path.slice(account.length + 1)}`, owner };
   }
 
-  /** The outermost account that has the file in one of its mailboxes. */
+  /** Returns the outermost account with the file in one of its mailboxes, or null if the file is not in an account. */
   private accountOf(path: string): string | null {
     if (this.accounts.size === 0) return null;
     if (this.accounts.has("") && isInMailbox(path)) return "";
@@ -79,7 +78,9 @@ export class MailboxLayout {
     return null;
   }
 
-  /** The name of the account's folder. Of equal names the second gets its parent's name in front. */
+  /**
+   * Returns the name of the account's folder. If two names are equal, the second gets its parent's name as a prefix.
+   */
   private nameOf(account: string): string {
     const folders = [...this.root, ...(account === "" ? [] : account.split("/"))];
     let end = folders.length;
@@ -97,13 +98,13 @@ export class MailboxLayout {
 export interface FolderEntry {
   readonly name: string;
   readonly isFolder: boolean;
-  /** Whether it is a folder with `cur` and `new`. */
+  /** Whether the entry is a folder with `cur` and `new`. */
   readonly isMaildir: () => boolean;
 }
 
 const TAKEOUT = "Takeout";
 
-/** Folders of mail programs that are not named after an account. */
+/** Mail program folders that are not named after an account. */
 const STRUCTURAL = /^(?:mail|imapmail|takeout|maildir|\.maildir|v\d+)$/i;
 
 /** Names that mail programs give to mailboxes, without the extension. */
@@ -113,19 +114,19 @@ const MAILBOX =
 const MBOX_EXTENSION = /(?:\.(?:mbox|mbx))?(?:\.gz)?$/i;
 
 function isAccountEntry({ name, isFolder, isMaildir }: FolderEntry): boolean {
-  // Most files of a corpus are numbered.
+  // Most files of a corpus have numbers as names.
   if (/^\d/.test(name)) return false;
   if (!isFolder) return MAILBOX.test(name.replace(MBOX_EXTENSION, ""));
-  // Apple Mail's mailboxes are folders, and so are those with sub-folders in Thunderbird.
+  // Apple Mail stores mailboxes as folders. So does Thunderbird for mailboxes with subfolders.
   return /\.(?:mbox|sbd)$/i.test(name) || (MAILBOX.test(name) && isMaildir());
 }
 
-/** Whether a file in the folder of an account is in one of its mailboxes, and not in a folder that has other owners. */
+/** Whether a file in an account's folder is in one of its mailboxes, not in a folder that belongs to other owners. */
 function isInMailbox(path: string): boolean {
   return !path.includes("/") || /^[^/]*\.(?:mbox|sbd)\/|\/(?:cur|new)\/[^/]*$/i.test(path);
 }
 
-/** The name of an mbox without its extensions. Apple Mail exports `Old.mbox/mbox`. */
+/** Returns the name of an mbox without its extensions. Apple Mail exports `Old.mbox/mbox`. */
 function mboxName(segments: readonly string[]): string {
   const file = segments.at(-1) ?? "";
   const name = file === "mbox" && segments.length > 1 ? (segments.at(-2) ?? "") : file;
@@ -136,7 +137,7 @@ function join(folder: string, name: string): string {
   return folder === "" ? name : `${folder}/${name}`;
 }
 
-/** The name of an archive as that of an owner: without extensions, and without the number of a part of a Takeout. */
+/** Returns the owner's name from an archive's name, without extensions and the part number of a Takeout archive. */
 export function archiveName(name: string): string {
   return name.replace(/\.(?:zip|tgz|tar|tar\.gz|gz)$/i, "").replace(/^(takeout-.*?)(?:-\d{1,3})+$/i, "$1");
 }

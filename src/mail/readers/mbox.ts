@@ -3,7 +3,7 @@ import { MAX_MAIL_BYTES, parseEmail, TOO_LARGE } from "../mime-body.js";
 import { brokenSource, DamagedData, fileEmail, type ReadResult } from "./batches.js";
 import { inLargeChunks, type MailFile } from "./mail-file.js";
 
-/** The emails of an mbox (RFC 4155). */
+/** Reads the emails in an mbox (RFC 4155). */
 export async function* readMbox(file: MailFile, content: AsyncIterable<Buffer>): AsyncGenerator<ReadResult> {
   const messages = new MboxMessages();
   let number = 0;
@@ -27,7 +27,7 @@ export async function* readMbox(file: MailFile, content: AsyncIterable<Buffer>):
   }
 }
 
-/** Mac mail programs before OS X ended lines with CR. */
+/** Converts line ends. Mac mail programs before OS X ended lines with CR. */
 async function* withLineFeeds(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let isMac: boolean | null = null;
   for await (const chunk of inLargeChunks(content)) {
@@ -36,39 +36,39 @@ async function* withLineFeeds(content: AsyncIterable<Buffer>): AsyncGenerator<Bu
   }
 }
 
-/** The first record of the mailboxes of UW IMAP and Pine. */
+/** The first record in mailboxes of UW IMAP and Pine. */
 const FOLDER_DATA = /^Subject: DON'T DELETE THIS MESSAGE -- FOLDER INTERNAL DATA/m;
 
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** Bytes of a separator and of the header after it that are judged. */
+/** Number of bytes to check, for a separator and the header after it. */
 const JUDGED_BYTES = 8 * 1024;
 
-// `From`, an address, an asctime date, and a zone before or after the year (RFC 4155, appendix A).
+// `From`, an address, and an asctime date, with a zone before or after the year (RFC 4155, appendix A).
 const ASCTIME_SEPARATOR =
   /^From \S.*? (?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d{1,2} +\d{1,2}:\d{2}(?::\d{2})?(?: +\S+){0,2}? +\d{4}(?!\d)/;
 
-// Thunderbird's `From -`, Takeout's `From 184...@xxx`, `From` alone, and an address with a date in any other form.
+// Thunderbird's `From -`, Takeout's `From 184...@xxx`, only `From`, or an address with a date in any other format.
 const OTHER_SEPARATOR = /^From (?:\s*$|-\s*$|\S+\s*$|\S+ .*\d)/;
 
-/** git writes this date into all patches, which mail often quotes whole. */
+/** git writes this date into all patches, which emails often quote in full. */
 const GIT_SEPARATOR = /^From [0-9a-f]{40} Mon Sep 17 00:00:00 2001/;
 
-/** Fields of a mail header that prose shows as well, for example above a quoted mail. */
+/** Header fields that also occur in prose, for example above a quoted email. */
 const SHOWN_FIELD = /^>?(?:to|cc|bcc|subject|sender|organization|importance|priority)[ \t]*:/i;
 
-/** Fields that begin the header of a stored mail. */
+/** Fields at the start of a stored email's header. */
 const STORED_FIELD =
   /^>?(?:from|date|message-id|received|return-path|delivered-to|mime-version|content-[\w-]+|status|x-[\w-]+|authentication-results|dkim-signature|domainkey-signature|arc-[\w-]+|references|in-reply-to|reply-to|list-[\w-]+|envelope-to|errors-to|precedence|lines|xref|path)[ \t]*:/i;
 
-/** Stored fields that no quoted header shows. */
+/** Stored fields that never occur in a quoted header. */
 const HIDDEN_FIELD =
   /^>?(?:message-id|received|return-path|delivered-to|mime-version|content-[\w-]+|status|x-[\w-]+|dkim-signature|references|in-reply-to)[ \t]*:/i;
 
 const FIELD_LINE = /^(?:[!-9;-~]+[ \t]*:|[ \t]+\S|>?From )/;
 
-/** Whether a file begins with an mbox separator, after a byte order mark and blank lines. */
+/** Whether a file starts with an mbox separator, after any byte order mark and blank lines. */
 export function isMboxStart(head: Buffer): boolean {
   const text = head
     .toString("latin1", 0, JUDGED_BYTES)
@@ -81,7 +81,7 @@ function firstLine(text: string): string {
   return /^[^\r\n]*/.exec(text)?.[0] ?? "";
 }
 
-/** Number of header fields after the first line, by kind. None if something else follows it. */
+/** Number of header fields after the first line, per kind. All are 0 if something other than a header follows it. */
 interface HeaderEvidence {
   readonly known: number;
   readonly stored: number;
@@ -94,7 +94,7 @@ function headerAfter(text: string): HeaderEvidence {
   let [known, stored, hidden] = [0, 0, 0];
   for (const line of text.split(/\r\n|[\r\n]/).slice(1)) {
     if (line.trim() === "") break;
-    // A damaged line of a long header. The last line may be truncated.
+    // Allow a damaged line in a long header. The last line might be truncated.
     if (!FIELD_LINE.test(line)) return stored > 2 ? { known, stored, hidden } : NO_HEADER;
     const isStored = STORED_FIELD.test(line);
     if (isStored) stored++;
@@ -104,15 +104,14 @@ function headerAfter(text: string): HeaderEvidence {
   return { known, stored, hidden };
 }
 
-/** What stands before a `From ` line: nothing blank, a line that a mail can end with, or a blank line. */
+/** The kind of line before a `From ` line: text, a line that can end an email, or a blank line. */
 type Before = "text" | "boundary" | "blank";
 
 /**
- * Judges a `From ` line by the header after it, and by its form and the line before it (RFC 4155 leaves the form open).
- * A sentence that begins with "From " is not followed by a header. If it introduces a quoted mail, the quoted header
- * has no fields that mail programs hide.
- *
- * @param text the line and what follows it
+ * Whether a `From ` line is a separator, based on its format (not defined in RFC 4155), the line before it, and the
+ * header after it. A sentence that starts with "From " is not followed by a header. If it introduces a quoted email,
+ * the quoted header does not contain the fields that mail programs hide.
+ * @param text the line and the text after it
  */
 function isSeparator(text: string, before: Before): boolean {
   const line = firstLine(text);
@@ -122,15 +121,13 @@ function isSeparator(text: string, before: Before): boolean {
   return before === "blank" && stored >= 3 && hidden >= 2;
 }
 
-/**
- * A streaming mbox splitter. Unquotes `>From ` (mboxo and mboxrd). Yields null for an oversized mail.
- */
+/** A streaming mbox splitter. Unquotes `>From ` (mboxo and mboxrd). Yields null for an oversized email. */
 export class MboxMessages {
-  /** The current mail from its separator on. */
+  /** The current email, including its separator. */
   private rest: Buffer = Buffer.alloc(0);
   private searched = 0;
   private tooLarge = false;
-  /** Whether git's patches are the mails of this file. Null before the first separator. */
+  /** Whether the emails in this file are git patches, or null before the first separator. */
   private hasGitSeparators: boolean | null = null;
 
   push(chunk: Buffer): Generator<Buffer | null> {
@@ -151,7 +148,7 @@ export class MboxMessages {
     for (;;) {
       const at = bytes.indexOf("\nFrom ", from);
       if (at === -1) {
-        // The chunk may end within the search string.
+        // The chunk might end within the search string.
         from = Math.max(start, bytes.length - 6);
         break;
       }
@@ -172,7 +169,7 @@ export class MboxMessages {
           continue;
         }
         const mail = bytes.subarray(start, at + 1);
-        // Blank lines before the first separator are not a mail.
+        // Blank lines before the first separator are not an email.
         if (this.tooLarge || !/^[\s\xef\xbb\xbf]*$/.test(mail.toString("latin1", 0, 100))) yield this.take(mail);
         start = at + 1;
       }
@@ -187,7 +184,7 @@ export class MboxMessages {
     return wasTooLarge ? null : unquote(withoutSeparator(bytes));
   }
 
-  /** Keeps only the end of an oversized mail, where the next separator may begin. */
+  /** Keeps only the end of an oversized email, because the next separator could start there. */
   private keep(bytes: Buffer, searched: number): void {
     if (bytes.length > MAX_MAIL_BYTES) this.tooLarge = true;
     const dropped = this.tooLarge ? Math.max(0, searched - 200) : 0;
@@ -196,13 +193,13 @@ export class MboxMessages {
   }
 }
 
-/** Longer headers have no readable `Content-Length`. */
+/** `Content-Length` is ignored in longer headers. */
 const MAX_HEADER_BYTES = 64 * 1024;
 
 /**
- * Whether the `From ` line at `at` is within the body that the Content-Length of the mail at `start` claims (mboxcl2).
- * A claim counts only if a separator or the end of the file follows it, as many are wrong. Null if that is not known
- * before more is read.
+ * Whether the `From ` line at `at` is within the body according to the Content-Length of the email at `start`
+ * (mboxcl2), or null if more data is needed. Many lengths are wrong, so a length counts only if a separator or the end
+ * of the file follows.
  */
 function isInClaimedBody(bytes: Buffer, start: number, at: number, isEnd: boolean): boolean | null {
   const header = bytes.toString("latin1", start, Math.min(at, start + MAX_HEADER_BYTES));
@@ -217,7 +214,7 @@ function isInClaimedBody(bytes: Buffer, start: number, at: number, isEnd: boolea
   return end <= bytes.length && (next === "" ? end + rest.length === bytes.length : isSeparator(next, "blank"));
 }
 
-/** The line that ends at `at`, an LF. */
+/** Returns the kind of the line that ends at `at`, an LF. */
 function lineBefore(bytes: Buffer, at: number, start: number): Before {
   const previous = bytes.lastIndexOf(LF, at - 1);
   if (at === 0) return "blank";

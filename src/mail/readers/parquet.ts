@@ -18,32 +18,32 @@ import { BrokenSource, brokenSource, fileEmail, locateMail, type ReadResult } fr
 import { type Columns, findColumns, findMessageColumn, isMailTable, type MailColumn, mailColumns } from "./csv.js";
 import { addressesOfValue, addressList, textOrEmpty } from "./table-cells.js";
 
-/** Rows in memory at once. Fewer would read more pages twice, at the borders. */
+/** Maximum number of rows in memory. A lower limit would read more pages twice, at the borders. */
 const ROWS_PER_READ = 100_000;
 
 const NO_MAIL = "No file of mail is like that; name another.";
 
-/** A Parquet file whose footer was read. */
+/** A Parquet file with a parsed footer. */
 export interface ParquetShard {
   readonly name: string;
   readonly file: AsyncBuffer;
   readonly metadata: FileMetaData;
   readonly columns: Columns;
-  /** The column of raw emails if the table has no columns of a parsed one. */
+  /** Column of raw emails, or null if the table has columns of parsed emails. */
   readonly messageColumn: string | null;
 }
 
-/** How many mails a file holds. */
+/** Returns the number of emails in a file. */
 export async function countParquetRows(path: string): Promise<number> {
   return Number((await openParquetFile(path)).metadata.num_rows);
 }
 
-/** @throws UserError if the file is truncated or has no columns of mail */
+/** @throws UserError if the file is truncated or its mail columns are missing */
 export async function openParquetFile(path: string, name = basename(path)): Promise<ParquetShard> {
   return openShard(name, path, await asyncBufferFromFile(path), (await stat(path)).size);
 }
 
-/** As `openParquetFile` for a file in memory. */
+/** Like `openParquetFile`, but for a file in memory. */
 export function openParquetBytes(name: string, bytes: Buffer): Promise<ParquetShard> {
   const { buffer, byteOffset, length } = bytes;
   const slice = (start: number, end = length) => buffer.slice(byteOffset + start, byteOffset + end) as ArrayBuffer;
@@ -71,7 +71,7 @@ async function openShard(name: string, where: string, file: AsyncBuffer, size: n
   return { name, file, metadata, columns, messageColumn };
 }
 
-/** The schema is a flat list, depth first; only the children of the root are columns of the table. */
+/** Returns the column names. The schema is a flat list, depth first, and only the root's children are table columns. */
 function topLevelNames({ schema }: FileMetaData, count: number): string[] {
   const names: string[] = [];
   let at = 1;
@@ -83,10 +83,9 @@ function topLevelNames({ schema }: FileMetaData, count: number): string[] {
 }
 
 /**
- * The layout of `corbt/enron-emails`: strings, `to`, `cc`, `bcc` as lists (`['']` is an empty one), `date` a
- * timestamp; or a column of raw emails.
- *
- * @param onRead receives the bytes of the file that each row takes on average
+ * Reads the layout of `corbt/enron-emails` (strings, `to`, `cc`, `bcc` as lists, with `['']` for an empty one, and
+ * `date` as a timestamp), or a column of raw emails.
+ * @param onRead receives the average number of file bytes per row
  */
 export async function* readParquet(
   shards: readonly ParquetShard[],
@@ -175,7 +174,7 @@ function addressesOf(value: unknown): string {
   return typeof value === "string" ? addressList(value) : addressesOfValue(value);
 }
 
-/** Null becomes empty, a list a comma list. */
+/** Converts a value to text. Null becomes an empty string, and a list becomes a comma-separated list. */
 function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   return Array.isArray(value) ? value.map(textOf).join(", ") : "";

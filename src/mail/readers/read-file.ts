@@ -11,24 +11,27 @@ import { type FileKind, HEAD_BYTES, reasonOf, recognize, SIDE_FILE } from "./rec
 import { readTar } from "./tar.js";
 import { readZip } from "./zip.js";
 
-/** Archives within archives are read to this depth. */
+/** Maximum depth of nested archives. */
 const MAX_DEPTH = 4;
 
-/** Zip and Parquet need their end first. Within an archive they are held in memory. */
+/**
+ * Maximum size in bytes of a zip or Parquet file within an archive. They are held in memory, because their end is read
+ * first.
+ */
 const MAX_HELD_BYTES = 256 * 1024 * 1024;
 
 interface ReadOptions {
-  /** Null to recognize it. */
+  /** Format, or null to detect it. */
   readonly format: Exclude<CorpusFormat, "maildir"> | null;
-  /** Archives around the file. */
+  /** Number of archives around the file. */
   readonly depth: number;
-  /** Receives the bytes of Parquet rows, which are not read as a stream. */
+  /** Receives the number of bytes of Parquet rows, which are not streamed. */
   readonly onRead: (bytes: number) => void;
 }
 
 /**
- * The emails of one file by its content, whatever its name: an mbox, one email, a table, an archive with all of these,
- * or any of them compressed. Yields the reason if it is none of them.
+ * Reads the emails in a file based on its content, regardless of its name: an mbox, a single email, a table, an archive
+ * of these, or any of them compressed. Yields the reason if the file is something else.
  */
 export async function* readMailFile(file: MailFile, options: ReadOptions): ReadItems {
   const content = await openContent(file);
@@ -54,14 +57,14 @@ export async function* readMailFile(file: MailFile, options: ReadOptions): ReadI
   }
 }
 
-/** The head of a file on disk is read separately, as not all forms are read as a stream. */
+/** Opens a file. The head of a file on disk is read separately, because not all formats are streamed. */
 async function openContent(file: MailFile): Promise<PeekedFile> {
   if (file.disk === null) return peek(file.chunks(), HEAD_BYTES);
   const head = await readHead(file.disk, HEAD_BYTES);
   return { head, isWhole: head.length < HEAD_BYTES, chunks: () => file.chunks(), close: async () => undefined };
 }
 
-/** As `readMailFile` for a file in a folder or an archive: if it is damaged, the rest of it is skipped. */
+/** Like `readMailFile`, but for a file in a folder or an archive. If it is damaged, the rest of it is skipped. */
 export async function* readInnerFile(file: MailFile, options: Omit<ReadOptions, "format">): ReadItems {
   try {
     yield* readMailFile(file, { ...options, format: null });
@@ -70,7 +73,7 @@ export async function* readInnerFile(file: MailFile, options: Omit<ReadOptions, 
   }
 }
 
-/** @throws the error if it is a fault of this program */
+/** @throws the error if it is a bug in this program */
 function reasonOfError(error: unknown): string {
   if (error instanceof BrokenSource) return `it ${error.problem}`;
   if (error instanceof DamagedData) return `it is cut off or damaged: ${error.message}`;
@@ -106,7 +109,7 @@ async function* readGzip(file: MailFile, content: PeekedFile, options: ReadOptio
     disk: null,
     chunks: () => gunzip(content.chunks()),
   };
-  // A named format is that of the content.
+  // A specified format refers to the decompressed content.
   yield* tooDeep(options, file) ?? readMailFile(inner, inArchive(options));
 }
 

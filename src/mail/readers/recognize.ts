@@ -3,25 +3,25 @@ import { isGzip } from "./batches.js";
 import { type CsvTable, csvNames, findCsvTable } from "./csv.js";
 import { isMboxStart } from "./mbox.js";
 
-/** What a file is, by its first bytes. */
+/** The kind of a file, detected from its first bytes. */
 export type FileKind =
   | { readonly kind: "parquet" | "gzip" | "tar" | "zip" | "mbox" | "email" }
   | { readonly kind: "csv"; readonly table: CsvTable }
-  /** `reason` is the end of a sentence. */
+  /** `reason` is worded as the end of a sentence. */
   | { readonly kind: "unknown"; readonly reason: string; readonly isSideFile: boolean };
 
-/** Enough for an mbox separator, a CSV header and the header of an email. */
+/** Number of bytes to inspect. Enough for an mbox separator, a CSV header or the header of an email. */
 export const HEAD_BYTES = 64 * 1024;
 
 /**
- * Whether a file begins like an email and like no other form: with a header field. Cheap, as it is called for every
- * file of a corpus.
+ * Whether a file starts with a header field, which only emails do. Fast, because it is called for every file of a
+ * corpus.
  */
 export function beginsWithField(bytes: Buffer): boolean {
   for (let i = 0; i < 100; i++) {
     const byte = bytes[i] ?? 0;
     if (byte === COLON) return i > 0 && !isTar(bytes);
-    // Letters, digits and the hyphen.
+    // Only letters, digits and hyphens.
     if (
       !((byte > 0x60 && byte < 0x7b) || (byte > 0x40 && byte < 0x5b) || (byte > 0x2f && byte < 0x3a) || byte === HYPHEN)
     ) {
@@ -51,7 +51,7 @@ export function recognize(head: Buffer, isWhole: boolean): FileKind {
   return emailKind(head);
 }
 
-/** A local file header, an empty archive, and the first part of a split one. */
+/** Signatures of a local file header, an empty archive, and the first part of a split one. */
 const ZIP_STARTS = ["504b0304", "504b0506", "504b0708"];
 
 /** POSIX and GNU tar both write `ustar` at byte 257. */
@@ -64,13 +64,13 @@ function emailKind(head: Buffer): FileKind {
   return typeof fields === "string" ? { kind: "unknown", reason: fields, isSideFile: false } : { kind: "email" };
 }
 
-/** Length of the line with the byte count that Apple Mail's .emlx begins with; 0 for any other file. */
+/** Returns the length of the line with the byte count at the start of Apple Mail's .emlx, or 0 for any other file. */
 export function emlxLineLength(head: Buffer): number {
   return /^\d{1,10}[ \t]*\r?\n/.exec(head.toString("latin1", 0, 32))?.[0].length ?? 0;
 }
 
 interface KnownFile {
-  /** First bytes, as latin1. */
+  /** First bytes, decoded as latin1. */
   readonly start: string;
   readonly reason: string;
   readonly isSideFile: boolean;
@@ -100,7 +100,7 @@ const KNOWN_FILES: readonly KnownFile[] = [
   known("%PDF-", "it is a PDF, not mail"),
 ];
 
-/** The reason why a text is not mail, more exact if it is a table. */
+/** Returns the reason why a text is not mail, in more detail if it is a table. */
 export function reasonOf(kind: Extract<FileKind, { kind: "unknown" }>, head: Buffer, name: string): string {
   if (!/\.(?:csv|tsv)$/i.test(name)) return kind.reason;
   const names = csvNames(head);
@@ -109,6 +109,6 @@ export function reasonOf(kind: Extract<FileKind, { kind: "unknown" }>, head: Buf
     : `it is a table without the columns of mail: its columns are ${names.join(", ")}`;
 }
 
-/** Names of files that mail programs and servers keep next to mail. */
+/** Names of files that mail programs and servers store next to mail. */
 export const SIDE_FILE =
   /^(?:dovecot[\w.-]*|courier[\w.-]*|maildir(?:folder|size)|subscriptions|\.subscriptions|\.mh_sequences|\.uidvalidity|\.mbsyncstate.*|\.isyncuidmap\.db|table_of_contents|msgFilterRules\.dat|filterlog\.html|popstate\.dat|feeds\.rdf|Info\.plist|\.DS_Store|Thumbs\.db|desktop\.ini|\..*\.swp|.*\.msf|.*\.wdseml|.*\.parquet\.json|\._.*)$/i;

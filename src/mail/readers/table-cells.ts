@@ -1,18 +1,21 @@
 import { z } from "zod";
 import { parseJsonOrNull } from "../../platform/json.js";
 
-/** Cells of CSV and Parquet tables as programs write them: lists in the syntax of JSON, Python, numpy or PostgreSQL. */
+/**
+ * Parses cells of CSV and Parquet tables in the formats that programs write, including lists in JSON, Python, numpy or
+ * PostgreSQL syntax.
+ */
 
-/** How programs write a missing value. */
+/** Cell texts for a missing value. */
 const MISSING = /^(?:nan|none|null|nil|nat|n\/a|<na>|undefined|)$/i;
 
-/** Without white space around it; empty if it stands for a missing value. */
+/** Trims a cell. Returns an empty string for a missing value. */
 export function textOrEmpty(cell: string): string {
   const text = cell.trim();
   return MISSING.test(text) ? "" : text;
 }
 
-/** Python's names of a collection, and numpy's and pandas' of an array. */
+/** Python's collection types, and numpy's and pandas' array types. */
 const CALL = /^(?:frozenset|set|list|tuple|deque|dict_keys|dict_values|(?:np\.|numpy\.)?array|Index)\s*\((.*)\)$/s;
 const BRACKETS: Readonly<Record<string, string>> = { "[": "]", "{": "}", "(": ")" };
 const SPACED_ADDRESSES = /^[^\s|@<>",;:([{]+@[^\s|@<>",;]+(?:[\s|]+[^\s|@<>",;]+@[^\s|@<>",;]+)+$/;
@@ -20,7 +23,7 @@ const SPACED_ADDRESSES = /^[^\s|@<>",;:([{]+@[^\s|@<>",;]+(?:[\s|]+[^\s|@<>",;]+
 const EXCHANGE_TYPE = /^\[(?:smtp|mailto):/i;
 const QUOTED = /[bu]?'((?:[^'\\]|\\.)*)'|[bu]?"((?:[^"\\]|\\.)*)"/gs;
 
-/** The addresses of a cell as a comma list, the syntax of mail headers. */
+/** Returns the addresses in a cell as a comma-separated list, the syntax of mail headers. */
 export function addressList(cell: string): string {
   const text = textOrEmpty(cell);
   const list = CALL.exec(text)?.[1]?.trim() ?? text;
@@ -32,14 +35,14 @@ export function addressList(cell: string): string {
   const json = addressesOfJson(list);
   if (json !== null) return json;
   const inside = list.slice(1, end);
-  // `array(['a'], dtype=object)`; `(comment) a@example.com` is a header and no list.
+  // `array(['a'], dtype=object)` is a list. `(comment) a@example.com` is a header.
   const behind = list.slice(end + 1).trim();
   if (behind !== "" && !behind.startsWith(",")) return text;
   const quoted = [...inside.matchAll(QUOTED)].map(([, single, double]) =>
     (single ?? double ?? "").replace(/\\(.)/gs, "$1"),
   );
   if (quoted.length === 0) return withoutMissing(inside.replace(/^[[({\s]+|[\])}\s]+$/g, "").split(/[,\n]/));
-  // Pairs of name and address, or objects of both.
+  // Pairs of name and address, or objects with both.
   const addresses = quoted.filter((text) => text.includes("@"));
   return withoutMissing(addresses.length > 0 ? addresses : quoted);
 }
@@ -58,7 +61,7 @@ function addressesOfJson(text: string): string | null {
   return success ? addressesOfValue(data) : null;
 }
 
-/** The addresses of a decoded cell: a string, a list, or an object such as `{ name, email }`. */
+/** Returns the addresses in a decoded cell: a string, a list, or an object such as `{ name, email }`. */
 export function addressesOfValue(value: unknown): string {
   if (typeof value === "string") return textOrEmpty(value.toWellFormed());
   if (Array.isArray(value)) return withoutMissing(value.map(addressesOfValue));

@@ -9,10 +9,9 @@ import { archiveName, MailboxLayout } from "./mailbox-layout.js";
 import { beginsWithField } from "./recognize.js";
 
 /**
- * The files of a tar archive, read as a stream; nothing is unpacked to disk. Entries that are not plain files, or whose
+ * Reads the files of a tar archive as a stream, without unpacking to disk. Entries that are not regular files, or whose
  * path leads out of the archive, are reported as bad.
- *
- * @param readEntry reads a file whose content may be anything
+ * @param readEntry reads a file with any content
  */
 export async function* readTar(
   file: MailFile,
@@ -23,7 +22,7 @@ export async function* readTar(
   const bytes = new TarBytes(content);
   const layout = new MailboxLayout([archiveName(file.name)]);
   let entries = 0;
-  // Every error of the pipeline also rejects the iteration.
+  // Every pipeline error also rejects the iteration.
   pipeline(bytes.chunks(), archive, () => {});
   try {
     for await (const entry of archive) {
@@ -44,10 +43,10 @@ function brokenTar(file: MailFile, entries: number, cause: unknown): UserError |
 
 type TarEntry = ReturnType<typeof extract> extends AsyncIterable<infer T> ? T : never;
 
-/** Larger entries are read as a stream. */
+/** Larger entries are streamed. */
 const SMALL_BYTES = 4 * 1024 * 1024;
 
-/** Reads the entry to its end, as the archive continues only then. */
+/** Reads the entry to its end, because the archive continues only then. */
 async function* readEntryOf(
   entry: TarEntry,
   archive: MailFile,
@@ -87,7 +86,7 @@ async function* readEntryOf(
   yield* readEntry(entryFile(archive, path, size, layout, chunks));
 }
 
-/** The bytes of an entry. Its reader may stop early without ending the archive, as streams do. */
+/** The bytes of an entry. Unlike with a stream, stopping early does not end the archive. */
 class EntryContent implements AsyncIterable<Buffer> {
   private readonly iterator: AsyncIterator<Buffer>;
   private readonly name: string;
@@ -104,7 +103,7 @@ class EntryContent implements AsyncIterable<Buffer> {
     return { next: () => this.next() };
   }
 
-  /** Throws if the archive ends within the entry: tar-stream may end its last entry without an error. */
+  /** Throws if the archive ends within the entry, because tar-stream might end its last entry without an error. */
   private async next(): Promise<IteratorResult<Buffer>> {
     const result = await this.iterator.next();
     if (result.done !== true) this.length += result.value.length;
@@ -129,7 +128,7 @@ function refusalOf({ name, type }: Header): string | null {
   return pathRefusal(name);
 }
 
-/** Why a file with this path in an archive is not read. Null if its path stays in the archive. */
+/** Returns the reason to reject a path in an archive, or null if the path stays within the archive. */
 export function pathRefusal(path: string): string | null {
   if (/^(?:[/\\]|[a-z]:)/i.test(path)) return "its path is absolute";
   return path.split(/[/\\]/).includes("..") ? "its path leads out of the archive" : null;
@@ -137,15 +136,14 @@ export function pathRefusal(path: string): string | null {
 
 const BLOCK = 512;
 
-/** The decompressed bytes of a tar archive, and how reading them ended. */
+/** The decompressed bytes of a tar archive, and the error that ended reading, if any. */
 class TarBytes {
-  /** The error that ended the reading, if any. */
   failure: unknown = null;
   private tail: Buffer = Buffer.alloc(0);
 
   constructor(private readonly content: AsyncIterable<Buffer>) {}
 
-  /** Ends at an error instead of throwing, so that the entries before it are read; see `failure`. */
+  /** Ends at an error instead of throwing, so that the entries before it are read. The error is stored in `failure`. */
   async *chunks(): AsyncGenerator<Buffer> {
     try {
       for await (const chunk of this.content) {
@@ -157,9 +155,7 @@ class TarBytes {
     }
   }
 
-  /**
-   * Throws where the archive is truncated. The zero blocks at its end are missing if it is cut between two entries.
-   */
+  /** Throws if the archive is truncated. If it was cut between two entries, the final zero blocks are missing. */
   checkEnd(): void {
     if (this.failure !== null) throw this.failure;
     if (this.tail.length < BLOCK || this.tail.some((byte) => byte !== 0)) throw new Error("the end mark is missing");

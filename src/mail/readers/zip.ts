@@ -6,12 +6,11 @@ import { archiveName, MailboxLayout } from "./mailbox-layout.js";
 import { pathRefusal } from "./tar.js";
 
 /**
- * The files of a zip archive; nothing is unpacked to disk. Entries that are encrypted or links, or whose path leads out
- * of the archive, are reported as bad.
- *
+ * Reads the files in a zip archive, without unpacking to disk. Entries that are encrypted or links, or whose path leads
+ * out of the archive, are reported as bad.
  * @param zip the path on disk, or the content
- * @param readEntry reads a file whose content may be anything
- * @param onRead receives the number of compressed bytes that were read
+ * @param readEntry reads a file with any content
+ * @param onRead receives the number of compressed bytes read
  */
 export async function* readZip(
   file: MailFile,
@@ -42,7 +41,7 @@ export async function* readZip(
 }
 
 function open(zip: string | Buffer): Promise<ZipFile> {
-  // Names are decoded here: yauzl refuses the entire archive for one name that leads out of it.
+  // Names are decoded here, because yauzl rejects an entire archive if one name leads out of it.
   const options = { lazyEntries: true, autoClose: false, decodeStrings: false };
   return typeof zip === "string" ? openPromise(zip, options) : fromBufferPromise(zip, options);
 }
@@ -51,7 +50,7 @@ function nameOf(entry: Entry): string {
   return getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false);
 }
 
-/** Files that are zip archives, by a name in them. */
+/** Kinds of files that are zip archives, identified by a name in them. */
 const DOCUMENTS: ReadonlyMap<string, string> = new Map([
   ["[Content_Types].xml", "it is an Office document, not mail"],
   ["META-INF/MANIFEST.MF", "it is a Java archive, not mail"],
@@ -59,7 +58,7 @@ const DOCUMENTS: ReadonlyMap<string, string> = new Map([
   ["META-INF/manifest.xml", "it is an OpenDocument file, not mail"],
 ]);
 
-/** Reads all names first: they show which folders are accounts. */
+/** Reads all names first, because they show which folders are accounts. */
 async function readDirectory(file: MailFile, zip: string | Buffer) {
   const layout = new MailboxLayout([archiveName(file.name)]);
   let document: string | null = null;
@@ -114,13 +113,13 @@ async function* readEntryOf(
     }
   }
   yield* readEntry(entryFile(file, name, entry.uncompressedSize, layout, chunks));
-  // Entries of a bomb overlap: the size of the archive is what counts.
+  // Entries of a zip bomb overlap, so the size of the entire archive is checked.
   checkExpansion(archive.fileSize, progress.expanded);
 }
 
 const STORED = 0;
 const DEFLATED = 8;
-/** The type of a symbolic link in the Unix mode of an entry. */
+/** Type bits of a symbolic link in an entry's Unix mode. */
 const LINK = 0o12;
 
 function refusalOf(entry: Entry, path: string): string | null {
@@ -132,7 +131,7 @@ function refusalOf(entry: Entry, path: string): string | null {
   return pathRefusal(path);
 }
 
-/** Counts what was read of an archive. */
+/** Counts the compressed and the expanded bytes read from an archive. */
 class ZipProgress {
   entries = 0;
   expanded = 0;

@@ -16,19 +16,23 @@ import { isBusy } from "../../store/database-error.js";
 import { connect, hasSqliteHeader } from "../../store/database-file.js";
 import { checkDatabaseFile, type Db, openDatabaseFile, openStore, sleepSync } from "../../store/open-store.js";
 
-/** A database being imported into. The caller ends with `finish` or `abandon`. */
+/** A database during an import. The caller must call `finish` or `abandon` at the end. */
 export interface AtomicImport {
   readonly db: Db;
   finish(): void;
   abandon(): void;
 }
 
-/** Two imports that start at the same moment may both back off. They retry so often, after a random pause. */
+/**
+ * Maximum number of tries. Two imports that start at the same moment might both back off, then retry after a random
+ * pause.
+ */
 const MAX_TRIES = 5;
 
 /**
- * Opens a database for an import. An existing one is written in place, in one transaction. A new one is built as
- * `<path>.partial` without a journal, which is twice as fast, and renamed when complete; a failed import starts over.
+ * Opens a database for an import. An existing database is updated in place, in one transaction. A new database is built
+ * as `<path>.partial` without a journal, which is twice as fast, and renamed when complete. A failed import starts
+ * over.
  */
 export function openForImport(path: string): AtomicImport {
   for (let tries = 1; ; tries++) {
@@ -54,7 +58,7 @@ function importInPlace(path: string): AtomicImport {
       1,
     );
   }
-  // An import touches the whole file: mapped pages would count as memory.
+  // An import touches the entire file, and mapped pages would count as memory.
   db.pragma("mmap_size = 0");
   return { db, finish: () => db.close(), abandon: () => db.close() };
 }
@@ -64,13 +68,14 @@ function importBeside(path: string): AtomicImport {
   const partial = `${path}.partial`;
   removeLeftOver(partial, path);
   const db = openPartial(partial, path);
-  // Each row of the order of dates would look up its mail: 1.4 s of 240,000. All rows are of this import.
+  // Each row of `mail_order` would look up its email, which takes 1.4 s for 240,000 emails. All rows come from this
+  // import.
   db.pragma("foreign_keys = OFF");
   return {
     db,
     finish() {
       try {
-        // Switching to WAL here syncs the file, and spares the first reader the switch.
+        // Switching to WAL here syncs the file and saves the first reader the switch.
         db.pragma("synchronous = FULL");
         db.pragma("journal_mode = WAL");
         publish(partial, path);
@@ -78,7 +83,7 @@ function importBeside(path: string): AtomicImport {
         rmSync(partial, { force: true });
         throw error;
       } finally {
-        // Only now: another import would delete an unlocked file as left over.
+        // Close the database last. Otherwise, another import would delete the unlocked file as a leftover.
         db.close();
       }
       syncFolder(dirname(path));
@@ -91,8 +96,8 @@ function importBeside(path: string): AtomicImport {
 }
 
 /**
- * Creates and locks the partial file. Of two imports that start at the same moment one may delete the other's file as
- * left over before it is locked; the import whose file is gone backs off.
+ * Creates and locks the partial file. If two imports start at the same moment, one might delete the other's file as a
+ * leftover before it is locked. The import whose file is gone backs off.
  */
 function openPartial(partial: string, path: string): Db {
   const made = createEmptyFile(partial, path);
@@ -127,7 +132,8 @@ function createEmptyFile(partial: string, path: string): number {
   try {
     return fstatSync(file).ino;
   } finally {
-    // Before SQLite opens the file: closing this descriptor later would drop its locks (store/database-file.ts).
+    // Close the descriptor before SQLite opens the file: closing it later would drop SQLite's locks
+    // (store/database-file.ts).
     closeSync(file);
   }
 }
@@ -136,7 +142,7 @@ function inode(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.ino;
 }
 
-/** A `UserError` for a full or broken disk or a file size limit; any other error as it is. */
+/** Returns a `UserError` for a full or failing disk or a file size limit. Returns any other error unchanged. */
 export function importFailure(error: unknown, path: string): unknown {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (!/^(SQLITE_FULL|SQLITE_IOERR|ENOSPC|EDQUOT|EFBIG|EIO)/.test(code)) return error;
@@ -150,8 +156,8 @@ export function importFailure(error: unknown, path: string): unknown {
 }
 
 /**
- * Deletes the partial file of a killed import, but not of a running one, which holds a lock. Deleted while locked
- * here, so that an import that starts at the same moment notices before it writes any mail.
+ * Deletes the partial file of a killed import, but not of a running one, which holds a lock. The file is locked before
+ * it is deleted, so that an import that starts at the same moment notices before it writes any mail.
  */
 function removeLeftOver(partial: string, path: string): void {
   if (!existsSync(partial)) return;
@@ -165,7 +171,7 @@ function removeLeftOver(partial: string, path: string): void {
   const db = connect(partial, { timeout: 0 });
   try {
     lockLeftOver(db, partial, path);
-    // SQLite does not delete its side files once the database is gone.
+    // SQLite does not delete its side files when the database is gone.
     const sideFiles = ["-journal", "-wal", "-shm"].map((end) => partial + end);
     for (const name of [partial, ...sideFiles]) rmSync(name, { force: true });
   } finally {
@@ -177,7 +183,7 @@ function lockLeftOver(db: Db, partial: string, path: string): void {
   try {
     db.exec("BEGIN EXCLUSIVE");
   } catch (cause) {
-    // Any other error: a file cut off so early that it is not a database.
+    // Any other error means that the file was truncated so early that it is not a database.
     if (isBusy(cause)) throw busy(partial, path);
   }
 }
@@ -191,7 +197,7 @@ function busy(partial: string, path: string): UserError {
   );
 }
 
-/** Renames the synced file, but never over a file that another import created meanwhile. */
+/** Renames the synced file, but never overwrites a file that another import created in the meantime. */
 function publish(partial: string, path: string): void {
   try {
     linkSync(partial, path);
@@ -206,7 +212,7 @@ function publish(partial: string, path: string): void {
         { cause },
       );
     }
-    // The file system has no hard links.
+    // The file system does not support hard links.
     renameSync(partial, path);
   }
 }

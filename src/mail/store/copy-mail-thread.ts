@@ -1,7 +1,7 @@
 import { serveCalls } from "../../platform/worker-rpc.js";
 import { copyMail, type MailCopy } from "./corpus-writer.js";
 
-/** The thread of `copyMailOnThread`. */
+/** Entry point of the thread that `copyMailOnThread` starts. */
 
 serveCalls((call: MailCopy) => {
   copyMail(call);

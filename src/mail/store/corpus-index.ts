@@ -2,15 +2,15 @@ import type { Db } from "../../store/open-store.js";
 import { nameText } from "../../text/searchable-names.js";
 import { bigramText } from "../../text/tokenizer.js";
 
-/** Mails indexed between two calls of the listener. */
+/** Number of emails indexed between two progress reports. */
 const CHUNK = 5_000;
 
-/** The text of the mail, and the names and character pairs by which it is also found. */
+/** The full-text index of the mail, and the index of display names and character pairs. */
 export const FTS_TABLES = ["emails_fts", "mail_words"] as const;
 
 export type FtsTable = (typeof FTS_TABLES)[number];
 
-/** The tables in which FTS5 stores an index. A copy of these is a copy of the index. */
+/** Returns the tables that FTS5 uses to store an index. Copying them copies the index. */
 export function ftsStorageTables(table: FtsTable): string[] {
   return ["data", "idx", "docsize", "config"].map((name) => `${table}_${name}`);
 }
@@ -18,8 +18,8 @@ export function ftsStorageTables(table: FtsTable): string[] {
 export type IndexProgress = (done: number, total: number) => void;
 
 /**
- * Rebuilds the mail order, the mailboxes and the full-text index, completely each time, so that the rowids of the index
- * are in date order. Runs inside the caller's transaction.
+ * Rebuilds the mail order, the mailboxes and the full-text index from scratch, so that the index's rowids are in date
+ * order. Runs inside the caller's transaction.
  */
 export function rebuildCorpusIndex(db: Db, onProgress: IndexProgress): void {
   for (const table of FTS_TABLES) prepareForBulkLoad(db, table);
@@ -34,11 +34,11 @@ export function rebuildCorpusIndex(db: Db, onProgress: IndexProgress): void {
     onProgress(last, total);
   }
   for (const table of FTS_TABLES) ftsCommand(db, table, "optimize");
-  // Last, as it fills the pages that merging has freed: 26 MB of a file of 1 GB.
+  // Run last to fill the pages that the merge freed: 26 MB in a 1 GB file.
   storeMailboxes(db, mailboxes);
 }
 
-/** Empties an index. Large batches in memory and one merge at the end suit a single pass over sorted rows. */
+/** Empties an index. Large in-memory batches and a single final merge suit the one pass over sorted rows. */
 function prepareForBulkLoad(db: Db, table: FtsTable): void {
   ftsCommand(db, table, "delete-all");
   ftsCommand(db, table, "hashsize", 16 * 1024 * 1024);
@@ -46,7 +46,7 @@ function prepareForBulkLoad(db: Db, table: FtsTable): void {
   ftsCommand(db, table, "crisismerge", 1999);
 }
 
-/** Rebuilds the character bigrams of all mail; an import adds those of new mail. */
+/** Rebuilds the character bigrams of all mail. An import adds only the bigrams of new mail. */
 export function rebuildBigrams(db: Db): void {
   db.exec("DELETE FROM mail_bigrams");
   const last = db.prepare("SELECT coalesce(max(id), 0) FROM mails").pluck().get() as number;
@@ -60,18 +60,21 @@ export function rebuildBigrams(db: Db): void {
   }
 }
 
-/** Sends a special command to FTS5. BigInt, as it accepts integers only and a JS number is bound as REAL. */
+/**
+ * Sends a special command to FTS5. Values are BigInt, because FTS5 accepts only integers and a JS number is bound as
+ * REAL.
+ */
 function ftsCommand(db: Db, table: FtsTable, name: string, value?: number): void {
   if (value === undefined) db.prepare(`INSERT INTO ${table} (${table}) VALUES (?)`).run(name);
   else db.prepare(`INSERT INTO ${table} (${table}, rank) VALUES (?, ?)`).run(name, BigInt(value));
 }
 
 /**
- * Replaces the rows of tables with those of another file, as they are at one moment: SQLite reads all tables in one
- * transaction. Runs outside of a transaction, and blocks the thread: 4 s of processor time for each GB.
+ * Replaces the rows of tables with a consistent snapshot of another file's rows: SQLite reads all tables in one
+ * transaction. Must run outside a transaction. Blocks the thread for 4 s of CPU time per GB.
  */
 export function copyTables(db: Db, from: string, tables: readonly string[]): void {
-  // SQLite protects the tables of its index from writes.
+  // SQLite protects the index tables from direct writes.
   db.unsafeMode(true);
   try {
     db.prepare("ATTACH ? AS source").run(from);
@@ -88,11 +91,11 @@ export function copyTables(db: Db, from: string, tables: readonly string[]): voi
 
 type MailRow = readonly [id: number, sender: string, recipients: string, date: string | null, bytes: number];
 
-/** What an address is on an email of its mailbox, as bits; 0: only its owner filed it. */
+/** Bits for an address's role on an email in its mailbox. 0 means that the owner only filed the email. */
 const IS_SENDER = 1;
 const IS_RECIPIENT = 2;
 
-/** Rebuilds the mail order (by date, newest first) and `mail_words`. */
+/** Rebuilds the mail order (newest first) and `mail_words`. */
 function rebuildMailOrder(db: Db): { readonly total: number; readonly mailboxes: ReadonlyMap<number, MailboxRows> } {
   db.exec("DELETE FROM mail_order; DELETE FROM mailboxes");
   const addressId = openAddressIds(db);
@@ -108,7 +111,7 @@ function rebuildMailOrder(db: Db): { readonly total: number; readonly mailboxes:
   const add = db.prepare("INSERT INTO mail_order (position, mail_id, date, bytes) VALUES (?, ?, ?, ?)");
   const addWords = db.prepare("INSERT INTO mail_words (rowid, names, bigrams) VALUES (CAST(? AS INTEGER), ?, ?)");
   const mailboxes = new Map<number, MailboxRows>();
-  // better-sqlite3 runs no other statement during an iteration, so all rows are read first.
+  // better-sqlite3 cannot run other statements during an iteration, so all rows are read first.
   const order = mails.all() as MailRow[];
   order.forEach(([id, sender, recipients, date, bytes], i) => {
     const position = i + 1;
@@ -140,7 +143,7 @@ interface MailboxRows {
 
 function storeMailboxes(db: Db, mailboxes: ReadonlyMap<number, MailboxRows>): void {
   const add = db.prepare("INSERT INTO mailboxes (address_id, position, is_sender, is_recipient) VALUES (?, ?, ?, ?)");
-  // In the order of the primary key, so that each row is appended.
+  // Insert in primary key order, so that each row is appended.
   for (const address of [...mailboxes.keys()].sort((a, b) => a - b)) {
     const { positions, roles } = mailboxes.get(address) as MailboxRows;
     positions.forEach((position, i) => {
@@ -164,7 +167,10 @@ function openAddressIds(db: Db): (address: string) => number {
   };
 }
 
-/** Address ids of the owners who filed each mail; owners without an address have no mailbox to search. */
+/**
+ * Returns the address ids of the owners who filed each email. Owners without an address do not have a searchable
+ * mailbox.
+ */
 function readFilings(db: Db, addressId: (address: string) => number): Map<number, number[]> {
   const rows = db
     .prepare(

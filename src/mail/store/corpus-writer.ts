@@ -8,16 +8,16 @@ import type { CorpusFormat, Email, FiledEmail, HeaderNames } from "../email.js";
 import { copyTables, FTS_TABLES, ftsStorageTables } from "./corpus-index.js";
 
 /**
- * `new` content; a `copy` of known content under a new Message-ID; `known`: both are in the file already; `renamed`:
- * the Message-ID belongs to a different mail, so one of the two got a suffix of `~` and eight digits of its content
- * hash. The smaller hash keeps the id, as the reading order differs between formats.
+ * Result of adding an email. `new`: new content. `copy`: known content under a new Message-ID. `known`: both are
+ * already stored. `renamed`: the Message-ID belongs to a different email, so one of the two got a suffix of `~` and
+ * eight digits of its content hash. The smaller hash keeps the id, because the reading order differs between formats.
  */
 export type InsertOutcome = "new" | "copy" | "known" | "renamed";
 
 interface CorpusWriter {
-  /** Its content may be left out where a mail with the same was added before. */
+  /** Adds an email. `content` can be null if an email with the same hash was added before. */
   add(mail: StorableMail): InsertOutcome;
-  /** Whether anything was added that affects the index. */
+  /** Whether any addition affects the index. */
   readonly changed: boolean;
 }
 
@@ -27,7 +27,7 @@ interface StoredMessage {
   readonly hash: Buffer;
 }
 
-/** Adds mail; runs inside the caller's transaction. */
+/** Returns a writer that adds mail inside the caller's transaction. */
 export function openCorpusWriter(
   db: Db,
   about: { source: string; format: CorpusFormat; filter: string },
@@ -82,7 +82,10 @@ export function openCorpusWriter(
     if (owner !== null && addFiling.run(mailId, owner).changes > 0) changed = true;
   }
 
-  /** The copies of an email can have different names, such as "Kitchen, Louise" and "Louise Kitchen". */
+  /**
+   * Merges display names, because copies of an email can have different ones, such as "Kitchen, Louise" and "Louise
+   * Kitchen".
+   */
   function addNames(mailId: number, names: readonly string[]): void {
     if (names.length === 0) return;
     const stored = (findNames.get(mailId) as string | undefined) ?? "[]";
@@ -92,18 +95,18 @@ export function openCorpusWriter(
     changed = true;
   }
 
-  /** With eight digits of the hash; with all where a third mail of this Message-ID has the same eight. */
+  /** Appends eight digits of the hash, or all digits if a third email with this Message-ID has the same eight. */
   function renamedId(messageId: string, hash: Buffer): string {
     const short = `${messageId}~${hash.toString("hex", 0, 4)}`;
     const found = findMessage.get(short) as StoredMessage | undefined;
     return found === undefined || found.hash.equals(hash) ? short : `${messageId}~${hash.toString("hex")}`;
   }
 
-  /** The same mail under the same Message-ID once more. */
+  /** Handles an email that is already stored under the same Message-ID. */
   function addKnown(mail: StorableMail, messageId: string, message: StoredMessage, owner: number | null): "known" {
     addToMailbox(message.mailId, owner);
     addNames(message.mailId, mail.names);
-    // The alphabetically first path wins, whatever the reading order; a format without paths removes none.
+    // The alphabetically first path wins, regardless of the reading order. A format without paths does not remove one.
     if (mail.path !== "" && (message.path === "" || mail.path < message.path)) {
       refile.run(owner, mail.path, messageId);
       changed = true;
@@ -140,14 +143,14 @@ function openOwnerIds(db: Db): (mail: StorableMail) => number | null {
     const folder = inbox ?? owner;
     if (folder === null || folder === "") return null;
     let id = ids.get(folder) ?? (find.get(folder) as number | undefined);
-    // The source names the address of the mailbox.
+    // `inbox` is the mailbox address according to the source.
     id ??= add.run(folder, inbox, inbox === null ? null : "source").lastInsertRowid as number;
     ids.set(folder, id);
     return id;
   };
 }
 
-/** The mail and its index. Everything else in the file (runs, chats, agents, labels) is left out. */
+/** The tables of the mail and its index. All other tables (runs, chats, agents, labels) are left out. */
 const MAIL_TABLES = [
   "imports",
   "mails",
@@ -160,19 +163,19 @@ const MAIL_TABLES = [
   "mail_bigrams",
   "mailboxes",
   "corpus_state",
-  // The index as it is: building it anew takes as long as an import.
+  // The index is copied, because rebuilding it takes as long as an import.
   ...FTS_TABLES.flatMap(ftsStorageTables),
 ];
 
 export interface MailCopy {
   readonly from: string;
-  /** A file that does not exist. */
+  /** Path of a file that does not exist yet. */
   readonly to: string;
 }
 
 /**
- * Copies the mail of a database into a new one, as it is at one moment. SQLite's backup would copy the runs too. Blocks
- * the thread.
+ * Copies a consistent snapshot of a database's mail into a new database. SQLite's backup would also copy the runs.
+ * Blocks the thread.
  */
 export function copyMail({ from, to }: MailCopy): void {
   const db = openDatabaseFile(to, to, ["journal_mode = OFF", "synchronous = OFF"]);
@@ -184,7 +187,7 @@ export function copyMail({ from, to }: MailCopy): void {
   }
 }
 
-/** The same on a thread, which ends when the signal aborts. */
+/** Runs `copyMail` on a thread, which is terminated if the signal aborts. */
 export async function copyMailOnThread(copy: MailCopy, signal: AbortSignal): Promise<void> {
   const file = builtFile("mail/store/copy-mail-thread.js");
   const thread = new WorkerRpc<MailCopy, null>(file, { data: null, youngGenerationMb: 8 });
@@ -199,31 +202,31 @@ export async function copyMailOnThread(copy: MailCopy, signal: AbortSignal): Pro
   }
 }
 
-/** What tells a database of this program's tables from any other: the SQL of every table, index, view and trigger. */
+/** Returns the SQL of every table, index, view and trigger, to recognize databases with this program's tables. */
 export function readSchema(db: Db): string {
   const rows = db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name").all();
   return JSON.stringify(rows);
 }
 
-/** A mail as it is stored: prepared on the thread that reads, so that the thread that stores has less to do. */
+/** An email ready to be stored. The reading thread prepares it, so that the storing thread has less work. */
 export interface StorableMail {
   readonly messageId: string;
   readonly path: string;
   readonly owner: string | null;
   readonly inbox: string | null;
-  /** Of the content: 32 hex digits. */
+  /** Content hash, 32 hex digits. */
   readonly contentHash: string;
-  /** Null: a mail with this hash was given before. */
+  /** Null if an email with this hash was passed before. */
   readonly content: MailContent | null;
-  /** Display names to search by. Empty if they were given before. */
+  /** Display names for searching. Empty if they were passed before. */
   readonly names: readonly string[];
 }
 
-/** The columns of `mails`. */
+/** Columns of `mails`. */
 interface MailContent {
   readonly subject: string;
   readonly sender: string;
-  /** A JSON array: to, cc, bcc, each address once. */
+  /** JSON array of the distinct addresses: to, cc, then bcc. */
   readonly recipients: string;
   readonly toCount: number;
   readonly ccCount: number;
@@ -233,7 +236,7 @@ interface MailContent {
 
 const HASH_DIGITS = 32;
 
-/** `isKnown` returns whether it was called with the same key before. */
+/** Prepares an email for storing. `isKnown` returns whether it was called with the same key before. */
 export function toStorableMail(email: FiledEmail, isKnown: (key: string) => boolean): StorableMail {
   const { messageId, path, owner, inbox, subject, sender, date, body } = email;
   const { recipients, toCount, ccCount } = joinRecipients(email);
@@ -253,7 +256,7 @@ function hashNames({ names, lists }: HeaderNames): string {
   return hash("md5", [...names, ...lists].join("\n"), "base64");
 }
 
-/** To, cc, bcc, each address once. In the Enron mail every bcc repeats a cc. */
+/** Joins to, cc and bcc without repeats. In the Enron mail, every bcc repeats a cc. */
 function joinRecipients({ to, cc, bcc }: Email): { recipients: string[]; toCount: number; ccCount: number } {
   const toCount = new Set(to).size;
   const ccCount = new Set([...to, ...cc]).size - toCount;
@@ -261,8 +264,8 @@ function joinRecipients({ to, cc, bcc }: Email): { recipients: string[]; toCount
 }
 
 /**
- * Mails with the same subject, body, sender, recipients (as a set) and date are one mail. Readers replace NUL in all
- * of these, so it can separate them.
+ * Emails with the same subject, body, sender, recipients (as a set) and date count as one. Readers replace NUL in all
+ * of these fields, so it can be the separator.
  */
 function hashContent({ subject, sender, date, body }: Email, recipients: readonly string[]): string {
   const fields = [subject, sender, [...recipients].sort().join("\0"), date ?? "", body];
