@@ -136,7 +136,7 @@ export function formatError(error: unknown, { json, verbose }: ErrorForm): { tex
     const fields = { code, message, hint, exitCode, ...(stack === null ? {} : { stack }) };
     return { text: toWellFormedJson({ error: fields }), exitCode };
   }
-  // A bug's hint asks for --verbose, so it is redundant if the stack is shown.
+  // The hint for a bug is to use --verbose, so it is redundant if the stack is shown.
   const more = stack !== null && code === "bug" ? [stack] : [hint && `       ${hint}`, stack];
   return { text: [`art-e: ${message}`, ...more.filter((line) => line)].join("\n"), exitCode };
 }

@@ -87,8 +87,8 @@ function listOf(values: unknown): unknown {
 }
 
 /**
- * Returns a field's description. Appends the default if the description does not mention it, as in `Mails to show
- * [default: 10]`.
+ * Returns a field's description. Appends the default if the description does not mention it, as in
+ * `Mails to show [default: 10]`.
  */
 export function describe(field: z.ZodType): string | undefined {
   const { description } = field;

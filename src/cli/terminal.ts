@@ -224,9 +224,9 @@ const NARROWEST_BAR = 4;
 const BAR_BESIDE_REST = 10;
 
 /**
- * Returns a line of at most `columns` characters, such as `Answering ███░░░░░ 12 %  semantic 0.412  12/100  $0.0123
- * 0:42 min left  1 failed`. If there is not enough room, it drops texts from the end first, then the bar, then the
- * title.
+ * Returns a line of at most `columns` characters:
+ * `Answering ███░░░░░ 12 %  semantic 0.412  12/100  $0.0123  0:42 min left  1 failed`.
+ * Without enough room, it drops texts from the end first, then the bar, then the title.
  */
 export function progressLine(state: ProgressState, columns: number): string {
   const { title, done, total } = state;

@@ -110,7 +110,7 @@ interface MachineFacts {
   readonly sandbox: {
     readonly kind: string | null;
     readonly detail: string;
-    /** Enforcement of each limit by the kernel. */
+    /** How each limit is enforced, such as `hard` or `watched`. */
     readonly limits?: Readonly<Record<string, string>>;
   };
   /** Machines for suite tasks. */
