@@ -75,7 +75,7 @@ export function buildParser(args: readonly string[], table: readonly TableEntry[
       process.stdout.write(`${page}\n`);
     },
     explain: (error) =>
-      // If a flag has no value, the parser throws an exception, which does not reach `fail`.
+      // If a flag's value is missing, the parser throws an exception, which does not reach `fail`.
       error instanceof Error && error.name === "YError" ? usageError(error.message, args, inUse, commands) : error,
   };
 }

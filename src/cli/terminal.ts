@@ -213,7 +213,7 @@ export interface ProgressDetail {
 export interface ProgressState extends ProgressDetail {
   readonly title: string;
   readonly done: number;
-  /** Null if unknown. */
+  /** The total, or null if unknown. */
   readonly total: number | null;
   readonly elapsedMs: number;
 }
