@@ -64,8 +64,8 @@ export async function main(given: readonly string[]): Promise<ExitCode> {
 }
 
 /**
- * An error that nobody expected is a bug, unless the database is damaged. The file is checked only now, because that
- * takes as long as reading it.
+ * Returns the error to report for an unexpected error: the damage if the database is damaged, otherwise the error
+ * itself, which is a bug. The file is only checked now, because checking takes as long as reading the entire file.
  */
 async function explainByDamage(error: unknown, db: string): Promise<unknown> {
   if (error instanceof UserError || error instanceof Interrupted || !existsSync(db)) return error;
@@ -73,7 +73,7 @@ async function explainByDamage(error: unknown, db: string): Promise<unknown> {
   return describeDamage(db, error) ?? error;
 }
 
-/** Prints the error to stderr in the form that the flags in `args` select. Returns its exit code. */
+/** Prints the error to stderr in the format selected by `args`, and returns its exit code. */
 function printError(error: unknown, args: readonly string[]): ExitCode {
   const form = { json: args.includes("--json"), verbose: args.includes("--verbose") };
   const { text, exitCode } = formatError(error, form);
@@ -81,7 +81,10 @@ function printError(error: unknown, args: readonly string[]): ExitCode {
   return exitCode;
 }
 
-/** Words that stand for a flag: `help run` for `run --help`, `version` for `--version`, and no command for `--help`. */
+/**
+ * Replaces words with flags: `help run` with `run --help`, `version` with `--version`, and a missing command or
+ * subcommand with `--help`.
+ */
 function withHelpFlag(args: readonly string[]): readonly string[] {
   const [first, ...rest] = args;
   if (first === "help") return [...rest, "--help"];

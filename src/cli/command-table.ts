@@ -4,7 +4,7 @@ function command(usage: string, describe: string, load: () => Promise<CommandDef
   return { usage, describe, load: async () => (await load())(usage) };
 }
 
-/** `subcommands`: usage, description, and the name that the group's module exports the command by. */
+/** Subcommands consist of a usage, a description and the name of the export in the group's module. */
 function group<Name extends string>(
   name: string,
   describe: string,
@@ -22,7 +22,7 @@ function group<Name extends string>(
   };
 }
 
-/** Every command, in the order of `--help`. */
+/** Commands in the order of `--help`. */
 export const COMMANDS: readonly TableEntry[] = [
   command(
     "demo",

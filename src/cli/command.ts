@@ -9,7 +9,6 @@ import { type ExitCode, UserError } from "../platform/errors.js";
 import { programFile } from "../platform/installation.js";
 import { DEFAULT_CACHE_DIR, DEFAULT_DB, type Interrupts, type Output, type Settings } from "./terminal.js";
 
-/** The flags that every command takes. */
 export const GLOBAL_FLAGS: Flags = {
   db: {
     type: "string",
@@ -29,16 +28,16 @@ export const GLOBAL_FLAGS: Flags = {
   verbose: { type: "boolean", describe: "Print errors with their stack" },
 };
 
-/** The scripts of `art-e completion` call the program with this, and the words typed so far. */
+/** The scripts of `art-e completion` call the program with this internal flag, followed by the words typed so far. */
 export const COMPLETE = "--complete-words";
 
-/** The executable of this installation. */
+/** Path of this installation's executable. */
 export const PROGRAM = fileURLToPath(programFile("bin/art-e.js"));
 
 /**
- * How this installation is called from a shell: `art-e` if it is on the PATH, otherwise by its file, whose path is
- * relative if it is below the working directory. Never `npx art-e`, which outside of a checkout asks the registry for a
- * package of that name, which is not this one.
+ * Returns how to call this installation from a shell: `art-e` if it is on the PATH, otherwise `node` with the path of
+ * its file. The path is relative if the file is below the working directory. Never returns `npx art-e`, because outside
+ * of a checkout, npx looks in the registry for a package named art-e, which is a different one.
  */
 export function programCall(env: Environment): string {
   const isOnPath = (env.PATH ?? "").split(delimiter).some((folder) => isProgram(join(folder, "art-e")));
@@ -54,7 +53,7 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** A bearer token that others cannot guess and that a header can hold. */
+/** Returns the token if it is hard to guess and valid in a header, otherwise throws a UserError. */
 export function checkToken(token: string): string {
   if (/^[\x21-\x7e]{16,}$/.test(token)) return token;
   throw new UserError(
@@ -64,47 +63,47 @@ export function checkToken(token: string): string {
   );
 }
 
-/** What a command gets besides its flags. */
+/** Everything a command receives in addition to its flags. */
 export interface CommandContext extends AppContext, Interrupts {
   readonly settings: Settings;
   readonly out: Output;
 }
 
 export interface Flag extends Options {
-  /** The word for the value in help, such as FILE. */
+  /** Placeholder for the value in help, such as FILE. */
   readonly placeholder?: string;
 }
 
-/** Flags by name. The command's schema sets the defaults; descriptions only state them. */
+/** Flags by name. The command's schema sets the defaults, and descriptions only mention them. */
 export type Flags = Readonly<Record<string, Flag>>;
 
-/** The value of a repeated flag that takes one: the last, so that a command line can be extended to override it. */
+/** Returns the last value of a repeated single-value flag, so that appending a flag to a command line overrides it. */
 export function lastRepeated(values: unknown): unknown {
   return Array.isArray(values) ? values.at(-1) : values;
 }
 
-/** Names of flags by the title of their group. */
+/** Flag names by group title. */
 export type FlagGroups = Readonly<Record<string, readonly string[]>>;
 
-/** One command: its flags, and a function that takes them unchecked. */
+/** A command with its flags. `run` receives the flags unchecked. */
 export interface Command {
   readonly positionals?: Readonly<Record<string, PositionalOptions>>;
   readonly flags: Flags;
-  /** For a command with many flags. */
+  /** Only for commands with many flags. */
   readonly flagGroups?: FlagGroups;
   run(argv: Readonly<Record<string, unknown>>, context: CommandContext): Promise<ExitCode>;
 }
 
-/** What the file of a command exports: the command, once it is told its usage in the command table. */
+/** Export of a command's file. It receives the usage from the command table and returns the command. */
 export type CommandDefinition = (usage: string) => Command;
 
 interface Named {
-  /** As yargs takes it: the name, then `<required>`, `[optional]` and `[many..]` arguments. */
+  /** Usage in yargs syntax: the name, then `<required>`, `[optional]` and `[many..]` arguments. */
   readonly usage: string;
   readonly describe: string;
 }
 
-/** Loaded when it is called, so that the imports of one command do not slow the start of the others. */
+/** A command that is loaded when it is called, so that its imports do not slow down other commands. */
 export interface CommandEntry extends Named {
   readonly load: () => Promise<Command>;
 }
@@ -116,7 +115,7 @@ export interface CommandGroup extends Named {
 
 export type TableEntry = CommandEntry | CommandGroup;
 
-/** The word a command is called by. */
+/** Returns the first word of the usage, which is the name of the command. */
 export function nameOf({ usage }: TableEntry): string {
   return usage.split(" ")[0] ?? "";
 }

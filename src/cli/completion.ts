@@ -9,7 +9,7 @@ import { configuredDatabase } from "./find-config.js";
 import { defineCommand, oneOf } from "./read-flags.js";
 import { readSettings } from "./terminal.js";
 
-// A slash ends the name of a run, and its task is typed next.
+// A completed run name ends with a slash and no space follows it, because the user types a task next.
 const SCRIPTS = {
   bash: `# art-e completion bash >> ~/.bashrc
 _art_e() {
@@ -39,10 +39,10 @@ export const completionCommand = defineCommand(
   },
 );
 
-/** Of what a word names one. */
+/** Kinds of names that can be completed. */
 type Kind = "agents" | "evals" | "mailboxes" | "runs" | "shells" | "tasks" | "tools" | "traces" | "suiteTasks";
 
-/** What a flag's value names. */
+/** Kind of name for each flag value. */
 const OF_FLAGS: Readonly<Record<string, Kind>> = {
   agent: "agents",
   inbox: "mailboxes",
@@ -55,7 +55,7 @@ const OF_FLAGS: Readonly<Record<string, Kind>> = {
   task: "suiteTasks",
 };
 
-/** What an argument names, by the first word of the command and the argument's name. */
+/** Kind of name for each argument. Keys are the first word of the command and the argument's name. */
 const OF_ARGUMENTS: Readonly<Record<string, Kind>> = {
   "agents id": "agents",
   "agents tools": "tools",
@@ -76,20 +76,23 @@ const OF_ARGUMENTS: Readonly<Record<string, Kind>> = {
   "tools id": "tools",
 };
 
-/** What has been typed before the word that is to be completed. */
+/** The command line before the word to complete. */
 interface Typed {
-  /** The word so far. */
+  /** The incomplete word. */
   readonly current: string;
-  /** The value of a flag. */
+  /** Returns the value of a flag. */
   flag(name: string): string | undefined;
-  /** The folder of a suite. */
+  /** Folder of the suite. */
   readonly suite: string | undefined;
 }
 
-/** How many runs, or addresses where no mailbox was imported as such, a shell offers. */
+/** Maximum number of suggested runs. Also limits suggested addresses if no mailbox was imported as a mailbox. */
 const OFFERED = 50;
 
-/** Prints what the last word may become, one a line; nothing where any word will do, so that the shell offers files. */
+/**
+ * Prints the completions of the last word, one per line. Prints nothing if any word is valid, so that the shell
+ * suggests files.
+ */
 export async function complete(words: readonly string[], table: readonly TableEntry[]): Promise<ExitCode> {
   const current = words.at(-1) ?? "";
   const found = await candidates(words.slice(0, -1), current, table);
@@ -125,7 +128,7 @@ async function candidates(
   return valuesOf(OF_ARGUMENTS[`${nameOf(path[0] ?? entry)} ${argumentAt(command, given.length)}`], typed);
 }
 
-/** Without flags and their values. */
+/** Returns the words that are not flags or flag values. */
 function positionalWords(words: readonly string[], flags: Flags): string[] {
   return words.filter((word, i) => {
     const flag = findFlag(words[i - 1] ?? "", flags);
@@ -133,7 +136,7 @@ function positionalWords(words: readonly string[], flags: Flags): string[] {
   });
 }
 
-/** The entries that the words name, as far as they go: a command, or a group and its subcommand. */
+/** Returns the entries for the first words, as far as they match: a command, or a group and its subcommand. */
 function findEntry([first, second]: readonly string[], table: readonly TableEntry[]): TableEntry[] {
   const entry = table.find((each) => nameOf(each) === first);
   if (entry === undefined) return [];
@@ -141,7 +144,7 @@ function findEntry([first, second]: readonly string[], table: readonly TableEntr
   return sub === undefined ? [entry] : [entry, sub];
 }
 
-/** The name of a flag, by its name or its alias; undefined: the word is none. */
+/** Returns the name of a flag from its name or alias, or undefined if the word is not a flag. */
 function findFlag(word: string, flags: Flags): string | undefined {
   if (!word.startsWith("-")) return undefined;
   const name = word.replace(/^--?/, "");
@@ -152,7 +155,7 @@ function written(flags: Flags): string[] {
   return Object.keys(flags).map((name) => `--${name}`);
 }
 
-/** The name of the argument at a position; the last one may take several. */
+/** Returns the name of the argument at a position. The last argument might accept several values. */
 function argumentAt({ positionals = {} }: Command, position: number): string | undefined {
   const names = Object.keys(positionals);
   const last = names.at(-1);
@@ -171,12 +174,12 @@ async function valuesOf(kind: Kind | undefined, { current, flag, suite }: Typed)
   try {
     return withReadOnly(path, read);
   } catch {
-    // No database of this version, or nothing like what was typed: a shell shows no errors while a word is typed.
+    // The database has another version, or the typed name does not exist. A shell shows no errors during completion.
     return [];
   }
 }
 
-/** Reads the names of a kind. Each is loaded only where it is asked for: a person waits for it. */
+/** Returns a function that lists names of a kind. Each import is lazy, because the user is waiting. */
 async function readerOf(
   kind: Exclude<Kind, "shells" | "suiteTasks">,
   current: string,
@@ -230,13 +233,13 @@ async function readTasksOf() {
   return (db: Db, run: string) => listTaskIds(db, getRun(db, run).id).map(String);
 }
 
-/** `12,3`: what the last of several may become, with those before it. */
+/** Completes the last item of a comma-separated list such as `12,3`, and keeps the items before it. */
 function lastOfList(current: string, values: readonly string[]): string[] {
   const before = current.slice(0, current.lastIndexOf(",") + 1);
   return values.map((value) => before + value);
 }
 
-/** `examples/TOOL/ID` of a suite. */
+/** Lists the suite's tasks from their folders, `examples/TOOL/ID`. */
 function suiteTasks(folder: string): string[] {
   const examples = join(folder, "examples");
   const foldersIn = (path: string) => (existsSync(path) ? readdirSync(path, { withFileTypes: true }) : []);

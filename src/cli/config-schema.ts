@@ -10,8 +10,9 @@ import { type RunFlags, runSchema } from "./commands/run-flags.js";
 import { describe } from "./read-flags.js";
 
 /**
- * Refuses what a file that merely lies in the folder may not say: where keys of the environment are sent, and which
- * programs are run. Whoever wrote it must not learn the keys of whoever works here.
+ * Throws a UserError for dangerous settings in a file that was found in the folder and not specified by the user. Such
+ * a file must not choose where API keys are sent or which programs are run, because its author must not get the user's
+ * keys.
  */
 export function refuseUntrusted(settings: readonly ConfigSetting[], path: string): void {
   const found = settings.find(
@@ -39,33 +40,33 @@ function isOfThisMachine(address: unknown): boolean {
   return isLoopback(parseHttpUrl(String(address))?.hostname ?? "");
 }
 
-/** A setting as the file has it. */
+/** A setting as written in the file. */
 export interface ConfigSetting {
   readonly flag: ConfigField["flag"];
   readonly trusted: ConfigField["trusted"];
   readonly section: string;
   readonly key: string;
-  /** `limits.max-cost`, or of a run `runs.NAME.limits.max-cost`. */
+  /** Path in the file, such as `limits.max-cost` or `runs.NAME.limits.max-cost`. */
   readonly name: string;
-  /** As it would be typed for the flag; paths start from the working folder. */
+  /** Value as typed for the flag. Paths are relative to the working directory. */
   readonly value: unknown;
   readonly line: number;
 }
 
 export interface ConfigFile {
-  /** Path from the working folder; null: the file names none. */
+  /** Path relative to the working directory, or null if the file does not specify a database. */
   readonly database: string | null;
-  /** Of every run. */
+  /** Settings shared by all runs. */
   readonly settings: readonly ConfigSetting[];
-  /** What each run has of its own, by its name, in the order of the file. */
+  /** Each run's own settings by run name, in the order of the file. */
   readonly runs: ReadonlyMap<string, readonly ConfigSetting[]>;
 }
 
-/** Reads the text of a config file. Throws a UserError with file and line for the first thing that is wrong. */
+/** Parses the text of a config file. Throws a UserError with file and line for the first invalid entry. */
 export function parseConfig(text: string, path: string): ConfigFile {
   refuseSecrets(text, path);
   const document = readDocument(text, path);
-  // A file of comments only.
+  // The file contains only comments.
   if (document.value === null) return { database: null, settings: [], runs: new Map() };
   const read = configSchema.safeParse(document.value);
   if (!read.success) throw firstConfigError(read.error, document, path);
@@ -107,7 +108,7 @@ function readDocument(text: string, path: string): YamlDocument {
   }
 }
 
-/** Paths in the file start from its folder. */
+/** Resolves a path relative to the folder of the config file. */
 function fromFile(value: unknown, { path: kind }: ConfigField, folder: string): unknown {
   if (kind === undefined || typeof value !== "string") return value;
   const beside = (path: string) => besideFile(path, folder);
@@ -125,7 +126,7 @@ interface Problem {
   readonly path: readonly PropertyKey[];
 }
 
-/** The error for the first thing in the file that is wrong, with its line. */
+/** Returns the error for the first invalid entry of the file, with its line. */
 function firstConfigError({ issues }: z.ZodError, document: YamlDocument, path: string): UserError {
   const found = issues.flatMap((issue) => problemsIn({ issue, path: issue.path }, document.value));
   const placed = found.map(({ issue, path: at }) => {
@@ -141,13 +142,16 @@ function firstConfigError({ issues }: z.ZodError, document: YamlDocument, path: 
   return invalidConfig(path, line, `${where}${message}`, "art-e run --help says what each setting may be.");
 }
 
-/** Of a name that cannot be, its issues; of a section that fits none of its forms, those of the form that was meant. */
+/**
+ * Replaces an invalid name with its issues, and a section that matches none of its forms with the issues of the
+ * intended form.
+ */
 function problemsIn({ issue, path }: Problem, value: unknown): Problem[] {
   if (issue.code === "invalid_key") return issue.issues.map((inner) => ({ issue: inner, path }));
   if (issue.code !== "invalid_union" || issue.errors.length === 0) return [{ issue, path }];
   const given = path.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown> | null)?.[key], value);
-  // The forms of a section: a text for its main key (not in every section), its settings, null. Those of a run: the
-  // last two.
+  // A section can be a text for its main key (only some sections), an object with its settings, or null. A run can only
+  // be an object or null.
   const form = issue.errors.at(typeof given === "string" ? 0 : -2) ?? [];
   return form.flatMap((inner) => problemsIn({ issue: inner, path: [...path, ...inner.path] }, value));
 }
@@ -157,8 +161,8 @@ function invalidConfig(path: string, line: number | undefined, why: string, hint
 }
 
 /**
- * The error for a key that is no setting, with what was probably meant. `parents`: its section, none for a section
- * itself; in what a run has of its own, `runs` and a name before it.
+ * Returns the error for an unknown key, with a suggestion. `parents` contains the section of the key. It is empty for a
+ * section itself, and starts with `runs` and a run name inside a run.
  */
 function unknownKeyError(path: string, line: number | undefined, parents: readonly string[], key: string): UserError {
   const at = `${path}:${line ?? 1}`;
@@ -174,10 +178,10 @@ function unknownKeyError(path: string, line: number | undefined, parents: readon
   return new UserError("config_invalid", `${at}: ${what} ${key}.`, `${meant}${takes}`.trim());
 }
 
-/** What stands beside the sections. */
+/** Top-level keys that are not sections. */
 const OF_FILE = ["database", "runs"];
 
-/** By its name in another section, by its flag, or by the nearest name in this section. */
+/** Suggests a key by its name in another section, by its flag, or by the nearest name in this section. */
 function probablyMeant(key: string, section: string | undefined, known: readonly string[]): string {
   const word = flagName(key.replaceAll("_", "-").replace(/^-+/, "")).slice("--".length);
   if (OF_FILE.includes(word)) return `${word} is for the whole file, beside its sections. `;
@@ -200,10 +204,10 @@ function fieldsOf(section: string | undefined): Readonly<Record<string, ConfigFi
 
 const SECRET_NAMES = /api[-_]?key|token$|secret|password|credential|_key$/i;
 
-/** How the keys of Anthropic, OpenAI, Google, Hugging Face and GitHub look. */
+/** Formats of Anthropic, OpenAI, Google, Hugging Face and GitHub keys. */
 const KEYS = /\b(?:sk-[\w-]{20,}|AIza[\w-]{30,}|hf_\w{20,}|gh[pousr]_\w{20,})/;
 
-/** Refuses a file that holds a key, in a comment too: such files are shared. The key is not printed. */
+/** Rejects a file that contains a key, even in a comment, because config files are shared. Does not print the key. */
 function refuseSecrets(text: string, path: string): void {
   const line = text.split("\n").findIndex((each) => KEYS.test(each));
   if (line !== -1) throw secretInFile(`${path}:${line + 1}: what looks like a key`);
@@ -218,20 +222,25 @@ function secretInFile(what: string): UserError {
   );
 }
 
-/** A setting of the config file: what it may be there, and the flag that it stands for. */
+/** A setting of the config file: its allowed values and the corresponding flag. */
 interface ConfigField {
   readonly flag: keyof RunFlags;
-  /** Reads what the file says into what would be typed for the flag. */
+  /** Converts the value in the file into the value typed for the flag. */
   readonly schema: z.ZodType;
-  /** A path from the folder of the file; `source`: where there is such a file, else a name; `model`: as replay/FILE. */
+  /**
+   * The value is a path relative to the config file. `source` can also be a name, if no such file exists, and `model`
+   * contains a path only in the form replay/FILE.
+   */
   readonly path?: "file" | "source" | "model";
-  /** Runs a program, or sends keys or variables to an address: only a file that --config names may say it. */
+  /**
+   * The setting runs a program, or sends keys or variables to an address. Allowed only in a file passed with --config.
+   */
   readonly trusted?: "address" | "program" | "variables";
 }
 
 const { shape } = runSchema;
 
-/** A setting that is written as on the command line. */
+/** A setting with the same syntax as on the command line. */
 function field(flag: keyof RunFlags, more: Omit<ConfigField, "flag" | "schema"> = {}): ConfigField {
   return { flag, schema: required(shape[flag]), ...more };
 }
@@ -241,7 +250,7 @@ function required(schema: z.ZodType): z.ZodType {
   return isOptional ? required(schema.unwrap() as z.ZodType) : schema;
 }
 
-/** A setting with a form of its own, which the flag's schema checks as the text that it becomes. */
+/** A setting with its own syntax, converted to text and checked with the flag's schema. */
 function fieldAs(flag: keyof RunFlags, form: z.ZodType<string>): ConfigField {
   const schema = form.superRefine((text, context) => {
     const [issue] = required(shape[flag]).safeParse(text).error?.issues ?? [];
@@ -250,7 +259,7 @@ function fieldAs(flag: keyof RunFlags, form: z.ZodType<string>): ConfigField {
   return { flag, schema };
 }
 
-/** Names with values, for a flag that takes each as NAME=VALUE. */
+/** A mapping of names to values, for a flag that accepts NAME=VALUE and can be repeated. */
 function namedValues(flag: keyof RunFlags, value: z.ZodType): ConfigField {
   const schema = z
     .record(z.string(), value, "expected NAME: VALUE")
@@ -288,7 +297,7 @@ const prices = z
 const numberOr = (word: z.ZodType<string>, message: string) =>
   z.union([z.number(message), word], message).transform(String);
 
-/** The sections of the file, each with its settings by their keys. */
+/** The settings of each section, by key. */
 export const SECTIONS = {
   agent: {
     id: field("agent"),
@@ -386,7 +395,7 @@ export const SECTIONS = {
 
 export type SectionName = keyof typeof SECTIONS;
 
-/** Sections that may be a text instead, which is the value of this key. */
+/** Main keys of sections that can be written as a single text, which is the value of this key. */
 const MAIN_KEYS: Readonly<Partial<Record<SectionName, string>>> = {
   agent: "id",
   model: "id",
@@ -407,14 +416,14 @@ const DESCRIPTIONS: Readonly<Record<SectionName, string>> = {
   traces: "Where traces are sent; keys come from OTEL_EXPORTER_OTLP_HEADERS",
 };
 
-/** Each section is null (nothing but comments), a text for its main key, or its settings. */
+/** A section is null (only comments), a text for its main key, or an object with its settings. */
 const sections = Object.fromEntries(
   Object.entries(SECTIONS).map(([name, fields]) => [name, sectionSchema(name as SectionName, fields).optional()]),
 ) as Record<SectionName, z.ZodOptional<ReturnType<typeof sectionSchema>>>;
 
 const EXPECTED = "expected sections such as agent, dataset and limits";
 
-/** Also a tag of the run in the database. */
+/** The run name is also a tag of the run in the database. */
 const runName = z
   .string()
   .regex(
@@ -423,7 +432,6 @@ const runName = z
   )
   .regex(/\D/, "expected a name that is no number");
 
-/** What the file may hold. */
 export const configSchema = z.strictObject(
   {
     database: z
@@ -455,7 +463,7 @@ function sectionSchema(name: SectionName, fields: Readonly<Record<string, Config
   return z.union([...forms, z.null().transform(() => ({}))]).meta({ id: name, description: DESCRIPTIONS[name] });
 }
 
-/** With what `--help` says of the flag. */
+/** Describes the setting with the help text of its flag. */
 function described({ flag, schema }: ConfigField): z.ZodType {
   return schema.describe(`${describe(shape[flag]) ?? ""} (${flagName(flag)})`);
 }

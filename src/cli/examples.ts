@@ -2,7 +2,7 @@
 
 export type Example = readonly [line: string, comment: string];
 
-/** Examples by command. The empty name is the program itself. Words in capitals are placeholders. */
+/** Examples per command. The empty name is the program itself. Words in capitals are placeholders. */
 export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   "": [
     ["art-e demo", "try everything, offline"],

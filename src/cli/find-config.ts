@@ -7,8 +7,9 @@ import type { ConfigFile } from "./config-schema.js";
 import { readText } from "./read-text.js";
 
 /**
- * The database that a config file names: that of `--config`, else art-e.yaml in the working folder. Null: none does, or
- * a flag or a variable names one. The file is parsed only where it says so, since every command asks.
+ * Returns the database specified in the config file, which is the `--config` file or otherwise art-e.yaml in the
+ * working directory. Returns null if the file does not specify a database, or if a flag or a variable does. The file is
+ * parsed only if it contains a database key, because every command calls this function.
  */
 export async function configuredDatabase(
   { db, config }: Readonly<Record<string, unknown>>,
@@ -28,11 +29,11 @@ export const CONFIG_NAME = "art-e.yaml";
 export interface OpenedConfig {
   readonly file: ConfigFile;
   readonly path: string;
-  /** By --config. */
+  /** Whether --config specified the file. */
   readonly isNamed: boolean;
 }
 
-/** The config file of a command line; null: there is none. Throws a UserError for one that is wrong. */
+/** Returns the config file for a command line, or null if no file exists. Throws a UserError for an invalid file. */
 export async function openConfig(
   argv: Readonly<Record<string, unknown>>,
   { settings }: CommandContext,
@@ -41,7 +42,7 @@ export async function openConfig(
   const path = named ?? findConfig(settings.db);
   if (path !== null && named !== "off") {
     const text = readText(path, named === null ? CONFIG_NAME : "--config");
-    // Loaded only where there is a file.
+    // Imported only if there is a config file.
     const { parseConfig } = await import("./config-schema.js");
     return { file: parseConfig(text, path), path, isNamed: named !== null };
   }

@@ -7,7 +7,7 @@ import { contradiction, file, listText, oneOf, text, url, wholeNumber } from "./
 import { readText } from "./read-text.js";
 import type { Settings } from "./terminal.js";
 
-/** Where a server listens, and what its clients must know. */
+/** Flags for a server's address and for the token that its clients must send. */
 export const listenShape = (port: number) => ({
   port: wholeNumber(0, 65_535).default(port).meta({ description: "Port (0 = any free port)" }),
   host: text
@@ -22,7 +22,7 @@ interface TokenFlags {
   readonly tokenFile?: string | undefined;
 }
 
-/** The token of a server: of a flag, else of ART_E_TOKEN; null: none. */
+/** Returns the server token from a flag, otherwise from ART_E_TOKEN, or null if neither is set. */
 export function tokenOf(flags: TokenFlags, { env }: Settings): string | null {
   if (flags.token !== undefined && flags.tokenFile !== undefined) {
     throw contradiction("--token and --token-file are given.", "Give one of them.");
@@ -58,7 +58,7 @@ export const protocolShape = {
 
 type Given = Readonly<Record<string, unknown>>;
 
-/** The command line, with the protocol's values for flags that were not given. */
+/** Adds the protocol's values for unspecified flags. */
 export async function withProtocol(argv: Given, env: Environment): Promise<Given> {
   if (argv.protocol !== "art" || argv.resume !== undefined || argv.repeat !== undefined) return argv;
   return {
@@ -73,7 +73,10 @@ export async function withProtocol(argv: Given, env: Environment): Promise<Given
   };
 }
 
-/** A small model of Google judged the published figures. Without a key for it, any judge with a key. */
+/**
+ * Returns the protocol's judge. A small Google model judged the published figures. Without a Google key, falls back to
+ * any cheap model with a key.
+ */
 async function artJudge(env: Environment): Promise<string> {
   const { anyCheapModel } = await import("../scoring/judge-settings.js");
   const { hasKey } = await import("../models/open-model.js");
@@ -100,7 +103,7 @@ export const configShape = {
   }),
 };
 
-/** A number of tasks at once, or `auto`. */
+/** Number of concurrent tasks, or `auto`. */
 export const concurrency = z
   .string()
   .regex(/^(auto|[1-9]\d{0,3})$/, "expected auto, or a whole number from 1 to 9999")

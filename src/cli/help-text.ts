@@ -10,9 +10,9 @@ import {
 } from "./command.js";
 import { EXAMPLES, type Example } from "./examples.js";
 
-/** What `--help` prints for the program, for a group of subcommands, and for a command. */
+/** Renders the `--help` pages of the program, of command groups and of commands. */
 
-/** Two columns: a term and its explanation. */
+/** Two columns: terms and their explanations. */
 interface Section {
   readonly title: string;
   readonly rows: readonly (readonly [term: string, explanation: string])[];
@@ -45,7 +45,7 @@ export function groupHelp(group: CommandGroup, columns: number): string {
   return page(`art-e ${name} COMMAND`, group.describe, EXAMPLES[name] ?? [], sections, columns, [globalFlags(columns)]);
 }
 
-/** @param usage the words and arguments of the command, such as `agents show [id]` */
+/** @param usage name and arguments of the command, such as `agents show [id]` */
 export function commandHelp(usage: string, describe: string, command: Command, columns: number): string {
   const args = Object.entries(command.positionals ?? {}).map(([name, options]): [string, string] => [
     name.toUpperCase(),
@@ -64,7 +64,7 @@ interface FlagGroup {
   readonly flags: Flags;
 }
 
-/** A command's flags by group. Flags outside of its groups come last. */
+/** Groups a command's flags. Flags without a group come last. */
 export function groupFlags({ flags, flagGroups = {} }: Command): readonly FlagGroup[] {
   const grouped = new Set(Object.values(flagGroups).flat());
   const others = Object.keys(flags).filter((name) => !grouped.has(name));
@@ -76,13 +76,13 @@ export function groupFlags({ flags, flagGroups = {} }: Command): readonly FlagGr
     .filter((group) => Object.keys(group.flags).length > 0);
 }
 
-/** The word for a flag's value with a space before it, such as ` FILE`, or an empty string for a boolean flag. */
+/** Returns a flag's placeholder with a leading space, such as ` FILE`, or an empty string for a boolean flag. */
 export function placeholderOf(name: string, { type, placeholder }: Flag): string {
   if (type === "boolean") return "";
   return ` ${placeholder ?? (type === "number" ? "N" : (name.split("-").at(-1) ?? "").toUpperCase())}`;
 }
 
-/** A flag's description. Says so if the flag is required. */
+/** Returns a flag's description, with a note if the flag is required. */
 export function explanationOf({ describe = "", demandOption }: Flag): string {
   return demandOption === true ? `${describe} (required)` : describe;
 }
@@ -94,7 +94,7 @@ function flagRows(flags: Flags): (readonly [string, string])[] {
   ]);
 }
 
-/** `-l, --limit`, aligned with flags without a short form. */
+/** Returns a flag's names, such as `-l, --limit`. Flags without a short name are aligned with the others. */
 function namesOf(name: string, { alias = [] }: Flag): string {
   const aliases = [alias].flat();
   const short = aliases.find((each) => each.length === 1);
@@ -127,7 +127,7 @@ function page(
   ].join("\n\n");
 }
 
-/** Terms wider than this have their explanation on the next line. */
+/** If a term is wider than this, its explanation starts on the next line. */
 const MAX_TERM_COLUMNS = 34;
 
 function definition([term, explanation]: readonly [string, string], widest: number, columns: number): string {

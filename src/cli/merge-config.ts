@@ -7,7 +7,7 @@ import type { ConfigFile, ConfigSetting, SectionName } from "./config-schema.js"
 import { type OpenedConfig, openConfig } from "./find-config.js";
 import { contradiction, wordList } from "./read-flags.js";
 
-/** An error about flags that were not typed, with where in the file they stand; any other error unchanged. */
+/** Adds the config file's lines to an error about flags that come from the file. Returns any other error unchanged. */
 export function explainConfigured(error: unknown, { path, used }: ConfiguredFlags): unknown {
   if (!(error instanceof UserError)) return error;
   const meant = used.filter(({ flag }) => new RegExp(`${flagName(flag)}(?![\\w-])`).test(error.message));
@@ -16,10 +16,10 @@ export function explainConfigured(error: unknown, { path, used }: ConfiguredFlag
   return new UserError(error.code, error.message, `${error.hint} ${origins}`, error.exitCode, { cause: error });
 }
 
-/** Settings of the file that name what a run writes. */
+/** Settings that specify a run's output files. */
 const OUTPUTS: readonly (keyof RunFlags)[] = ["output", "record", "junit"];
 
-/** The names of `--only`, in the order of the file; all of the file's without the flag. */
+/** Returns the run names in `--only`, in the order of the file, or all run names without the flag. */
 export function namesOfRuns(only: unknown, { runs }: ConfigFile, path: string): string[] {
   const known = [...runs.keys()];
   if (typeof only !== "string") return known;
@@ -37,8 +37,8 @@ export function namesOfRuns(only: unknown, { runs }: ConfigFile, path: string): 
 }
 
 /**
- * What counts for one run of the file: what it has of its own, and of the settings of all runs what goes with that.
- * Files that all runs would write have the run's name in theirs.
+ * Returns the settings for one run of the file: its own settings, and the shared settings that they do not replace. The
+ * run's name is added to the names of shared output files.
  */
 export function settingsOfRun(name: string, { settings, runs }: ConfigFile): ConfigSetting[] {
   const own = runs.get(name) ?? [];
@@ -49,37 +49,37 @@ export function settingsOfRun(name: string, { settings, runs }: ConfigFile): Con
   return [...shared, ...own];
 }
 
-/** The same flags for one of several runs: the files they name have the run's name in theirs. */
+/** Returns the flags for one of several runs, with the run's name added to the names of output files. */
 function flagsOfRun(argv: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
   const outputs = OUTPUTS.filter((flag) => argv[flag] !== undefined);
   return { ...argv, ...Object.fromEntries(outputs.map((flag) => [flag, withRunName(argv[flag], name)])) };
 }
 
-/** `results.json` is `results-NAME.json`. */
+/** Returns `results-NAME.json` for `results.json`. */
 function withRunName(path: unknown, name: string): unknown {
   if (typeof path !== "string") return path;
   const { dir, name: stem, ext } = parse(path);
   return join(dir, `${stem}-${name}${ext}`);
 }
 
-/** A command line together with the config file. */
+/** A command line combined with the config file. */
 export interface ConfiguredFlags {
-  /** The flags, and the file's values for those that were not given. */
+  /** Flags, with the config file's values for unspecified flags. */
   readonly argv: Argv;
-  /** Null: there is no file. */
+  /** Path of the config file, or null if no file is used. */
   readonly path: string | null;
   readonly used: readonly ConfigSetting[];
-  /** Which of the file's runs it is; null: the file names none, or none was asked for. */
+  /** Name of the selected run in the file, or null if the file has no runs or none was selected. */
   readonly run: string | null;
 }
 
-/** A section, or one setting of it: `run.scorers`. */
+/** A section, or one of its settings, such as `run.scorers`. */
 type ConfigName = SectionName | `${SectionName}.${string}`;
 
 /**
- * Adds the settings of a config file to the flags: of the one that `--config` names, else of art-e.yaml in the working
- * folder or beside the database; with `--only`, those of that run too. `names`: what the command reads of it. Throws a
- * UserError for a file that is wrong.
+ * Adds the settings of a config file to the flags. The file is specified with `--config`, otherwise it is art-e.yaml in
+ * the working directory or next to the database. With `--only`, the settings of that run are also added. `names`
+ * restricts the settings to those used by the command. Throws a UserError for an invalid file.
  */
 export async function readConfig(
   argv: Argv,
@@ -96,7 +96,10 @@ export async function readConfig(
   return configure(argv, opened, { run: only[0] ?? null, names }, context);
 }
 
-/** The same for every run of the file, or for those of `--only`; one without a name where the file has no runs. */
+/**
+ * Like `readConfig`, for each run of the file or each run in `--only`. Returns one entry without a name if the file has
+ * no runs.
+ */
 export async function readConfiguredRuns(argv: Argv, context: CommandContext): Promise<readonly ConfiguredFlags[]> {
   const goesOn = argv.resume !== undefined || argv.repeat !== undefined;
   const opened = goesOn ? null : await openConfig(argv, context);
@@ -117,7 +120,7 @@ const withoutFile = (argv: Argv): ConfiguredFlags => ({ argv, path: null, used: 
 
 interface Wanted {
   readonly run: string | null;
-  /** Undefined: all that the file has. */
+  /** Settings to use, or undefined for all settings of the file. */
   readonly names?: readonly ConfigName[] | undefined;
 }
 
@@ -147,7 +150,7 @@ function leftOut(replaced: readonly ConfigSetting[]): string {
 
 type Argv = Readonly<Record<string, unknown>>;
 
-/** Flags that name something else than the file does, with the sections of the file that are about it. */
+/** Flags that replace entire sections of the file if their values differ from the file. */
 const REPLACES: readonly (readonly [flags: readonly (keyof RunFlags)[], sections: readonly SectionName[]])[] = [
   [
     ["agent", "agentCommand", "agentUrl", "apiUrl"],
@@ -162,16 +165,16 @@ const REPLACES: readonly (readonly [flags: readonly (keyof RunFlags)[], sections
   [["protocol"], ["agent", "judge"]],
 ];
 
-/** What --protocol sets, beside the agent and the judge. */
+/** Flags set by --protocol, in addition to the agent and the judge. */
 const OF_PROTOCOL: readonly (keyof RunFlags)[] = ["split", "limit", "maxSources", "excludeKnownBad", "cutoff"];
 
-/** What a stored run does not keep, and so comes from the file with --resume and --repeat too. */
+/** Settings that are not stored with a run. They come from the file even with --resume and --repeat. */
 const NOT_STORED = {
   sections: ["gates", "traces"] satisfies SectionName[] as readonly string[],
   flags: ["concurrency", "rpm", "tpm", "requestTimeout", "cache"] satisfies (keyof RunFlags)[] as readonly string[],
 };
 
-/** The settings of the file that count beside these flags, and those that the flags replace. */
+/** Separates the settings that still apply from those replaced by flags. */
 export function mergeConfig(
   argv: Argv,
   settings: readonly ConfigSetting[],
@@ -189,7 +192,7 @@ export function mergeConfig(
   };
 }
 
-/** A flag that says what the file says too replaces nothing else. */
+/** Returns the sections replaced by flags. A flag with the same value as in the file replaces nothing else. */
 function replacedSections(argv: Argv, settings: readonly ConfigSetting[]): ReadonlySet<string> {
   const differs = (name: string) =>
     argv[name] !== undefined && !settings.some(({ flag, value }) => flag === name && value === argv[name]);

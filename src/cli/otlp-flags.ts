@@ -21,7 +21,7 @@ export const otlpShape = {
 
 const shape = z.object(otlpShape);
 
-/** Whether traces are to be sent. Throws a UserError for `--scores` without a server. */
+/** Returns whether to send traces. Throws a UserError for `--scores` without a server. */
 export function sendsTraces({ otlp, otlpEndpoint, scores }: z.output<typeof shape>): boolean {
   const sends = otlp || otlpEndpoint !== undefined;
   if (!sends && scores !== undefined) {

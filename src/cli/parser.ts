@@ -15,20 +15,20 @@ import {
   type TableEntry,
 } from "./command.js";
 
-/** Runs the command that was named, with its unchecked arguments. */
+/** Runs the parsed command with its unchecked arguments. */
 type Execute = (command: Command, argv: Readonly<Record<string, unknown>>) => Promise<void>;
 
 interface Parser {
-  /** Parses the command line and executes the command that it names. */
+  /** Parses the command line and executes its command. */
   parse(): Promise<void>;
-  /** An error of the parser in the words of the user; any other error unchanged. */
+  /** Rewrites a parser error for the user. Returns any other error unchanged. */
   explain(error: unknown): unknown;
 }
 
 export function buildParser(args: readonly string[], table: readonly TableEntry[], execute: Execute): Parser {
-  // Builders run from the outer command to the inner one: the last one set is the command that was called.
+  // Builders run from the outer command to the inner one, so the last assignment is the called command.
   let inUse: CommandInUse | null = null;
-  // The help page of that command.
+  // Renders the help page of that command.
   let renderHelp = (text: HelpText, columns: number) => text.programHelp(table, columns);
   const commands = table.map(nameOf);
 
@@ -75,12 +75,15 @@ export function buildParser(args: readonly string[], table: readonly TableEntry[
       process.stdout.write(`${page}\n`);
     },
     explain: (error) =>
-      // A flag without its value is an exception of the parser, which `fail` does not see.
+      // If a flag's value is missing, the parser throws an exception, which does not reach `fail`.
       error instanceof Error && error.name === "YError" ? usageError(error.message, args, inUse, commands) : error,
   };
 }
 
-/** The parser would render the help of every command that it runs, for `getHelp`: a tenth of a short command's time. */
+/**
+ * Prevents the parser from rendering help for every command that it runs, for `getHelp`. This takes a tenth of a short
+ * command's time.
+ */
 function renderNoUnusedHelp(parser: Argv): void {
   const { getInternalMethods } = parser as Argv & {
     getInternalMethods(): { getUsageInstance(): { cacheHelpMessage(): void } };
@@ -117,15 +120,15 @@ function globalParser(args: readonly string[]): Argv {
     .showHelpOnFail(false);
 }
 
-/** How an error is printed. */
+/** Output options for an error. */
 interface ErrorForm {
-  /** As one line of JSON: `{"error": {"code", "message", "hint", "exitCode"}}`. */
+  /** One line of JSON: `{"error": {"code", "message", "hint", "exitCode"}}`. */
   readonly json: boolean;
-  /** With its stack. */
+  /** Includes the stack. */
   readonly verbose: boolean;
 }
 
-/** What is printed for a thrown error, and the exit code that it ends the program with. */
+/** Returns the printed text of an error and the program's exit code. */
 export function formatError(error: unknown, { json, verbose }: ErrorForm): { text: string; exitCode: ExitCode } {
   const { code, message, hint, exitCode } = describe(error);
   const stack = verbose && code !== "interrupted" ? stackOf(error) : null;
@@ -133,7 +136,7 @@ export function formatError(error: unknown, { json, verbose }: ErrorForm): { tex
     const fields = { code, message, hint, exitCode, ...(stack === null ? {} : { stack }) };
     return { text: toWellFormedJson({ error: fields }), exitCode };
   }
-  // With a bug's stack there is nothing more to ask for.
+  // The hint for a bug is to use --verbose, so it is redundant if the stack is shown.
   const more = stack !== null && code === "bug" ? [stack] : [hint && `       ${hint}`, stack];
   return { text: [`art-e: ${message}`, ...more.filter((line) => line)].join("\n"), exitCode };
 }
@@ -141,7 +144,7 @@ export function formatError(error: unknown, { json, verbose }: ErrorForm): { tex
 interface Described {
   readonly code: string;
   readonly message: string;
-  /** What to do; null: nothing. */
+  /** The next step for the user, or null if unknown. */
   readonly hint: string | null;
   readonly exitCode: ExitCode;
 }
@@ -162,21 +165,21 @@ function stackOf(error: unknown): string {
   return `${error.stack ?? error.message}${cause}`;
 }
 
-/** The command that the user called, as far as the parser got. */
+/** The called command, as far as the parser recognized it. */
 interface CommandInUse {
-  /** `agents clone <id> <new-id>` */
+  /** Usage such as `agents clone <id> <new-id>`. */
   readonly usage: string;
-  /** A command that only has subcommands. */
+  /** True for a command that only has subcommands. */
   readonly isGroup?: boolean;
   /** Set for a subcommand. */
   readonly parent?: unknown;
-  /** What it takes: flags as they are written, or the names of subcommands. */
+  /** Accepted flags as typed, or the names of subcommands. */
   readonly known: readonly string[];
 }
 
 /**
- * A complaint of the parser as an error for the user, with each flag named as it was written, and what it was probably
- * meant as. `commands`: the names of all.
+ * Converts a parser message into a UserError. Flags are named as the user typed them, with a suggestion. `commands`
+ * contains all command names.
  */
 function usageError(
   complaint: string,
@@ -196,7 +199,7 @@ function usageError(
   return new UserError("usage", reword(line, words, inUse, path), `${near}${help}`);
 }
 
-/** What the parser does not know, as it was written; null: it complains of something else. */
+/** Returns the words that the parser did not recognize, as typed, or null if the message is about something else. */
 function unknownWords(line: string, args: readonly string[]): readonly string[] | null {
   const [, unknown] = /^Unknown arguments?: (.+)$/.exec(line) ?? [];
   return unknown === undefined ? null : asWritten(unknown.split(", "), args);
@@ -228,26 +231,26 @@ function reword(
   return /[.!?]$/.test(line) ? line : `${line}.`;
 }
 
-/** `agents clone <id> <new-id>` without its arguments. */
+/** Removes the arguments from a usage such as `agents clone <id> <new-id>`. */
 function pathOf({ usage }: CommandInUse): string {
   return usage.replace(/ [<[].*$/, "");
 }
 
-/** `INBOX_ADDRESS and WORDS`, as the usage names them. */
+/** Returns the missing arguments as named in the usage, such as `INBOX_ADDRESS and WORDS`. */
 function missingArguments(usage: string, given: number): string {
   const required = [...usage.matchAll(/<([\w-]+)(?:\.\.)?>/g)].map(([, name = ""]) => name.toUpperCase());
   return required.slice(given).join(" and ");
 }
 
-/** The parser names flags without their dashes, and some twice in two spellings. */
+/** Returns the names as typed. The parser names flags without dashes, and names some flags twice in two spellings. */
 function asWritten(names: readonly string[], args: readonly string[]): readonly string[] {
   const written = args.map((arg) => arg.replace(/=.*$/s, "")).filter((arg) => names.includes(arg.replace(/^--?/, "")));
   return written.length > 0 ? written : names;
 }
 
 /**
- * An empty value would be read as the number 0, and `--limit 0` means all: an unset shell variable must not start the
- * largest run.
+ * Throws a UserError for an empty value. It would be parsed as the number 0, and `--limit 0` means all tasks: an unset
+ * shell variable must not start the largest run.
  */
 export function refuseEmptyValues(args: readonly string[]): void {
   const at = args.findIndex((arg) => /^(--?[\w-]+=)?\s*$/.test(arg));
@@ -258,15 +261,15 @@ export function refuseEmptyValues(args: readonly string[]): void {
 }
 
 const PARSER_CONFIGURATION = {
-  // Repeated values reach each flag's `coerce`, which joins those of a list.
+  // Repeated values reach each flag's `coerce`, which joins list values.
   "duplicate-arguments-array": true,
   "boolean-negation": false,
   "strip-aliased": true,
 };
 
 /**
- * Declares the boolean flags of all subcommands before the subcommand is known: in `agents --replace import FILE`, the
- * parser would take "import" as the flag's value.
+ * Declares the boolean flags of all subcommands before the subcommand is known. Otherwise, the parser would treat
+ * "import" in `agents --replace import FILE` as the flag's value.
  */
 function hideBooleans(parser: Argv, commands: readonly Command[]): Argv {
   const booleans = commands.flatMap(({ flags }) => Object.entries(flags).filter(([, { type }]) => type === "boolean"));
@@ -274,12 +277,13 @@ function hideBooleans(parser: Argv, commands: readonly Command[]): Argv {
   return parser.options(Object.fromEntries(hidden));
 }
 
-/** No argument of a process contains it. */
+/** Process arguments cannot contain this character. */
 const OPERAND_MARK = "\0";
 
 /**
- * Everything after `--` is an operand, whatever it begins with (POSIX, Utility Syntax Guideline 10). yargs does not
- * count such words as arguments of a command, so they get a mark that no flag begins with; `withoutMarks` removes it.
+ * Marks everything after `--` as an operand, even if it starts with a dash (POSIX, Utility Syntax Guideline 10). yargs
+ * does not count these words as arguments of a command. The mark is a character that no flag starts with, and
+ * `withoutMarks` removes it.
  */
 function markOperands(args: readonly string[]): string[] {
   const end = args.indexOf("--");

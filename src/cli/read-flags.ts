@@ -5,25 +5,25 @@ import { type JsonObject, jsonObjectSchema } from "../platform/json.js";
 import { type Command, type CommandContext, type CommandDefinition, type Flags, lastRepeated } from "./command.js";
 
 declare module "zod" {
-  /** How help shows a flag, in addition to its description. */
+  /** Settings for the help text and parsing of a flag, in addition to its description. */
   interface GlobalMeta {
     /** Another name, such as `l` or `csv-path`. */
     alias?: string;
-    /** The word for the value, such as FILE. */
+    /** Placeholder for the value, such as FILE. */
     placeholder?: string;
-    /** A comma-separated list: its values add up if the flag is repeated. */
+    /** The value is a comma-separated list. Repeating the flag adds values to it. */
     isList?: boolean;
-    /** A list whose flag takes one value and can be repeated: its values may contain commas. */
+    /** The flag accepts one value and can be repeated. Its values can contain commas. */
     isRepeated?: boolean;
   }
 }
 
 type Argv = Readonly<Record<string, unknown>>;
 
-/** A command with its checked flags. A run that gives no exit code is done. */
+/** Defines a command whose flags are checked against the schema. The command succeeds if `run` returns no exit code. */
 export function defineCommand<T extends z.ZodObject>(
   schema: T,
-  // biome-ignore lint/suspicious/noConfusingVoidType: most commands end without a word
+  // biome-ignore lint/suspicious/noConfusingVoidType: most commands return no exit code
   run: (flags: z.output<T>, context: CommandContext, argv: Argv) => Promise<ExitCode | void>,
 ): CommandDefinition {
   return (usage) => ({
@@ -32,12 +32,14 @@ export function defineCommand<T extends z.ZodObject>(
   });
 }
 
-/** `id` and `new_id` of `agents clone <id> <new_id>`. */
+/** Returns the argument names in a usage, such as `id` and `new_id` in `agents clone <id> <new_id>`. */
 function positionalsOf(usage: string): string[] {
   return [...usage.matchAll(/[<[](\w+)/g)].map(([, name = ""]) => name);
 }
 
-/** The arguments and flags of a command, as the parser takes them: the fields of its schema that have a description. */
+/**
+ * Returns the arguments and flags of a command for the parser. They are the schema's fields that have a description.
+ */
 export function declaredIn({ shape }: z.ZodObject, usage: string): Required<Pick<Command, "flags" | "positionals">> {
   const positionals = positionalsOf(usage);
   const described = Object.entries(shape).flatMap(([name, field]) => {
@@ -74,17 +76,20 @@ export function declaredIn({ shape }: z.ZodObject, usage: string): Required<Pick
   return { positionals: Object.fromEntries(args), flags: Object.fromEntries(flags) };
 }
 
-/** The values of a repeated list flag as one list. */
+/** Joins the values of a repeated list flag into one list. */
 function joinRepeated(values: unknown): unknown {
   return Array.isArray(values) ? values.join(",") : values;
 }
 
-/** The values of a flag that can be repeated. */
+/** Returns the values of a repeatable flag as an array. */
 function listOf(values: unknown): unknown {
   return values === undefined || Array.isArray(values) ? values : [values];
 }
 
-/** What a field means, with its default where the description names none: `Mails to show [default: 10]`. */
+/**
+ * Returns a field's description. Appends the default if the description does not mention it, as in
+ * `Mails to show [default: 10]`.
+ */
 export function describe(field: z.ZodType): string | undefined {
   const { description } = field;
   const fallback = field instanceof z.ZodDefault ? field.def.defaultValue : undefined;
@@ -103,7 +108,7 @@ interface FlagType {
   readonly placeholder: string | undefined;
 }
 
-/** The type of a field's input, which can be wrapped in defaults and transformations. */
+/** Returns the type of a field's input, which can be inside defaults and transformations. */
 function typeOf(field: z.ZodType): FlagType {
   const { placeholder } = field.meta() ?? {};
   if (field instanceof z.ZodOptional || field instanceof z.ZodDefault) {
@@ -126,7 +131,7 @@ function typeOf(field: z.ZodType): FlagType {
   };
 }
 
-/** Longer lists of choices are in the flag's description only. */
+/** Longer lists of choices appear only in the flag's description. */
 const MAX_CHOICES_CHARS = 24;
 
 function choicesOf(field: z.ZodType): string | undefined {
@@ -135,7 +140,10 @@ function choicesOf(field: z.ZodType): string | undefined {
   return choices.length <= MAX_CHOICES_CHARS ? choices : undefined;
 }
 
-/** Checks a command's flags. The error names the first invalid one as it is typed, a positional in upper case. */
+/**
+ * Checks a command's flags. The error names the first invalid flag as typed, or the first invalid argument in upper
+ * case.
+ */
 export function readFlags<T extends z.ZodType>(usage: string, schema: T, argv: Argv): z.output<T> {
   const result = schema.safeParse(argv);
   if (result.success) return result.data;
@@ -153,7 +161,6 @@ export function contradiction(message: string, hint: string): UserError {
   return new UserError("flags_contradict", message, hint);
 }
 
-/** An integer within bounds. */
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER) {
   const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
   const message = `expected a whole number ${range}`;
@@ -170,7 +177,7 @@ export function numberAbove(min: number, max: number) {
   return z.number(message).gt(min, message).max(max, message);
 }
 
-/** A JSON object, as typed on the command line. */
+/** JSON object as typed on the command line. */
 export const jsonObject = z
   .string("expected a JSON object")
   .meta({ placeholder: "JSON" })
@@ -183,7 +190,6 @@ export const jsonObject = z
     }
   });
 
-/** Values of a flag that can be repeated. */
 export const repeated = z.array(z.string()).meta({ isRepeated: true });
 
 export const text = z.string("expected a text").min(1, "expected a text");
@@ -192,7 +198,7 @@ export const file = text.meta({ placeholder: "FILE" });
 export const folder = text.meta({ placeholder: "FOLDER" });
 export const url = text.meta({ placeholder: "URL" });
 export const address = text.meta({ placeholder: "ADDRESS" });
-/** An id of a run, the start of one, or `latest`. */
+/** Run id, the start of one, or `latest`. */
 export const runId = text.meta({ placeholder: "RUN" });
 
 export const day = z.iso.date("expected a day, YYYY-MM-DD").meta({ placeholder: "DATE" });
@@ -201,7 +207,7 @@ export function oneOf<const T extends readonly [string, ...string[]]>(values: T)
   return z.enum(values, `expected ${values.join(" or ")}`);
 }
 
-/** `3,15` or `3,15,0.3`: US dollars for a million tokens of input, output and cached input. */
+/** US dollars per million input, output and cached input tokens, such as `3,15` or `3,15,0.3`. */
 export const price = z
   .string()
   .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?){1,2}$/, "expected IN,OUT or IN,OUT,CACHED: US dollars for a million tokens")
@@ -211,7 +217,7 @@ export const price = z
     return { input, output, cachedInput };
   });
 
-/** `10` or `5%`. */
+/** Number or share of tasks, such as `10` or `5%`. */
 export const failures = z
   .string()
   .regex(/^\d+%?$/, "expected a number of tasks, or a share such as 5%")
@@ -221,20 +227,20 @@ export const failures = z
     message: "expected at least 1, or a share from 1% to 100%",
   });
 
-/** The names of the flags that were on the command line. What is not among them has its default. */
+/** Returns the names of the flags on the command line. All other flags have their default values. */
 export function givenFlags(argv: Argv): ReadonlySet<string> {
   return new Set(Object.keys(argv).filter((name) => argv[name] !== undefined && argv[name] !== false));
 }
 
-/** A flag that takes a comma-separated list, as it is typed. */
+/** Unparsed text of a flag that accepts a comma-separated list. */
 export const listText = text.meta({ isList: true, placeholder: "NAME,NAME" });
 
-/** `a,b c`: words separated by commas or white space. */
+/** Splits a list at commas and white space, such as `a,b c`. */
 export function wordList(written: string): string[] {
   return written.split(/[\s,]+/).filter((word) => word !== "");
 }
 
-/** Names of runs; none: the newest. */
+/** Run names, or the latest run if none are specified. */
 export const runNames = z
   .array(text)
   .default(["latest"])

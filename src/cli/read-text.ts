@@ -4,7 +4,7 @@ import { readNamedFile } from "../platform/files.js";
 
 const MAX_BYTES = 4_000_000;
 
-/** Reads a UTF-8 text file that a flag or an argument names. */
+/** Reads a UTF-8 text file whose path comes from a flag or an argument. Throws a UserError if it is unreadable. */
 export function readText(path: string, flag: string): string {
   try {
     if (statSync(path).size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);

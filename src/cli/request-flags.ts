@@ -21,7 +21,7 @@ const bodyFields = parsedBy(parseBodyFields).optional();
 
 export const reasoningEffort = oneOf(REASONING_EFFORTS);
 
-/** @param owner the model that is called, as in "the model's" */
+/** @param owner the owner of the requests in possessive form, such as "the model's" */
 const describeHeader = (owner: string) =>
   `Header to add to ${owner} requests (repeatable). VALUE can contain \${VARIABLE}`;
 const describeBody = (owner: string) => `Field to add to the body of ${owner} requests, such as seed=42 (repeatable)`;

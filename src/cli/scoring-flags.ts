@@ -24,7 +24,7 @@ export const scorerShape = {
   }),
 };
 
-/** `accuracy,sources`: names of metrics, separated by commas. */
+/** Metric names separated by commas, such as `accuracy,sources`. */
 export const metrics = listText
   .transform(wordList)
   .pipe(z.array(z.string()).min(1, "expected names of metrics, separated by commas"));

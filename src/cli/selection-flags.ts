@@ -20,7 +20,7 @@ import {
   wordList,
 } from "./read-flags.js";
 
-/** `0.5`, or `METRIC=VALUE,METRIC=VALUE`. */
+/** A score for the default metric, such as `0.5`, or scores per metric, such as `METRIC=VALUE,METRIC=VALUE`. */
 const scores = z
   .string()
   .regex(
@@ -64,7 +64,7 @@ export const traceSelectionShape = {
 
 const shape = z.object(traceSelectionShape);
 
-/** Throws a UserError for flags that contradict each other. */
+/** Returns the selected traces. Throws a UserError for flags that contradict each other. */
 export function readTraceSelection(flags: z.output<typeof shape>): TraceSelection {
   const { by, band, minScore = [], maxScore = [], bestOfEpochs, failed, ids, limit } = flags;
   for (const { metric, value } of minScore) {
@@ -132,7 +132,7 @@ export const datasetSchema = z.object({
     .meta({ placeholder: "COMMIT", description: `Dataset revision [default: ${QUESTIONS_REVISION.slice(0, 8)}]` }),
 });
 
-/** Which questions of a dataset are meant. */
+/** Flags that select questions from a dataset. */
 export const questionsSchema = datasetSchema.extend({
   minRealism: numberBetween(0, 1).optional().meta({ description: "Minimum realism of the questions, from 0 to 1" }),
   maxSources: wholeNumber(1).optional().meta({ description: "Maximum number of gold emails per question (ART: 1)" }),
@@ -148,14 +148,13 @@ export const questionsSchema = datasetSchema.extend({
     .meta({ description: "Seed for --shuffle [default: 1]" }),
 });
 
-/** The folder of a suite, as an argument. */
 export const suiteDir = text.meta({
   description: "Suite folder with examples/<tool>/<id>/<id>.json, or with Harbor tasks",
 });
 
 const words = listText.transform(wordList);
 
-/** Which tasks of a suite are meant. */
+/** Flags that select suite tasks. */
 export const suiteSelectionShape = {
   task: words.optional().meta({ description: "Task ids, or starts of ids, separated by commas" }),
   tool: folder
@@ -169,14 +168,13 @@ export const suiteSelectionShape = {
   runnable: z.boolean().optional().meta({ description: "Only tasks that can run on this machine" }),
 };
 
-/** The user's own set-up and evaluation functions. */
 export const functionsShape = {
   functions: file
     .optional()
     .meta({ description: "Module with custom setup and evaluation functions. It runs with your permissions" }),
 };
 
-/** What tasks of suites take from outside of the suite. */
+/** Flags for resources of suite tasks that are not part of the suite. */
 export const suiteResourceShape = {
   ...functionsShape,
   accountSettings: folder.optional().meta({

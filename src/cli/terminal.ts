@@ -12,7 +12,7 @@ import { onDamagedRow } from "../store/damaged-row.js";
 import { onMigrationIndexing } from "../store/migrate.js";
 import { duration, mailProgress } from "../text/format.js";
 
-/** Shows the progress of reindexing a database of an earlier version, which happens when any command first opens it. */
+/** Shows the progress when a command opens a database of an earlier version for the first time and reindexes it. */
 export function showMigrationProgress(settings: Settings): void {
   let bar: Progress | null = null;
   let started = 0;
@@ -27,16 +27,16 @@ export function showMigrationProgress(settings: Settings): void {
   });
 }
 
-/** Damaged rows named one by one. More are only counted by `art-e doctor`. */
+/** Maximum number of damaged rows reported one by one. `art-e doctor` counts the others. */
 const DAMAGED_ROWS_NAMED = 10;
 
-/** Notes each damaged row that a list leaves out, once. */
+/** Reports each damaged row that is left out of a list, once per row. */
 export function showDamagedRows(): void {
   const seen = new Set<string>();
   onDamagedRow(({ message, hint }) => {
     if (seen.has(message) || seen.size > DAMAGED_ROWS_NAMED) return;
     seen.add(message);
-    // Written even with --quiet, because the output is incomplete without the row.
+    // Written even with --quiet, because the output is incomplete without this row.
     const isMore = seen.size > DAMAGED_ROWS_NAMED;
     writeAboveBar(
       `${stripControls(isMore ? `art-e: Left out more damaged rows. ${hint}` : `art-e: Left out a row. ${message}`)}\n`,
@@ -45,16 +45,17 @@ export function showDamagedRows(): void {
 }
 
 export interface Interrupts {
-  /** Aborts on the first Ctrl-C (or SIGTERM, or SIGHUP: the terminal was closed). */
+  /** Aborts on the first Ctrl-C, SIGTERM or SIGHUP (the terminal was closed). */
   readonly signal: AbortSignal;
   /**
-   * For work that stops by itself after the first signal; `message` says what is still finished. The returned signal
-   * aborts on the second Ctrl-C, and the third ends the process. Without this call, the second one does.
+   * For work that stops by itself after the first signal. `message` describes the work that is still being finished.
+   * The returned signal aborts on the second Ctrl-C, and the third ends the process. Without this call, the second
+   * Ctrl-C ends it.
    */
   untilSecond(message: () => string): AbortSignal;
   /**
-   * For work that blocks the event loop: restores the default action of the signals, which ends the process. Returns a
-   * function that takes the signals over again.
+   * For work that blocks the event loop. Restores the default action of the signals, which ends the process. Returns a
+   * function that handles the signals again.
    */
   letSignalsEnd(): () => void;
 }
@@ -63,14 +64,16 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 type Signal = (typeof SIGNALS)[number];
 
-/** Without a listener limit: hundreds of running calls listen to one signal, and Node would warn of a leak. */
+/** No listener limit, because hundreds of running calls listen to one signal and Node would warn about a leak. */
 function createController(): AbortController {
   const controller = new AbortController();
   setMaxListeners(0, controller.signal);
   return controller;
 }
 
-/** `close` ends the process after a signal, even if a thread is still working. */
+/**
+ * Handles signals until `close` is called. After a signal, `close` ends the process even if a thread is still working.
+ */
 export function listenForInterrupt(): Interrupts & { close(): void } {
   const first = createController();
   let second: AbortController | null = null;
@@ -79,7 +82,7 @@ export function listenForInterrupt(): Interrupts & { close(): void } {
   const stop = (signal: Signal) => {
     last = signal;
     if (!first.signal.aborted) {
-      // The terminal's echo of Ctrl-C is on a line of its own where no bar is drawn over it.
+      // Without a bar to draw over it, the terminal's echo of Ctrl-C stays on its own line.
       writeAboveBar(`${drawn === null ? "\n" : ""}${message()}\n`);
       first.abort(new Interrupted("stopped."));
     } else if (second !== null && !second.signal.aborted) {
@@ -105,15 +108,15 @@ export function listenForInterrupt(): Interrupts & { close(): void } {
       return listen;
     },
     close() {
-      // Exit only after what was written to a pipe has been flushed.
+      // Exit only after output to a pipe has been flushed.
       if (first.signal.aborted && isAnyThreadBusy()) process.stdout.write("", () => exitBy(last));
     },
   };
 }
 
 /**
- * Exits now. Node waits for its threads, and one in a long SQLite statement cannot be ended: then the default action of
- * the signal ends the process.
+ * Exits immediately. Node waits for its threads, and a thread in a long SQLite statement cannot be stopped. In that
+ * case, the signal's default action ends the process.
  */
 function exitBy(signal: Signal): void {
   if (isAnyThreadBusy()) {
@@ -133,28 +136,28 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Milliseconds between two plain lines. */
+/** Milliseconds between two plain progress lines. */
 const LINE_EVERY = 10_000;
 
 export interface Progress {
-  /** Sets the progress, in the unit of `total`, and what is shown beside it. */
+  /** Sets the progress, in the unit of `total`, and the text next to it. */
   update(done: number, detail: string | ProgressDetail): void;
-  /** Stops; a bar is taken off the screen. */
+  /** Stops showing progress, and removes the bar from the screen. */
   stop(): void;
 }
 
 const SILENT: Progress = { update() {}, stop() {} };
 
 /**
- * Shows progress with rate and time left on stderr: a bar on a terminal, otherwise a line every ten seconds.
- * `total` is null if it is unknown.
+ * Shows progress on stderr with rate and time left. This is a bar on a terminal, otherwise one line every ten seconds.
+ * `total` is null if unknown.
  */
 export function openProgress(settings: Settings, title: string, total: number | null): Progress {
   if (settings.quiet || !settings.progress) return SILENT;
   return process.stderr.isTTY ? openBar(title, total) : openLines(title, total);
 }
 
-/** As `openProgress`, for work whose total is known only with the first update. */
+/** Like `openProgress`, for work whose total is known only with the first update. */
 export function openProgressLater(settings: Settings, title: string) {
   let progress: Progress | null = null;
   return {
@@ -199,37 +202,38 @@ function detailOf(detail: string | ProgressDetail): ProgressDetail {
   return typeof detail === "string" ? { main: detail } : detail;
 }
 
-/** What is shown beside a bar. */
+/** Text next to a progress bar. */
 export interface ProgressDetail {
-  /** What matters most. */
+  /** The most important text, always shown. */
   readonly main: string;
-  /** What follows where there is room, the most important first. */
+  /** Texts shown if there is room, most important first. */
   readonly more?: readonly string[];
 }
 
 export interface ProgressState extends ProgressDetail {
   readonly title: string;
   readonly done: number;
-  /** Null: unknown. */
+  /** The total, or null if unknown. */
   readonly total: number | null;
   readonly elapsedMs: number;
 }
 
 const WIDEST_BAR = 24;
 const NARROWEST_BAR = 4;
-/** The rest is shown only where a bar of this width remains. */
+/** Minimum bar width that must remain for less important texts to be shown. */
 const BAR_BESIDE_REST = 10;
 
 /**
- * `Answering ███░░░░░ 12 %  semantic 0.412  12/100  $0.0123  0:42 min left  1 failed`, at most so many columns wide.
- * What there is no room for is left out from the end, then the bar, then the title.
+ * Returns a line of at most `columns` characters:
+ * `Answering ███░░░░░ 12 %  semantic 0.412  12/100  $0.0123  0:42 min left  1 failed`.
+ * Without enough room, it drops texts from the end first, then the bar, then the title.
  */
 export function progressLine(state: ProgressState, columns: number): string {
   const { title, done, total } = state;
   const head = stripControls(title);
   const [shown, ...rest] = partsOf(state);
   let text = shown ?? "";
-  // With the spaces around it.
+  // Subtracts the two spaces around the bar.
   const room = () => columns - head.length - text.length - 2;
   for (const part of rest) {
     if (room() - part.length - 2 < BAR_BESIDE_REST) break;
@@ -241,12 +245,12 @@ export function progressLine(state: ProgressState, columns: number): string {
   return (line.length <= columns ? line : text).slice(0, columns);
 }
 
-/** The same without a bar, for a log. */
+/** Like `progressLine` without a bar, for logs. */
 export function progressText(state: ProgressState): string {
   return `${stripControls(state.title)} ${partsOf(state).join("  ")}`;
 }
 
-/** What must be seen, and each of the rest. */
+/** Returns the text that is always shown, followed by the optional texts. */
 function partsOf({ done, total, elapsedMs, main, more = [] }: ProgressState): readonly string[] {
   const parts = [];
   if (total !== null && total > 0) parts.push(`${Math.floor((Math.min(done, total) / total) * 100)} %`);
@@ -262,15 +266,15 @@ function bar(done: number, total: number, width: number): string {
   return "█".repeat(filled) + "░".repeat(width - filled);
 }
 
-/** The output of a command: results to stdout, notes to stderr, without control characters in either. */
+/** Output of a command. Results go to stdout and notes to stderr, both without control characters. */
 export interface Output {
-  /** One JSON document with `--json`, else the text. */
+  /** Writes one JSON document with `--json`, otherwise the text. */
   result(json: unknown, text: () => string): void;
-  /** Lines of JSON on stdout, no faster than the reader takes them. */
+  /** Writes lines of JSON to stdout with backpressure. */
   lines(lines: Iterable<string>): Promise<void>;
-  /** Text on stdout in chunks, with or without `--json`. */
+  /** Writes text to stdout in chunks, with or without `--json`. */
   pieces(chunks: Iterable<string>): Promise<void>;
-  /** A line on stderr; none with `--quiet`. */
+  /** Writes a line to stderr, or nothing with `--quiet`. */
   note(text: string): void;
 }
 
@@ -283,7 +287,7 @@ export function openOutput(settings: Settings): Output {
       for (const line of lines) await write(`${withoutC1(line)}\n`);
     },
     async pieces(chunks) {
-      // Only on a terminal: a file gets the text unchanged.
+      // Only on a terminal. Files receive the unchanged text.
       const clean = process.stdout.isTTY ? stripControls : (chunk: string) => chunk;
       for (const chunk of chunks) await write(clean(chunk));
     },
@@ -293,7 +297,7 @@ export function openOutput(settings: Settings): Output {
   };
 }
 
-/** A person at the terminal: questions go to stderr, so that stdout has only results. */
+/** Returns a person who answers at the terminal. Questions go to stderr, so that stdout contains only results. */
 export function openPerson(): Person {
   const lines = createInterface({ input: process.stdin, terminal: false });
   const waiting: ((line: string | null) => void)[] = [];
@@ -312,7 +316,7 @@ export function openPerson(): Person {
     show: (text) => writeAboveBar(`${stripControls(text)}\n`),
     async ask(prompt, signal) {
       signal.throwIfAborted();
-      // A bar would be drawn over what is typed.
+      // Stop the bar, because it would be drawn over the user's input.
       drawn?.stop();
       drawn = null;
       process.stderr.write(prompt);
@@ -330,18 +334,18 @@ export function openPerson(): Person {
   };
 }
 
-/** A line of JSON on stderr about an error of a server that is a bug of this program. */
+/** Reports a server error that is a bug in this program, as one line of JSON on stderr. */
 export function reportFault(fault: unknown, requestId: string, { note }: Output): void {
   const stack = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
   note(JSON.stringify({ time: new Date().toISOString(), level: "error", request_id: requestId, fault: stack }));
 }
 
-/** Of the terminal that results are written to; null: it is none. */
+/** Returns the width of the terminal on stdout, or null if stdout is not a terminal. */
 export function terminalColumns(): number | null {
   return process.stdout.isTTY ? process.stdout.columns : null;
 }
 
-/** Escapes the control characters 7F to 9F, which JSON leaves as they are and some terminals interpret. */
+/** Escapes the control characters 7F to 9F. JSON does not escape them, and some terminals interpret them. */
 function withoutC1(json: string): string {
   return json.replace(/[\x7f-\x9f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`);
 }
@@ -354,9 +358,9 @@ async function write(text: string): Promise<void> {
 }
 
 /**
- * Exits quietly when the reader of stdout is gone (`| head`). Any other write error, such as a full disk, is passed to
- * `report`, whose exit code ends the process. A closed terminal does not end the process, so that results are still
- * saved. Only the first call takes effect, because a process can run several command lines.
+ * Exits quietly if the reader of stdout is gone (`| head`). Passes any other write error, such as a full disk, to
+ * `report` and exits with its exit code. A closed terminal does not end the process, so that results are still saved.
+ * Only the first call has an effect, because one process can run several command lines.
  */
 export function handleOutputErrors(report: (error: UserError) => ExitCode): void {
   if (handlesOutputErrors) return;
@@ -372,22 +376,22 @@ export function handleOutputErrors(report: (error: UserError) => ExitCode): void
   });
 }
 
-/** The one that is on the screen. */
+/** The bar on the screen, or null. */
 let drawn: MultiBar | null = null;
 let hasExitListener = false;
 
 /**
- * Draws a line of stderr, which is a terminal, again and again: `line` gives it for so many columns. The cursor and
- * the terminal's modes stay as they are, so that a killed process leaves nothing to be undone. `stop` takes it off the
- * screen.
+ * Repeatedly draws a line on stderr, which must be a terminal. `line` returns the text for a number of columns. The
+ * cursor and the terminal modes are not changed, so that a killed process leaves the terminal usable. `stop` removes
+ * the line from the screen.
  */
 function openTerminalBar(line: (columns: number) => string): { stop(): void } {
-  // Loaded only where a bar is drawn.
+  // Imported only if a bar is drawn.
   const { MultiBar } = createRequire(import.meta.url)("cli-progress") as typeof import("cli-progress");
   const bars = new MultiBar({
     stream: process.stderr,
     linewrap: true,
-    // Drawn on a timer, so that the time left keeps moving while the work waits.
+    // Redrawn on a timer, so that the time left is updated while the work waits.
     fps: 8,
     forceRedraw: true,
     clearOnComplete: true,
@@ -405,12 +409,12 @@ function openTerminalBar(line: (columns: number) => string): { stop(): void } {
   };
 }
 
-/** Without the last columns, where the terminal's echo of Ctrl-C would begin a line of its own. */
+/** Leaves out the last columns, because the terminal's echo of Ctrl-C would start a new line there. */
 function stderrColumns(): number {
   return Math.max(10, (process.stderr.columns || 80) - 3);
 }
 
-/** Writes complete lines to stderr, above the bar where there is one. */
+/** Writes complete lines to stderr, above the bar if one is drawn. */
 export function writeAboveBar(text: string): void {
   if (drawn === null) {
     process.stderr.write(text);
@@ -420,12 +424,12 @@ export function writeAboveBar(text: string): void {
   drawn.update();
 }
 
-/** Takes the bar off the screen until it is drawn again, for work in which a signal may end the process. */
+/** Removes the bar until it is drawn again, for work that a signal might end together with the process. */
 function eraseBar(): void {
   if (drawn !== null) process.stderr.write("\r\x1b[K");
 }
 
-/** The global flags, checked and complete. */
+/** The global flags, checked and with their defaults. */
 export interface Settings extends AppSettings {
   readonly json: boolean;
   readonly quiet: boolean;
@@ -435,7 +439,7 @@ export interface Settings extends AppSettings {
 export const DEFAULT_DB = "./art-e.db";
 export const DEFAULT_CACHE_DIR = "./.art-e-cache";
 
-/** Flags win over the environment, the environment over `configuredDb` of a config file, and that over the defaults. */
+/** Flags override the environment, which overrides the config file's `configuredDb`, which overrides the defaults. */
 export function readSettings(
   argv: Readonly<Record<string, unknown>>,
   env: Environment,

@@ -21,7 +21,7 @@ export interface StartedGuest {
   readonly stdout: Readable;
   /** Resolves with the stderr text as soon as the machine has ended, by itself or through `kill`. */
   readonly ended: Promise<string>;
-  /** Ends all of the machine's processes. Resolves when none is left. */
+  /** Ends all of the machine's processes. Resolves after the last one has ended. */
   kill(): Promise<void>;
 }
 
@@ -125,7 +125,7 @@ const SETTINGS = [
   "R",
 ].map((name) => `/etc/${name}`);
 const CACHES = ["/var/cache/fontconfig", "/var/lib/libreoffice"];
-/** Folders below /usr that contain people's own files. */
+/** Folders below /usr that contain personal files. */
 const PRIVATE = ["/usr/src", "/usr/local/src", "/usr/local/etc"];
 
 /** Descriptors: the filter, bwrap's status, the guest's ready signal, and then one per file. */
@@ -139,8 +139,8 @@ interface MachineMounts {
 }
 
 /**
- * Returns bwrap's arguments: the host's packages read-only and nothing else of the host, file systems in memory with a
- * fixed maximum size, loopback alone, and a first process that cannot be killed from inside.
+ * Returns bwrap's arguments: only the host's packages, read-only, file systems in memory with a fixed maximum size,
+ * only the loopback network, and a first process that cannot be killed from inside.
  */
 async function machineArguments(
   python: FoundPython,
@@ -235,7 +235,7 @@ export function isBelowAny(path: string, folders: readonly string[]): boolean {
   return folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
 }
 
-/** Everything on the host that task machines are made of. */
+/** Components of task machines on the host. */
 export interface MachineHost {
   /** Path of bwrap. */
   readonly program: string;

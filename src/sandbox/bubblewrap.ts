@@ -31,8 +31,8 @@ export interface ReadySandbox {
 const LIMITS = { memoryBytes: PYTHON_LIMITS.memoryBytes, processes: PYTHON_LIMITS.processes, endTogether: true };
 
 /**
- * Limits the sandbox's processes and fills its workspace, before any untrusted code runs. Null if the sandbox has
- * ended.
+ * Limits the sandbox's processes and fills its workspace, before any untrusted code runs. Returns null if the sandbox
+ * has ended.
  */
 export async function prepareSandbox(
   status: BubblewrapStatus,
@@ -64,7 +64,7 @@ const READY = 5;
  */
 const SIZE = WORKSPACE_LIMITS.bytes + 4096 * WORKSPACE_LIMITS.files;
 
-/** Maximum milliseconds to start: a start is quick, but not on a busy machine. */
+/** Maximum milliseconds to start. Starting is fast, except on a busy machine. */
 const START_MS = 15_000;
 
 /** Hint for a bubblewrap that is installed but does not start. */
@@ -183,7 +183,7 @@ class PrivateFolders {
     });
     const opened = new PrivateFolders(files, temporary, kept);
     try {
-      // Root has no rights in a file system of the sandbox's user, so that user does this.
+      // Root does not have permissions in a file system of the sandbox's user, so run as that user.
       await opened.#eachFolder((inside, path) => copyAll(["--", `${path}/.`, HANDED], inside, kept.owner));
       return opened;
     } catch (error) {

@@ -50,7 +50,7 @@ export async function findCgroups(): Promise<CgroupChoice> {
   };
 }
 
-/** Returns the folder of this process's cgroup and of its mount, or null if there is none. */
+/** Returns the folders of this process's cgroup and of its mount, or null if there is no cgroup. */
 export function ownFolder(mountinfo: string, cgroup: string): { mount: string; folder: string } | null {
   const path = /^0::(\/.*)$/m.exec(cgroup)?.[1];
   const mounted = /^(?:\S+ ){3}(\/\S*) (\S+) .* - cgroup2 /m.exec(mountinfo);

@@ -121,9 +121,9 @@ const SPARE_PROCESSES = 16;
 const SHARED_MEMORY = "/dev/shm";
 
 /**
- * Returns the arguments of `docker run`: nothing of the host but the first process's program, loopback alone, file
- * systems in memory with a fixed maximum size, no capabilities and no new ones. With `writable`, files of the image can
- * be changed. Otherwise only files in memory can.
+ * Returns the arguments of `docker run`: only the first process's program from the host, only the loopback network,
+ * file systems in memory with a fixed maximum size, no capabilities and no new ones. With `writable`, files of the
+ * image can be changed. Otherwise only files in memory can.
  */
 export function dockerMachineArguments(name: string, image: string, guestFolder: string, writable: boolean): string[] {
   const limits = MACHINE_LIMITS;

@@ -46,9 +46,9 @@ export const SHIMS = "/opt/machine/bin";
 const NOBODY = 65_534;
 
 /**
- * Returns the user that untrusted code runs as. For root it is `nobody`, because the kernel's process limit does not
- * apply to root, even without capabilities. Otherwise it is null, the current user; also for root in a container
- * without other users, to whom the limit does apply.
+ * Returns the user that untrusted code runs as. For root, this is `nobody`, because the kernel's process limit does not
+ * apply to root, even without capabilities. Otherwise, it is null, which means the current user. It is also null for
+ * root in a container without other users, because the limit applies to this root user.
  */
 export function sandboxUser(): { readonly uid: number; readonly gid: number } | null {
   if (process.getuid?.() !== 0 || !isMapped("uid") || !isMapped("gid")) return null;

@@ -97,7 +97,7 @@ export async function writeIntoMachine(
 
 const fetchedSchema = z.object({ size: z.number().int().nonnegative().nullable(), last: z.boolean() });
 
-/** Copies a regular file out of the machine without following links. Returns false if there is none. */
+/** Copies a regular file out of the machine without following links. Returns false if the file does not exist. */
 export async function copyOutOfMachine(
   guest: GuestConnection,
   path: string,
@@ -262,7 +262,7 @@ export class GuestConnection {
   }
 }
 
-/** A failure of one request, in the machine's own words. The machine continues. */
+/** A failure of one request, as described by the machine. The machine continues. */
 class GuestError extends Error {
   override readonly name = "GuestError";
 }
@@ -286,7 +286,7 @@ export function toFrame(head: object, body: Buffer = Buffer.alloc(0)): Buffer {
   return Buffer.concat([lengths, text, body]);
 }
 
-/** Reads frames from a stream's chunks. A hostile machine can send anything: throws for an invalid frame. */
+/** Reads frames from a stream's chunks. Throws for an invalid frame, because a hostile machine can send anything. */
 export class FrameReader {
   #chunks: Buffer[] = [];
   #bytes = 0;

@@ -136,13 +136,16 @@ interface SnapshotStatus {
 
 interface SnapshotsStatus {
   readonly snapshots: readonly SnapshotStatus[];
-  /** Command line that installs everything missing that Debian has a package for, or null if nothing. */
+  /** Command line that installs all missing parts that have a Debian package, or null if there are no such parts. */
   readonly install: string | null;
   /** Missing programs and modules without a package. Install them in one of the snapshot's `readOnly` folders. */
   readonly withoutPackage: readonly string[];
 }
 
-/** Returns which snapshots this machine can provide, and what is missing for the others. Starts and imports nothing. */
+/**
+ * Returns the snapshots that this machine can provide, and the missing requirements of others. Starts and imports
+ * nothing.
+ */
 export async function checkSnapshots(snapshots: Iterable<Snapshot>): Promise<SnapshotsStatus> {
   const all = [...snapshots];
   const missingOf = await Promise.all(all.map(missingEntries));
@@ -222,7 +225,7 @@ async function missingModules(
   }
 }
 
-/** Parents of the host folders that a suite can show. They contain packages, never anyone's files. */
+/** Parents of the host folders that a suite can show. They contain packages, but no personal files. */
 const BINDABLE = ["/opt/", "/usr/", "/nix/store/"];
 /** Folders for a snapshot's files, which tasks can write to. */
 const WRITABLE = ["/home/user/", "/tmp/", "/mnt/"];

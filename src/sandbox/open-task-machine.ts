@@ -31,7 +31,7 @@ export interface MachineAvailability {
   readonly notReady: Readonly<Record<string, string>>;
   /** Reasons why no machine can provide a snapshot (it needs servers or an account), by snapshot name. */
   readonly unavailable: Readonly<Record<string, string>>;
-  /** Command line that installs everything missing that Debian has a package for, or null if nothing. */
+  /** Command line that installs all missing parts that have a Debian package, or null if there are no such parts. */
   readonly install: string | null;
   /** Missing programs and modules without a package. */
   readonly withoutPackage: readonly string[];
@@ -62,8 +62,8 @@ export async function machineAvailability(): Promise<MachineAvailability> {
 let chosen: Promise<MachineHostChoice> | undefined;
 
 /**
- * Returns what task machines are made of on this host, or why none starts and what to do. Probes once per process by
- * running a command in a machine, because an installed bubblewrap can be forbidden to work.
+ * Returns the components of task machines on this host, or why no machine can start and how to fix it. Probes once per
+ * process by running a command in a machine, because an installed bubblewrap can be forbidden to work.
  */
 export function chooseMachineHost(): Promise<MachineHostChoice> {
   chosen ??= findMachineHost().then((choice) => (choice.ok ? probe(choice) : choice));
@@ -249,7 +249,7 @@ export class SandboxedMachine implements TaskMachine {
     }
   }
 
-  /** Ends all processes in the machine. Resolves when none is left. */
+  /** Ends all processes in the machine. Resolves after the last one has ended. */
   close(): Promise<void> {
     return this.#end("it was closed");
   }

@@ -41,7 +41,7 @@ export interface Launch {
   readonly stop?: () => Promise<void>;
 }
 
-/** The sandbox that works on this machine, or the reason why none does and what to do. */
+/** The sandbox that works on this machine, or why none works and how to fix it. */
 export type SandboxChoice =
   | { readonly ok: true; readonly sandbox: PythonSandbox }
   | { readonly ok: false; readonly why: string; readonly hint: string };

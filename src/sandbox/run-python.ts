@@ -37,7 +37,7 @@ const places = pLimit(2 * availableParallelism());
 
 /**
  * Runs Python source in a sandbox, at most two runs per core concurrently. Waiting for a slot does not count as time.
- * When it returns, none of the run's processes is left. Throws the signal's reason if it aborts, or an Error with the
+ * All processes of the run have ended when it returns. Throws the signal's reason if it aborts, or an Error with the
  * reason if the sandbox cannot start.
  */
 export function runPython(
@@ -181,8 +181,8 @@ async function watch(
 }
 
 /**
- * Returns the memory and disk usage to check, 0 for what the kernel itself limits. The sandbox's files are in memory,
- * and nothing in it writes to a disk.
+ * Returns the memory and disk usage to check, or 0 for a resource that the kernel limits itself. The sandbox's files
+ * are in memory, and nothing in it writes to a disk.
  */
 async function usageOfRun(
   sandbox: ReadySandbox | null,
@@ -201,7 +201,8 @@ async function usageOfRun(
 const NOTHING = { memoryBytes: 0, writtenBytes: 0 };
 
 /**
- * Checks again, because the last check might have been before the last file, and copies the sandbox's files back.
+ * Checks the limits again, because the last file might have been written after the last check, and copies the sandbox's
+ * files back.
  */
 async function finalWord(
   stopped: StopReason | "abort" | null,

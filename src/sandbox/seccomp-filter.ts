@@ -1,7 +1,7 @@
 /**
  * Numbers on x64 and arm64 of system calls that programs do not need and that would widen their reach (Linux,
- * arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h). Null if the processor does not have
- * the call.
+ * arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h). A number is null if the processor does
+ * not have the call.
  */
 const REFUSED: Readonly<Record<string, readonly [x64: number, arm64: number | null]>> = {
   // Other processes.

@@ -42,7 +42,9 @@ export interface CommandResult {
 export interface TaskMachine {
   /** Copies a file or folder into the machine. Creates missing folders and replaces existing files. */
   copyIn(from: string, path: string): Promise<void>;
-  /** Copies a regular file out of the machine without following links. Resolves with false if there is none. */
+  /**
+   * Copies a regular file out of the machine without following links. Resolves with false if the file does not exist.
+   */
   copyOut(path: string, to: string): Promise<boolean>;
   /** Whether the machine can run commands. A folder that only contains files cannot. */
   readonly canRun: boolean;
@@ -60,7 +62,7 @@ export interface OpenedMachine extends TaskMachine {
 
 /** Source of the machines for a suite's tasks. */
 export interface TaskMachines {
-  /** Returns why there is no machine for a snapshot, or null if there is. `scripts` might call optional programs. */
+  /** Returns why no machine is available for a snapshot, or null if one is. `scripts` might call optional programs. */
   findObstacle(
     snapshot: string,
     scripts: readonly string[],

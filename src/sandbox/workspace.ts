@@ -42,7 +42,7 @@ export function openWorkspace(): Workspace {
       closed = true;
       await cleared;
       await oneAtATime?.(async () => {
-        // A folder that cannot be removed must not cost the task its answer.
+        // If a folder cannot be removed, the task must still keep its answer.
         if (root !== null) await remove(root).catch(() => undefined);
         root = null;
       });

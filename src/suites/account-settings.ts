@@ -9,7 +9,9 @@ import { HOME, type TaskMachine } from "../sandbox/task-machine.js";
 import type { SuiteTask } from "../tasks/suite-task.js";
 import { ACCOUNT_TAG, fileStateOf, isJsonObject, SPIDER_CONTENT, type SuiteFolder, stateOf } from "./suite-folder.js";
 
-/** Returns the machine as the agent sees it: without the values of account settings, which it can still use there. */
+/**
+ * Returns the machine as the agent sees it, without the values of account settings. The agent can still use them there.
+ */
 export function redactedMachine(machine: TaskMachine, secrets: readonly string[]): TaskMachine {
   return {
     canRun: machine.canRun,
@@ -165,7 +167,7 @@ export class AccountSettings {
   }
 }
 
-/** Common words. Redacting them would hide paths but no secret. */
+/** Common words. Redacting them would hide paths, but not secrets. */
 const PUBLIC: ReadonlySet<string> = new Set(["admin", "home", "root", "user", "true", "false", "none", "null"]);
 
 /** Returns the strings and numbers in a JSON value, at any depth. */
@@ -217,7 +219,9 @@ function readSettings(path: string): JsonValue | undefined {
   }
 }
 
-/** Returns the fields with a template's value: `xxxx`, `your_password`, `USER_NAME`, `{project_id}`, or empty. */
+/**
+ * Returns the fields with a template's value: `xxxx`, `your_password`, `USER_NAME`, `{project_id}`, or an empty text.
+ */
 function findPlaceholders(value: JsonValue, field = ""): string[] {
   if (typeof value === "string") return PLACEHOLDER.test(value) ? [field] : [];
   if (typeof value !== "object" || value === null) return [];

@@ -144,7 +144,7 @@ const checkFields: TaskCheck = (read, context) => {
   const findings: SuiteFinding[] = read.unknownFields.map((name) =>
     warning("field_unknown", name, "is not a field of the task format"),
   );
-  // Questions about mail have neither field.
+  // Questions about mail do not have these fields.
   if (!needsMachine(read.task)) return findings;
   if (actionNumber === null && context.tasks.some(({ task }) => task.actionNumber !== null)) {
     findings.push(warning("field_missing", "action_number", "is missing, so the task has no difficulty"));
@@ -174,7 +174,7 @@ const KNOWN_TAGS = new Set<string>([...INTERFACE_TAGS, ...INSTRUCTION_STYLES, ..
 /** Checks that a task has one interface, one guidance and one domain tag, account if needed, and no unknown tag. */
 const checkTags: TaskCheck = (read, context) => {
   const { tags, dialect } = read.task;
-  // The vocabulary is for work on a machine.
+  // The tag vocabulary is only for tasks that use a machine.
   if (!needsMachine(read.task)) return [];
   const { warning } = findingsOf(read, context);
   const findings: SuiteFinding[] = [];
@@ -189,7 +189,7 @@ const checkTags: TaskCheck = (read, context) => {
   ] as const;
   for (const [kind, known] of kinds) {
     const count = tags.filter((tag) => (known as readonly string[]).includes(tag)).length;
-    // A user's own tasks need no tags. Require them only if the suite uses tags of this kind.
+    // Custom tasks do not need tags. Require a kind of tag only if the suite uses it.
     const isUsed = context.tasks.some(({ task }) =>
       task.tags.some((tag) => (known as readonly string[]).includes(tag)),
     );
@@ -393,7 +393,7 @@ const checkFiles: TaskCheck = (read, context) => {
     });
 };
 
-/** Checks that result and gold file have different destinations. With equal ones a file is compared with itself. */
+/** Checks that result and gold file have different destinations. Otherwise, a file is compared with itself. */
 const checkDestinations: TaskCheck = (read, context) => {
   const { error } = findingsOf(read, context);
   const same = (field: string, name: string): SuiteFinding =>

@@ -112,7 +112,7 @@ function digestOf(files: readonly DocumentFile[]): string {
   return hash.digest("hex").slice(0, 32);
 }
 
-/** Maximum number of cached indexes. The last used ones are kept. */
+/** Maximum number of cached indexes. Keeps the most recently used ones. */
 const KEPT = 8;
 /** Milliseconds after which an unfinished index counts as abandoned by a killed program. */
 const PART_MS = 86_400_000;
@@ -136,7 +136,7 @@ const BATCH = 100;
 /** Maximum hits per document, so that one document does not hide all others. */
 const MOST_OF_ONE = 2;
 const SNIPPET_TOKENS = 48;
-/** Number of best matches that a search's hits are chosen from. */
+/** Maximum number of best matches from which the hits are chosen. */
 const MOST_READ = 500;
 
 const TABLES = `
@@ -341,7 +341,7 @@ async function readDocument({ file, path }: DocumentFile): Promise<string | null
   }
 }
 
-/** More tags than this are never open at once in an honest document, and the parser takes quadratic time for them. */
+/** Maximum number of open tags. No genuine document has as many, and the parser takes quadratic time for them. */
 const MAX_OPEN_TAGS = 50_000;
 
 /** Returns the text of an HTML document. The result is not safe to show as markup. */

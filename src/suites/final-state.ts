@@ -20,7 +20,7 @@ const FIND_MS = 20_000;
 
 /**
  * Collects the images in the user's home that were written after `since`: PNG files and the images in notebooks. Skips
- * hidden folders and installed packages. Null if the machine cannot be searched.
+ * hidden folders and installed packages. Returns null if the machine cannot be searched.
  */
 export async function collectFinalState(
   machine: TaskMachine,

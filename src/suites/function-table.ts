@@ -5,8 +5,8 @@ import { TEST_SCRIPT } from "./harbor-task.js";
 import { GETTERS } from "./result-getters.js";
 
 /**
- * What a function needs to run. `mailbox` needs only imported mail, `files` only the task's files, and `script` a
- * machine that runs commands. `screen`, `server` and `account` are not available to art-e. `unsupported` means that the
+ * Requirements of a function. `mailbox` needs only imported mail, `files` only the task's files, and `script` a machine
+ * that runs commands. `screen`, `server` and `account` are not available to art-e. `unsupported` means that the
  * original suite has the function, but art-e cannot run it.
  */
 export type FunctionNeed = "mailbox" | "files" | "script" | "screen" | "server" | "account" | "unsupported";

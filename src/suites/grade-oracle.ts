@@ -34,7 +34,7 @@ export interface OracleReport {
 }
 
 const STOPPED = "Interrupted. Nothing was saved.";
-/** Number of concurrent gradings. More brings nothing on two cores. */
+/** Number of concurrent gradings. A higher number is not faster on two cores. */
 const CONCURRENCY = 4;
 
 /**
@@ -72,7 +72,7 @@ export async function gradeOracle(
       return { suite, uuid, state, expected, score, status, reason };
     }),
   );
-  // If one of them throws, the others still close their machines first.
+  // If a grading throws, the others still close their machines first.
   await Promise.allSettled(grading);
   bar.stop();
   if (context.signal.aborted) throw new Interrupted(STOPPED);
@@ -128,7 +128,7 @@ async function gradeInFolder(
   try {
     const { refused, missing } = await placeFiles(line, task, derivedFolder, machine);
     if (refused !== null) return failed(refused);
-    // Sleeps wait for programs, and none runs in a folder.
+    // No sleeps, because they wait for programs and a folder cannot run any.
     const options = { workFolder, suiteRoot: suite.root, timeScale: 0, custom, ...answerOptions(line) };
     return graded(await evaluateTask(task, machine, options, signal), missing);
   } finally {

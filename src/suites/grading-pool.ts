@@ -65,14 +65,17 @@ const PROGRAM = fileURLToPath(builtFile("suites/grading-process.js"));
 
 /** Maximum milliseconds to start, which takes long only on a busy machine. */
 const START_MS = 60_000;
-/** Heap for reading and comparing, without the bytes of files, in MB; and milliseconds without a sign of life. */
+/**
+ * Heap for reading and comparing in MB, excluding the bytes of files, and maximum milliseconds between `alive`
+ * messages.
+ */
 const LIMITS = { heapMb: 2_048, busyMs: 120_000 };
 /** Number of concurrent gradings. While one waits for a task's script, others can run. */
 const AT_ONCE = 2 * availableParallelism();
 
 /**
- * Grades in separate processes, because hostile files can take endless time or memory to read. They delay no other
- * task.
+ * Grades in separate processes, because reading hostile files can take unlimited time or memory. This way, they do not
+ * delay other tasks.
  */
 export class GradingPool {
   readonly #idle = new Set<ChildProcess>();
@@ -180,7 +183,7 @@ function callMachine(call: MachineCall, machine: TaskMachine, signal: AbortSigna
   return machine.run(call.command, signal);
 }
 
-/** Sends a message, unless the process has just ended, which is noticed elsewhere. */
+/** Sends a message, unless the process has just ended. Its end is handled elsewhere. */
 function send(child: ChildProcess, message: ToGrader): void {
   if (child.connected) child.send(message, () => undefined);
 }

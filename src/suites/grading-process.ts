@@ -5,7 +5,7 @@ import { evaluateTask } from "./evaluate-task.js";
 import { ALIVE_EVERY_MS, type FromGrader, type GradingOrder, RemoteMachine, type ToGrader } from "./grading-pool.js";
 import { loadCustomFunctions } from "./load-custom-functions.js";
 
-/** Process that grades. An agent's files can take endless time or memory to read, which ends only this process. */
+/** Process that grades. Reading an agent's files can take unlimited time or memory, which ends only this process. */
 
 /**
  * Runs on a thread, because the main thread can be inside a library call that never returns when the program is killed.

@@ -158,7 +158,7 @@ const ASK_MS = 30_000;
 /** Returns the Debian packages that are not installed on this machine, or all if it is not a Debian. */
 async function missingPackages(names: readonly string[]): Promise<readonly string[]> {
   if (names.length === 0) return [];
-  // It exits with 1 if it does not know one of them.
+  // dpkg-query exits with 1 if it does not know one of the packages.
   const asked = ["-W", "-f", `\${Package} \${db:Status-Status}\n`, ...names];
   const listed = await promisify(execFile)("dpkg-query", asked, { timeout: ASK_MS }).then(
     ({ stdout }) => stdout,

@@ -304,7 +304,7 @@ function fingerprintOf(folder: string): string {
   return hash.digest("hex");
 }
 
-/** Everything that a task's machine is made of. */
+/** Contents of a task's machine. */
 export interface HarborEnvironment extends Pick<ReadDockerfile, "folders" | "modes" | "packages" | "modules"> {
   /** The task's prebuilt image, or null if it has none. */
   readonly image: string | null;

@@ -73,8 +73,8 @@ interface Rewards {
 }
 
 /**
- * Returns the reward in `reward.json` (`reward`, otherwise its first number), or without such a file the number in
- * `reward.txt`. Null if both are missing.
+ * Returns the reward from `reward.json` (`reward`, otherwise its first number). Without this file, returns the number
+ * in `reward.txt`, or null if both files are missing.
  */
 export function parseRewards(json: string | null, text: string | null): Rewards | null {
   if (json === null || json.trim() === "") {

@@ -14,11 +14,14 @@ export const OWN_ORACLE = "oracle.jsonl";
 /** The gold solutions of a suite's tasks. */
 export interface SuiteOracle {
   hasLine(task: SuiteTask): boolean;
-  /** `excuse` removes a score below the line's if files of the line were missing. */
+  /** `excuse` removes a score below the line's score if files of the line were missing. */
   open(task: SuiteTask, machine: TaskMachine): TaskOracle & { excuse(grade: Grade): Grade };
 }
 
-/** Returns the absolute path of the given oracle file or of the suite's own. For Harbor tasks, the suite itself. */
+/**
+ * Returns the absolute path of the specified oracle file, otherwise of the suite's own. For Harbor tasks, returns the
+ * suite.
+ */
 export function findOracleFile(named: string | undefined, { form, root, name }: SuiteFolder): string {
   if (form === "harbor") {
     if (named === undefined) return root;
@@ -139,7 +142,7 @@ async function startProcesses(
 interface Placed {
   /** Missing files. Some suites omit files that do not affect the grade. */
   readonly missing: readonly string[];
-  /** Why nothing is graded, or null if it is. */
+  /** Why the result is not graded, or null if it is. */
   readonly refused: string | null;
 }
 

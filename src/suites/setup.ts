@@ -23,8 +23,8 @@ export interface SetUpRefusal {
 }
 
 /**
- * Runs the functions of a task's `config` in order until one fails. Null if none failed. Throws only if `signal`
- * aborts.
+ * Runs the functions of a task's `config` in order until one fails. Returns the failure, or null if all succeeded.
+ * Throws only if `signal` aborts.
  */
 export async function runSetUp(context: SetupContext): Promise<SetUpRefusal | null> {
   for (const [i, call] of context.task.config.entries()) {
@@ -63,8 +63,8 @@ interface SetupContext {
 }
 
 /**
- * Outcome of an action. `passed_over` means that it needs a screen and the task continues without it, and `failed` that
- * it was tried. Any other state is something that is missing on this machine.
+ * Outcome of an action. `passed_over` means that the action needs a screen and the task continues without it. `failed`
+ * means that it was tried. Any other state is a requirement that is missing on this machine.
  */
 interface ActionOutcome {
   readonly state: "done" | "passed_over" | "failed" | ObstacleState;
@@ -166,7 +166,9 @@ const execute = setUp("script", executeSchema, async ({ until, ...command }, { m
   }
 });
 
-/** Returns whether a command sends keys or clicks. Tasks use them to save what is open on a screen. */
+/**
+ * Returns whether a command sends keys or clicks. Tasks use such commands to save documents that are open on a screen.
+ */
 const isForScreen = (argv: readonly string[]) => argv.some((word) => /\b(pyautogui|xdotool|wmctrl)\b/.test(word));
 
 const isIn = (part: string | undefined, text: string) => part !== undefined && text.includes(part);

@@ -143,7 +143,7 @@ async function readTasks(
   return runnable.slice(0, options.limit ?? undefined);
 }
 
-/** Returns the Harbor tasks that can run on this machine. Notes the reason for each of the others. */
+/** Returns the Harbor tasks that can run on this machine. Notes why the others cannot. */
 async function withMachines(
   tasks: readonly SuiteTask[],
   sources: TaskSources,
@@ -192,7 +192,7 @@ async function gradeRollout(
   { ending }: Rollout,
   grade: () => Promise<Grade>,
 ): Promise<SuiteTaskRecord> {
-  // A fault of the model's server is not the agent's, and an interrupted task runs again.
+  // A model server's fault is not the agent's fault, and an interrupted task runs again.
   if (ending === "model_error" || ending === "interrupted") {
     return ungraded(task, { state: STATES[ending], reason: "" });
   }

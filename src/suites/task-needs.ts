@@ -123,7 +123,7 @@ export function needsMachine({ dialect, config, evaluation }: SuiteTask): boolea
 export interface TaskSources {
   readonly suite: SuiteFolder;
   readonly machines: TaskMachines;
-  /** For tasks tagged `account`, which cannot run without. */
+  /** Sources for tasks tagged `account`, which cannot run without them. */
   readonly accounts?: AccountSettings | undefined;
   readonly custom?: CustomFunctions | undefined;
   /** For runs of the agent `oracle`. */
@@ -154,7 +154,7 @@ const WHY: Readonly<Partial<Record<FunctionNeed, Obstacle>>> = {
   unsupported: { state: "unsupported", reason: "is unsupported" },
 };
 
-/** Returns the first function that cannot run. A `postconfig` function does not prevent grading, like in Spider2-V. */
+/** Returns the first function that cannot run. Like in Spider2-V, a `postconfig` function does not prevent grading. */
 export function findCallObstacle(
   calls: readonly LocatedCall[],
   dialect: SuiteDialect,

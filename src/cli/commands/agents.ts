@@ -71,7 +71,6 @@ export const importAgentCommand = defineCommand(
   },
 );
 
-/** Prints an agent with its prompt. */
 function printAgent(agent: AgentDescription, out: Output): void {
   const tools = agent.tools.map((tool) => (tool.config === null ? tool.id : `${tool.id} ${tool.config}`));
   const settings = Object.entries(agent.settings).map(([name, value]) => `${name} ${value}`);
@@ -93,7 +92,7 @@ function printAgent(agent: AgentDescription, out: Output): void {
 
 type Registry = typeof import("../../agents/registry.js");
 
-/** Changes agents, and prints the new version of the one whose id `change` gives. */
+/** Runs `change`, and prints the new version of the agent whose id `change` returns. */
 async function changeAgent(
   did: "created" | "changed" | "imported",
   { settings, out }: CommandContext,
@@ -108,10 +107,10 @@ async function changeAgent(
   );
 }
 
-/** `default` removes a setting, so that its default holds again. */
+/** Accepts `default`, which removes a setting so that its default applies again. */
 const orDefault = <T extends z.ZodType>(schema: T) => z.union([z.literal("default").transform(() => null), schema]);
 
-/** What can be set of an agent, when it is created and later. */
+/** Agent settings for creating and changing an agent. */
 const agentShape = {
   id: agentId,
   name: text.optional().meta({ description: "Name [default: the id]" }),
@@ -154,7 +153,7 @@ const agentShape = {
 
 type AgentFlags = z.output<z.ZodObject<typeof agentShape>>;
 
-/** What the flags set of the agent itself and of its settings; a setting of null restores its default. */
+/** Returns the changes of the agent and of its settings. A null setting restores its default. */
 function changesOf({ name, description, prompt, model, ...flags }: AgentFlags) {
   const { maxTurns, maxTokens, reasoningTokens, reasoningEffort, temperature, toolCalls, toolChoice } = flags;
   return {
@@ -165,12 +164,12 @@ function changesOf({ name, description, prompt, model, ...flags }: AgentFlags) {
 
 type Given<T> = { [Name in keyof T]?: Exclude<T[Name], undefined> };
 
-/** Without what no flag names. */
+/** Omits undefined values, which are unspecified flags. */
 function given<T extends object>(values: T): Given<T> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Given<T>;
 }
 
-/** The prompt itself, or that of `@FILE`. */
+/** Returns the prompt, or the contents of `@FILE`. */
 function promptText(prompt: string): string {
   return prompt.startsWith("@") ? readText(prompt.slice(1), "--prompt").trimEnd() : prompt;
 }
@@ -262,7 +261,7 @@ export const createAgentCommand = defineCommand(
       id: flags.id,
       ...columns,
       prompt: columns.prompt,
-      // A new agent has every default already.
+      // A new agent already has all defaults.
       settings: Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null)),
       tools: flags.tools?.map((tool) => ({ id: tool })),
     };

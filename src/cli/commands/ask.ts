@@ -25,7 +25,7 @@ const askSchema = runSchema.extend({
   before: day.optional().meta({ description: "Hide emails from this date on (YYYY-MM-DD)" }),
 });
 
-/** Of `run` those that concern a single question, with the meaning they have there. */
+/** The `run` flags that apply to a single question. They have the same meaning as in `run`. */
 const takenSchema = askSchema.pick({
   inbox_address: true,
   question: true,
@@ -64,7 +64,7 @@ export const askCommand: CommandDefinition = (usage) => ({
   },
 });
 
-/** Only a run can ask an agent that is not in the database. */
+/** Throws a UserError for an agent that is not in the database. Only `art-e run` supports these agents. */
 function refuseAgentElsewhere({ path, used }: ConfiguredFlags): void {
   const found = used.find(({ section, key }) => section === "agent" && key !== "id");
   if (found === undefined) return;

@@ -12,7 +12,7 @@ import type { Output } from "../terminal.js";
 
 const BUNDLED = fileURLToPath(programFile("fixtures/demo/"));
 
-/** Import, run and export on bundled mail, with the same commands that a user would type. */
+/** Imports, runs and exports bundled mail with the same commands that a user would type. */
 export const demoCommand = defineCommand(
   z.object({
     output: file.default("./demo-output").meta({ placeholder: "FOLDER", description: "Output folder", alias: "o" }),
@@ -20,10 +20,10 @@ export const demoCommand = defineCommand(
   }),
   async ({ output, overwrite }, context) => {
     const files = prepareFolder(output);
-    // Offline, even where the environment names a server for other runs.
+    // Stay offline, even if the environment specifies a server for other runs.
     const settings = { ...context.settings, db: files.db, env: { ...context.settings.env, API_URL: undefined } };
     const { out } = context;
-    // With `--json` stdout gets one document, with the results of all steps.
+    // With `--json`, print one document with the results of all steps.
     const results: unknown[] = [];
     const collecting: Output = { ...out, result: (json) => results.push(json) };
     const offline: CommandContext = { ...context, settings, out: settings.json ? collecting : out };
@@ -58,7 +58,6 @@ export const demoCommand = defineCommand(
   },
 );
 
-/** Commands to try next. */
 function nextSteps(report: string): string {
   const next = [
     [commandLine`art-e show latest/1`, "one task: what the agent said and did"],
@@ -72,7 +71,7 @@ function nextSteps(report: string): string {
   return ["\nLook for yourself:", ...next.map(([typed, shows]) => `  # ${shows}\n  ${typed}`)].join("\n");
 }
 
-/** The database of an earlier demo is kept and added to: it may have other runs by now. */
+/** Keeps the database of an earlier demo and adds to it, because it might contain other runs by now. */
 function prepareFolder(folder: string) {
   const files = {
     mail: join(BUNDLED, "maildir"),

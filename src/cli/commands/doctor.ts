@@ -46,7 +46,7 @@ export const doctorCommand = defineCommand(
   },
 );
 
-/** What is found without a database: suites need none. */
+/** Returns the check's result if the database does not exist. Suites do not need a database. */
 function missing(db: string): DatabaseCheck {
   const detail = `there is none at ${db}; ${commandLine`art-e import SOURCE`} makes it. Task suites need none`;
   return { findings: [{ check: "Database", ok: false, detail }], facts: { file: db }, owners: [], tables: null };
@@ -79,7 +79,7 @@ function report(findings: readonly Finding[], facts: DatabaseCheck["facts"], mac
   ]);
 }
 
-/** Machines for the tasks of suites, and the one line that installs what is missing for them. */
+/** Table rows about the machines for suite tasks, including the command that installs missing parts. */
 function snapshotRows({ obstacle, ready, notReady, unavailable, install, withoutPackage }: MachineAvailability) {
   const names = (list: readonly string[]) => list.join(", ") || "none";
   const missing = withoutPackage.length === 0 ? "" : ` (no package: ${withoutPackage.join(", ")})`;
@@ -98,20 +98,22 @@ interface DatabaseFacts {
   readonly freeBytes: number;
   readonly schemaVersion: number;
   readonly journalMode: string;
-  /** How many owner folders got their address in which way; `none`: those without one. */
+  /** Number of owner folders by the way their address was found. `none` counts folders without an address. */
   readonly ownersByBasis: Readonly<Record<string, number>>;
 }
 
 interface MachineFacts {
   readonly versions: Readonly<Record<string, string>>;
-  /** Where execute_python runs; null: nowhere, and `detail` says why and what to do. */
+  /**
+   * Sandbox of execute_python. If none is available, `kind` is null and `detail` contains the reason and the next step.
+   */
   readonly sandbox: {
     readonly kind: string | null;
     readonly detail: string;
-    /** Which of its limits the kernel enforces. */
+    /** How each limit is enforced, such as `hard` or `watched`. */
     readonly limits?: Readonly<Record<string, string>>;
   };
-  /** Machines for the tasks of suites. */
+  /** Machines for suite tasks. */
   readonly snapshots: MachineAvailability;
 }
 
@@ -153,11 +155,11 @@ interface DatabaseCheck {
   readonly findings: readonly Finding[];
   readonly facts: DatabaseFacts | Pick<DatabaseFacts, "file">;
   readonly owners: readonly Owner[];
-  /** What can be read of each table, or null if the file is intact. */
+  /** Damage and readable rows per table, or null if the file is intact. */
   readonly tables: readonly TableDamage[] | null;
 }
 
-/** Checks the database file, its index and what this machine offers. `repair` rebuilds the full-text index first. */
+/** Checks the database file and its index. With `repair`, rebuilds the full-text index first. */
 async function checkDatabase(repair: boolean, context: AppContext): Promise<DatabaseCheck> {
   const { checkHealth, repairIndex } = await import("../../mail/integrity.js");
   const { listOwners } = await import("../../mail/import-owners.js");
@@ -214,14 +216,14 @@ function damageText(tables: readonly TableDamage[]): string {
   ].join("\n");
 }
 
-/** Rows named per table. The JSON output names all. */
+/** Maximum number of rows named per table. The JSON output names all rows. */
 const ROWS_SHOWN = 5;
 
 function isDamaged({ lost, badRows, faults }: TableDamage): boolean {
   return faults.length > 0 || badRows.length > 0 || (lost ?? 0) > 0;
 }
 
-/** `art-e doctor --recover`. */
+/** Runs `art-e doctor --recover`. */
 async function recover(target: string, context: CommandContext): Promise<ExitCode> {
   const { db: path } = context.settings;
   const { recoverDatabase } = await import("../../runs/database-damage.js");
@@ -260,7 +262,7 @@ function recoveryText({ target, repaired, tables, tracesFile }: Recovery, path: 
   ].join("\n");
 }
 
-/** Runs `repair`, which tells how many mails are indexed of how many, with a bar. */
+/** Runs `repair` with a progress bar. `repair` reports the number of indexed emails and the total. */
 function showRepair({ progress }: AppContext, repair: (update: (done: number, total: number) => void) => void): void {
   const started = performance.now();
   const bar = progress("Indexing");

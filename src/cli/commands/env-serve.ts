@@ -56,7 +56,7 @@ const schema = questionsSchema.extend({
   ...listenShape(8000),
 });
 
-/** Sessions that are under way when the server is stopped have so long. */
+/** Milliseconds that running sessions get to finish when the server stops. */
 const GRACE_MS = 5_000;
 
 export const serveEnvironmentCommand = defineCommand(schema, async (flags, context) => {
@@ -65,7 +65,7 @@ export const serveEnvironmentCommand = defineCommand(schema, async (flags, conte
   const { serveOpenEnv } = await import("../../server/openenv.js");
   const options = { ...flags, save: !flags.noSave, maxTokens: flags.maxEpisodeTokens };
   return withTrainingEnvironment(options, context, async (environment) => {
-    // Messages go to clients from now on, whom the files of this machine do not concern.
+    // From here on, messages go to clients, so they do not mention this machine's database file.
     showDatabase(null);
     const running = await serveOpenEnv(environment, {
       access: { host: flags.host, token },

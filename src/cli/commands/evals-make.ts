@@ -57,7 +57,7 @@ function suggestionText({ good, bad, candidates, together, evals }: Suggestion):
   ].join("\n");
 }
 
-/** Templates that were not chosen, those with one reason together. */
+/** Returns one line per rejection reason, with the names of the rejected templates. */
 function rejectedLines(tried: readonly Candidate[]): string[] {
   const names = new Map<string, string[]>();
   for (const { measured, rejection } of tried) {
@@ -146,7 +146,7 @@ export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags,
   });
 });
 
-/** Half of them are held out, and fewer than ten of a kind measure nothing. */
+/** Labels needed per kind (good or bad). Half of them are held out, and fewer than ten per kind are not informative. */
 const WANTED_LABELS = 20;
 
 function printSummary(labelled: number, summary: LabelSummary, { out }: CommandContext): void {
@@ -273,8 +273,8 @@ const KEYS: Readonly<Record<string, EvalLabel>> = {
 const PROMPT = "g good, b bad, s skip, each with a reason if you like (b wrong year); t whole trace, q quit > ";
 
 /**
- * Shows one trace after another on stderr and reads labels from stdin, a line each. Each is saved at once. Returns how
- * many were given.
+ * Shows one trace after another on stderr and reads one label per line from stdin. Saves each label immediately.
+ * Returns the number of labels.
  */
 async function askLabels(labelling: Labelling, { signal, out }: CommandContext): Promise<number> {
   if (labelling.waiting === 0) {
@@ -308,7 +308,7 @@ interface Reply {
   readonly note: string | null;
 }
 
-/** Null: enough, or the input has ended. */
+/** Returns the annotator's reply, or null if the annotator quits or the input ends. */
 async function ask(
   { trace, isRepeat }: TraceToLabel,
   position: string,
@@ -329,7 +329,7 @@ async function ask(
   }
 }
 
-/** What is asked after most: the question, what was answered, and what would have been right. */
+/** Returns the most requested facts of a trace: the question, the answer, its sources, and the correct answer. */
 function summaryOf(trace: EvaluatedTrace): string {
   const gold = isChatTrace(trace) ? null : isSuiteTrace(trace) ? trace.grade.reason : trace.task.answer;
   return [

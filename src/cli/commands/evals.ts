@@ -114,7 +114,7 @@ function runText({ runId, traces, evals }: EvalRun): string {
   ].join("\n");
 }
 
-/** Why there is no corrected rate. */
+/** Text shown instead of a corrected rate. */
 const NOT_CORRECTED: Readonly<Record<Validation, string>> = {
   none: "not tested",
   stale: "test is stale",
@@ -189,7 +189,7 @@ export const listEvalsCommand = defineCommand(listEvalsSchema, async ({ all }, {
   );
 });
 
-/** Also of one name's versions. */
+/** Table of evals, or of all versions of one eval. */
 function evalTable(evals: readonly DescribedEval[]): string {
   return table(
     ["eval", "status", "kind", "test", "TPR", "TNR", "kappa", "criterion"],
@@ -258,7 +258,9 @@ const showEvalSchema = z.object({
   code: z.boolean().default(false).meta({ description: "Show the eval as a function" }),
 });
 
-/** Code and rubrics as they were written, the rest as in an eval's file. */
+/**
+ * Returns an eval's definition as lines. Code and rubric are verbatim, other fields are the same as in the eval's file.
+ */
 function definitionLines(definition: EvalDefinition): string[] {
   const { code, rubric, ...facts } = { code: null, rubric: null, ...definition };
   const written = code ?? rubric;
@@ -308,7 +310,7 @@ const reviewEvalSchema = z.object({
   ...criterionShape,
 });
 
-/** Traces that are listed; --json lists all. */
+/** Maximum number of listed traces. --json lists all. */
 const LISTED = 20;
 
 export const reviewEvalCommand = defineCommand(reviewEvalSchema, async ({ name, criterion }, context) => {

@@ -26,7 +26,7 @@ const schema = z.object({
 
 type Flags = z.output<typeof schema>;
 
-/** What a table of an earlier export looks like, which is written over. */
+/** Kind of file that an export may overwrite, per format: a table of an earlier export. */
 const KINDS = { parquet: "parquet-table", csv: "csv", jsonl: "jsonl-table" } as const satisfies Record<
   TableFormat,
   string
@@ -54,7 +54,7 @@ export const exportResultsCommand = defineCommand(schema, async (flags, context)
   }
 });
 
-/** Standard output takes one table, as text. */
+/** Throws a UserError unless stdout gets a single table as text. */
 function checkStdout({ tables, format }: Flags, json: boolean): void {
   const why =
     format === "parquet"

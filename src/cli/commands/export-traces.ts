@@ -69,7 +69,7 @@ export const exportTracesCommand = defineCommand(schema, async (flags, context, 
   return EXIT.done;
 });
 
-/** Flags that only choose among the traces of a run. */
+/** Flags that apply only to traces of a run. */
 const OF_RUNS = ["run", "by", "band", "minScore", "maxScore", "bestOfEpochs"];
 
 function sourceOf(flags: Flags, given: ReadonlySet<string>): ExportSource {
@@ -95,7 +95,7 @@ function refuseUnused(given: ReadonlySet<string>, format: Format): void {
   }
 }
 
-/** Sends traces and says what became of them. Spans that the server rejected make it a failure. */
+/** Sends traces and reports the result. Returns a failure exit code if the server rejected spans. */
 async function printSentTraces(
   { otlpEndpoint: endpoint, scores, noContent }: Flags,
   source: ExportSource,
@@ -115,7 +115,7 @@ async function printSentTraces(
   return sent.rejected > 0 ? EXIT.failed : EXIT.done;
 }
 
-/** Flags that only make sense where the traces go into a file. */
+/** Throws a UserError for flags that only make sense when writing traces to a file. */
 function refuseFileFlags(given: ReadonlySet<string>, format: string): void {
   const flag = ["output", "overwrite", ...(format === "otlp" ? [] : ["format"])].find((name) => given.has(name));
   if (flag === undefined) return;
@@ -125,7 +125,7 @@ function refuseFileFlags(given: ReadonlySet<string>, format: string): void {
   );
 }
 
-/** Says what was written, and what was left out. */
+/** Reports the number of written traces, and why others were left out. */
 function printExported({ traces, runId, leftOut, notes }: Exported, output: string | undefined, out: Output): void {
   const left = Object.entries(leftOut);
   const missing = left.reduce((sum, [, n]) => sum + n, 0);
@@ -137,7 +137,7 @@ function printExported({ traces, runId, leftOut, notes }: Exported, output: stri
   for (const note of notes) out.note(note);
 }
 
-/** Writes the folder of `--for evals` and says what is in it. */
+/** Writes the folder of `--for evals` and reports its contents. */
 async function printEvals(
   { run, output }: Flags,
   selection: TraceSelection,

@@ -65,7 +65,10 @@ interface Mailbox {
   readonly mails: number;
 }
 
-/** The largest mailboxes, of so many in all, and a command that searches the first; none where there is no mail. */
+/**
+ * Lists the largest mailboxes, the number of other mailboxes, and a command that searches the largest one. Returns no
+ * lines if there are no emails.
+ */
 function mailboxLines(mailboxes: readonly Mailbox[], total: number, { env }: Settings): string[] {
   const [first] = mailboxes;
   if (first === undefined) return [];
@@ -115,13 +118,13 @@ function formCounts(forms: ImportSummary["forms"]): string {
   );
 }
 
-/** Number of skipped mails by reason, most frequent first. */
+/** Number of skipped emails per reason, most frequent first. */
 function reasons(skipped: Skipped): string {
   const sorted = Object.entries(skipped.reasons).sort(([, a], [, b]) => b - a);
   return sorted.map(([reason, mails]) => `${count(mails)} because ${reason}`).join(", ");
 }
 
-/** One bar for reading, one for indexing. */
+/** Shows one bar for reading and one for indexing. */
 function importBars(settings: Settings) {
   let bar: Progress | null = null;
   let phase: ImportProgress["phase"] | null = null;

@@ -38,13 +38,16 @@ export const initCommand = defineCommand(schema, async ({ yes, output }, context
   context.out.result({ path: output, ...answers }, () => `${output} is written. What it would take: ${run} --dry-run`);
 });
 
-/** Relative where the program is installed below the folder (node_modules), so that the file can be shared. */
+/**
+ * Returns the path of the JSON Schema. It is relative if the program is installed below the folder (in node_modules),
+ * so that the config file can be shared.
+ */
 function schemaFrom(folder: string): string {
   const path = relative(resolve(folder), SCHEMA);
   return path.startsWith(`..${sep}`) || isAbsolute(path) ? SCHEMA : `./${path.replaceAll(sep, "/")}`;
 }
 
-/** What is written where nothing is asked: an agent that can run with the keys there are. */
+/** Answers used without asking: an agent that can run with the available keys. */
 function defaultAnswers(env: CommandContext["settings"]["env"]): ConfigAnswers {
   const model = answeringModelOf(env);
   return model === null
@@ -54,7 +57,9 @@ function defaultAnswers(env: CommandContext["settings"]["env"]): ConfigAnswers {
 
 const OFFLINE = "offline/baseline";
 
-/** Asks on stderr and reads a line of stdin each. An empty line means what stands in brackets. */
+/**
+ * Asks questions on stderr and reads one line per question from stdin. An empty line selects the default in brackets.
+ */
 async function askSettings({ settings, signal, note }: CommandContext): Promise<ConfigAnswers> {
   const fallback = defaultAnswers(settings.env);
   const lines = createInterface({ input: process.stdin, terminal: false });
@@ -109,15 +114,18 @@ function noAnswer(): UserError {
   );
 }
 
-/** What `art-e init` asks. */
+/** The user's answers to `art-e init`. */
 interface ConfigAnswers {
   readonly agent: string;
   readonly model: string;
-  /** A file of questions, or a suite's folder; null: the published questions. */
+  /** Question file or suite folder, or null for the published questions. */
   readonly tasks: { readonly kind: "dataset" | "suite"; readonly path: string } | null;
 }
 
-/** A config file with these settings, and the most useful others as comments. `schema`: path of its JSON Schema. */
+/**
+ * Returns a config file with these settings, and with the most useful other settings as comments. `schema` is the path
+ * of its JSON Schema.
+ */
 export function configTemplate({ agent, model, tasks }: ConfigAnswers, schema: string): string {
   return `# yaml-language-server: $schema=${schema}
 #
@@ -194,7 +202,7 @@ dataset:
 `;
 }
 
-/** As a YAML value, quoted where it must be. */
+/** Formats a YAML value, quoted if necessary. */
 function written(value: string): string {
   return stringify(value, { lineWidth: 0 }).trimEnd();
 }

@@ -12,7 +12,7 @@ import { untilAborted } from "../terminal.js";
 
 const DEFAULT_PORT = 8788;
 
-/** On stdio only the protocol is written to stdout. Ends when the client closes stdin, or on Ctrl-C. */
+/** Writes only protocol messages to stdout, unless --http is used. Ends when the client closes stdin, or on Ctrl-C. */
 export const mcpCommand = defineCommand(
   z.object({
     inbox: address.meta({ description: "Email address of the mailbox" }),
@@ -38,7 +38,7 @@ export const mcpCommand = defineCommand(
         "Leave one of them out; over HTTP a client needs the address only.",
       );
     }
-    // Loaded here: `--help` needs none of it.
+    // Imported here, because `--help` does not need these modules.
     const { offerMailbox } = await import("../../tools/mcp-server.js");
     const { withStore } = await import("../../store/open-store.js");
     return withStore(context.settings, async (db) => {
@@ -54,10 +54,10 @@ export const mcpCommand = defineCommand(
   },
 );
 
-/** Concurrent connections with --http. */
+/** Maximum concurrent connections with --http. */
 const MAX_CONNECTIONS = 256;
 
-/** Serves one client over stdin and stdout, until they are closed. */
+/** Serves one client over stdin and stdout until they are closed. */
 async function overStdio(offer: MailOffer, { signal }: CommandContext): Promise<void> {
   const [{ serveStdio, StdioServerTransport }, { mailServer }] = await Promise.all([
     import("@modelcontextprotocol/server/stdio"),
@@ -79,7 +79,10 @@ async function overStdio(offer: MailOffer, { signal }: CommandContext): Promise<
   process.stdin.destroy();
 }
 
-/** The lines that are JSON. The SDK would drop any other, and leave the client waiting. */
+/**
+ * Yields the lines that contain JSON, and answers all others with a parse error. The SDK would drop invalid lines and
+ * leave the client waiting.
+ */
 async function* jsonLines(input: NodeJS.ReadableStream): AsyncGenerator<Buffer> {
   for await (const line of createInterface({ input })) {
     try {
@@ -132,8 +135,8 @@ interface OfferedMailbox {
 }
 
 /**
- * What starts `art-e mcp` for this mailbox, in the form that MCP clients share. Paths are absolute: a client runs in
- * another folder, and often with another PATH.
+ * Returns the configuration that starts `art-e mcp` for this mailbox, in the format shared by MCP clients. Paths are
+ * absolute, because a client runs in another folder and often with another PATH.
  */
 function mcpClientConfig({ inbox, before }: OfferedMailbox, db: string) {
   const bound = before === undefined ? [] : ["--before", before];

@@ -23,7 +23,7 @@ import {
 import { questionsSchema } from "../selection-flags.js";
 import { reportFault, untilAborted } from "../terminal.js";
 
-/** Requests under way have so long to end. */
+/** Milliseconds that running requests get to finish when the server stops. */
 const GRACE_MS = 2_000;
 
 export const reviewQuestionsCommand = defineCommand(
@@ -75,7 +75,7 @@ function reviewText({ path, reviewedPath }: DatasetReview, { counts, agreement }
   ].join("\n");
 }
 
-/** What `questions make` did. */
+/** Returns a summary of the questions that were made. */
 function madeText(made: MadeQuestions): string {
   const refused = Object.entries(made.refused);
   const isSynthetic = made.model === PATTERNS_MODEL;
@@ -112,7 +112,6 @@ const UNPRICED = "unknown: no price is known for the model";
 
 const costText = (costUsd: number | null) => (costUsd === null ? UNPRICED : usd(costUsd));
 
-/** What it would take. */
 function estimateText(estimate: MakingEstimate): string {
   const { model, questions, expected, batches, writer, checker, costUsd } = estimate;
   return summaryBox(`ART-E Questions, dry run (${model})`, [
@@ -152,7 +151,7 @@ function listed(counts: Readonly<Record<string, number>>): string {
   return parts.length === 0 ? "none" : parts.join(", ");
 }
 
-/** The model that checks questions, and what its calls may cost. */
+/** Flags for the model that checks questions, and for the maximum cost of its calls. */
 const checkerShape = {
   checkerBaseUrl: url.optional().meta({ description: "URL of a compatible server for the checker" }),
   maxCost: numberAbove(0, 1_000_000)

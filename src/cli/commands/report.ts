@@ -11,7 +11,7 @@ import type { CommandContext } from "../command.js";
 import { overwriteShape } from "../flags.js";
 import { contradiction, defineCommand, file, oneOf, runId, runNames, text } from "../read-flags.js";
 
-/** Writes tables of runs into a folder and says so. Only tables of earlier reports are replaced. */
+/** Writes tables of runs into a folder and reports the file names. Replaces only tables of earlier reports. */
 export async function writeSummaries(
   folder: string,
   { runs, overwrite }: { readonly runs: readonly string[]; readonly overwrite: boolean },
@@ -57,7 +57,9 @@ const reportSchema = z.object({
 
 type ReportFlags = z.output<typeof reportSchema>;
 
-/** A page on a terminal helps nobody: it goes to a file. */
+/**
+ * Returns the default output file. A page goes to a file instead of a terminal, because raw HTML is unreadable there.
+ */
 function defaultOutput({ format, csv, open }: ReportFlags, { settings }: CommandContext): string | undefined {
   const isPage = format === "html" && csv === undefined;
   return isPage && (open || (process.stdout.isTTY && !settings.json)) ? DEFAULT_PAGE : undefined;
@@ -71,7 +73,7 @@ function runsOf({ runs, run }: ReportFlags, argv: Readonly<Record<string, unknow
   return [run];
 }
 
-/** `output`: with its default. */
+/** `output` is the specified file or the default. */
 function refuseContradictions(
   { format, traces, output, csv, open }: ReportFlags,
   { settings }: CommandContext,
@@ -121,7 +123,7 @@ export const reportCommand = defineCommand(reportSchema, async (given, context, 
   } else await reportSummary(flags, context);
 });
 
-/** Loaded when a report is made: `--help` needs none of it. */
+/** Imported when a report is made, because `--help` does not need this module. */
 const loadReports = () => import("../../runs/write-report.js");
 
 async function reportCsv({ runs: names, output }: ReportFlags, context: CommandContext): Promise<void> {
@@ -138,7 +140,7 @@ async function reportPage({ runs, output, traces }: ReportFlags, context: Comman
   printPage(page, output, context);
 }
 
-/** As Markdown; with --json as a JSON document. */
+/** Writes the report as Markdown, or prints it as a JSON document with --json. */
 async function reportSummary({ runs, output }: ReportFlags, context: CommandContext): Promise<void> {
   const { readReport } = await loadReports();
   const head = await readReport(runs, context);
@@ -149,7 +151,7 @@ async function reportSummary({ runs, output }: ReportFlags, context: CommandCont
   } else context.note(`Written to ${output}.`);
 }
 
-/** Prints where the page and its conversations are. */
+/** Prints the location of the page and of its conversations. */
 function printPage({ head, bytes }: WrittenPage, output: string | undefined, context: CommandContext): void {
   if (context.settings.json) {
     const { scores: _, ...figures } = reportFigures(head);

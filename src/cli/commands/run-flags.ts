@@ -23,7 +23,7 @@ import { questionsSchema, suiteResourceShape, suiteSelectionShape } from "../sel
 
 const words = (list: string) => list.split(" ");
 
-/** Flags by group, as help and the documentation show them. */
+/** Flag groups, as shown in help and in the documentation. */
 export const RUN_FLAG_GROUPS: FlagGroups = {
   Run: words("agent name config only watch resume repeat retry-failed force dry-run stats"),
   Questions: [
@@ -45,7 +45,7 @@ export const RUN_FLAG_GROUPS: FlagGroups = {
 const CUTOFFS = ["query_date", "off"] as const;
 const WIRE_APIS = ["chat", "responses"] as const;
 
-/** Node's timers count milliseconds in 31 bits; a longer timer fires at once. */
+/** Longest timer in seconds. Node stores a timer's milliseconds in 31 bits, and a longer timer fires immediately. */
 const LONGEST_TIMER_S = 2_147_483;
 
 export const runSchema = questionsSchema.extend({

@@ -15,12 +15,15 @@ import { openProgress, type Progress, type ProgressDetail, type Settings } from 
 
 interface TerminalProgress {
   readonly emit: Emit;
-  /** Tasks that have begun and are not answered yet. Tasks that are only being saved do not count. */
+  /** Number of tasks that were started and are not answered yet. Excludes tasks that are only being saved. */
   underWay(): number;
   stop(): void;
 }
 
-/** Shows a run's progress: score so far, tasks done, cost, time left; then failures, what requests wait for, tokens. */
+/**
+ * Shows a run's progress: score so far, completed tasks, cost and time left, followed by failures, the reason why
+ * requests are waiting, and tokens.
+ */
 export function terminalProgress(settings: Settings, activity: RunActivity): TerminalProgress {
   const tally = new RunAggregate();
   const headline = new RunningHeadline();
@@ -66,7 +69,7 @@ function flow({ running, waiting, why }: RateLimiterState): string {
   return `${running} running${waiting === 0 ? "" : `, ${waiting} waiting for ${WAITING_FOR[why ?? "concurrency"]}`}`;
 }
 
-/** `2 workers (a 12/s, b 9/s), 64 tasks under way, waiting for the rate`. */
+/** Returns a text such as `2 workers (a 12/s, b 9/s), 64 tasks under way, waiting for the rate`. */
 function workersText({ workers, active, waitingFor }: WorkersState): string {
   if (workers.length === 0) return "no worker";
   const rates = workers.map(({ name, perSecond }) => `${name} ${perSecond.toFixed(1)}/s`).join(", ");
@@ -75,19 +78,18 @@ function workersText({ workers, active, waitingFor }: WorkersState): string {
   return `${who}, ${count(active)} tasks under way${waitingFor === null ? "" : `, waiting for ${WAITING_FOR[waitingFor]}`}`;
 }
 
-/** More workers than this are counted. */
+/** Maximum number of workers listed by name. If there are more, only their number is shown. */
 const MOST_NAMED = 4;
 
 const WAITING_FOR = { concurrency: "a slot", rate: "the rate", tokens: "tokens", server: "the server" } as const;
 
-/** Files that were written. */
 interface WrittenFiles {
   readonly output?: string | undefined;
   readonly record?: string | undefined;
   readonly junit?: string | undefined;
 }
 
-/** Prints the totals of a run, its gates and the files it wrote. */
+/** Prints a run's totals, its gates and the files it wrote. */
 export function printTotals(
   totals: RunTotals,
   gates: readonly Gate[],
@@ -107,7 +109,7 @@ export function printTotals(
   });
 }
 
-/** What `--dry-run` prints: the estimate, and the settings that come from a config file. */
+/** Prints the estimate of `--dry-run`, and the settings from a config file. */
 export function printEstimate(
   estimate: RunEstimate,
   { path, used }: Pick<ConfiguredFlags, "path" | "used">,
@@ -140,7 +142,7 @@ const LABELS: Readonly<Record<Headline["scorer"], string>> = {
   semanticScore: "semantic",
 };
 
-/** The mean so far of the score that stands for a run. */
+/** Running mean of the run's headline score. */
 class RunningHeadline {
   private readonly sums = new Map<Headline["scorer"], { sum: number; n: number }>();
 
@@ -153,7 +155,7 @@ class RunningHeadline {
     }
   }
 
-  /** Empty while nothing is scored. */
+  /** Returns an empty string if nothing has been scored yet. */
   text(): string {
     for (const scorer of HEADLINE_SCORERS) {
       const sums = this.sums.get(scorer);

@@ -55,7 +55,7 @@ async function executeRun({ configured, flags, request }: PreparedRun, context: 
   const { end, gates, output, shortfall } = await withRunPage(flags, context, openProgress, (openMonitor) =>
     runBenchmark(request, context, openMonitor, openQueue),
   );
-  // A run that could not begin to answer has nothing to show in a table.
+  // A run that could not start answering has nothing to show in a table.
   const isEmpty = end.totals.totalTasks === 0 && end.stopped !== null && end.stopped.by !== "user";
   if (!isEmpty || context.settings.json) printTotals(end.totals, gates, { ...flags, output }, context);
   if (shortfall !== null)
@@ -83,21 +83,22 @@ function exitCodeOf(end: SessionEnd, { note }: CommandContext): ExitCode {
   return EXIT.gate;
 }
 
-/** How one of several runs ended. */
+/** Outcome of one of several runs. */
 interface EndedRun {
   readonly name: string;
   readonly exitCode: ExitCode;
-  /** What it would have printed with --json; empty where it did not come to that. */
+  /** The result printed with --json, or an empty object if the run ended without one. */
   readonly result: object;
   readonly error: UserError | Interrupted | null;
 }
 
-/** From the worst to the best. */
+/** Exit codes from worst to best. */
 const WORST_FIRST = [EXIT.interrupted, EXIT.failed, EXIT.usage, EXIT.gate] as const;
 
 /**
- * Does several runs one after another; one that fails or misses a gate does not keep the others from running. With
- * --json one document has the results of all. Throws at the end what gives the worst of the exit codes.
+ * Executes several runs one after another. A run that fails or misses a gate does not stop the others. With --json,
+ * prints one document with the results of all runs. If any run failed, finally throws an error with the worst exit
+ * code.
  */
 async function runInTurn(runs: readonly PreparedRun[], context: CommandContext): Promise<ExitCode> {
   const ended: EndedRun[] = [];
@@ -164,7 +165,7 @@ function again(names: readonly string[], [first]: readonly PreparedRun[]): strin
 
 const nameOf = ({ configured }: PreparedRun) => configured.run ?? "";
 
-/** The error of a run that ended before its last task: why, and how to resume it. */
+/** Returns the error for a run that ended before its last task, with the reason and how to resume the run. */
 function stoppedError({ totals, asked }: SessionEnd, stopped: RunStop): Error {
   const { runId, totalTasks, model } = totals;
   const saved = `${totalTasks} of ${asked} tasks are saved.`;
@@ -202,7 +203,7 @@ function hintFor(
   }
 }
 
-/** Local servers often return at another port. */
+/** Local servers often restart on another port. */
 function movedHint(model: string): string {
   return /^(openai|playground|endpoint)\//.test(model) ? ` (at another address: add ${addressFlag(model)} URL)` : "";
 }
@@ -218,14 +219,16 @@ function keyOf(model: string): string {
   return variables.length === 0 ? "the key" : `the key in ${variables.join(" or ")}`;
 }
 
-/** A run whose flags are checked, before anything is spent. */
+/** A run whose flags have been checked, before it costs anything. */
 interface PreparedRun {
   readonly configured: ConfiguredFlags;
   readonly flags: RunFlags;
   readonly request: RunRequest;
 }
 
-/** Checks what can be checked of runs that go one after another. Throws a UserError before the first of them begins. */
+/**
+ * Checks runs that are executed one after another, as far as possible. Throws a UserError before the first run starts.
+ */
 async function prepareRuns(all: readonly ConfiguredFlags[], context: CommandContext): Promise<readonly PreparedRun[]> {
   const runs: PreparedRun[] = [];
   for (const configured of all) {
@@ -275,7 +278,7 @@ function outputsOfRun({ configured, flags }: PreparedRun): readonly InputFile[] 
   return outputsOf(flags).map(({ flag, path }) => ({ name: `${flag} of the run ${configured.run}`, path }));
 }
 
-/** Runs `use` with a monitor that also serves the run's page; without --watch with the monitor as it is. */
+/** Calls `use` with a monitor. With --watch, the monitor also serves the run's page. */
 async function withRunPage<T>(
   { watch }: { readonly watch: boolean },
   context: CommandContext,

@@ -62,7 +62,7 @@ export const tagRunCommand = defineCommand(
   },
 );
 
-/** Tasks listed without --all. */
+/** Maximum number of tasks listed without --all. */
 const LISTED = 20;
 
 export const showRunCommand = defineCommand(

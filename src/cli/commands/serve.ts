@@ -9,7 +9,7 @@ import { defineCommand, text, wholeNumber } from "../read-flags.js";
 import { extrasFlags } from "../request-flags.js";
 import { reportFault, untilAborted } from "../terminal.js";
 
-/** Interval of heartbeats on silent streams. */
+/** Milliseconds between heartbeats on silent streams. */
 const HEARTBEAT_MS = 15_000;
 
 export const serveCommand = defineCommand(
@@ -49,8 +49,8 @@ export const serveCommand = defineCommand(
     const { withChatServices } = await import("../../server/chat.js");
     return withChatServices(models, flags, context, async (services) => {
       const corpus = new CorpusCopies(services.db, context.settings.cacheDir, programVersion());
-      // Takes half a second to load, which --help and a wrong flag need not wait for.
-      // Messages go to clients from now on, whom the files of this machine do not concern.
+      // From here on, messages go to clients, so they do not mention this machine's database file. The server takes
+      // half a second to import, which --help and invalid flags do not need to wait for.
       showDatabase(null);
       const { startServer } = await import("../../server/create-app.js");
       const running = await startServer(
@@ -82,7 +82,7 @@ export const serveCommand = defineCommand(
   },
 );
 
-/** The origin whose pages may call the API. */
+/** Returns the origin whose pages may call the API. Throws a UserError if `cors` is not a single origin. */
 function originOf(cors: string): string {
   if (URL.canParse(cors) && new URL(cors).origin === cors) return cors;
   throw new UserError(

@@ -3,7 +3,7 @@ import { formatMail } from "../../mail/email.js";
 import { traceText } from "../../reports/trace-text.js";
 import { defineCommand, text } from "../read-flags.js";
 
-/** Of the longest label, `Message-ID:`. */
+/** Width of the longest label, `Message-ID:`. */
 const LABEL_WIDTH = 11;
 
 export const showCommand = defineCommand(

@@ -37,7 +37,7 @@ const schema = datasetSchema.extend({
   ...configShape,
 });
 
-/** Settings that choose a dataset. */
+/** Config file settings that select a dataset. */
 const OF_CONFIG = ["dataset.file", "dataset.split", "dataset.use-json", "dataset.revision"] as const;
 
 export const statsCommand: CommandDefinition = (usage) => ({
@@ -64,12 +64,15 @@ function runOf({ run_id, run }: z.output<typeof schema>): string | undefined {
   return run_id ?? run;
 }
 
-/** Whether flags choose a dataset, or the config file names one. */
+/** Returns whether flags or the config file select a dataset. */
 function choosesDataset(argv: Readonly<Record<string, unknown>>, { dataset }: z.output<typeof schema>): boolean {
   return dataset !== undefined || ["split", "useJson", "revision"].some((name) => argv[name] !== undefined);
 }
 
-/** The run that a user means who asks for stats without naming anything. */
+/**
+ * Returns the id of the latest run, for a user who requests stats without specifying anything. Returns null without
+ * runs.
+ */
 async function latestRun({ settings, note }: CommandContext): Promise<string | null> {
   const { latestRunId } = await import("../../runs/stored-runs.js");
   const id = await latestRunId(settings);
@@ -77,7 +80,7 @@ async function latestRun({ settings, note }: CommandContext): Promise<string | n
   return id;
 }
 
-/** Refuses several kinds of figures at once, and slices without a run. */
+/** Throws a UserError for several kinds of figures in one command, or for slices without a run. */
 function refuseCombinations(flags: z.output<typeof schema>, hasMetric: boolean): void {
   const kinds = [
     flags.corpus && "--corpus",
@@ -109,10 +112,10 @@ async function printRuns({ settings, out }: CommandContext): Promise<void> {
   out.result(runs, () => runTable(runs, terminalColumns()));
 }
 
-/** The totals of a run, or its scores by one slice. */
+/** Prints a run's totals, or its scores per slice. */
 async function printRun(name: string, flags: z.output<typeof schema>, context: CommandContext): Promise<void> {
   const { by, metric, csv, overwrite } = flags;
-  // Before anything is printed: a folder that cannot be used is refused.
+  // Written before anything is printed, so that an unusable folder is rejected first.
   if (csv !== undefined) await writeSummaries(csv, { runs: [name], overwrite }, context);
   const { analyseRun } = await import("../../runs/collect-report.js");
   const { totals, analysis } = await analyseRun(name, context.settings);

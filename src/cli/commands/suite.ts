@@ -125,7 +125,10 @@ function taskTable(tasks: readonly ListedSuiteTask[]): string {
   );
 }
 
-/** `44 tasks: 40 files, 4 script`, how many of them run here, and what is missing for snapshots that are not ready. */
+/**
+ * Returns the number of tasks, such as `44 tasks: 40 files, 4 script`, the number that can run on this machine, and the
+ * missing parts of snapshots that are not ready.
+ */
 function countLines(tasks: readonly ListedSuiteTask[]): string[] {
   const obstacles = tasks.flatMap(({ obstacle }) => (obstacle === null ? [] : [obstacle]));
   const missing = new Set(obstacles.filter(({ state }) => state === "not_ready").map(({ reason }) => reason));

@@ -43,7 +43,7 @@ const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
 const names = listText.transform(wordList);
 
-/** What can be set of a tool, when it is added and later. */
+/** Tool settings for adding and changing a tool. */
 const toolShape = {
   category: text.optional().meta({ placeholder: "NAME", description: "Category [default: own]" }),
   name: text.optional().meta({ description: "Name [default: the id]" }),
@@ -90,7 +90,7 @@ const toolShape = {
   resultSchema: text.optional().meta({ placeholder: "JSON", description: "JSON Schema for the results, or @FILE" }),
 };
 
-/** The flags as the registry takes them, with the files of `@FILE` read. */
+/** Converts flags for the registry, and reads the contents of `@FILE`. */
 function toolDescription(
   flags: z.output<z.ZodObject<typeof toolShape>> & { readonly mcp?: string | undefined },
 ): ToolDescription {
@@ -102,7 +102,7 @@ function toolDescription(
   };
 }
 
-/** A JSON object, or that of `@FILE`. */
+/** Parses a JSON object from the flag's value or from `@FILE`. */
 function readJson(written: string, flag: string): JsonObject {
   const json = written.startsWith("@") ? readText(written.slice(1), flag) : written;
   let parsed: JsonValue;
@@ -239,7 +239,7 @@ export const addToolCommand = defineCommand(
   },
 );
 
-/** The names and schemas of a server's tools come from the server. */
+/** Throws a UserError for flags that set names or schemas of an MCP server's tools. They come from the server. */
 function refuseNames(flags: AddFlags): void {
   const names = ["id", "name", "description", "parameters", "category"] as const;
   const wrong = names.find((name) => flags[name] !== undefined);

@@ -42,7 +42,7 @@ export const workerCommand = defineCommand(schema, async (flags, context, argv) 
   await work({ ...flags, suite: flags.suite ?? null, queue, corpus, name: flags.name ?? hostname() }, context);
 });
 
-/** Null: the mail is in a database of this machine. */
+/** Returns the server to fetch mail from, or null if the mail is in a database on this machine. */
 function corpusOf(
   { fetchCorpus, tokenFile }: z.output<typeof schema>,
   hasDb: boolean,

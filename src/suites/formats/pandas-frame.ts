@@ -44,8 +44,8 @@ function readIntegers(texts: readonly string[]): TypedValues | null {
 
 /**
  * Reads integers after the first one beyond signed 64 bits. If any is beyond unsigned 64 bits, or below signed 64 bits,
- * the column is text. Large integers together with a negative or missing one are the raw text, in which `NA` and empty
- * cells do not change.
+ * the column is text. Large integers together with a negative or missing one remain raw text, including `NA` and empty
+ * cells.
  */
 function readUnsigned(texts: readonly string[]): TypedValues | null {
   const values: bigint[] = [];
@@ -223,8 +223,8 @@ const INFINITY = /^([+-]?)inf(inity)?$/i;
 
 /**
  * Parses a float like pandas' `precise_xstrtod`, which does not round correctly: it reads 17 digits, including leading
- * zeros, and scales by one power of ten. For example, 0.30000000000000004 becomes 0.3. Null if the text is not a
- * number, or too large for a double.
+ * zeros, and scales by one power of ten. For example, 0.30000000000000004 becomes 0.3. Returns null if the text is not
+ * a number, or is too large for a double.
  */
 function parseFloatLikePandas(text: string): number | null {
   const infinite = INFINITY.exec(text);

@@ -199,7 +199,7 @@ export class Workbook {
   }
 }
 
-/** An aRGB value, or `unset` for other notations (theme, index), for which openpyxl always returns the same. */
+/** An aRGB value, or `unset` for other notations (theme, index). openpyxl always returns the same value for these. */
 export type CellColor = string | { readonly unset: true };
 
 const UNSET: CellColor = { unset: true };

@@ -132,7 +132,7 @@ const checkCell: TableRule = (rule, books) => {
   const { row, column } = parseCoordinate(String(rule.coordinate));
   const cell = readStyledCells(book, sheet).get(formatCoordinate(row, column)) ?? EMPTY_CELL;
   const rules = Object.entries((rule.props ?? {}) as Readonly<Record<string, JsonObject>>);
-  // Like Spider2-V, read all values, so that one that raises counts, but skip rules after the first failed one.
+  // Like Spider2-V, read all values, because an unreadable value raises, but skip rules after the first failed rule.
   let holds = true;
   for (const [property, matches] of rules) {
     const value =

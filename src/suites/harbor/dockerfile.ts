@@ -106,7 +106,9 @@ class PlainImage implements ReadDockerfile {
     this.base = this.#replace(instruction.getImage() ?? "");
   }
 
-  /** Names and values of ARG or ENV. All values see the variables of earlier lines, not those of their own line. */
+  /**
+   * Returns names and values of ARG or ENV. Values can use variables from earlier lines, but not from their own line.
+   */
   #properties(instruction: Arg | Env): Record<string, string> {
     const pairs = instruction.getProperties().map((property) => {
       const name = property.getName();
@@ -221,7 +223,7 @@ class PlainImage implements ReadDockerfile {
     return normal.length > 1 ? normal.replace(/\/$/, "") : normal;
   }
 
-  /** Replaces `$NAME`, `${NAME}`, and `${NAME:-word}` and `${NAME:+word}`, without the colon too. */
+  /** Replaces `$NAME`, `${NAME}`, `${NAME:-word}` and `${NAME:+word}`. The colon is optional. */
   #replace(text: string): string {
     const values: Readonly<Record<string, string>> = { PATH: DEFAULT_PATH, ...this.#arguments, ...this.env };
     return text.replace(
