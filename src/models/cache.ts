@@ -15,9 +15,9 @@ const keptSchema = z.object({ key: z.string(), sha256: z.string(), completion: c
 
 /**
  * Decorates a model: stores its replies in `folder`, one file per reply, and returns them again with their original
- * latency, usage, cost and retries. Apply it outside retries and rate limiting, because a cache hit needs neither a
- * slot nor rate. Errors are not stored. A file that is unreadable, damaged or belongs to another request is a miss and
- * is overwritten.
+ * latency, usage, cost and retries. Apply it outside retries and rate limiting, because a cache hit uses neither a slot
+ * nor the request rate. Errors are not stored. A file that is unreadable, damaged or belongs to another request is a
+ * miss and is overwritten.
  */
 export function cachingReplies(model: Model, server: CachedServer, folder: string): Model {
   return {

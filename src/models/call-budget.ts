@@ -12,7 +12,7 @@ import {
 import { parseModelName } from "./model-names.js";
 import { rulesFor, sentOf } from "./request-parameters.js";
 
-/** Low, so that token counts are overestimated rather than underestimated. */
+/** Minimum characters per token, so that estimates are too high rather than too low. */
 const CHARS_PER_TOKEN = 3;
 
 export interface Spending {
@@ -91,7 +91,7 @@ export class CostLimit {
   /** @param maxCostUsd US dollars, or null to only count the calls */
   constructor(private readonly maxCostUsd: number | null) {}
 
-  /** Total cost in US dollars, or null if a called model has no known price. */
+  /** Total cost in US dollars, or null if the price of a called model is unknown. */
   get costUsd(): number | null {
     return this.unpriced > 0 ? null : this.spentUsd;
   }

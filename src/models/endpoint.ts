@@ -30,7 +30,6 @@ export function secretsOf({ apiKey, extras = NO_EXTRAS }: Endpoint): readonly st
   return [apiKey, ...extras.secrets];
 }
 
-/** Returns the URL for chat completions at OpenAI or a compatible server. */
 export function chatUrl({ baseUrl }: Endpoint): string {
   return urlBelow(baseUrl ?? OPENAI_URL, "/chat/completions");
 }
@@ -59,7 +58,7 @@ export function isOpenaiServer(baseUrl: string | null): boolean {
 const statusSchema = z.object({ error: z.object({ code: z.coerce.number().int().min(400).max(599) }) });
 
 /**
- * Returns the failure in a reply with status 200, or null if there is none. OpenRouter and other gateways report
+ * Returns the failure in a reply with status 200, or null for a successful reply. OpenRouter and other gateways report
  * failures of the upstream server this way. A failure without a status counts as a server error.
  */
 export function failureInReply(body: unknown): ModelError | null {

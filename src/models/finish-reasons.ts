@@ -72,10 +72,10 @@ const ENDS: ReadonlyMap<string, ReplyEnd> = new Map(
 );
 
 /**
- * Returns the finish reason of a reply with the given number of tool calls. Servers use different names if there are
- * calls (`stop`, `tool_calls` or none), so complete calls decide unless the reply was truncated, refused or broke off.
+ * Returns the finish reason of a reply with `calls` tool calls. Servers use different names for a reply with calls
+ * (`stop`, `tool_calls` or none), so complete calls decide unless the reply was truncated, refused or broke off.
  *
- * @param raw the provider's name in any case, or an empty string if there is none
+ * @param raw the provider's name in any case, or an empty string if it sent none
  * @throws ModelError, which is retryable if the reply broke off, and not retryable for an unknown name without calls
  */
 export function finishReasonOf(raw: string, calls: number): Exclude<FinishReason, "other"> {

@@ -36,7 +36,7 @@ const SUCCESSORS: Readonly<Record<string, readonly (readonly [RegExp, string])[]
   ],
 };
 
-/** Returns the recommended replacement at the same provider, or null if there is none. */
+/** Returns the recommended replacement at the same provider, or null if the model is current or unknown. */
 export function successorOf({ provider, name }: Pick<ModelName, "provider" | "name">): string | null {
   const successor = SUCCESSORS[provider]?.find(([pattern]) => pattern.test(name))?.[1] ?? null;
   return successor === name ? null : successor;
@@ -49,10 +49,7 @@ export const JUDGE_MODELS: Readonly<Partial<Record<Provider, string>>> = {
   google: "gemini-3.5-flash-lite",
 };
 
-/**
- * Name prefixes of models served only by their maker. Open-weight models (gpt-oss, gemma) are available from many
- * servers.
- */
+/** Name prefixes of models served only by their maker. Open-weight models (gpt-oss, gemma) have many servers. */
 const NAMES: readonly (readonly [Provider, RegExp])[] = [
   ["anthropic", /^claude-/],
   ["openai", /^(gpt-(?!oss)|chatgpt-|o\d+(-|$)|codex-|computer-use-|ft:(gpt|o\d))/],
@@ -73,7 +70,7 @@ export function makersName(name: string): { readonly maker: Provider; readonly n
   return { maker, name: maker === "anthropic" ? bare.replace(/(\d)\.(\d)/g, "$1-$2") : bare };
 }
 
-/** Known providers. `offline` and `replay` send no requests. */
+/** `offline` and `replay` send no requests. */
 export const PROVIDERS = ["anthropic", "openai", "google", "offline", "replay"] as const;
 
 export type Provider = (typeof PROVIDERS)[number];

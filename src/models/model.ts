@@ -182,7 +182,6 @@ export interface ModelRequest {
   readonly onProgress?: ((progress: CallProgress) => void) | undefined;
 }
 
-/** The parameters of a call as sent. */
 export const sentParametersSchema = z.strictObject({
   maxTokens: z.number().int().describe("Limit of a reply, its reasoning included."),
   temperature: z.number().nullable().describe("Null: none was sent."),
@@ -306,7 +305,7 @@ export class ModelError extends Error {
     this.billed = details.billed ?? null;
   }
 
-  /** Returns a copy with the given changes and without the cause. */
+  /** Returns a copy with changed details and without the cause. */
   with({ kind = this.kind, message = this.message, ...changes }: ModelErrorChanges): ModelError {
     const { status, retryable, unreachable, retryAfterMs, retries, billed } = this;
     return new ModelError(kind, message, {
@@ -334,7 +333,7 @@ export function addCost(a: number | null, b: number | null): number | null {
   return a === null || b === null ? null : a + b;
 }
 
-/** Message of the `protocol` error that every call to such an address gets. */
+/** Message of the `protocol` error for an address that returns web pages, which every call to it gets. */
 export const ANSWERED_WEB_PAGE = "it answers with a web page (HTML), and not as a model's API";
 
 /**

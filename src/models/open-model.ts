@@ -237,7 +237,6 @@ const BASE_URL_VARIABLES: Readonly<Partial<Record<Provider, string>>> = {
   google: "GOOGLE_BASE_URL",
 };
 
-/** Returns the environment variable for a provider's server address, or null if the provider has none. */
 export function baseUrlVariable(provider: Provider): string | null {
   return BASE_URL_VARIABLES[provider] ?? null;
 }
@@ -293,7 +292,6 @@ export function hasKey(provider: Provider, env: Environment): boolean {
 
 const PLAYGROUND = { url: "API_URL", keys: ["API_TOKEN"], flag: "--api-url" } as const;
 
-/** Returns the playground server's address from the environment. */
 export function playgroundUrlOf(env: Environment): string | undefined {
   const url = env.API_URL || undefined;
   if (url !== undefined) refuseStrangeAddress(PLAYGROUND, url, env);

@@ -162,7 +162,8 @@ const PRICE_SUPPLEMENT: Readonly<Partial<Record<Provider, readonly ModelInfo[]>>
 };
 
 /**
- * Moving aliases (`provider/alias`) and the models whose prices they had on 2026-11-22. Other aliases have no price.
+ * Moving aliases (`provider/alias`) and the models whose prices applied to them on 2026-11-22. The price of any other
+ * alias is unknown.
  */
 const ALIASES: Readonly<Record<string, string>> = {
   "google/gemini-flash-latest": "gemini-3.8-flash",

@@ -226,7 +226,7 @@ function networkError(error: unknown, secrets: readonly string[]): ModelError | 
   return new ModelError(kind, message, { retryable: true, unreachable: UNREACHABLE_CODES.test(code ?? "") });
 }
 
-/** Shortens a text to one line and redacts the given secrets and anything that looks like a key. */
+/** Shortens a text to one line, and redacts `secrets` and anything that looks like a key. */
 export function scrub(text: string, secrets: readonly string[]): string {
   const long = secrets.filter((secret) => secret.length >= 4).sort((a, b) => b.length - a.length);
   const line = long

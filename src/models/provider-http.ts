@@ -298,7 +298,7 @@ async function decompress(decode: (typeof DECODERS)[string], bytes: Buffer): Pro
 
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/** Statuses for which a Response must not have a body. */
+/** Statuses that do not allow a body in a Response. */
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
 /**

@@ -172,7 +172,7 @@ export class RateLimiter {
       await this.options.shared.enter(signal);
       waitedFor = "rate";
     }
-    // With an empty queue, which is the case for most calls of most runs, no turn is needed.
+    // In most runs, most calls find an empty queue and do not need to wait for their turn.
     if (this.queue.length > 0 || this.asleep !== null || this.waitMs() > 0) {
       waitedFor = this.why;
       await this.turn(signal);
@@ -265,7 +265,7 @@ export class RateLimiter {
     this.scale(this.rate.succeeded(this.clock.now(), startedAt));
     if (this.options.concurrency !== "auto" || ++this.clean < this.limit) return;
     this.clean = 0;
-    // A limit that was never reached is no evidence for a larger one.
+    // A limit that was never reached does not justify a larger one.
     if (this.running < Math.floor(this.limit)) return;
     this.resize(this.wasCut ? Math.max(this.limit + 1, this.limit * GROWTH) : this.limit * 2);
   }
@@ -351,7 +351,7 @@ const SMALLEST_STEP = 0.025;
 const SMALLEST_QUOTA_STEP = 0.03;
 const LARGEST_STEP = 0.16;
 
-/** Minimum share by which a refusal by a quota cuts the rate. */
+/** Minimum reduction of the rate after a quota refusal, as a share. */
 const SMALLEST_CUT = 0.02;
 
 /** A smaller share of refused calls does not justify a cut. */
@@ -506,7 +506,7 @@ export class AdaptiveRate {
   }
 }
 
-/** Returns the factor for the number of concurrent calls after the given share was refused. */
+/** Returns the factor for the number of concurrent calls based on the share of refused calls. */
 const shrink = (share: number) => Math.max(SHRINK, 1 - share);
 
 /** Calls that started since the last judgment of the rate. */
@@ -519,7 +519,7 @@ interface Trial {
   pauseMs: number;
 }
 
-/** A rate that was cut because the given share of calls was refused. */
+/** A rate that was cut, and the share of refused calls that caused the cut. */
 interface CutRate {
   readonly perMs: number;
   readonly share: number;

@@ -14,7 +14,7 @@ export interface EffortRules {
   /** Forms to try, best first. Empty if the model accepts no effort. */
   readonly forms: readonly EffortForm[];
   readonly levels: readonly ReasoningEffort[];
-  /** In tokens. */
+  /** Accepted budgets in tokens. */
   readonly budgets: { readonly least: number; readonly most: number };
   /** Sent for `none` if the form is a budget. */
   readonly off: "none" | number;

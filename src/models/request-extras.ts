@@ -277,7 +277,6 @@ export function unrecordedHeader({ extraHeaders = {} }: RequestExtras): string |
   return Object.keys(extraHeaders).find((name) => extraHeaders[name] === NOT_RECORDED) ?? null;
 }
 
-/** Returns the names of the variables in the extras. */
 export function variablesOf({ extraHeaders = {}, extraBody = {} }: RequestExtras): string[] {
   const text = JSON.stringify([extraHeaders, extraBody]);
   return [...new Set([...text.matchAll(VARIABLE)].map(([, name = ""]) => name))];
@@ -353,7 +352,6 @@ function unusableValue(flag: string): UserError {
   );
 }
 
-/** Returns whether the user adds their own API key. */
 export function hasOwnKey({ headers }: SentExtras): boolean {
   return KEY_HEADERS.some((name) => headers[name] !== undefined);
 }

@@ -296,7 +296,7 @@ function refusedParameter(message: string, sent: SentParameters): Refusable | nu
 const MAXIMUM =
   /(?:>|<=|at most|up to|less than or equal to|maximum(?: allowed)?(?: value)?(?: of| is)?|\[\d+,|inclusive\) to) ?[`']?(\d+)(?: \((exclusive)\))?/gi;
 
-/** Returns the largest limit allowed by an error that is below the sent limit, or null if there is none. */
+/** Returns the largest limit allowed by an error if it is below the sent limit, otherwise null. */
 function maximumIn(message: string, sentTokens: number): number | null {
   for (const [, digits, exclusive] of message.matchAll(MAXIMUM)) {
     const tokens = Number(digits) - (exclusive === undefined ? 0 : 1);

@@ -10,7 +10,7 @@ export interface StreamRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
-  /** Maximum time between two received chunks, in milliseconds. */
+  /** Maximum silence between two bytes, in milliseconds. */
   readonly idleMs: number;
   /** Redacted from every error. */
   readonly apiKey: string;

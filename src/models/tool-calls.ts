@@ -46,7 +46,7 @@ export async function attempt(
     const latencyMs = performance.now() - startedAt;
     reported = reportedUsage(received);
     const reply = read(received.body);
-    // A refused reply is truncated, so neither its calls nor its text are what the model intended.
+    // A refused reply is truncated, so its calls and its text are incomplete.
     const calls = reply.finishReason === "refusal" ? [] : reply.toolCalls;
     const toolCalls = calls.map((call) => ({ ...call, arguments: tools.restore(call.name, call.arguments) }));
     const notes = [...(reported.notes ?? []), ...tools.notes];

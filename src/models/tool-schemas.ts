@@ -10,13 +10,13 @@ import type { ModelRequest, ToolSpec } from "./model.js";
 export type SchemaDialect = "anthropic" | "google" | "openai";
 
 export interface AdaptedTool extends Pick<ToolSpec, "name" | "description"> {
-  /** Null for a tool without parameters, because Google rejects an empty declaration. */
+  /** Null for a tool without parameters at Google, which must not declare any. */
   readonly parameters: JsonSchema | null;
 }
 
 export interface AdaptedTools {
   readonly tools: readonly AdaptedTool[];
-  /** One note per kind of change. */
+  /** Notes about changed schemas, one per kind of change. */
   readonly notes: readonly string[];
   /** Restores the tool's own parameter names in a call's arguments. */
   restore(tool: string, args: JsonValue): JsonValue;
@@ -76,8 +76,8 @@ const REFUSED_AT_TOP = ["allOf", "anyOf", "oneOf", "not", "enum", "const", "if",
 
 /**
  * Folds alternatives at the top level of a schema into one object. It has the properties of all alternatives, and
- * requires only those required by each of them. `hint` tells the model which properties belong together, or is null if
- * nothing was folded.
+ * requires only the properties that all of them require. `hint` explains to the model which properties belong together,
+ * or is null if nothing was folded.
  */
 function foldAlternatives(parameters: JsonSchema): { readonly schema: JsonSchema; readonly hint: string | null } {
   if (parameters.$ref === undefined && !REFUSED_AT_TOP.some((key) => key in parameters)) {
