@@ -5,16 +5,16 @@ import { MAIL_WORDS, STOP_WORDS } from "../text/stop-words.js";
 export interface SeenMail {
   readonly messageId: string;
   readonly subject: string;
-  /** The body, or the snippet where the mail was not read. */
+  /** The body, or the snippet if the email was not opened. */
   readonly text: string;
 }
 
 const MAX_ANSWER = 200;
 
-/** How much better a passage of a lower-ranked mail must fit: the search's order is strong evidence itself. */
+/** How much better a passage from a lower-ranked email must fit, because the search order is strong evidence itself. */
 const CLEARLY_BETTER = 1.6;
 
-/** What a question of a kind wants to see in its answer. The first kind that fits is taken. */
+/** Patterns for kinds of questions and their expected answers. The first matching kind applies. */
 const KINDS: readonly { readonly asks: RegExp; readonly wants: RegExp }[] = [
   { asks: /\b(phone|telephone|fax|extension|cell|pager)\b/i, wants: /\d{3}[-.) ]+\d{4}|\bx\s?\d{4,5}\b/ },
   { asks: /\be-?mail address\b/i, wants: /[^\s@]@[^\s@]+\.\w/ },
@@ -44,13 +44,13 @@ const KINDS: readonly { readonly asks: RegExp; readonly wants: RegExp }[] = [
   { asks: /\bwho(m|se)?\b|\bwhich (person|people)\b/i, wants: /\b[A-Z][a-z]+ [A-Z][a-z]+\b/ },
 ];
 
-/** Lines that no answer stands on: headers of quoted mail, rules, greetings. */
+/** Lines that never contain an answer: headers of quoted emails, separators, greetings. */
 const NOISE =
   /^(\s*[-_=*>#]{3,}|>*\s*(from|to|cc|bcc|sent|date|subject):|\s*-+\s*(original message|forwarded by)|(hi|hello|dear)\b.{0,20}[,:]?$)/i;
 
 /**
- * The sentence or line that best covers the question, and the mail it stands in. `mails` stand in the search's order,
- * the best first; null where there is none. Depends on nothing but its arguments.
+ * Returns the sentence or line that best covers the question, with its email, or null if there are no emails. `mails`
+ * are in search order, best first. Depends only on its arguments.
  */
 export function pickPassage(
   question: string,
@@ -62,13 +62,13 @@ export function pickPassage(
   let best: { mail: SeenMail; found: FoundPassage } | null = null;
   for (const mail of mails) {
     const found = bestPassage(mail, weights, wants);
-    // Passages are compared, not emails: a long email contains more of the words somewhere.
+    // Passages are compared, not emails, because a long email contains more of the words somewhere.
     if (best === null || found.fit > best.found.fit * CLEARLY_BETTER) best = { mail, found };
   }
   return best === null ? null : { mail: best.mail, passage: shorten(best.found.passage, weights, wants) };
 }
 
-/** Stem -> weight; a word that few of the texts hold says more. */
+/** Returns the weight of each stem. Words that occur in few texts weigh more. */
 function weigh(question: string, mails: readonly SeenMail[], background: readonly string[]): Map<string, number> {
   const texts = [...mails.map((mail) => `${mail.subject}\n${mail.text}`), ...background].map(stemsOf);
   const weights = [...stemsOf(question)].map((stem): [string, number] => {
@@ -97,7 +97,7 @@ function bestPassage(mail: SeenMail, weights: ReadonlyMap<string, number>, wants
   const ofSubject = coverage(mail.subject, weights);
   let best = { passage: mail.subject, score: 0 };
   for (const [i, passage] of passages.entries()) {
-    // A table or a list has the question's words in the line above the answer.
+    // In a table or list, the question's words are in the line above the answer.
     const around = 0.4 * (own[i - 1] ?? 0) + 0.2 * (own[i + 1] ?? 0);
     const kind = wants?.test(passage) ? 0.65 * total : 0;
     const score = (own[i] ?? 0) + around + kind;
@@ -109,7 +109,7 @@ function bestPassage(mail: SeenMail, weights: ReadonlyMap<string, number>, wants
 const DAY_POINT = "(?<![\\p{L}\\p{N}])\\d{1,2}\\.";
 const GERMAN_MONTH = "(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)";
 
-/** But not the point of a day: "am 12. März", "am 12. 3. 2001". */
+/** Does not match the period after a day: "am 12. März", "am 12. 3. 2001". */
 const SENTENCE_END = new RegExp(
   [
     "(?<=[.!?])",
@@ -119,7 +119,7 @@ const SENTENCE_END = new RegExp(
   "u",
 );
 
-/** Sentences of wrapped prose, lines of everything else. */
+/** Splits wrapped prose into sentences and all other text into lines. */
 export function splitPassages(text: string): string[] {
   return text
     .split(/\n\s*\n/)
@@ -137,7 +137,7 @@ export function splitPassages(text: string): string[] {
     .filter((passage) => wordsOf(passage).length > 0);
 }
 
-/** A window of whole words round what the question wants, else round its own words. */
+/** Returns a window of whole words around the expected kind of answer, otherwise around the question's words. */
 function shorten(passage: string, weights: ReadonlyMap<string, number>, wants: RegExp | undefined): string {
   if (passage.length <= MAX_ANSWER) return passage;
   const wanted = wants === undefined ? -1 : passage.search(wants);
@@ -150,14 +150,14 @@ function shorten(passage: string, weights: ReadonlyMap<string, number>, wants: R
   return cut.slice(start, end > start ? end : cut.length).trim();
 }
 
-/** Letters and digits, with the marks that hold a name, an amount or an address together. */
+/** Letters and digits, including the punctuation inside a name, an amount or an address. */
 const WORD = /[\p{L}\p{N}]+(?:[.'’@&-][\p{L}\p{N}]+)*/gu;
 
 export function wordsOf(text: string): string[] {
   return text.match(WORD) ?? [];
 }
 
-/** Different content words as they are written, without their possessive 's. */
+/** Returns distinct content words in their original case, without the possessive 's. */
 export function contentWords(text: string): string[] {
   const words = wordsOf(text).map((word) => word.replace(/['’]s$/i, ""));
   const byLowerCase = new Map(words.map((word) => [word.toLowerCase(), word]));
@@ -168,7 +168,7 @@ function isContent(lower: string): boolean {
   return !STOP_WORDS.has(lower) && !MAIL_WORDS.has(lower) && lower !== "according";
 }
 
-/** Stems of the content words, compound words also by their parts. */
+/** Returns the stems of the content words, and of the parts of compound words. */
 export function stemsOf(text: string): Set<string> {
   const words = contentWords(text).flatMap((word) => [word, ...word.split(/[.'’@&-]/)]);
   const lower = words.map((word) => word.toLowerCase()).filter((word) => word !== "" && isContent(word));
@@ -176,8 +176,8 @@ export function stemsOf(text: string): Set<string> {
 }
 
 /**
- * Up to `limit` words of a question that are likely to be rare in a mailbox, the likeliest first: numbers, names,
- * long words. The order decides which word a search drops first: the last.
+ * Returns up to `limit` words of a question that are probably rare in a mailbox, rarest first: numbers, names, long
+ * words. Searches drop the last words first.
  */
 export function rareWords(question: string, limit: number): string[] {
   const first = wordsOf(question)[0];

@@ -5,25 +5,25 @@ import { isProvider, isRemote } from "./model-names.js";
 /** Suffixes of snapshots and aliases: dates, Google's version numbers, `-latest`. */
 const SNAPSHOT = /[-@](\d{4}-\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|\d{3}|latest)$/;
 
-/** Bounds the notes: a server may name a new model in each reply. */
+/** Limits the notes, because a server might report a new model in each reply. */
 const MAX_REPORTED = 20;
 
 /**
- * Whether a reply names another model than was requested. A name equals its dated snapshot, itself with a maker
- * prefix, and itself with dots for dashes; a moving alias (`-latest`) matches any version. `asked` is
- * `provider/name`.
+ * Returns whether a reply is from a different model than requested. A name matches its dated snapshot, the same name
+ * with a maker prefix, and the same name with dots instead of dashes. A moving alias (`-latest`) matches any version.
+ * `asked` is `provider/name`.
  */
 export function isOtherModel(asked: string, named: string): boolean {
   const a = plainName(asked);
   const b = plainName(named);
   if (a === b || /(^|-)latest$/.test(a)) return false;
   const [snapshotA, snapshotB] = [SNAPSHOT.test(a), SNAPSHOT.test(b)];
-  // Two snapshots are two models.
+  // Two snapshots with different names are different models.
   if (snapshotA && snapshotB) return true;
   return familyOf(a) !== familyOf(b);
 }
 
-/** Without folder or maker prefix, and without the variant suffix of a router or local server. */
+/** Strips the folder or maker prefix, and the variant suffix of a router or local server. */
 function plainName(name: string): string {
   const bare = name.slice(name.lastIndexOf("/") + 1).toLowerCase();
   const variant = bare.startsWith("ft:") ? bare : bare.replace(/:[a-z0-9._-]*$/, "");
@@ -34,12 +34,12 @@ function familyOf(name: string): string {
   return name.replace(SNAPSHOT, "").replace(/-0$/, "");
 }
 
-/** The models named in replies that differ from the one requested; none for offline and replay. */
+/** Returns the models in replies that differ from the requested model. Always empty for offline and replay models. */
 export function otherModels(asked: string, named: Readonly<Record<string, number>> = {}): string[] {
   return isAskedByName(asked) ? Object.keys(named).filter((model) => isOtherModel(asked, model)) : [];
 }
 
-/** The same model. Notes once for each other model that its replies name. */
+/** Decorates a model: reports each other model that appears in its replies once. */
 export function warnOfOtherModel(model: Model, note: (text: string) => void): Model {
   if (!isAskedByName(model.id)) return model;
   const seen = new Set<string>();
@@ -64,8 +64,8 @@ function otherModelNote(asked: string, named: string): string {
 }
 
 /**
- * False for replay and offline models, whose names are this program's own, and for external agents, whose model is
- * unknown.
+ * Returns false for replay and offline models, whose names this program defines, and for external agents, whose model
+ * is unknown.
  */
 function isAskedByName(id: string): boolean {
   const provider = id.slice(0, id.indexOf("/"));

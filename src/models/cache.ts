@@ -10,13 +10,14 @@ import { parseModelName } from "./model-names.js";
 import type { RequestExtras } from "./request-extras.js";
 import { reasoningRoom, rulesFor } from "./request-parameters.js";
 
-/** `sha256` is over the completion: a byte that was turned over on the disk makes no other answer. */
+/** `sha256` is the hash of the completion. It detects corrupted files. */
 const keptSchema = z.object({ key: z.string(), sha256: z.string(), completion: completionSchema });
 
 /**
- * A model whose replies are kept in `folder`, one file each, and given again with the latency, usage, cost and retries
- * they had. To be put outside of retries and throttle: a hit takes no place and no rate. Errors are not kept. A file
- * that cannot be read, is damaged or is another request's is a miss, and is written anew.
+ * Decorates a model: stores its replies in `folder`, one file per reply, and returns them again with their original
+ * latency, usage, cost and retries. Apply it outside retries and rate limiting, because a cache hit uses neither a slot
+ * nor the request rate. Errors are not stored. A file that is unreadable, damaged or belongs to another request is a
+ * miss and is overwritten.
  */
 export function cachingReplies(model: Model, server: CachedServer, folder: string): Model {
   return {
@@ -28,7 +29,8 @@ export function cachingReplies(model: Model, server: CachedServer, folder: strin
       const cachedReply = await readCached(path, key);
       if (cachedReply !== null) return { ...cachedReply, cached: true };
       const completion = await model.complete(request, signal);
-      // The reply is paid for and stays good; a full disk costs the next run a call, not this one its task.
+      // The reply is already billed and still valid. If the disk is full, the next run repeats the call, but this task
+      // does not fail.
       await writeOrLeave(path, { key, sha256: digest(completion), completion });
       return completion;
     },
@@ -45,14 +47,14 @@ async function readCached(path: string, key: string): Promise<Completion | null>
 }
 
 export interface JsonFileCache {
-  /** Null where it is not known, or cannot be read any more. */
+  /** Returns null if the value is missing or unreadable. */
   get(key: JsonValue): unknown;
   put(key: JsonValue, value: JsonValue): Promise<void>;
 }
 
 /**
- * One small JSON file each in `folder`, named by the SHA-256 of its key and written whole or not at all, so that
- * several processes may share it. A folder that cannot be written to keeps nothing.
+ * Cache with one small JSON file per entry in `folder`. Files are named after the SHA-256 of their key and written
+ * atomically, so several processes can share the folder. If the folder is not writable, nothing is stored.
  */
 export function openJsonFileCache(folder: string): JsonFileCache {
   const pathOf = (key: JsonValue) => pathIn(folder, createHash("sha256").update(JSON.stringify(key)).digest("hex"));
@@ -72,26 +74,29 @@ function pathIn(folder: string, name: string): string {
   return join(folder, name.slice(0, 2), `${name}.json`);
 }
 
-/** Where it cannot be written, nothing is lost but the money to ask again. */
+/** Ignores write errors: a missing entry only costs another request. */
 async function writeOrLeave(path: string, value: unknown): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true });
     await replaceFile(path, [JSON.stringify(value)], { sync: false });
   } catch {
-    // As above.
+    // See above.
   }
 }
 
-/** SHA-256 over everything that decides a reply, and whose it is; the order of an object's keys aside. */
+/**
+ * Returns the SHA-256 of everything that affects a reply, plus the model and the task. The order of object keys does
+ * not matter.
+ */
 export function requestKey(modelId: string, request: ModelRequest): string {
   return digest({ modelId, ...deciding(request), task: request.task });
 }
 
-/** The same over what decides a reply, the server and the repeat: whichever task of whichever run asks. */
+/** Like `requestKey`, but with the server and the repeat instead of the task, so tasks and runs share replies. */
 export function cacheKey(server: CachedServer, request: ModelRequest): string {
   const { model, baseUrl, wireApi, extraHeaders, extraBody } = server;
   const rules = rulesFor(parseModelName(model, null), wireApi ?? "chat");
-  // A reply that was cut off while it reasoned is not asked for again where there is more room now.
+  // A reply that was truncated during reasoning must not be reused if there is more room now.
   const reasoningTokens = reasoningRoom(rules, request) || undefined;
   const epoch = request.task?.epoch ?? 1;
   const extras = { extraHeaders, extraBody };

@@ -12,28 +12,28 @@ import {
 import { parseModelName } from "./model-names.js";
 import { rulesFor, sentOf } from "./request-parameters.js";
 
-/** Characters for a token, at the least: an estimate that is rather too high. */
+/** Minimum characters per token, so that estimates are too high rather than too low. */
 const CHARS_PER_TOKEN = 3;
 
 export interface Spending {
   readonly costUsd: number;
-  /** In and out. */
+  /** Input and output tokens. */
   readonly tokens: number;
 }
 
-/** Asked before each call of a task, and told what it cost: no call is made once a limit of the run is reached. */
+/** Checked before each call of a task and updated with its cost. No call is made once a run limit is reached. */
 export interface CallBudget {
-  /** Throws a `BudgetReached`. */
+  /** Throws `BudgetReached` once a run limit is reached. */
   beforeCall(): Promise<void>;
   afterCall(spending: Spending): Promise<void>;
 }
 
-/** A limit of the run is reached: the call is not made. */
+/** A run limit was reached, so the call was not made. */
 export class BudgetReached extends Error {
   override readonly name = "BudgetReached";
 }
 
-/** The same model, its calls within the budget. Cached replies cost nothing. */
+/** Decorates a model: checks the budget before each call. Cached replies cost nothing. */
 export function withCallBudget(model: Model, budget: CallBudget, priceOf: PriceOf): Model {
   return {
     id: model.id,
@@ -52,7 +52,7 @@ export function withCallBudget(model: Model, budget: CallBudget, priceOf: PriceO
   };
 }
 
-/** Tokens and cost of a failed call, or null if nothing was billed. */
+/** Returns the tokens and cost of a failed call, or null if nothing was billed. */
 export function billedFor(error: unknown): Billed | null {
   return error instanceof ModelError ? error.billedInAll : null;
 }
@@ -61,7 +61,9 @@ function tokensOf({ inputTokens, outputTokens }: Usage): number {
   return inputTokens + outputTokens;
 }
 
-/** Where a server does not report tokens, they are estimated from the characters: a limit holds there too. */
+/**
+ * Estimates the tokens from the number of characters if the server does not report them, so that limits still apply.
+ */
 function spendingOf(request: ModelRequest, reply: Completion, priceOf: PriceOf): Spending {
   const usage = reply.usage ?? {
     inputTokens: Math.ceil(promptChars(request) / CHARS_PER_TOKEN),
@@ -75,8 +77,8 @@ function spendingOf(request: ModelRequest, reply: Completion, priceOf: PriceOf):
 export class CostLimitReached extends UserError {}
 
 /**
- * What the calls of one or several models have cost, and may cost in all. No call is made that could exceed the limit:
- * before each, the most that it can cost is set aside, and where calls under way leave no room, it waits for them.
+ * Cost limit shared by the calls of one or several models. Reserves the maximum cost of each call in advance, so no
+ * call can exceed the limit. If running calls leave too little room, the next call waits for them.
  */
 export class CostLimit {
   spentUsd = 0;
@@ -86,17 +88,17 @@ export class CostLimit {
   private underWay = 0;
   private readonly waiting: (() => void)[] = [];
 
-  /** @param maxCostUsd null: no limit, the calls are counted only */
+  /** @param maxCostUsd US dollars, or null to only count the calls */
   constructor(private readonly maxCostUsd: number | null) {}
 
-  /** Null where there were calls to a model without a known price. */
+  /** Total cost in US dollars, or null if the price of a called model is unknown. */
   get costUsd(): number | null {
     return this.unpriced > 0 ? null : this.spentUsd;
   }
 
   /**
-   * The same model, whose replies have their cost (`withPrices`); its calls throw `CostLimitReached` at the limit. To
-   * be put inside of a cache: cached replies cost nothing.
+   * Decorates a model whose replies include their cost (see `withPrices`). Its calls throw `CostLimitReached` at the
+   * limit. Apply it inside a cache, because cached replies cost nothing.
    */
   applyTo(model: Model, priceOf: PriceOf): Model {
     return {
@@ -112,7 +114,7 @@ export class CostLimit {
     signal: AbortSignal,
   ): Promise<Completion> {
     const most = mostOf(model.id, request, priceOf);
-    // Calls under way mostly cost less than what is set aside for them.
+    // Running calls usually cost less than their reservation.
     while (!this.hasRoom(most)) {
       await new Promise<void>((resolve) => this.waiting.push(resolve));
       signal.throwIfAborted();
@@ -122,7 +124,7 @@ export class CostLimit {
     try {
       const completion = await model.complete(request, signal);
       const { costUsd = null } = completion;
-      // A server that does not say what was used is charged the most.
+      // If the server does not report usage, the call counts with its maximum cost.
       this.spentUsd += costUsd ?? most;
       if (costUsd === null && most === 0) this.unpriced++;
       this.calls++;
@@ -137,7 +139,7 @@ export class CostLimit {
     }
   }
 
-  /** False: there may be when calls under way have ended. Throws where there is none for certain. */
+  /** Returns false if there might be room after running calls finish. Throws if there will be none. */
   private hasRoom(most: number): boolean {
     const { maxCostUsd } = this;
     if (maxCostUsd === null || this.spentUsd + this.setAside + most <= maxCostUsd) return true;
@@ -151,7 +153,7 @@ export class CostLimit {
 }
 
 function mostOf(modelId: string, request: ModelRequest, priceOf: PriceOf): number {
-  // Room for reasoning included.
+  // Includes room for reasoning.
   const rules = rulesFor(parseModelName(modelId, null), "chat");
   const outputTokens = rules === null ? request.maxTokens : sentOf(rules, request).maxTokens;
   return (

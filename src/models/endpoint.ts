@@ -8,15 +8,15 @@ import { hasOwnKey, NO_EXTRAS, type SentExtras } from "./request-extras.js";
 
 export const OPENAI_URL = "https://api.openai.com/v1";
 
-/** Placeholder for local servers without keys: the SDK requires one. */
+/** Placeholder key for local servers that need none, because the SDK requires one. */
 export const NO_KEY = "no-key-needed";
 
-/** The key, or no header if the user adds a key of their own. */
+/** Returns the authorization header, or no header if the user adds their own key. */
 export function openaiHeaders({ apiKey, extras = NO_EXTRAS }: Endpoint): Record<string, string> {
   return apiKey === NO_KEY && hasOwnKey(extras) ? {} : { authorization: `Bearer ${apiKey}` };
 }
 
-/** The headers that an SDK sends, with the user's own: their key replaces the placeholder. */
+/** Adds the user's headers to an SDK's headers. The user's key replaces the placeholder. */
 export function withExtraHeaders({ apiKey, extras = NO_EXTRAS }: Endpoint) {
   const isReplaced = apiKey === NO_KEY && hasOwnKey(extras);
   return (headers: Record<string, string>): Record<string, string> => {
@@ -25,19 +25,18 @@ export function withExtraHeaders({ apiKey, extras = NO_EXTRAS }: Endpoint) {
   };
 }
 
-/** Values that must not appear in an error or a trace. */
+/** Returns the values that must not appear in an error or a trace. */
 export function secretsOf({ apiKey, extras = NO_EXTRAS }: Endpoint): readonly string[] {
   return [apiKey, ...extras.secrets];
 }
 
-/** The URL of chat completions, at OpenAI or at a server that speaks like it. */
 export function chatUrl({ baseUrl }: Endpoint): string {
   return urlBelow(baseUrl ?? OPENAI_URL, "/chat/completions");
 }
 
 /**
- * The URL of a path below a base URL, whose query stays behind it (Azure: `?api-version=...`). `version` is a last part
- * of the base's path that `path` begins with again.
+ * Returns the URL of `path` below a base URL. The query of the base URL is kept at the end (Azure: `?api-version=...`).
+ * `version` matches a final segment of the base path that `path` repeats.
  */
 export function urlBelow(baseUrl: string, path: string, version = /(?!)/): string {
   const url = new URL(baseUrl);
@@ -45,13 +44,13 @@ export function urlBelow(baseUrl: string, path: string, version = /(?!)/): strin
   return url.href;
 }
 
-/** The text of a message in a chat completion, which some servers send in parts. */
+/** Message text of a chat completion. Some servers send it in parts. */
 export const chatContentSchema = z.union([
   z.string(),
   z.array(z.looseObject({ text: z.string().optional() })).transform((parts) => parts.map((p) => p.text ?? "").join("")),
 ]);
 
-/** Null stands for OpenAI's own server. */
+/** Returns whether the base URL belongs to OpenAI. Null means OpenAI's default server. */
 export function isOpenaiServer(baseUrl: string | null): boolean {
   return baseUrl === null || new URL(baseUrl).hostname === "api.openai.com";
 }
@@ -59,11 +58,11 @@ export function isOpenaiServer(baseUrl: string | null): boolean {
 const statusSchema = z.object({ error: z.object({ code: z.coerce.number().int().min(400).max(599) }) });
 
 /**
- * The failure in a reply of status 200, as OpenRouter and other gateways report that of the server behind them.
- * Null for every other reply. Without a status it counts as a fault of the server.
+ * Returns the failure in a reply with status 200, or null for a successful reply. OpenRouter and other gateways report
+ * failures of the upstream server this way. A failure without a status counts as a server error.
  */
 export function failureInReply(body: unknown): ModelError | null {
-  // Nearly every reply is none, and a schema would take longer to tell than the rest of the reading.
+  // Very few replies contain a failure, and checking a schema would take longer than the rest of the parsing.
   if (typeof body !== "object" || body === null) return null;
   if ("base_resp" in body) return minimaxFailure(body);
   if (!("error" in body) || "choices" in body) return null;
@@ -87,11 +86,11 @@ function minimaxFailure(body: unknown): ModelError | null {
 
 export interface EndpointSettings {
   readonly apiKey: string | null;
-  /** Null: the provider's own server. */
+  /** Server address, or null for the provider's default. */
   readonly baseUrl: string | null;
-  /** For the openai provider only; null chooses by the server. */
+  /** For the openai provider only. Null chooses the format based on the server. */
   readonly wireApi: "chat" | "responses" | null;
-  /** Of one attempt, the whole body included. */
+  /** Timeout per attempt in milliseconds, including the response body. */
   readonly timeoutMs: number;
   readonly extras?: SentExtras | undefined;
 }
@@ -100,11 +99,11 @@ export interface Endpoint {
   readonly apiKey: string;
   readonly baseUrl: string | null;
   readonly timeoutMs: number;
-  /** What the user adds to each request; absent: nothing. */
+  /** Headers and body fields that the user adds to each request. */
   readonly extras?: SentExtras | undefined;
 }
 
-/** Checks a base URL and takes the slashes off its end. Throws a UserError that names the flag. */
+/** Validates a base URL and strips its trailing slashes. Throws a UserError that mentions the flag. */
 export function checkBaseUrl(baseUrl: string): string {
   if (parseHttpUrl(baseUrl) === null) {
     throw new UserError(

@@ -1,24 +1,27 @@
 import type { ModelErrorKind } from "./model.js";
 
 /**
- * What a provider's error means for the call, the task and the run. Servers disagree on statuses and words, so codes
- * and structured details decide first, the wording of the message second, and the plain status last.
+ * Maps a provider's errors to their consequences for the call, the task and the run. Servers disagree on statuses and
+ * wording, so codes and structured details are checked first, then the message, and finally the plain status.
  */
 
-/** `stops`: no task of the run could succeed, so the rest is left for `--resume`. */
+/** `stops`: no task of the run can succeed, so the remaining tasks are left for `--resume`. */
 export type Consequence = "retried" | "fails" | "refused" | "stops";
 
 export interface FailureClass {
   readonly kind: ModelErrorKind;
   readonly consequence: Consequence;
-  /** Codes, types, statuses and reasons inside the error, in lower case; with `*`, any that begin this way. */
+  /** Lowercase codes, types, statuses and reasons in the error. A trailing `*` matches any suffix. */
   readonly codes: readonly string[];
   readonly statuses: readonly number[];
-  /** Wordings of servers that have no code for it, with the statuses they come with. */
+  /** Message patterns for servers without an error code, and the statuses they are used with. */
   readonly words?: { readonly statuses: readonly number[]; readonly pattern: RegExp };
 }
 
-/** At OpenAI, Anthropic, Azure, Bedrock, Gemini, xAI, Groq, Mistral, Kimi, Qwen, GLM, MiniMax and local servers. */
+/**
+ * Messages from OpenAI, Anthropic, Azure, Bedrock, Gemini, xAI, Groq, Mistral, Kimi, Qwen, GLM, MiniMax and local
+ * servers.
+ */
 const TOO_LONG = [
   /prompt (is )?too long|input is too long for requested model|prompt exceeds max length/,
   /context_length_exceeded|context length exceeded|exceed_context_size|context window|context shift is disabled/,
@@ -39,7 +42,7 @@ const DECLINED =
 
 const anyOf = (patterns: readonly RegExp[]) => new RegExp(patterns.map(({ source }) => source).join("|"), "i");
 
-/** In the order in which they are tried. */
+/** Failure classes in the order they are checked. */
 export const FAILURE_CLASSES: readonly FailureClass[] = [
   {
     kind: "refused",
@@ -147,27 +150,27 @@ const NO_ERROR: FailureClass = { kind: "protocol", consequence: "fails", codes: 
 
 export const classOf = (kind: ModelErrorKind) => FAILURE_CLASSES.find((one) => one.kind === kind) ?? BAD_REQUEST;
 
-/** Whether every other call of the run would fail alike. */
+/** Returns whether every other call of the run would fail the same way. */
 export function stopsRun(kind: ModelErrorKind): boolean {
   return classOf(kind).consequence === "stops";
 }
 
-/** A provider's error, as far as it tells what kind of failure it is. */
+/** The parts of a provider's error that identify the kind of failure. */
 export interface ProviderFailure {
   readonly status: number;
-  /** Its message, untruncated. */
+  /** Untruncated error message. */
   readonly message: string;
-  /** Codes, types, statuses and reasons inside it, in lower case. */
+  /** Lowercase codes, types, statuses and reasons in the error. */
   readonly codes: readonly string[];
-  /** Whether it lists reasons for which the prompt was declined (OpenRouter). */
+  /** Whether the error lists reasons for declining the prompt (OpenRouter). */
   readonly isDeclined: boolean;
-  /** Google's quotas that were exceeded (google.rpc.QuotaFailure). */
+  /** Exceeded Google quotas (google.rpc.QuotaFailure). */
   readonly quotas: readonly { readonly id: string; readonly value: string }[];
 }
 
 export function classifyFailure({ status, message, codes, isDeclined, quotas }: ProviderFailure): FailureClass {
   if (isDeclined) return classOf("refused");
-  // A limit per day, or a quota of zero, outlasts every retry; Google asks to wait a few seconds for those too.
+  // Daily limits and zero quotas outlast every retry, although Google requests a wait of only a few seconds for them.
   if (quotas.some(({ id, value }) => /per(day|month)/i.test(id) || value === "0")) return classOf("unavailable");
   if (isLargerThanLimit(message)) return classOf("context_overflow");
   return (
@@ -182,7 +185,7 @@ function matches(code: string, name: string): boolean {
   return name.endsWith("*") ? code.startsWith(name.slice(0, -1)) : code === name;
 }
 
-/** A request that exceeds the limit per minute by itself, at OpenAI and Groq: it would never be let through. */
+/** Returns whether the request alone exceeds the per-minute limit (OpenAI and Groq), so it can never succeed. */
 function isLargerThanLimit(message: string): boolean {
   const [, limit, requested] = /request too large .*limit:? (\d+), requested:? (\d+)/is.exec(message) ?? [];
   return limit !== undefined && Number(requested) > Number(limit);

@@ -1,8 +1,8 @@
 import { type FinishReason, ModelError } from "./model.js";
 
 /**
- * What a provider's finish reason means for the reply. `broke_off`: the reply is incomplete because of a fault, so the
- * call is retried. Every wire format uses this table: compatible servers mix each other's names.
+ * The outcome of a reply, based on the provider's finish reason. `broke_off` means that a fault cut the reply short, so
+ * the call is retried. All wire formats share this table, because compatible servers mix the names.
  */
 export type ReplyEnd = Exclude<FinishReason, "other"> | "broke_off";
 
@@ -72,11 +72,11 @@ const ENDS: ReadonlyMap<string, ReplyEnd> = new Map(
 );
 
 /**
- * The finish reason of a reply with this number of tool calls. Servers disagree on the name next to calls (`stop`,
- * `tool_calls`, none at all), so complete calls decide, unless the reply was truncated, refused or broke off.
+ * Returns the finish reason of a reply with `calls` tool calls. Servers use different names for a reply with calls
+ * (`stop`, `tool_calls` or none), so complete calls decide unless the reply was truncated, refused or broke off.
  *
- * @param raw as the provider names it, in any case; empty if it names none
- * @throws ModelError, retryable, if the reply broke off; not retryable for an unknown name without calls
+ * @param raw the provider's name in any case, or an empty string if it sent none
+ * @throws ModelError, which is retryable if the reply broke off, and not retryable for an unknown name without calls
  */
 export function finishReasonOf(raw: string, calls: number): Exclude<FinishReason, "other"> {
   const end = raw === "" ? "stop" : ENDS.get(raw.toLowerCase());
@@ -87,11 +87,11 @@ export function finishReasonOf(raw: string, calls: number): Exclude<FinishReason
       retryable: false,
     });
   }
-  // Calls were announced and none came: the agent loop reports that the reply was empty.
+  // The server announced calls but sent none. The agent loop then reports an empty reply.
   return end === "tool_calls" ? "stop" : end;
 }
 
-/** The error of an incomplete reply. `reason`: the server's own words, if it has any. */
+/** Returns the error for an incomplete reply. `reason` is the server's explanation, if any. */
 export function brokeOff(raw: string, reason = ""): ModelError {
   const why = reason === "" ? "" : `: ${reason}`;
   return new ModelError("server", `the reply broke off (finish reason "${raw.slice(0, 100)}")${why}`, {

@@ -2,9 +2,9 @@ import { didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 
 /**
- * o1, o3, o4, codex and GPT-5 upward (not its `-chat` models) refuse `temperature` and `max_tokens`. Routers put the
- * maker before the name, `openai/gpt-5-mini`; fine-tuned models have their own behind it,
- * `ft:o4-mini-2025-04-16:org::id`.
+ * Returns whether a model is one of OpenAI's reasoning models (o1, o3, o4, codex, and GPT-5 or later except `-chat`),
+ * which reject `temperature` and `max_tokens`. Handles the maker prefix of routers (`openai/gpt-5-mini`) and the names
+ * of fine-tuned models (`ft:o4-mini-2025-04-16:org::id`).
  */
 export function isReasoningModel(name: string): boolean {
   const bare = name.slice(name.lastIndexOf("/") + 1).replace(/^ft:/, "");
@@ -12,10 +12,10 @@ export function isReasoningModel(name: string): boolean {
 }
 
 /**
- * Replacements recommended by the makers' deprecation pages on 2026-11-22; the first match applies:
+ * Replacements recommended on the makers' deprecation pages as of 2026-11-22. The first match applies. Sources:
  * platform.claude.com/docs/en/about-claude/model-deprecations, developers.openai.com/api/docs/deprecations,
- * ai.google.dev/gemini-api/docs/deprecations. A recommended model that has itself been replaced is skipped for its
- * successor.
+ * ai.google.dev/gemini-api/docs/deprecations. If a recommended model has itself been replaced, its successor is listed
+ * instead.
  */
 const SUCCESSORS: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> = {
   anthropic: [
@@ -36,46 +36,46 @@ const SUCCESSORS: Readonly<Record<string, readonly (readonly [RegExp, string])[]
   ],
 };
 
-/** The recommended replacement at the same provider; null if there is none. */
+/** Returns the recommended replacement at the same provider, or null if the model is current or unknown. */
 export function successorOf({ provider, name }: Pick<ModelName, "provider" | "name">): string | null {
   const successor = SUCCESSORS[provider]?.find(([pattern]) => pattern.test(name))?.[1] ?? null;
   return successor === name ? null : successor;
 }
 
-/** Each provider's cheap model that is good enough to compare two answers. */
+/** Cheap models that are good enough to compare two answers. */
 export const JUDGE_MODELS: Readonly<Partial<Record<Provider, string>>> = {
   anthropic: "claude-haiku-5-5",
   openai: "gpt-6-luna",
   google: "gemini-3.5-flash-lite",
 };
 
-/** Name prefixes of models that only their maker serves. Open weights (gpt-oss, gemma) are served by anyone. */
+/** Name prefixes of models served only by their maker. Open-weight models (gpt-oss, gemma) have many servers. */
 const NAMES: readonly (readonly [Provider, RegExp])[] = [
   ["anthropic", /^claude-/],
   ["openai", /^(gpt-(?!oss)|chatgpt-|o\d+(-|$)|codex-|computer-use-|ft:(gpt|o\d))/],
   ["google", /^gemini-/],
 ];
 
-/** The maker of a model by its bare name; null if the name does not tell. */
+/** Returns a model's maker based on its bare name, or null if the name is ambiguous. */
 function makerOf(name: string): Provider | null {
   return NAMES.find(([, pattern]) => pattern.test(name))?.[0] ?? null;
 }
 
-/** The maker and its own name of a model that a router or cloud lists as `maker/name`; null for any other. */
+/** Returns the maker, and the maker's own model name, for a `maker/name` at a router or cloud, or null if unknown. */
 export function makersName(name: string): { readonly maker: Provider; readonly name: string } | null {
   const bare = name.slice(name.lastIndexOf("/") + 1);
   const maker = makerOf(bare);
-  // A suffix after a colon is a router's variant (free, slower) with another price.
+  // A suffix after a colon is a router variant (free, slower) with a different price.
   if (maker === null || (bare.includes(":") && !bare.startsWith("ft:"))) return null;
   return { maker, name: maker === "anthropic" ? bare.replace(/(\d)\.(\d)/g, "$1-$2") : bare };
 }
 
-/** Known providers. `offline` and `replay` send no requests. */
+/** `offline` and `replay` send no requests. */
 export const PROVIDERS = ["anthropic", "openai", "google", "offline", "replay"] as const;
 
 export type Provider = (typeof PROVIDERS)[number];
 
-/** Environment variables that hold a provider's key, the first that is set wins. Read by the commands, never here. */
+/** Environment variables for each provider's API key. The first one that is set wins. Only commands read them. */
 export const API_KEY_VARIABLES: Readonly<Record<Provider, readonly string[]>> = {
   anthropic: ["ANTHROPIC_API_KEY"],
   openai: ["OPENAI_API_KEY"],
@@ -88,20 +88,20 @@ export function isProvider(word: string): word is Provider {
   return (PROVIDERS as readonly string[]).includes(word);
 }
 
-/** Whether calls go to a server, which may throttle and bill. */
+/** Returns whether calls go to a server that can throttle and bill. */
 export function isRemote(provider: Provider): boolean {
   return provider !== "offline" && provider !== "replay";
 }
 
 /*
- * Chosen on 2026-11-22 among the makers' current models with known prices. Their predecessors shut down:
+ * Chosen on 2026-11-22 from the makers' current models with known prices. Their predecessors shut down on these dates:
  * claude-sonnet-4-5 on 2026-11-30, gemini-2.5-pro and -flash on 2026-12-01, gpt-4.1 and gpt-4.1-mini on 2027-01-14.
  */
 
-/** For agents that name no model of their own. */
+/** For agents that do not specify a model. */
 export const DEFAULT_MODEL = "anthropic/claude-sonnet-5-5";
 
-/** A model of each provider that answers well, in the order of preference. */
+/** One model per provider that answers well, in order of preference. */
 export const ANSWERING_MODELS = {
   anthropic: DEFAULT_MODEL,
   openai: "openai/gpt-6.1-sol",
@@ -110,7 +110,7 @@ export const ANSWERING_MODELS = {
 
 export interface ModelName {
   readonly provider: Provider;
-  /** The model's name at that provider; for `replay` the path of a file. May hold slashes. */
+  /** Model name at the provider, or a file path for `replay`. Can contain slashes. */
   readonly name: string;
   readonly id: string;
 }
@@ -118,9 +118,10 @@ export interface ModelName {
 const EXAMPLES = `${Object.values(ANSWERING_MODELS).join(", ")}, offline/baseline, replay/FILE`;
 
 /**
- * Reads `--model-id` and `--model-provider`. A known prefix names the provider; a bare name belongs to `provider`, or
- * if that is null to the maker whose names start like it. With a base URL (`hasBaseUrl`), another provider's prefix
- * is part of the name, as at OpenRouter. Throws a UserError if the two contradict each other or name no model.
+ * Parses `--model-id` and `--model-provider`. A known prefix determines the provider. A bare name belongs to
+ * `provider`, or if that is null, to the maker that uses such names. With a base URL (`hasBaseUrl`), another provider's
+ * prefix is part of the name, like at OpenRouter. Throws a UserError if the two flags conflict or no model is
+ * specified.
  */
 export function parseModelName(id: string, provider: string | null, hasBaseUrl = false): ModelName {
   const given = id.trim();

@@ -12,9 +12,9 @@ import {
 import { CallWaits } from "./rate-limiter.js";
 
 /**
- * Calls a model, or an agent, again while it fails with a retryable `ModelError`. Each attempt tells its progress,
- * which `listener` hears too, with the retries. What was tried stands in `retries`, or in the last error's, whose
- * message `name` begins.
+ * Retries a model or agent call that fails with a retryable `ModelError`. Passes the progress of each attempt, and each
+ * retry, to `listener`. Returns the failed attempts in `retries`. The last error also contains them, and its message
+ * starts with `name`.
  */
 export async function retryFollowed<T>(
   name: string,
@@ -55,8 +55,8 @@ export async function retryFollowed<T>(
 }
 
 /**
- * The error of a server that asks for a longer wait than the policy has left, as an error that ends the run. Null if it
- * does not. A short wait is a busy server, which other tasks may get through to.
+ * Returns an error that ends the run if the server requests a longer wait than the policy allows, or null if it does
+ * not. A short wait means that the server is busy, and other tasks might still succeed.
  */
 function lastingFailure(error: ModelError, elapsedMs: number, { maxMs, totalMs }: RetryPolicy): ModelError | null {
   const { retryable, retryAfterMs, message } = error;
@@ -67,8 +67,8 @@ function lastingFailure(error: ModelError, elapsedMs: number, { maxMs, totalMs }
 }
 
 /**
- * The same model, its failed calls tried again. It knows what each reply was waited for, throttling inside it
- * included.
+ * Decorates a model: retries failed calls. Its replies include the waiting time, including rate limiting inside the
+ * model.
  */
 export function withRetry(model: Model, policy: RetryPolicy = DEFAULT_RETRY, sleep?: Sleep): Model {
   return {
@@ -88,7 +88,10 @@ export function withRetry(model: Model, policy: RetryPolicy = DEFAULT_RETRY, sle
   };
 }
 
-/** Usage and cost of a reply, with those of the failed attempts before it. An unknown sum stays unknown. */
+/**
+ * Returns the usage and cost of a reply including the failed attempts before it. If one value is unknown, the sum is
+ * unknown.
+ */
 export function costWithRetries<T extends Pick<Completion, "usage" | "costUsd">>(
   { usage, costUsd }: T,
   retries: readonly Retry[],

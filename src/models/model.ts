@@ -4,7 +4,7 @@ import { type JsonSchema, jsonObjectsIn, jsonValueSchema } from "../platform/jso
 import type { TaskId } from "../tasks/question.js";
 import type { ReasoningEffort } from "./reasoning-effort.js";
 
-/** Characters of a request as JSON, for estimates of its tokens. */
+/** Returns the length of a request as JSON, in characters, for token estimates. */
 export function promptChars({ system, messages, tools }: ModelRequest): number {
   return JSON.stringify([system, messages, tools]).length;
 }
@@ -17,36 +17,36 @@ interface ForcedToolCall {
   readonly temperature?: number;
 }
 
-/** A request of one message, to be answered by a call of `tool`. */
+/** Returns a single-message request that `tool` must answer. */
 export function forcedToolCall({ system, content, tool, ...limits }: ForcedToolCall): ModelRequest {
   return { system, messages: [{ role: "user", content }], tools: [tool], toolChoice: "required", ...limits };
 }
 
-/** A reply, as far as it may hold the arguments of a forced call. */
+/** The parts of a reply that can contain the arguments of a forced call. */
 export type ForcedReply = Pick<Completion, "toolCalls"> & Partial<Pick<Completion, "content">>;
 
 /**
- * The arguments of each valid call of `tool`. A reply without one may have them as JSON in its text: models that think
- * refuse to be made to call a tool. The caller checks them and decides what several mean.
+ * Returns the arguments of each valid call of `tool`. If there is no call, reads them from JSON in the text, because
+ * models that think reject forced tool calls. The caller validates the arguments and decides what to do with several.
  */
 export function argumentsOf({ toolCalls, content = "" }: ForcedReply, tool: string): unknown[] {
   const calls = toolCalls.filter(({ name, invalid }) => name === tool && invalid === undefined);
   return calls.length > 0 ? calls.map((call) => call.arguments) : jsonObjectsIn(content);
 }
 
-/** A text that a model is shown and must not obey; `name` is the mark it stands between. */
+/** Text that a model sees but must not obey. `name` is the name of the marks around the text. */
 export interface UntrustedText {
   readonly name: string;
   readonly text: string;
 }
 
-/** Characters of one text that are sent. */
+/** Maximum characters sent per text. */
 const MAX_CHARS = 20_000;
 
 /**
- * A prompt: untrusted texts between marks that they cannot contain, then the `instruction`. Each mark has a hash over
- * all texts as its id, and what looks like a mark or a system prompt inside a text loses its angle bracket. Invisible
- * characters, which could hide words, are removed.
+ * Builds a prompt from untrusted texts between marks, followed by the `instruction`. Texts cannot forge the marks: each
+ * mark's ID is a hash over all texts, and the angle bracket of anything in a text that looks like a mark or system
+ * prompt is replaced. Invisible characters are removed, because they could hide words.
  */
 export function delimitUntrusted(texts: readonly UntrustedText[], instruction: string): string {
   const boundary = createHash("sha256").update(JSON.stringify(texts)).digest("hex").slice(0, 16);
@@ -72,7 +72,7 @@ export type TaskActivity =
   | { readonly type: "tool"; readonly name: string }
   | { readonly type: "judging" };
 
-/** How many replies name which model. */
+/** Number of replies per model name. */
 export const answeredBySchema = z.record(z.string(), z.number().int().positive()).readonly();
 
 export type AnsweredBy = z.output<typeof answeredBySchema>;
@@ -83,7 +83,7 @@ export function addReplies(a: AnsweredBy, b: AnsweredBy): AnsweredBy {
   return Object.fromEntries(sums);
 }
 
-/** Counts the models named by turns or votes. */
+/** Counts turns or votes per model name. */
 export function repliesBy(named: readonly { readonly model?: string }[]): AnsweredBy {
   return named.reduce<AnsweredBy>(
     (sum, { model }) => (model === undefined ? sum : addReplies(sum, { [model]: 1 })),
@@ -91,14 +91,14 @@ export function repliesBy(named: readonly { readonly model?: string }[]): Answer
   );
 }
 
-/** The field of a result, absent if no reply named a model. */
+/** Returns a property for a result, which is absent if no reply specified its model. */
 export function answeredByField(answeredBy: AnsweredBy): { readonly answeredBy?: AnsweredBy } {
   return Object.keys(answeredBy).length === 0 ? {} : { answeredBy };
 }
 
 const tokens = z.number().int().nonnegative();
 
-/** Tokens of one call or the sum of many. `inputTokens` includes those read from a cache and written to one. */
+/** Tokens of one call or a sum of calls. `inputTokens` includes cache reads and cache writes. */
 export const usageSchema = z.object({
   inputTokens: tokens,
   outputTokens: tokens,
@@ -136,16 +136,21 @@ export function reasoningUsage(tokens: number | null | undefined): Pick<Usage, "
   return tokens ? { reasoningTokens: tokens } : {};
 }
 
-/** The fields of a usage that are there only where tokens were written to a cache; `forAnHour` are some of `tokens`. */
+/**
+ * Returns the usage properties for cache writes, which are absent if nothing was written. `tokens` includes
+ * `forAnHour`.
+ */
 export function cacheWrites(tokens: number, forAnHour = 0): Pick<Usage, "cacheWriteTokens" | "cacheWrite1hTokens"> {
   if (tokens === 0) return {};
   return { cacheWriteTokens: tokens, ...(forAnHour === 0 ? {} : { cacheWrite1hTokens: forAnHour }) };
 }
 
-/** US dollars for a call; null where the price is not known. `answeredBy`: the model that the reply names. */
+/**
+ * Returns the cost of a call in US dollars, or null if the price is unknown. `answeredBy` is the model in the reply.
+ */
 export type PriceOf = (usage: Usage, answeredBy?: string) => number | null;
 
-/** `broken_call`: the reply is a tool call that cannot be read. `other` exists in traces of earlier versions only. */
+/** `broken_call`: the reply is an unreadable tool call. `other`: only in traces of earlier versions. */
 export const FINISH_REASONS = ["stop", "tool_calls", "length", "refusal", "broken_call", "other"] as const;
 
 export type FinishReason = (typeof FINISH_REASONS)[number];
@@ -158,26 +163,25 @@ export interface ToolSpec {
 
 export interface ModelRequest {
   readonly system: string;
-  /** Never holds a system message: that is `system`. */
+  /** Never contains a system message, which belongs in `system`. */
   readonly messages: readonly Message[];
   readonly tools: readonly ToolSpec[];
-  /** `required`: the model must call a tool. Ignored where there are no tools. */
+  /** `required` forces a tool call. Ignored if there are no tools. */
   readonly toolChoice: "auto" | "required";
-  /** Limit of the reply without its reasoning. */
+  /** Maximum tokens of the reply, excluding reasoning. */
   readonly maxTokens: number;
-  /** For reasoning, besides `maxTokens`. Undefined: by the kind of model; 0: none. */
+  /** Maximum reasoning tokens in addition to `maxTokens`. 0 means none. The default depends on the model. */
   readonly reasoningTokens?: number | undefined;
-  /** Undefined: the model's default. */
+  /** Defaults to the model's own effort. */
   readonly reasoningEffort?: ReasoningEffort | undefined;
-  /** Undefined: the provider's default. Never sent to models that reject it. */
+  /** Defaults to the provider's temperature. Never sent to models that reject it. */
   readonly temperature?: number | undefined;
-  /** Identifies the caller; never sent. Distinguishes repeats of a question in the reply cache. */
+  /** Identifies the caller, and distinguishes repeats of a question in the reply cache. Never sent. */
   readonly task?: { readonly id: TaskId; readonly epoch: number } | undefined;
-  /** Hears what the call waits for; never sent. Must not throw. */
+  /** Receives the progress of the call. Never sent. `onProgress` must not throw. */
   readonly onProgress?: ((progress: CallProgress) => void) | undefined;
 }
 
-/** The parameters of a call as they were sent. */
 export const sentParametersSchema = z.strictObject({
   maxTokens: z.number().int().describe("Limit of a reply, its reasoning included."),
   temperature: z.number().nullable().describe("Null: none was sent."),
@@ -203,7 +207,7 @@ export const sentParametersSchema = z.strictObject({
 
 export type SentParameters = Readonly<z.output<typeof sentParametersSchema>>;
 
-/** Tokens and US dollars of a failed HTTP attempt that was billed. */
+/** Tokens and US dollars billed for a failed HTTP attempt. */
 export const billedSchema = z.object({ usage: usageSchema, costUsd: z.number().nullable() });
 
 export type Billed = z.output<typeof billedSchema>;
@@ -221,16 +225,16 @@ export const LIMIT_REASONS = ["concurrency", "rate", "tokens", "server"] as cons
 
 export type LimitReason = (typeof LIMIT_REASONS)[number];
 
-/** What happens to a call before its reply. */
+/** Progress of a call before its reply. */
 export type CallProgress =
-  /** It waits in the rate limiter. */
+  /** The call is waiting in the rate limiter. */
   | { readonly type: "queued" }
-  /** An attempt is under way; `waitedFor`: why the rate limiter made it wait, null where it did not. */
+  /** An attempt is running. `waitedFor` is the limit that delayed it, or null if none did. */
   | { readonly type: "calling"; readonly waitedFor?: LimitReason | null | undefined }
-  /** An attempt failed; the next one begins after `waitedMs`. */
+  /** An attempt failed. The next one starts after `waitedMs`. */
   | { readonly type: "retry"; readonly retry: Retry };
 
-/** Time before the reply: for a slot or a limit, in an attempt that failed, or in the pause after one. */
+/** Time before the reply: waiting for a slot or a limit, a failed attempt, or the pause after one. */
 export const callWaitSchema = z.object({
   kind: z.enum(["slot", "throttled", "failed_attempt", "pause"]),
   durationMs: z.number().nonnegative(),
@@ -239,15 +243,15 @@ export const callWaitSchema = z.object({
 export type CallWait = z.output<typeof callWaitSchema>;
 
 /**
- * Port. `complete` answers or throws a `ModelError`; when `signal` aborts it rejects with the
- * signal's reason and sends nothing more.
+ * Port for language models. `complete` returns a reply or throws a `ModelError`. If `signal` aborts, it rejects with
+ * the signal's reason and sends nothing more.
  */
 export interface Model {
   readonly id: string;
   complete(request: ModelRequest, signal: AbortSignal): Promise<Completion>;
 }
 
-/** `unavailable`: the account is empty, or the server asks for a longer wait than the retries allow. */
+/** `unavailable`: the account has no credit, or the server requests a longer wait than the retries allow. */
 export const MODEL_ERROR_KINDS = [
   "auth",
   "not_found",
@@ -272,19 +276,19 @@ type ModelErrorDetails = Pick<
 
 type ModelErrorChanges = Partial<ModelErrorDetails> & { readonly kind?: ModelErrorKind; readonly message?: string };
 
-/** A call without a usable reply. The message never holds a key or a request body. */
+/** Error for a call without a usable reply. The message never contains a key or a request body. */
 export class ModelError extends Error {
   override readonly name = "ModelError";
   readonly status: number | null;
-  /** Worth another attempt: 408, 409, 429, 5xx, resets, timeouts, truncated bodies. */
+  /** Whether a retry might succeed: 408, 409, 429, 5xx, connection resets, timeouts, truncated bodies. */
   readonly retryable: boolean;
-  /** No connection was established: no request was sent. */
+  /** Whether the connection failed, so that no request was sent. */
   readonly unreachable: boolean;
   /** Wait requested by the server, in milliseconds. */
   readonly retryAfterMs: number | null;
-  /** Earlier failed attempts; set by the retry middleware. */
+  /** Earlier failed attempts, set by the retry decorator. */
   readonly retries: readonly Retry[];
-  /** For a reply that was billed but is unusable. */
+  /** Billed usage of an unusable reply. */
   readonly billed: Billed | null;
 
   constructor(
@@ -301,7 +305,7 @@ export class ModelError extends Error {
     this.billed = details.billed ?? null;
   }
 
-  /** The same error with other details, and without its cause. */
+  /** Returns a copy with changed details and without the cause. */
   with({ kind = this.kind, message = this.message, ...changes }: ModelErrorChanges): ModelError {
     const { status, retryable, unreachable, retryAfterMs, retries, billed } = this;
     return new ModelError(kind, message, {
@@ -310,13 +314,13 @@ export class ModelError extends Error {
     });
   }
 
-  /** Tokens and cost of the call, earlier failed attempts included; null if nothing was billed. */
+  /** Tokens and cost of the call including earlier failed attempts, or null if nothing was billed. */
   get billedInAll(): Billed | null {
     return sumBilled([...this.retries.map(({ billed }) => billed), this.billed]);
   }
 }
 
-/** The sum of several attempts, or null if none was billed. The cost is null if one of them has an unknown cost. */
+/** Returns the sum of several attempts, or null if none was billed. The cost is null if any cost is unknown. */
 export function sumBilled(attempts: readonly (Billed | null | undefined)[]): Billed | null {
   return attempts.reduce<Billed | null>((sum, billed) => {
     if (!billed || sum === null) return billed ?? sum;
@@ -324,17 +328,17 @@ export function sumBilled(attempts: readonly (Billed | null | undefined)[]): Bil
   }, null);
 }
 
-/** Null if any cost is unknown: a partial sum would look complete. */
+/** Returns null if any cost is unknown, because a partial sum would look complete. */
 export function addCost(a: number | null, b: number | null): number | null {
   return a === null || b === null ? null : a + b;
 }
 
-/** Of a `protocol` error that every call of the address will have. */
+/** Message of the `protocol` error for an address that returns web pages, which every call to it gets. */
 export const ANSWERED_WEB_PAGE = "it answers with a web page (HTML), and not as a model's API";
 
 /**
- * A call the model asks for. `invalid` holds the raw text where the provider sent arguments that are
- * not a JSON object; `arguments` is then `{}` and the call is answered with an error, never made.
+ * Tool call requested by the model. If the arguments are not a JSON object, `invalid` contains the raw text and
+ * `arguments` is `{}`. Such a call is answered with an error and never executed.
  */
 export const toolCallSchema = z.object({
   id: z.string(),
@@ -346,12 +350,12 @@ export const toolCallSchema = z.object({
 export type ToolCall = Readonly<z.output<typeof toolCallSchema>>;
 
 /**
- * What a provider wants back untouched in the next request (Anthropic thinking blocks, Gemini thought
- * signatures, OpenAI reasoning items). Only the provider that wrote it, and `reasoningText`, read `value`.
+ * Data that a provider requires unchanged in the next request (Anthropic thinking blocks, Gemini thought signatures,
+ * OpenAI reasoning items). Only the same provider's code and `reasoningText` read `value`.
  */
 export const providerStateSchema = z.object({ provider: z.string(), value: jsonValueSchema });
 
-/** Provider-neutral messages; the system prompt travels beside them. */
+/** Provider-neutral messages. Requests pass the system prompt separately. */
 export const messageSchema = z.discriminatedUnion("role", [
   z.object({ role: z.literal("system"), content: z.string() }),
   z.object({ role: z.literal("user"), content: z.string() }),
@@ -359,7 +363,7 @@ export const messageSchema = z.discriminatedUnion("role", [
     role: z.literal("assistant"),
     content: z.string(),
     toolCalls: z.array(toolCallSchema),
-    /** Reasoning that the server left in the text. Never sent back. */
+    /** Reasoning extracted from the text. Never sent back. */
     reasoning: z.string().optional(),
     providerState: providerStateSchema.optional(),
   }),
@@ -376,39 +380,42 @@ export type Message = z.output<typeof messageSchema>;
 export type ToolMessage = Extract<Message, { role: "tool" }>;
 
 /**
- * One reply. `latencyMs` is the successful attempt alone; `usage` and `costUsd` include failed attempts that were
- * billed, which `retries` lists.
+ * One reply. `latencyMs` covers only the successful attempt. `usage` and `costUsd` include billed failed attempts,
+ * which are listed in `retries`.
  */
 export const completionSchema = z.object({
   content: z.string(),
   toolCalls: z.array(toolCallSchema),
-  /** Reasoning that the server left in the text; absent if none. */
+  /** Reasoning extracted from the text. */
   reasoning: z.string().optional(),
-  /** Parts that the server left in the text; absent if none. */
+  /** Kinds of content that the server left unparsed in the text. */
   unparsed: z.array(z.enum(["reasoning", "tool_call"])).optional(),
   finishReason: z.enum(FINISH_REASONS),
-  /** As the provider names it. */
+  /** The provider's own name for the finish reason. */
   rawFinishReason: z.string(),
-  /** The model that answered, as the server names it; absent where it names none. */
+  /** The answering model according to the server. */
   model: z.string().optional(),
-  /** By which the provider finds the reply in its own logs; absent where it gives none. */
+  /** ID for finding the reply in the provider's logs. */
   responseId: z.string().optional(),
-  /** Null where the server did not say. */
+  /** Null if the server did not report usage. */
   usage: usageSchema.nullable(),
   providerState: providerStateSchema.optional(),
-  /** Undefined where nothing was sent: offline models, and replies cached by older versions. */
+  /** Absent for offline models, which send nothing, and for replies cached by older versions. */
   sent: sentParametersSchema.optional(),
   latencyMs: z.number().nonnegative(),
-  /** Time spent on rate limiting, failed attempts and pauses between them; absent if none. */
+  /** Total time spent on rate limiting, failed attempts and pauses between attempts. */
   waitedMs: z.number().nonnegative().optional(),
-  /** What that time went into, in order; absent where there was none, or it is not known. */
+  /** Breakdown of the waiting time in order, if known. */
   waits: z.array(callWaitSchema).optional(),
   retries: z.array(retrySchema),
-  /** From the cache of an earlier run (`--cache`): no request was made. */
+  /** Whether the reply is from the cache of an earlier run (`--cache`), so no request was made. */
   cached: z.boolean().optional(),
-  /** US dollars, as the server reports it or as a cached or recorded reply cost; absent if today's price applies. */
+  /**
+   * US dollars as reported by the server, or the original cost of a cached or recorded reply. Absent if today's price
+   * applies.
+   */
   costUsd: z.number().nullable().optional(),
-  /** What is odd about the server, for the user; a note per run. */
+  /** Unusual server behavior to report to the user once per run. */
   notes: z.array(z.string()).optional(),
 });
 

@@ -8,7 +8,7 @@ const TOOL = "apply_oracle";
 
 const appliedSchema = z.object({ answer: z.string().optional(), sources: z.array(z.string()).optional() });
 
-/** `offline/oracle`: has the oracle's files put in place, and gives the oracle's answer where it has one. */
+/** `offline/oracle`: calls the tool that puts the oracle's files in place, and returns the oracle's answer, if any. */
 function oracleReply(request: ModelRequest): Completion {
   const result = request.messages.findLast((message) => message.role === "tool" && message.name === TOOL);
   if (result?.role !== "tool") {
@@ -26,13 +26,13 @@ const RESULTS = 10;
 const MAILS_READ = 3;
 const MAX_SEARCHES = 4;
 const MAX_KEYWORDS = 4;
-/** Characters; the tool refuses a longer query. */
+/** In characters. The tool rejects longer queries. */
 const MAX_QUERY = 10_000;
 const DONT_KNOW = "I don't know";
 
 /**
- * `offline/baseline`: searches with the question's own words, reads the mails found first, and answers with the
- * sentence that covers the question best. It sets the bar for a model.
+ * `offline/baseline`: searches with the question's words, opens the top emails, and answers with the sentence that best
+ * covers the question. Models should score higher than this baseline.
  */
 function baselineReply(request: ModelRequest): Completion {
   const names = request.tools.map((tool) => tool.name);
@@ -63,7 +63,7 @@ function baselineReply(request: ModelRequest): Completion {
     : offlineAnswer(request, picked.passage || picked.mail.subject, [picked.mail.messageId]);
 }
 
-/** Null when there is nothing left to try. */
+/** Returns null if there is nothing left to try. */
 function nextSearch(tool: string, request: ModelRequest, history: History): OfflineCall | null {
   if (tool === "email_search") {
     if (history.searches > 0) return null;
@@ -73,7 +73,7 @@ function nextSearch(tool: string, request: ModelRequest, history: History): Offl
     const query = history.question.slice(0, MAX_QUERY);
     return { name: tool, arguments: { query, ...(inbox === undefined ? {} : { inbox_id: inbox }), limit: RESULTS } };
   }
-  // This one wants all words in one mail, so every further try drops the commonest.
+  // This tool only finds emails with all keywords, so each further attempt drops the most common one.
   const keywords = rareWords(history.question, MAX_KEYWORDS);
   const keywordCount = keywords.length - history.searches;
   if (history.searches >= MAX_SEARCHES || keywordCount < 1) return null;
@@ -85,7 +85,7 @@ function requires(request: ModelRequest, tool: string, parameter: string): boole
   return Array.isArray(required) && required.includes(parameter);
 }
 
-/** A search result; ART's tool gives the id and the snippet alone. */
+/** Search result. ART's tool returns only the ID and the snippet. */
 const hitSchema = z.object({
   message_id: z.string(),
   subject: z.string().nullish(),
@@ -99,18 +99,18 @@ const hitsSchema = z.union([
 
 const mailSchema = z.object({ message_id: z.string(), subject: z.string().nullish(), body: z.string().nullish() });
 
-/** What has happened since the question, as far as the baseline needs it. */
+/** The conversation since the question, reduced to the parts that the baseline needs. */
 interface History {
   readonly question: string;
   readonly searches: number;
-  /** Of the last search that found something, best first, each mail once. */
+  /** Distinct emails from the last search with results, best first. */
   readonly hits: readonly SeenMail[];
-  /** Whether the mails found were asked for, though some may have failed. */
+  /** Whether the agent tried to open the emails. Some calls might have failed. */
   readonly hasRead: boolean;
   readonly read: readonly SeenMail[];
 }
 
-/** Reads the conversation by the names of the search and read tools. Results that are not JSON count as nothing. */
+/** Reads the conversation's search and read calls. Results that are not JSON are ignored. */
 function readHistory(request: ModelRequest, searchTool: string | null, readTool: string | null): History {
   const asked = request.messages.findLastIndex((message) => message.role === "user");
   const question = request.messages[asked]?.content ?? "";
@@ -154,8 +154,8 @@ function toMail(call: ToolCall, result: JsonValue | undefined): SeenMail[] {
 }
 
 /**
- * Models that are no language models and send nothing; the same request gets the same reply. They play through the
- * agent's own tools, and so show the whole of a run.
+ * Models without a language model. They send nothing, and the same request always gets the same reply. They use the
+ * agent's own tools, so they exercise an entire run.
  */
 const REPLIES: Readonly<Record<string, (request: ModelRequest) => Completion>> = {
   baseline: baselineReply,
@@ -180,7 +180,7 @@ export function offlineModel(name: string): Model {
 
 type OfflineCall = { readonly name: string; readonly arguments: JsonValue };
 
-/** The reply of an offline model: calls, or else a text. Nothing was sent, and no tokens were used. */
+/** Returns the reply of an offline model: tool calls if there are any, otherwise text. */
 function offlineCompletion(request: ModelRequest, content: string, steps: readonly OfflineCall[]): Completion {
   const turn = request.messages.filter((message) => message.role === "assistant").length + 1;
   const finishReason = steps.length > 0 ? "tool_calls" : "stop";
@@ -195,7 +195,7 @@ function offlineCompletion(request: ModelRequest, content: string, steps: readon
   };
 }
 
-/** The answer by return_final_answer where the agent has that tool, else as text. */
+/** Returns an answer via `return_final_answer` if the agent has that tool, otherwise as text. */
 function offlineAnswer(request: ModelRequest, answer: string, sources: readonly string[] = []): Completion {
   const hasTool = request.tools.some(({ name }) => name === "return_final_answer");
   if (!hasTool) return offlineCompletion(request, answer, []);

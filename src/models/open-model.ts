@@ -24,30 +24,29 @@ import { noteUnparsedReplies, withSeparatedText } from "./reply-text.js";
 import { hasOwnKey, NO_EXTRAS, type SentExtras } from "./request-extras.js";
 
 interface OpenOptions {
-  /** Address of a compatible server; null: the provider's own. */
+  /** Address of a compatible server, or null for the provider's own server. */
   readonly baseUrl: string | null;
-  /** For the openai provider only; null or left out: by the server. */
+  /** For the openai provider only. By default, the server determines the format. */
   readonly wireApi?: EndpointSettings["wireApi"];
-  /** Of one attempt, the whole body included. */
+  /** Timeout per attempt in milliseconds, including the response body. */
   readonly timeoutMs: number;
-  /** What the user adds to each request; left out: nothing. */
   readonly extras?: SentExtras | undefined;
-  /** That of another model on the same account; null or left out: one that finds out what the server takes. */
+  /** Rate limiter of another model on the same account. By default, a new one adapts to the server's limits. */
   readonly throttle?: RateLimiter | null;
-  /** Limits that other machines keep too, of a rate limiter that is created. */
+  /** Limits shared with other machines, for a newly created rate limiter. */
   readonly shared?: SharedLimiter | undefined;
-  /** Left out: by the table. */
+  /** Defaults to the price table. */
   readonly priceOf?: PriceOf | undefined;
   readonly costLimit?: CostLimit | undefined;
-  /** Keep replies in the cache folder, so that none is paid for twice. */
+  /** Store replies in the cache folder, so that repeated requests are not billed again. */
   readonly cache?: boolean;
-  /** Hears of replies by another model than the one that was asked. */
+  /** Receives notes about replies from a different model than requested and other unusual replies. */
   readonly note?: (text: string) => void;
 }
 
 /**
- * Opens a model for a run, a judge or a command. From the inside: costs in its replies, rate limiter, retries, cost
- * limit, cache. Throws a UserError if it has no key.
+ * Opens a model for a run, a judge or a command. The decorators from the inside out: prices, rate limiter, retries,
+ * cost limit, cache. Throws a UserError if the API key is missing.
  */
 export async function openModel(
   name: ModelName,
@@ -83,10 +82,10 @@ export async function openModel(
   return { model: note === undefined ? model : noteReplies(model, note), throttle: limiter };
 }
 
-/** Bounds the notes: a server may cause a new one with each reply. */
+/** Limits the notes, because a server might cause a new one with each reply. */
 const MAX_NOTES = 20;
 
-/** The same model. Notes replies by another model, replies that its server did not parse, and their own notes. */
+/** Decorates a model: reports replies from another model, unparsed replies, and the notes in replies. */
 export function noteReplies(model: Model, note: (text: string) => void): Model {
   const noted = new Set<string>();
   const inner = noteUnparsedReplies(warnOfOtherModel(model, note), note);
@@ -103,7 +102,7 @@ export function noteReplies(model: Model, note: (text: string) => void): Model {
   };
 }
 
-/** Prices by the table, which is loaded for models that cost something: it is half a megabyte. */
+/** Returns prices from the table. The table is half a megabyte, so it is loaded only for models that cost money. */
 export async function pricesOf({ id, provider }: ModelName): Promise<PriceOf> {
   if (!isRemote(provider)) return () => 0;
   const { priceOfReply } = await import("./price-table.js");
@@ -115,7 +114,7 @@ interface ModelAtServer {
   readonly baseUrl?: string | null | undefined;
 }
 
-/** Whether one rate limiter serves both: the limits are the account's. */
+/** Returns whether two models share a rate limiter, because limits apply per account. */
 export function isSameAccount(a: ModelAtServer, b: ModelAtServer): boolean {
   const providerOf = ({ model }: ModelAtServer) => model.split("/")[0];
   return providerOf(a) === providerOf(b) && a.baseUrl === b.baseUrl;
@@ -123,16 +122,15 @@ export function isSameAccount(a: ModelAtServer, b: ModelAtServer): boolean {
 
 const PROVIDERS = Object.keys(ANSWERING_MODELS) as (keyof typeof ANSWERING_MODELS)[];
 
-/** The model that answers where none is named: of the first provider with a key. Null without a key. */
+/** Returns the default model of the first provider with a key, or null if no key is set. */
 export function answeringModelOf(env: Environment): string | null {
   const provider = PROVIDERS.find((name) => hasKey(name, env));
   return provider === undefined ? null : ANSWERING_MODELS[provider];
 }
 
 /**
- * Creates the model of a name, with costs, retries and rate limiting. An SDK is loaded only when its provider is
- * named. Throws a UserError for a missing key, an unusable base URL, an unknown offline model, or an unreadable replay
- * file.
+ * Creates a model with prices, retries and rate limiting. SDKs are loaded only if their provider is used. Throws a
+ * UserError for a missing key, an unusable base URL, an unknown offline model, or an unreadable replay file.
  */
 export async function resolveModel(
   name: ModelName,
@@ -159,9 +157,9 @@ export async function resolveModel(
       return priced(await replayModel(name.name));
     }
     default: {
-      // Prices inside the retries: a failed attempt may have been billed.
+      // Prices belong inside the retries, because a failed attempt might have been billed.
       const model = priced(withSuccessorHint(withSeparatedText(await remoteModel(name, connection)), name));
-      // The rate limiter too: a call that waits for its next attempt holds no slot.
+      // So does the rate limiter, so that a call waiting for its next attempt does not occupy a slot.
       return withRetry(throttle === null ? model : withRateLimit(model, throttle), retry);
     }
   }
@@ -189,7 +187,7 @@ async function remoteModel(name: ModelName, connection: EndpointSettings): Promi
   }
 }
 
-/** The wire format of the openai provider: as set, or else the better one for the server. */
+/** Returns the wire format for the openai provider: the requested one, otherwise the better one for the server. */
 export function wireApiOf(asked: EndpointSettings["wireApi"], baseUrl: string | null): "chat" | "responses" {
   return asked ?? (isOpenaiServer(baseUrl) ? "responses" : "chat");
 }
@@ -207,7 +205,7 @@ function endpointFor(provider: Provider, connection: EndpointSettings): Endpoint
       `Set ${variables} in the environment or in .env, or try offline/baseline, which needs no key.`,
     );
   }
-  // Not a valid header value; the SDK's own error would show the key.
+  // Such a key is not a valid header value, and the SDK's own error would reveal it.
   if (!/^[\x21-\x7e]+$/.test(apiKey)) {
     throw new UserError(
       "bad_api_key",
@@ -226,20 +224,19 @@ export function hubOf(env: Environment): Hub {
   const rows = env.HF_ROWS_ENDPOINT || null;
   if (endpoint !== null) refuseStrangeAddress(HUB, endpoint, env);
   if (rows !== null) refuseStrangeAddress(HUB_ROWS, rows, env);
-  // Both endpoints use one token: that of `.env` where `.env` names either.
+  // Both endpoints share one token. The token from `.env` applies if `.env` sets either endpoint.
   const token =
     rows !== null && isFromFile(env, HUB_ROWS.url, rows) ? keyFor(HUB_ROWS, rows, env) : keyFor(HUB, endpoint, env);
   return { endpoint: endpoint ?? DEFAULT_ENDPOINT, rowsEndpoint: rows ?? undefined, token };
 }
 
-/** Variables with the address of a provider's server, where it is not the provider's own. */
+/** Environment variables that override a provider's server address. */
 const BASE_URL_VARIABLES: Readonly<Partial<Record<Provider, string>>> = {
   anthropic: "ANTHROPIC_BASE_URL",
   openai: "OPENAI_BASE_URL",
   google: "GOOGLE_BASE_URL",
 };
 
-/** The environment variable with the address of a provider's server; null if the provider has none. */
 export function baseUrlVariable(provider: Provider): string | null {
   return BASE_URL_VARIABLES[provider] ?? null;
 }
@@ -249,9 +246,9 @@ function addressOf(provider: Provider, flag: string) {
 }
 
 /**
- * The address of a provider's server: of the flag, else of the environment; null for the provider's own. Throws a
- * UserError where a `.env` file would send keys of the environment to another server. `name` is the flag to recommend
- * then.
+ * Returns the address of a provider's server from the flag, otherwise from the environment, or null for the provider's
+ * own server. Throws a UserError if a `.env` file would send keys from the environment to another server. The error
+ * recommends the flag `name`.
  */
 export function baseUrlOf(
   provider: Provider,
@@ -266,18 +263,21 @@ export function baseUrlOf(
   return value;
 }
 
-/** The same, checked, and without slashes at its end: replies and verdicts are kept by it. */
+/** Like `baseUrlOf`, but validated and without trailing slashes, because replies and verdicts are stored per server. */
 export function serverOf(provider: Provider, flag: string | undefined, env: Environment, name?: string): string | null {
   const baseUrl = baseUrlOf(provider, flag, env, name);
   return baseUrl === null ? null : checkBaseUrl(baseUrl);
 }
 
-/** Refuses like `baseUrlOf`, for an address that was stored with a run, and so was not given on this command line. */
+/** Applies the check of `baseUrlOf` to an address that is stored in a run and was not passed on this command line. */
 export function refuseStoredAddress(provider: Provider, baseUrl: string | null, env: Environment): void {
   if (baseUrl !== null) refuseStrangeAddress(addressOf(provider, "--base-url"), baseUrl, env);
 }
 
-/** The endpoint of a provider with its key. Keys come from the environment only, so that no shell history has them. */
+/**
+ * Returns a provider's endpoint with its key. Keys come only from the environment, so that they never appear in a shell
+ * history.
+ */
 export function connectionOf(
   provider: Provider,
   reach: Omit<EndpointSettings, "apiKey">,
@@ -292,21 +292,20 @@ export function hasKey(provider: Provider, env: Environment): boolean {
 
 const PLAYGROUND = { url: "API_URL", keys: ["API_TOKEN"], flag: "--api-url" } as const;
 
-/** The playground server that the environment names; undefined: none. */
 export function playgroundUrlOf(env: Environment): string | undefined {
   const url = env.API_URL || undefined;
   if (url !== undefined) refuseStrangeAddress(PLAYGROUND, url, env);
   return url;
 }
 
-/** Bearer token for a playground server; empty where there is none. */
+/** Returns the bearer token for a playground server, or an empty string if no token is set. */
 export function playgroundTokenOf(url: string, env: Environment): string {
   return (keyFor(PLAYGROUND, url, env) ?? "").trim();
 }
 
 const isRedirect = (status: number | null) => status !== null && status >= 300 && status < 400;
 
-/** Decorates a model: where its server does not know it, the error names the replacement. */
+/** Decorates a model: if the server does not recognize the model, the error suggests its successor. */
 function withSuccessorHint(model: Model, name: ModelName): Model {
   const successor = successorOf(name);
   if (successor === null) return model;
@@ -316,7 +315,7 @@ function withSuccessorHint(model: Model, name: ModelName): Model {
       try {
         return await model.complete(request, signal);
       } catch (error) {
-        // A redirect to another server has this kind too, and says nothing about the model.
+        // A redirect to another server has the same kind, but does not mean that the model is unknown.
         if (!(error instanceof ModelError) || error.kind !== "not_found" || isRedirect(error.status)) throw error;
         throw error.with({ message: `${error.message}; after ${name.name} came ${name.provider}/${successor}` });
       }

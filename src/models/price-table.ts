@@ -8,16 +8,20 @@ interface PriceEntry {
   readonly options: PriceOptions;
 }
 
-/** By model id; null: in no table. The library scans its table at every call. */
+/**
+ * Entries per model ID, or null if no table contains the model. Cached because the library scans its table on every
+ * call.
+ */
 const entries = new Map<string, PriceEntry | null>();
 
-/** Model names also come from servers' replies, so their number is not bounded. */
+/** Cache limit. Model names also come from server replies, so their number is unbounded. */
 const MAX_ENTRIES = 1_000;
 
 /**
- * Cost of a call in USD by the library's price table and our supplement, with separate prices for cached input and
- * cache writes. Null for an unknown model, 0 for the offline and replay providers. `modelId` is `provider/name`; a
- * router's `maker/name` is charged at the maker's price. `at`: the day whose prices apply.
+ * Returns the cost of a call in US dollars based on the library's price table and our supplement, with separate prices
+ * for cached input and cache writes. Returns null for an unknown model, and 0 for the offline and replay providers.
+ * `modelId` is `provider/name`. The maker's price applies to `maker/name` at a router. `at` is the day whose prices
+ * apply.
  */
 export function priceOf(modelId: string, usage: Usage, at?: Date): number | null {
   const provider = modelId.slice(0, modelId.indexOf("/"));
@@ -36,7 +40,7 @@ export function priceOf(modelId: string, usage: Usage, at?: Date): number | null
   return calcPrice(tokens, entry.name, options)?.total_price ?? null;
 }
 
-/** Cost of a reply, by the model it names (the one that is billed), or else by the model requested. */
+/** Returns the cost of a reply for the model in the reply (which is billed), otherwise for the requested model. */
 export function priceOfReply(modelId: string, answeredBy: string | undefined, usage: Usage, at?: Date): number | null {
   const provider = modelId.slice(0, modelId.indexOf("/"));
   const billed = answeredBy === undefined ? null : priceOf(`${provider}/${answeredBy}`, usage, at);
@@ -72,11 +76,12 @@ function entryAt(provider: string, given: string): PriceEntry | null {
 }
 
 /*
- * Prices that the library's table lacks or has out of date: US dollars per million tokens, in the library's own form,
- * entered on 2026-11-22. Each names the maker's page with its prices. Remove an entry once the library has it.
+ * Prices that are missing or outdated in the library's table, in US dollars per million tokens and the library's own
+ * format, entered on 2026-11-22. The comment on each entry is the maker's page. Remove an entry once the library
+ * includes it.
  */
 
-/** List prices of a model. `long` applies to the whole call where its input exceeds `above` tokens. */
+/** List prices of a model. `long` applies to the entire call if its input exceeds `above` tokens. */
 interface Rates {
   readonly input: number;
   readonly output: number;
@@ -86,7 +91,7 @@ interface Rates {
   readonly long?: { readonly above: number; readonly input: number; readonly output: number };
 }
 
-/** `long.input` multiplies the input and cache rates, `long.output` the output rate. */
+/** `long.input` multiplies the input and cache rates, and `long.output` multiplies the output rate. */
 function prices({ input, output, cached, written, writtenForAnHour, long }: Rates): ConditionalPrice["prices"] {
   const rate = (base: number, factor = long?.input ?? 1) =>
     long === undefined ? base : { base, tiers: [{ start: long.above, price: base * factor }] };
@@ -99,12 +104,12 @@ function prices({ input, output, cached, written, writtenForAnHour, long }: Rate
   };
 }
 
-/** `later`: rates that apply from that day on, UTC. */
+/** Creates a table entry. The `later` rates apply from their day on (UTC). */
 function model(id: string, now: Rates, later?: readonly [day: string, rates: Rates]): ModelInfo {
   const name = id.replaceAll(".", "\\.");
   return {
     id,
-    // Also matches dated snapshots of the model; they cost the same.
+    // Also matches dated snapshots of the model, which cost the same.
     match: { regex: `^${name}(-\\d{8}|-\\d{4}-\\d{2}-\\d{2})?$` },
     prices:
       later === undefined
@@ -126,12 +131,12 @@ const HAIKU_5_5: Rates = {
   long: { above: 100_000, input: 5, output: 5 },
 };
 
-// platform.claude.com/docs/en/models/sonnet-5-5/overview; since 2026-10-07 reads from the cache cost 5 % of input
-// (below).
+// platform.claude.com/docs/en/models/sonnet-5-5/overview. Since 2026-10-07, cache reads cost 5% of the input price (see
+// below).
 const SONNET_5_5: Rates = { input: 2, output: 10, cached: 0.2, written: 2.5, writtenForAnHour: 4 };
 
-// platform.claude.com/docs/en/models/overview; cache writes by Anthropic's rule (1.25 times input, 2 times for an
-// hour).
+// platform.claude.com/docs/en/models/overview. Cache writes follow Anthropic's rule (1.25 times the input price, or 2
+// times for one hour).
 const FABLE_5_2: Rates = { input: 8, output: 40, cached: 0.2, written: 10, writtenForAnHour: 16 };
 
 const OPENAI_LONG = { above: 272_000, input: 2, output: 1.5 };
@@ -142,7 +147,7 @@ const SOL: Rates = { input: 2, output: 10, cached: 0.1, written: 2.5, long: OPEN
 // developers.openai.com/api/docs/models/gpt-6.1-terra
 const TERRA: Rates = { input: 1, output: 5, cached: 0.05, written: 1.25, long: OPENAI_LONG };
 
-// Both Gemini 4 models: introductory price until 2026-11-30. Google's price list: ai.google.dev/gemini-api/docs/pricing
+// Both Gemini 4 models have an introductory price until 2026-11-30 (ai.google.dev/gemini-api/docs/pricing).
 const GEMINI_4: Rates = { input: 2, output: 10, cached: 0.1 };
 const GEMINI_4_LATER = ["2026-12-01", { input: 4, output: 20, cached: 0.2 }] as const;
 
@@ -156,7 +161,10 @@ const PRICE_SUPPLEMENT: Readonly<Partial<Record<Provider, readonly ModelInfo[]>>
   google: [model("gemini-4-argon", GEMINI_4, GEMINI_4_LATER), model("gemini-4-carbon", GEMINI_4, GEMINI_4_LATER)],
 };
 
-/** Moving aliases (`provider/alias`), each with the model priced for it as of 2026-11-22. Others have no price here. */
+/**
+ * Moving aliases (`provider/alias`) and the models whose prices applied to them on 2026-11-22. The price of any other
+ * alias is unknown.
+ */
 const ALIASES: Readonly<Record<string, string>> = {
   "google/gemini-flash-latest": "gemini-3.8-flash",
 };

@@ -1,18 +1,18 @@
 import { UserError } from "../platform/errors.js";
 import { type Model, ModelError, type PriceOf, type Usage } from "./model.js";
 
-/** US dollars for a million tokens. */
+/** US dollars per million tokens. */
 export interface Price {
   readonly input: number;
   readonly output: number;
   readonly cachedInput: number;
 }
 
-/** Cache writes as multiples of the input price, for five minutes and for an hour: Anthropic's and OpenAI's rule. */
+/** Price of five-minute and one-hour cache writes relative to input, following Anthropic and OpenAI. */
 const CACHE_WRITE = 1.25;
 const CACHE_WRITE_1H = 2;
 
-/** Cost of a call at a given price. Cache writes are charged at the multiples above. */
+/** Returns the cost of a call in US dollars. Cache writes are charged at the multiples above. */
 export function priceAt(price: Price, usage: Usage): number {
   const { plain, cached, written, writtenForAnHour } = inputOf(usage);
   const forMinutes = written - writtenForAnHour;
@@ -20,7 +20,9 @@ export function priceAt(price: Price, usage: Usage): number {
   return (input * price.input + cached * price.cachedInput + usage.outputTokens * price.output) / 1_000_000;
 }
 
-/** Splits the input tokens. Cached and written are capped at the input, since some servers count them beside it. */
+/**
+ * Splits the input tokens. Cache reads and writes are capped at the input, because some servers count them separately.
+ */
 export function inputOf({ inputTokens, cachedInputTokens, cacheWriteTokens = 0, cacheWrite1hTokens = 0 }: Usage) {
   const cached = Math.min(cachedInputTokens, inputTokens);
   const written = Math.min(cacheWriteTokens, inputTokens - cached);
@@ -28,15 +30,15 @@ export function inputOf({ inputTokens, cachedInputTokens, cacheWriteTokens = 0, 
   return { plain: inputTokens - cached - written, cached, written, writtenForAnHour };
 }
 
-/** Refuses a limit in dollars, by the flag it is given with, where the calls of `model` cannot be priced. */
+/** Throws a UserError if the price of `model` is unknown, so the dollar limit set with `flag` cannot be enforced. */
 export function requirePriced(priceOf: PriceOf, flag: string, model: string, hint: string): void {
   if (priceOf({ inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 }) !== null) return;
   throw new UserError("price_unknown", `${flag} cannot be kept: the price of ${model} is not known.`, hint);
 }
 
 /**
- * The same model, with the cost in its replies and in the errors of billed replies. A reply that has a cost already,
- * because its server reported one or because it was recorded, keeps it.
+ * Decorates a model: adds the cost to its replies, and to its errors for billed replies. A cost that a server reported
+ * or that was recorded earlier is kept.
  */
 export function withPrices(model: Model, priceOf: PriceOf): Model {
   return {

@@ -6,25 +6,25 @@ import { ModelError } from "./model.js";
 
 const MAX_LENGTH = 300;
 
-/** The certificate's own fault: it will not be trusted at the next attempt either. */
+/** Certificate errors, which do not go away on a retry. */
 const CERTIFICATE_CODES = /^(CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_TLS_CERT)/;
 
 const TIMEOUT_CODES = /^(ETIMEDOUT|UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT)$/;
 
-/** No connection was established. */
+/** Codes for connections that were never established. */
 const UNREACHABLE_CODES =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENETDOWN|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)$/;
 
-/** Of the system and of undici; not Node's own ERR_..., which are mistakes in a call. */
+/** System and undici codes. Excludes Node's own `ERR_...` codes, which indicate incorrect calls. */
 const NETWORK_CODES = /^(E(?!RR_)[A-Z_]+|UND_ERR_[A-Z_]+)$/;
 
 const NETWORK = /fetch failed|terminated|connection error|other side closed|socket hang up/i;
 
-/** The parts of the SDKs' HTTP errors that are read; each SDK has some of them. */
+/** The relevant properties of the SDKs' HTTP errors. Each SDK sets some of them. */
 const httpErrorSchema = z.object({
   status: z.number().int(),
   message: z.string(),
-  // Not z.instanceof: naming the class loads Node's own undici, here for every run.
+  // `z.instanceof` would reference the class on startup, which loads Node's built-in undici in every run.
   headers: z
     .custom<Headers>((value) => value instanceof Headers)
     .optional()
@@ -33,8 +33,8 @@ const httpErrorSchema = z.object({
 });
 
 /**
- * Whatever an SDK threw, as a ModelError without a key in it and without the SDK's own error as its cause, which
- * may hold one. Any other throw is a bug of ours and is returned unchanged.
+ * Converts any error from an SDK to a ModelError. Removes keys from the message, and drops the SDK's error as cause
+ * because it might contain one. Any other error is a bug in this program and is returned unchanged.
  */
 export function toModelError(error: unknown, secrets: readonly string[]): unknown {
   const ours = modelErrorIn(error);
@@ -56,12 +56,12 @@ export function toModelError(error: unknown, secrets: readonly string[]): unknow
   return networkError(error, secrets) ?? error;
 }
 
-/** Also where an SDK has wrapped what our own fetch threw. */
+/** Finds our own ModelError even if an SDK wrapped the error from our fetch. */
 function modelErrorIn(error: unknown): ModelError | null {
   return causesOf(error).find((at) => at instanceof ModelError) ?? null;
 }
 
-/** An error, what caused it, and so on, as far as anybody wraps them. */
+/** Returns an error and its causes, up to five levels. */
 function causesOf(error: unknown): Error[] {
   const chain: Error[] = [];
   for (let at = error; at instanceof Error && chain.length < 5; at = at.cause) chain.push(at);
@@ -70,7 +70,7 @@ function causesOf(error: unknown): Error[] {
 
 const textSchema = z.coerce.string().catch("");
 
-/** The parts of an error body that tell its kind. */
+/** The parts of an error body that identify its kind. */
 const errorSchema = z.looseObject({
   code: textSchema,
   type: textSchema,
@@ -100,7 +100,7 @@ const errorSchema = z.looseObject({
 
 type ErrorBody = z.output<typeof errorSchema>;
 
-/** The error object in a body: `{error}`, `[{error}]`, or the body itself. */
+/** Returns the error object in a body: `{error}`, `[{error}]`, or the body itself. */
 function errorIn(body: unknown): ErrorBody {
   const outer = z.looseObject({ error: z.looseObject({}) }).safeParse(Array.isArray(body) ? body[0] : body).data;
   return errorSchema.safeParse(outer?.error ?? body).data ?? errorSchema.parse({});
@@ -113,13 +113,13 @@ function codesOf({ code, type, status, innererror, details }: ErrorBody): string
 
 interface ProviderError {
   readonly status: number;
-  /** One line, without a key. */
+  /** One line without keys. */
   readonly message: string;
   readonly body?: unknown;
   readonly headers?: Headers | undefined;
 }
 
-/** The error of an HTTP status, or of a code of the same meaning inside a 200 reply. */
+/** Returns the error for an HTTP status, or for an equivalent code in a 200 reply. */
 export function providerError({ status, message, body = null, headers }: ProviderError): ModelError {
   const error = errorIn(body);
   const sentence = sentenceIn(body) ?? message;
@@ -133,7 +133,7 @@ export function providerError({ status, message, body = null, headers }: Provide
       .map(({ quotaId, quotaValue }) => ({ id: quotaId, value: quotaValue })),
   });
   const askedWait = retryAfterMs(headers, error.details) ?? resetIn(error) ?? waitInWords(sentence);
-  // No retry outlasts a limit per day or month.
+  // A daily or monthly limit outlasts all retries.
   const isLongLimit = failure.kind === "rate_limit" && askedWait === null && LONG_LIMIT.test(sentence);
   const { kind, consequence } = isLongLimit ? classOf("unavailable") : failure;
   const text = kind === "refused" ? message : `${status} ${message}`.trim();
@@ -142,7 +142,10 @@ export function providerError({ status, message, body = null, headers }: Provide
   return new ModelError(kind, text, { status, retryable, retryAfterMs: waitMs });
 }
 
-/** OpenRouter passes the headers of a limit on inside the body: the time of its end, in ms since 1970. */
+/**
+ * Returns the wait in milliseconds until OpenRouter's limit resets, or null if unknown. OpenRouter includes the
+ * upstream's rate limit headers in the body, with the reset time in milliseconds since 1970.
+ */
 function resetIn({ metadata }: ErrorBody): number | null {
   const reset = Number(metadata?.headers["X-RateLimit-Reset"] ?? Number.NaN);
   return Number.isFinite(reset) && reset > 0 ? Math.max(0, reset - Date.now()) : null;
@@ -153,14 +156,17 @@ const LONG_LIMIT = /\b(?:per|a) (?:day|month)\b|\/ ?(?:day|month)\b|\bdaily\b|-p
 const WAIT =
   /(?:(?:try again|retry|retrying) (?:in|after)|please wait(?: for)?) (?:(?<h>\d+) ?h(?:ours?)? ?)?(?:(?<m>\d+) ?m(?!s)(?:in(?:utes?)?)? ?)?(?:(?<s>\d+(?:\.\d+)?) ?s(?:ec(?:onds?)?)?|(?<ms>\d+(?:\.\d+)?) ?ms)?/i;
 
-/** "Please try again in 2h3m", "Please retry after 26 seconds". In ms; null if the message names no time. */
+/**
+ * Returns the wait in milliseconds from messages like "Please try again in 2h3m" or "Please retry after 26 seconds", or
+ * null if the message does not contain one.
+ */
 function waitInWords(message: string): number | null {
   const { h, m, s, ms } = WAIT.exec(message)?.groups ?? {};
   if ([h, m, s, ms].every((part) => part === undefined)) return null;
   return Number(h ?? 0) * 3_600_000 + Number(m ?? 0) * 60_000 + Number(s ?? 0) * 1_000 + Number(ms ?? 0);
 }
 
-/** The server's own sentence if its body has one, otherwise the SDK's message. */
+/** Returns the server's message from the body, otherwise the SDK's message. */
 function describe(body: unknown, message: string): string {
   return sentenceIn(body) ?? message.replace(/^\d{3} /, "");
 }
@@ -168,15 +174,16 @@ function describe(body: unknown, message: string): string {
 const sentenceSchema = z.looseObject({
   message: z.string(),
   code: z.unknown().optional(),
-  // The parameter at fault, at OpenAI and compatible servers.
+  // The invalid parameter, at OpenAI and compatible servers.
   param: z.string().optional().catch(undefined),
-  // OpenRouter's: what the provider behind it said.
+  // OpenRouter: the message of the upstream provider.
   metadata: z.looseObject({ raw: z.string() }).optional().catch(undefined),
 });
 
 /**
- * The sentence in a server's error body: OpenAI's and Google's `{error: {message}}`, also in an array, FastAPI's
- * `{detail}`, Cloudflare's `{errors: [{message}]}`, `{error: "..."}` and `{message}`. Null if it has none.
+ * Returns the message in a server's error body, or null if it has none. Supports `{error: {message}}` from OpenAI and
+ * Google, including in an array, `{detail}` from FastAPI, `{errors: [{message}]}` from Cloudflare, `{error: "..."}` and
+ * `{message}`.
  */
 export function sentenceIn(body: unknown, depth = 0): string | null {
   if (depth > 4) return null;
@@ -219,7 +226,7 @@ function networkError(error: unknown, secrets: readonly string[]): ModelError | 
   return new ModelError(kind, message, { retryable: true, unreachable: UNREACHABLE_CODES.test(code ?? "") });
 }
 
-/** One line, shortened, without the given secrets and everything that looks like a key. */
+/** Shortens a text to one line, and redacts `secrets` and anything that looks like a key. */
 export function scrub(text: string, secrets: readonly string[]): string {
   const long = secrets.filter((secret) => secret.length >= 4).sort((a, b) => b.length - a.length);
   const line = long
@@ -232,15 +239,15 @@ export function scrub(text: string, secrets: readonly string[]): string {
   return line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH - 1)}…` : line;
 }
 
-/** google.rpc.RetryInfo, inside the body of an error; the delay is a protobuf Duration such as `34.07s`. */
+/** google.rpc.RetryInfo in an error body. The delay is a protobuf Duration such as `34.07s`. */
 const retryInfoSchema = z.object({
   "@type": z.string().endsWith("google.rpc.RetryInfo"),
   retryDelay: z.string().regex(/^\d+(\.\d+)?s$/),
 });
 
 /**
- * How long a server asked us to wait, in ms, never negative; null where it did not say. Reads `retry-after-ms`,
- * `Retry-After` in seconds or as an HTTP date (RFC 9110, 10.2.3), and Google's RetryInfo.
+ * Returns the wait requested by a server in milliseconds (never negative), or null if there is no such request. Reads
+ * `retry-after-ms`, `Retry-After` in seconds or as an HTTP date (RFC 9110, section 10.2.3), and Google's RetryInfo.
  */
 export function retryAfterMs(headers: Headers | undefined, errorDetails: readonly unknown[] = []): number | null {
   const exact = headers?.get("retry-after-ms");

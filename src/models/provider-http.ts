@@ -7,12 +7,12 @@ import { parseJsonOrNull } from "../platform/json.js";
 import { openConnections } from "../platform/outgoing-connections.js";
 import { ANSWERED_WEB_PAGE, ModelError } from "./model.js";
 
-/** An HTTP status of 400 or above, with the members that the SDKs' errors have. */
+/** HTTP status 400 or above, with the same properties as the SDKs' errors. */
 class HttpError extends Error {
   constructor(
     readonly status: number,
     readonly headers: Headers,
-    /** The body, where it is JSON. */
+    /** Parsed JSON body, if possible. */
     readonly error: unknown,
     message: string,
   ) {
@@ -21,9 +21,9 @@ class HttpError extends Error {
 }
 
 /**
- * Headers of a JSON request, created and validated once per model.
+ * Returns the headers of a JSON request. They are created and validated once per model.
  *
- * @param extra headers of the user, by lower-case name; they replace others
+ * @param extra the user's headers with lowercase names, which override others
  */
 export function jsonHeaders(
   others: Readonly<Record<string, string>>,
@@ -33,12 +33,15 @@ export function jsonHeaders(
   return { ...toHeaderRecord({ accept: type, "content-type": type, "user-agent": "art-e", ...others }), ...extra };
 }
 
-/** As bytes, which lie outside V8's heap: as strings, request bodies were the largest part of what GC copied. */
+/**
+ * Serializes to bytes, which are outside V8's heap. As strings, request bodies were the largest part of the data copied
+ * by the garbage collector.
+ */
 export function jsonBytes(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value));
 }
 
-/** One object of the fields of both. */
+/** Returns one JSON object with the fields of both. */
 export function joinObjects(first: Buffer, second: Buffer): Buffer {
   const isEmpty = second.length === "{}".length;
   return isEmpty ? first : Buffer.concat([first.subarray(0, -1), COMMA, second.subarray(1)]);
@@ -52,7 +55,7 @@ export interface JsonReply {
   header(name: string): string | null;
 }
 
-/** The same through an SDK. */
+/** Returns the reply to an SDK call. */
 export async function sdkReply(call: {
   withResponse(): Promise<{ data: unknown; response: { headers: Headers } }>;
 }): Promise<JsonReply> {
@@ -61,10 +64,11 @@ export async function sdkReply(call: {
 }
 
 /**
- * One POST of JSON and the JSON that comes back. For the wire format that every local server speaks: the OpenAI SDK
- * would cost 10 % of the event-loop time of a call there.
- * @param headers by `jsonHeaders`
- * @throws what `sendRequest` throws, `HttpError`, or a SyntaxError if the reply is not JSON
+ * Posts JSON and returns the JSON reply. Used for the wire format of local servers, because the OpenAI SDK would use
+ * 10% of the event-loop time per call there.
+ *
+ * @param headers from `jsonHeaders`
+ * @throws the errors of `sendRequest`, an `HttpError`, or a SyntaxError if the reply is not JSON
  */
 export async function postJson(
   url: string,
@@ -74,12 +78,12 @@ export async function postJson(
 ): Promise<JsonReply> {
   const reply = await sendRequest(url, { method: "POST", headers, body }, options);
   if (reply.ok) return { body: JSON.parse(await reply.text()), header: (name) => reply.headers.get(name) };
-  // The status counts even if the body cannot be read.
+  // The status matters even if the body cannot be read.
   const text = await reply.text().catch(() => "");
   throw new HttpError(reply.status, reply.headers, parseJsonOrNull(text), text.trim() || "without a body");
 }
 
-/** Headers that are sent. Any other comes from an SDK that read environment variables meant for other programs. */
+/** Allowed request headers. SDKs add any others based on environment variables for other programs. */
 const ALLOWED = new Set([
   "accept",
   "anthropic-version",
@@ -90,13 +94,13 @@ const ALLOWED = new Set([
   "x-goog-api-key",
 ]);
 
-/** Redirects that repeat the request. A 303 would become a GET, which is no model call. */
+/** Redirects that repeat the request. A 303 would change it to a GET, which cannot be a model call. */
 const REDIRECTS = new Set([301, 302, 307, 308]);
 const MAX_REDIRECTS = 5;
 
 const BYTE_ORDER_MARK = 0xfeff;
 
-/** Opened at the first call, which is where an unusable proxy is reported. */
+/** Opened on the first call, which reports an unusable proxy. */
 let connections: Dispatcher | undefined;
 
 const DECODERS: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>> = {
@@ -114,7 +118,7 @@ interface HttpRequest {
 
 interface HttpOptions {
   readonly signal: AbortSignal;
-  /** Null: as long as the signal lasts. */
+  /** Timeout in milliseconds, or null to rely only on the signal. */
   readonly timeoutMs: number | null;
 }
 
@@ -123,9 +127,10 @@ function toHeaderRecord(given: RequestInit["headers"]): Record<string, string> {
 }
 
 /**
- * One request and its reply. Uses undici's dispatcher, which takes a fifth of the time of `fetch`: most of that goes
- * into streams, and replies are read whole here.
- * @throws the signal's reason, a `timeout` ModelError, or what the network throws, in the platform's words
+ * Sends one request and returns its reply. Uses undici's dispatcher, which takes a fifth of the time of `fetch`. Most
+ * of `fetch`'s time goes into streams, and replies are read completely here.
+ *
+ * @throws the signal's reason, a `timeout` ModelError, or a network error like those of the platform's fetch
  */
 async function sendRequest(url: string, request: HttpRequest, options: HttpOptions): Promise<WholeReply> {
   options.signal.throwIfAborted();
@@ -139,10 +144,10 @@ async function sendRequest(url: string, request: HttpRequest, options: HttpOptio
   }
 }
 
-/** Only within one origin: key and prompt are meant for the server that the user named. */
+/** Follows redirects only within one origin, because the key and the prompt are meant for the user's chosen server. */
 function redirectTarget(from: string, location: string, status: number, redirects: number): string {
   const to = URL.parse(location, from);
-  // Same kind as an unknown address: every further call would fail too.
+  // Same kind as an unknown address, because every further call would also fail.
   const refuse = (why: string) => new ModelError("not_found", `${status} ${why}`, { status, retryable: false });
   if (to === null) throw refuse("redirects to an address that cannot be read");
   if (redirects === MAX_REDIRECTS) throw refuse(`redirects more than ${MAX_REDIRECTS} times`);
@@ -152,10 +157,10 @@ function redirectTarget(from: string, location: string, status: number, redirect
   );
 }
 
-/** Resolves when the headers have arrived. */
+/** Resolves when the headers arrive. */
 function dispatch(url: string, { method, headers, body }: HttpRequest, options: HttpOptions): Promise<WholeReply> {
   const { origin, pathname, search } = new URL(url);
-  // As many connections as open calls. Each call has its own deadline, so undici's are off.
+  // Allows one connection per running call. Each call has its own deadline, so undici's timeouts are off.
   connections ??= openConnections({ connections: null, headersTimeout: 0, bodyTimeout: 0 });
   const pool = connections;
   return new Promise((resolve, reject) => {
@@ -166,8 +171,8 @@ function dispatch(url: string, { method, headers, body }: HttpRequest, options: 
 }
 
 /**
- * Collects one reply: status and headers resolve at once, the body when complete. Implements the deadline itself: an
- * AbortSignal per call costs 5 % of the event-loop time of a call.
+ * Collects one reply. Status and headers resolve immediately, and the body resolves when complete. Implements the
+ * deadline itself, because an AbortSignal per call uses 5% of the event-loop time of a call.
  */
 class ReplyHandler implements Dispatcher.DispatchHandler {
   private readonly chunks: Buffer[] = [];
@@ -191,7 +196,7 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
 
   private readonly abort = (): void => this.stop(this.options.signal.reason as Error);
 
-  /** Rejects at once, even while the connection is still being established. */
+  /** Rejects immediately, even while connecting. */
   private stop(why: Error): void {
     this.stopped = why;
     this.end();
@@ -210,13 +215,13 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: ReceivedHeaders): void {
-    // Something like 103 Early Hints, before the reply.
+    // An informational response before the reply, such as 103 Early Hints.
     if (status < 200) return;
     const body = new Promise<Buffer>((finish, fail) => {
       this.finish = finish;
       this.fail = fail;
     });
-    // The caller may have stopped listening before it fails.
+    // The body might fail after the caller has stopped listening.
     body.catch(() => undefined);
     this.resolve(new WholeReply(status, headers, body));
   }
@@ -234,7 +239,7 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
     this.finish(body);
   }
 
-  /** As the platform's fetch reports it, which is what toModelError recognises. */
+  /** Wraps the error like the platform's fetch, because `toModelError` recognizes that form. */
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     this.end();
     this.fail(new TypeError("fetch failed", { cause: error }));
@@ -255,7 +260,7 @@ class WholeReply {
     this.ok = status >= 200 && status < 300;
   }
 
-  /** Created lazily: most callers read only the body. */
+  /** Created lazily because most callers read only the body. */
   get headers(): Headers {
     if (this.read === null) {
       this.read = new Headers();
@@ -268,7 +273,7 @@ class WholeReply {
 
   async text(): Promise<string> {
     const bytes = await this.bytes;
-    // Never requested, but some proxies compress anyway.
+    // Compression is never requested, but some proxies use it anyway.
     const encoding = "content-encoding" in this.received ? this.headers.get("content-encoding") : null;
     const decode = DECODERS[encoding?.trim().toLowerCase() ?? ""];
     const text = (decode === undefined ? bytes : await decompress(decode, bytes)).toString("utf8");
@@ -279,7 +284,7 @@ class WholeReply {
   }
 }
 
-/** What a page of a browser begins with: the address is not that of an API, or somebody must log in first. */
+/** The start of an HTML page. The address does not belong to an API, or requires a login first. */
 const WEB_PAGE = /^\s*<(?:!doctype\s+html|html)\b/i;
 
 async function decompress(decode: (typeof DECODERS)[string], bytes: Buffer): Promise<Buffer> {
@@ -293,14 +298,14 @@ async function decompress(decode: (typeof DECODERS)[string], bytes: Buffer): Pro
 
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/** Statuses that a Response may have no body with. */
+/** Statuses that do not allow a body in a Response. */
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
 /**
- * A fetch for the SDKs, over our own client. Only the headers of a plain request go with it: ANTHROPIC_CUSTOM_HEADERS
- * and OPENAI_CUSTOM_HEADERS, meant for other programs and other servers, cannot be switched off in the SDKs.
+ * Returns a `fetch` for the SDKs based on our own client. Sends only the headers of a plain request, because the SDKs
+ * cannot ignore ANTHROPIC_CUSTOM_HEADERS and OPENAI_CUSTOM_HEADERS, which are meant for other programs and servers.
  *
- * @param change of the headers that are sent: the user's own, and those that they replace
+ * @param change adds the user's headers and removes the headers they replace
  */
 export function sdkFetch(change: (headers: Record<string, string>) => Record<string, string>): Fetch {
   return async (input, init = {}) => {
@@ -318,14 +323,14 @@ export function sdkFetch(change: (headers: Record<string, string>) => Record<str
   };
 }
 
-/** A body that breaks off fails where the SDK reads it. */
+/** If the body breaks off, the error appears when the SDK reads it. */
 async function* bodyOf(reply: WholeReply): AsyncGenerator<Uint8Array> {
   yield new TextEncoder().encode(await reply.text());
 }
 
 /**
- * Runs `work` with a deadline, and rejects at once when that is over: with the outer signal's reason, or with a
- * `timeout` ModelError. Without Promise.race, which would create three more promises per call.
+ * Runs `work` with a deadline. When it expires, rejects immediately with the outer signal's reason or a `timeout`
+ * ModelError. Avoids Promise.race, which would create three more promises per call.
  */
 export async function withDeadline<T>(
   signal: AbortSignal,
@@ -338,7 +343,7 @@ export async function withDeadline<T>(
   try {
     return await new Promise<T>((resolve, reject) => {
       inner.addEventListener("abort", () => reject(inner.reason), { once: true });
-      // An SDK may reject first, with an abort error of its own.
+      // An SDK might reject first with its own abort error.
       work(inner).then(resolve, (error) => reject(inner.aborted ? inner.reason : error));
     });
   } finally {
@@ -350,10 +355,10 @@ function timeoutError(timeoutMs: number): ModelError {
   return new ModelError("timeout", `no complete reply within ${timeoutMs / 1000} s`, { retryable: true });
 }
 
-/** Many times the longest reply of a model: more means a faulty server. */
+/** Many times the longest reply of any model. A larger reply indicates a faulty server. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** Not retried: it would be billed again and most likely be as large. */
+/** Not retryable, because a retry would be billed again and probably be just as large. */
 function replyTooLarge(): ModelError {
   return new ModelError("protocol", `the reply is larger than ${MAX_BYTES / 1024 / 1024} MB`, { retryable: false });
 }

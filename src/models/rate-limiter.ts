@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type CallProgress, type CallWait, type LimitReason, type Model, ModelError } from "./model.js";
 
-/** What is let through by the throttle, once it is; `onProgress` hears of both. */
+/** Runs `call` when the rate limiter admits it. Reports both waiting and starting to `onProgress`. */
 export function callThrottled<T>(
   throttle: RateLimiter,
   call: () => Promise<T>,
@@ -34,15 +34,15 @@ export function withRateLimit(model: Model, throttle: RateLimiter): Model {
   };
 }
 
-/** Shorter waits are what measuring takes. */
+/** Shorter waits are measurement noise. */
 const SHORTEST_MS = 1;
 
-/** Adds up what a call waits for, from what is heard of it. Its last attempt is not in it: it is the call itself. */
+/** Adds up the waiting times of a call based on its progress. Excludes the last attempt, which is the call itself. */
 export class CallWaits {
   private readonly waits: CallWait[] = [];
   private since: number;
 
-  /** `now`: in ms. */
+  /** @param now current time in milliseconds */
   constructor(private readonly now: () => number = () => performance.now()) {
     this.since = now();
   }
@@ -70,20 +70,20 @@ export class CallWaits {
 }
 
 export interface RateLimiterOptions {
-  /** Calls under way at once; `auto` finds out how many the server takes. */
+  /** Maximum concurrent calls. `auto` adapts to the server's capacity. */
   readonly concurrency: number | "auto";
-  /** Requests a minute; null: no cap but the server's own. */
+  /** Maximum requests per minute, or null to rely on the server's limit. */
   readonly rpm: number | null;
   readonly tpm: number | null;
   readonly shared?: SharedLimiter | undefined;
 }
 
-/** Port: limits on calls that several machines keep together. */
+/** Port for call limits shared by several machines. */
 export interface SharedLimiter {
   state(): { readonly waiting: number; readonly why: "rate" | "tokens" | "server" | null };
   enter(signal: AbortSignal): Promise<void>;
   spend(tokens: number): Promise<void>;
-  /** The server has refused a call, and asks for so much patience; 0: it says nothing of it. */
+  /** Reports a refused call. `ms` is the wait requested by the server, or 0 if it requested none. */
   pause(ms: number): Promise<void>;
 }
 
@@ -95,7 +95,7 @@ export interface RateLimiterState {
   readonly refused: number;
 }
 
-/** What time it is, in ms, and how to let it pass; replaced where time must not be real. */
+/** Time source in milliseconds. Tests replace it. */
 export interface Clock {
   now(): number;
   sleep(ms: number, signal: AbortSignal): Promise<void>;
@@ -104,21 +104,21 @@ export interface Clock {
 const REAL_CLOCK: Clock = { now: () => performance.now(), sleep: (ms, signal) => delay(ms, undefined, { signal }) };
 
 /**
- * `auto` starts with a few calls and doubles their number after every round of successes until the first cut. From
- * then on it grows slowly, and shrinks by the refused share, at most by a fifth (similar to Inspect AI).
+ * `auto` starts with a few calls and doubles their number after every successful round until the first reduction. After
+ * that, the number grows slowly, and shrinks by the share of refused calls, at most by a fifth (similar to Inspect AI).
  */
 const START = 20;
 const MOST = 256;
 const GROWTH = 1.05;
 const SHRINK = 0.8;
 
-/** A server that asks for more patience than this stops the one call, not all of them. */
+/** A longer requested wait affects only that call, not all calls. */
 const LONGEST_PAUSE_MS = 60_000;
 
-/** Tokens that a call is taken to cost before any has been paid for. */
+/** Assumed tokens per call before the first call completes. */
 const FIRST_GUESS_TOKENS = 2_000;
 
-/** One for every provider and key: all calls to it pass through here, each attempt by itself. */
+/** Rate limiter for one provider and key. Every attempt of every call passes through it separately. */
 export class RateLimiter {
   private limit: number;
   private running = 0;
@@ -132,7 +132,7 @@ export class RateLimiter {
   private readonly queue: (() => void)[] = [];
   private why: RateLimiterState["why"] = null;
   private readonly listeners: ((limit: number) => void)[] = [];
-  /** Ends the wait for the next turn, while there is one. */
+  /** Cancels the running wait for the next turn. */
   private asleep: AbortController | null = null;
 
   constructor(
@@ -172,7 +172,7 @@ export class RateLimiter {
       await this.options.shared.enter(signal);
       waitedFor = "rate";
     }
-    // Where nobody waits there is no turn to wait for, which most calls of most runs find.
+    // In most runs, most calls find an empty queue and do not need to wait for their turn.
     if (this.queue.length > 0 || this.asleep !== null || this.waitMs() > 0) {
       waitedFor = this.why;
       await this.turn(signal);
@@ -203,7 +203,7 @@ export class RateLimiter {
       const leave = () => {
         const at = this.queue.indexOf(start);
         if (at !== -1) this.queue.splice(at, 1);
-        // A timer that nobody waits for would keep the process alive.
+        // A leftover timer would keep the process alive.
         if (this.queue.length === 0) this.wake();
         reject(signal.reason);
       };
@@ -213,7 +213,7 @@ export class RateLimiter {
     });
   }
 
-  /** Lets in as many as may begin now, and comes back when the next may. */
+  /** Starts as many calls as currently allowed, and schedules itself for the next one. */
   private pump(): void {
     while (this.queue.length > 0 && this.asleep === null) {
       const wait = this.waitMs();
@@ -243,7 +243,7 @@ export class RateLimiter {
     this.asleep = null;
   }
 
-  /** Until the next call may begin; infinite where one must end first. */
+  /** Returns the milliseconds until the next call can start, or infinity if a running call must finish first. */
   private waitMs(): number {
     const now = this.clock.now();
     if (this.running >= Math.floor(this.limit)) {
@@ -257,7 +257,7 @@ export class RateLimiter {
     ] as const;
     const longest = waits.reduce((a, b) => (b.ms > a.ms ? b : a));
     this.why = longest.why;
-    // Whole ms: a timer is no finer, and a rest of 1e-13 would never pass.
+    // Rounded up to whole milliseconds, the resolution of timers. A remainder of 1e-13 would never elapse.
     return Math.ceil(Math.max(0, longest.ms));
   }
 
@@ -265,7 +265,7 @@ export class RateLimiter {
     this.scale(this.rate.succeeded(this.clock.now(), startedAt));
     if (this.options.concurrency !== "auto" || ++this.clean < this.limit) return;
     this.clean = 0;
-    // A limit that was never reached says nothing about a larger one.
+    // A limit that was never reached does not justify a larger one.
     if (this.running < Math.floor(this.limit)) return;
     this.resize(this.wasCut ? Math.max(this.limit + 1, this.limit * GROWTH) : this.limit * 2);
   }
@@ -274,7 +274,7 @@ export class RateLimiter {
   private failed(error: ModelError, startedAt: number): number | null {
     const now = this.clock.now();
     if (error.kind === "timeout" && startedAt >= this.timedOutAt) {
-      // The server queues calls. Those that started together time out together, which counts once.
+      // The server queues calls. Calls that started together also time out together, which counts only once.
       this.timedOutAt = now;
       this.scale(0.5);
     }
@@ -300,7 +300,7 @@ export class RateLimiter {
   }
 }
 
-/** Tokens of a minute, spread evenly; what a call costs is known when it ends. */
+/** Tokens per minute, spread evenly. The tokens of a call are known only after it completes. */
 class TokenBudget {
   private left: number;
   private calls = 0;
@@ -323,52 +323,53 @@ class TokenBudget {
     this.left = Math.min(this.perMs * 10_000, this.left + (now - this.at) * this.perMs);
     this.at = now;
     const guess = this.calls === 0 ? FIRST_GUESS_TOKENS : this.spent / this.calls;
-    // One call at least may always begin: a budget below a call's cost would wait forever.
+    // One call can always start. Otherwise, a budget below the tokens of a single call would wait forever.
     const missing = running === 0 ? -this.left : guess * running - this.left;
     return missing <= 0 ? 0 : missing / this.perMs;
   }
 }
 
-/** Servers count requests per minute, so this is how far back successes are counted. */
+/** Time window for counting successes, because servers count requests per minute. */
 const WINDOW_MS = 60_000;
 
-/** Fewer finished calls do not show a rate. A refusal then only causes the requested wait. */
+/** Minimum number of finished calls for judging a rate. With fewer calls, a refusal only causes the requested wait. */
 const EVIDENCE = 20;
 
 /**
- * A rate is judged after this time, or at once after this number of refusals. A server that requests a longer wait has
- * a quota per minute, so its rates are tried for longer.
+ * A rate is judged after this time, or immediately after this number of refusals. If a server requests a longer wait,
+ * it has a quota per minute, so its rates are tried for longer.
  */
 const TRIAL_MS = 2_000;
 const QUOTA_TRIAL_MS = 10_000;
 const MANY_REFUSALS = 8;
 
 /**
- * Growth after the first clean trial of a rate, which is larger for the longer trials of a quota. It doubles with each
- * further one, so a rate that was cut by accident recovers soon.
+ * Growth after the first successful trial of a rate, larger for the longer trials of a quota. The growth doubles with
+ * each further trial, so a rate that was cut by accident recovers soon.
  */
 const SMALLEST_STEP = 0.025;
 const SMALLEST_QUOTA_STEP = 0.03;
 const LARGEST_STEP = 0.16;
 
-/** A refusal by a quota cuts the rate by this share or more. */
+/** Minimum reduction of the rate after a quota refusal, as a share. */
 const SMALLEST_CUT = 0.02;
 
-/** A smaller refused share is not worth a cut. */
+/** A smaller share of refused calls does not justify a cut. */
 const NEGLIGIBLE = 0.01;
 
-/** Refusals above this share mean that the server is full, even if a lower rate does not reduce them. */
+/** If a larger share is refused, the server is full, even if a lower rate does not reduce the refusals. */
 const LARGEST_NOISE = 0.5;
 
-/** Calls that start at once after a pause, in milliseconds of the rate. */
+/** Calls that start immediately after a pause, as milliseconds of the current rate. */
 const BURST_MS = 500;
 
 /**
- * The request rate that a server accepts: given as a cap, or learned from its refusals. Rates are in requests per
- * millisecond, times in milliseconds.
+ * The request rate that a server accepts, either set as a cap or learned from its refusals. Rates are in requests per
+ * millisecond, and times are in milliseconds.
  *
- * Each rate is a trial. Refusals cut the rate by the refused share. If the next trial is refused just as often, the
- * refusals do not depend on the rate: it is restored, and that share is tolerated from then on.
+ * Each rate is a trial. Refusals cut the rate by the share of refused calls. If the next trial has just as many
+ * refusals, they do not depend on the rate. The previous rate is then restored, and this share is tolerated from then
+ * on.
  */
 export class AdaptiveRate {
   private perMs: number | null;
@@ -383,7 +384,7 @@ export class AdaptiveRate {
   private tolerated = 0;
   private trialMs = TRIAL_MS;
 
-  /** `cap` null: none is known. */
+  /** @param cap requests per millisecond, or null if unknown */
   constructor(private readonly cap: number | null) {
     this.perMs = cap;
   }
@@ -404,7 +405,7 @@ export class AdaptiveRate {
     if (this.perMs !== null) this.credit -= 1;
   }
 
-  /** Returns the factor by which the number of concurrent calls should change, as `refused` does. */
+  /** Returns the factor for the number of concurrent calls, like `refused`. */
   succeeded(now: number, startedAt: number): number {
     this.successes.push(now);
     this.forget(now);
@@ -414,7 +415,7 @@ export class AdaptiveRate {
   }
 
   refused(now: number, startedAt: number, retryAfterMs: number): number {
-    // Calls from an earlier trial do not describe this rate.
+    // Calls from an earlier trial do not reflect this rate.
     if (startedAt < this.trial.since) return 1;
     this.trial.refused++;
     this.trial.pauseMs = Math.max(this.trial.pauseMs, retryAfterMs);
@@ -467,7 +468,9 @@ export class AdaptiveRate {
     this.lower(isPaused ? succeeded : Math.max(perMs * (1 - share), succeeded / 2), TRIAL_MS);
   }
 
-  /** The successes per minute are the quota, and must last until the requested wait is over. */
+  /**
+   * Lowers the rate to the successes per minute, which are the quota and must last until the requested wait is over.
+   */
   private followQuota(trial: Trial, now: number): void {
     const { perMs } = this;
     const succeeded = this.successRate(now, trial.pauseMs);
@@ -486,7 +489,7 @@ export class AdaptiveRate {
     this.trialMs = trialMs;
   }
 
-  /** Successes per millisecond within the last minute and the wait. */
+  /** Returns the successes per millisecond within the last minute and the wait. */
   private successRate(now: number, pauseMs: number): number {
     const windowMs = Math.min(WINDOW_MS, now - (this.firstAt ?? now));
     return this.successes.length / Math.max(windowMs + pauseMs, 1_000);
@@ -503,20 +506,20 @@ export class AdaptiveRate {
   }
 }
 
-/** The factor for the number of concurrent calls after a share was refused. */
+/** Returns the factor for the number of concurrent calls based on the share of refused calls. */
 const shrink = (share: number) => Math.max(SHRINK, 1 - share);
 
-/** Calls that started since the rate was last judged. */
+/** Calls that started since the last judgment of the rate. */
 interface Trial {
   readonly since: number;
   started: number;
   accepted: number;
   refused: number;
-  /** The longest requested wait, in milliseconds. */
+  /** Longest requested wait in milliseconds. */
   pauseMs: number;
 }
 
-/** A rate that was cut because this share of its calls was refused. */
+/** A rate that was cut, and the share of refused calls that caused the cut. */
 interface CutRate {
   readonly perMs: number;
   readonly share: number;

@@ -1,30 +1,29 @@
 /**
- * How much a model should reason, in the words of OpenAI's API, which most servers share. Each provider takes it in its
- * own form: OpenAI and current models of Anthropic and Google as a level, older ones as a thinking budget in tokens.
+ * How much a model should reason, in the terms of OpenAI's API, which most servers share. OpenAI and current models
+ * from Anthropic and Google accept a level. Older models accept a thinking budget in tokens.
  */
 export const REASONING_EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 
 export type ReasoningEffort = (typeof REASONING_EFFORTS)[number];
 
-/** `budget`: as a number of tokens. */
+/** A `budget` is a number of tokens. */
 type EffortForm = "level" | "budget";
 
-/** What a model accepts as its effort. */
+/** Reasoning efforts accepted by a model. */
 export interface EffortRules {
-  /** The forms to try, best first. Empty if the model accepts none. */
+  /** Forms to try, best first. Empty if the model accepts no effort. */
   readonly forms: readonly EffortForm[];
-  /** The accepted levels. */
   readonly levels: readonly ReasoningEffort[];
-  /** The accepted budgets, in tokens. */
+  /** Accepted budgets in tokens. */
   readonly budgets: { readonly least: number; readonly most: number };
-  /** What is sent for `none` if the form is a budget. */
+  /** Sent for `none` if the form is a budget. */
   readonly off: "none" | number;
-  /** Why an effort is sent differently or not at all. */
+  /** Reason why an effort is sent differently or omitted. */
   readonly reason: string;
 }
 
 /**
- * Thinking budgets of the efforts, as Google maps them for its compatible endpoint
+ * Thinking budget per effort in tokens, like Google's mapping for its compatible endpoint
  * (https://ai.google.dev/gemini-api/docs/openai).
  */
 const BUDGETS: Readonly<Record<ReasoningEffort, number>> = {
@@ -51,7 +50,7 @@ export function openaiEffort(): EffortRules {
   return ALL_LEVELS;
 }
 
-/** From 4.6 on. Older models refuse adaptive thinking, and 4.7 and later refuse a budget. */
+/** Claude 4.6 and later. Older models reject adaptive thinking, and 4.7 and later reject a budget. */
 const CLAUDE_ADAPTIVE = /^claude-(fable|mythos|[a-z]+-(4-([6-9]|\d\d)(?!\d)|[5-9]|\d\d))/;
 const CLAUDE_ALWAYS_THINKS = /^claude-(fable|mythos)/;
 const CLAUDE_WITHOUT_THINKING = /^claude-(instant|[12]\b|3-(opus|sonnet|haiku|5))/;
@@ -63,7 +62,7 @@ export function anthropicEffort(name: string): EffortRules {
   );
   const rules: EffortRules = { ...ALL_LEVELS, levels, reason: `${name} accepts ${levels.join(", ")}` };
   if (CLAUDE_WITHOUT_THINKING.test(name)) return { ...rules, forms: [], reason: `${name} does not reason` };
-  // Servers that speak like Anthropic's mostly know the older form.
+  // Most servers that are compatible with Anthropic support only the older form.
   return { ...rules, forms: CLAUDE_ADAPTIVE.test(name) ? ["level"] : ["budget", "level"] };
 }
 
@@ -78,10 +77,10 @@ export function googleEffort(name: string): EffortRules {
 }
 
 /**
- * The effort as the model accepts it: a level, a budget in tokens, or null if it accepts none.
+ * Converts an effort to the form that the model accepts: a level, a budget in tokens, or null if it accepts none.
  *
- * @param room tokens of the reply that are left for reasoning
- * @param budget in tokens, if it was set; otherwise the effort decides
+ * @param room tokens of the reply available for reasoning
+ * @param budget in tokens; defaults to a budget based on the effort
  */
 export function acceptedEffort(
   rules: EffortRules,
@@ -97,13 +96,15 @@ export function acceptedEffort(
   return Math.max(least, Math.min(budget, room, most));
 }
 
-/** Tokens that a reply needs for reasoning with this effort. */
+/** Returns the reasoning tokens that a reply needs with this effort. */
 export function roomFor(rules: EffortRules, effort: ReasoningEffort, usual: number): number {
   if (effort === "xhigh" || effort === "max") return Number.POSITIVE_INFINITY;
   return rules.forms[0] === "budget" ? Math.max(usual, BUDGETS[effort]) : usual;
 }
 
-/** The lower one of two equally near. Reasoning is switched off only if that was asked for. */
+/**
+ * Returns the nearest level, and the lower one of two equally near levels. Reasoning is switched off only on request.
+ */
 function nearestLevel(levels: readonly ReasoningEffort[], effort: ReasoningEffort): ReasoningEffort | null {
   const reasoning = levels.filter((level) => level !== "none");
   const candidates = effort === "none" || reasoning.length === 0 ? levels : reasoning;
@@ -114,8 +115,8 @@ function nearestLevel(levels: readonly ReasoningEffort[], effort: ReasoningEffor
 }
 
 /**
- * The rules after a server refused what was sent, and said which levels or budgets it accepts. Without that, the next
- * form. Null if the message is not about an unsupported effort.
+ * Returns new rules after a server refused an effort, using the accepted levels or budgets in its message, otherwise
+ * the next form. Returns null if the message is not about an unsupported effort.
  *
  * @param isUnsupported whether the message says that the parameter itself is not supported
  */
@@ -141,7 +142,7 @@ export function rulesAfterRefusal(
 const LIST_OF_LEVELS =
   /\b(?:(?:supported|valid|allowed|accepted|permitted|available) (?:values?|options?|levels?|efforts?)|should be|must be|one of|expected|only)\b(?<list>.*)/is;
 
-/** The levels that an error lists as accepted. */
+/** Returns the accepted levels listed in an error. */
 function levelsIn(message: string): ReasoningEffort[] {
   const words = new Set((LIST_OF_LEVELS.exec(message)?.groups?.list ?? "").toLowerCase().match(/[a-z]+/g));
   return REASONING_EFFORTS.filter((level) => words.has(level));

@@ -9,8 +9,8 @@ const textsOf = (parts: unknown, field = "text") =>
   partsSchema.parse(parts).map((part) => textSchema.parse(part[field]));
 
 /**
- * What a model thought before it said or called something, where its provider gave the text; empty where it did not.
- * Each provider keeps it in a state of its own form.
+ * Returns the model's reasoning before its text or calls, or an empty string if the provider did not return it. Each
+ * provider stores it in its own form of state.
  */
 export function reasoningText(message: Message): string {
   if (message.role !== "assistant") return "";
@@ -22,7 +22,7 @@ export function reasoningText(message: Message): string {
 
 function reasoningParts(value: unknown): readonly string[] {
   if (Array.isArray(value)) {
-    // Anthropic's blocks, and the items of OpenAI's Responses API.
+    // Anthropic's blocks and items from OpenAI's Responses API.
     return partsSchema.parse(value).flatMap(({ type, thinking, summary, content }) => {
       if (type === "thinking") return [textSchema.parse(thinking)];
       if (type !== "reasoning") return [];
@@ -36,7 +36,7 @@ function reasoningParts(value: unknown): readonly string[] {
     const thoughts = partsSchema.parse(fields.parts).filter(({ thought }) => thought === true);
     return textsOf(thoughts);
   }
-  // Servers that speak like OpenAI's give the same text in one or several fields.
+  // Servers compatible with OpenAI return the same text in one or more fields.
   const text = textSchema.parse(fields.reasoning_content) || textSchema.parse(fields.reasoning);
   if (text !== "") return [text];
   return partsSchema

@@ -19,9 +19,10 @@ import {
 } from "./model.js";
 
 /**
- * `replay/FILE`: answers from a file, offline. A recorded reply answers the request it was recorded for, the nth
- * time the nth of them; a script answers its question by the number of replies already given in the conversation.
- * A request without an answer ends in a ModelError that no retry mends. Throws a UserError for an unusable file.
+ * Creates the model `replay/FILE`, which answers offline from a file. A recorded reply answers its original request. If
+ * the same request was recorded several times, the replies follow in order. A script answers its question based on the
+ * number of earlier replies in the conversation. A request without a reply throws a ModelError that is not retryable.
+ * Throws a UserError for an unusable file.
  */
 export async function replayModel(path: string): Promise<Model> {
   const file = await readReplayFile(path);
@@ -37,7 +38,7 @@ export async function replayModel(path: string): Promise<Model> {
   };
 }
 
-/** Holds which of several recorded replies to the same request comes next. */
+/** Tracks the next reply among several recorded replies to the same request. */
 class Recording {
   readonly #models: ReadonlySet<string>;
   readonly #replies = new Map<string, Recorded[]>();
@@ -63,7 +64,10 @@ class Recording {
   }
 }
 
-/** The reply again, or the failure: it has had its retries, and is not tried again. */
+/**
+ * Returns the recorded reply or throws the recorded failure. A failure already includes its retries, so it is not
+ * retried again.
+ */
 function outcomeOf(entry: Recorded): Completion {
   if ("completion" in entry) return entry.completion;
   const { failure } = entry;
@@ -92,15 +96,15 @@ function toCompletion(reply: ScriptedReply, turn: number): Completion {
 }
 
 /**
- * A model that also hands every reply it gives, with its request, to `write`: one line of JSON, its line end included,
- * in the form `replay/FILE` answers from. So it does with a call that failed for good or outlasted its task; not with
- * one that the user interrupted.
+ * Decorates a model: passes each reply with its request to `write` as one line of JSON, including the line end, in the
+ * format of `replay/FILE`. Also records calls that failed permanently or timed out with their task, but not calls that
+ * the user interrupted.
  */
 export function recording(model: Model, write: (line: string) => void): Model {
   return {
     id: model.id,
     async complete(request, signal) {
-      // Taken before the call: the conversation may have grown when it returns.
+      // Computed before the call, because the conversation might grow during it.
       const key = requestKey(model.id, request);
       const append = (outcome: { completion: Completion } | { failure: RecordedFailure }) =>
         write(`${JSON.stringify({ key, model: model.id, request, ...outcome })}\n`);
@@ -125,7 +129,7 @@ function failureOf(error: unknown): RecordedFailure | null {
   return error instanceof DOMException && error.name === "TimeoutError" ? { timedOut: true } : null;
 }
 
-/** How a call ended that got no reply: an error of the model's server, or the task's own time-out. */
+/** Outcome of a call without a reply: an error from the model's server, or the task timeout. */
 const recordedFailureSchema = z.union([
   z.strictObject({ timedOut: z.literal(true) }),
   z.strictObject({
@@ -138,7 +142,7 @@ const recordedFailureSchema = z.union([
 
 const recordedKey = { key: z.string(), model: z.string() };
 
-/** A line as `recording` writes it. `model` is whom the key was made for. */
+/** Line written by `recording`. `key` was computed for `model`. */
 const recordedSchema = z.object({ ...recordedKey, completion: completionSchema });
 
 const failedSchema = z.object({ ...recordedKey, failure: recordedFailureSchema });
@@ -154,7 +158,10 @@ const scriptedReplySchema = z.strictObject({
   usage: usageSchema.default(NO_USAGE),
 });
 
-/** All replies to one question, in their order. Without `taskQuestion`: to every question that has none of its own. */
+/**
+ * All replies to one question in order. Without `taskQuestion`, the script applies to every question without its own
+ * script.
+ */
 const scriptSchema = z.strictObject({
   taskQuestion: z.string().optional(),
   replies: z.array(scriptedReplySchema),
@@ -164,7 +171,9 @@ type Recorded = z.output<typeof recordedSchema> | z.output<typeof failedSchema>;
 type Script = z.output<typeof scriptSchema>;
 type ScriptedReply = z.output<typeof scriptedReplySchema>;
 
-/** Reads a replay file: JSON lines, or one JSON document that is an entry or a list of them. Throws a UserError. */
+/**
+ * Reads a replay file: either JSON lines, or one JSON document with an entry or a list of entries. Throws a UserError.
+ */
 async function readReplayFile(path: string) {
   const read = async () => {
     requireRegularFile(path);
@@ -198,7 +207,7 @@ function entries(path: string, text: string): { where: string; value: unknown }[
     const list = Array.isArray(document) ? document : [document];
     return list.map((value, i) => ({ where: `${path}, entry ${i + 1}`, value }));
   } catch {
-    // More than one document: JSON lines.
+    // Not a single document, so the file contains JSON lines.
   }
   const lines = text.split("\n").map((line, i) => ({ where: `${path}, line ${i + 1}`, line }));
   return lines

@@ -3,15 +3,14 @@ import type { Completion, Model, ModelRequest, ToolCall, ToolSpec } from "./mode
 import { readArguments, uniqueIds } from "./tool-calls.js";
 
 /**
- * Separates what a server without the right parser leaves in the text of a reply: the model's reasoning and its tool
- * calls, in the tokens of its chat template. Reasoning is never an answer, and a call is either made or rejected.
+ * Extracts the reasoning and tool calls that a server without the right parser leaves in the text of a reply, in the
+ * tokens of the model's chat template. Reasoning is never an answer, and a call is either made or rejected.
  *
- * The formats are those of vLLM's reasoning and tool parsers
- * (https://docs.vllm.ai/en/latest/features/tool_calling.html) and of the harmony format
- * (https://cookbook.openai.com/articles/openai-harmony).
+ * The formats follow vLLM's reasoning and tool parsers (https://docs.vllm.ai/en/latest/features/tool_calling.html) and
+ * the harmony format (https://cookbook.openai.com/articles/openai-harmony).
  */
 
-/** The same model. Its replies have reasoning and tool calls in fields of their own, whatever its server does. */
+/** Decorates a model: moves reasoning and tool calls from the text of its replies to their own fields. */
 export function withSeparatedText(model: Model): Model {
   return {
     id: model.id,
@@ -26,7 +25,7 @@ const SERVER_FLAGS = {
   tool_call: "a tool-call parser (vLLM: --enable-auto-tool-choice --tool-call-parser, llama.cpp: --jinja)",
 } as const;
 
-/** The same model. Notes once per kind that its server leaves reasoning or tool calls in the text of replies. */
+/** Decorates a model: reports once per kind that its server leaves reasoning or tool calls in the text. */
 export function noteUnparsedReplies(model: Model, note: (text: string) => void): Model {
   const noted = new Set<string>();
   return {
@@ -48,7 +47,7 @@ function unparsedNote(id: string, kind: keyof typeof SERVER_FLAGS): string {
 }
 
 export function separateReply(reply: Completion, request: Pick<ModelRequest, "tools" | "messages">): Completion {
-  // Nearly every reply is plain text or calls: one test costs less than the formats' patterns.
+  // Almost every reply is plain text or calls, and one test is faster than the patterns of all formats.
   if (!MARKERS.test(reply.content)) return reply;
   const { text, reasoning } = separateReasoning(reply.content);
   const found = reply.toolCalls.length > 0 || request.tools.length === 0 ? NO_CALLS : readCalls(text, request.tools);
@@ -89,7 +88,7 @@ const REASONING_TAG = new RegExp(
 );
 const FIRST_CALL = /<tool_call>|<function=|\[TOOL_CALLS\]/i;
 
-/** Reads the tags from left to right: a pattern over pairs would take quadratic time on tags that are never closed. */
+/** Reads the tags from left to right, because a pattern over pairs would take quadratic time on unclosed tags. */
 export function separateReasoning(content: string): { text: string; reasoning: string } {
   const reasoning: string[] = [];
   const [spoken, thought] = GRANITE.exec(content) ?? [];
@@ -122,10 +121,10 @@ export function separateReasoning(content: string): { text: string; reasoning: s
   return { text: text === content ? content : text.trim(), reasoning: thoughts.join("\n\n") };
 }
 
-/** Granite has no tags, but says what follows. */
+/** Granite uses introductory phrases instead of tags. */
 const GRANITE = /^\s*here(?: is|'s) my thought process:?([\s\S]*?)here(?: is|'s) my response:?/i;
 
-/** What Hunyuan, ERNIE, Cohere and Sky-T1 put around the answer that follows the reasoning. */
+/** Tags of Hunyuan, ERNIE, Cohere and Sky-T1 around the answer after the reasoning. */
 const ANSWER =
   /^\s*(?:<answer>([\s\S]*?)(?:<\/answer>|$)|<response>([\s\S]*?)(?:<\/response>|$)|<\|START_RESPONSE\|>([\s\S]*?)(?:<\|END_RESPONSE\|>|$)|<\|begin_of_solution\|>([\s\S]*?)(?:<\|end_of_solution\|>|$))\s*$/;
 
@@ -138,15 +137,18 @@ function unwrapped(text: string): string {
   );
 }
 
-/** `to=` stands before or after the channel's name. */
+/** `to=` can precede or follow the channel name. */
 const HARMONY =
   /(?:to=(?<before>[\w.-]+)\s*)?<\|channel\|>\s*(?<channel>\w+)(?:\s+to=(?<after>[\w.-]+))?[^<]*(?:<\|constrain\|>\s*\w*\s*)?<\|message\|>(?<body>[\s\S]*?)(?=<\|(?:end|return|call|start|channel)\|>|$)/g;
 
-/** A server that strips the special tokens leaves the names of the channels. */
+/** Matches text from servers that strip the special tokens but leave the channel names. */
 const STRIPPED_HARMONY =
   /^\s*analysis(?=\S)(?<thought>[\s\S]*?)assistant(?:final(?<final>[\s\S]*)|commentary\s+to=(?<tool>[\w.-]+)\s*(?:json)?(?<body>[\s\S]*))$/;
 
-/** The final channel if there is one, otherwise what remains, its calls in the form that `readCalls` reads. */
+/**
+ * Returns the final channel if there is one, otherwise the remaining text, with calls in the form that `readCalls`
+ * reads.
+ */
 function separateHarmony(content: string, reasoning: string[]): string {
   const stripped = STRIPPED_HARMONY.exec(content)?.groups;
   if (stripped !== undefined) {
@@ -176,13 +178,13 @@ type UnidentifiedCall = Omit<ToolCall, "id">;
 
 type FoundCalls =
   | { readonly kind: "none" }
-  /** Something that is a call, of a form or to a tool that is unknown. */
+  /** A call in an unknown form or to an unknown tool. */
   | { readonly kind: "unreadable" }
   | { readonly kind: "calls"; readonly calls: readonly UnidentifiedCall[]; readonly text: string };
 
 const NO_CALLS: FoundCalls = { kind: "none" };
 
-/** A way in which models write calls. `read` returns null if the text between the marks cannot be read. */
+/** Notation of tool calls. `read` returns null if the text between the marks is unreadable. */
 interface CallFormat {
   readonly pattern: RegExp;
   read(groups: Readonly<Record<string, string | undefined>>, tools: Tools): UnidentifiedCall[] | null;
@@ -191,7 +193,7 @@ interface CallFormat {
 type Tools = ReadonlyMap<string, ToolSpec>;
 
 const CALL_FORMATS: readonly CallFormat[] = [
-  // Hermes and Qwen: JSON; Qwen3-Coder: <function=...>; GLM: the name, then <arg_key> and <arg_value>.
+  // Hermes and Qwen: JSON. Qwen3-Coder: <function=...>. GLM: the name, followed by <arg_key> and <arg_value>.
   {
     pattern: /<(?<tag>tool_calls?|function_call|toolcall)>(?<body>[\s\S]*?)(?:<\/\k<tag>>|$)/gi,
     read: ({ body = "" }, tools) =>
@@ -199,7 +201,7 @@ const CALL_FORMATS: readonly CallFormat[] = [
   },
   // Llama 3.1 and Qwen3-Coder without its wrapper.
   { pattern: /<function=(?<name>[\w.-]+)>(?<body>[\s\S]*?)(?:<\/function>|$)/gi, read: readNamed },
-  // Anthropic's former form, MiniMax, and DeepSeek's DSML, in which each tag has a prefix.
+  // Anthropic's former format, MiniMax, and DeepSeek's DSML, which prefixes each tag.
   {
     pattern:
       /<(?<mark>[^<>\s]*)(?:function_calls|tool_call)>(?=\s*<[^<>\s]*invoke\b)(?<body>[\s\S]*?)(?:<\/\k<mark>(?:function_calls|tool_call)>|$)/gi,
@@ -209,7 +211,7 @@ const CALL_FORMATS: readonly CallFormat[] = [
     pattern: /<(?<mark>[^<>\s]*)invoke\s+name="(?<name>[^"]+)"[^<>]*>(?<body>[\s\S]*?)(?:<\/\k<mark>invoke>|$)/gi,
     read: readNamed,
   },
-  // Mistral: an array, or a name and its arguments.
+  // Mistral: an array, or a name followed by arguments.
   {
     pattern: /\[TOOL_CALLS\]\s*(?<body>[\s\S]*)$/g,
     read: ({ body = "" }, tools) => readJsonCalls(body) ?? readEach(body, MISTRAL_CALL, readNamed, tools),
@@ -220,12 +222,12 @@ const CALL_FORMATS: readonly CallFormat[] = [
       /(?:<\|tool_calls_section_begin\|>\s*)?<\|tool_call_begin\|>(?<body>[\s\S]*?)(?:<\|tool_calls_section_end\|>|$)/g,
     read: ({ body = "" }, tools) => readEach(body, KIMI_CALL, readNamed, tools),
   },
-  // DeepSeek V3 and R1; V3.1 has neither the word function nor the fence.
+  // DeepSeek V3 and R1. V3.1 omits the word "function" and the fence.
   {
     pattern: /<｜tool▁calls▁begin｜>(?<body>[\s\S]*?)(?:<｜tool▁calls▁end｜>|$)/g,
     read: ({ body = "" }, tools) => readEach(body, DEEPSEEK_CALL, readNamed, tools),
   },
-  // Cohere, Granite, Phi-4 and InternLM: JSON behind a mark.
+  // Cohere, Granite, Phi-4 and InternLM: JSON after a mark.
   {
     pattern:
       /(?:<\|START_ACTION\|>|<\|tool_call\|>|^\s*functools(?=\[)|<\|action_start\|>\s*<\|plugin\|>)(?<body>[\s\S]*?)(?:<\|END_ACTION\|>|<\|action_end\|>|$)/g,
@@ -239,7 +241,7 @@ const CALL_FORMATS: readonly CallFormat[] = [
   // Gemma 4, FunctionGemma and Apertus.
   { pattern: /<\|tool_call>[\s\S]*$|<start_function_call>[\s\S]*$|<\|tools_prefix\|>[\s\S]*$/g, read: () => null },
   { pattern: /<\|python_tag\|>(?<body>[\s\S]*)$/g, read: ({ body = "" }) => readJsonCalls(body) },
-  // Gemini's and Gemma's calls in Python.
+  // Python calls of Gemini and Gemma.
   { pattern: /(?:print\()?default_api\.(?<name>\w+)\([\s\S]*$|```tool_code\b[\s\S]*$/g, read: () => null },
 ];
 
@@ -252,7 +254,7 @@ const KIMI_CALL =
 const DEEPSEEK_CALL =
   /<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?(?<name>[\w.-]+)(?:<｜tool▁sep｜>)?\s*(?:```(?:json)?)?(?<body>[\s\S]*?)(?:```)?\s*(?:<｜tool▁call▁end｜>|$)/g;
 
-/** More than any call: bounds the time that tags which are never closed can take. */
+/** Longer than any real call. Limits the time spent on unclosed tags. */
 const MAX_CALL_CHARS = 50_000;
 
 function readCalls(text: string, tools: readonly ToolSpec[]): FoundCalls {
@@ -272,7 +274,7 @@ function readCalls(text: string, tools: readonly ToolSpec[]): FoundCalls {
   return NO_CALLS;
 }
 
-/** A text that is a call and nothing else, fenced or not; any other JSON may be an answer. */
+/** Reads text that consists only of a call, with or without a fence. Any other JSON might be an answer. */
 function readBareCalls(text: string, tools: Tools): UnidentifiedCall[] | null {
   const [, fenced = text] = /^\s*```(?:json|tool_call)?\s*\n([\s\S]*?)```\s*$/.exec(text) ?? [];
   const python = readPythonCalls(fenced, tools);
@@ -282,7 +284,10 @@ function readBareCalls(text: string, tools: Tools): UnidentifiedCall[] | null {
   return calls?.every(({ name }) => tools.has(name)) ? calls : null;
 }
 
-/** One call or an array of them, as `{name, arguments}` under any of the usual names; null if the JSON is none. */
+/**
+ * Reads one call or an array of calls as `{name, arguments}` under any of the usual names. Returns null if the JSON is
+ * not a call.
+ */
 function readJsonCalls(text: string): UnidentifiedCall[] | null {
   const parsed = parseJsonOrNull(text.trim());
   const items = Array.isArray(parsed) ? parsed : [parsed];
@@ -300,7 +305,10 @@ const PYTHON_CALL = /\s*(?<name>[\w.]+)\((?<args>(?:[^()"']|"(?:[^"\\]|\\.)*"|'(
 const PYTHON_ARGUMENT =
   /\s*(?<key>\w+)\s*=\s*(?<value>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\[(?:[^\][]|"[^"]*"|'[^']*')*\]|[-\w.]+)\s*(?:,|$)/y;
 
-/** `[email_search(query="x"), ...]` of Llama 4 and others, if the text is nothing but calls of known tools. */
+/**
+ * Reads Python calls such as `[email_search(query="x"), ...]` (Llama 4 and others). Returns null unless the text
+ * consists only of calls to known tools.
+ */
 function readPythonCalls(text: string, tools: Tools): UnidentifiedCall[] | null {
   const body = text.trim().replace(/^\[([\s\S]*)\]$/, "$1");
   const calls: UnidentifiedCall[] = [];
@@ -347,7 +355,7 @@ function readEach(body: string, pattern: RegExp, read: CallFormat["read"], tools
 
 const PARAMETER = /<[^<>\s]*parameter(?:=|\s+name=)"?(?<key>[\w.-]+)"?[^<>]*>(?<value>[\s\S]*?)<\/[^<>\s]*parameter>/gi;
 
-/** A call with its name given, whose arguments are JSON or one tag per parameter. */
+/** Reads a call whose name is already known and whose arguments are JSON or one tag per parameter. */
 function readNamed({ name = "", body = "" }: Parameters<CallFormat["read"]>[0], tools: Tools): UnidentifiedCall[] {
   const text = body.trim();
   if (text === "" || text.startsWith("{")) return [{ name, ...readArguments(text) }];
@@ -373,7 +381,7 @@ function readGlm(body: string, tools: Tools): UnidentifiedCall[] | null {
   return [{ name, ...readArguments(Object.fromEntries(entries)) }];
 }
 
-/** Text is text where the tool wants a string; otherwise it is JSON if it can be. */
+/** Keeps text if the tool expects a string. Otherwise parses it as JSON if possible. */
 function argumentOf(tool: ToolSpec | undefined, key: string, value: string): unknown {
   const properties = tool?.parameters.properties;
   const schema = isJsonObject(properties) ? properties[key] : undefined;
@@ -383,7 +391,7 @@ function argumentOf(tool: ToolSpec | undefined, key: string, value: string): unk
   return parsed === null && text !== "null" ? text : parsed;
 }
 
-/** Models prefix names as their template lists them: `functions.email_search`. */
+/** Strips the namespace that some models add, following their chat template: `functions.email_search`. */
 function withoutNamespace(name: string): string {
   return name.replace(/^functions[./]/, "");
 }

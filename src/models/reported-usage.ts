@@ -3,11 +3,11 @@ import { cacheWrites, reasoningUsage, type Usage } from "./model.js";
 import type { JsonReply } from "./provider-http.js";
 
 /**
- * Reads the tokens and the cost that a server reports with a reply. One reader for all wire formats: gateways mix
- * their names. Nothing in it can make a reply unusable; a number that cannot be right counts as not reported.
+ * Reads the tokens and cost that a server reports with a reply. All wire formats share this reader, because gateways
+ * mix their field names. An invalid report never makes the reply unusable, and impossible numbers count as unreported.
  */
 
-/** Tokens and US dollars of a call. `usage` is null if unknown; without `costUsd`, a price list applies. */
+/** Tokens and US dollars of a call. `usage` is null if unknown. The price list applies if `costUsd` is missing. */
 export interface ReportedUsage {
   readonly usage: Usage | null;
   readonly costUsd?: number;
@@ -18,10 +18,10 @@ export interface ReportedUsage {
 const MAX_TOKENS = 100_000_000;
 const MAX_COST_USD = 10_000;
 
-/** xAI's unit (https://docs.x.ai/developers/cost-tracking). */
+/** Unit of xAI's costs (https://docs.x.ai/developers/cost-tracking). */
 const TICKS_PER_USD = 1e10;
 
-/** LiteLLM's, in US dollars (https://docs.litellm.ai/docs/proxy/response_headers). */
+/** LiteLLM's cost in US dollars (https://docs.litellm.ai/docs/proxy/response_headers). */
 const COST_HEADER = "x-litellm-response-cost";
 
 const isWhole = (value: number) => value >= 0 && value % 1 === 0;
@@ -41,7 +41,7 @@ const details = z
   .catch(null);
 
 const reportSchema = z.object({
-  // Chat completions. DeepSeek and Moonshot have their own names for cached tokens.
+  // Chat completions. DeepSeek and Moonshot use their own names for cached tokens.
   prompt_tokens: count,
   completion_tokens: count,
   total_tokens: count,
@@ -49,7 +49,7 @@ const reportSchema = z.object({
   completion_tokens_details: details,
   prompt_cache_hit_tokens: count,
   cached_tokens: count,
-  // Messages and Responses.
+  // Anthropic's Messages and OpenAI's Responses.
   input_tokens: count,
   output_tokens: count,
   input_tokens_details: details,
@@ -83,7 +83,7 @@ const replySchema = z.object({
   usageMetadata: reportSchema.nullish().catch(null),
 });
 
-/** The usage of a reply's body and the cost in its body or headers. Never throws. */
+/** Returns the usage in a reply's body and the cost in its body or headers. Never throws. */
 export function reportedUsage({ body, header }: JsonReply): ReportedUsage {
   const { usage, usageMetadata } = replySchema.safeParse(body).data ?? {};
   const report = usage ?? usageMetadata ?? null;
@@ -102,7 +102,7 @@ export function reportedUsage({ body, header }: JsonReply): ReportedUsage {
   };
 }
 
-/** Null without a count of the input. */
+/** Returns null if the report does not include input tokens. */
 function toUsage(report: Report): Usage | null {
   const cached = most(
     report.prompt_tokens_details?.cached_tokens,
@@ -134,7 +134,10 @@ function toUsage(report: Report): Usage | null {
   };
 }
 
-/** Anthropic counts cached tokens next to `input_tokens`, Gemini those of tool results next to the prompt. */
+/**
+ * Anthropic does not include cached tokens in `input_tokens`, and Gemini does not include tool results in the prompt
+ * tokens.
+ */
 function inputOf(report: Report): number | null {
   const prompt = report.prompt_tokens ?? report.promptTokenCount ?? null;
   if (prompt !== null) return prompt + (report.toolUsePromptTokenCount ?? 0);
@@ -143,8 +146,8 @@ function inputOf(report: Report): number | null {
 }
 
 /**
- * xAI and Gemini's compatible endpoint count reasoning next to the completion tokens, OpenAI counts it among them. The
- * total includes it at all of them.
+ * xAI and Gemini's compatible endpoint do not include reasoning in the completion tokens, but OpenAI does. The total
+ * includes reasoning for all of them.
  */
 function outputOf(report: Report, inputTokens: number, reasoning: number): number {
   const told = report.completion_tokens ?? report.output_tokens ?? report.candidatesTokenCount ?? 0;
@@ -161,7 +164,7 @@ function costOf(report: Report | null): number | null {
   const { cost: told, estimated_cost, is_byok, cost_details, cost_in_usd_ticks } = report ?? {};
   const cost = told ?? estimated_cost;
   if (cost != null) {
-    // With a key of the user's at the provider, OpenRouter's cost is only its fee.
+    // If the user has their own key at the provider, OpenRouter's cost is only its fee.
     return cost + (is_byok === true ? (cost_details?.upstream_inference_cost ?? 0) : 0);
   }
   return cost_in_usd_ticks == null ? null : cost_in_usd_ticks / TICKS_PER_USD;

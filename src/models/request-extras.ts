@@ -4,11 +4,11 @@ import { UserError } from "../platform/errors.js";
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjectSchema, parseJsonOrNull } from "../platform/json.js";
 
 /**
- * Headers and body fields that the user adds to every request: gateways, provider pinning, sampling parameters. A run
- * records them without secrets, and `${VARIABLE}` is expanded only when the model is opened.
+ * Headers and body fields that the user adds to every request, for gateways, provider pinning and sampling parameters.
+ * A run records them without secrets. `${VARIABLE}` is expanded only when the model is opened.
  */
 
-/** As a run records them. */
+/** Extras in the form that a run records. */
 export const extrasShape = {
   extraHeaders: z
     .record(z.string(), z.string())
@@ -27,15 +27,15 @@ export interface RequestExtras {
   readonly extraBody?: JsonObject;
 }
 
-/** As given on the command line or in the config file: the only place where a literal secret is known. */
+/** Extras from the command line or the config file, the only place that contains literal secrets. */
 export interface GivenExtras {
   readonly header?: Readonly<Record<string, string>> | undefined;
   readonly body?: JsonObject | undefined;
 }
 
-/** Extras with their variables expanded. Never stored. */
+/** Extras with expanded variables. Never stored. */
 export interface SentExtras {
-  /** By lower-case name. */
+  /** Headers by lowercase name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: JsonObject;
   /** Values that must not appear in an error or a trace. */
@@ -46,18 +46,18 @@ export interface SentExtras {
 
 export const NO_EXTRAS: SentExtras = { headers: {}, body: {}, secrets: [], recorded: {} };
 
-/** Stands for a header value that may be a secret. */
+/** Placeholder for a header value that might be a secret. */
 const NOT_RECORDED = "[not recorded]";
 
-/** `${NAME}`, or `${ENV:NAME}` as in the configuration of tools. */
+/** `${NAME}`, or `${ENV:NAME}` like in the configuration of tools. */
 const VARIABLE = /\$\{(?:ENV:)?([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-/** Visible characters, spaces and tabs: what HTTP allows in a value (RFC 9110, 5.5). */
+/** Visible characters, spaces and tabs, which HTTP allows in a value (RFC 9110, section 5.5). */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Set by art-e or by HTTP itself. */
+/** Headers set by art-e or by HTTP itself. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   "accept",
   "accept-encoding",
@@ -76,7 +76,7 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** Headers whose values are no secrets at any provider or gateway. */
+/** Headers whose values are never secret at any provider or gateway. */
 const PUBLIC_HEADERS: ReadonlySet<string> = new Set([
   "accept-language",
   "anthropic-beta",
@@ -98,10 +98,10 @@ const PUBLIC_HEADERS: ReadonlySet<string> = new Set([
   "x-title",
 ]);
 
-/** Headers that carry a key at some provider: with one of them no other key is needed. */
+/** Headers that contain an API key at some provider. If one of them is set, no other key is needed. */
 const KEY_HEADERS = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
 
-/** The conversation and its form, which art-e sets. At Google some of them are in `generationConfig`. */
+/** Fields for the conversation and its format, which art-e sets. Google puts some of them in `generationConfig`. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   "model",
   "messages",
@@ -136,16 +136,16 @@ const FIELDS_OF_FLAGS: Readonly<Record<string, string>> = {
   maxOutputTokens: "max-tokens",
 };
 
-/** Names of fields whose values are secrets in a gateway's body, such as `api_key` at LiteLLM. */
+/** Names of secret fields in a gateway's body, such as `api_key` at LiteLLM. */
 const SECRET_FIELD = /(api[-_]?key|secret|password|credentials?|authorization|(access|auth|bearer)[-_]?token)$/i;
 
-/** The forms of the keys of common providers. */
+/** Key formats of common providers. */
 const KEY_VALUE = /\b(?:sk-[\w-]{16,}|AIza[\w-]{30,}|hf_\w{20,}|gh[pousr]_\w{20,}|xai-\w{20,}|gsk_\w{20,})/;
 
-/** Either the parsed flags or, in words, what is wrong with one of them. */
+/** Either the parsed flags or a description of the first problem. */
 type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
-/** Reads `NAME=VALUE` of each `--header`. */
+/** Parses the `NAME=VALUE` arguments of all `--header` flags. */
 export function parseHeaders(written: readonly string[]): Parsed<Record<string, string>> {
   const headers: Record<string, string> = {};
   for (const text of written) {
@@ -162,7 +162,7 @@ export function parseHeaders(written: readonly string[]): Parsed<Record<string, 
   return { ok: true, value: headers };
 }
 
-/** Reads `NAME=JSON` of each `--body`. `flags`: whether some fields have a flag of their own. */
+/** Parses the `NAME=JSON` arguments of all `--body` flags. */
 export function parseBodyFields(written: readonly string[]): Parsed<JsonObject> {
   const fields: Record<string, JsonValue> = {};
   for (const text of written) {
@@ -191,7 +191,7 @@ function splitAtEquals(text: string): { readonly name: string | null; readonly v
   return at < 1 ? { name: null, value: "" } : { name: text.slice(0, at).trim(), value: text.slice(at + 1) };
 }
 
-/** What was typed may hold a secret, so only its start is shown. */
+/** Shows only the start of long input, because it might contain a secret. */
 function shown(text: string): string {
   return JSON.stringify(text.length > 24 ? `${text.slice(0, 12)}…` : text);
 }
@@ -200,7 +200,7 @@ const isOneVariable = (text: string) => /^\$\{(?:ENV:)?[A-Za-z_][A-Za-z0-9_]*\}$
 
 const hasBrokenVariable = (text: string) => text.replace(VARIABLE, "").includes("${");
 
-/** Why a field cannot be sent; null if it can. */
+/** Returns why a field cannot be sent, or null if it can. */
 function problemOf(name: string, value: JsonValue): string | null {
   if (OWN_FIELDS.has(name)) return `${name} is set by art-e itself`;
   if (Object.hasOwn(FIELDS_OF_FLAGS, name)) return `${name} has its own setting, --${FIELDS_OF_FLAGS[name]}`;
@@ -228,7 +228,7 @@ function secretIn(name: string, value: JsonValue): string | null {
   return null;
 }
 
-/** The given extras as a run records them: an absent property if there are none. */
+/** Returns the extras in the form that a run records. Empty properties are omitted. */
 export function recordedExtras({ header = {}, body = {} }: GivenExtras): RequestExtras {
   const recorded = Object.entries(header).map(([name, value]) => [name, isPublic(name, value) ? value : NOT_RECORDED]);
   return {
@@ -237,20 +237,23 @@ export function recordedExtras({ header = {}, body = {} }: GivenExtras): Request
   };
 }
 
-/** A value of nothing but variables and an authentication scheme has no secret in it. */
+/**
+ * Returns whether a header value can be recorded. A value that consists only of variables and an authentication scheme
+ * does not contain a secret.
+ */
 function isPublic(name: string, value: string): boolean {
   const literal = value.replace(VARIABLE, "").trim();
   if (literal !== value.trim() && /^(bearer|basic|token|key)?$/i.test(literal)) return true;
   return PUBLIC_HEADERS.has(name.toLowerCase()) && !KEY_VALUE.test(value);
 }
 
-/** A stored run's extras, with those that are given now in their place. */
+/** Returns a stored run's extras, overridden by the current ones. */
 export function changedExtras(stored: RequestExtras, given: GivenExtras): RequestExtras {
   const { extraHeaders = {}, extraBody } = recordedExtras(given);
   const names = new Set(Object.keys(extraHeaders).map((name) => name.toLowerCase()));
   const kept = Object.entries(stored.extraHeaders ?? {}).filter(([name]) => !names.has(name.toLowerCase()));
   const headers = Object.fromEntries(
-    // In the order of the stored run, so that equal extras are equal as JSON.
+    // Uses the order of the stored run, so that equal extras are equal as JSON.
     [...kept, ...Object.entries(extraHeaders)].sort(byOrderOf(Object.keys(stored.extraHeaders ?? {}))),
   );
   const body = { ...stored.extraBody, ...extraBody };
@@ -266,22 +269,24 @@ function byOrderOf(names: readonly string[]) {
   return ([a]: [string, string], [b]: [string, string]) => rank(a) - rank(b);
 }
 
-/** Whether other machines can send these extras: a literal value is known to this one only. */
+/**
+ * Returns the name of a header that other machines cannot send, because only this machine has its literal value.
+ * Returns null if there are no such headers.
+ */
 export function unrecordedHeader({ extraHeaders = {} }: RequestExtras): string | null {
   return Object.keys(extraHeaders).find((name) => extraHeaders[name] === NOT_RECORDED) ?? null;
 }
 
-/** Names of the variables that the extras refer to. */
 export function variablesOf({ extraHeaders = {}, extraBody = {} }: RequestExtras): string[] {
   const text = JSON.stringify([extraHeaders, extraBody]);
   return [...new Set([...text.matchAll(VARIABLE)].map(([, name = ""]) => name))];
 }
 
 /**
- * The extras to send: recorded ones, with the literal values that are given now, and variables expanded.
+ * Returns the extras to send: the recorded extras with the current literal values and expanded variables.
  *
- * @param prefix of the flags: `judge-`, or empty
- * @throws UserError for a variable that is not set, and for a value that was neither recorded nor given
+ * @param prefix flag prefix, either `judge-` or empty
+ * @throws UserError if a variable is not set, or if a value was neither recorded nor passed now
  */
 export function openExtras(
   recorded: RequestExtras,
@@ -347,12 +352,11 @@ function unusableValue(flag: string): UserError {
   );
 }
 
-/** Whether the user adds a key of their own. */
 export function hasOwnKey({ headers }: SentExtras): boolean {
   return KEY_HEADERS.some((name) => headers[name] !== undefined);
 }
 
-/** A request's body with the extra fields. Objects are merged, anything else is replaced. */
+/** Adds the extra fields to a request's body. Objects are merged, and other values are replaced. */
 export function withExtraBody<T extends object>(body: T, extra: JsonObject): T {
   const entries = Object.entries(extra);
   if (entries.length === 0) return body;

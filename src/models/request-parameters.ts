@@ -10,40 +10,46 @@ import {
   rulesAfterRefusal,
 } from "./reasoning-effort.js";
 
-/** Which request parameters a model accepts. A text says why one is not accepted. */
+/** The request parameters accepted by a model. Text values explain why a parameter is not accepted. */
 export interface ParameterRules {
   readonly noTemperature: string | null;
   readonly noForcedTools: string | null;
-  /** It reasons before it answers, and its provider counts that as output. */
+  /** Whether the model reasons before it answers, which its provider counts as output. */
   readonly reasons: boolean;
-  /** The API refuses a smaller limit. */
+  /** Minimum token limit accepted by the API. */
   readonly minTokens: number;
   readonly effort: EffortRules;
-  /** Why there is neither a temperature nor a forced tool call while the model reasons with an effort. */
+  /** Why temperature and forced tool calls are unsupported while the model reasons with an effort. */
   readonly onlyWithoutEffort?: string;
-  /** The server refuses a larger limit; learned from its error. */
+  /** Maximum token limit accepted by the server, learned from its error. */
   readonly mostTokens?: { readonly tokens: number; readonly reason: string };
-  /** The field that the server wants the limit in, if it refused the usual one; learned from its error. */
+  /** The field for the limit if the server refused the usual one, learned from its error. */
   readonly limitField?: { readonly name: LimitField; readonly reason: string };
 }
 
 export type LimitField = "max_tokens" | "max_completion_tokens";
 
 /**
- * Added to the agent's `maxTokens` for reasoning, up to MOST_TOKENS in all: more may exceed the model's output limit.
+ * Reasoning tokens added to the agent's `maxTokens`. The sum is at most MOST_TOKENS, because a larger limit might
+ * exceed the model's maximum output.
  */
 const REASONING_TOKENS = 16_384;
 const MOST_TOKENS = 32_768;
 
-/** Claude up to 4.6; every later one answers 400 to a temperature (platform.claude.com, migration 2026-10-21). */
+/**
+ * Claude up to 4.6. All later models reject a temperature with status 400 (platform.claude.com, migration 2026-10-21).
+ */
 const CLAUDE_WITH_TEMPERATURE = /^claude-(3-|(opus|sonnet|haiku)-4(-[0-6])?(-\d{8})?$)/;
 
-/** From the fifth generation on: thinks by default, and rejects forced tool use with 400 while it does. */
+/**
+ * Claude from the fifth generation on, which thinks by default and rejects forced tool calls with status 400 while
+ * thinking.
+ */
 const CLAUDE_THINKING = /^claude-(fable|mythos|[a-z]+-([5-9]|\d\d))/;
 
 const GEMINI_THINKING = /^gemini-(2\.5-(pro|flash(?!-lite))|[3-9]|\d\d|(pro|flash)-latest)/;
 
-/** Open models that always reason, by their names at compatible servers. */
+/** Names of open models at compatible servers that always reason. */
 const OPEN_REASONING = /^(gpt-oss|deepseek-(r\d|reasoner)|qwq|magistral|grok-(3-mini|[4-9]))|-(thinking|reasoning)\b/;
 
 export function anthropicRules(name: string): ParameterRules {
@@ -88,7 +94,7 @@ export function openaiRules(name: string, wireApi: "chat" | "responses"): Parame
   };
 }
 
-/** Null for providers that send no request. */
+/** Returns null for providers that send no requests. */
 export function rulesFor({ provider, name }: ModelName, wireApi: "chat" | "responses"): ParameterRules | null {
   if (provider === "anthropic") return anthropicRules(name);
   if (provider === "google") return googleRules(name);
@@ -99,7 +105,7 @@ type Asked = Pick<ModelRequest, "maxTokens" | "reasoningTokens" | "reasoningEffo
   readonly hasTools: boolean;
 };
 
-/** The parameters actually sent for a request, with the reasons where they differ from it. */
+/** Returns the parameters to send for a request, with the reason for each difference from it. */
 export function sentParameters(rules: ParameterRules, asked: Asked): SentParameters {
   const { maxTokens: asksTokens, temperature: asksTemperature, hasTools } = asked;
   const adjusted: NonNullable<SentParameters["adjusted"]>[number][] = [];
@@ -151,11 +157,14 @@ interface SentEffort {
   readonly adjusted?: Adjusted;
 }
 
-/** Null if no effort was asked for. A budget for the effort is its form at the provider, so it is no adjustment. */
+/**
+ * Returns null if no effort was requested. Converting an effort to a budget does not count as an adjustment, because
+ * the budget is the provider's form of it.
+ */
 function sentEffort(rules: ParameterRules, asked: Asked, maxTokens: number): SentEffort | null {
   const { reasoningEffort: effort, reasoningTokens } = asked;
   if (effort === undefined) return null;
-  // Thinking has to leave room for an answer.
+  // Thinking must leave room for an answer.
   const room = reasoningTokens ?? Math.max(1, maxTokens - asked.maxTokens);
   const sent = acceptedEffort(rules.effort, effort, Math.min(room, maxTokens - 1), reasoningTokens);
   if (typeof sent === "number" || sent === effort) return { sent };
@@ -167,27 +176,28 @@ export function sentOf(rules: ParameterRules, request: ModelRequest): SentParame
 }
 
 /**
- * The parameters that one model at one server accepts: known by its name at first, and learned from each 400 that
- * names a parameter. A deployment's or a router's name does not tell.
+ * The parameters accepted by one model at one server. They are based on the model name at first, and then learned from
+ * each error with status 400 that mentions a parameter, because the name of a deployment or router model might be
+ * uninformative.
  */
 export class AdaptiveParameters {
   private changes = 0;
   private readonly notes: string[] = [];
 
-  /** @param limitField the usual field of the limit, if the wire format has two */
+  /** @param limitField the usual field for the limit, if the wire format has two */
   constructor(
     private rules: ParameterRules,
     private readonly limitField: LimitField | null = null,
   ) {}
 
-  /** The name of the field that carries `maxTokens`. */
+  /** The name of the field for `maxTokens`. */
   get limitName(): LimitField {
     return this.rules.limitField?.name ?? this.limitField ?? "max_tokens";
   }
 
   /**
-   * Makes a call with the parameters for a request, and again with others if the server refuses one of them. Each is
-   * refused once per model and run: later calls go without it.
+   * Makes a call with the parameters for a request, and repeats it with other parameters if the server refuses one.
+   * Each parameter is refused only once per model and run, because later calls omit it.
    */
   async complete(request: ModelRequest, call: (sent: SentParameters) => Promise<Completion>): Promise<Completion> {
     for (;;) {
@@ -215,7 +225,7 @@ export class AdaptiveParameters {
         else if (this.limitField !== null && this.rules.limitField === undefined && isUnsupported) {
           const name = this.limitName === "max_tokens" ? "max_completion_tokens" : "max_tokens";
           const reason = `sent as ${name}: ${said}`;
-          // Only models that reason refuse the older name.
+          // Only reasoning models refuse the older name.
           const reasons = this.rules.reasons || name === "max_completion_tokens";
           this.change({ limitField: { name, reason }, reasons }, this.limitName, reason);
         }
@@ -244,7 +254,7 @@ export class AdaptiveParameters {
   }
 }
 
-/** More than there are parameters. Stops at a server that contradicts itself. */
+/** More than the number of parameters. Stops retrying if a server contradicts itself. */
 const MAX_CHANGES = 10;
 
 type Refusable = Adjusted["parameter"];
@@ -257,13 +267,13 @@ const PARAMETER_NAMES: Readonly<Record<Refusable, RegExp>> = {
   reasoningEffort: /effort|reasoning|thinking|output_config/i,
 };
 
-/** The parameter itself is refused. A value out of range is the user's to correct. */
+/** Matches errors about an unsupported parameter. Values out of range are for the user to correct. */
 const UNSUPPORTED =
   /unsupported|not support|n't support|only .* (is|are) (supported|allowed)|may (only|not) be|cannot be (set|used|specified)|not (permitted|allowed|accepted|available)|does not accept|unknown|unrecognized|unexpected|extra (inputs?|fields?)|deprecated|incompatible/i;
 
 /**
- * The parameter that an error names first, among those that were sent. The effort comes last: "thinking" is often the
- * reason why another one is refused.
+ * Returns the sent parameter that an error mentions first. The effort comes last, because "thinking" is often the
+ * reason for refusing another parameter.
  */
 function refusedParameter(message: string, sent: SentParameters): Refusable | null {
   const { temperature, toolChoice, reasoningEffort = null } = sent;
@@ -286,7 +296,7 @@ function refusedParameter(message: string, sent: SentParameters): Refusable | nu
 const MAXIMUM =
   /(?:>|<=|at most|up to|less than or equal to|maximum(?: allowed)?(?: value)?(?: of| is)?|\[\d+,|inclusive\) to) ?[`']?(\d+)(?: \((exclusive)\))?/gi;
 
-/** The largest limit that an error allows, below the one that was sent. */
+/** Returns the largest limit allowed by an error if it is below the sent limit, otherwise null. */
 function maximumIn(message: string, sentTokens: number): number | null {
   for (const [, digits, exclusive] of message.matchAll(MAXIMUM)) {
     const tokens = Number(digits) - (exclusive === undefined ? 0 : 1);
@@ -295,14 +305,14 @@ function maximumIn(message: string, sentTokens: number): number | null {
   return null;
 }
 
-/** Output tokens reserved for reasoning: as set, or else by the kind of model. */
+/** Returns the output tokens reserved for reasoning: the requested number, otherwise a default for the model. */
 export function reasoningRoom(
   rules: ParameterRules | null,
   asked: Pick<Asked, "maxTokens" | "reasoningTokens" | "reasoningEffort">,
 ): number {
   if (rules === null) return 0;
   const { maxTokens, reasoningTokens, reasoningEffort: effort = "none" } = asked;
-  // A budget has a lower bound, and must be below the limit of the reply.
+  // A budget has a lower bound, and must be less than the reply's limit.
   const least = effort !== "none" && rules.effort.forms[0] === "budget" ? rules.effort.budgets.least : 0;
   if (reasoningTokens !== undefined) return Math.max(least, reasoningTokens);
   if (effort === "none" || rules.effort.forms.length === 0) {
@@ -311,12 +321,12 @@ export function reasoningRoom(
   return Math.max(least, Math.min(roomFor(rules.effort, effort, REASONING_TOKENS), MOST_TOKENS - maxTokens));
 }
 
-/** Routers put the maker before the name, and a variant behind it: `deepseek/deepseek-r1:free`. */
+/** Strips the maker prefix and the variant suffix that routers add: `deepseek/deepseek-r1:free`. */
 function bareName(name: string): string {
   return name.slice(name.lastIndexOf("/") + 1).replace(/:.*$/, "");
 }
 
-/** Routers write 4.6 where Anthropic writes 4-6. */
+/** Converts a router's 4.6 to Anthropic's 4-6. */
 function claudeName(name: string): string {
   return bareName(name).replaceAll(".", "-");
 }

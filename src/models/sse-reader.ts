@@ -10,13 +10,13 @@ export interface StreamRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
-  /** Longest silence between two bytes. */
+  /** Maximum silence between two bytes, in milliseconds. */
   readonly idleMs: number;
-  /** Blacked out of every error. */
+  /** Redacted from every error. */
   readonly apiKey: string;
 }
 
-/** Of one answer, generously: whole mails in it make it long. */
+/** Generous limit per answer, because entire emails can make it long. */
 const MAX_STREAM_BYTES = 64_000_000;
 const MAX_FRAME_CHARS = 16_000_000;
 const MAX_ERROR_BYTES = 64_000;
@@ -24,9 +24,9 @@ const MAX_ERROR_BYTES = 64_000;
 let connections: Dispatcher | undefined;
 
 /**
- * Posts JSON and gives the data of every server-sent event, as it arrives; the caller stops at the last. Throws a
- * ModelError if the reply is no event stream, or the signal's reason. A stream that ends inside a frame yields that
- * part.
+ * Posts JSON and yields the data of each server-sent event when it arrives. The caller stops after the last event.
+ * Throws a ModelError if the reply is not an event stream, or the signal's reason. If the stream ends inside a frame,
+ * that part is still yielded.
  */
 export async function* readServerSentEvents(asked: StreamRequest, signal: AbortSignal): AsyncGenerator<string> {
   signal.throwIfAborted();
@@ -75,7 +75,10 @@ function streamTooLong(): ModelError {
 
 type StreamReply = Awaited<ReturnType<typeof request>>;
 
-/** The body of a reply that is no event stream: an error, or a page of another program. */
+/**
+ * Returns the body of a reply that is not an event stream, such as an error or another program's page, or null for an
+ * event stream.
+ */
 async function errorBody(reply: StreamReply, apiKey: string): Promise<string | null> {
   if (reply.statusCode === 200 && isEventStream(reply.headers)) return null;
   const chunks: Buffer[] = [];
@@ -97,7 +100,7 @@ function checkHead(
   if (body === null) return;
   if (status >= 300 && status < 400) {
     const to = headers.location === undefined ? "elsewhere" : `to ${new URL(String(headers.location), url).href}`;
-    // Same kind as an unknown agent: every further question would fail too.
+    // Same kind as an unknown agent, because every further question would also fail.
     throw new ModelError("not_found", `${status} redirects ${to}: give that address instead`, { retryable: false });
   }
   if (status === 200) {

@@ -7,13 +7,13 @@ import type { JsonReply } from "./provider-http.js";
 import { type ReportedUsage, reportedUsage } from "./reported-usage.js";
 import type { AdaptedTools } from "./tool-schemas.js";
 
-/** The parts of a completion that each wire format reads in its own way. */
+/** The parts of a completion that depend on the wire format. */
 export type Reply = Omit<Completion, "latencyMs" | "retries" | keyof ReportedUsage>;
 
-/** A name is a few words; what a server puts there may be anything. */
+/** A name is a few words, but a server might send anything. */
 const MAX_NAME = 200;
 
-/** No reply is refused for a name that cannot be used. */
+/** Unusable names are ignored, so that they never invalidate a reply. */
 const nameSchema = z
   .string()
   .transform((name) => name.replace(/\s+/g, " ").trim())
@@ -21,16 +21,16 @@ const nameSchema = z
   .optional()
   .catch(undefined);
 
-/** The model that a reply names, as the field of a `Reply`: none where it names none. */
+/** Converts a reply's model name to a property of `Reply`, which is absent if the name is missing. */
 export const modelNameSchema = nameSchema.transform((model) => (model === undefined ? {} : { model }));
 
-/** A reply's id, as the field of a `Reply`: none where it has none. */
+/** Converts a reply's ID to a property of `Reply`, which is absent if the ID is missing. */
 export const responseIdSchema = nameSchema.transform((responseId) => (responseId === undefined ? {} : { responseId }));
 
 /**
- * One attempt: `send` sends the request and returns the parsed reply within its time, `read` checks its body. `tools`
- * are those that were sent. Rejects with the signal's reason, or with a ModelError that has no key in it and, if the
- * reply was billed, its usage. Any other throw is a fault of this program and is passed on unchanged.
+ * Makes one attempt. `send` sends the request and returns the parsed reply within its deadline, `read` validates the
+ * body, and `tools` are the sent tools. Rejects with the signal's reason, or with a ModelError without keys that
+ * includes the usage of a billed reply. Any other error is a bug in this program and is rethrown unchanged.
  */
 export async function attempt(
   endpoint: Endpoint,
@@ -46,7 +46,7 @@ export async function attempt(
     const latencyMs = performance.now() - startedAt;
     reported = reportedUsage(received);
     const reply = read(received.body);
-    // A refused reply is truncated: neither its calls nor its text are what the model meant to say.
+    // A refused reply is truncated, so its calls and its text are incomplete.
     const calls = reply.finishReason === "refusal" ? [] : reply.toolCalls;
     const toolCalls = calls.map((call) => ({ ...call, arguments: tools.restore(call.name, call.arguments) }));
     const notes = [...(reported.notes ?? []), ...tools.notes];
@@ -61,20 +61,23 @@ export async function attempt(
   }
 }
 
-/** The error of an unusable reply, with the usage that its server reported. */
+/** Adds the usage reported by the server to the error of an unusable reply. */
 export function withBilled(error: unknown, reply: Pick<Completion, "usage" | "costUsd"> | null): unknown {
   if (!(error instanceof ModelError) || !reply?.usage) return error;
   const { usage, costUsd = null } = reply;
   return error.with({ billed: { usage, costUsd } });
 }
 
-/** A refusal that arrives as an HTTP error is the same event as one that arrives as a finish reason. */
+/** A refusal can arrive as an HTTP error or as a finish reason. Both result in the same reply. */
 function refusedReply(message: string, latencyMs: number): Completion {
   const rawFinishReason = message.slice(0, MAX_NAME);
   return { content: "", toolCalls: [], finishReason: "refusal", rawFinishReason, usage: null, latencyMs, retries: [] };
 }
 
-/** Arguments in the text form of OpenAI's formats, or the object of the others. No text at all means no arguments. */
+/**
+ * Reads the arguments of a call, which are text in OpenAI's formats and objects in the others. Empty text means no
+ * arguments.
+ */
 export function readArguments(raw: unknown): Pick<ToolCall, "arguments" | "invalid"> {
   if (raw === undefined || raw === null) return { arguments: {} };
   if (typeof raw !== "string") {
@@ -86,7 +89,7 @@ export function readArguments(raw: unknown): Pick<ToolCall, "arguments" | "inval
   }
   if (raw.trim() === "") return { arguments: {} };
   try {
-    // Whatever the text, JSON.parse makes nothing but JSON of it: no schema has to look again.
+    // JSON.parse only returns valid JSON values, so a schema check is unnecessary.
     const value = JSON.parse(raw) as JsonValue;
     return isJsonObject(value) && isShallow(value) ? { arguments: value } : { arguments: {}, invalid: raw };
   } catch {
@@ -95,9 +98,9 @@ export function readArguments(raw: unknown): Pick<ToolCall, "arguments" | "inval
 }
 
 /**
- * The ids of a reply's calls, each made unlike all others in the conversation: some servers send none, or count
- * from zero in every reply. Made ids depend on the conversation only, so that a replay gives the same. They have the
- * nine letters and digits that Mistral insists on.
+ * Returns a unique ID for each call of a reply, because some servers send none or count from zero in every reply.
+ * Generated IDs depend only on the conversation, so a replay generates the same ones. They consist of nine letters and
+ * digits, which Mistral requires.
  */
 export function uniqueIds(ids: readonly string[], earlier: readonly Message[]): string[] {
   if (ids.length === 0) return [];
@@ -115,14 +118,17 @@ export function uniqueIds(ids: readonly string[], earlier: readonly Message[]): 
 }
 
 /**
- * The name of a called tool as every provider accepts it in a request. A model may have made one up, and a provider
- * that returned it refuses it in the history.
+ * Converts a tool name to a form that every provider accepts. Models sometimes make up names, and a provider that
+ * returned such a name rejects it in the history.
  */
 export function sendableToolName(name: string): string {
   return name.replace(/[^a-zA-Z0-9_-]+/g, "_").slice(0, 64) || "unnamed_tool";
 }
 
-/** Half a surrogate pair, left by a text cut in its middle: providers refuse the whole request for it. */
+/**
+ * Replaces half surrogate pairs, which truncated text can contain, because providers reject the entire request for
+ * them.
+ */
 export function wellFormed(text: string): string {
   return text.toWellFormed();
 }

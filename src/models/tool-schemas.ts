@@ -2,26 +2,30 @@ import { isJsonObject, type JsonSchema, type JsonValue } from "../platform/json.
 import type { ModelRequest, ToolSpec } from "./model.js";
 
 /**
- * Tool schemas in the form that each provider accepts. Tools come from anywhere (MCP servers above all), and one schema
- * that a provider refuses fails every call of the agent. The tool itself checks its arguments against its own schema.
+ * Converts tool schemas to the form that each provider accepts. Tools can come from anywhere, mostly from MCP servers,
+ * and a single refused schema fails every call of the agent. The tool itself validates its arguments against its
+ * original schema.
  */
 
 export type SchemaDialect = "anthropic" | "google" | "openai";
 
 export interface AdaptedTool extends Pick<ToolSpec, "name" | "description"> {
-  /** Null for a tool without parameters, of which Google must not hear. */
+  /** Null for a tool without parameters at Google, which must not declare any. */
   readonly parameters: JsonSchema | null;
 }
 
 export interface AdaptedTools {
   readonly tools: readonly AdaptedTool[];
-  /** One note per kind of change. */
+  /** Notes about changed schemas, one per kind of change. */
   readonly notes: readonly string[];
-  /** The arguments of a call, with the tool's own names for its parameters. */
+  /** Restores the tool's own parameter names in a call's arguments. */
   restore(tool: string, args: JsonValue): JsonValue;
 }
 
-/** The tools of a request in a provider's form. All calls of a run have the same tools, so the last ones are kept. */
+/**
+ * Returns a function that converts a request's tools for a provider. It caches the last tools, because all calls of a
+ * run share them.
+ */
 export function toolAdapter(dialect: SchemaDialect): (tools: ModelRequest["tools"]) => AdaptedTools {
   let last: { readonly tools: ModelRequest["tools"]; readonly adapted: AdaptedTools } | undefined;
   return (tools) => {
@@ -67,12 +71,13 @@ export function adaptTools(tools: readonly ToolSpec[], dialect: SchemaDialect): 
   };
 }
 
-/** Keywords that Anthropic and OpenAI refuse at the top of a tool's schema. */
+/** Keywords that Anthropic and OpenAI reject at the top level of a tool's schema. */
 const REFUSED_AT_TOP = ["allOf", "anyOf", "oneOf", "not", "enum", "const", "if", "then", "else"];
 
 /**
- * One object in place of alternatives at the top of a schema: with the properties of all of them, and required what
- * each of them requires. `hint` tells the model which go together; null if nothing was folded.
+ * Folds alternatives at the top level of a schema into one object. It has the properties of all alternatives, and
+ * requires only the properties that all of them require. `hint` explains to the model which properties belong together,
+ * or is null if nothing was folded.
  */
 function foldAlternatives(parameters: JsonSchema): { readonly schema: JsonSchema; readonly hint: string | null } {
   if (parameters.$ref === undefined && !REFUSED_AT_TOP.some((key) => key in parameters)) {
@@ -90,7 +95,7 @@ function foldAlternatives(parameters: JsonSchema): { readonly schema: JsonSchema
     Object.hasOwn(properties, name),
   );
   const sets = options.flat().map((option) => requiredBy(option).join(" and "));
-  // What a top-level `$ref` refers to may refer to other definitions.
+  // The target of a top-level `$ref` might use other definitions.
   const kept = Object.entries({ ...definitionsOf(parameters), ...whole }).filter(
     ([key]) => key !== "$ref" && !REFUSED_AT_TOP.includes(key),
   );
@@ -129,25 +134,25 @@ function requiredByAll([first, ...others]: readonly JsonSchema[]): string[] {
   return requiredBy(first).filter((name) => others.every((other) => requiredBy(other).includes(name)));
 }
 
-/** Names of properties that Anthropic and Google accept. */
+/** Property names that Anthropic and Google accept. */
 const ACCEPTED_NAME = /^[a-zA-Z0-9_.-]{1,64}$/;
 
 /** Keywords whose values are data, not schemas. */
 const VALUES = new Set(["default", "enum", "const", "examples"]);
 
-/** Keywords whose values are schemas by name. */
+/** Keywords whose values are named schemas. */
 const SCHEMAS_BY_NAME = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
 
-/** Those of them whose names are names of properties. */
+/** Keywords whose schemas are named after properties. */
 const BY_PROPERTY = new Set(["properties", "dependentSchemas"]);
 
-/** Keywords whose schemas apply to the same value as the schema that they are in. */
+/** Keywords whose schemas apply to the same value as the surrounding schema. */
 const IN_PLACE = ["allOf", "anyOf", "oneOf", "if", "then", "else"];
 
 /** Deeper than any tool's schema. Protects the stack. */
 const MAX_NESTING = 200;
 
-/** The names of all properties in a schema, at any depth. */
+/** Returns the names of all properties in a schema, at any depth. */
 function propertyNames(schema: JsonValue, names = new Set<string>(), depth = 0): Set<string> {
   if (depth > MAX_NESTING || typeof schema !== "object" || schema === null) return names;
   for (const [keyword, value] of Object.entries(schema)) {
@@ -160,8 +165,8 @@ function propertyNames(schema: JsonValue, names = new Set<string>(), depth = 0):
 }
 
 /**
- * An acceptable name for each property, unlike all others. One name for the entire schema: parts of it that describe
- * the same value, such as the branches of an `anyOf`, must agree.
+ * Returns a unique accepted name for each rejected property name. Names apply to the entire schema, because parts that
+ * describe the same value, such as the branches of an `anyOf`, must agree.
  */
 function acceptedNames(schema: JsonSchema): Map<string, string> {
   const all = propertyNames(schema);
@@ -178,7 +183,7 @@ function acceptedNames(schema: JsonSchema): Map<string, string> {
   return names;
 }
 
-/** The same schema with other names of its properties, at any depth. */
+/** Renames the properties of a schema, at any depth. */
 function rename(schema: JsonValue, names: ReadonlyMap<string, string>, depth = 0): JsonValue {
   const renamed = (name: JsonValue) => (typeof name === "string" ? (names.get(name) ?? name) : name);
   if (Array.isArray(schema)) return schema.map((item) => rename(item, names, depth + 1));
@@ -206,7 +211,7 @@ function rename(schema: JsonValue, names: ReadonlyMap<string, string>, depth = 0
   return Object.fromEntries(entries);
 }
 
-/** `#/properties/$filter` with the property's other name (RFC 6901). */
+/** Renames the properties in a pointer such as `#/properties/$filter` (RFC 6901). */
 function renamePointer(pointer: string, names: ReadonlyMap<string, string>): string {
   const parts = pointer.split("/");
   return parts
@@ -224,13 +229,13 @@ function unescapePointer(part: string): string {
 
 interface Renamed {
   readonly root: JsonSchema;
-  /** The schema's own names by those that were sent. */
+  /** Original names by sent name. */
   readonly originals: ReadonlyMap<string, string>;
 }
 
 /**
- * Arguments with the tool's own names for its parameters. Follows `$ref` and alternatives. A key that the schema does
- * not have in its place is data, and stays.
+ * Restores the tool's own parameter names in arguments. Follows `$ref` and alternatives. A key that is not a property
+ * at its place in the schema is data and remains unchanged.
  */
 function restoreNames(args: JsonValue, schemas: readonly JsonValue[], renamed: Renamed, depth = 0): JsonValue {
   if (typeof args !== "object" || args === null || depth > MAX_NESTING) return args;
@@ -265,7 +270,9 @@ function hasKey(object: JsonValue | undefined, key: string): object is JsonSchem
   return isJsonObject(object) && Object.hasOwn(object, key);
 }
 
-/** The schemas that describe one value: those given, what they refer to, and their alternatives. */
+/**
+ * Returns all schemas that describe one value: the `schemas` themselves, their `$ref` targets, and their alternatives.
+ */
 function schemasInPlace(schemas: readonly JsonValue[], root: JsonSchema): JsonSchema[] {
   const found = new Set<JsonSchema>();
   const open = [...schemas];
@@ -280,7 +287,7 @@ function schemasInPlace(schemas: readonly JsonValue[], root: JsonSchema): JsonSc
   return [...found];
 }
 
-/** What a `$ref` within the same schema refers to. */
+/** Returns the target of a `$ref` within the same schema. */
 function targetOf(pointer: string, root: JsonSchema): JsonValue | undefined {
   let target: JsonValue | undefined = root;
   for (const part of pointer.replace(/^#\/?/, "").split("/")) {
@@ -291,12 +298,12 @@ function targetOf(pointer: string, root: JsonSchema): JsonValue | undefined {
   return target;
 }
 
-/** A tool's parameters with the `type` and `properties` that Anthropic and OpenAI require. */
+/** Adds the `type` and `properties` that Anthropic and OpenAI require. */
 export function objectSchema(parameters: JsonSchema): JsonSchema {
   return { ...parameters, type: "object", properties: parameters.properties ?? {} };
 }
 
-/** Kept as they are: Google's Schema has them under the same name (ai.google.dev/api/caching#Schema). */
+/** Keywords with the same name in Google's Schema (ai.google.dev/api/caching#Schema). */
 const KEPT = [
   "nullable",
   "minItems",
@@ -316,10 +323,10 @@ const FORMATS: Readonly<Record<string, readonly string[]>> = {
   integer: ["int32", "int64"],
 };
 
-/** Deeper than any tool needs; stops a schema that refers to itself. */
+/** Deeper than any tool needs. Stops recursive schemas. */
 const MAX_DEPTH = 12;
 
-/** More than any tool has; stops one in which each part refers to several others, level by level. */
+/** More than any tool has. Stops schemas whose parts each refer to several others, level by level. */
 const MAX_PARTS = 5_000;
 
 interface Root {
@@ -328,8 +335,9 @@ interface Root {
 }
 
 /**
- * JSON Schema to the OpenAPI subset of Google's function declarations; null for a tool without parameters, which
- * must not declare any. What the subset cannot say (number enums, other formats) goes into the description.
+ * Converts JSON Schema to the OpenAPI subset of Google's function declarations. Returns null for a tool without
+ * parameters, which must not declare any. Anything that the subset does not support (number enums, other formats) is
+ * added to the description.
  */
 export function googleSchema(parameters: JsonSchema): JsonSchema | null {
   const schema = convert(parameters, { schema: parameters, parts: 0 }, 0);
@@ -377,7 +385,7 @@ function convertSingle(source: JsonSchema, type: string, out: Node, notes: strin
     const named = values.filter((value) => value !== "");
     if (type === "string" && named.length > 0) out.enum = named.map(String);
     else if (type !== "string") notes.push(`One of: ${values.join(", ")}.`);
-    // Refused in an enum.
+    // Google rejects empty strings in an enum.
     if (named.length < values.length) notes.push("An empty string is allowed too.");
   }
   if (typeof source.format === "string") {
@@ -390,7 +398,7 @@ function convertSingle(source: JsonSchema, type: string, out: Node, notes: strin
   if (type === "array") {
     out.items = convert(Array.isArray(source.items) ? source.items[0] : source.items, root, depth + 1);
   }
-  // Empty properties are refused; an object without them is not.
+  // Google rejects empty properties, but accepts an object without properties.
   if (type === "object" && isJsonObject(source.properties) && Object.keys(source.properties).length > 0) {
     const properties = Object.entries(source.properties).map(([name, schema]) => [
       name,
@@ -402,7 +410,7 @@ function convertSingle(source: JsonSchema, type: string, out: Node, notes: strin
   }
 }
 
-/** Follows `#/$defs/X`, and takes the parts of an `allOf` together; null where there is no schema object. */
+/** Follows `#/$defs/X` and merges the parts of an `allOf`. Returns null if the result is not a schema object. */
 function resolve(given: JsonValue | undefined, root: Root, depth = 0): JsonSchema | null {
   let at = given;
   for (let hops = 0; isJsonObject(at) && typeof at.$ref === "string" && hops < MAX_DEPTH; hops++) {

@@ -23,17 +23,17 @@ const PROVIDER = "anthropic";
 
 const ANTHROPIC_URL = "https://api.anthropic.com";
 
-/** The version of the API that every server of this format knows, and the last that takes a temperature. */
+/** The last API version with `temperature`. All compatible servers support it. */
 const OLDER_VERSION = "2023-06-01";
 
 const CACHED = { cache_control: { type: "ephemeral" } } as const;
 
-/** The Messages API, of Anthropic or of a server that speaks like it (`baseUrl`, without `/v1`). */
+/** Creates a model on the Messages API of Anthropic or a compatible server (`baseUrl`, without `/v1`). */
 export function anthropicModel(name: string, endpoint: Endpoint): Model {
   const url = urlBelow(endpoint.baseUrl ?? ANTHROPIC_URL, "/v1/messages", /\/v1$/);
   const client = new Anthropic({
     apiKey: endpoint.apiKey,
-    // Otherwise the SDK reads the environment.
+    // Otherwise the SDK reads it from the environment.
     baseURL: new URL(url).origin,
     webhookKey: null,
     maxRetries: 0,
@@ -65,7 +65,7 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
 function headersFor(endpoint: Endpoint, older: boolean): Record<string, string> {
   return {
     authorization: `Bearer ${endpoint.apiKey}`,
-    // Other servers mostly know the key under its older name.
+    // Most other servers expect the key in the older header.
     ...(endpoint.baseUrl === null ? {} : { "x-api-key": endpoint.apiKey }),
     ...(older || endpoint.baseUrl !== null ? { "anthropic-version": OLDER_VERSION } : {}),
   };
@@ -79,7 +79,7 @@ function toBody(name: string, { system, messages }: ModelRequest, { tools }: Ada
     max_tokens: sent.maxTokens,
     ...(sent.temperature === null ? {} : { temperature: sent.temperature }),
     ...thinkingFields(sent.reasoningEffort ?? null),
-    // Tools come before the system prompt, so this mark keeps both in the cache.
+    // Tools precede the system prompt, so this cache mark covers both.
     ...(system.trim() === "" ? {} : { system: [{ type: "text", text: wellFormed(system), ...CACHED }] }),
     messages: toMessages(messages),
     ...(tools.length === 0
@@ -95,7 +95,7 @@ function toBody(name: string, { system, messages }: ModelRequest, { tools }: Ada
   };
 }
 
-/** https://platform.claude.com/docs/en/build-with-claude/effort and its page on extended thinking. */
+/** See https://platform.claude.com/docs/en/build-with-claude/effort and Anthropic's page on extended thinking. */
 function thinkingFields(effort: string | number | null) {
   if (effort === null) return {};
   if (typeof effort === "number") return { thinking: { type: "enabled", budget_tokens: effort } };
@@ -103,7 +103,10 @@ function thinkingFields(effort: string | number | null) {
   return { thinking: { type: "adaptive" }, output_config: { effort } };
 }
 
-/** Turns must alternate, so neighbours of one role become one message; empty text is refused and left out. */
+/**
+ * Merges consecutive messages of the same role, because turns must alternate. Omits empty text, because the API rejects
+ * it.
+ */
 function toMessages(messages: readonly Message[]): { role: string; content: AnthropicBlock[] }[] {
   const turns: { role: string; content: AnthropicBlock[] }[] = [];
   for (const message of messages) {
@@ -147,8 +150,8 @@ function toBlocks(message: Message): AnthropicBlock[] {
 }
 
 /**
- * The API refuses a message that ends in thinking: a reply that was cut off, or ended, before it said anything.
- * Nothing is left of one that was only thinking, and it is not sent.
+ * Strips thinking from the end of a message, because the API rejects it there. Such a reply was truncated or ended
+ * before other output. If it contains only thinking, the entire message is omitted.
  */
 function withoutTrailingThinking(blocks: AnthropicBlock[]): AnthropicBlock[] {
   const end = blocks.findLastIndex(({ type }) => type !== "thinking" && type !== "redacted_thinking");
@@ -201,7 +204,7 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
   };
 }
 
-/** Thinking must travel back as it was, in its place among the other blocks; plain replies need no state. */
+/** Keeps thinking unchanged and in place for the next request. Plain replies need no state. */
 function stateOf(content: readonly AnthropicBlock[], ids: readonly string[]): Pick<Reply, "providerState"> {
   if (content.every((block) => block.type === "text" || block.type === "tool_use")) return {};
   const rest = [...ids];

@@ -23,7 +23,7 @@ const PROVIDER = "google";
 
 const GOOGLE_URL = "https://generativelanguage.googleapis.com";
 
-/** Gemini's generateContent, of Google or of a server that speaks like it (`baseUrl`, without `/v1beta`). */
+/** Creates a model on Gemini's `generateContent` at Google or a compatible server (`baseUrl`, without `/v1beta`). */
 export function googleModel(name: string, endpoint: Endpoint): Model {
   const { apiKey, timeoutMs, extras = NO_EXTRAS } = endpoint;
   const url = urlBelow(endpoint.baseUrl ?? GOOGLE_URL, `/v1beta/${pathOf(name)}:generateContent`, /\/v1(beta)?$/);
@@ -42,7 +42,7 @@ export function googleModel(name: string, endpoint: Endpoint): Model {
   };
 }
 
-/** Tuned models have their kind in their name: `tunedModels/mine`. */
+/** Tuned models already include their collection: `tunedModels/mine`. */
 function pathOf(name: string): string {
   const path = name.includes("/") ? name : `models/${name}`;
   return path.split("/").map(encodeURIComponent).join("/");
@@ -50,7 +50,10 @@ function pathOf(name: string): string {
 
 type GooglePart = { [key: string]: JsonValue };
 
-/** As Google's SDK writes it, whose transport follows redirects with the key and hides the headers of a refusal. */
+/**
+ * Returns the same body as Google's SDK. The SDK's transport is not used, because it follows redirects with the key and
+ * hides the headers of error responses.
+ */
 function toBody({ system, messages }: ModelRequest, { tools }: AdaptedTools, sent: SentParameters) {
   const { maxTokens, temperature, toolChoice, reasoningEffort = null } = sent;
   return {
@@ -82,12 +85,17 @@ function toBody({ system, messages }: ModelRequest, { tools }: AdaptedTools, sen
   };
 }
 
-/** Gemini 3 and later take a level, 2.5 a budget (https://ai.google.dev/gemini-api/docs/thinking). */
+/**
+ * Gemini 3 and later accept a level, and Gemini 2.5 accepts a budget (https://ai.google.dev/gemini-api/docs/thinking).
+ */
 function thinkingConfig(effort: string | number) {
   return typeof effort === "number" ? { thinkingBudget: effort } : { thinkingLevel: effort };
 }
 
-/** Roles must alternate, so neighbours of one role become one content: the results of several calls above all. */
+/**
+ * Merges consecutive messages of the same role, because roles must alternate. This mainly affects the results of
+ * several calls.
+ */
 function toContents(messages: readonly Message[]): { role: string; parts: GooglePart[] }[] {
   const contents: { role: string; parts: GooglePart[] }[] = [];
   const theirIds = new Set<string>();
@@ -102,7 +110,7 @@ function toContents(messages: readonly Message[]): { role: string; parts: Google
   return contents;
 }
 
-/** `theirIds` gathers the ids Google gave itself: those, and no made ones, go back with the results. */
+/** Collects Google's own call IDs in `theirIds`. Only these are sent back with the results, not generated ones. */
 function toParts(message: Message, theirIds: Set<string>): GooglePart[] {
   if (message.role === "tool") return [{ functionResponse: functionResponse(message, theirIds) }];
   if (message.role !== "assistant") return textPart(message.content);
@@ -122,7 +130,7 @@ function toParts(message: Message, theirIds: Set<string>): GooglePart[] {
     if (call.id === id) theirIds.add(id);
     return callIds.has(id);
   });
-  // A reply that was only thought says nothing: it is left out, as an empty one is.
+  // A reply that contains only thoughts is omitted like an empty one.
   return parts.every((part) => part.thought === true) ? [] : parts;
 }
 
@@ -130,7 +138,7 @@ function textPart(text: string): GooglePart[] {
   return text === "" ? [] : [{ text: wellFormed(text) }];
 }
 
-/** The response is an object: `output` or `error`, as the API's documentation names them. */
+/** Returns an object with `output` or `error`, the names in the API documentation. */
 function functionResponse(message: ToolMessage, theirIds: ReadonlySet<string>): GooglePart {
   const { name, toolCallId, content, isError } = message;
   const response = isError ? { error: wellFormed(content) } : { output: asJson(wellFormed(content)) };
@@ -148,7 +156,7 @@ function asJson(text: string): JsonValue {
 
 const rawPartSchema = z.record(z.string(), jsonValueSchema);
 
-/** The reply's parts as they were, and the id that each function call among them got, in their order. */
+/** The reply's unchanged parts, and the IDs assigned to its function calls in order. */
 const stateSchema = z.object({ parts: z.array(rawPartSchema), ids: z.array(z.string()) });
 
 const partSchema = z.object({
@@ -172,7 +180,7 @@ const replySchema = z.object({
   promptFeedback: z.object({ blockReason: z.string().nullish() }).nullish(),
 });
 
-/** An empty object parses as well; a reply must hold a candidate or say why it holds none. */
+/** Rejects an empty object: a reply must contain a candidate or the reason for blocking it. */
 const wholeReplySchema = replySchema.refine((reply) => reply.candidates?.length || reply.promptFeedback?.blockReason);
 
 function fromBody(body: unknown, earlier: readonly Message[]): Reply {

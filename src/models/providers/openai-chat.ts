@@ -29,8 +29,8 @@ import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 const PROVIDER = "openai-chat";
 
 /**
- * Fields of a message that servers want back with the tool results: reasoning, LiteLLM's thinking blocks, and Gemini's
- * thought signatures.
+ * Message fields that servers require together with the tool results: reasoning, LiteLLM's thinking blocks, and
+ * Gemini's thought signatures.
  */
 const MESSAGE_STATE_FIELDS = [
   "reasoning_content",
@@ -41,16 +41,19 @@ const MESSAGE_STATE_FIELDS = [
   "extra_content",
 ];
 
-/** The same of a tool call. In the state they stand by the call's id, under `CALL_STATE`. */
+/** The same for tool calls. The state contains them per call ID under `CALL_STATE`. */
 const CALL_STATE_FIELDS = ["extra_content", "provider_specific_fields"];
 const CALL_STATE = "tool_calls";
 
-/** Chat completions, of OpenAI or of any server that speaks like it: vLLM, Ollama, LM Studio, OpenRouter. */
+/**
+ * Creates a model on the chat completions of OpenAI or a compatible server such as vLLM, Ollama, LM Studio or
+ * OpenRouter.
+ */
 export function openaiChatModel(name: string, endpoint: Endpoint): Model {
   const url = chatUrl(endpoint);
   const { timeoutMs, extras = NO_EXTRAS } = endpoint;
   const headers = jsonHeaders(openaiHeaders(endpoint), extras.headers);
-  // OpenAI takes the newer name for all models; most other servers know only the older one.
+  // OpenAI accepts the newer name for all models. Most other servers support only the older one.
   const limit = isReasoningModel(name) || isOpenaiServer(endpoint.baseUrl) ? "max_completion_tokens" : "max_tokens";
   const parameters = new AdaptiveParameters(openaiRules(name, "chat"), limit);
   const bodyOf = bodyWriter(name, parameters);
@@ -60,7 +63,7 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
     id: `openai/${name}`,
     complete: (request, signal) =>
       parameters.complete(request, (sent) => {
-        // Before the call, so that nothing but the bytes is kept while it is running.
+        // Created before the call, so that only the bytes stay in memory while it is running.
         const tools = adapt(request.tools);
         const body = joinObjects(
           jsonBytes(withExtraBody(bodyOf(request, sent), extras.body)),
@@ -72,12 +75,12 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
   };
 }
 
-/** All fields but those for the tools. */
+/** Writes all fields except the tools. */
 function bodyWriter(name: string, parameters: AdaptiveParameters) {
   return ({ system, messages }: ModelRequest, { maxTokens, temperature, reasoningEffort = null }: SentParameters) => ({
     model: name,
     messages: toMessages(system, messages),
-    // Some gateways stream unless they are told not to.
+    // Some gateways stream by default.
     stream: false,
     [parameters.limitName]: maxTokens,
     ...(temperature === null ? {} : { temperature }),
@@ -85,7 +88,7 @@ function bodyWriter(name: string, parameters: AdaptiveParameters) {
   });
 }
 
-/** The fields for the tools, made once: all calls of a run have the same, and they are a third of most requests. */
+/** Writes the tool fields once, because all calls of a run share them and they are a third of most requests. */
 function toolsWriter() {
   let last: { tools: AdaptedTools; toolChoice: SentParameters["toolChoice"]; bytes: Buffer } | undefined;
   return (tools: AdaptedTools, toolChoice: SentParameters["toolChoice"]): Buffer => {
@@ -108,8 +111,8 @@ function toToolFields({ tools }: AdaptedTools, toolChoice: SentParameters["toolC
 }
 
 /**
- * An empty reply is left out because several servers refuse an empty assistant message. The user messages around it
- * become one because others refuse two in a row.
+ * Omits empty replies, because several servers reject an empty assistant message. Merges the user messages around them,
+ * because other servers reject two in a row.
  */
 function toMessages(system: string, messages: readonly Message[]): Record<string, JsonValue>[] {
   const sent: Record<string, JsonValue>[] = system === "" ? [] : [{ role: "system", content: wellFormed(system) }];
@@ -136,7 +139,8 @@ function toMessage(message: Message): Record<string, JsonValue> {
   return {
     role: "assistant",
     content: message.content === "" ? null : wellFormed(message.content),
-    // Arguments that were no JSON go back as none: some servers parse them again and fail on their own reply.
+    // Arguments that were not JSON are sent back as an empty object, because some servers parse them again and fail on
+    // their own reply.
     tool_calls: message.toolCalls.map((call) => ({
       id: call.id,
       type: "function",
@@ -171,7 +175,7 @@ const replySchema = z.object({
       z.object({
         message: messageSchema,
         finish_reason: z.string().nullish(),
-        // A provider that fails in the middle of a reply, as OpenRouter reports it
+        // OpenRouter's report of a provider that failed during a reply
         // (https://openrouter.ai/docs/api-reference/errors).
         error: z
           .looseObject({ message: z.string().optional().catch(undefined) })

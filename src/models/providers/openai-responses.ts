@@ -23,7 +23,7 @@ import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 
 const PROVIDER = "openai-responses";
 
-/** A client that knows only what it is handed: the SDK would read ten environment variables by itself. */
+/** Creates a client with explicit settings, because the SDK would otherwise read ten environment variables. */
 export function openaiClient(endpoint: Endpoint): OpenAI {
   return new OpenAI({
     apiKey: endpoint.apiKey,
@@ -39,7 +39,10 @@ export function openaiClient(endpoint: Endpoint): OpenAI {
   });
 }
 
-/** OpenAI's Responses API without its memory: nothing is stored there, every request brings the whole conversation. */
+/**
+ * Creates a stateless model on OpenAI's Responses API. OpenAI stores nothing, and every request contains the entire
+ * conversation.
+ */
 export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
   const client = openaiClient(endpoint);
   const url = urlBelow(endpoint.baseUrl ?? OPENAI_URL, "/responses");
@@ -47,7 +50,7 @@ export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
   const { extras = NO_EXTRAS } = endpoint;
   const adapt = toolAdapter("openai");
   const parameters = new AdaptiveParameters(openaiRules(name, "responses"));
-  // A name of somebody's own, such as a deployment's, does not tell; its first reply does.
+  // A custom name, such as a deployment's, does not show whether the model reasons. The first reply does.
   let reasons = isReasoningModel(name);
   return {
     id: `openai/${name}`,
@@ -79,14 +82,14 @@ function toBody(name: string, request: ModelRequest, { tools }: AdaptedTools, se
     input: request.messages.flatMap(toItems),
     max_output_tokens: sent.maxTokens,
     store: false,
-    // Models that do not reason answer 400 to being asked for it.
+    // Models without reasoning reject this with status 400.
     ...(reasons ? { include: ["reasoning.encrypted_content"] } : {}),
     ...(sent.temperature === null ? {} : { temperature: sent.temperature }),
     ...(sent.reasoningEffort == null ? {} : { reasoning: { effort: sent.reasoningEffort } }),
     ...(tools.length === 0
       ? {}
       : {
-          // Left out, `strict` would be true here, and rewrite our schemas.
+          // `strict` defaults to true here, which would rewrite our schemas.
           tools: tools.map(({ name, description, parameters }) => ({
             type: "function",
             name,
@@ -123,7 +126,10 @@ function toItems(message: Message): ResponseItem[] {
   return [...text, ...calls];
 }
 
-/** The API refuses reasoning without what it led to: of a reply that was only reasoning nothing is sent. */
+/**
+ * Strips reasoning from the end, because the API rejects reasoning without the output after it. A reply that contains
+ * only reasoning is omitted.
+ */
 function withoutTrailingReasoning(items: ResponseItem[]): ResponseItem[] {
   return items.slice(0, items.findLastIndex(({ type }) => type !== "reasoning") + 1);
 }
@@ -170,7 +176,7 @@ function fromReply(reply: z.output<typeof replySchema>, earlier: readonly Messag
   };
 }
 
-/** A reply that failed on the way has an error with a code inside a 200. */
+/** Returns the error of a failed reply, which has status 200 and an error code in its body. */
 function failure(error: z.output<typeof replySchema>["error"]) {
   const message = error?.message ?? "the reply failed without a reason";
   const status = error?.code === "rate_limit_exceeded" ? 429 : error?.code === "server_error" || !error ? 500 : 400;
@@ -178,8 +184,8 @@ function failure(error: z.output<typeof replySchema>["error"]) {
 }
 
 /**
- * Reasoning, and messages that say their phase, must come back as they were. Reasoning without its encrypted content
- * lies in OpenAI's store only, where we put nothing, and would be refused.
+ * Reasoning, and messages with a phase, must be sent back unchanged. Reasoning without encrypted content exists only in
+ * OpenAI's store, which we do not use, so the API would reject it.
  */
 function stateOf(output: readonly ResponseItem[], ids: readonly string[]): Pick<Reply, "providerState"> {
   const plain = (item: ResponseItem) =>
