@@ -148,8 +148,8 @@ const MAX_ENTRIES = 200;
 
 /**
  * Lists everything below a folder of the task's machine or, if it has none, of its workspace. Result: `{files: [{path,
- * type, size}], total}`. In a machine, the result also contains `folder`, to which the paths are relative. `total` can
- * be larger than the number of listed files.
+ * type, size}], total}`. In a machine, paths are relative to the additional field `folder`. `total` can be larger than
+ * the number of listed files.
  */
 export const listFiles = defineHandler({
   args: z.object({ path: z.string().default(".") }),

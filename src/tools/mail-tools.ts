@@ -53,7 +53,7 @@ export const emailGet = defineHandler({
   },
 });
 
-/** Applies the task's solution from the run's oracle file. Returns what was applied. */
+/** Applies the task's solution from the run's oracle file. Returns the applied solution. */
 export const applyOracle = defineHandler({
   args: z.object({}),
   config: z.strictObject({}),

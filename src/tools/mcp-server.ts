@@ -27,7 +27,7 @@ interface McpListening {
   readonly host: string;
   /** Port number, or 0 for any free port. */
   readonly port: number;
-  /** Bearer token, or null if none is required. Only loopback addresses can go without one. */
+  /** Bearer token, or null for loopback addresses that do not require one. */
   readonly token: string | null;
   /** Unlimited by default. */
   readonly maxConnections?: number;

@@ -21,7 +21,7 @@ export interface Handler<Args = unknown, Config = unknown> {
   readonly args: z.ZodType<Args>;
   /** Schema of the tool's `handler_config`, overridden by `agent_tools.config`. */
   readonly config: z.ZodType<Config>;
-  /** Returns the problem with a config in combination with the tool's row, or undefined if there is none. */
+  /** Checks a config in combination with the tool's row. Returns the problem, or undefined if the config is valid. */
   readonly validate?: (config: Config, tool: ToolRow) => string | undefined;
   call(args: Args, context: ToolContext, resources: ToolResources, config: Config): Promise<ToolResult> | ToolResult;
 }

@@ -179,14 +179,14 @@ export interface ToolContext {
 }
 
 /**
- * The result of a call. An error tells the model what was wrong and how to correct it. `json` is the value as text, if
- * it has already been serialized. `final` ends the agent loop with this answer.
+ * The result of a call. An error describes the mistake and how to correct it. `json` is the value as text, if it has
+ * already been serialized. `final` ends the agent loop with this answer.
  */
 export type ToolResult = (
   | { readonly ok: true; readonly value: JsonValue; readonly json?: string; readonly final?: FinalAnswer }
   | { readonly ok: false; readonly error: string; readonly kind: ToolErrorKind }
 ) & {
-  /** Repairs made to the arguments before the call. Absent if there were none. */
+  /** Repairs made to the arguments before the call. Absent if the arguments did not change. */
   readonly repairs?: readonly string[];
 };
 
