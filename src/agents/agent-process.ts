@@ -138,7 +138,7 @@ export class AgentProcess {
     this.#waiting.resolve(reply.data);
   }
 
-  /** Kills the program, because its output can no longer be parsed. */
+  /** Fails the question and kills the program, because its output can no longer be parsed. */
   #break(why: string): void {
     this.#fail("protocol", why);
     this.kill();
