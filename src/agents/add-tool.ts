@@ -21,10 +21,10 @@ import { checkInput, createTool, defined, type NewTool, updateTool, withNewVersi
 interface ToolTrial {
   readonly id: string;
   readonly args: JsonValue;
-  /** Overrides the tool's own config, as that of an agent would. */
+  /** Overrides the tool's own config, like an agent's config. */
   readonly config: JsonObject | null;
   readonly inbox: string | null;
-  /** YYYY-MM-DD: mail from this day on is invisible. */
+  /** Mail from this day (YYYY-MM-DD) on is invisible. */
   readonly before: string | null;
 }
 
@@ -52,7 +52,7 @@ export async function testTool(
   }
 }
 
-/** Adds an HTTP, command or module tool, or one that a handler of art-e answers. */
+/** Adds an HTTP, command or module tool, or a tool for one of art-e's handlers. */
 export async function addTool(
   db: Db,
   id: string,
@@ -66,7 +66,7 @@ export async function addTool(
     throw new UserError("flag_invalid", `--handler-key ${handlerKey} has a flag of its own.`, `Use --${handlerKey}.`);
   }
   refuseFieldsOfOtherKinds(described, handlerKey);
-  // The built-in tool of the same name says what its handler takes.
+  // The built-in tool with the same name describes the handler's parameters.
   const { description: ofHandler, parametersSchema } = (kind === "handlerKey" ? findTool(db, handlerKey) : null) ?? {};
   const { description = ofHandler, ...columns } = {
     ...defined({ parametersSchema }),
@@ -130,7 +130,7 @@ const TOOL_KINDS = ["http", "command", "module", "mcp"] as const;
 
 type ToolKind = (typeof TOOL_KINDS)[number] | "handlerKey";
 
-/** A tool of the user's own, as flags describe it. */
+/** A custom tool, as described by command-line flags. */
 export interface ToolDescription {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
@@ -144,18 +144,18 @@ export interface ToolDescription {
   readonly cwd?: string | undefined;
   readonly module?: string | undefined;
   readonly mcp?: string | undefined;
-  /** A handler of art-e, such as email_search, and its config. */
+  /** A built-in handler such as email_search. `config` is its configuration. */
   readonly handlerKey?: string | undefined;
   readonly config?: JsonObject | undefined;
   readonly env?: readonly string[] | undefined;
-  /** Seconds. */
+  /** Timeout per call, in seconds. */
   readonly timeout?: number | undefined;
   readonly maxBytes?: number | undefined;
   readonly maxResultChars?: number | undefined;
   readonly resultSchema?: JsonObject | undefined;
 }
 
-/** Fields that only some kinds of tool have. */
+/** Fields that apply only to some kinds of tools. */
 const KINDS_OF_FIELD: Readonly<Partial<Record<keyof ToolDescription, readonly string[]>>> = {
   method: ["http"],
   headers: ["http", "mcp"],
@@ -164,7 +164,9 @@ const KINDS_OF_FIELD: Readonly<Partial<Record<keyof ToolDescription, readonly st
   env: ["command", "module", "mcp"],
 };
 
-/** The kind of tool that is described; null where the description names none. */
+/**
+ * Returns the kind of the described tool, or null if the description does not specify one. Throws if it specifies two.
+ */
 export function kindOf(described: ToolDescription): ToolKind | null {
   const kinds = [...TOOL_KINDS, "handlerKey"] as const;
   const [kind, other] = kinds.filter((name) => described[name] !== undefined);
@@ -194,7 +196,7 @@ function refuseFieldsOfOtherKinds(described: ToolDescription, kind: string): voi
   }
 }
 
-/** The columns of a tool beside its handler. A module describes itself; flags override that. */
+/** Returns the tool's columns without its handler. A module describes itself, but flags override its description. */
 async function describedColumns(
   described: ToolDescription,
   { env }: AppSettings,
@@ -241,7 +243,7 @@ function handlerConfig(described: ToolDescription, kind: string): JsonObject {
       command: command === undefined ? undefined : splitShellWords(command, "--command"),
       cwd: cwd === undefined ? undefined : resolve(cwd),
       module: module === undefined ? undefined : resolve(module),
-      // The environment of an MCP server is part of its address.
+      // An MCP server's environment is part of its address.
       env: kind === "mcp" ? undefined : env,
     }),
     ...callLimits(described),
@@ -253,7 +255,7 @@ function callLimits({ timeout, maxBytes, maxResultChars, resultSchema }: ToolDes
   return jsonObjectSchema.parse(defined({ timeoutMs, maxBytes, maxResultChars, resultSchema }));
 }
 
-/** An MCP server: an address, or a program with its arguments. */
+/** Returns an MCP server, either a URL or a program with its arguments. */
 function mcpServer({ mcp = "", headers, env }: ToolDescription): JsonObject {
   const isUrl = /^https?:\/\//i.test(mcp);
   const address = isUrl ? { url: mcp } : { command: splitShellWords(mcp, "--mcp") };
@@ -267,7 +269,9 @@ export interface ImportedTools {
   readonly skipped: readonly { readonly name: string; readonly why: string }[];
 }
 
-/** Adds every usable tool of an MCP server in one transaction, each under the prefix and a unique id. */
+/**
+ * Adds every usable tool of an MCP server in one transaction. Each tool gets a unique id that starts with the prefix.
+ */
 export async function importServerTools(
   db: Db,
   request: { readonly server: unknown; readonly prefix: string | null; readonly handlerConfig: object },
@@ -314,7 +318,7 @@ async function requestTools(server: StoredServer, external: ExternalResources, s
     const known = error instanceof McpFailed || error instanceof ToolFailed;
     const why = known ? error.message : `The MCP server does not list its tools: ${(error as Error).message}`;
     const redacted = redact(why, secretsOf(server, external));
-    // The stack of the cause starts with its message: keep it only if nothing was redacted.
+    // The cause's stack starts with its message, so keep it only if nothing was redacted.
     const cause = redacted === why ? { cause: error } : undefined;
     throw new UserError("mcp_failed", `${redacted}.`, "Try the program or the address without art-e.", 1, cause);
   }
@@ -348,7 +352,7 @@ function uniqueId(prefix: string, name: string, taken: ReadonlySet<string>): str
 const EXPORT_CALL = "Export call(args, context), description and parameters from the module.";
 const FIX_MODULE = "Fix the module, then run the command again.";
 
-/** The name, description and parameters that a module exports, if any. */
+/** Returns the name, description and parameters that a module exports, if any. */
 export async function describeModule(
   path: string,
   env: readonly string[],
@@ -373,7 +377,7 @@ export async function describeModule(
     signal.throwIfAborted();
     if (timeout.aborted) throw refuse(`it was not loaded within ${TIMEOUT_MS / 1000} s`, FIX_MODULE, error);
     if (error instanceof ModuleFailed) {
-      // Node appends a "Require stack" of several lines to a missing import.
+      // For a missing import, Node appends a multi-line "Require stack".
       const why = error.message.replace(/\nRequire stack:[\s\S]*$/, "").replace(/\s+/g, " ");
       throw refuse(why, error.lacksCall ? EXPORT_CALL : FIX_MODULE, error);
     }

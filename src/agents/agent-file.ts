@@ -24,7 +24,7 @@ import {
 } from "./registry.js";
 import { findAgent, getAgent, versionedAgent } from "./registry-store.js";
 
-/** An agent as YAML, with the definitions of its tools that are not built in. */
+/** Returns an agent as YAML, including the definitions of its custom tools. */
 export function exportAgent(db: Db, id: string): string {
   const { agent, tools } = versionedAgent(db, id);
   const { name, description, model, settings, prompt } = agent;
@@ -44,8 +44,8 @@ export function exportAgent(db: Db, id: string): string {
 }
 
 /**
- * Creates the agent of a YAML file and the tools defined in it; all of it or nothing. An agent or a different tool of
- * the same id is an error, unless `replace`.
+ * Creates the agent in a YAML file and the tools defined there, all or nothing. An existing agent or a different tool
+ * with the same id is an error unless `replace` is set.
  */
 export function importAgent(db: Db, text: string, path: string, replace: boolean): StoredAgent {
   const file = fromYaml(text, path);
@@ -96,7 +96,7 @@ function alreadyExists(kind: "agent" | "tool", id: string): UserError {
   );
 }
 
-/** Defines a tool in the agent's file; built-in tools are only named. */
+/** Tool definition in an agent's file. Built-in tools do not need one. */
 const definitionSchema = z.strictObject({
   name: z.string(),
   description: z.string(),
@@ -128,7 +128,7 @@ type AgentFile = z.output<typeof fileSchema>;
 
 const MAX_CHARS = 4_000_000;
 
-/** The agent as a file for people to edit: multi-line text as block literals, nothing folded. */
+/** Formats the agent for people to edit, with multi-line text as block literals and without folded lines. */
 function toYaml(file: AgentFile): string {
   const document = new Document(file);
   visit(document, {
@@ -139,7 +139,7 @@ function toYaml(file: AgentFile): string {
   return document.toString({ lineWidth: 0 });
 }
 
-/** Reads an agent's file; errors name the file and the line. */
+/** Parses an agent's file. Errors name the file and the line. */
 function fromYaml(text: string, path: string): AgentFile {
   const refuse = (why: string, line: number | undefined, cause?: unknown) =>
     new UserError(

@@ -12,12 +12,12 @@ import type { AgentSettings, Tool, ToolContext, ToolResult } from "../tools/tool
 import type { ToolCallRecord, Turn } from "../traces/trace.js";
 import { endingOfAnswer, type Rollout, readAnswer, refusalReason, type Transcript } from "./agent.js";
 
-/** The value of `{{tools}}` in a prompt: one tool per line, `- id: description`. */
+/** Returns the value of `{{tools}}` in a prompt, with one tool per line: `- id: description`. */
 export function listTools(tools: readonly Tool[]): string {
   return tools.map(({ id, description }) => `- ${id}: ${description.replace(/\s+/g, " ")}`).join("\n");
 }
 
-/** Consecutive turns without a usable tool call after which the task ends as tool_protocol_error. */
+/** After this many consecutive turns without a usable tool call, the task ends as tool_protocol_error. */
 const MAX_UNUSABLE_TURNS = 3;
 
 const ONLY_FIRST = "Not called: only the first tool call of a turn is made. Call it again if you still need it.";
@@ -35,10 +35,10 @@ export interface AgentRun {
   readonly task?: ModelRequest["task"];
   readonly settings: AgentSettings;
   readonly context: ToolContext;
-  /** No further turn starts above this cost in USD; null: no limit. */
+  /** Cost limit in US dollars, or null for no limit. No further turn starts once it is reached. */
   readonly maxCostUsd: number | null;
   readonly onStep?: ((step: AgentStep) => Promise<void> | void) | undefined;
-  /** Hears what is being waited for. Must not throw. */
+  /** Receives the current activity, such as a model or tool call. `onActivity` must not throw. */
   readonly onActivity?: ((activity: TaskActivity) => void) | undefined;
 }
 
@@ -58,10 +58,10 @@ export function newTranscript(run: AgentRun): Transcript {
 }
 
 /**
- * Runs turns until an ending: the model replies, its tool calls are executed, until it gives an answer
- * (by return_final_answer or in plain text, of which only the last turn's counts) or its turns are used
- * up. Throws what the model port throws (`ModelError`) and the signal's reason; `transcript` then holds
- * everything up to there.
+ * Runs turns until the agent ends. In each turn, the model replies and its tool calls are executed. The agent ends when
+ * it gives an answer (with return_final_answer, or as plain text without a tool call) or when it reaches the turn
+ * limit. Throws the model port's error (`ModelError`) or the signal's reason. In that case, `transcript` contains
+ * everything up to that point.
  */
 export async function runAgent(run: AgentRun, transcript: Transcript): Promise<Rollout> {
   const tools = new Map(run.tools.map((tool) => [tool.id, tool]));
@@ -99,7 +99,7 @@ export async function runAgent(run: AgentRun, transcript: Transcript): Promise<R
       await run.onStep?.({ type: "result", call, result: called.result });
       if (called.result.ok && called.result.final !== undefined) {
         const { answer, sources } = called.result.final;
-        // Training formats need a result for every call.
+        // Training formats require a result for every call.
         messages.push(...reply.toolCalls.slice(i + 1).map((rest) => toolMessage(rest, ANSWERED, true)));
         return done(endingOfAnswer(answer, sources), answer.trim(), sources);
       }
@@ -114,7 +114,7 @@ export async function runAgent(run: AgentRun, transcript: Transcript): Promise<R
   return done("out_of_turns", null);
 }
 
-/** Ignores turns of unknown price: the known cost alone may reach the limit. */
+/** Returns the total known cost in US dollars. Turns with an unknown price do not count toward the limit. */
 function knownCostOf(turns: readonly Turn[]): number {
   return turns.reduce((sum, turn) => sum + (turn.costUsd ?? 0), 0);
 }
@@ -164,7 +164,7 @@ async function askModel(run: AgentRun, transcript: Transcript): Promise<Completi
 
 const specs = new WeakMap<readonly Tool[], readonly ToolSpec[]>();
 
-/** Memoised per tools array, so that providers can reuse its serialised form. */
+/** Memoized per tools array, so that providers can reuse its serialized form. */
 function specsOf(tools: readonly Tool[]): readonly ToolSpec[] {
   const known = specs.get(tools);
   if (known !== undefined) return known;
@@ -173,7 +173,7 @@ function specsOf(tools: readonly Tool[]): readonly ToolSpec[] {
   return made;
 }
 
-/** Message to a model whose reply is neither a call nor an answer; null for an answer. */
+/** Returns a message to a model whose reply is neither a call nor an answer, or null if it is an answer. */
 function complaintAbout(reply: Completion): string | null {
   if (reply.finishReason === "length") return CUT_OFF;
   if (reply.finishReason === "broken_call") return BROKEN_CALL;
@@ -187,8 +187,8 @@ interface CalledTool {
 }
 
 /**
- * Executes one tool call. Mistakes of the model become error results that say what would be right. A tool that throws
- * is a bug, and propagates so that the agent is not scored for it.
+ * Executes one tool call. The model's mistakes become error results that explain how to correct them. An error thrown
+ * by a tool is a bug. It propagates, so that the agent is not scored for it.
  */
 export async function callTool(
   call: ToolCall,
@@ -218,7 +218,7 @@ export async function callTool(
   };
 }
 
-/** Text is passed on unchanged: as JSON it would be quoted and its line ends escaped. */
+/** Returns text unchanged, because JSON would quote it and escape its line breaks. */
 function textOf({ value, json }: Extract<ToolResult, { ok: true }>): string {
   return typeof value === "string" ? value : (json ?? JSON.stringify(value));
 }

@@ -5,7 +5,7 @@ import { firstIssue, type JsonObject, parseJsonOrNull } from "../platform/json.j
 import { lastOf, type ProgramStart, type SupervisedProcess, startSupervised } from "../platform/processes.js";
 import { redact } from "../platform/secrets.js";
 
-/** More than any answer takes; the sums of a run stay safe integers. */
+/** More than any answer uses, and small enough that a run's totals remain safe integers. */
 const MAX_TOKENS = 1e12;
 
 const tokens = z.number().int().nonnegative().max(MAX_TOKENS);
@@ -24,7 +24,7 @@ const replySchema = z.object({
     })
     .nullish(),
   cost_usd: z.number().nonnegative().nullish(),
-  /** Messages on the way to the answer, for the trace. */
+  /** Intermediate messages for the trace. */
   trace: z
     .array(
       z.object({
@@ -39,7 +39,6 @@ const replySchema = z.object({
 
 export type ProgramReply = z.output<typeof replySchema>;
 
-/** Of one line. */
 const MAX_LINE_CHARS = 20_000_000;
 
 /** Time for a program to exit after its stdin is closed. */
@@ -51,7 +50,7 @@ interface OpenQuestion {
   reject(error: ModelError): void;
 }
 
-/** A program that answers questions one by one: a JSON line in, a JSON line out. */
+/** A program that answers one question at a time. Each question and each answer is one line of JSON. */
 export class AgentProcess {
   readonly #program: SupervisedProcess;
   readonly #stderr: () => string;
@@ -60,7 +59,7 @@ export class AgentProcess {
   #waiting: OpenQuestion | null = null;
   #gone = false;
 
-  /** `onStderr` receives its stderr as it arrives. `secrets` are redacted from its replies. */
+  /** `onStderr` receives the program's stderr as it arrives. `secrets` are redacted from the replies. */
   constructor(
     start: ProgramStart,
     onStderr: (text: string) => void,
@@ -83,7 +82,7 @@ export class AgentProcess {
     return this.#gone;
   }
 
-  /** On abort the program is killed with its child processes. */
+  /** Sends a question and returns the reply. On abort, the program and its child processes are killed. */
   async ask(question: JsonObject & { readonly id: string }, signal: AbortSignal): Promise<ProgramReply> {
     signal.throwIfAborted();
     let stop = () => {};
@@ -108,7 +107,7 @@ export class AgentProcess {
     this.#program.kill();
   }
 
-  /** Closes its stdin to signal that there are no more questions. */
+  /** Closes the program's stdin to signal that there are no more questions, then waits for it to exit. */
   async end(): Promise<void> {
     this.#program.stdin.end();
     const timer = setTimeout(() => this.kill(), GRACE_MS);
@@ -121,7 +120,7 @@ export class AgentProcess {
     for (let at = this.#line.indexOf("\n"); at !== -1; at = this.#line.indexOf("\n")) {
       const line = this.#line.slice(0, at).trim();
       this.#line = this.#line.slice(at + 1);
-      // Skips other output of libraries: a reply is an object.
+      // Skips other output, such as library logs. A reply is always an object.
       if (line.startsWith("{")) this.#take(redact(line, this.secrets));
     }
     if (this.#line.length > MAX_LINE_CHARS) this.#break(`its answer is longer than ${MAX_LINE_CHARS} characters`);
@@ -139,7 +138,7 @@ export class AgentProcess {
     this.#waiting.resolve(reply.data);
   }
 
-  /** Its output can no longer be parsed. */
+  /** Fails the question and kills the program, because its output can no longer be parsed. */
   #break(why: string): void {
     this.#fail("protocol", why);
     this.kill();
@@ -150,7 +149,7 @@ export class AgentProcess {
   }
 }
 
-/** As many processes of one program as questions are under way; each is used again, and replaced when it has gone. */
+/** Pool with one process per concurrent question. Processes are reused, and replaced after they exit. */
 export class AgentProcesses {
   readonly #idle: AgentProcess[] = [];
   readonly #all = new Set<AgentProcess>();

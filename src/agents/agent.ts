@@ -8,10 +8,10 @@ import { isDontKnow } from "../text/abstention.js";
 import type { ToolContext } from "../tools/tool.js";
 import type { TaskRecord, ToolCallRecord, Turn } from "../traces/trace.js";
 
-/** Port: tasks for agents, such as the questions of ART-E or those of a folder. */
+/** Port: tasks for agents, such as the ART-E questions or the tasks in a folder. */
 export interface Suite<T extends Task = Task> {
   list(): Promise<TaskList<T>>;
-  /** Gets a task ready for an agent. Close what was opened. Throws where `signal` aborts. */
+  /** Prepares a task for an agent. The caller must close it. Throws if `signal` aborts. */
   open(task: Task, signal: AbortSignal): Promise<TaskOpening>;
   close(): Promise<void>;
 }
@@ -23,7 +23,7 @@ export interface TaskList<T extends Task = Task> {
 
 export type TaskOpening =
   | { readonly ok: true; readonly opened: OpenedTask }
-  /** It cannot be set up: why, and what its trace keeps of it. */
+  /** The task cannot be set up. Contains the reason and the task's record for the trace. */
   | {
       readonly ok: false;
       readonly ending: Extract<Ending, "not_started" | "not_runnable">;
@@ -35,16 +35,16 @@ export interface OpenedTask {
   readonly instruction: string;
   readonly variables: TaskVariables;
   readonly access: TaskAccess;
-  /** What no trace may hold: the values of account settings. */
+  /** Values of account settings, which must never appear in a trace. */
   readonly secrets?: readonly string[];
-  /** Grades what the agent did. Gives what the trace keeps of the task. Throws where `signal` aborts. */
+  /** Grades the agent's work and returns the task's record for the trace. Throws if `signal` aborts. */
   grade(rollout: Rollout, signal: AbortSignal): Promise<TaskRecord>;
   close(): Promise<void>;
 }
 
 type TaskAccess = Omit<ToolContext, "signal" | "workspace">;
 
-/** Messages, calls and turns so far; owned by the caller, so that it survives a throw. */
+/** Messages, calls and turns so far. The caller owns the transcript, so that it survives an error. */
 export interface Transcript {
   readonly messages: Message[];
   readonly toolCalls: ToolCallRecord[];
@@ -55,15 +55,15 @@ export interface Rollout extends Transcript {
   readonly ending: Ending;
   readonly answer: string | null;
   readonly sources: readonly string[];
-  /** Why there is no answer, if the agent itself ended without one. */
+  /** Reason for the missing answer, if the agent itself ended without one. */
   readonly reason?: string;
-  /** The conversation's ids at an external server. */
+  /** The conversation's ids on an external server. */
   readonly remote?: { readonly sessionId: string | null; readonly traceId: string | null };
 }
 
 export interface AgentTask {
   readonly id: TaskId;
-  /** Which repeat of the task, from 1. */
+  /** Number of this repeat of the task, starting at 1. */
   readonly epoch: number;
   readonly instruction: string;
   readonly variables: TaskVariables;
@@ -78,14 +78,14 @@ export function mailboxOf({ id, variables: { inbox_address, query_date } }: Agen
 }
 
 /**
- * Port: runs an agent. Fills the initially empty transcript; throws a `ModelError` if the agent cannot be reached or
- * fails, and the signal's reason when that aborts.
+ * Port: runs an agent. Fills the initially empty transcript. Throws a `ModelError` if the agent fails or cannot be
+ * reached, and the signal's reason if the signal aborts.
  */
 export interface AgentBackend {
   answer(task: AgentTask, transcript: Transcript): Promise<Rollout>;
 }
 
-/** An answer as external agents give it. */
+/** An external agent's answer. */
 export const answerSchema = z.object({
   answer: z.string(),
   sources: z
@@ -94,7 +94,7 @@ export const answerSchema = z.object({
     .transform((sources) => sources ?? []),
 });
 
-/** Reason for the trace of a refusal: the provider's name for it, and the model's or the server's own words. */
+/** Returns a refusal's reason for the trace, consisting of the provider's finish reason and the reply's text. */
 export function refusalReason({ rawFinishReason, content }: Pick<Completion, "rawFinishReason" | "content">): string {
   return ["The model refused to answer", rawFinishReason, content.trim().slice(0, MAX_REASON_CHARS)]
     .filter((part) => part !== "")
@@ -103,7 +103,7 @@ export function refusalReason({ rawFinishReason, content }: Pick<Completion, "ra
 
 const MAX_REASON_CHARS = 300;
 
-/** The text itself, or the answer and sources of bare or fenced JSON in it: `{"answer": "...", "sources": [...]}`. */
+/** Returns the text, or the answer and sources if it is bare or fenced JSON: `{"answer": "...", "sources": [...]}`. */
 export function readAnswer(content: string): z.output<typeof answerSchema> {
   const text = content.trim();
   const [, fenced = text] = /^```(?:json)?[^\S\n]*\n([\s\S]*?)```$/.exec(text) ?? [];
@@ -111,7 +111,10 @@ export function readAnswer(content: string): z.output<typeof answerSchema> {
   return read.success ? { ...read.data, answer: read.data.answer.trim() } : { answer: text, sources: [] };
 }
 
-/** What an external agent came to; one that ends without an answer has used its turns, which is no failure. */
+/**
+ * Returns an external agent's rollout. An agent that ends without an answer counts as out of turns, which is not a
+ * failure.
+ */
 export function rolloutOf(transcript: Transcript, answer: string, sources: readonly string[]): Rollout {
   if (answer === "") return { ...transcript, ending: "out_of_turns", answer: null, sources: [] };
   return { ...transcript, ending: endingOfAnswer(answer, sources), answer, sources };
@@ -122,7 +125,7 @@ export function endingOfAnswer(answer: string, sources: readonly string[]): Endi
 }
 
 /**
- * Variables a prompt may use as `{{name}}`. Questions about mail have an inbox and a date; tasks of a suite have a
+ * Variables that a prompt can use as `{{name}}`. Questions about mail have an inbox and a date. Suite tasks have a
  * snapshot and the home folder of their machine.
  */
 const PROMPT_VARIABLES = ["inbox_address", "query_date", "max_turns", "tools", "snapshot", "home"] as const;
@@ -135,15 +138,15 @@ type TaskVariables = Readonly<Partial<Record<Exclude<Name, OfAnyTask>, string>>>
 
 type PromptVariables = TaskVariables & Readonly<Record<OfAnyTask, string | number>>;
 
-/** Stands for a variable that tasks of this kind do not have. */
+/** Replaces variables that this kind of task does not have. */
 const NOT_GIVEN = "(none in this task)";
 
 const PLACEHOLDER = /\{\{([^{}"]{1,300})\}\}/g;
 
-/** Longer text, or text over two lines, is not taken as a variable. */
+/** Longer or multi-line text is not treated as a variable. */
 const NAME = /^[^\n]{1,100}$/;
 
-/** Fills in `{{name}}`; throws for an unknown name. */
+/** Fills in `{{name}}` variables. Throws if a name is unknown. */
 export function renderPrompt(template: string, variables: PromptVariables): string {
   return template.replace(PLACEHOLDER, (whole, inside: string) => {
     const name = inside.trim();
@@ -153,7 +156,7 @@ export function renderPrompt(template: string, variables: PromptVariables): stri
   });
 }
 
-/** Throws where no task could fill the prompt in. */
+/** Throws if the prompt contains an unknown variable. */
 export function checkPrompt(template: string): void {
   renderPrompt(template, { max_turns: "", tools: "" });
 }

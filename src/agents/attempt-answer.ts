@@ -5,24 +5,22 @@ import type { Rollout, Transcript } from "./agent.js";
 
 export interface AnswerAttempt {
   readonly timeoutMs: number;
-  /** Fills the transcript, which comes empty, as it goes, and throws as an `AgentBackend` does. */
+  /** Fills the initially empty transcript as the agent runs. Throws like an `AgentBackend`. */
   run(transcript: Transcript, signal: AbortSignal, workspace: Workspace): Promise<Rollout>;
-  /** The ending that an error stands for; null: a fault of this program, which is thrown on. */
+  /** Returns the ending for an error, or null for a bug in this program, which is rethrown. */
   endingOf(thrown: unknown): Ending | null;
 }
 
 export interface AttemptedAnswer {
   readonly times: { readonly startedAt: string; readonly endedAt: string; readonly durationMs: number };
-  /** What was said before a failure stays in it. */
+  /** Includes the messages before a failure. */
   readonly rollout: Rollout;
-  /** Why there is no answer, for the trace. */
+  /** Reason for the missing answer, for the trace. */
   readonly error: string | null;
   readonly thrown: unknown;
 }
 
-/**
- * Lets an agent answer in a workspace of its own and until its time is over; failures of the model become the ending.
- */
+/** Runs an agent in its own workspace with a time limit. Model failures become the rollout's ending. */
 export async function attemptAnswer(attempt: AnswerAttempt, signal: AbortSignal): Promise<AttemptedAnswer> {
   const startedAt = new Date();
   const started = performance.now();
@@ -56,7 +54,7 @@ function outerEnding(interrupted: AbortSignal, isTimeOver: boolean): Ending | nu
   return isTimeOver ? "timeout" : null;
 }
 
-/** The abort reason of a task's deadline: the platform's TimeoutError. */
+/** Returns the abort reason for a task's deadline, which is the platform's TimeoutError. */
 function timeLimitReached(): DOMException {
   return new DOMException("The operation was aborted due to timeout", "TimeoutError");
 }

@@ -29,7 +29,7 @@ import {
   type Transcript,
 } from "./agent.js";
 
-/** An agent that looks like a model of an OpenAI-compatible server and runs its own tools. */
+/** An agent that an OpenAI-compatible server offers as a model. It runs its own tools. */
 interface EndpointAgent {
   readonly name: string;
   readonly endpoint: Endpoint;
@@ -55,8 +55,8 @@ const replySchema = z.object({
 });
 
 /**
- * One chat completion per question: mailbox and day in the system message and in `metadata`, the question as the
- * user's. The answer is the reply's text, or the `{"answer", "sources"}` JSON in it.
+ * Sends one chat completion request per question. The system message and `metadata` contain the mailbox and day, and
+ * the user message is the question. The answer is the reply's text, or the `{"answer", "sources"}` JSON in it.
  */
 export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): AgentBackend {
   const url = chatUrl(endpoint);
@@ -145,7 +145,7 @@ function readReply(body: unknown) {
   };
 }
 
-/** Retries an external agent from the beginning; one answer counts as one call for the rate limiter. */
+/** Retries a failed external agent from scratch. One answer counts as one call for the rate limiter. */
 export function withAgentRetry(
   name: string,
   backend: AgentBackend,
@@ -176,7 +176,7 @@ export function withAgentRetry(
       const [first] = done.turns;
       if (first === undefined) return done;
       first.retries.push(...retries);
-      // Time before the successful attempt.
+      // `waitedMs` is the time before the successful attempt.
       Object.assign(first, costWithRetries(first, retries), { waitedMs: attemptedAt - startedAt, ...waits });
       return done;
     },

@@ -7,13 +7,13 @@ import { type AgentBackend, type AgentTask, mailboxOf, type Rollout, rolloutOf, 
 import { callTool } from "./agent-loop.js";
 
 /**
- * A person as the agent: a baseline that shows what the questions ask of people. The person sees the question, the
- * mailbox and the date, searches and reads with the tools of other agents, and answers with sources. Each step counts
- * as a turn, and its tool call is traced.
+ * A person as the agent. This baseline shows how hard the questions are for people. The person sees the question, the
+ * mailbox and the date, searches and reads email with the same tools as other agents, and answers with sources. Each
+ * step counts as a turn, and its tool call is traced.
  */
 interface HumanAgent {
   readonly person: Person;
-  /** Bound to the task's mailbox by their call context. */
+  /** Returns tools whose call context binds them to the task's mailbox. */
   toolsFor(context: ToolContext): readonly Tool[];
 }
 
@@ -68,9 +68,9 @@ const emailSchema = z.looseObject({
   next_offset: z.number().nullish().catch(null),
 });
 
-/** One question in front of a person. */
+/** A person's session for one question. */
 class Session {
-  /** Message ids by the numbers that the person sees, from 1. */
+  /** Message ids in the order of the numbers shown to the person, which start at 1. */
   private readonly listed: string[] = [];
   private rest: { readonly messageId: string; readonly offset: number } | null = null;
   private calls = 0;
@@ -171,7 +171,10 @@ class Session {
     }
   }
 
-  /** The message id of a number in the list, or the id itself. */
+  /**
+   * Returns the message id for a number in the list, or null if the number is not listed or the word is empty. Any
+   * other word is returned as a message id.
+   */
   private idOf(word: string): string | null {
     if (/^\d+$/.test(word)) return this.listed[Number(word) - 1] ?? null;
     return word === "" ? null : word;
@@ -182,7 +185,7 @@ class Session {
     return known === -1 ? this.listed.push(messageId) : known + 1;
   }
 
-  /** Null for an error, which the person is shown. */
+  /** Calls a tool. Returns its value, or null after showing an error to the person. */
   private async call(name: string, args: Record<string, JsonValue>, timing: Timing): Promise<JsonValue> {
     const { transcript, task } = this;
     const call: ToolCall = { id: `step_${++this.calls}`, name, arguments: args };
@@ -196,7 +199,7 @@ class Session {
     return null;
   }
 
-  /** A person's step takes the time until it was typed, and costs nothing. */
+  /** Records a step as a turn. Its latency is the time until the person finished typing, and its cost is 0. */
   private endTurn(timing: Timing, content: string, toolCalls: ToolCall[] = []): void {
     const finishReason = toolCalls.length > 0 ? "tool_calls" : "stop";
     this.transcript.messages.push({ role: "assistant", content, toolCalls });

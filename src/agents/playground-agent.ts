@@ -18,22 +18,22 @@ import {
 } from "./agent.js";
 
 export interface PlaygroundAgent {
-  /** Without `/api` and without a trailing slash. */
+  /** Base URL without `/api` or a trailing slash. */
   readonly apiUrl: string;
   readonly workspace: string | null;
   readonly agentId: string;
-  /** Overrides the agent's own model; null: no override. */
+  /** Model that overrides the agent's own, or null to keep it. */
   readonly model: { readonly provider: string; readonly id: string } | null;
-  /** Also puts mailbox and day into the question, for prompts without `{{inbox_address}}` and `{{query_date}}`. */
+  /** Also adds the mailbox and day to the question, for prompts without `{{inbox_address}}` and `{{query_date}}`. */
   readonly tellTask: boolean;
-  /** Bearer token; empty if none is required. */
+  /** Bearer token, or an empty string if none is required. */
   readonly token: string;
   readonly idleMs: number;
 }
 
 /**
- * `POST /api/agents/:id/playground/chat`, one conversation with one message per question. Mailbox, day and turn limit
- * travel as `variables`. An error, a recoverable error and a stream without `[DONE]` are failures.
+ * Sends `POST /api/agents/:id/playground/chat` with one conversation and one message per question. The mailbox, day and
+ * turn limit are sent as `variables`. An error, a recoverable error, or a stream without `[DONE]` is a failure.
  */
 export function playgroundAgent(agent: PlaygroundAgent): AgentBackend {
   const url = `${agent.apiUrl}/api/agents/${encodeURIComponent(agent.agentId)}/playground/chat`;
@@ -94,13 +94,14 @@ interface OpenCall {
 const failedSchema = z.object({ error: z.string() });
 
 /**
- * Builds a transcript from the events of one answer. A turn is the text and calls between two results. Tokens are not
- * sent and stay unknown. The answer is the argument of return_final_answer, or else the text after the last result.
+ * Builds a transcript from the events of one answer. A turn is the text and calls between two results. The server does
+ * not send token counts, so they remain unknown. The answer is the argument of return_final_answer, otherwise the text
+ * after the last result.
  */
 class PlaygroundReader {
   #text = "";
   #calls: OpenCall[] = [];
-  /** Calls of finished turns still without a result. */
+  /** Calls in finished turns that do not have a result yet. */
   readonly #open = new Map<string, OpenCall>();
   #turnStartedAt = new Date().toISOString();
   #turnBegan = performance.now();
@@ -110,13 +111,16 @@ class PlaygroundReader {
   #ending: Ending | null = null;
   #lastText = "";
 
-  /** `secrets` are redacted from everything recorded: from whole texts, since chunks may each hold part of a key. */
+  /**
+   * `secrets` are redacted from everything recorded. This happens in complete texts, because a key can be split across
+   * chunks.
+   */
   constructor(
     private readonly transcript: Transcript,
     private readonly secrets: readonly string[],
   ) {}
 
-  /** Throws the ModelError of an error event. */
+  /** Processes an event. Throws a ModelError if the event reports a failure. */
   take(event: PlaygroundEvent): void {
     switch (event.type) {
       case "message-start":
@@ -161,7 +165,7 @@ class PlaygroundReader {
     }
   }
 
-  /** Records text and calls since the last result as a turn. */
+  /** Records the text and calls since the last result as a turn. */
   endTurn(): void {
     if (this.#text === "" && this.#calls.length === 0) return;
     const text = redact(this.#text, this.secrets);
@@ -183,7 +187,7 @@ class PlaygroundReader {
     this.#calls = [];
   }
 
-  /** After `[DONE]`. */
+  /** Returns the rollout after `[DONE]`. */
   end(): Rollout {
     this.endTurn();
     for (const id of [...this.#open.keys()]) this.#result(id, undefined);
@@ -193,7 +197,7 @@ class PlaygroundReader {
       return { ...transcript, ending: endingOfAnswer(answer, sources), answer: answer.trim(), sources };
     }
     const { text } = separateReasoning(this.#lastText.trim());
-    // An agent that ends without an answer has used its turns: not a failure.
+    // An agent that ends without an answer counts as out of turns, which is not a failure.
     const ending = this.#ending ?? (text === "" ? "out_of_turns" : endingOfAnswer(text, []));
     return {
       ...transcript,
@@ -203,7 +207,10 @@ class PlaygroundReader {
     };
   }
 
-  /** Undefined: the server sent none. The call that gives the answer needs none. */
+  /**
+   * Records a call's result. `told` is undefined if the server did not send a result, which return_final_answer does
+   * not require.
+   */
   #result(id: string, told: JsonValue | undefined): void {
     const call = this.#open.get(id);
     if (call === undefined) return;
@@ -244,19 +251,19 @@ class PlaygroundReader {
   }
 }
 
-/** Endings caused by the agent, not by a failure; a server may send them as the category of its error. */
+/** Returns whether an error category is an ending caused by the agent, not by a failure. */
 function isAgentsOwn(category: string | null | undefined): category is Ending {
   return ENDINGS.some((ending) => ending === category && !isFailure(ending));
 }
 
 const id = z.string();
 
-/** What a playground server sends, each as the `data` of one event; `[DONE]` comes after them. */
+/** Events of a playground server. Each is the `data` of one server-sent event, and `[DONE]` follows the last one. */
 const KNOWN = z.discriminatedUnion("type", [
   z.object({ type: z.literal("message-start"), messageId: id.optional() }),
   z.object({ type: z.literal("text-delta"), text: z.string() }),
   z.object({ type: z.literal("tool-call"), toolCallId: id, toolName: z.string() }),
-  /** Text of JSON, whole or in pieces; or the arguments themselves. */
+  /** The arguments, or their JSON text in one or more parts. */
   z.object({ type: z.literal("tool-call-args"), toolCallId: id, args: jsonValueSchema }),
   z.object({ type: z.literal("tool-call-end"), toolCallId: id }),
   z.object({ type: z.literal("tool-result"), toolCallId: id, result: jsonValueSchema.optional() }),
@@ -280,7 +287,10 @@ type PlaygroundEvent = z.output<typeof KNOWN>;
 
 const TYPES: ReadonlySet<string> = new Set(KNOWN.options.map((option) => option.shape.type.value));
 
-/** Null: an event of an unknown (newer) kind. Throws what the JSON parser or zod throws. */
+/**
+ * Parses an event. Returns null for an unknown (newer) event type. Throws the JSON parser's or zod's error for invalid
+ * data.
+ */
 function readEvent(data: string): PlaygroundEvent | null {
   const event = z.looseObject({ type: z.string() }).parse(JSON.parse(data));
   return TYPES.has(event.type) ? KNOWN.parse(event) : null;
@@ -288,7 +298,7 @@ function readEvent(data: string): PlaygroundEvent | null {
 
 type ErrorEvent = Extract<PlaygroundEvent, { type: "error" | "recoverable-error" }>;
 
-/** Other servers' names for our event kinds. */
+/** Maps other servers' error names to our error kinds. */
 const KINDS: readonly (readonly [RegExp, ModelErrorKind])[] = [
   [/rate|quota/i, "rate_limit"],
   [/^auth|api.?key/i, "auth"],
@@ -308,7 +318,7 @@ function failureOf(event: ErrorEvent): ModelError {
   return new ModelError(kind, code === "" ? text : `${text} (${code})`, { retryable });
 }
 
-/** A tool result for the scorers: servers send an object or its JSON text. */
+/** Returns a tool result for the scorers. Servers send it as an object or as JSON text. */
 function resultValue(result: JsonValue | undefined): JsonValue {
   if (typeof result !== "string" || !/^\s*[[{]/.test(result)) return result ?? null;
   try {

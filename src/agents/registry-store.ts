@@ -14,7 +14,10 @@ import {
 } from "../tools/tool.js";
 import { getRun } from "../traces/runs-store.js";
 
-/** Reads the registry. Without a database, one in memory shows the agents and tools of a new database. */
+/**
+ * Reads the registry. If the database does not exist, uses an in-memory one with the agents and tools of a new
+ * database.
+ */
 export async function readRegistry<T>(settings: AppSettings, read: (db: Db) => T | Promise<T>): Promise<T> {
   const db = existsSync(settings.db)
     ? openStore(settings.db, { mustExist: true })
@@ -22,7 +25,7 @@ export async function readRegistry<T>(settings: AppSettings, read: (db: Db) => T
   return useAndClose(db, read);
 }
 
-/** Changes the registry; creates the database where there is none. */
+/** Changes the registry. Creates the database if it does not exist. */
 export async function changeRegistry<T>(settings: AppSettings, change: (db: Db) => T | Promise<T>): Promise<T> {
   return useAndClose(openStore(settings.db, { mustExist: false }), change);
 }
@@ -42,7 +45,7 @@ function countRunsOfVersion(db: Db, agentId: string, version: number): number {
     .get(agentId, version) as number;
 }
 
-/** An agent with its complete tools, so that it can run again after either has changed. */
+/** An agent with its complete tools, so that it can run again after the agent or a tool has changed. */
 interface VersionedAgent {
   readonly agent: Agent;
   readonly tools: readonly AttachedTool[];
@@ -62,7 +65,7 @@ interface VersionRow {
 
 const SELECT = "SELECT version, snapshot, created_at AS createdAt FROM agent_versions WHERE agent_id = ?";
 
-/** Newest first; also those of an agent that has been deleted. */
+/** Returns an agent's versions, newest first. Also works for a deleted agent. */
 export function listVersions(db: Db, agentId: string): AgentVersion[] {
   const rows = db.prepare(`${SELECT} ORDER BY version DESC`).all(agentId) as VersionRow[];
   return mapReadable(rows, (row) => toVersion(agentId, row));
@@ -78,7 +81,7 @@ export function getVersion(db: Db, agentId: string, version: number): AgentVersi
   );
 }
 
-/** The newest version if it equals `now`, otherwise the next number, which is not saved yet. */
+/** Returns the newest version if it equals `now`, otherwise the next version number, which has not been saved yet. */
 function matchVersion(db: Db, now: VersionedAgent): { readonly version: number; readonly isNew: boolean } {
   const last = db.prepare(`${SELECT} ORDER BY version DESC LIMIT 1`).get(now.agent.id) as VersionRow | undefined;
   if (last === undefined) return { version: 1, isNew: true };
@@ -87,7 +90,7 @@ function matchVersion(db: Db, now: VersionedAgent): { readonly version: number; 
     : { version: last.version + 1, isNew: true };
 }
 
-/** Fixed fields in a fixed order, so that equal agents give equal texts. */
+/** Serializes fixed fields in a fixed order, so that equal agents produce equal text. */
 function canonicalJson({ agent, tools }: VersionedAgent): string {
   const { id, name, description, prompt, model, settings } = agent;
   const { maxTurns, maxTokens, toolCalls, toolChoice, temperature, reasoningTokens, reasoningEffort } = settings;
@@ -167,12 +170,12 @@ export interface AgentDescription extends Agent {
   readonly tools: readonly { readonly id: string; readonly config: string | null }[];
 }
 
-/** Every agent with the ids and configs of its tools. */
+/** Returns every agent with the ids and configs of its tools. */
 export function describeAgents(db: Db) {
   return listAgents(db).map((agent) => ({ ...agent, tools: toolIds(attachedOrDefault(db, agent.id)) }));
 }
 
-/** `ID`: the agent as it is now; `ID@VERSION`: as it was then. */
+/** Describes an agent. `ID` is the current agent, and `ID@VERSION` is a stored version. */
 export function describeAgent(db: Db, name: string): AgentDescription {
   const [id = "", version] = name.split("@");
   if (version === undefined) {
@@ -189,7 +192,7 @@ export function describeAgent(db: Db, name: string): AgentDescription {
   return { ...stored.agent, version: stored.version, tools: fullTools(stored.tools) };
 }
 
-/** The agent of a run: the version that it used, with the settings that the run's flags changed. */
+/** Returns a run's agent: the version that the run used, with the settings changed by the run's flags. */
 export function describeAgentOfRun(db: Db, runName: string): AgentDescription {
   const { id, settings } = getRun(db, runName);
   if (settings.elsewhere !== undefined) {
@@ -213,7 +216,9 @@ export function describeAgentOfRun(db: Db, runName: string): AgentDescription {
   };
 }
 
-/** The versions of an agent, newest first, also of one that was deleted; none before its first change or run. */
+/**
+ * Returns an agent's versions, newest first, even if the agent has been deleted. Empty before its first change or run.
+ */
 export function describeVersions(db: Db, agentId: string) {
   const versions = listVersions(db, agentId);
   // Throws for an agent that never existed.
@@ -235,12 +240,12 @@ function fullTools(attached: readonly AttachedTool[]) {
   return attached.map(({ tool, config }) => ({ ...tool, config }));
 }
 
-/** An agent as it is now, with the full rows of its tools. */
+/** Returns the current agent with the full rows of its tools. */
 export function versionedAgent(db: Db, agentId: string): VersionedAgent {
   return { agent: getAgent(db, agentId), tools: attachedOrDefault(db, agentId) };
 }
 
-/** The version number of an agent as it is now; it is stored under it when it is changed or run. */
+/** Returns the current agent's version number. The version is stored when the agent is changed or run. */
 export function currentVersion(db: Db, agentId: string): number {
   return matchVersion(db, versionedAgent(db, agentId)).version;
 }
@@ -249,7 +254,7 @@ export function nameVersion(db: Db, id: string): { readonly id: string; readonly
   return { id, version: currentVersion(db, id) };
 }
 
-/** Stores an agent as it is now as a version, unless the newest version is the same; returns its number. */
+/** Stores the current agent as a version unless it equals the newest version. Returns the version number. */
 export function saveCurrentVersion(db: Db, agentId: string): number {
   const now = versionedAgent(db, agentId);
   const save = db.transaction(() => {
@@ -263,6 +268,6 @@ export function saveCurrentVersion(db: Db, agentId: string): number {
     }
     return version;
   });
-  // Immediate: two runs that start together would both find the number free.
+  // Immediate, because two runs that start together would otherwise choose the same number.
   return save.immediate();
 }

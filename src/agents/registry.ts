@@ -25,14 +25,14 @@ import { findAgent, getAgent, getVersion, listAgentIds, saveCurrentVersion } fro
 
 const changeableTool = {
   name: z.string().min(1).max(200),
-  /** What the model reads. */
+  /** Part of the model's input. */
   description: z.string().min(1, "is empty: the model reads it").max(100_000),
   parametersSchema: jsonObjectSchema,
   handlerConfig: jsonObjectSchema,
   category: z.string().min(1).max(64),
 };
 
-/** A new tool. The handlers themselves check `handlerKey` and `handlerConfig`. */
+/** Input for a new tool. The handlers themselves check `handlerKey` and `handlerConfig`. */
 const newToolSchema = z.strictObject({
   ...changeableTool,
   id: registryIdSchema,
@@ -47,7 +47,10 @@ const newToolSchema = z.strictObject({
   category: changeableTool.category.default("own"),
 });
 
-/** A change of a tool: what is left out stays. The handler cannot change: that would be another tool. */
+/**
+ * Changes to a tool. Omitted fields stay the same. The handler cannot be changed, because the result would be a
+ * different tool.
+ */
 const toolChangesSchema = z.strictObject(changeableTool).partial();
 
 export type NewTool = z.input<typeof newToolSchema>;
@@ -106,11 +109,11 @@ const changeable = {
   name: z.string().min(1).max(200),
   description: z.string().max(10_000),
   prompt: z.string().min(1, "is empty").max(1_000_000),
-  /** `provider/name`; null: the run's model. */
+  /** `provider/name`, or null for the run's model. */
   model: z.string().min(1).nullable(),
 };
 
-/** A new agent; what is left out gets its default, also the tools. */
+/** Input for a new agent. Omitted fields get their defaults, including the tools. */
 export const newAgentSchema = z.strictObject({
   ...changeable,
   id: registryIdSchema,
@@ -124,7 +127,7 @@ export const newAgentSchema = z.strictObject({
     .default(DEFAULT_TOOL_IDS.map((id) => ({ id, config: null }))),
 });
 
-/** A change of an agent: what is left out stays; null restores the default of a setting. */
+/** Changes to an agent. Omitted fields stay the same. In `settings`, null restores the default. */
 export const agentChangesSchema = z.strictObject({
   ...z.object(changeable).partial().shape,
   settings: z
@@ -162,7 +165,7 @@ export function updateAgent(db: Db, id: string, input: z.input<typeof agentChang
   });
 }
 
-/** Restores a version of an agent; fails if one of its tools was deleted since. */
+/** Restores a version of an agent. Throws if one of its tools has since been deleted. */
 export function restoreVersion(db: Db, id: string, version: number): StoredAgent {
   return withNewVersion(db, () => {
     refuseBuiltin("agent", getAgent(db, id));
@@ -173,7 +176,7 @@ export function restoreVersion(db: Db, id: string, version: number): StoredAgent
   });
 }
 
-/** Its versions stay, because runs refer to them. */
+/** Deletes an agent. Its versions remain, because runs refer to them. */
 export function deleteAgent(db: Db, id: string): void {
   withNewVersion(db, () => {
     refuseBuiltin("agent", getAgent(db, id));
@@ -186,7 +189,7 @@ export function cloneAgent(db: Db, id: string, newId: string): StoredAgent {
   return createAgent(db, { id: newId, name, description, prompt, model, settings, tools: attachmentsOf(db, id) });
 }
 
-/** Appends tools to those of the agent, all or none; `config` overrides the tools' own. */
+/** Appends tools to the agent's tools, all or none. `config` overrides the tools' own configuration. */
 export function attachTools(
   db: Db,
   agentId: string,
@@ -208,7 +211,7 @@ export function attachTools(
   });
 }
 
-/** Replaces the config of a tool that the agent has; its place among the tools stays. */
+/** Replaces the config of an attached tool. Its position among the tools does not change. */
 export function configureTool(db: Db, agentId: string, toolId: string, config: JsonObject | null): void {
   withNewVersion(db, () => {
     refuseBuiltin("agent", getAgent(db, agentId));
@@ -230,7 +233,7 @@ function notAttached(agentId: string, toolId: string, tools: readonly { readonly
   );
 }
 
-/** Takes tools from the agent, all or none. */
+/** Removes tools from the agent, all or none. */
 export function detachTools(db: Db, agentId: string, toolIds: readonly string[]): void {
   withNewVersion(db, () => {
     refuseBuiltin("agent", getAgent(db, agentId));
@@ -249,7 +252,7 @@ export function detachTools(db: Db, agentId: string, toolIds: readonly string[])
   });
 }
 
-/** Replaces the tools of an agent by these in their order; to be called within `withNewVersion`. */
+/** Replaces an agent's tools in the order of `tools`. Call it only within `withNewVersion`. */
 export function setTools(db: Db, agentId: string, tools: readonly Attachment[]): void {
   const duplicate = tools.find(({ id }, i) => tools.findIndex((other) => other.id === id) !== i);
   if (duplicate !== undefined) {
@@ -263,7 +266,7 @@ export function setTools(db: Db, agentId: string, tools: readonly Attachment[]):
   db.prepare("UPDATE agents SET updated_at = CURRENT_TIMESTAMP WHERE id = ?").run(agentId);
 }
 
-/** The tools of an agent; the default ones if it has none of its own. */
+/** Returns the agent's tools, or the default tools if it does not have any. */
 function attachmentsOf(db: Db, agentId: string): Attachment[] {
   return attachedOrDefault(db, agentId).map(attachmentOf);
 }
@@ -272,7 +275,7 @@ function attachmentOf({ tool, config }: AttachedTool): Attachment {
   return { id: tool.id, config: config === null ? null : jsonObjectSchema.parse(JSON.parse(config)) };
 }
 
-/** Checks the prompt, and writes the model as `provider/name`. */
+/** Checks the prompt, and expands the model to `provider/name`. */
 function normalizeRow<T extends { prompt: string; model: string | null }>(row: T): T {
   checkPrompt(row.prompt);
   return row.model === null ? row : { ...row, model: fullName(row.model) };
@@ -295,7 +298,7 @@ function alreadyExists(id: string): UserError {
   );
 }
 
-/** Makes a change in one transaction, and stores the versions of all agents before and after it. */
+/** Runs a change in one transaction, and stores the versions of all agents before and after it. */
 export function withNewVersion<T>(db: Db, change: () => T): T {
   const saveAll = () => {
     for (const id of listAgentIds(db)) saveIfReadable(db, id);
@@ -309,7 +312,7 @@ export function withNewVersion<T>(db: Db, change: () => T): T {
   return transaction.immediate();
 }
 
-/** An agent with invalid rows cannot be run, and must not prevent changes of the others. */
+/** An agent with invalid rows cannot run, but must not prevent changes to other agents. */
 function saveIfReadable(db: Db, agentId: string): void {
   try {
     saveCurrentVersion(db, agentId);
@@ -318,21 +321,21 @@ function saveIfReadable(db: Db, agentId: string): void {
   }
 }
 
-/** Without the fields that are undefined. */
+/** Returns the object without undefined fields. */
 export function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>;
   };
 }
 
-/** Parses the input of a change; the error names the first invalid field. */
+/** Parses the input of a change. The error names the first invalid field. */
 export function checkInput<T extends z.ZodType>(schema: T, value: unknown, code: string, what: string): z.output<T> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   throw new UserError(code, `${what}: ${firstIssue(result.error)}.`, "Nothing has been changed.");
 }
 
-/** Built-in agents and tools cannot be changed: published figures are about them. */
+/** Throws for built-in agents and tools. They cannot be changed, because published figures refer to them. */
 function refuseBuiltin(kind: "agent" | "tool", { id, builtin }: { id: string; builtin: boolean }): void {
   if (!builtin) return;
   throw new UserError(

@@ -9,7 +9,7 @@ import type { AgentProcesses, ProgramReply } from "./agent-process.js";
 
 export interface SubprocessAgent {
   readonly programs: Pick<AgentProcesses, "ask">;
-  /** Bound to the task's mailbox and machine by their call context. */
+  /** Returns tools whose call context binds them to the task's mailbox and machine. */
   toolsFor(context: ToolContext): readonly Tool[];
   readonly version: string;
   priceOf(usage: Usage): number | null;
@@ -20,8 +20,8 @@ export interface OpenSubprocessAgent extends AgentBackend {
 }
 
 /**
- * Sends the task to a program and serves it tools at an MCP address of its own: bound to the task's mailbox and day, or
- * to its machine, with every call traced, and closed with the answer.
+ * Sends the task to a program and serves tools to it at a separate MCP address. The tools are bound to the task's
+ * mailbox and day, or to its machine. Every call is traced, and the address closes when the program answers.
  */
 export async function openSubprocessAgent(agent: SubprocessAgent): Promise<OpenSubprocessAgent> {
   const offers = new Map<string, MailOffer>();
@@ -49,7 +49,7 @@ export async function openSubprocessAgent(agent: SubprocessAgent): Promise<OpenS
         return rolloutOf(transcript, reply.answer?.trim() ?? "", reply.sources ?? []);
       } catch (error) {
         if (!(error instanceof ModelError)) throw error;
-        // A program's error text may hold the key it was given.
+        // A program's error text might contain the API key that the program received.
         throw new ModelError(error.kind, scrub(error.message, []), { retryable: false });
       } finally {
         offers.delete(path);
@@ -92,14 +92,17 @@ function offerTo({ context }: AgentTask, transcript: Transcript, { version, tool
   };
 }
 
-/** Tool time does not count as model time: the program waits for it. */
+/**
+ * Returns the total tool time in milliseconds. It does not count as model time, because the program waits for the
+ * tools.
+ */
 function toolTimeOf({ toolCalls }: Transcript): number {
   return toolCalls.reduce((sum, { durationMs }) => sum + durationMs, 0);
 }
 
 type Timing = { readonly startedAt: string; readonly latencyMs: number };
 
-/** The whole exchange counts as one turn: the program's model calls are not visible. */
+/** Records the entire exchange as one turn, because the program's model calls are not visible. */
 function takeDown(reply: ProgramReply, transcript: Transcript, timing: Timing, { priceOf }: SubprocessAgent): void {
   for (const { role, content, name } of reply.trace ?? []) {
     if (role === "assistant") transcript.messages.push({ role, content, toolCalls: [] });

@@ -8,17 +8,17 @@ import type { ToolContext, ToolResult, ToolRow } from "./tool.js";
 import type { ExternalResources } from "./tool-connections.js";
 import { defineHandler, type Handler } from "./tool-handler.js";
 
-/** `${ENV:NAME}` stands for an environment variable; it is filled in for each call and never stored. */
+/** `${ENV:NAME}` is a reference to an environment variable. It is filled in for each call and never stored. */
 const REFERENCE = /\$\{ENV:([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
-/** Headers that carry a secret: their values must come from the environment. */
+/** Headers that contain secrets. Their values must come from the environment. */
 const SECRET_HEADER = /^(authorization|proxy-authorization|cookie)$|(api[-_]?key|token|secret|password)$/i;
 
 export const environmentName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "expected the name of a variable");
 
 const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "expected the name of a header");
 
-/** Headers as stored: no line ends, and secrets only as references to the environment. */
+/** Stored headers. Values contain no line breaks, and secrets only as environment variable references. */
 export const headersSchema = z
   .record(headerName, z.string().max(4_000))
   .superRefine((headers, issues) => {
@@ -39,7 +39,7 @@ type Filled =
   | { readonly ok: true; readonly values: Record<string, string> }
   | { readonly ok: false; readonly missing: string };
 
-/** Fills in variables; returns the name of the first that is not set. */
+/** Fills in environment variables. Returns the name of the first missing variable, if any. */
 export function fillInVariables(
   texts: Readonly<Record<string, string>>,
   env: Readonly<Record<string, string | undefined>>,
@@ -57,13 +57,13 @@ export function fillInVariables(
   return missing === null ? { ok: true, values } : { ok: false, missing };
 }
 
-/** The filled-in values; throws for the model where a variable is missing. */
+/** Returns the filled-in values. Throws a ToolFailed for the model if a variable is missing. */
 export function requireFilled(filled: Filled, consequence = "The tool cannot be called"): Record<string, string> {
   if (filled.ok) return filled.values;
   throw new ToolFailed(`${consequence}: the environment variable ${filled.missing} is not set`);
 }
 
-/** The values of referenced variables, to be redacted from results. */
+/** Returns the values of referenced variables, which must be redacted from results. */
 export function secretsIn(
   texts: Readonly<Record<string, string>>,
   env: Readonly<Record<string, string | undefined>>,
@@ -72,7 +72,7 @@ export function secretsIn(
   return [...new Set(names)].flatMap((name) => env[name] ?? []);
 }
 
-/** The environment of an external program or module: PATH, HOME, LANG and the named variables. */
+/** Returns the environment for an external program or module: PATH, HOME, LANG and the variables in `names`. */
 export function cleanEnvironment(names: readonly string[], env: Readonly<Record<string, string | undefined>>): Filled {
   const values: Record<string, string> = {};
   for (const name of ["PATH", "HOME", "LANG"]) if (env[name] !== undefined) values[name] = env[name];
@@ -85,13 +85,13 @@ export function cleanEnvironment(names: readonly string[], env: Readonly<Record<
 }
 
 export const limitsShape = {
-  /** A call that takes longer is aborted. */
+  /** Maximum milliseconds per call. Longer calls are aborted. */
   timeoutMs: z.number().int().min(1).max(600_000).default(30_000),
-  /** A longer response is an error. */
+  /** Maximum response size. A larger response is an error. */
   maxBytes: z.number().int().min(1).max(100_000_000).default(1_000_000),
-  /** Characters of the result that the model gets; the rest is truncated. */
+  /** Maximum characters of the result for the model. The rest is truncated. */
   maxResultChars: z.number().int().min(100).max(1_000_000).default(20_000),
-  /** JSON Schema that every result must fit. */
+  /** JSON Schema that every result must match. */
   resultSchema: jsonObjectSchema.optional(),
 };
 
@@ -101,13 +101,13 @@ interface ExternalCall {
   readonly args: JsonObject;
   readonly context: ToolContext;
   readonly outside: ExternalResources;
-  /** Aborts when the task ends or the time is over. */
+  /** Aborts when the task ends or the call times out. */
   readonly signal: AbortSignal;
   /** Values to redact from results. */
   readonly secrets: readonly string[];
 }
 
-/** An error whose message is for the model. Other errors are reported to it in the same way. */
+/** An error with a message for the model. Other errors are reported to the model in the same way. */
 export class ToolFailed extends Error {
   override readonly name = "ToolFailed";
 }
@@ -120,9 +120,9 @@ interface ExternalToolKind<Config extends CallLimits> {
 }
 
 /**
- * A handler for an external tool, with the rules common to all of them: a time limit, results of limited size that
- * fit their schema, and every failure as a result that the model can act on. If the task is aborted, the call rejects
- * with its reason.
+ * Defines a handler for an external tool with the rules common to all of them. Calls have a time limit, results have a
+ * maximum size and must match their schema, and every failure becomes a result that the model can act on. If the task
+ * is aborted, the call rejects with the abort reason.
  */
 export function defineExternalTool<Config extends CallLimits>(kind: ExternalToolKind<Config>): Handler {
   return defineHandler<JsonObject, Config>({
@@ -209,12 +209,12 @@ export function parseJsonText(text: string, whose: string, secrets: readonly str
 
 const moduleConfig = z.strictObject({
   module: z.string().startsWith("/", "expected an absolute path"),
-  /** Environment variables passed on besides PATH, HOME and LANG. */
+  /** Environment variables passed in addition to PATH, HOME and LANG. */
   env: z.array(environmentName).max(100).default([]),
   ...limitsShape,
 });
 
-/** A file with a function `call(args, context)`; `context` holds the task's `inbox` and `cutoff`. */
+/** A file that exports `call(args, context)`. `context` contains the task's `inbox` and `cutoff`. */
 export const moduleTool = defineExternalTool({
   config: moduleConfig,
   secrets: ({ env }, outside) => env.flatMap((name) => outside.env[name] ?? []),
@@ -238,7 +238,7 @@ export const argvSchema = z
 
 const config = z.strictObject({
   command: argvSchema,
-  /** Environment variables passed on besides PATH, HOME and LANG. */
+  /** Environment variables passed in addition to PATH, HOME and LANG. */
   env: z.array(environmentName).max(100).default([]),
   cwd: z.string().min(1).optional(),
   ...limitsShape,

@@ -16,7 +16,9 @@ import { toolError } from "./mailbox.js";
 import type { ToolContext, ToolResult } from "./tool.js";
 import { defineHandler } from "./tool-handler.js";
 
-/** Makes or replaces a text file of the task's machine, or else of its workspace. Result: `{path, bytes}`. */
+/**
+ * Creates or replaces a text file in the task's machine or, if it has none, in its workspace. Result: `{path, bytes}`.
+ */
 export const writeFile = defineHandler({
   args: z.object({ path: z.string(), content: z.string() }),
   config: z.strictObject({}),
@@ -33,8 +35,8 @@ function toWriteResult(path: string, bytes: number): ToolResult {
 }
 
 /**
- * Searches the suite's documents, or opens one of them. Results: `{documents: [{path, offset, snippet, match}]}`, or
- * `{path, content, offset, length, next_offset}`.
+ * Searches the suite's documents or opens one of them. A search returns `{documents: [{path, offset, snippet,
+ * match}]}`, and an opened document is `{path, content, offset, length, next_offset}`.
  */
 export const searchDocuments = defineHandler({
   args: z.object({
@@ -79,13 +81,14 @@ async function openDocument(
   return { ok: true, value: { path: page.path, content, offset, length, next_offset: nextOffset } };
 }
 
-/** Characters of one line, and of all lines of one result. */
+/** Maximum characters per line and per result. */
 const LINE_LENGTH = 2_000;
 const PAGE_LENGTH = 40_000;
 
 /**
- * A page of a text file of the task's machine, or else of its workspace, each line behind its number and a tab. Result:
- * `{path, content, first_line, last_line, total_lines, next_offset}`; `next_offset` null: the file ends here.
+ * Returns a page of a text file in the task's machine or, if it has none, in its workspace. Each line starts with its
+ * number and a tab. Result: `{path, content, first_line, last_line, total_lines, next_offset}`. `next_offset` is null
+ * at the end of the file.
  */
 export const readFile = defineHandler({
   args: z.object({
@@ -140,12 +143,13 @@ function pageOf(lines: readonly string[], from: number, limit: number): string[]
   return page;
 }
 
-/** More would fill a model's context with names. */
+/** More entries would fill a model's context with file names. */
 const MAX_ENTRIES = 200;
 
 /**
- * Everything below a folder of the task's machine, or else of its workspace. Result: `{files: [{path, type, size}],
- * total}`, with the `folder` that paths are relative to where it is a machine's; `total` may be more than are listed.
+ * Lists everything below a folder of the task's machine or, if it has none, of its workspace. Result: `{files: [{path,
+ * type, size}], total}`. In a machine, paths are relative to the additional field `folder`. `total` can be larger than
+ * the number of listed files.
  */
 export const listFiles = defineHandler({
   args: z.object({ path: z.string().default(".") }),
@@ -163,9 +167,9 @@ export const listFiles = defineHandler({
 });
 
 /**
- * Runs a program in the task's machine, or else in the sandbox, in the task's workspace. Result: `{stdout, stderr,
- * exit_code, timed_out, truncated}` and, where it was stopped, `stopped` with why; `exit_code` is null then. A program
- * that fails is a result.
+ * Runs a program in the task's machine or, if it has none, in the sandbox with the task's workspace. Result: `{stdout,
+ * stderr, exit_code, timed_out, truncated}`. If the program was stopped, `stopped` contains the reason and `exit_code`
+ * is null. A failed program is a result, not an error.
  */
 export const executePython = defineHandler({
   args: z.object({ code: z.string() }),
@@ -214,7 +218,7 @@ const REASONS: Readonly<Record<StopReason, string>> = {
   workspace: `Stopped: the workspace may hold ${megabytes(WORKSPACE_LIMITS.bytes)} and ${WORKSPACE_LIMITS.files} files. It held more, and has been emptied.`,
 };
 
-/** Runs a file tool in the task's workspace. Errors the agent can fix become error results. */
+/** Runs a file tool in the task's workspace. Errors that the agent can fix become error results. */
 async function inWorkspace(
   { workspace }: ToolContext,
   work: (folders: WorkspaceFolders) => Promise<ToolResult>,

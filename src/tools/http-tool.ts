@@ -17,12 +17,12 @@ export const HTTP_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
 const PLACEHOLDER = /\{\{\s*([\w.-]+)\s*\}\}/g;
 
-/** Methods whose arguments go into the query rather than into a body. */
+/** Methods that send arguments in the query instead of a body. */
 const BODILESS = new Set<string>(["GET", "DELETE"]);
 
 const config = z.strictObject({
   method: z.enum(HTTP_METHODS).default("GET"),
-  /** `{{argument}}` is replaced URL-encoded, in path and query only. */
+  /** `{{argument}}` is replaced with the URL-encoded argument. Only allowed in the path and query. */
   url: z
     .string()
     .min(1)
@@ -38,8 +38,8 @@ const config = z.strictObject({
 });
 
 /**
- * An HTTP request. Arguments that the URL does not mention go into the query (GET, DELETE) or are the JSON body
- * (POST, PUT, PATCH). A JSON response is parsed, other text is returned as is; status 400 and above is an error.
+ * Sends an HTTP request. Arguments that are not in the URL go into the query (GET, DELETE) or the JSON body (POST, PUT,
+ * PATCH). A JSON response is parsed, and other text is returned as is. Status 400 and above is an error.
  */
 export const httpTool = defineExternalTool({
   config,
@@ -56,7 +56,7 @@ export const httpTool = defineExternalTool({
     const target = fillUrl(url, args);
     const sendsBody = !BODILESS.has(method);
     if (!sendsBody) for (const [name, value] of Object.entries(rest)) target.searchParams.append(name, asText(value));
-    // Loaded only when called: most programs that list tools call none of these.
+    // Loaded on demand, because most programs that list tools never call an HTTP tool.
     const { guardedRequest, isPublicAddress } = await import("../platform/guarded-fetch.js");
     const response = await guardedRequest(
       {
@@ -93,7 +93,7 @@ function propertiesOf({ parametersSchema: { properties } }: ToolRow): string[] {
   return typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
 }
 
-/** An argument must not change the host or leave its path segment. */
+/** Fills in the arguments. An argument must not change the host or leave its path segment. */
 function fillUrl(template: string, args: JsonObject): URL {
   const text = template.replace(PLACEHOLDER, (_, name: string) => {
     const value = Object.hasOwn(args, name) ? args[name] : undefined;

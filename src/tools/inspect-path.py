@@ -1,4 +1,4 @@
-"""Prints as JSON what a path is and, for a folder, what is below it. Links are named and never followed."""
+"""Prints a path's type and, for a folder, its contents as JSON. Links are listed but never followed."""
 import json
 import os
 import stat
@@ -20,7 +20,7 @@ def printable(text):
 
 
 def list_below(top, limit):
-    """Level by level, so that what lies deep does not hide what lies above it."""
+    """Lists level by level, so that deep files do not hide the files above them."""
     entries, total, folders = [], 0, [""]
     while folders and total < MOST_COUNTED:
         below = []

@@ -17,28 +17,30 @@ type Validation = { readonly ok: true; readonly value: JsonValue } | { readonly 
 
 export type SchemaValidator = (value: JsonValue) => Validation;
 
-/** Compiled schemas by their text, so that the chats of a server share them. */
+/** Compiled schemas, keyed by schema text so that a server's chats share them. */
 const compiled = new Map<string, SchemaValidator>();
 const MAX_COMPILED = 500;
 
 const MAX_CHARS = 200_000;
 
 /**
- * The check of a tool's arguments. Its values have the schema's defaults filled in. Throws an Error that says what is
- * wrong with the schema, or which rule in it could not be checked. `isOwn`: it came with the program, so it need not
- * be checked against the meta-schema, which takes 70 ms to compile.
+ * Compiles the schema of a tool's arguments. Validated values have the schema's defaults filled in. Throws an Error
+ * that describes the problem with the schema or the rule that cannot be checked. `isOwn` marks schemas of built-in
+ * tools. They skip the check against the meta-schema, which takes 70 ms to compile.
  */
 export function compileArgumentSchema(schema: JsonSchema, isOwn = false): SchemaValidator {
   if (schema.type !== "object") throw new Error('a tool\'s parameters must have "type": "object"');
   return cached(schema, "the arguments", true, isOwn);
 }
 
-/** The check of a tool's results: what it does not know is ignored, and the value stays as it is. */
+/** Compiles the schema of a tool's results. Unknown keywords are ignored, and the value is not changed. */
 export function compileResultSchema(schema: JsonSchema): SchemaValidator {
   return cached(schema, "the result", false, false);
 }
 
-/** Keywords that ajv knows and does not check as JSON Schema has them, or that mean something in OpenAPI only. */
+/**
+ * Keywords that ajv recognizes but does not check as JSON Schema defines them, or that only have a meaning in OpenAPI.
+ */
 const NOT_CHECKED = ["nullable", "contentEncoding", "contentMediaType", "contentSchema", "$vocabulary"];
 
 function cached(schema: JsonSchema, root: string, isStrict: boolean, isOwn: boolean): SchemaValidator {
@@ -54,7 +56,7 @@ function cached(schema: JsonSchema, root: string, isStrict: boolean, isOwn: bool
 }
 
 function compile(source: JsonSchema, root: string, isStrict: boolean, isOwn: boolean): SchemaValidator {
-  // The copy may be changed; `$schema` and `$id` would make ajv look for other documents.
+  // The copy is modified below. `$schema` and `$id` would make ajv search for other documents.
   const { $schema: _, $id: __, ...schema } = structuredClone(source) as Record<string, JsonValue>;
   const subschemas = checkSchemaSafety(schema);
   const draft = draftOf(source, subschemas);
@@ -89,8 +91,8 @@ function checkAgainstMetaSchema(schema: JsonSchema, draft: SchemaDraft): void {
 }
 
 /**
- * A required property that is defined nowhere is a typo. ajv's own `strictRequired` asks for the definition next to
- * `required`, which `oneOf: [{ required: ["a"] }, { required: ["b"] }]` does not have.
+ * Rejects a required property that is not defined anywhere, because it is a typo. ajv's own `strictRequired` expects
+ * the definition next to `required`, which would reject `oneOf: [{ required: ["a"] }, { required: ["b"] }]`.
  */
 function checkRequired(subschemas: readonly Subschema[]): void {
   const defined = new Set(
@@ -115,7 +117,7 @@ function prepare({ schema, path }: Subschema, isStrict: boolean, { RULES, format
   if (schema.$ref !== undefined) editable[COUNT_REF] = true;
 }
 
-/** Runs ajv's code generation. What it says of its own options is cut from its messages. */
+/** Runs ajv's code generation. Removes ajv's own option names from error messages. */
 function generate(ajv: Ajv, schema: JsonSchema, subschemas: readonly Subschema[]) {
   try {
     return ajv.compile(schema);
@@ -126,7 +128,7 @@ function generate(ajv: Ajv, schema: JsonSchema, subschemas: readonly Subschema[]
   }
 }
 
-/** ajv gives a path from the definition it compiles; the user needs the one from the root. */
+/** Replaces ajv's path, which starts at the compiled definition, with the path from the root. */
 function withFullPath(message: string, subschemas: readonly Subschema[]): string {
   return message.replace(/ for keyword "(.*)" at "#(.*)"$/, (match, keyword: string, path: string) => {
     const isMeant = (sub: Subschema) =>
@@ -140,7 +142,10 @@ const MAX_ERRORS = 20;
 const MAX_VALUE_CHARS = 80;
 const MAX_NAMES = 50;
 
-/** ajv's errors in one line: which value, what it must be, what it is. `root` names the value as a whole. */
+/**
+ * Formats ajv's errors as one line with the location, the expected value and the received value. `root` is the name of
+ * the top-level value.
+ */
 function describeErrors(errors: readonly ErrorObject[], root: string): string {
   const lines = errors.slice(0, MAX_ERRORS).map((error) => describe(error, root));
   return [...new Set(lines)].join("; ");
@@ -192,7 +197,9 @@ function clip(text: string): string {
 
 type SchemaDraft = "draft-07" | "2020-12";
 
-/** 2020-12 unless the schema names an older draft, or lists its `items` as 2020-12 no longer allows. */
+/**
+ * Returns 2020-12 unless the schema specifies an older draft or uses a list as `items`, which 2020-12 does not allow.
+ */
 function draftOf(root: JsonSchema, subschemas: readonly Subschema[]): SchemaDraft {
   if (/draft-0\d/.test(String(root.$schema))) return "draft-07";
   return subschemas.some(({ schema }) => Array.isArray(schema.items)) ? "draft-07" : "2020-12";
@@ -212,7 +219,7 @@ const FORMATS: readonly FormatName[] = [
   "uuid",
 ];
 
-/** Longer texts match no format: some of the expressions take quadratic time. */
+/** Longer texts never match a format, because some of the regular expressions take quadratic time. */
 const MAX_FORMAT_CHARS = 10_000;
 
 const linearRegExp = Object.assign((pattern: string) => new LinearPattern(pattern), { code: "LinearPattern" });
@@ -220,7 +227,7 @@ const linearRegExp = Object.assign((pattern: string) => new LinearPattern(patter
 const OPTIONS: Options = {
   meta: false,
   validateSchema: false,
-  // Unknown keywords are looked for by the caller: ajv would also reject formats and defaults that it only ignores.
+  // The caller checks for unknown keywords. ajv would also reject formats and defaults that it merely ignores.
   strictSchema: false,
   strictTuples: false,
   allowUnionTypes: true,
@@ -233,7 +240,7 @@ const OPTIONS: Options = {
   code: { regExp: linearRegExp },
 };
 
-/** A new instance for each schema: ajv keeps what it compiled for as long as it lives. */
+/** Creates a new instance for each schema, because an ajv instance never releases its compiled schemas. */
 function createAjv(draft: SchemaDraft, options: Options): Ajv {
   const checks = FORMATS.map((name) => [name, withMaxLength(fullFormats[name])] as const);
   return new (ajvClass(draft))({ ...OPTIONS, formats: Object.fromEntries(checks), ...options });
@@ -247,7 +254,7 @@ function withMaxLength(format: Format): (text: string) => boolean {
 
 const metaValidators = new Map<SchemaDraft, Ajv>();
 
-/** The instance that checks schemas against their draft's own schema, which it compiles once. */
+/** Returns the instance that checks schemas against their draft's meta-schema, which is compiled only once. */
 function metaValidator(draft: SchemaDraft): Ajv {
   const known = metaValidators.get(draft);
   if (known !== undefined) return known;

@@ -51,7 +51,9 @@ const schemaSchema = z.looseObject({
 
 const MAILBOX_TOOL_IDS = ["email_search", "email_get"];
 
-/** email_search and email_get bound to one mailbox: their inbox_id is filled in and not offered. */
+/**
+ * Returns email_search and email_get bound to one mailbox. Their inbox_id is filled in and hidden from the parameters.
+ */
 export function singleInboxTools(db: Db, resources: ToolResources): Tool[] {
   return MAILBOX_TOOL_IDS.map((id) => withoutInbox(toTool({ tool: getTool(db, id), config: null }, resources)));
 }
@@ -82,12 +84,12 @@ function withInbox(args: JsonValue, inbox: string | null): JsonValue {
   return object.success && inbox !== null ? { inbox_id: inbox, ...object.data } : args;
 }
 
-/** The agent's callable tools, from its rows; an agent without rows gets the defaults. */
+/** Returns the agent's callable tools, created from its rows. An agent without rows gets the default tools. */
 export function loadTools(db: Db, agent: Agent, resources: ToolResources): Tool[] {
   return attachedOrDefault(db, agent.id).map((attached) => toTool(attached, resources));
 }
 
-/** SHA-256 over what a model sees of an agent's tools and over their configuration. */
+/** Returns the SHA-256 hash of an agent's tools, including everything the model sees and their configuration. */
 export function toolsDigest(db: Db, agentId: string): string {
   const described = attachedOrDefault(db, agentId).map(({ tool, config }) => [
     tool.id,
@@ -100,7 +102,7 @@ export function toolsDigest(db: Db, agentId: string): string {
   return createHash("sha256").update(JSON.stringify(described)).digest("hex");
 }
 
-/** Creates a callable tool from its row. Throws a UserError that names the tool. */
+/** Creates a callable tool from its row. Throws a UserError that names the tool if the row is invalid. */
 export function toTool(attached: AttachedTool, resources: ToolResources): Tool {
   const { tool } = attached;
   const { handler, settings } = checkAttached(attached);
@@ -125,7 +127,10 @@ export function toTool(attached: AttachedTool, resources: ToolResources): Tool {
   };
 }
 
-/** Arguments that fit stay as they are. A repair that does not help is dropped: the error names what was sent. */
+/**
+ * Returns valid arguments unchanged. If a repair does not help, it is dropped, so that the error names the original
+ * arguments.
+ */
 function checkRepaired({ parametersSchema }: ToolRow, check: SchemaValidator, args: JsonValue) {
   const checked = check(args);
   if (checked.ok) return { checked, repairs: [] };
@@ -134,7 +139,7 @@ function checkRepaired({ parametersSchema }: ToolRow, check: SchemaValidator, ar
   return again.ok ? { checked: again, repairs } : { checked, repairs: [] };
 }
 
-/** Checks handler, schema and configuration of a tool; throws a UserError for the first problem. */
+/** Checks a tool's handler, schema and configuration. Throws a UserError for the first problem. */
 export function checkAttached({ tool, config }: AttachedTool): { handler: Handler; settings: unknown } {
   const handler = Object.hasOwn(HANDLERS, tool.handlerKey) ? HANDLERS[tool.handlerKey] : undefined;
   if (handler === undefined) {
@@ -144,7 +149,7 @@ export function checkAttached({ tool, config }: AttachedTool): { handler: Handle
       `The handlers are: ${Object.keys(HANDLERS).join(", ")}.`,
     );
   }
-  // Built-in tools are compiled at their first call, so that ajv does not slow the start of a run.
+  // Built-in tools are compiled on their first call, so that ajv does not delay the start of a run.
   if (!isBuiltin(tool)) compileSchema(tool);
   const settings = readConfig(tool, handler, config);
   const problem = handler.validate?.(settings, tool);
@@ -170,7 +175,7 @@ function compileSchema(tool: ToolRow): SchemaValidator {
   }
 }
 
-/** The tool's handler_config, overridden by the agent's config. */
+/** Returns the tool's handler_config, overridden by the agent's config. */
 function readConfig(tool: ToolRow, handler: Handler, config: string | null): unknown {
   const own = jsonObjectSchema.safeParse(parseJsonOrNull(config ?? "{}"));
   if (!own.success) throw configError(tool, "it is not a JSON object");
@@ -191,7 +196,7 @@ function badArguments({ id }: ToolRow, why: string): ToolResult {
   return toolError("bad_arguments", `${id} was called with arguments that do not fit: ${cut(why)}.`);
 }
 
-/** Bounds: argument names come from the model, in any number and length. */
+/** Limits for error messages, because a model can send any number of argument names of any length. */
 const MAX_MESSAGE_CHARS = 2_000;
 const MAX_ISSUES = 20;
 
@@ -204,7 +209,7 @@ function cut(text: string): string {
   return text.length > MAX_MESSAGE_CHARS ? `${text.slice(0, MAX_MESSAGE_CHARS)} ...` : text;
 }
 
-/** handler_key to the code behind it. A new tool is a file beside these and a line here. */
+/** Maps each handler_key to its handler. A new handler needs a file in this folder and a line here. */
 export const HANDLERS: Readonly<Record<string, Handler>> = {
   email_search: emailSearch,
   email_get: emailGet,

@@ -12,8 +12,9 @@ import type { ToolContext, ToolResult } from "./tool.js";
 import { defineHandler } from "./tool-handler.js";
 
 /**
- * Runs a command with bash in the task's machine. Result: `{exit_code, stdout, stderr, timed_out, truncated}`, of
- * long outputs the beginning and the end; `exit_code` null: its time was over. A command that fails is a result.
+ * Runs a command with bash in the task's machine. Result: `{exit_code, stdout, stderr, timed_out, truncated}`. Long
+ * outputs are truncated in the middle. `exit_code` is null if the command timed out. A failed command is a result, not
+ * an error.
  */
 export const runShell = defineHandler({
   args: z.object({
@@ -43,7 +44,7 @@ export const runShell = defineHandler({
   },
 });
 
-/** `stopped`: what the result says where its time was over. */
+/** `stopped` is the message for a command that timed out. */
 function commandResult({ stdout, stderr, exitCode }: CommandResult, outputChars: number, stopped: string): ToolResult {
   return {
     ok: true,
@@ -58,7 +59,7 @@ function commandResult({ stdout, stderr, exitCode }: CommandResult, outputChars:
   };
 }
 
-/** For starting the kernel, and for saving. */
+/** Additional time for starting the kernel and saving the notebook. */
 const MARGIN_MS = 60_000;
 
 const summarySchema = z.object({
@@ -80,7 +81,7 @@ const summarySchema = z.object({
 const answerSchema = z.union([z.object({ problem: z.string() }), summarySchema]);
 
 /**
- * Runs a notebook in the task's machine and saves it in place, also where a cell fails. Result: `{path, kernel, cells,
+ * Runs a notebook in the task's machine and saves it in place, even if a cell fails. Result: `{path, kernel, cells,
  * code_cells, stopped, outputs: [{cell, execution_count, text, pictures, error}], seconds, saved}`.
  */
 export const runNotebook = defineHandler({
@@ -104,7 +105,7 @@ export const runNotebook = defineHandler({
   },
 });
 
-/** What comes from the machine may be anything. */
+/** Validates the output, because the machine can return anything. */
 function toResult(path: string, stdout: string, stderr: string, seconds: number): ToolResult {
   const answer = answerSchema.safeParse(parseJsonOrNull(stdout));
   if (!answer.success) {
@@ -124,10 +125,13 @@ function meaningOf(stopped: "error" | "time" | "kernel", seconds: number): strin
 const SECONDS = 120;
 const OUTPUT_CHARS = 20_000;
 
-/** As with `python3 -c`, modules of the working folder can be imported; unlike it, errors show the source's lines. */
+/**
+ * As with `python3 -c`, modules in the working folder can be imported. Unlike `python3 -c`, errors show the source
+ * lines.
+ */
 const SCRIPT = `PYTHONPATH="$PWD\${PYTHONPATH:+:$PYTHONPATH}" python3 "$1/main.py"; code=$?; rm -rf "$1"; exit "$code"`;
 
-/** Runs a program with the machine's Python, in the user's home. */
+/** Runs a program with the machine's Python, in the machine's default working folder. */
 export async function runMachinePython(machine: TaskMachine, code: string, signal: AbortSignal): Promise<ToolResult> {
   const folder = `/tmp/execute_python/${randomUUID()}`;
   await withTemporaryFile(async (file) => {
@@ -146,7 +150,7 @@ export async function runMachinePython(machine: TaskMachine, code: string, signa
 const INSPECT_MS = 30_000;
 const EXECUTABLE = 0o755;
 
-/** Reads a complete UTF-8 text file of the machine; refuses anything else. */
+/** Returns the text of a UTF-8 file in the machine. Throws a MachineRefusal for anything else. */
 export async function readMachineText(machine: TaskMachine, path: string): Promise<string> {
   const bytes = await withTemporaryFile(async (file) => {
     if (!(await machine.copyOut(machinePath(path, machine), file))) {
@@ -166,7 +170,7 @@ export async function readMachineText(machine: TaskMachine, path: string): Promi
   throw new MachineRefusal(`${path} is a binary file of ${bytes.length} bytes, not UTF-8 text.`);
 }
 
-/** Writes or replaces a file of the machine, and says how many bytes it has. Creates parent folders. */
+/** Creates or replaces a file in the machine, including its parent folders. Returns the file size in bytes. */
 export async function writeMachineText(
   machine: TaskMachine,
   path: string,
@@ -194,8 +198,8 @@ const inspectionSchema = z.object({
 });
 
 /**
- * What is below a folder of the machine, by path and relative to it, those of upper folders before those of lower
- * ones where there are more than `limit`. Folders whose names begin with a dot are listed without what is in them.
+ * Returns the entries below a folder of the machine, sorted by path and relative to the folder. If there are more than
+ * `limit`, entries closer to the top take precedence. Folders with a leading dot are listed without their contents.
  */
 export async function listMachineFolder(machine: TaskMachine, path: string, limit: number, signal: AbortSignal) {
   if (!machine.canRun) throw new MachineRefusal(`${ONLY_FILES} Its files can be read by their paths.`);
@@ -214,7 +218,7 @@ async function inspect(machine: TaskMachine, path: string, limit: number, signal
   throw new Error(stderr.trim().split("\n").at(-1) || "its answer cannot be read");
 }
 
-/** Gives `work` the path of a file that is not there yet, in a folder of its own that is removed afterwards. */
+/** Calls `work` with the path of a file that does not exist yet. The file's temporary folder is removed afterwards. */
 async function withTemporaryFile<T>(work: (path: string) => Promise<T>): Promise<T> {
   const folder = await makeTemporaryFolder("machine-file");
   try {
@@ -232,7 +236,10 @@ function readProgram(name: "inspect-path.py" | "run-notebook.py"): Promise<strin
   return text;
 }
 
-/** A path given by an agent, as an absolute one: `~/` is the user's home, and relative ones begin where commands do. */
+/**
+ * Returns an agent's path as an absolute path. `~/` is the user's home. Relative paths start at the working folder of
+ * commands.
+ */
 function machinePath(path: string, { workdir = HOME }: TaskMachine): string {
   if (path.includes("\0")) throw new MachineRefusal("A path cannot hold a NUL character.");
   if (path === "~" || path.startsWith("~/")) return posix.resolve(HOME, path.slice(2));
@@ -242,12 +249,12 @@ function machinePath(path: string, { workdir = HOME }: TaskMachine): string {
 const NO_MACHINE = "This task has no machine, in which alone this tool works. Go on without it.";
 const ONLY_FILES = "This task's machine only holds files: nothing can be run in it. Go on without it.";
 
-/** An error of a path or file that the agent can fix; the message is for it. */
+/** A path or file error that the agent can fix. The message is for the agent. */
 class MachineRefusal extends Error {
   override readonly name = "MachineRefusal";
 }
 
-/** Runs a tool in the task's machine. What the machine could not do becomes an error result. */
+/** Runs a tool in the task's machine. Failures of the machine become error results. */
 export async function onMachine(
   { machine, signal }: ToolContext,
   work: (machine: TaskMachine) => Promise<ToolResult>,
@@ -263,7 +270,7 @@ export async function onMachine(
   }
 }
 
-/** As `onMachine`, for what needs commands. */
+/** Like `onMachine`, but only for machines that can run commands. */
 export function inRunningMachine(
   context: ToolContext,
   work: (machine: TaskMachine) => Promise<ToolResult>,
@@ -274,7 +281,7 @@ export function inRunningMachine(
 function cutMiddle(text: string, mostChars: number): string {
   if (text.length <= mostChars) return text;
   const half = Math.floor(mostChars / 2);
-  // Never between the two halves of a character.
+  // Do not split surrogate pairs.
   const from = isLowSurrogate(text, half) ? half - 1 : half;
   const to = isLowSurrogate(text, text.length - half) ? text.length - half + 1 : text.length - half;
   return `${text.slice(0, from)}\n… (${to - from} characters left out) …\n${text.slice(to)}`;

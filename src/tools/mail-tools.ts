@@ -14,13 +14,13 @@ export const returnFinalAnswer = defineHandler({
 });
 
 /**
- * One complete mail; a body longer than a page is split into pages. Result: `{message_id, subject, sender, to, cc,
- * bcc, date, body}`, with `{body_from, body_length, next_offset}` where the body is not all of it.
+ * Returns one email. A body longer than `pageSize` is split into pages. Result: `{message_id, subject, sender, to, cc,
+ * bcc, date, body}`, plus `{body_from, body_length, next_offset}` if the body is incomplete.
  */
 export const emailGet = defineHandler({
   args: z.object({ message_id: textArgument(2_000).min(1), offset: z.number().int().min(0).default(0) }),
   config: z.strictObject({
-    /** Characters of body in one result. */
+    /** Maximum body characters per result. */
     pageSize: z.number().int().min(1000).default(20_000),
   }),
   call({ message_id, offset }, context, { mailbox }, { pageSize }) {
@@ -53,7 +53,7 @@ export const emailGet = defineHandler({
   },
 });
 
-/** Puts in place what the run's oracle file has for the task. Result: what that was. */
+/** Applies the task's solution from the run's oracle file. Returns the applied solution. */
 export const applyOracle = defineHandler({
   args: z.object({}),
   config: z.strictObject({}),
@@ -79,9 +79,10 @@ const emailSearchArguments = z.object({
 type SearchArguments = z.output<typeof emailSearchArguments>;
 
 /**
- * ART's search: all keywords, unstemmed; mail from or to the user's address, wherever it was filed; exact
- * addresses; newest first, at most 10. Result: `[{message_id, snippet}]`. Unlike ART's it names a mail by one
- * Message-ID for all its copies, hides mail from after a task's day, and rejects invalid dates.
+ * ART's search. All keywords must match, without stemming. It covers mail from or to the user's address, regardless of
+ * the folder. Address filters are exact. Result: `[{message_id, snippet}]`, newest first, at most 10. Unlike ART's
+ * original, it uses one Message-ID for all copies of an email, hides mail sent after the task's day, and rejects
+ * invalid dates.
  */
 export const searchEmails = defineHandler({
   args: z.object({
@@ -105,8 +106,8 @@ export const searchEmails = defineHandler({
 });
 
 /**
- * All words first, best match fills up. Result: `{emails: [{message_id, subject, sender, date, snippet, match}],
- * total}`.
+ * Searches mail. Emails that contain all words come first, followed by the best partial matches. Result: `{emails:
+ * [{message_id, subject, sender, date, snippet, match}], total}`.
  */
 export const emailSearch = defineHandler({
   args: emailSearchArguments,
@@ -132,20 +133,20 @@ export function toResult(hit: MailHit) {
 }
 
 /**
- * The handlers that run on search threads: each takes milliseconds of SQLite. Reading one mail takes a fiftieth of
- * that, less than a call to a thread.
+ * Handlers that run on search threads, because each call takes milliseconds in SQLite. Reading one email takes a
+ * fiftieth of that, less than a call to a thread.
  */
 export const SEARCH_HANDLERS: Readonly<Record<string, Handler>> = {
   email_search: emailSearch,
   search_emails: searchEmails,
 };
 
-/** `exact`: a filter is an address; `containing`: it may be part of one, or a name. */
+/** `exact` filters are complete addresses. `containing` filters can be a part of an address or a name. */
 type AddressFilter = "exact" | "containing";
 
 type BoundQuery = MailQuery & { readonly inboxId: number };
 
-/** Binds a call to the task's inbox and cutoff. `query` null: a filter names an address that no mail has. */
+/** Binds a call to the task's inbox and cutoff. `query` is null if a filter specifies an address that no email has. */
 export function prepareQuery(
   call: SearchArguments,
   filter: AddressFilter,
@@ -205,7 +206,7 @@ function earlier(a: string | null, b: string | null): string | null {
   return a < b ? a : b;
 }
 
-/** The inbox a call may search: the task's own, or outside a task the one it names. */
+/** Returns the inbox that a call may search: the task's own inbox or, outside a task, the requested one. */
 function chooseInbox(
   asked: string | undefined,
   context: ToolContext,

@@ -5,7 +5,7 @@ import { type AddressBook, openAddressBook } from "../mail/search-query.js";
 import type { Db } from "../store/open-store.js";
 import type { ToolContext, ToolResult } from "./tool.js";
 
-/** What the mail tools read through; one per process, with its statements prepared once. */
+/** Read access to mail for the mail tools. Open it once and share it, so that its statements are prepared only once. */
 export interface Mailbox {
   readonly search: MailSearch;
   readonly artSearch: (query: ArtQuery) => readonly ArtHit[];
@@ -29,8 +29,8 @@ export function toolError(kind: ToolError["kind"], error: string): ToolError {
 }
 
 /**
- * A mail the agent may read: in its inbox and sent before its cutoff. The error is the same whether the mail does not
- * exist, is in another inbox or is later, so that an agent cannot probe for hidden mail.
+ * Returns an email that the agent may read, which is one in its inbox and sent before its cutoff. The error is the same
+ * if the email does not exist, is in another inbox or is later, so that an agent cannot probe for hidden mail.
  */
 export function findReadableMail(
   messageId: string,

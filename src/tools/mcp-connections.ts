@@ -21,20 +21,20 @@ const toolSchema = z.object({
   title: z.string().optional(),
   description: z.string().max(100_000).default(""),
   inputSchema: jsonObjectSchema,
-  /** `required`: it can only be called as an MCP task, whose result is polled. */
+  /** `required` means that the tool can only be called as an MCP task, whose result is polled. */
   execution: z.looseObject({ taskSupport: z.string().optional() }).optional().catch(undefined),
 });
 
 export type ServerTool = z.output<typeof toolSchema>;
 
-/** Such a tool rejects the direct calls made here. */
+/** Returns whether a tool can only be called as an MCP task. Such a tool rejects the direct calls made here. */
 export function isTaskOnly({ execution }: ServerTool): boolean {
   return execution?.taskSupport === "required";
 }
 
 const MAX_PAGES = 100;
 
-/** All tools that a server lists; malformed entries are only counted. */
+/** Returns all tools of a server. Malformed entries are only counted. */
 export async function listServerTools(
   client: Client,
   signal: AbortSignal,
@@ -60,8 +60,8 @@ export async function listServerTools(
 type ServerAnswer = { readonly ok: true; readonly value: JsonValue } | { readonly ok: false; readonly error: string };
 
 /**
- * Calls a tool of a server. Structured content is the value; else the text of it, read as JSON where it is JSON; what
- * is neither (pictures, sound) is named and left out.
+ * Calls a server's tool. The value is the structured content, if any. Otherwise it is the text content, parsed if it is
+ * JSON. A placeholder replaces other content, such as images and audio.
  */
 export async function callServerTool(
   client: Client,
@@ -101,25 +101,25 @@ export type McpServer =
   | { readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> }
   | { readonly url: string; readonly headers: Readonly<Record<string, string>> };
 
-/** The server cannot be reached, or has ended; the message says so in one line. */
+/** The server cannot be reached or has exited. The message is one line. */
 export class McpFailed extends Error {
   override readonly name = "McpFailed";
 }
 
 const CONNECT_MS = 60_000;
 
-/** Timeout for the first request, which a program of an earlier protocol revision might leave unanswered. */
+/** Timeout for the first request, because a server with an earlier protocol revision might never answer it. */
 const PROBE_MS = 15_000;
 
-/** One shared connection per server, reopened after it was lost. */
+/** Shares one connection per server, and reopens it if it is lost. */
 export class McpConnections {
   readonly #clients = new Map<string, Promise<Client>>();
   readonly #transports = new Set<Transport>();
   #closed = false;
 
   /**
-   * An open connection. `secrets` are redacted from errors. `signal` aborts only the wait, not the connection, which
-   * other callers may share.
+   * Returns an open connection. `secrets` are redacted from errors. `signal` aborts only the wait, not the connection,
+   * because other callers might share it.
    */
   async to(server: McpServer, signal: AbortSignal, secrets: readonly string[] = []): Promise<Client> {
     signal.throwIfAborted();
@@ -146,7 +146,7 @@ export class McpConnections {
     } catch (error) {
       if (!hasEnded(transport) || this.#closed) throw connectFailure(error, transport, secrets);
     }
-    // Some programs end when the first request is not `initialize`.
+    // Some servers exit if the first request is not `initialize`.
     const again = this.#transport(server, secrets);
     try {
       return await this.#open(again, "legacy", forget);
@@ -155,7 +155,7 @@ export class McpConnections {
     }
   }
 
-  /** `auto` asks for the protocol revision 2026-07-28 and falls back to `initialize`, `legacy` uses only the latter. */
+  /** `auto` requests protocol revision 2026-07-28 and falls back to `initialize`. `legacy` uses only `initialize`. */
   async #open(transport: Transport, mode: "auto" | "legacy", forget: () => void): Promise<Client> {
     const versionNegotiation = { mode, probe: { timeoutMs: PROBE_MS } };
     const client = new Client({ name: "art-e", version: "1" }, { versionNegotiation });
@@ -164,7 +164,7 @@ export class McpConnections {
       this.#transports.delete(transport);
       forget();
     };
-    // A restarted server does not know this session: the next call opens another.
+    // A restarted server does not recognize this session, so the next call opens a new one.
     client.onerror = (error) => {
       if (error instanceof SdkHttpError && (error.status === 404 || error.status === 400)) forget();
     };
@@ -205,7 +205,8 @@ function connectFailure(error: unknown, transport: Transport, secrets: readonly 
 const MAX_REDIRECTS = 5;
 
 /**
- * Redirects stay within the origin: the headers, which may hold a key, and the arguments were meant for that server.
+ * Follows redirects only within the origin. The headers, which might contain a key, and the arguments are meant only
+ * for that server.
  */
 async function fetchWithinOrigin(url: string | URL, init?: RequestInit): Promise<Response> {
   let at = new URL(url);
@@ -225,7 +226,7 @@ async function fetchWithinOrigin(url: string | URL, init?: RequestInit): Promise
   throw new McpFailed(`it redirects more than ${MAX_REDIRECTS} times`);
 }
 
-/** Bounds memory: a response is cut at the size of the largest message. */
+/** Limits memory use. A response that exceeds the maximum message size fails. */
 async function limitedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
   const response = await fetchWithinOrigin(url, init);
   if (response.body === null) return response;
@@ -262,19 +263,22 @@ const MAX_MESSAGE_BYTES = 20_000_000;
 const GRACE_MS = 2_000;
 
 /**
- * stdio as in the protocol's own transport, over a program that is ended with everything it has started: `npx -y
- * server` is three processes, and closing the first would leave the others.
+ * Stdio transport following the protocol, for a program that is stopped together with every process it started. `npx -y
+ * server` is three processes, and stopping only the first would leave the others running.
  */
 class SupervisedStdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
   readonly #buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
-  /** The end of what the server wrote to stderr. */
+  /** Returns the end of the server's stderr output. */
   lastWords = () => "";
-  /** Whether the program ended before it was closed. */
+  /** Whether the program exited before the transport was closed. */
   hasEnded = false;
-  /** By these two, the SDK recognizes a stdio transport, where silence means a server of an earlier revision. */
+  /**
+   * The SDK detects a stdio transport from these two fields. On stdio, a missing response means an earlier protocol
+   * revision.
+   */
   readonly pid = null;
   readonly stderr = null;
   #program: SupervisedProcess | null = null;
@@ -311,7 +315,7 @@ class SupervisedStdioTransport implements Transport {
     clearTimeout(kill);
   }
 
-  /** Reports and skips lines that are no message: some servers log to stdout. */
+  /** Reports and skips lines that are not messages, because some servers log to stdout. */
   #read(chunk: Buffer): void {
     try {
       this.#buffer.append(chunk);

@@ -25,13 +25,13 @@ import type { Tool, ToolResult } from "./tool.js";
 
 interface McpListening {
   readonly host: string;
-  /** 0: any that is free. */
+  /** Port number, or 0 for any free port. */
   readonly port: number;
-  /** Null: no token is needed; for loopback addresses only. */
+  /** Bearer token, or null for loopback addresses that do not require one. */
   readonly token: string | null;
-  /** Undefined: no limit. */
+  /** Unlimited by default. */
   readonly maxConnections?: number;
-  /** A new server for one request to this path; null: nothing is served there. */
+  /** Returns a new server for one request to this path, or null if nothing is served there. */
   serverFor(path: string): Server | null;
 }
 
@@ -43,15 +43,15 @@ export interface McpListener {
 const MAX_BODY_BYTES = 1_000_000;
 const REQUEST_MS = 30_000;
 const CHECK_MS = 5_000;
-/** The total of all bodies still being received. */
+/** Maximum total size of all request bodies still being received. */
 const MAX_ARRIVING_BYTES = 32_000_000;
-/** Of each body, not counted in that total. */
+/** The first bytes of each body do not count toward that total. */
 const FREE_BYTES = 64_000;
 
 /**
- * MCP over streamable HTTP, stateless: every POST is answered by itself, in the protocol revision of the request
- * (2026-07-28 or an earlier one). A web page is refused by its Origin, and a DNS name that was made to point to this
- * machine by its Host. Throws the socket's error (EADDRINUSE).
+ * Serves MCP over stateless streamable HTTP. Each POST is answered on its own, in the protocol revision of the request
+ * (2026-07-28 or earlier). The Origin check rejects web pages, and the Host check rejects DNS names rebound to this
+ * machine. Throws the socket's error, such as EADDRINUSE.
  */
 export async function listenMcp(listening: McpListening): Promise<McpListener> {
   const timeouts = { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, connectionsCheckingInterval: CHECK_MS };
@@ -132,17 +132,20 @@ async function answer(
   await toNodeHandler(handler)(request as NodeRequest, response, message);
 }
 
-/** The SDK's type of a request, which Node's own does not satisfy under exactOptionalPropertyTypes. */
+/** The SDK's request type. Node's own type does not satisfy it under exactOptionalPropertyTypes. */
 type NodeRequest = IncomingMessage & { method: string; url: string };
 
-/** Whether a response in JSON is acceptable (RFC 9110, section 12.5.1). */
+/** Returns whether the client accepts a JSON response (RFC 9110, section 12.5.1). */
 function acceptsJson(accept = "*/*"): boolean {
   return accept
     .split(",")
     .some((range) => /^\s*(\*|application)\/(\*|json)\s*(;|$)/i.test(range) && !/;\s*q=0(\.0*)?\s*(;|$)/i.test(range));
 }
 
-/** In earlier revisions, the SDK also wants event streams to be accepted, although the response is JSON. */
+/**
+ * For earlier protocol revisions, the SDK requires the client to accept event streams too, although the response is
+ * JSON.
+ */
 function acceptBothTypes({ headers, rawHeaders }: IncomingMessage): void {
   const both = "application/json, text/event-stream";
   headers.accept = both;
@@ -151,7 +154,7 @@ function acceptBothTypes({ headers, rawHeaders }: IncomingMessage): void {
   else rawHeaders[at + 1] = both;
 }
 
-/** Code -32000, outside the protocol's own, is for refusals at the HTTP level. */
+/** The default code -32000 is outside the protocol's own codes. It marks errors at the HTTP level. */
 function refuse(response: ServerResponse, status: number, message: string, code = -32_000): void {
   response.writeHead(status, { "content-type": "application/json", connection: "close" });
   response.end(JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id: null }));
@@ -178,7 +181,8 @@ async function readBody(
 }
 
 /**
- * One mailbox for an MCP server: its tools, and its mails as resources. `before`: mail from this day on is invisible.
+ * Returns one mailbox to serve over MCP, with its tools and with its emails as resources. Mail from the day `before` on
+ * is invisible.
  */
 export function offerMailbox(db: Db, address: string, before: string | undefined, signal: AbortSignal): MailOffer {
   const inbox = resolveInbox(db, address);
@@ -209,7 +213,7 @@ export function offerMailbox(db: Db, address: string, before: string | undefined
 }
 
 interface MailShelf extends MailboxListing {
-  /** The mail as a text; null if it is not visible. */
+  /** Returns the email as text, or null if it is not visible. */
   read(messageId: string): string | null;
 }
 
@@ -219,12 +223,12 @@ export interface MailOffer {
   readonly tools: readonly Tool[];
   readonly isReadOnly: boolean;
   call(name: string, args: JsonValue, signal: AbortSignal): Promise<ToolResult>;
-  /** Null: no resources. */
+  /** The emails to serve as resources, or null for none. */
   readonly shelf: MailShelf | null;
 }
 
 const PAGE = 50;
-/** The protocol's own bound. */
+/** Maximum set by the protocol. */
 const MAX_COMPLETIONS = 100;
 const SCHEME = "mail://";
 const RESOURCE_NOT_FOUND = -32002;
@@ -302,7 +306,7 @@ function messageIdOf(uri: string): string {
   try {
     if (uri.startsWith(SCHEME)) return decodeURIComponent(uri.slice(SCHEME.length));
   } catch {
-    // Invalid percent-encoding: no such mail.
+    // Invalid percent-encoding. Falls through to the error below.
   }
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, `A mail is read as ${SCHEME}MESSAGE-ID, not as ${uri}.`);
 }

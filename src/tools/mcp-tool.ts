@@ -14,11 +14,11 @@ import {
 import type { McpServer } from "./mcp-connections.js";
 import type { ExternalResources } from "./tool-connections.js";
 
-/** An MCP server as stored: a program to start, or a URL. Secrets are references to the environment. */
+/** A stored MCP server, either a program to start or a URL. Secrets are environment variable references. */
 export const serverSchema = z.union([
   z.strictObject({
     command: argvSchema,
-    /** Environment variables passed on besides PATH, HOME and LANG. */
+    /** Environment variables passed in addition to PATH, HOME and LANG. */
     env: z.array(environmentName).max(100).default([]),
   }),
   z.strictObject({
@@ -35,7 +35,7 @@ const config = z.strictObject({
   ...limitsShape,
 });
 
-/** A tool of an MCP server; the whole run shares one connection to each server. */
+/** An MCP server's tool. The entire run shares one connection per server. */
 export const mcpTool = defineExternalTool({
   config,
   secrets: ({ server }, outside) => secretsOf(server, outside),

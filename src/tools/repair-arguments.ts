@@ -2,18 +2,18 @@ import { type JsonSchema, type JsonValue, parseJsonOrNull } from "../platform/js
 import { isSchemaObject } from "./schema-safety.js";
 
 /**
- * Repairs arguments that miss their schema in a way that leaves no doubt about what was meant: an array as JSON text,
- * `null` for an optional parameter, `"5"` for 5, one text for an array of them. Models trained on other tool formats
- * send them, and would repeat them after an error.
+ * Repairs arguments that do not match their schema if their meaning is unambiguous: an array as JSON text, `null` for
+ * an optional parameter, `"5"` for 5, or a single text for an array of texts. Models trained on other tool formats send
+ * such arguments, and would repeat them after an error.
  */
 
 export interface RepairedArguments {
   readonly value: JsonValue;
-  /** One line per repaired parameter: `sources: JSON text read as array`. Empty if there was nothing to repair. */
+  /** One line per repaired parameter, such as `sources: text read as array`. Empty if nothing was repaired. */
   readonly repairs: readonly string[];
 }
 
-/** Only top-level parameters are repaired. The caller checks the result against the schema again. */
+/** Repairs only top-level parameters. The caller checks the result against the schema again. */
 export function repairArguments(schema: JsonSchema, args: JsonValue): RepairedArguments {
   const { properties, required } = schema;
   if (!isSchemaObject(args) || !isSchemaObject(properties)) return { value: args, repairs: [] };
@@ -34,7 +34,7 @@ export function repairArguments(schema: JsonSchema, args: JsonValue): RepairedAr
 }
 
 interface Repair {
-  /** Undefined if the parameter counts as left out. */
+  /** Repaired value, or undefined if the parameter counts as omitted. */
   readonly value: JsonValue | undefined;
   readonly note: string;
 }
@@ -54,7 +54,7 @@ function repairOf(given: JsonValue, types: readonly string[], isRequired: boolea
   return types.includes("array") ? { value: [given], note: "one text read as an array" } : null;
 }
 
-/** JSON, or what Python writes for it: `True`, and lists of texts in single quotes. */
+/** Parses JSON or its Python notation (`True`, lists of texts in single quotes). Returns null for anything else. */
 function parseLiteral(text: string): JsonValue {
   if (/^(true|false)$/i.test(text)) return text.toLowerCase() === "true";
   const json = parseJsonOrNull(text);
@@ -67,7 +67,9 @@ function parseLiteral(text: string): JsonValue {
 const PYTHON_TEXT = /'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"/g;
 const PYTHON_LIST = new RegExp(`^\\[\\s*(?:(?:${PYTHON_TEXT.source})\\s*(?:,\\s*|(?=\\])))*\\]$`);
 
-/** The types that a parameter accepts; empty if its schema does not say. An integer is a number too. */
+/**
+ * Returns the types that a parameter accepts. Empty if its schema does not specify any. `number` includes `integer`.
+ */
 function typesOf(schema: JsonValue | undefined): string[] {
   if (!isSchemaObject(schema)) return [];
   const { type, anyOf, oneOf } = schema;

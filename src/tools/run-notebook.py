@@ -1,13 +1,13 @@
-"""Runs the cells of a notebook from the first to the last, saves it in place, and prints what came of it as JSON."""
+"""Runs a notebook's cells in order, saves it in place, and prints a summary as JSON."""
 import json
 import os
 import re
 import sys
 import time
 
-# The notebook's folder must not decide which modules this program loads.
+# The notebook's folder must not affect which modules this program loads.
 sys.path[:] = [path for path in sys.path if path]
-# What the kernel and libraries print must not stand in the answer.
+# Keep the output of the kernel and libraries out of the answer.
 ANSWER = os.dup(1)
 os.dup2(2, 1)
 
@@ -44,7 +44,7 @@ def joined(value):
 
 
 def summarise(index, cell, room):
-    """Text of streams and results; pictures are named only."""
+    """Returns the text of streams and results. Images are only listed by type."""
     texts, pictures, error = [], [], None
     for output in cell.get("outputs", []):
         kind = output.get("output_type")
@@ -83,7 +83,7 @@ def outputs_of(notebook):
 
 
 def save(notebook, path):
-    """All at once: a notebook that is half written is none."""
+    """Replaces the file atomically, because a half-written notebook is invalid."""
     target = os.path.realpath(path)
     part = f"{target}.{os.getpid()}.part"
     with open(part, "w", encoding="utf-8") as file:

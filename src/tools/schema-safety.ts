@@ -2,15 +2,16 @@ import type { FuncKeywordDefinition } from "ajv";
 import { RE2JS } from "re2js";
 import type { JsonSchema, JsonValue } from "../platform/json.js";
 
-/** ajv compiles some 10,000 subschemas a second. */
+/** ajv compiles about 10,000 subschemas per second. */
 const MAX_SUBSCHEMAS = 2_000;
 
-/** They would change what a `$ref` means, so that the checks here and ajv could disagree. */
+/** Keywords that change the target of a `$ref`, so that the checks here and ajv could disagree. */
 const RESOLUTION_KEYWORDS = ["$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor"];
 
 /**
- * Rejects a schema that would take too long to compile or to check against, or that refers out of itself; returns its
- * subschemas. ajv generates code from it, so whatever passes here must be safe to compile.
+ * Returns the subschemas of a schema. Throws if the schema would take too long to compile or to check values against,
+ * or if it refers to anything outside itself. ajv generates code from the schema, so every accepted schema must be safe
+ * to compile.
  */
 export function checkSchemaSafety(root: JsonSchema): readonly Subschema[] {
   const subschemas = new Map<JsonSchema, Subschema>();
@@ -32,7 +33,7 @@ function checkPatterns({ pattern, patternProperties }: JsonSchema): void {
   if (isSchemaObject(patternProperties)) for (const name of Object.keys(patternProperties)) new LinearPattern(name);
 }
 
-/** ajv skips a property of this name, so a rule for it would not be checked. */
+/** ajv skips a property with this name, so it would not check any rule for it. */
 function checkProtoName({ schema, path }: Subschema): void {
   const { properties, required } = schema;
   const isProperty = isSchemaObject(properties) && Object.hasOwn(properties, "__proto__");
@@ -56,15 +57,15 @@ function refTarget(root: JsonSchema, { schema, path }: Subschema): Subschema[] {
   return [{ schema: target, path: String(ref).slice(1) }];
 }
 
-/** References followed while one value is checked. A real schema follows a few for each object of the value. */
+/** Maximum references followed per checked value. Real schemas follow a few for each object in the value. */
 const MAX_REFS_FOLLOWED = 100_000;
 
-/** Stands beside every `$ref` of a compiled schema. */
+/** Added next to every `$ref` in a compiled schema. */
 export const COUNT_REF = "x-count-ref";
 
 /**
- * Bounds the time of a recursive schema: `properties` and `patternProperties` that both refer to the root double the
- * work at every level of the value.
+ * Limits the time that a recursive schema takes. If `properties` and `patternProperties` both refer to the root, the
+ * work doubles at every level of the value.
  */
 export class RefCounter {
   private followed = 0;
@@ -85,7 +86,7 @@ export class RefCounter {
   };
 }
 
-/** In linear time: ajv's own compares every item with every other where their type is not known to be simple. */
+/** Takes linear time. ajv's own check compares every pair of items unless their type is known to be simple. */
 export const uniqueItems: FuncKeywordDefinition = {
   keyword: "uniqueItems",
   type: "array",
@@ -95,7 +96,7 @@ export const uniqueItems: FuncKeywordDefinition = {
     !isUnique || new Set(items.map(canonicalJson)).size === items.length,
 };
 
-/** Equal for equal values: the keys of objects are sorted. */
+/** Returns equal text for equal values, because object keys are sorted. */
 function canonicalJson(value: JsonValue): string {
   return JSON.stringify(value, (_, inner: JsonValue) => {
     if (typeof inner !== "object" || inner === null || Array.isArray(inner)) return inner;
@@ -103,12 +104,12 @@ function canonicalJson(value: JsonValue): string {
   });
 }
 
-/** Schemas that one value may be checked against. */
+/** Maximum schemas per checked value. */
 const MAX_IN_PLACE = 1_000;
 
 /**
- * Rejects a schema that checks one value against very many subschemas, or against one for ever: a chain of `allOf`
- * with two `$ref` each doubles at every link.
+ * Rejects a schema that checks one value against too many subschemas or that recurses forever. A chain of `allOf` with
+ * two `$ref`s each doubles at every link.
  */
 function checkUnfolding(root: JsonSchema, subschemas: Iterable<Subschema>): void {
   const sizes = new Map<JsonSchema, number>();
@@ -130,7 +131,7 @@ function checkUnfolding(root: JsonSchema, subschemas: Iterable<Subschema>): void
   for (const { schema } of subschemas) sizeOf(schema);
 }
 
-/** Keywords that hold one schema, a list of schemas, or schemas by name. `items` may be either of the first two. */
+/** Keywords that contain one schema, a list of schemas, or schemas by name. `items` can be one schema or a list. */
 const SINGLE = [
   "items",
   "additionalItems",
@@ -143,14 +144,14 @@ const SINGLE = [
 const LISTS = ["prefixItems", "items"];
 const MAPS = ["properties", "patternProperties", "$defs", "definitions"];
 
-/** Those that apply to the same value as the schema they stand in. */
+/** Keywords with subschemas that apply to the same value as the schema itself. */
 const IN_PLACE_SINGLE = ["not", "if", "then", "else"];
 const IN_PLACE_LISTS = ["anyOf", "oneOf", "allOf"];
 const IN_PLACE_MAPS = ["dependentSchemas", "dependencies"];
 
 export interface Subschema {
   readonly schema: JsonSchema;
-  /** Such as `/properties/query`. */
+  /** Path from the root, such as `/properties/query`. */
   readonly path: string;
 }
 
@@ -161,7 +162,7 @@ function subschemasOf({ schema, path }: Subschema): Subschema[] {
   ];
 }
 
-/** The ones among them that check the same value; a `$ref` is not followed. */
+/** Returns the subschemas that check the same value. Does not follow a `$ref`. */
 function inPlaceSubschemasOf(schema: JsonSchema): JsonSchema[] {
   return collect(schema, "", IN_PLACE_SINGLE, IN_PLACE_LISTS, IN_PLACE_MAPS).map((sub) => sub.schema);
 }
@@ -189,14 +190,17 @@ function collect(
   return found;
 }
 
-/** Instructions of a compiled pattern, and instructions times characters of one test: half a second at the most. */
+/**
+ * Maximum instructions per compiled pattern, and maximum instructions times characters per test (at most half a
+ * second).
+ */
 const MAX_INSTRUCTIONS = 1_000;
 const MAX_STEPS = 5_000_000;
 const MAX_PATTERN_CHARS = 1_000;
 
 /**
- * A `pattern` of a JSON Schema in linear time: JavaScript's own engine backtracks exponentially on a hostile one such
- * as `^(a+)+$`. A text too long to be tested in time does not match.
+ * A JSON Schema `pattern` that matches in linear time. JavaScript's own engine backtracks exponentially on a hostile
+ * pattern such as `^(a+)+$`. A text that is too long to test in time does not match.
  */
 export class LinearPattern {
   private readonly compiled: RE2JS;
@@ -209,7 +213,7 @@ export class LinearPattern {
     return text.length * this.compiled.programSize() <= MAX_STEPS && this.compiled.test(text);
   }
 
-  /** ajv uses it as the key under which it reuses a compiled pattern. */
+  /** ajv uses this text as the cache key of a compiled pattern. */
   toString(): string {
     return `/${this.source}/`;
   }
@@ -218,7 +222,7 @@ export class LinearPattern {
 function compile(source: string): RE2JS {
   const invalid = (why: string) => new Error(`the pattern ${source.slice(0, 100)} cannot be checked: ${why}`);
   if (source.length > MAX_PATTERN_CHARS) throw invalid(`it has more than ${MAX_PATTERN_CHARS} characters`);
-  // Only parsed, for JavaScript's own message on a syntax error.
+  // Parsed only to get JavaScript's own message for a syntax error.
   new RegExp(source);
   let compiled: RE2JS;
   try {
@@ -236,7 +240,7 @@ export function isSchemaObject(value: JsonValue | undefined): value is JsonSchem
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What a local `$ref` such as `#/$defs/day` points to; undefined where there is nothing. */
+/** Returns the target of a local `$ref` such as `#/$defs/day`, or undefined if the target does not exist. */
 function resolveLocalRef(root: JsonSchema, ref: string): JsonValue | undefined {
   let value: JsonValue | undefined = root;
   for (const segment of ref.replace(/^#\/?/, "").split("/").filter(Boolean)) {

@@ -23,7 +23,7 @@ export function getMail(db: Db, messageId: string): StoredMail {
   );
 }
 
-/** The hits of email_search, and what an agent is not told: which part of each score comes from what. */
+/** Returns the hits of email_search with a breakdown of each score, which agents do not see. */
 export function explainSearch(options: SearchOptions, settings: AppSettings) {
   if (options.order !== "best") {
     throw new UserError(
@@ -46,17 +46,17 @@ interface SearchOptions {
   readonly inbox_address: string;
   readonly words: readonly string[];
   readonly limit: number;
-  /** best: email_search; newest: search_emails. */
+  /** `best` uses email_search, and `newest` uses search_emails. */
   readonly order: "best" | "newest";
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly after?: string | undefined;
   readonly before?: string | undefined;
-  /** As for a question of this day: later mail is invisible. */
+  /** Date of an assumed question (YYYY-MM-DD). Later mail is invisible. */
   readonly cutoff?: string | undefined;
 }
 
-/** Calls the handlers of the tools that agents call: the result is what an agent would see. */
+/** Calls the same handlers as agents do, so that the result is the same as an agent's. */
 export function searchMailbox(options: SearchOptions, settings: AppSettings): Promise<JsonValue> {
   return withStore(settings, async (db) => {
     const isBest = options.order === "best";

@@ -12,18 +12,18 @@ export interface HandlerCall {
   readonly config: unknown;
 }
 
-/** Text passes between threads in a third of the time of a value. */
+/** Passing text between threads takes a third of the time of passing a value. */
 export type SearchAnswer = { readonly ok: true; readonly json: string } | Extract<ToolResult, { ok: false }>;
 
-/** More threads contend for SQLite's pages. */
+/** More threads would contend for SQLite's pages. */
 const MAX_THREADS = 3;
 
-/** For all threads together. With 32 a run takes 30 MB more and is no faster. */
+/** Total for all threads. With 32 MB, a run uses 30 MB more memory and is no faster. */
 const YOUNG_GENERATION_MB = 12;
 
 /**
- * Threads that search mail, so that no search blocks the event loop. One core is left to the event loop: on two cores a
- * second thread costs it, and the first thread, more than it gains.
+ * Threads that search mail, so that no search blocks the event loop. One core is reserved for the event loop. On two
+ * cores, a second thread costs the event loop and the first thread more than it gains.
  */
 export class SearchPool {
   private readonly threads: readonly WorkerRpc<HandlerCall, SearchAnswer>[];
@@ -34,14 +34,17 @@ export class SearchPool {
     this.threads = Array.from({ length: count }, () => new WorkerRpc(file, options));
   }
 
-  /** Rejects only if a thread failed, which is a bug. */
+  /** Rejects only if a thread fails, which is a bug. */
   async call(handlerKey: string, args: unknown, context: ToolContext, config: unknown): Promise<ToolResult> {
     const { inbox, cutoff } = context;
     const answer = await this.threadFor(inbox).call({ handlerKey, args, context: { inbox, cutoff }, config });
     return answer.ok ? { value: JSON.parse(answer.json) as JsonValue, ...answer } : answer;
   }
 
-  /** The least busy; of equals always the same for a mailbox, whose posting lists it has read. */
+  /**
+   * Returns the least busy thread. If several are equally busy, a mailbox always gets the same one, because that thread
+   * has already read the mailbox's posting lists.
+   */
   private threadFor(inbox: string | null): WorkerRpc<HandlerCall, SearchAnswer> {
     const leastBusy = this.threads.reduce((a, b) => (b.pending < a.pending ? b : a));
     const preferred = this.threads[crc32(inbox ?? "") % this.threads.length];

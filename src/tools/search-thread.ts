@@ -7,17 +7,17 @@ import { openMailbox } from "./mailbox.js";
 import type { HandlerCall, SearchAnswer } from "./search-pool.js";
 import type { ToolResult } from "./tool.js";
 
-/** Entry point of a search thread: receives calls of the search handlers and posts their results. */
+/** Entry point of a search thread. Receives calls to the search handlers and posts their results. */
 
 const db = openReadOnly((workerData as { path: string }).path);
 const mailbox = openMailbox(db);
 
-/** Never aborts: a search is a few milliseconds of synchronous SQLite. */
+/** Never aborts, because a search is a few milliseconds of synchronous SQLite work. */
 const { signal } = new AbortController();
 
 let isCalled = false;
 
-/** Synchronous, as all search handlers are. In one transaction, only the first statement takes SQLite's locks. */
+/** Synchronous, like all search handlers. In a transaction, only the first statement acquires SQLite's locks. */
 const executeSearch = db.transaction(({ handlerKey, args, context, config }: HandlerCall): SearchAnswer => {
   const handler = SEARCH_HANDLERS[handlerKey];
   if (handler === undefined) throw new Error(`${handlerKey} is no handler that searches mail`);
@@ -30,16 +30,17 @@ serveCalls(
     isCalled = true;
     return executeSearch(call);
   },
-  // SQLite's errors are about the user's file: message only. Anything else is a bug: with stack.
+  // SQLite errors concern the user's file, so the message is enough. Any other error is a bug and includes the stack.
   ({ code, message, stack }) => ({ message: code?.startsWith("SQLITE_") ? message : (stack ?? message), code }),
 );
 
-/** The first fifty searches of a thread take two to three times as long as the last of so many. */
+/** A thread's first 50 searches take two to three times as long as the last of these 300. */
 const WARM_UP_SEARCHES = 300;
 
 /**
- * Searches until the first call comes, so that code is compiled by then: all tasks of a run begin at once, and make
- * their first search together. For mails from all over the file, each by its subject in a mailbox that holds it.
+ * Searches until the first call arrives, so that the code is already compiled. All tasks of a run start together and
+ * make their first searches at the same time. The queries are subjects of emails spread across the file, and each
+ * search uses a mailbox that contains its email.
  */
 async function warmUp(): Promise<void> {
   const mails = db.prepare("SELECT coalesce(max(id), 0) FROM mails").pluck().get() as number;
@@ -62,5 +63,5 @@ interface WarmUpMail {
   readonly address: string;
 }
 
-// What is wrong with the file is told to the first caller.
+// The first call reports any problem with the file.
 warmUp().catch(() => {});

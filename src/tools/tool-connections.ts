@@ -2,13 +2,13 @@ import type { LookupFunction } from "node:net";
 import { ModuleWorkers } from "../platform/module-workers.js";
 import type { McpConnections } from "./mcp-connections.js";
 
-/** Connections and workers of external tools: one per run, shared by its tasks, closed at its end. */
+/** Connections and workers for external tools. A run's tasks share one instance, which closes at the end of the run. */
 export interface ExternalResources {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Loaded at the first use: the MCP SDK takes longer to load than everything else. */
+  /** Loaded on first use, because the MCP SDK takes longer to load than everything else. */
   readonly mcp: () => Promise<McpConnections>;
   readonly modules: ModuleWorkers;
-  /** DNS lookup; the system's by default. */
+  /** DNS lookup function. Default: the system's resolver. */
   readonly lookup?: LookupFunction | undefined;
   close(): Promise<void>;
 }

@@ -46,7 +46,7 @@ export interface AttachedTool {
   readonly config: string | null;
 }
 
-/** The tools attached to an agent, in that order; none where it uses the defaults. */
+/** Returns the tools attached to an agent, in their order. Empty if the agent uses the default tools. */
 export function listAttachedTools(db: Db, agentId: string): AttachedTool[] {
   const rows = db
     .prepare(
@@ -84,7 +84,7 @@ export function listAgentsWithTool(db: Db, toolId: string): { readonly id: strin
     .all(toolId) as { id: string; config: string | null }[];
 }
 
-/** Parses the JSON columns; an error names the tool and the column. */
+/** Parses the JSON columns. Errors name the tool and the column. */
 function toTool({ builtin, ...row }: RawToolRow): StoredTool {
   return {
     ...row,
@@ -98,25 +98,25 @@ function readObject(id: string, column: string, text: string): JsonObject {
   return parseColumn(text, {}, { table: "tools", row: id, column });
 }
 
-/** Ids of agents and tools. A tool's id is its name at the providers, and all of them accept this form. */
+/** Id of an agent or tool. Providers receive a tool's id as its name, and all of them accept this format. */
 export const registryIdSchema = z
   .string("expected a text")
   .regex(/^[a-zA-Z0-9_-]{1,64}$/, "expected 1 to 64 letters, digits, - or _");
 
-/** Settings of an agent; stored as JSON in its row. */
+/** Agent settings, stored as JSON in the agent's row. */
 export const agentSettingsSchema = z.strictObject({
-  /** Model calls before the task ends as out_of_turns. */
+  /** Maximum model calls. After that, the task ends as out_of_turns. */
   maxTurns: z.number().int().min(1).max(1000).default(10),
-  /** Tokens of one reply, its reasoning not counted. */
+  /** Maximum tokens per reply, excluding reasoning. */
   maxTokens: z.number().int().min(1).default(2048),
-  /** Tokens for reasoning beside them; left out: by what the model is. */
+  /** Reasoning tokens in addition to `maxTokens`. The default depends on the model. */
   reasoningTokens: z.number().int().min(0).optional(),
-  /** `first`: only the first tool call of a reply is made (ART); `all`: every one. */
+  /** `first` executes only the first tool call of a reply, like ART. `all` executes every call. */
   toolCalls: z.enum(["all", "first"]).default("all"),
-  /** `required`: the model must call a tool in every turn (ART). */
+  /** `required` forces the model to call a tool in every turn, like ART. */
   toolChoice: z.enum(["auto", "required"]).default("auto"),
   temperature: z.number().min(0).max(2).optional(),
-  /** Left out: the model's default. */
+  /** The default is the model's own. */
   reasoningEffort: z.enum(REASONING_EFFORTS).optional(),
 });
 
@@ -126,15 +126,15 @@ export interface Agent {
   readonly id: string;
   readonly name: string;
   readonly description: string;
-  /** With `{{name}}` for the variables of a task to be filled in. */
+  /** Prompt template with `{{name}}` placeholders for task variables. */
   readonly prompt: string;
-  /** `provider/name`; null takes the run's model. */
+  /** `provider/name`, or null for the run's model. */
   readonly model: string | null;
   readonly settings: AgentSettings;
 }
 
 export interface StoredAgent extends Agent {
-  /** Built in: can be cloned, not changed. */
+  /** Built-in agents can be cloned but not changed. */
   readonly builtin: boolean;
   /** `YYYY-MM-DD HH:MM:SS`, UTC. */
   readonly createdAt: string;
@@ -147,7 +147,9 @@ export interface ToolRow {
   readonly description: string;
   readonly parametersSchema: JsonSchema;
   readonly handlerKey: string;
-  /** What the handler needs: an address, a program, a server. Never a secret: `${ENV:NAME}` stands for one. */
+  /**
+   * Handler settings, such as an address, a program or a server. Secrets are stored only as `${ENV:NAME}` references.
+   */
   readonly handlerConfig: JsonObject;
   readonly category: string;
 }
@@ -159,33 +161,36 @@ export interface StoredTool extends ToolRow {
 }
 
 export interface ToolContext {
-  /** The task's mailbox; a call for any other is refused. Null outside a task: any inbox may be named. */
+  /**
+   * The task's mailbox, or null outside a task. Calls for any other mailbox are rejected. If it is null, a call can
+   * specify any mailbox.
+   */
   readonly inbox: string | null;
-  /** ISO 8601 UTC; mail dated at or after it does not exist for the agent. Null: no cutoff. */
+  /** ISO 8601 in UTC, or null for no cutoff. Mail dated at or after it does not exist for the agent. */
   readonly cutoff: string | null;
   readonly signal: AbortSignal;
-  /** The task's files. Absent where the caller has none: tools that work with files then say so. */
+  /** The task's files. Without a workspace, file tools return an error. */
   readonly workspace?: Workspace;
-  /** The machine of a suite's task. Where there is one, the tools for files and Python work in it. */
+  /** The suite task's machine. If present, the file and Python tools work in it. */
   readonly machine?: TaskMachine;
   readonly documents?: TaskDocuments;
-  /** Of a run that checks a suite by its oracle file. */
+  /** Present if the run checks a suite with its oracle file. */
   readonly oracle?: TaskOracle;
 }
 
 /**
- * The result of a call. An error tells the model what was wrong and what would be right. `json`: the value as text,
- * where it was made already; `final` ends the agent loop with this answer.
+ * The result of a call. An error describes the mistake and how to correct it. `json` is the value as text, if it has
+ * already been serialized. `final` ends the agent loop with this answer.
  */
 export type ToolResult = (
   | { readonly ok: true; readonly value: JsonValue; readonly json?: string; readonly final?: FinalAnswer }
   | { readonly ok: false; readonly error: string; readonly kind: ToolErrorKind }
 ) & {
-  /** What was repaired in the arguments before the call; absent if nothing was. */
+  /** Repairs made to the arguments before the call. Absent if the arguments did not change. */
   readonly repairs?: readonly string[];
 };
 
-/** Distinguished because ART's reward weighs them differently. */
+/** Separate kinds, because ART's reward weights them differently. */
 export type ToolErrorKind = "unparsable_call" | "unknown_tool" | "bad_arguments" | "invalid_email" | "failed";
 
 interface FinalAnswer {
@@ -193,7 +198,7 @@ interface FinalAnswer {
   readonly sources: readonly string[];
 }
 
-/** Port: a callable tool. `call` throws only for bugs, never for what the model did. */
+/** Port: a callable tool. `call` throws only for bugs, never for mistakes that the model made. */
 export interface Tool {
   readonly id: string;
   readonly description: string;
@@ -201,7 +206,7 @@ export interface Tool {
   call(args: JsonValue, context: ToolContext): Promise<ToolResult>;
 }
 
-/** What an agent without rows in agent_tools gets. */
+/** Default tools for an agent without rows in agent_tools. */
 export const DEFAULT_TOOL_IDS = ["email_search", "email_get", "return_final_answer"] as const;
 
 export function attachedOrDefault(db: Db, agentId: string): AttachedTool[] {
