@@ -151,9 +151,10 @@ const MONTHS = "january february march april may june july august september octo
 
 /**
  * Returns a function that looks up the other spellings of the words of `plainQuery(query)`. Each spelling is one word,
- * or several adjacent words.
+ * or several adjacent words. A frequent
+ * word gets no spellings in two parts: it has up to 27, most of them chance.
  */
-export function openSpellings(query: string): (word: string) => readonly string[] {
+export function openSpellings(query: string): (word: string, isFrequent: boolean) => readonly string[] {
   const ofQuery = new Map<string, string[]>();
   const add = (words: readonly string[], spellings: readonly string[]) => {
     for (const word of words.map((written) => foldText(written).text)) {
@@ -179,11 +180,11 @@ export function openSpellings(query: string): (word: string) => readonly string[
   }
   for (const word of query.match(/[\p{L}\p{M}]+/gu) ?? []) add([plainLetters(word)], withoutUmlauts(word));
   for (const day of daysOf(text)) add(day.words, daySpellings(day));
-  return (word) => [
+  return (word, isFrequent) => [
     ...new Set([
       ...(ofQuery.get(word) ?? []),
       ...numberSpellings(word),
-      ...splitSpellings(word),
+      ...(isFrequent ? [] : splitSpellings(word)),
       ...unitSpellings(word),
     ]),
   ];

@@ -88,8 +88,14 @@ interface PreparedQuery {
   readonly ranked: RankedQuery;
   readonly corrections: readonly TermCorrection[];
   /** Returns the alternative spellings of a word. An email with any of them counts as containing the word. */
-  readonly spellingsOf: (word: string) => readonly string[];
+  readonly spellingsOf: ReturnType<typeof openSpellings>;
 }
+
+/**
+ * A mailbox with a word in this many emails writes it as one word. Looking up the word's possible splits would take most
+ * of the time of a cold search.
+ */
+const FREQUENT_EMAILS = 20;
 
 /** Opens the search. `correctors` is a parameter so that each corrector's effect can be measured. */
 export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch {
@@ -125,9 +131,12 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
     const text = plainQuery(asked);
     const typed = distinctTerms(contentTokens(text));
     const spellingsOf = openSpellings(asked);
-    const postingsOf = (word: string) =>
-      // The maximum, not the sum, because an occurrence of "Müller" is indexed as both "muller" and "mueller".
-      mergePostings(index.postingsOf(word, inboxId), index.postingsOfAny(spellingsOf(word), inboxId), Math.max);
+    const postingsOf = (word: string) => {
+      const asTyped = index.postingsOf(word, inboxId);
+      const spellings = spellingsOf(word, asTyped.rowids.length >= FREQUENT_EMAILS);
+      // Not the sum: an occurrence of "Müller" is indexed as "muller" and as "mueller".
+      return mergePostings(asTyped, index.postingsOfAny(spellings, inboxId), Math.max);
+    };
     const { words, terms, corrections } = correctTerms(text, typed, correctors, {
       isKnown: (term) => hasAny(postingsOf(term).rowids, { ...range, last: Number.MAX_SAFE_INTEGER }),
       mailsWith: (term) => positionsIn(postingsOf(term).rowids, range, filters),
@@ -208,7 +217,7 @@ function findSpellings(
   spellingsOf: PreparedQuery["spellingsOf"],
 ): TermMatch[] {
   return words.flatMap(({ word }, i) =>
-    termMatcher(spellingsOf(word))(text).map((match) => ({ ...match, term: firstIndex + i })),
+    termMatcher(spellingsOf(word, false))(text).map((match) => ({ ...match, term: firstIndex + i })),
   );
 }
 
