@@ -92,8 +92,8 @@ interface PreparedQuery {
 }
 
 /**
- * A mailbox with a word in this many emails writes it as one word. Looking up the word's possible splits would take most
- * of the time of a cold search.
+ * A mailbox with a word in this many emails writes it as one word. Looking up the word's possible splits would take
+ * most of the time of a cold search.
  */
 const FREQUENT_EMAILS = 20;
 
