@@ -17,7 +17,7 @@ import { findMailIn, readFolder, recognizeFile } from "./readers/folder.js";
 import { diskFile, type MailFile, peek, placeIn } from "./readers/mail-file.js";
 import { MailboxLayout } from "./readers/mailbox-layout.js";
 import { openParquetFile, readParquet } from "./readers/parquet.js";
-import { readInnerFile, readMailFile, requireTable } from "./readers/read-file.js";
+import { readInnerFile, readMailFile, requireTable } from "./readers/read-mail-file.js";
 import { type FileKind, HEAD_BYTES, recognize } from "./readers/recognize.js";
 
 const FORMS =

@@ -34,6 +34,6 @@ export function withoutUmlauts(text: string): string[] {
 }
 
 /** Comparing these lengths is the fastest check. */
-function isAscii(text: string): boolean {
+export function isAscii(text: string): boolean {
   return Buffer.byteLength(text) === text.length;
 }

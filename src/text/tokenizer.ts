@@ -1,5 +1,5 @@
 import { readBuiltFile } from "../platform/installation.js";
-import { plainLetters, withoutUmlauts } from "./plain-letters.js";
+import { isAscii, plainLetters, withoutUmlauts } from "./plain-letters.js";
 
 /**
  * Chinese, Japanese, Thai, Lao, Khmer and Burmese are written without spaces, and Korean joins particles to words, so
@@ -79,8 +79,7 @@ export function runTokens(run: string): string[] {
  * its words with unusual letters in their plain spelling. Returns null if it contains neither.
  */
 export function bigramText(subject: string, body: string): string | null {
-  const isAscii = Buffer.byteLength(subject) === subject.length && Buffer.byteLength(body) === body.length;
-  if (isAscii) return null;
+  if (isAscii(subject) && isAscii(body)) return null;
   const others = [subject, body].flatMap(withoutUmlauts);
   const pieces = UNSEGMENTED.test(subject) || UNSEGMENTED.test(body) ? piecesOfMail(subject, body) : null;
   const words = pieces ?? [subject, body].flatMap(respelledWords).join(" ");

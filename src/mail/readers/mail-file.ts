@@ -4,6 +4,8 @@ import { requireRegularFile } from "../../platform/files.js";
 import { isSystemError, type MailLocation, unreadable } from "./batches.js";
 import type { MailboxLayout } from "./mailbox-layout.js";
 
+/** The file that all readers get, and helpers to read its stream in pieces. */
+
 /** A file of a source, stored on disk, in an archive, or compressed. */
 export interface MailFile {
   /** Location for messages: the path on disk, or `mail.zip entry Inbox`. */

@@ -3,6 +3,8 @@ import { isGzip } from "./batches.js";
 import { type CsvTable, csvNames, findCsvTable } from "./csv.js";
 import { isMboxStart } from "./mbox.js";
 
+/** Recognizes the kind of a file from its first bytes, and explains why a file is not mail. */
+
 /** The kind of a file, detected from its first bytes. */
 export type FileKind =
   | { readonly kind: "parquet" | "gzip" | "tar" | "zip" | "mbox" | "email" }

@@ -62,6 +62,7 @@ const DOCUMENTS: ReadonlyMap<string, string> = new Map([
 async function readDirectory(file: MailFile, zip: string | Buffer) {
   const layout = new MailboxLayout([archiveName(file.name)]);
   let document: string | null = null;
+  /** Maildirs already reported. */
   const maildirs = new Set<string>();
   const archive = await open(zip);
   try {
@@ -70,11 +71,10 @@ async function readDirectory(file: MailFile, zip: string | Buffer) {
       document ??= DOCUMENTS.get(path) ?? null;
       layout.addFoldersOf(path);
       if (!path.endsWith("/")) layout.addFile(path);
-      const maildir = /^(.*\/)?([^/]+)\/(?:cur|new)\/[^/]*$/.exec(path);
-      if (maildir !== null && !maildirs.has(maildir[0])) {
-        layout.addFolder((maildir[1] ?? "").slice(0, -1), [
-          { name: maildir[2] ?? "", isFolder: true, isMaildir: () => true },
-        ]);
+      const [, parent = "", name] = /^(.*\/)?([^/]+)\/(?:cur|new)\/[^/]*$/.exec(path) ?? [];
+      if (name !== undefined && !maildirs.has(parent + name)) {
+        maildirs.add(parent + name);
+        layout.addFolder(parent.slice(0, -1), [{ name, isFolder: true, isMaildir: () => true }]);
       }
     }
   } finally {

@@ -11,6 +11,8 @@ import { type FileKind, HEAD_BYTES, reasonOf, recognize, SIDE_FILE } from "./rec
 import { readTar } from "./tar.js";
 import { readZip } from "./zip.js";
 
+/** Chooses the reader of a file by its content, through any archives and compression around it. */
+
 /** Maximum depth of nested archives. */
 const MAX_DEPTH = 4;
 
