@@ -12,13 +12,13 @@ const readText = (...path) => readFileSync(join(...path), "utf8");
 /** What the program starts by the name of its file: itself, threads, and child processes. */
 const ENTRIES = [
   "cli",
-  "mail/import-reader-thread",
-  "mail/mime-thread",
-  "mail/store/copy-mail-thread",
-  "server/run-page-thread",
-  "suites/grading-process",
-  "tools/search-thread",
-  "traces/result-writer-thread",
+  "mail/import/reader-thread",
+  "mail/mime/mime-thread",
+  "mail/import/copy-mail-thread",
+  "server/run-page/run-page-thread",
+  "suites/grading/grading-process",
+  "tools/search-pool/search-thread",
+  "traces/result-writer/result-writer-thread",
 ];
 
 /** Packages that stay outside of the bundle, and why. A fix of any other package needs a release of art-e. */

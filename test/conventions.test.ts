@@ -24,7 +24,10 @@ const isEntryPoint = ({ name }: File) => name === "src/cli.ts" || /^src\/(cli|se
 /** Other files that use the process, with the reason. */
 const PROCESS_USERS: ReadonlyMap<string, string> = new Map([
   ["src/platform/environment.ts", "Reads the environment and .env once, for every entry point."],
-  ["src/platform/proxies.ts", "Proxies apply to the process as a whole, like NODE_EXTRA_CA_CERTS, and not from .env."],
+  [
+    "src/platform/proxied-fetch/proxies.ts",
+    "Proxies apply to the process as a whole, like NODE_EXTRA_CA_CERTS, and not from .env.",
+  ],
 ]);
 
 const namesOf = (files: readonly File[]) => files.map(({ name }) => name).sort();

@@ -6,7 +6,7 @@ import { EXIT, type ExitCode } from "../platform/errors.js";
 import { type Db, withReadOnly } from "../store/open-store.js";
 import { COMPLETE, type Command, type Flags, GLOBAL_FLAGS, nameOf, type TableEntry } from "./command.js";
 import { configuredDatabase } from "./find-config.js";
-import { defineCommand, oneOf } from "./read-flags.js";
+import { defineCommand, oneOf } from "./flags/read-flags.js";
 import { readSettings } from "./terminal.js";
 
 // A completed run name ends with a slash and no space follows it, because the user types a task next.
@@ -199,7 +199,7 @@ async function readerOf(
       return (db) => [...new Set(listEvals(db).map(({ definition }) => definition.name))];
     }
     case "mailboxes": {
-      const { listImportedInboxes } = await import("../mail/import-owners.js");
+      const { listImportedInboxes } = await import("../mail/owners.js");
       const { largestInboxes } = await import("../mail/mailbox-positions.js");
       return (db) => {
         const imported = listImportedInboxes(db);

@@ -71,7 +71,7 @@ export function buildParser(args: readonly string[], table: readonly TableEntry[
       });
       if (output === "") return;
       const isVersion = argv.version === true && argv.help !== true;
-      const page = isVersion ? output : renderHelp(await import("./help-text.js"), helpColumns());
+      const page = isVersion ? output : renderHelp(await import("./help/help-text.js"), helpColumns());
       process.stdout.write(`${page}\n`);
     },
     explain: (error) =>
@@ -95,7 +95,7 @@ function writtenFlags(flags: Flags): string[] {
   return Object.keys(flags).map((name) => `--${name}`);
 }
 
-type HelpText = typeof import("./help-text.js");
+type HelpText = typeof import("./help/help-text.js");
 
 function helpColumns(): number {
   return Math.min(120, process.stdout.columns ?? 120);

@@ -4,7 +4,7 @@ import { UserError } from "../platform/errors.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { criterionSentence, OVERALL } from "./criteria.js";
 import { type Assertion, type EvalDraft, evalDefinitionSchema, type StoredEval } from "./definition.js";
-import { assertionText } from "./run-rules.js";
+import { assertionText } from "./run-evals/run-rules.js";
 import { saveDraft } from "./store.js";
 import { TEMPLATES, templateEval } from "./templates.js";
 

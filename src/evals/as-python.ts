@@ -10,7 +10,7 @@ import {
   patternParts,
   type RegressionCase,
 } from "./definition.js";
-import { assertionText } from "./run-rules.js";
+import { assertionText } from "./run-evals/run-rules.js";
 
 /** Returns the readable part of an eval: its code, its rubric, or its function without the feature library. */
 export function readableFunction(definition: EvalDefinition): string {
@@ -178,7 +178,7 @@ const CALL_RUBRIC = `from types import SimpleNamespace
         reply = await get_model().generate(asked[0])
         value, feedback = eval_function(given, gold, trace, SimpleNamespace(call_llm=lambda *_: reply.completion))`;
 
-const FEATURES = readBuiltFile("evals/trace_features.py");
+const FEATURES = readBuiltFile("evals/run-evals/trace_features.py");
 
 /** Runs the file on exported traces. */
 const MAIN = `

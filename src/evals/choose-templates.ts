@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { seededRandom } from "../statistics/intervals.js";
 import { type Condition, MAX_CONDITIONS } from "./definition.js";
-import { FEATURES } from "./features.js";
-import { isMissed } from "./run-rules.js";
+import { FEATURES } from "./run-evals/features.js";
+import { isMissed } from "./run-evals/run-rules.js";
 import { conditionOf, type EvalTemplate, TEMPLATES } from "./templates.js";
 
 /** Returns the fold of a training question, 0 to `folds` - 1, from its hash with a seed. */

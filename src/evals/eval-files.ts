@@ -17,8 +17,8 @@ import {
   fileValidationSchema,
   type StoredEval,
 } from "./definition.js";
-import { FEATURES } from "./features.js";
-import { describePython } from "./run-python-evals.js";
+import { FEATURES } from "./run-evals/features.js";
+import { describePython } from "./run-evals/run-python-evals.js";
 import { hashDefinition, latestTest, listEvals, saveDraft, saveImportedTest } from "./store.js";
 import { newestOf } from "./test-eval.js";
 import { openEvals } from "./use-evals.js";

@@ -11,7 +11,6 @@ import { withStore } from "../store/open-store.js";
 import { criterionSentence, OVERALL } from "./criteria.js";
 import type { StoredEval } from "./definition.js";
 import type { MeasuredOutcome } from "./eval-outcome.js";
-import { hashLabels, labelledPages } from "./labels.js";
 import {
   bodyOf,
   criteriaRequest,
@@ -27,11 +26,12 @@ import {
   type Variation,
   type WrittenEval,
   writeRequest,
-} from "./prompts.js";
+} from "./generate/prompts.js";
+import { hashLabels, labelledPages } from "./labels.js";
+import { runRubric } from "./run-evals/run-rubric.js";
 import { openEvalBackends, requireSandbox } from "./run-evals.js";
-import { runRubric } from "./run-rubric.js";
 import { saveDraft } from "./store.js";
-import { MAX_ERROR_SHARE, requireLabels } from "./thresholds.js";
+import { MAX_ERROR_SHARE, requireLabels } from "./test-eval/thresholds.js";
 
 interface GenerateOptions extends GenerationModelOptions {
   readonly criterion: string;

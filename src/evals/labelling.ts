@@ -21,7 +21,7 @@ import {
   type TraceLabel,
   traceIdsToLabel,
 } from "./labels.js";
-import { runDataEvals } from "./run-rules.js";
+import { runDataEvals } from "./run-evals/run-rules.js";
 import { isForTraining } from "./split-questions.js";
 import { listEvals } from "./store.js";
 import { TEMPLATES, templateEval } from "./templates.js";

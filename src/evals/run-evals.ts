@@ -9,9 +9,9 @@ import { chooseSandbox } from "../sandbox/choose-sandbox.js";
 import { JUDGE_TIMEOUT_MS, verdictCache } from "../scoring/judge-settings.js";
 import { type DataEval, type EvalDefinition, type EvalOf, type EvaluatedTrace, isDataEval } from "./definition.js";
 import { failedOutcome, type MeasuredOutcome } from "./eval-outcome.js";
-import { runPythonEval } from "./run-python-evals.js";
-import { runRubric } from "./run-rubric.js";
-import { runDataEvals } from "./run-rules.js";
+import { runPythonEval } from "./run-evals/run-python-evals.js";
+import { runRubric } from "./run-evals/run-rubric.js";
+import { runDataEvals } from "./run-evals/run-rules.js";
 
 /** The parts of an eval that its backend needs. */
 interface BackendInput {

@@ -14,12 +14,12 @@ import {
   type TrainingLabels,
 } from "./choose-templates.js";
 import type { EvalDraft, RegressionCase, StoredEval } from "./definition.js";
-import { FEATURES, viewOf } from "./features.js";
 import { type EffectiveLabel, hashLabels, iterateLabelled } from "./labels.js";
-import { hasGold, regressionCaseOf } from "./run-rules.js";
+import { FEATURES, viewOf } from "./run-evals/features.js";
+import { hasGold, regressionCaseOf } from "./run-evals/run-rules.js";
 import { getEval, saveDraft } from "./store.js";
 import { TEMPLATES, templateEval } from "./templates.js";
-import { requireLabels } from "./thresholds.js";
+import { requireLabels } from "./test-eval/thresholds.js";
 
 interface SuggestOptions {
   readonly criterion: string;

@@ -23,7 +23,7 @@ import {
   MIN_OF_A_KIND,
   rejectionsOf,
   requireLabels,
-} from "./thresholds.js";
+} from "./test-eval/thresholds.js";
 import { evalsWithoutModels } from "./use-evals.js";
 
 interface EvalReview {

@@ -2,10 +2,11 @@ import type BetterSqlite3 from "better-sqlite3";
 import type { Db } from "../store/open-store.js";
 import { Database } from "../store/sqlite.js";
 import { foldText } from "../text/tokenizer.js";
+import { type DateRange, openDateRanges } from "./date-range.js";
+import { allWordsExpression, tokenize } from "./fts5-query.js";
 import type { PositionSet } from "./mailbox-positions.js";
+import { openSearchIndex } from "./search/postings.js";
 import { SEARCH_SQL } from "./search.js";
-import { openSearchIndex } from "./search-postings.js";
-import { allWordsExpression, type DateRange, openDateRanges, tokenize } from "./search-query.js";
 
 export interface ArtQuery {
   readonly keywords: readonly string[];

@@ -19,7 +19,7 @@ import { trimEndOf } from "../platform/strings.js";
 import { type Db, openStore, withReadOnly } from "../store/open-store.js";
 import { megabytes } from "../text/format.js";
 import { computeFingerprint, readFingerprint } from "./corpus.js";
-import { copyMailOnThread, readSchema } from "./store/corpus-writer.js";
+import { copyMailOnThread, readSchema } from "./import/corpus-writer.js";
 
 /** Takes 28 s per GB of mail. Level 6 takes 50 % longer and saves only 0.5 %. */
 const GZIP_LEVEL = 5;

@@ -3,7 +3,7 @@ import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import type { Db } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
-import { listImportedInboxes } from "./import-owners.js";
+import { listImportedInboxes } from "./owners.js";
 
 /**
  * Rejects questions that could only get wrong answers, because there is no mail or their mailbox was not imported.

@@ -1,12 +1,12 @@
 import { commandLine } from "../platform/command-line.js";
 import { type Db, isUnwritable } from "../store/open-store.js";
 import { updateFingerprint } from "./corpus.js";
+import { DATE_RANGE_SQL } from "./date-range.js";
+import { FTS_TABLES, rebuildBigrams, rebuildCorpusIndex } from "./import/corpus-index.js";
 import { LISTING_SQL, LOOKUP_SQL } from "./mail-lookup.js";
 import { MAILBOX_SQL } from "./mailbox-positions.js";
+import { POSTINGS_SQL } from "./search/postings.js";
 import { SEARCH_SQL } from "./search.js";
-import { POSTINGS_SQL } from "./search-postings.js";
-import { DATE_RANGE_SQL } from "./search-query.js";
-import { FTS_TABLES, rebuildBigrams, rebuildCorpusIndex } from "./store/corpus-index.js";
 
 export interface Finding {
   readonly check: string;

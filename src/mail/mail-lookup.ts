@@ -3,10 +3,11 @@ import { UserError } from "../platform/errors.js";
 import { parseColumn } from "../store/damaged-row.js";
 import { type Db, withTickTransaction } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
+import { type AddressBook, openAddressBook } from "./address-book.js";
+import { endOfDay, openDateRanges } from "./date-range.js";
 import { bareMessageId, type Email } from "./email.js";
 import { largestInboxes } from "./mailbox-positions.js";
 import type { MailQuery } from "./search.js";
-import { type AddressBook, endOfDay, openAddressBook, openDateRanges } from "./search-query.js";
 
 export interface MailHead {
   readonly messageId: string;

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Db } from "../store/open-store.js";
-import type { AddressCount } from "./import-owners.js";
+import type { AddressCount } from "./owners.js";
 
 /** The mailboxes of all addresses, as positions in date order. */
 

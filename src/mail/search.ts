@@ -1,16 +1,10 @@
 import type { Db } from "../store/open-store.js";
+import { type DateRange, openDateRanges, type PositionRange } from "./date-range.js";
+import { contentTokens, MAX_QUERY_CHARS, quotedPhrases } from "./fts5-query.js";
 import type { PositionSet } from "./mailbox-positions.js";
-import { openSpellings, plainQuery } from "./query-expansion.js";
-import { distinctTerms, snippet, type TermMatch, termMatcher } from "./search-matches.js";
-import { openSearchIndex, type SearchIndex } from "./search-postings.js";
-import {
-  contentTokens,
-  type DateRange,
-  MAX_QUERY_CHARS,
-  openDateRanges,
-  type PositionRange,
-  quotedPhrases,
-} from "./search-query.js";
+import { distinctTerms, snippet, type TermMatch, termMatcher } from "./search/matches.js";
+import { openSearchIndex, type SearchIndex } from "./search/postings.js";
+import { openSpellings, plainQuery } from "./search/query-expansion.js";
 import {
   explainScore,
   hasPosition,
@@ -21,9 +15,12 @@ import {
   rankMails,
   type ScoreExplanation,
   type Term,
-} from "./search-ranking.js";
-import { namedMonths } from "./search-signals.js";
-import { correctTerms, TERM_CORRECTORS, type TermCorrection } from "./search-spelling.js";
+} from "./search/ranking.js";
+import { namedMonths } from "./search/signals.js";
+import { correctTerms, TERM_CORRECTORS, type TermCorrection } from "./search/spelling.js";
+
+export type { ScoreExplanation } from "./search/ranking.js";
+export type { TermCorrection } from "./search/spelling.js";
 
 export interface MailQuery {
   readonly words: string;

@@ -149,7 +149,7 @@ export async function resolveModel(
   }
   switch (name.provider) {
     case "offline": {
-      const { offlineModel } = await import("./offline.js");
+      const { offlineModel } = await import("./providers/offline.js");
       return priced(offlineModel(name.name));
     }
     case "replay": {

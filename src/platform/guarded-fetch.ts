@@ -2,7 +2,7 @@ import { lookup as systemLookup } from "node:dns";
 import { isIP, isIPv6, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch, Pool } from "undici";
-import { proxySettings } from "./proxies.js";
+import { proxySettings } from "./proxied-fetch/proxies.js";
 
 /**
  * IPv4-compatible IPv6 addresses (https://www.rfc-editor.org/rfc/rfc4291#section-2.5.5.1, deprecated), which ipaddr.js

@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from "undici";
-import { proxySettings } from "./proxies.js";
+import { proxySettings } from "./proxied-fetch/proxies.js";
 
 /** Opens connections to other servers, through the proxy if one is set. Plain http requests are not tunneled. */
 export function openConnections(options: Agent.Options): Dispatcher {

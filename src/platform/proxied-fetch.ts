@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import { proxySettings } from "./proxies.js";
+import { proxySettings } from "./proxied-fetch/proxies.js";
 
 /** Connections through the proxy. Opened, with undici loaded, at the first request that needs them. */
 let connections: Dispatcher | undefined;

@@ -8,19 +8,19 @@ import { JUDGE_CONCURRENCY } from "../scoring/judge-settings.js";
 import { withStore } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
 import { count } from "../text/format.js";
-import { checkByModel, UNREADABLE_REPLY } from "./check-by-model.js";
-import { type Checker, checkGold } from "./check-by-rules.js";
+import { checkByModel, UNREADABLE_REPLY } from "./check-questions/check-by-model.js";
+import { type Checker, checkGold } from "./check-questions/check-by-rules.js";
 import { loadDataset, type QuestionOptions, select } from "./dataset.js";
-import { callOrFailure, FailureStreak } from "./draft-questions.js";
-import type { QuestionCheck } from "./provenance.js";
-import { ModelSpending, openModels } from "./question-models.js";
+import { callOrFailure, FailureStreak } from "./make-questions/draft-questions.js";
 import {
   longestSharedPhrase,
   NearDuplicates,
   PHRASE_WORDS,
   type QuestionMailbox,
   questionMailboxes,
-} from "./usable-mail.js";
+} from "./make-questions/usable-mail.js";
+import type { QuestionCheck } from "./provenance.js";
+import { ModelSpending, openModels } from "./question-models.js";
 
 interface CheckOptions extends QuestionOptions {
   /** provider/model, or undefined for rules only. */

@@ -13,14 +13,15 @@ import type { Question } from "../tasks/question.js";
 import { checkOutputs } from "../trace-formats/output-files.js";
 import { encodeTable, questionsTable } from "../trace-formats/tables.js";
 import { checkQuestion } from "./check-questions.js";
-import { checkRows, checkUniqueIds, jsonLinesRows, readQuestionFile, readRows } from "./dataset-files.js";
+import { checkRows, checkUniqueIds, jsonLinesRows, readQuestionFile, readRows } from "./dataset/dataset-files.js";
 import {
   type CheckerAgreement,
   checkerAgreement,
   type EvidenceMail,
   evidenceOf,
   replaceJsonTexts,
-} from "./evidence.js";
+} from "./make-questions/evidence.js";
+import { type QuestionMailbox, questionMailboxes } from "./make-questions/usable-mail.js";
 import { provenancePath, sidecarPath } from "./make-questions.js";
 import {
   type QuestionCheck,
@@ -31,7 +32,6 @@ import {
   questionReviewSchema,
   type ReviewDecision,
 } from "./provenance.js";
-import { type QuestionMailbox, questionMailboxes } from "./usable-mail.js";
 
 export interface ReviewSummary {
   readonly counts: Readonly<Record<ReviewDecision | "waiting", number>>;

@@ -1,5 +1,5 @@
 import type { OpenedTask, Suite } from "../agents/agent.js";
-import { endOfDay } from "../mail/search-query.js";
+import { endOfDay } from "../mail/date-range.js";
 import { hubOf } from "../models/open-model.js";
 import type { AppContext } from "../platform/app-context.js";
 import { nearestNames } from "../platform/command-line.js";
@@ -15,7 +15,7 @@ import {
   type Split,
 } from "../tasks/question.js";
 import { count, rate } from "../text/format.js";
-import { loadQuestions } from "./published-questions.js";
+import { loadQuestions } from "./dataset/published-questions.js";
 
 const BINS = 10;
 

@@ -6,13 +6,13 @@ import type { AppContext } from "../platform/app-context.js";
 import { verdictProtocol } from "../scoring/judge.js";
 import { withStore } from "../store/open-store.js";
 import { sumOrNull } from "../text/dates-and-numbers.js";
-import { answerRequest } from "./check-by-model.js";
+import { answerRequest } from "./check-questions/check-by-model.js";
 import { OTHER_MATCHES } from "./check-questions.js";
-import { draftRequest, QUESTIONS_PER_BATCH } from "./draft-by-model.js";
-import { type AddressedBatch, batchesFor, batchesInTurn, PASSING_SHARE } from "./draft-questions.js";
+import { draftRequest, QUESTIONS_PER_BATCH } from "./make-questions/draft-by-model.js";
+import { type AddressedBatch, batchesFor, batchesInTurn, PASSING_SHARE } from "./make-questions/draft-questions.js";
+import { chooseInboxes, type MailCounts, questionMailboxes, readMailboxes } from "./make-questions/usable-mail.js";
 import { checkQuestionOutputs } from "./make-questions.js";
 import { type MakeOptions, PATTERNS_MODEL } from "./question-models.js";
-import { chooseInboxes, type MailCounts, questionMailboxes, readMailboxes } from "./usable-mail.js";
 
 export interface EstimatedCalls {
   readonly model: string;

@@ -15,14 +15,18 @@ import type { Question, Split } from "../tasks/question.js";
 import { count } from "../text/format.js";
 import { checkOutputs } from "../trace-formats/output-files.js";
 import { encodeTable, questionsTable, TABLE_FORMATS, type TableFormat } from "../trace-formats/tables.js";
-import { UNREADABLE_REPLY } from "./check-by-model.js";
-import type { Checker } from "./check-by-rules.js";
+import { UNREADABLE_REPLY } from "./check-questions/check-by-model.js";
+import type { Checker } from "./check-questions/check-by-rules.js";
 import { checkQuestion, isEasy } from "./check-questions.js";
 import { shuffled } from "./dataset.js";
-import { type QuestionDraft, queryDate, queryDateBefore } from "./draft-by-model.js";
-import { callOrFailure, draftsOfModel, draftsOfPatterns, FailureStreak, UnusableModel } from "./draft-questions.js";
-import type { QuestionProvenance } from "./provenance.js";
-import { type MakeOptions, ModelSpending, type OpenedModels, openModels, PATTERNS_MODEL } from "./question-models.js";
+import { type QuestionDraft, queryDate, queryDateBefore } from "./make-questions/draft-by-model.js";
+import {
+  callOrFailure,
+  draftsOfModel,
+  draftsOfPatterns,
+  FailureStreak,
+  UnusableModel,
+} from "./make-questions/draft-questions.js";
 import {
   chooseInboxes,
   type MailCounts,
@@ -31,7 +35,9 @@ import {
   questionMailboxes,
   readMailboxes,
   type UsableMailbox,
-} from "./usable-mail.js";
+} from "./make-questions/usable-mail.js";
+import type { QuestionProvenance } from "./provenance.js";
+import { type MakeOptions, ModelSpending, type OpenedModels, openModels, PATTERNS_MODEL } from "./question-models.js";
 
 export interface MadeQuestions {
   readonly output: string;

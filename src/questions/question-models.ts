@@ -7,8 +7,8 @@ import type { RateLimiter } from "../models/rate-limiter.js";
 import type { AppContext } from "../platform/app-context.js";
 import { protocolVersion } from "../scoring/judge.js";
 import { createJudge, JUDGE_TIMEOUT_MS } from "../scoring/judge-settings.js";
-import { answerRequest, readCheckerAnswer } from "./check-by-model.js";
-import type { Checker } from "./check-by-rules.js";
+import { answerRequest, readCheckerAnswer } from "./check-questions/check-by-model.js";
+import type { Checker } from "./check-questions/check-by-rules.js";
 
 /**
  * The models that write and check questions. Without a writer, patterns write. Without a checker, only rules apply.

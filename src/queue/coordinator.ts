@@ -18,9 +18,15 @@ import { isQuestion, type PlannedTask } from "../tasks/question.js";
 import type { RunLimits } from "../traces/run-settings.js";
 import { suiteTraceSchema, type Trace, traceSchema } from "../traces/trace.js";
 import { hasTrace } from "../traces/traces-store.js";
-import type { QueueConnection } from "./queue-connection.js";
-import { connectRedis, lostConnectionNotes, parseQueueUrl, readCompressed, StrangeMessage } from "./redis.js";
-import { type FinishedTask, RunQueue, taskKey } from "./run-queue.js";
+import type { QueueConnection } from "./connection/queue-connection.js";
+import {
+  connectRedis,
+  lostConnectionNotes,
+  parseQueueUrl,
+  readCompressed,
+  StrangeMessage,
+} from "./connection/redis.js";
+import { type FinishedTask, RunQueue, taskKey } from "./protocol/run-queue.js";
 import {
   beginSpending,
   getReachedLimit,
@@ -31,7 +37,7 @@ import {
   type RunManifest,
   type TaskMessage,
   withdrawRun,
-} from "./shared-state.js";
+} from "./protocol/shared-state.js";
 import { WorkersWatch } from "./status.js";
 
 /**

@@ -3,8 +3,8 @@ import { UserError } from "../platform/errors.js";
 import type { WorkersState } from "../runs/answer-task.js";
 import type { ServerFault } from "../runs/detect-dead-server.js";
 import type { Trace } from "../traces/trace.js";
-import { connectRedis, parseQueueUrl, StrangeMessage } from "./redis.js";
-import { type QueueCounts, RunQueue } from "./run-queue.js";
+import { connectRedis, parseQueueUrl, StrangeMessage } from "./connection/redis.js";
+import { type QueueCounts, RunQueue } from "./protocol/run-queue.js";
 import {
   listPublishedRuns,
   listWorkers,
@@ -13,8 +13,8 @@ import {
   readPublishedRun,
   type WorkerState,
   withdrawRun,
-} from "./shared-state.js";
-import { shorten } from "./worker-refusals.js";
+} from "./protocol/shared-state.js";
+import { shorten } from "./protocol/worker-refusals.js";
 
 /** Number of checks within which workers report after they start or find Redis again. */
 const PATIENCE_LOOKS = 6;

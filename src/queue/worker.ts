@@ -23,10 +23,10 @@ import { openMailbox } from "../tools/mailbox.js";
 import { SearchPool } from "../tools/search-pool.js";
 import { openExternalResources } from "../tools/tool-connections.js";
 import type { ToolResources } from "../tools/tool-handler.js";
-import type { QueueConnection } from "./queue-connection.js";
-import { compressJson, connectRedis, lostConnectionNotes, parseQueueUrl, StrangeMessage } from "./redis.js";
-import { TaskWorker } from "./run-queue.js";
-import { accountOf, SharedLimits } from "./shared-limits.js";
+import type { QueueConnection } from "./connection/queue-connection.js";
+import { compressJson, connectRedis, lostConnectionNotes, parseQueueUrl, StrangeMessage } from "./connection/redis.js";
+import { TaskWorker } from "./protocol/run-queue.js";
+import { accountOf, SharedLimits } from "./protocol/shared-limits.js";
 import {
   addCall,
   addTask,
@@ -40,8 +40,8 @@ import {
   showWorker,
   type TaskMessage,
   type WorkerState,
-} from "./shared-state.js";
-import { refusalOf, shorten, type WorkerTerms } from "./worker-refusals.js";
+} from "./protocol/shared-state.js";
+import { refusalOf, shorten, type WorkerTerms } from "./protocol/worker-refusals.js";
 
 interface WorkOptions {
   /** URL of the queue, possibly with a password. */

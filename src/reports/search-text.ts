@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { ScoreExplanation } from "../mail/search-ranking.js";
-import type { TermCorrection } from "../mail/search-spelling.js";
+import type { ScoreExplanation, TermCorrection } from "../mail/search.js";
 import { commandLine } from "../platform/command-line.js";
 import { count, table } from "../text/format.js";
 import { counted } from "./wording.js";

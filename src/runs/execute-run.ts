@@ -26,12 +26,12 @@ import { forcedProcess, getRun, thisProcess } from "../traces/runs-store.js";
 import type { Gate } from "../traces/score.js";
 import { type AnswererOfRun, localAnswerer, type OnActivity, type RunActivity } from "./answer-task.js";
 import { Budget, mostOfTask } from "./budget.js";
+import { planRepeat, planResume } from "./execute-run/resume.js";
 import { agentTargetOf, usesMailHere } from "./external-agent.js";
 import { openGates } from "./gates.js";
 import { checkPriced } from "./model-of-run.js";
 import { limitFlags, planNewRun, type RunPlan, refuseFlagsQueueIgnores } from "./plan-run.js";
 import { fromDatabase, saveResults } from "./results-file.js";
-import { planRepeat, planResume } from "./resume.js";
 import type { RunOptions, RunRequest } from "./run-options.js";
 import { detectLostDatabase, runTasks, type SessionEnd } from "./run-tasks.js";
 import { scoringOf } from "./score-traces.js";
@@ -178,7 +178,7 @@ async function planRun(db: Db, request: RunRequest, context: AppContext): Promis
   if (repeat !== undefined) return planRepeat(db, repeat, request, context);
   if (resume !== undefined) return planResume(db, resume, request, context);
   if (suite === undefined) return planNewRun(db, request, context);
-  const { planSuiteRun } = await import("./plan-suite-run.js");
+  const { planSuiteRun } = await import("./plan-run/plan-suite-run.js");
   return planSuiteRun(db, suite, request, context);
 }
 

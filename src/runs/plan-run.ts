@@ -15,7 +15,7 @@ import type { PlannedTask } from "../tasks/question.js";
 import { type AttachedTool, attachedOrDefault } from "../tools/tool.js";
 import { NO_LIMITS, type RunLimits, type RunSettings } from "../traces/run-settings.js";
 import type { RunOwner, RunRow } from "../traces/runs-store.js";
-import { createRun, type NewRunRequest, type RunSession } from "./create-run.js";
+import { createRun, type NewRunRequest, type RunSession } from "./execute-run/create-run.js";
 import { agentTargetOf, refuseFlagsTargetIgnores, usesMailHere } from "./external-agent.js";
 import { type CreatedModel, createModel } from "./model-of-run.js";
 import { agentOfNewRun, type RunOptionName, type RunOptions, type RunRequest } from "./run-options.js";

@@ -20,8 +20,8 @@ import type { Trace } from "../traces/trace.js";
 import { iterateTraces } from "../traces/traces-store.js";
 import type { TaskAnswerer } from "./answer-task.js";
 import type { Budget, LimitReached } from "./budget.js";
-import type { RunSession } from "./create-run.js";
 import type { ServerFault } from "./detect-dead-server.js";
+import type { RunSession } from "./execute-run/create-run.js";
 import { computeRunTotals } from "./results-file.js";
 import { type Scoring, withScores } from "./score-traces.js";
 

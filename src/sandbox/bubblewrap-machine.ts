@@ -5,12 +5,12 @@ import { arch, platform } from "node:os";
 import { posix } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { builtFile } from "../platform/installation.js";
-import { BubblewrapStatus, bindProcesses, feed } from "./bubblewrap.js";
-import { type Cgroup, type CgroupParent, findCgroups } from "./cgroup.js";
+import { BubblewrapStatus, bindProcesses, feed } from "./isolation/bubblewrap.js";
+import { type Cgroup, type CgroupParent, findCgroups } from "./isolation/cgroup.js";
+import { seccompFilter } from "./isolation/seccomp-filter.js";
 import { type MachineLimits, sandboxUser } from "./limits.js";
 import { type BuiltInFile, builtInFiles, GUEST, guestLimits } from "./machine-guest.js";
 import { type FoundPython, findProgram, findPython } from "./python.js";
-import { seccompFilter } from "./seccomp-filter.js";
 import { HOME, outputStart } from "./task-machine.js";
 
 /** The processes of a machine as seen from outside. */

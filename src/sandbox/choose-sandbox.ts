@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { ALLOW_NAMESPACES, findBubblewrap } from "./bubblewrap.js";
 import { docker, dockerVersion, hasImage } from "./docker-machine.js";
+import { ALLOW_NAMESPACES, findBubblewrap } from "./isolation/bubblewrap.js";
 import { PYTHON_LIMITS } from "./limits.js";
 import { PYTHON_FLAGS, type PythonSandbox, pythonPreamble, type SandboxChoice } from "./python.js";
 import { runPython } from "./run-python.js";

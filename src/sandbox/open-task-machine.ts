@@ -1,7 +1,6 @@
 import { readFile, realpath, statfs } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { ALLOW_NAMESPACES } from "./bubblewrap.js";
 import {
   findMachineHost,
   isBelowAny,
@@ -11,6 +10,7 @@ import {
   startGuest,
 } from "./bubblewrap-machine.js";
 import { startDockerGuest } from "./docker-machine.js";
+import { ALLOW_NAMESPACES } from "./isolation/bubblewrap.js";
 import { MACHINE_LIMITS, type MachineLimits, SHIMS, socketBytesOf, usageOfTree } from "./limits.js";
 import {
   type BuiltInFile,

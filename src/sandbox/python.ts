@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { z } from "zod";
-import type { CgroupParent } from "./cgroup.js";
+import type { CgroupParent } from "./isolation/cgroup.js";
 import { PYTHON_LIMITS, WORKSPACE_LIMITS } from "./limits.js";
 import type { WorkspaceFolders } from "./workspace.js";
 

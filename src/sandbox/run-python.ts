@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import pLimit from "p-limit";
-import { BubblewrapStatus, feed, prepareSandbox, type ReadySandbox } from "./bubblewrap.js";
+import { BubblewrapStatus, feed, prepareSandbox, type ReadySandbox } from "./isolation/bubblewrap.js";
 import { PYTHON_LIMITS, socketBytesOf, usageOfTree } from "./limits.js";
 import {
   findPython,

@@ -18,7 +18,6 @@ import type {
   UnscoredTrace,
 } from "../traces/score.js";
 import type { SuiteTrace, Verdict } from "../traces/trace.js";
-import { artReward } from "./art-rubric.js";
 import {
   abstention,
   attemptOf,
@@ -35,6 +34,7 @@ import {
   sourcesPrecision,
   sourcesRecall,
 } from "./gold-mail-scorers.js";
+import { artReward } from "./judge/art-rubric.js";
 
 /** Scores the verdict that the judge recorded in the trace. */
 function byVerdict(worth: Readonly<Record<Verdict, number>>): Scorer {

@@ -5,8 +5,8 @@ import { attemptAnswer } from "../agents/attempt-answer.js";
 import { getAgent, saveCurrentVersion } from "../agents/registry-store.js";
 import { listEvals } from "../evals/store.js";
 import { evalsWithoutModels } from "../evals/use-evals.js";
+import { endOfDay } from "../mail/date-range.js";
 import { resolveInbox } from "../mail/mail-lookup.js";
-import { endOfDay } from "../mail/search-query.js";
 import { stopsRun } from "../models/failure-classes.js";
 import { type Message, type Model, ModelError } from "../models/model.js";
 import { API_KEY_VARIABLES, DEFAULT_MODEL, PROVIDERS, type Provider } from "../models/model-names.js";
@@ -30,7 +30,7 @@ import type { ToolResources } from "../tools/tool-handler.js";
 import { type LiveOptions, type LiveTraces, openLiveTraces } from "../trace-formats/otlp-live.js";
 import { getSession, saveChat, sessionMessages } from "../traces/chats-store.js";
 import type { ChatTrace, MailboxBinding } from "../traces/trace.js";
-import { ServedModels } from "./served-models.js";
+import { ServedModels } from "./openai/served-models.js";
 import type { ChatLimits } from "./sse-writer.js";
 
 interface ChatModelOptions extends GivenExtras {

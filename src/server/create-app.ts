@@ -13,10 +13,7 @@ import {
   checkToken,
   toApiError,
 } from "./api-error.js";
-import { openHttpServer, refuseOpenAddress } from "./http-server.js";
-import { openaiError, openaiRoutes } from "./openai/chat-completions.js";
-import { responsesRoutes } from "./openai/responses.js";
-import { addPage, isPage, playgroundSessionRoutes } from "./playground.js";
+import { openHttpServer, refuseOpenAddress } from "./app/http-server.js";
 import {
   addRoute,
   type Env,
@@ -25,7 +22,10 @@ import {
   type Route,
   readJsonBody,
   type Services,
-} from "./route.js";
+} from "./app/route.js";
+import { addPage, isPage, playgroundSessionRoutes } from "./app/static-pages.js";
+import { openaiError, openaiRoutes } from "./openai/chat-completions.js";
+import { responsesRoutes } from "./openai/responses.js";
 import { agentRoutes, versionRoutes } from "./routes/agents.js";
 import { chatRoutes } from "./routes/chats.js";
 import { corpusRoutes, mailRoutes, metaRoutes, sessionRoutes } from "./routes/mail.js";

@@ -11,9 +11,10 @@ import { bearerTokenCheck, isAllowedHost, isOwnOrigin } from "../platform/http.j
 import { jsonDepth, MAX_JSON_DEPTH } from "../platform/json.js";
 import { NoSuchTask, type TrainingEnvironment } from "../runs/training-environment.js";
 import type { Access } from "./api-error.js";
+import { openHttpServer, refuseOpenAddress } from "./app/http-server.js";
+import type { Env } from "./app/route.js";
 import type { Running } from "./create-app.js";
-import { openHttpServer, refuseOpenAddress } from "./http-server.js";
-import { McpEndpoint } from "./openenv-mcp.js";
+import { McpEndpoint } from "./openenv/openenv-mcp.js";
 import {
   actionJsonSchema,
   invalid,
@@ -30,8 +31,7 @@ import {
   stateJsonSchema,
   stepObservation,
   toolsObservation,
-} from "./openenv-sessions.js";
-import type { Env } from "./route.js";
+} from "./openenv/openenv-sessions.js";
 
 /**
  * The OpenEnv protocol (0.3 to 0.6, https://github.com/meta-pytorch/OpenEnv). Over WebSocket, each connection is a

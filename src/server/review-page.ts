@@ -3,11 +3,11 @@ import type { DatasetReview, QuestionDetails } from "../questions/dataset-review
 import { questionWordingSchema, REVIEW_DECISIONS } from "../questions/provenance.js";
 import type { Db } from "../store/open-store.js";
 import { ApiError } from "./api-error.js";
+import { type HttpServer, openHttpServer } from "./app/http-server.js";
+import { defineRoute, type Route } from "./app/route.js";
+import { addPage } from "./app/static-pages.js";
 import { createApp } from "./create-app.js";
-import { type HttpServer, openHttpServer } from "./http-server.js";
-import { addPage } from "./playground.js";
 import { questionDetailsShape, reviewListShape, savedReviewShape } from "./response-shapes.js";
-import { defineRoute, type Route } from "./route.js";
 import { mailRoutes } from "./routes/mail.js";
 
 /** Only programs on this machine can reach it. */

@@ -4,7 +4,7 @@ import type { RunActivity } from "../runs/answer-task.js";
 import { type RunSubscriptions, TasksUnderWay } from "../runs/run-progress.js";
 import { type RunEvent, type RunProcessState, type RunProgress, runProgressSchema } from "../traces/progress.js";
 import { getRun } from "../traces/runs-store.js";
-import { defineRoute, type Route, type Services } from "./route.js";
+import { defineRoute, type Route, type Services } from "./app/route.js";
 import { EVENT_STREAM_HEADERS, SseWriter, type StreamLimits } from "./sse-writer.js";
 
 export function runStreamRoutes({ db }: Pick<Services, "db">, streams: RunStreams): Route[] {
@@ -53,7 +53,7 @@ export class RunPage {
     const { path, version, token, activity } = options;
     this.tasks = new TasksUnderWay(activity);
     const data: RunPageData = { path, version, token };
-    const file = builtFile("server/run-page-thread.js");
+    const file = builtFile("server/run-page/run-page-thread.js");
     this.thread = new WorkerRpc(file, { data, youngGenerationMb: YOUNG_GENERATION_MB });
     this.url = this.call({ type: "open" });
   }

@@ -5,13 +5,11 @@ import { UserError } from "../platform/errors.js";
 import { checkSnapshots, readSnapshots, type Snapshot } from "../sandbox/machine-snapshots.js";
 import { INSTRUCTION_STYLES } from "../tasks/difficulty.js";
 import type { SuiteDialect } from "../tasks/suite-task.js";
-import { readSettingsState, type SettingsState, TEMPLATE_ENDING } from "./account-settings.js";
-import { argumentProblems } from "./check-arguments.js";
-import { type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
+import { argumentProblems } from "./check-suite/check-arguments.js";
 import { ATTACH_INBOX, EMAIL_ANSWER } from "./email-task.js";
-import type { FunctionNeed } from "./function-table.js";
-import { customFunctions } from "./load-custom-functions.js";
-import { findSetupFunction } from "./setup.js";
+import { type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "./functions/custom-functions.js";
+import type { FunctionNeed } from "./functions/function-table.js";
+import { customFunctions } from "./functions/load-custom-functions.js";
 import {
   ACCOUNT_TAG,
   type FileState,
@@ -23,7 +21,9 @@ import {
   type SuiteFinding,
   type SuiteFolder,
 } from "./suite-folder.js";
-import { type LocatedCall, type ReadSuite, type ReadTask, readSuite } from "./task-file.js";
+import { readSettingsState, type SettingsState, TEMPLATE_ENDING } from "./task/account-settings.js";
+import { type LocatedCall, type ReadSuite, type ReadTask, readSuite } from "./task/task-file.js";
+import { findSetupFunction } from "./task/task-setup.js";
 import { type NamedPath, namedPaths, needOf, needsMachine } from "./task-needs.js";
 
 export interface SuiteCheck {

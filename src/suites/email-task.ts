@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type Question, questionSchema } from "../tasks/question.js";
 import type { SuiteTask } from "../tasks/suite-task.js";
-import { CannotGrade, type FlowbookFunction } from "./grading-function.js";
+import { CannotGrade, type FlowbookFunction } from "./functions/grading-function.js";
 
 export const EMAIL_ANSWER = "email_answer";
 

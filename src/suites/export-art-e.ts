@@ -8,7 +8,7 @@ import { similarity } from "../scoring/scorers.js";
 import type { Question, TaskSet } from "../tasks/question.js";
 import { ATTACH_INBOX, EMAIL_ANSWER } from "./email-task.js";
 import { OWN_ORACLE } from "./oracle.js";
-import type { TaskFile } from "./task-file.js";
+import type { TaskFile } from "./task/task-file.js";
 
 /** Folder of the tasks in `examples/`. */
 const TOOL = "email";

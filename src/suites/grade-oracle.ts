@@ -6,13 +6,13 @@ import { UserError } from "../platform/errors.js";
 import { makeTemporaryFolder } from "../sandbox/workspace.js";
 import { similarity } from "../scoring/scorers.js";
 import { type Grade, OBSTACLE_STATES, type SuiteTask } from "../tasks/suite-task.js";
-import { evaluateTask } from "./evaluate-task.js";
-import { folderMachines } from "./folder-machine.js";
-import type { EvaluationOptions } from "./grading-function.js";
-import { openSuiteTask, openTaskSources } from "./open-task.js";
+import type { EvaluationOptions } from "./functions/grading-function.js";
+import { evaluateTask } from "./grading/evaluate-task.js";
+import { folderMachines } from "./machines/folder-machine.js";
 import { applyOracleLine, type OracleLine, placeFiles, readOracle } from "./oracle.js";
 import { openSuiteFolder } from "./suite-folder.js";
-import { readSuite } from "./task-file.js";
+import { openSuiteTask, openTaskSources } from "./task/open-task.js";
+import { readSuite } from "./task/task-file.js";
 import type { TaskSources } from "./task-needs.js";
 
 interface GradedLine {

@@ -1,10 +1,10 @@
 import type { AppContext } from "../platform/app-context.js";
 import { type Obstacle, pairTasks, type SuiteTask, type TaskEvaluation } from "../tasks/suite-task.js";
 import { checkSuite } from "./check-suite.js";
-import { openTaskSources, type TaskSourceOptions } from "./open-task.js";
 import { findTask, type SuiteSelectionOptions, selectSuiteTasks } from "./select-tasks.js";
 import { openSuiteFolder, type SuiteFinding } from "./suite-folder.js";
-import { type ReadTask, readSuite } from "./task-file.js";
+import { openTaskSources, type TaskSourceOptions } from "./task/open-task.js";
+import { type ReadTask, readSuite } from "./task/task-file.js";
 import { classifyTask, findObstacle, type TaskRequirement } from "./task-needs.js";
 
 export interface ShownTask {

@@ -5,9 +5,9 @@ import { join, normalize, posix, sep } from "node:path";
 import { sha256OfFile } from "../platform/download.js";
 import { type PlannedSuiteTask, portableTask } from "../tasks/question.js";
 import type { SuiteTask } from "../tasks/suite-task.js";
-import { listSuiteDocuments } from "./document-search.js";
 import { fileStateOf, type SuiteFolder, stateOf } from "./suite-folder.js";
-import { readSuite } from "./task-file.js";
+import { listSuiteDocuments } from "./task/document-search.js";
+import { readSuite } from "./task/task-file.js";
 import { suiteFilesOf } from "./task-needs.js";
 
 /**

@@ -12,17 +12,17 @@ import type { Ending } from "../tasks/ending.js";
 import { isQuestion, type PlannedSuiteTask, type SuiteTaskFacts } from "../tasks/question.js";
 import type { Grade, SuiteTask, TaskState } from "../tasks/suite-task.js";
 import type { SuiteTrace } from "../traces/trace.js";
-import { SuiteDocuments } from "./document-search.js";
 import { attachedInbox, questionOfTask } from "./email-task.js";
-import { collectFinalState } from "./final-state.js";
-import { folderMachines } from "./folder-machine.js";
-import { GradingPool } from "./grading-pool.js";
-import { accountVariables, openSuiteTask, openTaskSources, type TaskSourceOptions } from "./open-task.js";
+import { GradingPool } from "./grading/grading-pool.js";
+import { folderMachines } from "./machines/folder-machine.js";
 import { type SuiteSelectionOptions, selectSuiteTasks } from "./select-tasks.js";
-import type { SetUpRefusal } from "./setup.js";
 import { planTasks, suiteDigest } from "./suite-content.js";
 import { openSuiteFolder, type SuiteFolder } from "./suite-folder.js";
-import { readSuite } from "./task-file.js";
+import { collectFinalState } from "./task/collected-images.js";
+import { SuiteDocuments } from "./task/document-search.js";
+import { accountVariables, openSuiteTask, openTaskSources, type TaskSourceOptions } from "./task/open-task.js";
+import { readSuite } from "./task/task-file.js";
+import type { SetUpRefusal } from "./task/task-setup.js";
 import { findObstacle, needsMachine, type TaskSources } from "./task-needs.js";
 
 /** Returns the Dockerfile of a snapshot, built-in or of the suite in `folder`. */

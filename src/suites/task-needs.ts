@@ -3,15 +3,15 @@ import { join } from "node:path";
 import type { JsonValue } from "../platform/json.js";
 import type { TaskMachines } from "../sandbox/task-machine.js";
 import type { FunctionCall, Obstacle, SuiteDialect, SuiteTask } from "../tasks/suite-task.js";
-import { type AccountSettings, findMissingAccount, settingsName } from "./account-settings.js";
-import { type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
-import { evaluationNeed, type FunctionNeed } from "./function-table.js";
-import { findUnsupported, NEEDS_DOCKER, UNSUPPORTED } from "./harbor-task.js";
+import { type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "./functions/custom-functions.js";
+import { evaluationNeed, type FunctionNeed } from "./functions/function-table.js";
+import { findUnsupported, NEEDS_DOCKER, UNSUPPORTED } from "./harbor/harbor-task.js";
 import type { SuiteOracle } from "./oracle.js";
-import { findSetupFunction } from "./setup.js";
-import { resolveSharedFile, resolveSuiteFile, UnusableSuiteFile } from "./suite-files.js";
 import { ACCOUNT_TAG, fileStateOf, type SuiteFolder } from "./suite-folder.js";
-import { type LocatedCall, locateComparisons, type ReadTask } from "./task-file.js";
+import { type AccountSettings, findMissingAccount, settingsName } from "./task/account-settings.js";
+import { resolveSharedFile, resolveSuiteFile, UnusableSuiteFile } from "./task/suite-files.js";
+import { type LocatedCall, locateComparisons, type ReadTask } from "./task/task-file.js";
+import { findSetupFunction } from "./task/task-setup.js";
 
 /**
  * A path in a task's functions. `input`, `script` and `gold` are suite files, `settings` are account settings, `upload`

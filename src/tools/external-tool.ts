@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../platform/json.js";
 import { runProcess } from "../platform/processes.js";
 import { redact, redactJson } from "../platform/secrets.js";
-import { compileResultSchema } from "./json-schema.js";
+import { compileResultSchema } from "./arguments/json-schema.js";
 import { toolError } from "./mailbox.js";
 import type { ToolContext, ToolResult, ToolRow } from "./tool.js";
 import type { ExternalResources } from "./tool-connections.js";

@@ -3,15 +3,22 @@ import { z } from "zod";
 import { UserError } from "../platform/errors.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema, parseJsonOrNull } from "../platform/json.js";
 import type { Db } from "../store/open-store.js";
+import { compileArgumentSchema, type SchemaValidator } from "./arguments/json-schema.js";
+import { repairArguments } from "./arguments/repair-arguments.js";
 import { commandTool, moduleTool } from "./external-tool.js";
-import { executePython, listFiles, readFile, searchDocuments, writeFile } from "./file-tools.js";
-import { httpTool } from "./http-tool.js";
-import { compileArgumentSchema, type SchemaValidator } from "./json-schema.js";
-import { runNotebook, runShell } from "./machine-tools.js";
-import { applyOracle, emailGet, emailSearch, returnFinalAnswer, SEARCH_HANDLERS, searchEmails } from "./mail-tools.js";
+import { executePython, listFiles, readFile, searchDocuments, writeFile } from "./handlers/file-tools.js";
+import { httpTool } from "./handlers/http-tool.js";
+import { runNotebook, runShell } from "./handlers/machine-tools.js";
+import {
+  applyOracle,
+  emailGet,
+  emailSearch,
+  returnFinalAnswer,
+  SEARCH_HANDLERS,
+  searchEmails,
+} from "./handlers/mail-tools.js";
 import { toolError } from "./mailbox.js";
 import { mcpTool } from "./mcp-tool.js";
-import { repairArguments } from "./repair-arguments.js";
 import {
   type Agent,
   type AttachedTool,

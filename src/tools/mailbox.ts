@@ -1,7 +1,7 @@
+import { type AddressBook, openAddressBook } from "../mail/address-book.js";
 import { type ArtHit, type ArtQuery, openArtSearch } from "../mail/art-search.js";
 import { type MailLookup, openMailLookup, type StoredMail } from "../mail/mail-lookup.js";
 import { type MailSearch, openMailSearch } from "../mail/search.js";
-import { type AddressBook, openAddressBook } from "../mail/search-query.js";
 import type { Db } from "../store/open-store.js";
 import type { ToolContext, ToolResult } from "./tool.js";
 

@@ -1,11 +1,11 @@
+import { endOfDay } from "../mail/date-range.js";
 import { openMailLookup, resolveInbox, type StoredMail } from "../mail/mail-lookup.js";
-import { endOfDay } from "../mail/search-query.js";
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import type { JsonValue } from "../platform/json.js";
 import { type Db, withStore } from "../store/open-store.js";
-import { emailSearch, prepareQuery, searchEmails, toResult } from "./mail-tools.js";
+import { emailSearch, prepareQuery, searchEmails, toResult } from "./handlers/mail-tools.js";
 import { openMailbox } from "./mailbox.js";
 import { getTool, type ToolContext } from "./tool.js";
 

@@ -29,7 +29,7 @@ export class SearchPool {
   private readonly threads: readonly WorkerRpc<HandlerCall, SearchAnswer>[];
 
   constructor(path: string, count = Math.max(1, Math.min(MAX_THREADS, availableParallelism() - 1))) {
-    const file = builtFile("tools/search-thread.js");
+    const file = builtFile("tools/search-pool/search-thread.js");
     const options = { data: { path }, youngGenerationMb: YOUNG_GENERATION_MB / count };
     this.threads = Array.from({ length: count }, () => new WorkerRpc(file, options));
   }

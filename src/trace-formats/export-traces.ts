@@ -31,7 +31,7 @@ import {
   type ExportOptions,
   ExportReport,
   type TraceFormat,
-} from "./exported-trace.js";
+} from "./export-traces/exported-trace.js";
 import { FORMATS, type Format } from "./formats.js";
 
 interface ExportRequest {

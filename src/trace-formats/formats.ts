@@ -3,8 +3,8 @@ import { reasoningText } from "../models/reasoning-text.js";
 import type { JsonObject, JsonValue } from "../platform/json.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { ownMessages, stepsOf, type ToolCallRecord, type Step as TraceStep, type Turn } from "../traces/trace.js";
-import { artFormat } from "./art-trajectories.js";
-import { atifTrajectory } from "./atif-write.js";
+import { artFormat } from "./art/art-trajectories.js";
+import { atifTrajectory } from "./atif/atif-write.js";
 import {
   type ExportContext,
   type ExportedTrace,
@@ -14,9 +14,9 @@ import {
   openaiTool,
   perTrace,
   type TraceFormat,
-} from "./exported-trace.js";
-import { inspectFormat, inspectJsonFormat } from "./inspect-write-log.js";
-import { otlpFormat } from "./otlp-write.js";
+} from "./export-traces/exported-trace.js";
+import { inspectFormat, inspectJsonFormat } from "./inspect/inspect-write-log.js";
+import { otlpFormat } from "./otlp/otlp-write.js";
 
 /** Writes the complete trace on one line: enough to replay it, score it again and write an eval from it. */
 function jsonLine(trace: ExportedTrace): string[] {

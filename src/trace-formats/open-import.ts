@@ -1,10 +1,10 @@
 import { UserError } from "../platform/errors.js";
 import { requireRegularFile } from "../platform/files.js";
-import { readAtif } from "./atif-read.js";
-import { BrokenDocument, firstBytes, readChunks, readDocuments, readMembers } from "./imported-file.js";
+import { readAtif } from "./atif/atif-read.js";
 import { type ImportSource, notUsable, parseImported, parseTrace } from "./imported-trace.js";
-import { readEvalFile, readJsonLog } from "./inspect-read.js";
-import { readOtlp } from "./otlp-read.js";
+import { readEvalFile, readJsonLog } from "./inspect/inspect-read.js";
+import { BrokenDocument, firstBytes, readChunks, readDocuments, readMembers } from "./open-import/imported-file.js";
+import { readOtlp } from "./otlp/otlp-read.js";
 
 /** Formats that can be imported, under the names that `export-traces` uses. */
 const READERS = {

@@ -6,9 +6,9 @@ import { DEFAULT_RETRY } from "../platform/retry-delay.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { getRun } from "../traces/runs-store.js";
 import { readTraces } from "../traces/traces-store.js";
+import type { ExportedTrace } from "./export-traces/exported-trace.js";
 import { type ExportSource, openTraceTools, selectTraces, type TraceSelection } from "./export-traces.js";
-import type { ExportedTrace } from "./exported-trace.js";
-import { type Span, type SpanBatch, SpanBatcher } from "./otlp-encode.js";
+import { type Span, type SpanBatch, SpanBatcher } from "./otlp/otlp-encode.js";
 import {
   addDelivery,
   type Delivery,
@@ -19,9 +19,9 @@ import {
   NotDelivered,
   type ScoreDestination,
   scoreDestination,
-} from "./otlp-post.js";
+} from "./otlp/otlp-post.js";
+import { otlpSpans, type ScoreRecord, scoreRecords } from "./otlp/otlp-write.js";
 import { type OtlpServer, otlpServerOf, type ScoreApi } from "./otlp-server.js";
-import { otlpSpans, type ScoreRecord, scoreRecords } from "./otlp-write.js";
 
 export interface SendRequest {
   readonly source: ExportSource;

@@ -220,7 +220,7 @@ export async function encodeTable<Row>(
   if (format === "csv") return csvRows(columns, rows);
   if (format === "jsonl") return jsonLines(columns, rows);
   // Loaded only if it is used.
-  const { parquetBytes } = await import("./parquet-writer.js");
+  const { parquetBytes } = await import("./tables/parquet-writer.js");
   return parquetBytes(name, columns, rows);
 }
 

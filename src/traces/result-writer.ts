@@ -65,7 +65,7 @@ export function threadedResultWriter(
   path: string,
   { waiting = WAIT_INDEFINITELY, growing = false }: WriterOptions = {},
 ): ResultWriter {
-  const file = builtFile("traces/result-writer-thread.js");
+  const file = builtFile("traces/result-writer/result-writer-thread.js");
   const thread = new WorkerRpc<SaveCall, SaveOutcome>(file, {
     data: { path },
     youngGenerationMb: YOUNG_GENERATION_MB,

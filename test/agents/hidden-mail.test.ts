@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Rollout } from "../../src/agents/agent.js";
 import { newTranscript, runAgent } from "../../src/agents/agent-loop.js";
 import { getAgent } from "../../src/agents/registry-store.js";
-import { endOfDay } from "../../src/mail/search-query.js";
+import { endOfDay } from "../../src/mail/date-range.js";
 import { replayModel } from "../../src/models/replay.js";
 import type { JsonValue } from "../../src/platform/json.js";
 import { loadTools } from "../../src/tools/load-tools.js";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { DataEval, EvaluatedTrace } from "../../src/evals/definition.js";
-import { runDataEvals } from "../../src/evals/run-rules.js";
+import { runDataEvals } from "../../src/evals/run-evals/run-rules.js";
 import { conditionOf, type EvalTemplate, TEMPLATES } from "../../src/evals/templates.js";
 import { openStore } from "../../src/store/open-store.js";
 

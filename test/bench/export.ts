@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import type { ExportedTrace } from "../../src/trace-formats/exported-trace.js";
+import type { ExportedTrace } from "../../src/trace-formats/export-traces/exported-trace.js";
 import { FORMATS, type Format } from "../../src/trace-formats/formats.js";
 import { contextOf } from "../trace-formats/context.js";
 import { BY_TOOL, TOOLS } from "../trace-formats/kinds-of-traces.js";

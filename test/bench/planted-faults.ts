@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { generateEvals } from "../../src/evals/generate.js";
 import { openLabelling } from "../../src/evals/labelling.js";
-import { runDataEvals } from "../../src/evals/run-rules.js";
+import { runDataEvals } from "../../src/evals/run-evals/run-rules.js";
 import { getEval, saveDraft } from "../../src/evals/store.js";
 import { suggestEvals } from "../../src/evals/suggest.js";
 import { conditionOf, TEMPLATES } from "../../src/evals/templates.js";

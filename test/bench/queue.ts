@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Redis } from "ioredis";
-import { listWorkers } from "../../src/queue/shared-state.js";
+import { listWorkers } from "../../src/queue/protocol/shared-state.js";
 import { startRedis } from "../queue/redis-server.js";
 import { startModelServer, writeQuestions } from "./harness.js";
 import { writeKaggleCsv } from "./synthetic-corpus.js";

@@ -2,7 +2,7 @@ import type BetterSqlite3 from "better-sqlite3";
 import { openMailLookup } from "../../src/mail/mail-lookup.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 import { Database } from "../../src/store/sqlite.js";
-import { emailSearch, searchEmails } from "../../src/tools/mail-tools.js";
+import { emailSearch, searchEmails } from "../../src/tools/handlers/mail-tools.js";
 import { type Mailbox, openMailbox } from "../../src/tools/mailbox.js";
 import type { ToolContext, ToolResult } from "../../src/tools/tool.js";
 import type { ImportFiles } from "./import.js";

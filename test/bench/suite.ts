@@ -6,12 +6,12 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import pLimit from "p-limit";
 import type { AppContext } from "../../src/platform/app-context.js";
-import { GradingPool } from "../../src/suites/grading-pool.js";
-import { findSandboxedMachines } from "../../src/suites/open-task.js";
+import { GradingPool } from "../../src/suites/grading/grading-pool.js";
 import { applyOracleLine, type OracleLine, readOracle } from "../../src/suites/oracle.js";
-import { runSetUp } from "../../src/suites/setup.js";
 import { openSuiteFolder } from "../../src/suites/suite-folder.js";
-import { readSuite } from "../../src/suites/task-file.js";
+import { findSandboxedMachines } from "../../src/suites/task/open-task.js";
+import { readSuite } from "../../src/suites/task/task-file.js";
+import { runSetUp } from "../../src/suites/task/task-setup.js";
 import type { SuiteTask } from "../../src/tasks/suite-task.js";
 import { type Quantiles, quantiles } from "./quantiles.js";
 

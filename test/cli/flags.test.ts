@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { runSchema } from "../../src/cli/commands/run-flags.js";
+import { ids, readFlags } from "../../src/cli/flags/read-flags.js";
+import { runSchema } from "../../src/cli/flags/run-flags.js";
+import { questionsSchema } from "../../src/cli/flags/selection-flags.js";
 import { refuseEmptyValues } from "../../src/cli/parser.js";
-import { ids, readFlags } from "../../src/cli/read-flags.js";
-import { questionsSchema } from "../../src/cli/selection-flags.js";
 import { UserError } from "../../src/platform/errors.js";
 import { refuseContradictions } from "../../src/questions/dataset.js";
 import { type Line, QUESTIONS, workFolder } from "./art-e.js";

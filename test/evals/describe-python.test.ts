@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { describePython } from "../../src/evals/run-python-evals.js";
+import { describePython } from "../../src/evals/run-evals/run-python-evals.js";
 
 it.each([
   ["def eval_function(task, task_metadata, trace, ctx):\n    return 1.0, ''", { criterion: null, usesMetadata: false }],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { foldOf } from "../../src/evals/choose-templates.js";
 import { LabelQueue, labellingPriority } from "../../src/evals/labelling.js";
-import { containsTerm, regressionCaseOf, runCases } from "../../src/evals/run-rules.js";
+import { containsTerm, regressionCaseOf, runCases } from "../../src/evals/run-evals/run-rules.js";
 import { trace } from "../scoring/trace.js";
 
 const scored = (changes: Parameters<typeof trace>[0], task: Parameters<typeof trace>[1] = {}) => ({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Agreement } from "../../src/evals/definition.js";
+import { ceilingOf, rejectionsOf } from "../../src/evals/test-eval/thresholds.js";
 import { measureAgreement, type TestedTrace } from "../../src/evals/test-eval.js";
-import { ceilingOf, rejectionsOf } from "../../src/evals/thresholds.js";
 
 /** 34 of 40 good traces pass, and 5 of 25 bad traces. */
 const COUNTS = [

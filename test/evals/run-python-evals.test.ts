@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runPythonEval } from "../../src/evals/run-python-evals.js";
+import { runPythonEval } from "../../src/evals/run-evals/run-python-evals.js";
 import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
 import type { QuestionTrace } from "../../src/traces/trace.js";
 import { needs } from "../machine-requirements.js";

@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSyn
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type AtomicImport, openForImport } from "../../src/mail/store/atomic-import.js";
+import { type AtomicImport, openForImport } from "../../src/mail/import/atomic-import.js";
 import { UserError } from "../../src/platform/errors.js";
 import { openStore } from "../../src/store/open-store.js";
 import { Database } from "../../src/store/sqlite.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { calendarText } from "../../src/mail/calendar.js";
+import { calendarText } from "../../src/mail/mime/calendar.js";
 
 function eventOf(lines: readonly string[], method?: string): string {
   const head = ["BEGIN:VCALENDAR", "VERSION:2.0", ...(method === undefined ? [] : [`METHOD:${method}`])];

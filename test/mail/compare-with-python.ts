@@ -11,7 +11,7 @@ import { parseArgs } from "node:util";
 import { z } from "zod";
 import type { Email } from "../../src/mail/email.js";
 import { htmlToText } from "../../src/mail/html-text.js";
-import { parseEmail } from "../../src/mail/mime-body.js";
+import { parseEmail } from "../../src/mail/mime/parse-email.js";
 import { table } from "../../src/text/format.js";
 
 const FIELDS = ["messageId", "subject", "from", "to", "cc", "date", "body", "attachments"] as const;

@@ -1,6 +1,6 @@
 import { readFingerprint } from "../../src/mail/corpus.js";
 import type { CorpusBatch, CorpusSource, FiledEmail } from "../../src/mail/email.js";
-import { FTS_TABLES } from "../../src/mail/store/corpus-index.js";
+import { FTS_TABLES } from "../../src/mail/import/corpus-index.js";
 import type { Db } from "../../src/store/open-store.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { type Imported, type ImportOptions, importFrom } from "./import-setup.js";

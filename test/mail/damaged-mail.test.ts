@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { htmlToText } from "../../src/mail/html-text.js";
-import { parseMailDate, parseTableDate } from "../../src/mail/mail-date.js";
-import { normalizeSubject } from "../../src/mail/mime.js";
-import { parseEmail } from "../../src/mail/mime-body.js";
-import { MboxMessages } from "../../src/mail/readers/mbox.js";
+import { MboxMessages } from "../../src/mail/import/readers/mbox.js";
+import { normalizeSubject } from "../../src/mail/mime/email-fields.js";
+import { parseMailDate, parseTableDate } from "../../src/mail/mime/mail-date.js";
+import { parseEmail } from "../../src/mail/mime/parse-email.js";
 
 /** Mail as people have it: forms that RFC 5322 and MIME do not allow, or that few programs read. */
 

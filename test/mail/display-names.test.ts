@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
+import { openAddressBook } from "../../src/mail/address-book.js";
 import { readFingerprint } from "../../src/mail/corpus.js";
-import { displayNames } from "../../src/mail/display-names.js";
+import { displayNames } from "../../src/mail/import/display-names.js";
 import { openMailSearch } from "../../src/mail/search.js";
-import { openAddressBook } from "../../src/mail/search-query.js";
 import type { Db } from "../../src/store/open-store.js";
 import { importFolder, importFrom } from "./import-setup.js";
 import { query } from "./small-corpus.js";

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { allWordsExpression, contentTokens, termExpression, tokenize } from "../../src/mail/fts5-query.js";
 import { openMailSearch } from "../../src/mail/search.js";
-import { allWordsExpression, contentTokens, termExpression, tokenize } from "../../src/mail/search-query.js";
 import { mail, openWithMails } from "./corpus-setup.js";
 import { withAllWords } from "./small-corpus.js";
 

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { openFts5Postings } from "../../src/mail/fts5-postings.js";
+import { openFts5Postings } from "../../src/mail/search/fts5-postings.js";
 import { DamagedRowError } from "../../src/store/damaged-row.js";
 import { Database } from "../../src/store/sqlite.js";
 import { stemOf } from "../../src/text/porter.js";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { endOfDay } from "../../src/mail/date-range.js";
 import { type MailQuery, type MailSearch, openMailSearch } from "../../src/mail/search.js";
-import { endOfDay } from "../../src/mail/search-query.js";
 import type { Db } from "../../src/store/open-store.js";
 import { addressId, BEN, CAT, DAN, idsOf, mail, openCorpus, query, withAllWords } from "./small-corpus.js";
 

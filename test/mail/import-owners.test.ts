@@ -7,7 +7,7 @@ import {
   listImportedInboxes,
   listOwners,
   readOwnerMap,
-} from "../../src/mail/import-owners.js";
+} from "../../src/mail/owners.js";
 import { UserError } from "../../src/platform/errors.js";
 import type { Db } from "../../src/store/open-store.js";
 import { mail, openWithMails } from "./corpus-setup.js";

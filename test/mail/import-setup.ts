@@ -3,15 +3,15 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll } from "vitest";
-import { openCorpus } from "../../src/mail/corpus-formats.js";
 import type { BadEmail, CorpusSource } from "../../src/mail/email.js";
+import { openCorpus } from "../../src/mail/import/corpus-formats.js";
 import {
   type ImportProgress,
   type ImportRequest,
   type ImportSummary,
   importCorpus,
   prepareSource,
-} from "../../src/mail/import.js";
+} from "../../src/mail/import/import-corpus.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 
 /** Imports into database files of their own, and what is left in them. */

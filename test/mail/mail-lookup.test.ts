@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from "vitest";
+import { openAddressBook } from "../../src/mail/address-book.js";
 import { openMailboxListing, openMailLookup } from "../../src/mail/mail-lookup.js";
 import { largestInboxes, openMailCount } from "../../src/mail/mailbox-positions.js";
 import { openMailSearch } from "../../src/mail/search.js";
-import { openAddressBook } from "../../src/mail/search-query.js";
 import type { Db } from "../../src/store/open-store.js";
 import { FOLDERS, randomMails } from "./random-corpus.js";
 import { ANN, addressId, BEN, CAT, DAN, idsOf, mail, openCorpus, query, withAllWords } from "./small-corpus.js";

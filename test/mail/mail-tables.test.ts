@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { parquetWriteFile } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
-import { openCorpus } from "../../src/mail/corpus-formats.js";
-import { parseTableDate } from "../../src/mail/mail-date.js";
-import { addressesOfValue, addressList } from "../../src/mail/readers/table-cells.js";
+import { openCorpus } from "../../src/mail/import/corpus-formats.js";
+import { addressesOfValue, addressList } from "../../src/mail/import/readers/table-cells.js";
+import { parseTableDate } from "../../src/mail/mime/mail-date.js";
 import { readAll, temporaryFolder } from "./corpus-fixtures.js";
 
 /** Tables of mail as spreadsheets, pandas, databases and dataset libraries write them. */

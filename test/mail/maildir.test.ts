@@ -1,7 +1,7 @@
 import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openCorpus } from "../../src/mail/corpus-formats.js";
+import { openCorpus } from "../../src/mail/import/corpus-formats.js";
 import { readAll, temporaryFolder } from "./corpus-fixtures.js";
 
 const base = await temporaryFolder();

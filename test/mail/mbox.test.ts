@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isMboxStart, MboxMessages } from "../../src/mail/readers/mbox.js";
+import { isMboxStart, MboxMessages } from "../../src/mail/import/readers/mbox.js";
 
 /** Separators of mail programs, and text that looks like one (RFC 4155 leaves the form of the separator open). */
 

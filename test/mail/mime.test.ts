@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { calendarText } from "../../src/mail/calendar.js";
 import type { Email } from "../../src/mail/email.js";
-import { isoSeconds, parseIsoDate, parseMailDate } from "../../src/mail/mail-date.js";
-import { splitMessage, withLineFeeds } from "../../src/mail/mime.js";
-import { MAX_MAIL_BYTES, parseEmail } from "../../src/mail/mime-body.js";
+import { calendarText } from "../../src/mail/mime/calendar.js";
+import { splitMessage, withLineFeeds } from "../../src/mail/mime/email-fields.js";
+import { isoSeconds, parseIsoDate, parseMailDate } from "../../src/mail/mime/mail-date.js";
+import { MAX_MAIL_BYTES, parseEmail } from "../../src/mail/mime/parse-email.js";
 
 async function parsed(raw: string | Buffer): Promise<Email> {
   const email = await parseEmail(Buffer.isBuffer(raw) ? raw : Buffer.from(raw));

@@ -5,9 +5,9 @@ import { gunzipSync } from "node:zlib";
 import PostalMime, { type Address } from "postal-mime";
 import { extract } from "tar-stream";
 import { describe, expect, it } from "vitest";
-import { isoSeconds } from "../../src/mail/mail-date.js";
-import { normalizeMessageId, normalizeSubject, splitBody } from "../../src/mail/mime.js";
-import { parseEmail } from "../../src/mail/mime-body.js";
+import { normalizeMessageId, normalizeSubject, splitBody } from "../../src/mail/mime/email-fields.js";
+import { isoSeconds } from "../../src/mail/mime/mail-date.js";
+import { parseEmail } from "../../src/mail/mime/parse-email.js";
 import { ENRON, needs } from "../machine-requirements.js";
 import { fixtureMails, mutilatedMails } from "./mutilate.js";
 

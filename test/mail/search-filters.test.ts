@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
+import { openAddressBook } from "../../src/mail/address-book.js";
+import { endOfDay } from "../../src/mail/date-range.js";
 import { openMailSearch } from "../../src/mail/search.js";
-import { endOfDay, openAddressBook } from "../../src/mail/search-query.js";
 import { ANN, addressId, BEN, idsOf, mail, openCorpus, query, withAllWords } from "./small-corpus.js";
 
 describe("address book", () => {

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { tokenize } from "../../src/mail/fts5-query.js";
+import { distinctTerms, snippet, termMatcher } from "../../src/mail/search/matches.js";
 import { openMailSearch } from "../../src/mail/search.js";
-import { distinctTerms, snippet, termMatcher } from "../../src/mail/search-matches.js";
-import { tokenize } from "../../src/mail/search-query.js";
 import { stemOf } from "../../src/text/porter.js";
 import { idsOf, mail, openCorpus, query, withAllWords } from "./small-corpus.js";
 

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openAddressBook } from "../../src/mail/address-book.js";
+import { namedMonths, recencyRaise } from "../../src/mail/search/signals.js";
 import { type MailHit, openMailSearch } from "../../src/mail/search.js";
-import { openAddressBook } from "../../src/mail/search-query.js";
-import { namedMonths, recencyRaise } from "../../src/mail/search-signals.js";
 import type { Db } from "../../src/store/open-store.js";
 import { ENRON, needs } from "../machine-requirements.js";
 import { importFolder, importFrom } from "./import-setup.js";

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { editVariants } from "../../src/mail/search/spelling.js";
 import { type MailQuery, openMailSearch } from "../../src/mail/search.js";
-import { editVariants } from "../../src/mail/search-spelling.js";
 import type { Db } from "../../src/store/open-store.js";
 import { ANN, addressId, BEN, CAT, DAN, fill, idsOf, mail, openCorpus, query, withAllWords } from "./small-corpus.js";
 

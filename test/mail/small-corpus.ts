@@ -1,10 +1,10 @@
+import { openAddressBook } from "../../src/mail/address-book.js";
 import { updateFingerprint } from "../../src/mail/corpus.js";
 import type { FiledEmail } from "../../src/mail/email.js";
-import { listOwners, setOwnerAddress } from "../../src/mail/import-owners.js";
+import { rebuildCorpusIndex } from "../../src/mail/import/corpus-index.js";
+import { type InsertOutcome, openCorpusWriter, toStorableMail } from "../../src/mail/import/corpus-writer.js";
+import { listOwners, setOwnerAddress } from "../../src/mail/owners.js";
 import type { MailHit, MailQuery, MailSearch } from "../../src/mail/search.js";
-import { openAddressBook } from "../../src/mail/search-query.js";
-import { rebuildCorpusIndex } from "../../src/mail/store/corpus-index.js";
-import { type InsertOutcome, openCorpusWriter, toStorableMail } from "../../src/mail/store/corpus-writer.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 
 /** Small corpora, made through the parts of the store that an import uses. */

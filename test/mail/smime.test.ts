@@ -1,6 +1,6 @@
 import { deflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { parseEmail } from "../../src/mail/mime-body.js";
+import { parseEmail } from "../../src/mail/mime/parse-email.js";
 
 /** CMS (RFC 5652) in DER; `indefinite` in the BER of programs that stream. */
 function element(tag: number, ...contents: Buffer[]): Buffer {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Message, ModelRequest, ToolSpec } from "../../src/models/model.js";
-import { offlineModel } from "../../src/models/offline.js";
+import { offlineModel } from "../../src/models/providers/offline.js";
 import type { JsonValue } from "../../src/platform/json.js";
 
 const model = offlineModel("baseline");

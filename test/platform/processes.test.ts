@@ -52,6 +52,7 @@ it("runProcess kills a program that writes too much", async () => {
 
 const WITH_CHILD = `
 import { spawn } from "node:child_process";
+
 const child = spawn("sleep", ["1000"], { stdio: "ignore" });
 child.unref();
 console.log(child.pid);
@@ -60,6 +61,7 @@ console.log(child.pid);
 /** A daemon in its own session, whose parent has ended, and without output. */
 const WITH_DAEMON = `
 import { execFileSync } from "node:child_process";
+
 const pid = execFileSync("/bin/sh", ["-c", "setsid sleep 1000 >/dev/null 2>&1 & echo $!"], { encoding: "utf8" });
 console.log(pid.trim());
 `;

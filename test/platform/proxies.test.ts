@@ -2,8 +2,8 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo, LookupFunction } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { guardedRequest, isPublicAddress } from "../../src/platform/guarded-fetch.js";
+import { proxySettings } from "../../src/platform/proxied-fetch/proxies.js";
 import { proxiedFetch } from "../../src/platform/proxied-fetch.js";
-import { proxySettings } from "../../src/platform/proxies.js";
 import { startProxy, type TestProxy } from "../providers/proxy.js";
 
 describe("proxySettings", () => {

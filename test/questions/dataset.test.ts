@@ -6,6 +6,8 @@ import { fileURLToPath } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { loadQuestionFile, splitMessageIds } from "../../src/questions/dataset/dataset-files.js";
+import { loadQuestions, type QuestionRequest } from "../../src/questions/dataset/published-questions.js";
 import {
   KNOWN_BAD_IDS,
   questionStatistics,
@@ -13,8 +15,6 @@ import {
   selectQuestions,
   shuffled,
 } from "../../src/questions/dataset.js";
-import { loadQuestionFile, splitMessageIds } from "../../src/questions/dataset-files.js";
-import { loadQuestions, type QuestionRequest } from "../../src/questions/published-questions.js";
 import type { Question, Split } from "../../src/tasks/question.js";
 import { ENRON, needs } from "../machine-requirements.js";
 import { never } from "../platform/hub-server.js";

@@ -9,11 +9,16 @@ import {
   queryDateBefore,
   readWrittenQuestions,
   resolveCitations,
-} from "../../src/questions/draft-by-model.js";
-import { draftPatternQuestions } from "../../src/questions/draft-by-patterns.js";
-import { checkerAgreement, locatePassage, mostLikelyPassage, replaceJsonTexts } from "../../src/questions/evidence.js";
+} from "../../src/questions/make-questions/draft-by-model.js";
+import { draftPatternQuestions } from "../../src/questions/make-questions/draft-by-patterns.js";
+import {
+  checkerAgreement,
+  locatePassage,
+  mostLikelyPassage,
+  replaceJsonTexts,
+} from "../../src/questions/make-questions/evidence.js";
+import { longestSharedPhrase, NearDuplicates, usableMails } from "../../src/questions/make-questions/usable-mail.js";
 import type { QuestionCheck } from "../../src/questions/provenance.js";
-import { longestSharedPhrase, NearDuplicates, usableMails } from "../../src/questions/usable-mail.js";
 import { INBOX, long, mail } from "./lease-mails.js";
 
 describe("draftPatternQuestions", () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { SharedLimits } from "../../src/queue/shared-limits.js";
+import { SharedLimits } from "../../src/queue/protocol/shared-limits.js";
 import {
   addCall,
   addTask,
@@ -7,7 +7,7 @@ import {
   getReachedLimit,
   readSpending,
   setReachedLimit,
-} from "../../src/queue/shared-state.js";
+} from "../../src/queue/protocol/shared-state.js";
 import { NO_LIMITS } from "../../src/traces/run-settings.js";
 import { needs } from "../machine-requirements.js";
 import { type RedisServer, startRedis } from "./redis-server.js";

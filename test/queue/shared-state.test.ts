@@ -2,8 +2,19 @@ import { randomBytes } from "node:crypto";
 import { deflateRawSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { compressJson, MessageTooLarge, parseQueueUrl, readCompressed, readMessage } from "../../src/queue/redis.js";
-import { PROTOCOL, resultMessageSchema, runManifestSchema, taskMessageSchema } from "../../src/queue/shared-state.js";
+import {
+  compressJson,
+  MessageTooLarge,
+  parseQueueUrl,
+  readCompressed,
+  readMessage,
+} from "../../src/queue/connection/redis.js";
+import {
+  PROTOCOL,
+  resultMessageSchema,
+  runManifestSchema,
+  taskMessageSchema,
+} from "../../src/queue/protocol/shared-state.js";
 
 const question = {
   id: 1,

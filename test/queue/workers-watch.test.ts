@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunManifest, showWorker } from "../../src/queue/shared-state.js";
+import { type RunManifest, showWorker } from "../../src/queue/protocol/shared-state.js";
 import { WorkersWatch } from "../../src/queue/status.js";
 import { needs } from "../machine-requirements.js";
 import { type RedisServer, startRedis } from "./redis-server.js";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readCorpusStats } from "../../src/mail/corpus.js";
-import { loadQuestionFile } from "../../src/questions/dataset-files.js";
+import { loadQuestionFile } from "../../src/questions/dataset/dataset-files.js";
 import { compareTaskIds, type QuestionSet } from "../../src/tasks/question.js";
 import { ENRON, needs } from "../machine-requirements.js";
 import { demoSet, never, openDemo, openWith, question, type TestDb, unanswerableSet } from "./demo-setup.js";

@@ -5,9 +5,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { checkMailboxes } from "../../src/mail/corpus.js";
 import { type Completion, type Model, ModelError } from "../../src/models/model.js";
 import { UserError } from "../../src/platform/errors.js";
-import { createRun } from "../../src/runs/create-run.js";
+import { createRun } from "../../src/runs/execute-run/create-run.js";
+import { resumeRun } from "../../src/runs/execute-run/resume.js";
 import { newRunPlan, type RunPlan } from "../../src/runs/plan-run.js";
-import { resumeRun } from "../../src/runs/resume.js";
 import { WAIT_INDEFINITELY } from "../../src/store/open-store.js";
 import type { Question, QuestionSet } from "../../src/tasks/question.js";
 import { attemptPages } from "../../src/traces/results-store.js";

@@ -2,9 +2,9 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
-import { openCorpus } from "../../src/mail/corpus-formats.js";
-import { type ImportRequest, importCorpus, prepareSource } from "../../src/mail/import.js";
-import { loadQuestionFile } from "../../src/questions/dataset-files.js";
+import { openCorpus } from "../../src/mail/import/corpus-formats.js";
+import { type ImportRequest, importCorpus, prepareSource } from "../../src/mail/import/import-corpus.js";
+import { loadQuestionFile } from "../../src/questions/dataset/dataset-files.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 import type { Question, QuestionSet } from "../../src/tasks/question.js";
 

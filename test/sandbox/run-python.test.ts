@@ -13,8 +13,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { CgroupParent, ownFolder } from "../../src/sandbox/cgroup.js";
 import { chooseSandbox, DOCKER_IMAGE, dockerArguments } from "../../src/sandbox/choose-sandbox.js";
+import { CgroupParent, ownFolder } from "../../src/sandbox/isolation/cgroup.js";
 import { PYTHON_LIMITS, WORKSPACE_LIMITS } from "../../src/sandbox/limits.js";
 import { runPython } from "../../src/sandbox/run-python.js";
 import { openWorkspace, readText, type Workspace, writeText } from "../../src/sandbox/workspace.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Message } from "../../src/models/model.js";
-import { artReward, artRewardOf, artRubric } from "../../src/scoring/art-rubric.js";
+import { artReward, artRewardOf, artRubric } from "../../src/scoring/judge/art-rubric.js";
 import type { ToolErrorKind } from "../../src/tools/tool.js";
 import type { ToolCallRecord, Turn } from "../../src/traces/trace.js";
 import { judged } from "./judged-trace.js";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { DatasetReview } from "../../src/questions/dataset-review.js";
-import type { HttpServer } from "../../src/server/http-server.js";
+import type { HttpServer } from "../../src/server/app/http-server.js";
 import { startReviewServer } from "../../src/server/review-page.js";
 import { TestBrowser } from "../browser.js";
 import { demoQuestions, jsonLines } from "../cli/art-e.js";

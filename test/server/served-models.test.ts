@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { getAgent } from "../../src/agents/registry-store.js";
 import type { Provider } from "../../src/models/model-names.js";
-import { ServedModels } from "../../src/server/served-models.js";
+import { ServedModels } from "../../src/server/openai/served-models.js";
 import { openEmpty } from "../runs/demo-setup.js";
 
 const DEFAULT = "anthropic/claude-sonnet-5-5";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkSuite, checkSuiteFolder } from "../../src/suites/check-suite.js";
 import { openSuiteFolder } from "../../src/suites/suite-folder.js";
-import { readSuite } from "../../src/suites/task-file.js";
+import { readSuite } from "../../src/suites/task/task-file.js";
 import { DEMO_SUITE, findingsIn, flowbookTask, spiderTask, taskFiles, upload, writeSuite } from "./write-suite.js";
 
 /** Creates a pair of tasks without faults, except for the changes to the first. */

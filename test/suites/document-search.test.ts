@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { SuiteDocuments } from "../../src/suites/document-search.js";
+import { SuiteDocuments } from "../../src/suites/task/document-search.js";
 import { temporaryFolder, writeFiles } from "./temporary-folder.js";
 
 const { signal } = new AbortController();

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/platform/json.js";
-import { FolderMachine } from "../../src/suites/folder-machine.js";
-import { runSetUp } from "../../src/suites/setup.js";
+import { FolderMachine } from "../../src/suites/machines/folder-machine.js";
+import { runSetUp } from "../../src/suites/task/task-setup.js";
 import type { FunctionCall, SuiteTask } from "../../src/tasks/suite-task.js";
 import { RunningMachine } from "./running-machine.js";
 import { temporaryFolder, writeFiles } from "./temporary-folder.js";

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { checkSuite } from "../../src/suites/check-suite.js";
 import { selectTasks } from "../../src/suites/select-tasks.js";
 import { openSuiteFolder } from "../../src/suites/suite-folder.js";
-import { readSuite } from "../../src/suites/task-file.js";
+import { readSuite } from "../../src/suites/task/task-file.js";
 import { classifyTask } from "../../src/suites/task-needs.js";
 import { pairTasks } from "../../src/tasks/suite-task.js";
 import { needs, SUITES } from "../machine-requirements.js";

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import type { CommandResult, MachineCommand, TaskMachine } from "../../src/sandbox/task-machine.js";
-import { FolderMachine } from "../../src/suites/folder-machine.js";
+import { FolderMachine } from "../../src/suites/machines/folder-machine.js";
 
 /** Runs commands as processes on the host. Words that start with /home are paths in the folder. */
 export class RunningMachine implements TaskMachine {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { checkSuite } from "../../src/suites/check-suite.js";
 import { openSuiteFolder } from "../../src/suites/suite-folder.js";
-import { type ReadSuite, type ReadTask, readSuite } from "../../src/suites/task-file.js";
+import { type ReadSuite, type ReadTask, readSuite } from "../../src/suites/task/task-file.js";
 import { temporaryFolder, writeFiles } from "./temporary-folder.js";
 
 /** Small suites for tests, removed afterward. */

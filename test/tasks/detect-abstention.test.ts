@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { loadQuestionFile } from "../../src/questions/dataset-files.js";
+import { loadQuestionFile } from "../../src/questions/dataset/dataset-files.js";
 import { isDontKnow } from "../../src/text/abstention.js";
 import { demoQuestions } from "../cli/art-e.js";
 import { ENRON, needs } from "../machine-requirements.js";

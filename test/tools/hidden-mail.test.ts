@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
-import { endOfDay } from "../../src/mail/search-query.js";
+import { endOfDay } from "../../src/mail/date-range.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
 import { SearchPool } from "../../src/tools/search-pool.js";
 import type { ToolContext, ToolResult } from "../../src/tools/tool.js";

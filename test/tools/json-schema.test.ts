@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { readArguments } from "../../src/models/tool-calls.js";
 import { googleSchema } from "../../src/models/tool-schemas.js";
 import { type JsonSchema, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../src/platform/json.js";
-import { compileArgumentSchema, compileResultSchema } from "../../src/tools/json-schema.js";
+import { compileArgumentSchema, compileResultSchema } from "../../src/tools/arguments/json-schema.js";
 
 const withValue = (schema: JsonValue, more: JsonSchema = {}) =>
   compileArgumentSchema({ type: "object", properties: { v: schema }, ...more });

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { getAgent, listAgents } from "../../src/agents/registry-store.js";
 import { UserError } from "../../src/platform/errors.js";
 import type { JsonObject, JsonValue } from "../../src/platform/json.js";
-import { SuiteDocuments } from "../../src/suites/document-search.js";
+import { SuiteDocuments } from "../../src/suites/task/document-search.js";
 import type { TaskDocuments } from "../../src/tasks/suite-task.js";
 import { addInboxArgument, HANDLERS, loadTools, toTool } from "../../src/tools/load-tools.js";
 import { type Mailbox, openMailbox } from "../../src/tools/mailbox.js";

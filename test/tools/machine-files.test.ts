@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonValue } from "../../src/platform/json.js";
 import type { TaskMachine } from "../../src/sandbox/task-machine.js";
 import { openWorkspace } from "../../src/sandbox/workspace.js";
-import { FolderMachine } from "../../src/suites/folder-machine.js";
+import { FolderMachine } from "../../src/suites/machines/folder-machine.js";
 import { needs } from "../machine-requirements.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { callTool, startSandboxed } from "./machines.js";

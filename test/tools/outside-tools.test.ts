@@ -3,7 +3,7 @@ import { type AddressInfo, connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import type { JsonObject } from "../../src/platform/json.js";
-import { httpTool } from "../../src/tools/http-tool.js";
+import { httpTool } from "../../src/tools/handlers/http-tool.js";
 import { callServerTool, listServerTools, McpConnections } from "../../src/tools/mcp-connections.js";
 import { listenMcp } from "../../src/tools/mcp-server.js";
 import type { ToolContext, ToolRow } from "../../src/tools/tool.js";

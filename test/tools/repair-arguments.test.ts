@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { repairArguments } from "../../src/tools/repair-arguments.js";
+import { repairArguments } from "../../src/tools/arguments/repair-arguments.js";
 import { context, type DemoTools, openDemoTools } from "./demo-tools.js";
 
 const schema = {

@@ -29,6 +29,7 @@ import { spawn } from "node:child_process";
 import { Server } from "${fileOf("@modelcontextprotocol/sdk/server/index.js")}";
 import { StdioServerTransport } from "${fileOf("@modelcontextprotocol/sdk/server/stdio.js")}";
 import { CallToolRequestSchema, ListToolsRequestSchema } from "${fileOf("@modelcontextprotocol/sdk/types.js")}";
+
 const server = new Server({ name: "test server!", version: "1" }, { capabilities: { tools: {} } });
 const object = { type: "object", properties: {} };
 const good = ["behave", "pid", "die", "child", "a b/c"].map((name) => ({ name, description: "Does " + name, inputSchema: object }));

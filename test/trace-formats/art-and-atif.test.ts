@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ExportedTrace } from "../../src/trace-formats/exported-trace.js";
+import type { ExportedTrace } from "../../src/trace-formats/export-traces/exported-trace.js";
 import { FORMATS } from "../../src/trace-formats/formats.js";
 import { readArtGroups } from "./art-reader.js";
 import { type AtifTrajectory, readAtif } from "./atif-reader.js";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import ts from "typescript";
 import { afterAll, describe, expect, it } from "vitest";
 import { stepShape } from "../../src/server/response-shapes.js";
-import { type ExportedTrace, ExportReport } from "../../src/trace-formats/exported-trace.js";
+import { type ExportedTrace, ExportReport } from "../../src/trace-formats/export-traces/exported-trace.js";
 import { FORMATS, iofoldSteps } from "../../src/trace-formats/formats.js";
 import { traceSchema } from "../../src/traces/trace.js";
 import { readChats } from "./chat-reader.js";

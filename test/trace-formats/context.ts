@@ -1,4 +1,4 @@
-import { type ExportContext, ExportReport } from "../../src/trace-formats/exported-trace.js";
+import { type ExportContext, ExportReport } from "../../src/trace-formats/export-traces/exported-trace.js";
 
 /** The input of formats in addition to the traces. */
 export function contextOf(changes: Partial<ExportContext> = {}): ExportContext {

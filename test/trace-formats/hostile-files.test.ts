@@ -8,8 +8,14 @@ import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { UserError } from "../../src/platform/errors.js";
 import { FORMATS } from "../../src/trace-formats/formats.js";
+import {
+  directoryEnd,
+  directoryEntry,
+  dosTime,
+  localHeader,
+  ZipWriter,
+} from "../../src/trace-formats/inspect/zip-writer.js";
 import { openImport } from "../../src/trace-formats/open-import.js";
-import { directoryEnd, directoryEntry, dosTime, localHeader, ZipWriter } from "../../src/trace-formats/zip-writer.js";
 import { contextOf } from "./context.js";
 import { ALL_KINDS } from "./kinds-of-traces.js";
 import { ANSWERED } from "./traces.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { programVersion } from "../../src/platform/installation.js";
-import type { ExportedTrace } from "../../src/trace-formats/exported-trace.js";
+import type { ExportedTrace } from "../../src/trace-formats/export-traces/exported-trace.js";
 import { FORMATS } from "../../src/trace-formats/formats.js";
 import type { RunRow } from "../../src/traces/runs-store.js";
 import { needs } from "../machine-requirements.js";

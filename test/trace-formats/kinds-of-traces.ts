@@ -1,4 +1,4 @@
-import type { ExportedTrace } from "../../src/trace-formats/exported-trace.js";
+import type { ExportedTrace } from "../../src/trace-formats/export-traces/exported-trace.js";
 import type { ChatTrace, QuestionTrace, SuiteTrace, ToolCallRecord, Turn } from "../../src/traces/trace.js";
 import { ANSWERED, FAILED } from "./traces.js";
 

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { programVersion } from "../../src/platform/installation.js";
-import { LEFT_OUT, MAX_BATCH_BYTES, type Span } from "../../src/trace-formats/otlp-encode.js";
+import { LEFT_OUT, MAX_BATCH_BYTES, type Span } from "../../src/trace-formats/otlp/otlp-encode.js";
+import { type Delivery, deliverSpans, NotDelivered, scoreDestination } from "../../src/trace-formats/otlp/otlp-post.js";
+import { otlpSpans, scoreRecords } from "../../src/trace-formats/otlp/otlp-write.js";
 import { LiveDelivery, type LiveDeliveryOptions, type LiveTrace } from "../../src/trace-formats/otlp-live.js";
-import { type Delivery, deliverSpans, NotDelivered, scoreDestination } from "../../src/trace-formats/otlp-post.js";
-import { otlpSpans, scoreRecords } from "../../src/trace-formats/otlp-write.js";
 import { type Answer, Collector, partialSuccess } from "./collector.js";
 import { hostileTrace } from "./hostile-traces.js";
 import { ANSWERED, FAILED } from "./traces.js";

@@ -1,6 +1,6 @@
 import type { ToolSpec } from "../../src/models/model.js";
-import type { ExportedTrace } from "../../src/trace-formats/exported-trace.js";
-import { otlpFormat } from "../../src/trace-formats/otlp-write.js";
+import type { ExportedTrace } from "../../src/trace-formats/export-traces/exported-trace.js";
+import { otlpFormat } from "../../src/trace-formats/otlp/otlp-write.js";
 import { contextOf } from "./context.js";
 
 /** Returns the lines of a trace. */

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Message } from "../../src/models/model.js";
 import { reasoningText } from "../../src/models/reasoning-text.js";
-import type { ExportedTrace } from "../../src/trace-formats/exported-trace.js";
+import type { ExportedTrace } from "../../src/trace-formats/export-traces/exported-trace.js";
 import { FORMATS } from "../../src/trace-formats/formats.js";
 import { openImport } from "../../src/trace-formats/open-import.js";
 import type { ChatTrace, QuestionTrace, SuiteTrace, Turn } from "../../src/traces/trace.js";

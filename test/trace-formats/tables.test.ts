@@ -6,10 +6,16 @@ import { crc32, deflateRawSync } from "node:zlib";
 import { parse } from "csv-parse/sync";
 import { parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import { afterAll, describe, expect, it } from "vitest";
-import { parquetBytes } from "../../src/trace-formats/parquet-writer.js";
+import {
+  directoryEnd,
+  directoryEntry,
+  dosTime,
+  localHeader,
+  ZipWriter,
+} from "../../src/trace-formats/inspect/zip-writer.js";
 import type { CellValue, Column, Table, TableSource } from "../../src/trace-formats/table-columns.js";
+import { parquetBytes } from "../../src/trace-formats/tables/parquet-writer.js";
 import { csvRows, jsonLines, tasksTable, toolCallsTable, turnsTable } from "../../src/trace-formats/tables.js";
-import { directoryEnd, directoryEntry, dosTime, localHeader, ZipWriter } from "../../src/trace-formats/zip-writer.js";
 import { finished } from "../traces/saved-runs.js";
 import { openDuckdb, rowsOf } from "./duckdb.js";
 import { ANSWERED } from "./traces.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FEATURES, viewOf } from "../../src/evals/features.js";
+import { FEATURES, viewOf } from "../../src/evals/run-evals/features.js";
 import type { Message } from "../../src/models/model.js";
 import { earlierCalls } from "../../src/traces/earlier-calls.js";
 import type { ChatTrace } from "../../src/traces/trace.js";

@@ -7,7 +7,7 @@ import { writeFileAtomically } from "../../platform/files.js";
 import type { Db } from "../../store/open-store.js";
 import { table } from "../../text/format.js";
 import type { CommandContext } from "../command.js";
-import { overwriteShape } from "../flags.js";
+import { overwriteShape } from "../flags/flags.js";
 import {
   contradiction,
   defineCommand,
@@ -20,9 +20,9 @@ import {
   text,
   wholeNumber,
   wordList,
-} from "../read-flags.js";
+} from "../flags/read-flags.js";
+import { reasoningEffort } from "../flags/request-flags.js";
 import { readText } from "../read-text.js";
-import { reasoningEffort } from "../request-flags.js";
 import type { Output } from "../terminal.js";
 
 const agentId = text.meta({ description: "Agent id" });

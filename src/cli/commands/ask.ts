@@ -7,9 +7,9 @@ import { duration, usd } from "../../text/format.js";
 import { sumCost, sumUsage } from "../../traces/task-result.js";
 import type { ChatTrace } from "../../traces/trace.js";
 import type { CommandDefinition } from "../command.js";
-import { type ConfiguredFlags, readConfig } from "../merge-config.js";
-import { address, day, declaredIn, readFlags, text } from "../read-flags.js";
-import { runSchema } from "./run-flags.js";
+import { type ConfiguredFlags, readConfig } from "../config/merge-config.js";
+import { address, day, declaredIn, readFlags, text } from "../flags/read-flags.js";
+import { runSchema } from "../flags/run-flags.js";
 
 const askSchema = runSchema.extend({
   agent: text.optional().meta({

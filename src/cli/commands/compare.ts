@@ -3,8 +3,8 @@ import { PUBLISHED } from "../../analysis/paired-comparison.js";
 import { UserError } from "../../platform/errors.js";
 import { comparisonText, publishedText } from "../../reports/comparison-text.js";
 import type { Comparison } from "../../runs/compare-stored-runs.js";
-import { defineCommand, text, wholeNumber } from "../read-flags.js";
-import { metrics } from "../scoring-flags.js";
+import { defineCommand, text, wholeNumber } from "../flags/read-flags.js";
+import { metrics } from "../flags/scoring-flags.js";
 
 export const compareCommand = defineCommand(
   z.object({

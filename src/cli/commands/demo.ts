@@ -6,8 +6,8 @@ import type { ExitCode } from "../../platform/errors.js";
 import { createFolder } from "../../platform/files.js";
 import { programFile } from "../../platform/installation.js";
 import { type Command, type CommandContext, programCall } from "../command.js";
-import { overwriteShape } from "../flags.js";
-import { defineCommand, file } from "../read-flags.js";
+import { overwriteShape } from "../flags/flags.js";
+import { defineCommand, file } from "../flags/read-flags.js";
 import type { Output } from "../terminal.js";
 
 const BUNDLED = fileURLToPath(programFile("fixtures/demo/"));

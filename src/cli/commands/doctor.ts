@@ -2,8 +2,8 @@ import { existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
-import type { Owner } from "../../mail/import-owners.js";
 import type { Finding } from "../../mail/integrity.js";
+import type { Owner } from "../../mail/owners.js";
 import type { AppContext } from "../../platform/app-context.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
@@ -14,7 +14,7 @@ import type { SandboxChoice } from "../../sandbox/python.js";
 import type { Db } from "../../store/open-store.js";
 import { count, mailProgress, summaryBox, table } from "../../text/format.js";
 import type { CommandContext } from "../command.js";
-import { defineCommand } from "../read-flags.js";
+import { defineCommand } from "../flags/read-flags.js";
 
 export const doctorCommand = defineCommand(
   z.object({
@@ -118,7 +118,7 @@ interface MachineFacts {
 }
 
 async function factsOf(db: Db, file: string): Promise<DatabaseFacts> {
-  const { listOwners } = await import("../../mail/import-owners.js");
+  const { listOwners } = await import("../../mail/owners.js");
   const { bavail, bsize } = await statfs(dirname(file));
   const ownersByBasis: Record<string, number> = {};
   for (const { basis } of listOwners(db)) ownersByBasis[basis ?? "none"] = (ownersByBasis[basis ?? "none"] ?? 0) + 1;
@@ -162,7 +162,7 @@ interface DatabaseCheck {
 /** Checks the database file and its index. With `repair`, rebuilds the full-text index first. */
 async function checkDatabase(repair: boolean, context: AppContext): Promise<DatabaseCheck> {
   const { checkHealth, repairIndex } = await import("../../mail/integrity.js");
-  const { listOwners } = await import("../../mail/import-owners.js");
+  const { listOwners } = await import("../../mail/owners.js");
   const { withStore } = await import("../../store/open-store.js");
   const { checkStoredValues } = await import("../../runs/database-damage.js");
   const { db: path } = context.settings;

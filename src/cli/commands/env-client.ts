@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { TRAINERS, writeEnvironmentClient } from "../../server/environment-clients.js";
-import { defineCommand, file, oneOf } from "../read-flags.js";
+import { defineCommand, file, oneOf } from "../flags/read-flags.js";
 
 const schema = z.object({
   for: oneOf(TRAINERS).meta({ description: "Trainer: trl, verifiers or art" }),

@@ -3,10 +3,10 @@ import { showDatabase } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
 import { programVersion } from "../../platform/installation.js";
 import { SCORER_NAMES } from "../../scoring/scorers.js";
-import { listenShape, tokenOf } from "../flags.js";
-import { defineCommand, numberAbove, oneOf, text, wholeNumber } from "../read-flags.js";
-import { judgeShape } from "../scoring-flags.js";
-import { questionsSchema } from "../selection-flags.js";
+import { listenShape, tokenOf } from "../flags/flags.js";
+import { defineCommand, numberAbove, oneOf, text, wholeNumber } from "../flags/read-flags.js";
+import { judgeShape } from "../flags/scoring-flags.js";
+import { questionsSchema } from "../flags/selection-flags.js";
 import { reportFault, untilAborted } from "../terminal.js";
 
 const REWARDS = ["art", ...SCORER_NAMES] as const;

@@ -1,6 +1,6 @@
 import { count } from "../../text/format.js";
-import { defineCommand, file, oneOf, text, wholeNumber } from "../read-flags.js";
-import { questionsSchema } from "../selection-flags.js";
+import { defineCommand, file, oneOf, text, wholeNumber } from "../flags/read-flags.js";
+import { questionsSchema } from "../flags/selection-flags.js";
 
 const FORMATS = ["harbor"] as const;
 

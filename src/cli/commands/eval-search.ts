@@ -1,7 +1,7 @@
 import type { SearchQuality } from "../../questions/measure-search.js";
 import { count, estimate, summaryBox } from "../../text/format.js";
-import { defineCommand, wholeNumber } from "../read-flags.js";
-import { questionsSchema } from "../selection-flags.js";
+import { defineCommand, wholeNumber } from "../flags/read-flags.js";
+import { questionsSchema } from "../flags/selection-flags.js";
 
 export const evalSearchCommand = defineCommand(
   questionsSchema.extend({

@@ -15,7 +15,16 @@ import { estimateText } from "../../reports/wording.js";
 import { share, table, usd } from "../../text/format.js";
 import { askedOf, isChatTrace, isSuiteTrace } from "../../traces/trace.js";
 import type { CommandContext } from "../command.js";
-import { contradiction, defineCommand, file, numberAbove, price, runId, text, wholeNumber } from "../read-flags.js";
+import {
+  contradiction,
+  defineCommand,
+  file,
+  numberAbove,
+  price,
+  runId,
+  text,
+  wholeNumber,
+} from "../flags/read-flags.js";
 import { criterionShape, seedShape } from "./evals.js";
 
 const suggestEvalsSchema = z.object({

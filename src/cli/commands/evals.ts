@@ -22,7 +22,7 @@ import {
 import { estimateText, oneLine } from "../../reports/wording.js";
 import type { EvalRun } from "../../runs/evals-over-run.js";
 import { share, table } from "../../text/format.js";
-import { contradiction, defineCommand, file, oneOf, runId, text, wholeNumber } from "../read-flags.js";
+import { contradiction, defineCommand, file, oneOf, runId, text, wholeNumber } from "../flags/read-flags.js";
 
 const namedEval = text.meta({ description: "Eval name, or NAME@VERSION" });
 

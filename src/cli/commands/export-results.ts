@@ -3,8 +3,8 @@ import { UserError } from "../../platform/errors.js";
 import { counted } from "../../reports/wording.js";
 import type { ExportedTables } from "../../runs/export-tables.js";
 import { TABLE_FORMATS, TABLES, type TableFormat, tablePath } from "../../trace-formats/tables.js";
-import { overwriteShape } from "../flags.js";
-import { defineCommand, file, listText, oneOf, runNames, wordList } from "../read-flags.js";
+import { overwriteShape } from "../flags/flags.js";
+import { defineCommand, file, listText, oneOf, runNames, wordList } from "../flags/read-flags.js";
 
 const schema = z.object({
   runs: runNames.meta({ description: "Run ids, run names, latest, or results files [default: latest]" }),

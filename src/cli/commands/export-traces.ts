@@ -7,10 +7,10 @@ import type { Exported, ExportSource, TraceSelection } from "../../trace-formats
 import { FORMATS, type Format } from "../../trace-formats/formats.js";
 import { BANDS } from "../../traces/score.js";
 import type { CommandContext } from "../command.js";
-import { overwriteShape } from "../flags.js";
-import { otlpShape, sendsTraces } from "../otlp-flags.js";
-import { contradiction, defineCommand, file, givenFlags, oneOf, runId, text } from "../read-flags.js";
-import { readTraceSelection, traceSelectionShape } from "../selection-flags.js";
+import { overwriteShape } from "../flags/flags.js";
+import { otlpShape, sendsTraces } from "../flags/otlp-flags.js";
+import { contradiction, defineCommand, file, givenFlags, oneOf, runId, text } from "../flags/read-flags.js";
+import { readTraceSelection, traceSelectionShape } from "../flags/selection-flags.js";
 import type { Output } from "../terminal.js";
 
 const FORMAT_NAMES = Object.keys(FORMATS) as [Format, ...Format[]];

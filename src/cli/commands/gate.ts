@@ -3,10 +3,10 @@ import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { gateText } from "../../reports/run-text.js";
 import type { CommandDefinition } from "../command.js";
-import { configShape, overwriteShape } from "../flags.js";
-import { readConfig } from "../merge-config.js";
-import { declaredIn, readFlags, text } from "../read-flags.js";
-import { gateShape } from "../scoring-flags.js";
+import { readConfig } from "../config/merge-config.js";
+import { configShape, overwriteShape } from "../flags/flags.js";
+import { declaredIn, readFlags, text } from "../flags/read-flags.js";
+import { gateShape } from "../flags/scoring-flags.js";
 
 const schema = z.object({
   name: text.meta({ description: "Run id, the start of an id, latest, or a results file" }),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ImportedTraces } from "../../runs/imported-run.js";
 import { count } from "../../text/format.js";
-import { defineCommand, file } from "../read-flags.js";
+import { defineCommand, file } from "../flags/read-flags.js";
 
 export const importTracesCommand = defineCommand(
   z.object({

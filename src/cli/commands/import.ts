@@ -1,15 +1,14 @@
 import stringWidth from "string-width";
 import { z } from "zod";
 import { CORPUS_FORMATS } from "../../mail/email.js";
-import type { ImportProgress, ImportSummary, Skipped } from "../../mail/import.js";
-import type { ImportOutcome } from "../../mail/import-command.js";
+import type { ImportOutcome, ImportProgress, ImportSummary, Skipped } from "../../mail/import.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
 import { EMAILS_DATASET } from "../../platform/huggingface.js";
 import { counted } from "../../reports/wording.js";
 import { count, mailProgress, padToWidth, summaryBox } from "../../text/format.js";
 import { programCall } from "../command.js";
-import { contradiction, defineCommand, file, oneOf, text, wholeNumber } from "../read-flags.js";
+import { contradiction, defineCommand, file, oneOf, text, wholeNumber } from "../flags/read-flags.js";
 import { openProgress, type Progress, type Settings } from "../terminal.js";
 
 const FILTERS = ["none", "art"] as const;
@@ -46,7 +45,7 @@ export const importCommand = defineCommand(
       );
     }
     const sources = csvPath === undefined ? source : [csvPath];
-    const { importMail } = await import("../../mail/import-command.js");
+    const { importMail } = await import("../../mail/import.js");
     const outcome = await importMail(
       { sources, format: flags.format ?? null, limit, batchSize, filter, ownerMap, strict },
       context,

@@ -13,7 +13,7 @@ import { programFile } from "../../platform/installation.js";
 import { registryIdSchema } from "../../tools/tool.js";
 import type { CommandContext } from "../command.js";
 import { CONFIG_NAME } from "../find-config.js";
-import { defineCommand, file } from "../read-flags.js";
+import { defineCommand, file } from "../flags/read-flags.js";
 
 const SCHEMA = fileURLToPath(programFile("schema/config.schema.json"));
 

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { calibrationText } from "../../reports/run-text.js";
-import { defineCommand, file } from "../read-flags.js";
-import { judgeShape } from "../scoring-flags.js";
+import { defineCommand, file } from "../flags/read-flags.js";
+import { judgeShape } from "../flags/scoring-flags.js";
 
 export const calibrateCommand = defineCommand(
   z.object({

@@ -6,8 +6,8 @@ import { EXIT, UserError } from "../../platform/errors.js";
 import { isLoopback } from "../../platform/http.js";
 import type { MailOffer } from "../../tools/mcp-server.js";
 import { type CommandContext, PROGRAM } from "../command.js";
-import { tokenOf } from "../flags.js";
-import { address, contradiction, day, defineCommand, text, wholeNumber } from "../read-flags.js";
+import { tokenOf } from "../flags/flags.js";
+import { address, contradiction, day, defineCommand, text, wholeNumber } from "../flags/read-flags.js";
 import { untilAborted } from "../terminal.js";
 
 const DEFAULT_PORT = 8788;

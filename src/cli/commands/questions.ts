@@ -9,7 +9,7 @@ import type { EstimatedCalls, MakingEstimate } from "../../questions/estimate-ma
 import type { MadeQuestions } from "../../questions/make-questions.js";
 import { PATTERNS_MODEL } from "../../questions/question-models.js";
 import { count, estimate, summaryBox, table, usd } from "../../text/format.js";
-import { overwriteShape, tokenOf } from "../flags.js";
+import { overwriteShape, tokenOf } from "../flags/flags.js";
 import {
   contradiction,
   defineCommand,
@@ -19,8 +19,8 @@ import {
   text,
   url,
   wholeNumber,
-} from "../read-flags.js";
-import { questionsSchema } from "../selection-flags.js";
+} from "../flags/read-flags.js";
+import { questionsSchema } from "../flags/selection-flags.js";
 import { reportFault, untilAborted } from "../terminal.js";
 
 /** Milliseconds that running requests get to finish when the server stops. */

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
 import type { QueueStatus } from "../../queue/status.js";
 import { count, table } from "../../text/format.js";
-import { queueShape, queueUrlOf } from "../flags.js";
-import { contradiction, defineCommand, text } from "../read-flags.js";
+import { queueShape, queueUrlOf } from "../flags/flags.js";
+import { contradiction, defineCommand, text } from "../flags/read-flags.js";
 
 export const queueStatusCommand = defineCommand(z.object(queueShape), async (flags, { settings, out }) => {
   const url = queueUrlOf(flags, settings);

@@ -8,8 +8,8 @@ import { TRACE_PLACEMENTS } from "../../reports/report-data.js";
 import type { WrittenPage, writeCsvSummaries } from "../../runs/write-report.js";
 import { count, megabytes } from "../../text/format.js";
 import type { CommandContext } from "../command.js";
-import { overwriteShape } from "../flags.js";
-import { contradiction, defineCommand, file, oneOf, runId, runNames, text } from "../read-flags.js";
+import { overwriteShape } from "../flags/flags.js";
+import { contradiction, defineCommand, file, oneOf, runId, runNames, text } from "../flags/read-flags.js";
 
 /** Writes tables of runs into a folder and reports the file names. Replaces only tables of earlier reports. */
 export async function writeSummaries(

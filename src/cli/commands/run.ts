@@ -11,12 +11,12 @@ import type { RunStop, SessionEnd } from "../../runs/run-tasks.js";
 import type { RunPage } from "../../server/run-page.js";
 import { checkOutputs, type InputFile, replayFile } from "../../trace-formats/output-files.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
-import { tokenOf, withProtocol } from "../flags.js";
-import { type ConfiguredFlags, explainConfigured, readConfiguredRuns } from "../merge-config.js";
-import { sendsTraces } from "../otlp-flags.js";
-import { contradiction, declaredIn, givenFlags, readFlags } from "../read-flags.js";
-import { RUN_FLAG_GROUPS, type RunFlags, runSchema } from "./run-flags.js";
-import { printEstimate, printTotals, terminalProgress } from "./run-output.js";
+import { type ConfiguredFlags, explainConfigured, readConfiguredRuns } from "../config/merge-config.js";
+import { tokenOf, withProtocol } from "../flags/flags.js";
+import { sendsTraces } from "../flags/otlp-flags.js";
+import { contradiction, declaredIn, givenFlags, readFlags } from "../flags/read-flags.js";
+import { RUN_FLAG_GROUPS, type RunFlags, runSchema } from "../flags/run-flags.js";
+import { printEstimate, printTotals, terminalProgress } from "../output/run-output.js";
 
 export const runCommand: CommandDefinition = (usage) => ({
   ...declaredIn(runSchema, usage),

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
 import { deletedRunsText, runDetailsText, runTable } from "../../reports/run-text.js";
-import { defineCommand, runId, text, wholeNumber } from "../read-flags.js";
-import { runFilterShape } from "../selection-flags.js";
+import { defineCommand, runId, text, wholeNumber } from "../flags/read-flags.js";
+import { runFilterShape } from "../flags/selection-flags.js";
 import { terminalColumns } from "../terminal.js";
 
 const runName = text.meta({ description: "Run id, the start of an id, a run name, or latest" });

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { EXIT } from "../../platform/errors.js";
 import type { CommandDefinition } from "../command.js";
-import { configShape, overwriteShape } from "../flags.js";
-import { readConfig } from "../merge-config.js";
-import { declaredIn, file, readFlags, runId } from "../read-flags.js";
-import { judgeShape, scorerShape } from "../scoring-flags.js";
-import { printTotals } from "./run-output.js";
+import { readConfig } from "../config/merge-config.js";
+import { configShape, overwriteShape } from "../flags/flags.js";
+import { declaredIn, file, readFlags, runId } from "../flags/read-flags.js";
+import { judgeShape, scorerShape } from "../flags/scoring-flags.js";
+import { printTotals } from "../output/run-output.js";
 
 const schema = z.object({
   run: runId.default("latest").meta({ description: "Run id, the start of an id, or latest" }),

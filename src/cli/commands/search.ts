@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { correctedWords, explainedScore, searchHits } from "../../reports/search-text.js";
-import { address, day, defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
+import { address, day, defineCommand, oneOf, text, wholeNumber } from "../flags/read-flags.js";
 
 const ORDERS = ["best", "newest"] as const;
 

@@ -3,10 +3,10 @@ import { showDatabase } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { programVersion } from "../../platform/installation.js";
 import { openInBrowser } from "../../platform/processes.js";
-import { listenShape, tokenOf } from "../flags.js";
-import { otlpShape, sendsTraces } from "../otlp-flags.js";
-import { defineCommand, text, wholeNumber } from "../read-flags.js";
-import { extrasFlags } from "../request-flags.js";
+import { listenShape, tokenOf } from "../flags/flags.js";
+import { otlpShape, sendsTraces } from "../flags/otlp-flags.js";
+import { defineCommand, text, wholeNumber } from "../flags/read-flags.js";
+import { extrasFlags } from "../flags/request-flags.js";
 import { reportFault, untilAborted } from "../terminal.js";
 
 /** Milliseconds between heartbeats on silent streams. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { formatMail } from "../../mail/email.js";
 import { traceText } from "../../reports/trace-text.js";
-import { defineCommand, text } from "../read-flags.js";
+import { defineCommand, text } from "../flags/read-flags.js";
 
 /** Width of the longest label, `Message-ID:`. */
 const LABEL_WIDTH = 11;

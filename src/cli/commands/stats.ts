@@ -7,11 +7,11 @@ import { sliceTable } from "../../reports/wording.js";
 import type { RunTotals } from "../../traces/run-totals.js";
 import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../../traces/task-slices.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
-import { configShape, overwriteShape } from "../flags.js";
-import { readConfig } from "../merge-config.js";
-import { contradiction, declaredIn, oneOf, readFlags, runId, text } from "../read-flags.js";
-import { metrics } from "../scoring-flags.js";
-import { datasetSchema } from "../selection-flags.js";
+import { readConfig } from "../config/merge-config.js";
+import { configShape, overwriteShape } from "../flags/flags.js";
+import { contradiction, declaredIn, oneOf, readFlags, runId, text } from "../flags/read-flags.js";
+import { metrics } from "../flags/scoring-flags.js";
+import { datasetSchema } from "../flags/selection-flags.js";
 import { terminalColumns } from "../terminal.js";
 import { writeSummaries } from "./report.js";
 

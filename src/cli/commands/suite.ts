@@ -5,14 +5,14 @@ import type { JsonObject } from "../../platform/json.js";
 import type { ListedSuiteTask, ShownTask } from "../../suites/show-tasks.js";
 import type { FunctionCall, SuiteTask } from "../../tasks/suite-task.js";
 import { table } from "../../text/format.js";
-import { defineCommand, file, folder, oneOf, text, wholeNumber } from "../read-flags.js";
+import { defineCommand, file, folder, oneOf, text, wholeNumber } from "../flags/read-flags.js";
 import {
   functionsShape,
   questionsSchema,
   suiteDir,
   suiteResourceShape,
   suiteSelectionShape,
-} from "../selection-flags.js";
+} from "../flags/selection-flags.js";
 
 export const writeImageCommand = defineCommand(
   z.object({

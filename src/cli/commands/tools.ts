@@ -18,7 +18,7 @@ import {
   text,
   wholeNumber,
   wordList,
-} from "../read-flags.js";
+} from "../flags/read-flags.js";
 import { readText } from "../read-text.js";
 import type { Output } from "../terminal.js";
 

@@ -3,8 +3,8 @@ import { z } from "zod";
 import type { CorpusServer } from "../../mail/corpus-transfer.js";
 import { limitHeapGrowth } from "../../platform/async.js";
 import type { CommandContext } from "../command.js";
-import { concurrency, queueShape, queueUrlOf, tokenOf } from "../flags.js";
-import { contradiction, defineCommand, file, folder, url, wholeNumber } from "../read-flags.js";
+import { concurrency, queueShape, queueUrlOf, tokenOf } from "../flags/flags.js";
+import { contradiction, defineCommand, file, folder, url, wholeNumber } from "../flags/read-flags.js";
 
 const schema = z.object({
   ...queueShape,

@@ -4,8 +4,8 @@ import { lastAnswer, sessionMessages } from "../../traces/chats-store.js";
 import { sumUsage } from "../../traces/task-result.js";
 import type { ChatTrace } from "../../traces/trace.js";
 import { ApiError } from "../api-error.js";
+import { defineRoute, type LogFields, type Route, type Services } from "../app/route.js";
 import { type ChatRequest, type PreparedChat, prepareChat } from "../chat.js";
-import { defineRoute, type LogFields, type Route, type Services } from "../route.js";
 import { eventStreamResponse, readConversation } from "../routes/chats.js";
 import type { SseWriter } from "../sse-writer.js";
 import {

@@ -23,8 +23,8 @@ import {
 import { UserError } from "../../platform/errors.js";
 import { trimEndOf } from "../../platform/strings.js";
 import { attachedOrDefault, getTool, registryIdSchema, type StoredAgent } from "../../tools/tool.js";
+import { defineRoute, type Route, type Services } from "../app/route.js";
 import { agentShape, agentToolShape, isoTime, jsonObjectSchema, nullableJsonObjectSchema } from "../response-shapes.js";
-import { defineRoute, type Route, type Services } from "../route.js";
 import { checkToolPermissions } from "./tools.js";
 
 /** Formats a version the way `agents show` accepts it. */

@@ -3,9 +3,9 @@ import { z } from "zod";
 import type { AgentStep } from "../../agents/agent-loop.js";
 import type { Message, TaskActivity, ToolCall } from "../../models/model.js";
 import { ApiError, internalError } from "../api-error.js";
+import { defineRoute, type LogFields, type Route, type Services } from "../app/route.js";
 import { type AnsweredChat, type ChatRequest, type PreparedChat, prepareChat } from "../chat.js";
 import { type ChatEvent, chatEventSchema } from "../chat-event.js";
-import { defineRoute, type LogFields, type Route, type Services } from "../route.js";
 import { EVENT_STREAM_HEADERS, SseWriter } from "../sse-writer.js";
 
 const TEXT_LIMIT = 200_000;

@@ -2,12 +2,13 @@ import { z } from "zod";
 import { listAgents } from "../../agents/registry-store.js";
 import { readCorpusStats } from "../../mail/corpus.js";
 import { corpusDescriptionSchema } from "../../mail/corpus-transfer.js";
-import { listImportedInboxes } from "../../mail/import-owners.js";
+import { listImportedInboxes } from "../../mail/owners.js";
 import type { Message } from "../../models/model.js";
 import { getMail } from "../../tools/search-mailbox.js";
 import { getSession, listSessions, sessionMessages } from "../../traces/chats-store.js";
 import type { ChatSession } from "../../traces/trace.js";
 import { ApiError } from "../api-error.js";
+import { defineRoute, offsetQuery, type Route, type Services, sendFile } from "../app/route.js";
 import {
   inboxesShape,
   mailShape,
@@ -16,7 +17,6 @@ import {
   sessionPageShape,
   sessionShape,
 } from "../response-shapes.js";
-import { defineRoute, offsetQuery, type Route, type Services, sendFile } from "../route.js";
 
 /** Available mailboxes and models, and the health check. */
 export function metaRoutes({ db, models, chats, version }: Services): Route[] {

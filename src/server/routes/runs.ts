@@ -10,8 +10,8 @@ import { pageOfResults } from "../../traces/results-store.js";
 import { getRun, type ListedRun, pageOfRuns } from "../../traces/runs-store.js";
 import { runStatusSchema } from "../../traces/task-result.js";
 import { ApiError } from "../api-error.js";
+import { defineRoute, type Env, offsetQuery, type Route, type Services } from "../app/route.js";
 import { resultPageShape, runPageShape } from "../response-shapes.js";
-import { defineRoute, type Env, offsetQuery, type Route, type Services } from "../route.js";
 
 const day = z.iso.date("expected a date, YYYY-MM-DD");
 

@@ -3,8 +3,8 @@ import { createTool, deleteTool, updateTool } from "../../agents/registry.js";
 import type { JsonObject } from "../../platform/json.js";
 import { getTool, listTools, registryIdSchema, type StoredTool } from "../../tools/tool.js";
 import { ApiError } from "../api-error.js";
+import { defineRoute, parseJson, type Route, type Services } from "../app/route.js";
 import { isoTime, jsonObjectSchema, toolShape } from "../response-shapes.js";
-import { defineRoute, parseJson, type Route, type Services } from "../route.js";
 
 /** An object, or the same object as JSON text. */
 const parametersSchema = z.union([

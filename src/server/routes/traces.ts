@@ -20,8 +20,8 @@ import { getRun } from "../../traces/runs-store.js";
 import { askedOf, type ChatTrace, isChatTrace, RATINGS, type Trace } from "../../traces/trace.js";
 import { getTrace, pageOfTraces, type TraceSummary } from "../../traces/traces-store.js";
 import { ApiError } from "../api-error.js";
+import { cursorQuery, defineRoute, pageEnd, type Route, readCursor, type Services } from "../app/route.js";
 import { feedbackShape, traceDetailsShape, tracePageShape } from "../response-shapes.js";
-import { cursorQuery, defineRoute, pageEnd, type Route, readCursor, type Services } from "../route.js";
 
 const dayOrTime = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 

@@ -31,6 +31,9 @@ import {
   isTruthy,
   stripText,
 } from "../formats/python-values.js";
+import { describeFailure, runFlowbookScript } from "../machines/machine-commands.js";
+import { parseArguments } from "../suite-folder.js";
+import { readCollectedFile, resolveSuiteFile } from "../task/suite-files.js";
 import {
   CannotGrade,
   collectFiles,
@@ -41,10 +44,7 @@ import {
   imagePair,
   scriptWithLog,
   textFilePair,
-} from "../grading-function.js";
-import { describeFailure, runFlowbookScript } from "../machine-commands.js";
-import { readCollectedFile, resolveSuiteFile } from "../suite-files.js";
-import { parseArguments } from "../suite-folder.js";
+} from "./grading-function.js";
 
 /** Flowbook's `compare_text_file`. */
 export const compareTextFile: FlowbookFunction = async (args, context) => {

@@ -10,9 +10,9 @@ import {
   requireString,
 } from "../formats/notebook.js";
 import { equalValues, stripText } from "../formats/python-values.js";
-import { CannotGrade, collectFiles, type FlowbookFunction, filePair } from "../grading-function.js";
 import { parseArguments } from "../suite-folder.js";
 import { areOutputsCleared, compareImages, isCellExecuted } from "./flowbook-files.js";
+import { CannotGrade, collectFiles, type FlowbookFunction, filePair } from "./grading-function.js";
 
 /**
  * Flowbook's `compare_notebook_cells`: equal numbers of cells, with equal types and stripped sources. Spider2-V does

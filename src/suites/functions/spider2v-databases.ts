@@ -2,7 +2,7 @@ import type { JsonObject } from "../../platform/json.js";
 import { missingPackage } from "../../platform/optional-packages.js";
 import { Database } from "../../store/sqlite.js";
 import { isList, isTruthy } from "../formats/python-values.js";
-import { CannotGrade, type MetricFunction, requireFile } from "../grading-function.js";
+import { CannotGrade, type MetricFunction, requireFile } from "./grading-function.js";
 
 /** Opens a SQLite file. Integers are exact. */
 function openSqlite(path: string): DatabaseReader {

@@ -33,6 +33,7 @@ import {
   splitLines,
   stripText,
 } from "../formats/python-values.js";
+import { readCollectedFile } from "../task/suite-files.js";
 import {
   CannotGrade,
   type Collected,
@@ -42,8 +43,7 @@ import {
   requireFile,
   requireObject,
   requireValue,
-} from "../grading-function.js";
-import { readCollectedFile } from "../suite-files.js";
+} from "./grading-function.js";
 
 /**
  * `check_include_exclude`: searches a script's output for substrings. Without rules the score is 1, unlike in Flowbook.

@@ -19,7 +19,7 @@ import {
   type Sheet,
   type Workbook,
 } from "../formats/xlsx-workbook.js";
-import { CannotGrade } from "../grading-function.js";
+import { CannotGrade } from "./grading-function.js";
 
 /** The two workbooks of a comparison. */
 export interface TableBooks {

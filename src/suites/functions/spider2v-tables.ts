@@ -5,8 +5,8 @@ import { equalFrames, type Frame, type FrameColumn } from "../formats/pandas-fra
 import { equalValues, fromJson, isList, roundHalfEven } from "../formats/python-values.js";
 import { formatCoordinate, parseCoordinate } from "../formats/xlsx-cells.js";
 import { readExcel, readRawValue, Workbook } from "../formats/xlsx-workbook.js";
-import { CannotGrade, type CollectedFile, type MetricFunction, requireFile } from "../grading-function.js";
-import { readCollectedFile } from "../suite-files.js";
+import { readCollectedFile } from "../task/suite-files.js";
+import { CannotGrade, type CollectedFile, type MetricFunction, requireFile } from "./grading-function.js";
 import {
   type ChosenSheet,
   chooseSheet,

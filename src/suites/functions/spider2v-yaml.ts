@@ -10,8 +10,8 @@ import {
   type PythonValue,
   parseYaml,
 } from "../formats/python-values.js";
-import { type MetricFunction, requireFile, requireValue } from "../grading-function.js";
-import { readCollectedFile } from "../suite-files.js";
+import { readCollectedFile } from "../task/suite-files.js";
+import { type MetricFunction, requireFile, requireValue } from "./grading-function.js";
 
 /**
  * `check_yaml_file`: every rule [type, path, value] must hold. A step of a path is a key of a mapping, an index of a

@@ -1,6 +1,6 @@
-import { openSearchIndex } from "../../../src/mail/search-postings.js";
-import { openAddressBook } from "../../../src/mail/search-query.js";
-import { TERM_CORRECTORS } from "../../../src/mail/search-spelling.js";
+import { openAddressBook } from "../../../src/mail/address-book.js";
+import { openSearchIndex } from "../../../src/mail/search/postings.js";
+import { TERM_CORRECTORS } from "../../../src/mail/search/spelling.js";
 import { type GoldRank, reciprocalRank } from "../../../src/questions/measure-search.js";
 import type { Estimate } from "../../../src/statistics/estimate.js";
 import { pairedDifference } from "../../../src/statistics/significance.js";

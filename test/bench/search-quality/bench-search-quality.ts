@@ -1,6 +1,6 @@
 import { questionQuery } from "../../../src/mail/mail-lookup.js";
+import { TERM_CORRECTORS } from "../../../src/mail/search/spelling.js";
 import { openMailSearch } from "../../../src/mail/search.js";
-import { TERM_CORRECTORS } from "../../../src/mail/search-spelling.js";
 import { measureSearch, reciprocalRank, type SearchQuality } from "../../../src/questions/measure-search.js";
 import type { Estimate } from "../../../src/statistics/estimate.js";
 import { pairedDifference } from "../../../src/statistics/significance.js";

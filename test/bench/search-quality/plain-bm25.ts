@@ -1,5 +1,6 @@
+import { openDateRanges } from "../../../src/mail/date-range.js";
+import { queryTokens, termExpression } from "../../../src/mail/fts5-query.js";
 import type { MailQuery } from "../../../src/mail/search.js";
-import { openDateRanges, queryTokens, termExpression } from "../../../src/mail/search-query.js";
 import type { Db } from "../../../src/store/open-store.js";
 
 const DAY_MS = 86_400_000;

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { rebuildCorpusIndex } from "../../../src/mail/store/corpus-index.js";
+import { rebuildCorpusIndex } from "../../../src/mail/import/corpus-index.js";
 import { type Db, openStore } from "../../../src/store/open-store.js";
 import { type Question, questionSchema } from "../../../src/tasks/question.js";
 

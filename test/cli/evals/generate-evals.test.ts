@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { VARIATION_NAMES, VARIATIONS, type Variation } from "../../../src/evals/prompts.js";
+import { VARIATION_NAMES, VARIATIONS, type Variation } from "../../../src/evals/generate/prompts.js";
 import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
 import { Database } from "../../../src/store/sqlite.js";
 import { needs } from "../../machine-requirements.js";

@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline";
 import { beforeAll, describe, expect, it } from "vitest";
-import { loadQuestionFile } from "../../../src/questions/dataset-files.js";
+import { loadQuestionFile } from "../../../src/questions/dataset/dataset-files.js";
 import { type Question, questionSchema } from "../../../src/tasks/question.js";
 import { encodeTable, questionsTable, TABLE_FORMATS } from "../../../src/trace-formats/tables.js";
 import { demoQuestions, jsonLines, MAIL, MARCUS, workFolder } from "../art-e.js";

@@ -1,6 +1,6 @@
 import { copyFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { listWorkers } from "../../../src/queue/shared-state.js";
+import { listWorkers } from "../../../src/queue/protocol/shared-state.js";
 import { needs } from "../../machine-requirements.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import type { ParsedRequest } from "../../providers/wire-request.js";

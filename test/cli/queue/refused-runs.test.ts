@@ -1,8 +1,8 @@
 import { copyFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { programVersion } from "../../../src/platform/installation.js";
-import { RunQueue } from "../../../src/queue/run-queue.js";
-import { PROTOCOL, publishRun, type RunManifest, withdrawRun } from "../../../src/queue/shared-state.js";
+import { RunQueue } from "../../../src/queue/protocol/run-queue.js";
+import { PROTOCOL, publishRun, type RunManifest, withdrawRun } from "../../../src/queue/protocol/shared-state.js";
 import type { RunSettings } from "../../../src/traces/run-settings.js";
 import { needs } from "../../machine-requirements.js";
 import { freePort, type RedisServer, startRedis } from "../../queue/redis-server.js";

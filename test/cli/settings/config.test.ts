@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { configTemplate } from "../../../src/cli/commands/init.js";
-import { runSchema } from "../../../src/cli/commands/run-flags.js";
-import { configSchema, parseConfig, refuseUntrusted, SECTIONS } from "../../../src/cli/config-schema.js";
-import { mergeConfig, namesOfRuns, settingsOfRun } from "../../../src/cli/merge-config.js";
-import { describe as describeFlag } from "../../../src/cli/read-flags.js";
+import { configSchema, parseConfig, refuseUntrusted, SECTIONS } from "../../../src/cli/config/config-schema.js";
+import { mergeConfig, namesOfRuns, settingsOfRun } from "../../../src/cli/config/merge-config.js";
+import { describe as describeFlag } from "../../../src/cli/flags/read-flags.js";
+import { runSchema } from "../../../src/cli/flags/run-flags.js";
 import { flagName } from "../../../src/platform/command-line.js";
 import { UserError } from "../../../src/platform/errors.js";
 

@@ -177,6 +177,7 @@ describe("custom functions", () => {
 
   const MODULE = `
 import { readFileSync } from "node:fs";
+
 export const setUp = {
   async make_numbers({ upTo }, { machine, task }) {
     const { exitCode } = await machine.run(["sh", "-c", 'seq "$0" > ~/numbers.txt', String(upTo)]);

@@ -1,0 +1,200 @@
+import { join, parse } from "node:path";
+import { didYouMean, flagName } from "../../platform/command-line.js";
+import { UserError } from "../../platform/errors.js";
+import type { CommandContext } from "../command.js";
+import { type OpenedConfig, openConfig } from "../find-config.js";
+import { contradiction, wordList } from "../flags/read-flags.js";
+import type { RunFlags } from "../flags/run-flags.js";
+import type { ConfigFile, ConfigSetting, SectionName } from "./config-schema.js";
+
+/** Adds the config file's lines to an error about flags that come from the file. Returns any other error unchanged. */
+export function explainConfigured(error: unknown, { path, used }: ConfiguredFlags): unknown {
+  if (!(error instanceof UserError)) return error;
+  const meant = used.filter(({ flag }) => new RegExp(`${flagName(flag)}(?![\\w-])`).test(error.message));
+  if (meant.length === 0) return error;
+  const origins = meant.map(({ flag, name, line }) => `${flagName(flag)} is ${name} at ${path}:${line}.`).join(" ");
+  return new UserError(error.code, error.message, `${error.hint} ${origins}`, error.exitCode, { cause: error });
+}
+
+/** Settings that specify a run's output files. */
+const OUTPUTS: readonly (keyof RunFlags)[] = ["output", "record", "junit"];
+
+/** Returns the run names in `--only`, in the order of the file, or all run names without the flag. */
+export function namesOfRuns(only: unknown, { runs }: ConfigFile, path: string): string[] {
+  const known = [...runs.keys()];
+  if (typeof only !== "string") return known;
+  if (known.length === 0) {
+    throw new UserError("config_no_runs", `--only: ${path} has no runs.`, "Write runs: into it, or leave --only out.");
+  }
+  const names = wordList(only);
+  const unknown = names.find((name) => !runs.has(name));
+  if (unknown === undefined && names.length > 0) return known.filter((name) => names.includes(name));
+  throw new UserError(
+    "config_no_run",
+    unknown === undefined ? "--only names no run." : `--only: ${path} has no run ${unknown}.`,
+    `${didYouMean(unknown ?? "", known)}It has ${known.join(", ")}.`,
+  );
+}
+
+/**
+ * Returns the settings for one run of the file: its own settings, and the shared settings that they do not replace. The
+ * run's name is added to the names of shared output files.
+ */
+export function settingsOfRun(name: string, { settings, runs }: ConfigFile): ConfigSetting[] {
+  const own = runs.get(name) ?? [];
+  const flags = Object.fromEntries(own.map(({ flag, value }) => [flag, value]));
+  const shared = mergeConfig(flags, settings).used.map((setting) =>
+    OUTPUTS.includes(setting.flag) ? { ...setting, value: withRunName(setting.value, name) } : setting,
+  );
+  return [...shared, ...own];
+}
+
+/** Returns the flags for one of several runs, with the run's name added to the names of output files. */
+function flagsOfRun(argv: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
+  const outputs = OUTPUTS.filter((flag) => argv[flag] !== undefined);
+  return { ...argv, ...Object.fromEntries(outputs.map((flag) => [flag, withRunName(argv[flag], name)])) };
+}
+
+/** Returns `results-NAME.json` for `results.json`. */
+function withRunName(path: unknown, name: string): unknown {
+  if (typeof path !== "string") return path;
+  const { dir, name: stem, ext } = parse(path);
+  return join(dir, `${stem}-${name}${ext}`);
+}
+
+/** A command line combined with the config file. */
+export interface ConfiguredFlags {
+  /** Flags, with the config file's values for unspecified flags. */
+  readonly argv: Argv;
+  /** Path of the config file, or null if no file is used. */
+  readonly path: string | null;
+  readonly used: readonly ConfigSetting[];
+  /** Name of the selected run in the file, or null if the file has no runs or none was selected. */
+  readonly run: string | null;
+}
+
+/** A section, or one of its settings, such as `run.scorers`. */
+type ConfigName = SectionName | `${SectionName}.${string}`;
+
+/**
+ * Adds the settings of a config file to the flags. The file is specified with `--config`, otherwise it is art-e.yaml in
+ * the working directory or next to the database. With `--only`, the settings of that run are also added. `names`
+ * restricts the settings to those used by the command. Throws a UserError for an invalid file.
+ */
+export async function readConfig(
+  argv: Argv,
+  context: CommandContext,
+  names?: readonly ConfigName[],
+): Promise<ConfiguredFlags> {
+  const opened = await openConfig(argv, context);
+  if (opened === null) return withoutFile(argv);
+
+  const only = argv.only === undefined ? [] : namesOfRuns(argv.only, opened.file, opened.path);
+  if (only.length > 1) {
+    throw contradiction(`--only names ${only.length} runs.`, "Name one of them here.");
+  }
+  return configure(argv, opened, { run: only[0] ?? null, names }, context);
+}
+
+/**
+ * Like `readConfig`, for each run of the file or each run in `--only`. Returns one entry without a name if the file has
+ * no runs.
+ */
+export async function readConfiguredRuns(argv: Argv, context: CommandContext): Promise<readonly ConfiguredFlags[]> {
+  const goesOn = argv.resume !== undefined || argv.repeat !== undefined;
+  const opened = goesOn ? null : await openConfig(argv, context);
+  if (opened === null) return [await readConfig(argv, context)];
+
+  const runs = namesOfRuns(argv.only, opened.file, opened.path);
+  if (runs.length > 1 && argv.name !== undefined) {
+    throw contradiction(
+      `--name is for one run, and ${opened.path} has ${runs.join(", ")}.`,
+      "Name one with --only, or leave --name out: each run has its name in the file as a tag.",
+    );
+  }
+  if (runs.length <= 1) return [await configure(argv, opened, { run: runs[0] ?? null }, context)];
+  return Promise.all(runs.map((run) => configure(flagsOfRun(argv, run), opened, { run }, context)));
+}
+
+const withoutFile = (argv: Argv): ConfiguredFlags => ({ argv, path: null, used: [], run: null });
+
+interface Wanted {
+  readonly run: string | null;
+  /** Settings to use, or undefined for all settings of the file. */
+  readonly names?: readonly ConfigName[] | undefined;
+}
+
+async function configure(
+  argv: Argv,
+  { file, path, isNamed }: OpenedConfig,
+  { run, names }: Wanted,
+  { note }: CommandContext,
+): Promise<ConfiguredFlags> {
+  const { refuseUntrusted } = await import("./config-schema.js");
+  const all = run === null ? file.settings : settingsOfRun(run, file);
+  const isRead = ({ section, key }: ConfigSetting) =>
+    names === undefined || names.some((name) => name === section || name === `${section}.${key}`);
+  const { used, replaced } = mergeConfig(argv, all.filter(isRead));
+  if (!isNamed) refuseUntrusted(used, path);
+  const whose = run === null ? "" : ` for ${run}`;
+  if (used.length > 0) note(`Settings of ${path}${whose}: ${namesOf(used)}.${leftOut(replaced)}`);
+  const values = Object.fromEntries(used.map(({ flag, value }) => [flag, value]));
+  return { argv: { ...argv, ...values }, path, used, run };
+}
+
+const namesOf = (settings: readonly ConfigSetting[]) => settings.map(({ name }) => name).join(", ");
+
+function leftOut(replaced: readonly ConfigSetting[]): string {
+  return replaced.length === 0 ? "" : ` The command line replaces ${namesOf(replaced)}.`;
+}
+
+type Argv = Readonly<Record<string, unknown>>;
+
+/** Flags that replace entire sections of the file if their values differ from the file. */
+const REPLACES: readonly (readonly [flags: readonly (keyof RunFlags)[], sections: readonly SectionName[]])[] = [
+  [
+    ["agent", "agentCommand", "agentUrl", "apiUrl"],
+    ["agent", "model"],
+  ],
+  [["modelId", "modelProvider"], ["model"]],
+  [
+    ["suite", "dataset", "useJson", "revision"],
+    ["dataset", "suite"],
+  ],
+  [["judge", "noJudge"], ["judge"]],
+  [["protocol"], ["agent", "judge"]],
+];
+
+/** Flags set by --protocol, in addition to the agent and the judge. */
+const OF_PROTOCOL: readonly (keyof RunFlags)[] = ["split", "limit", "maxSources", "excludeKnownBad", "cutoff"];
+
+/** Settings that are not stored with a run. They come from the file even with --resume and --repeat. */
+const NOT_STORED = {
+  sections: ["gates", "traces"] satisfies SectionName[] as readonly string[],
+  flags: ["concurrency", "rpm", "tpm", "requestTimeout", "cache"] satisfies (keyof RunFlags)[] as readonly string[],
+};
+
+/** Separates the settings that still apply from those replaced by flags. */
+export function mergeConfig(
+  argv: Argv,
+  settings: readonly ConfigSetting[],
+): { readonly used: readonly ConfigSetting[]; readonly replaced: readonly ConfigSetting[] } {
+  const sections = replacedSections(argv, settings);
+  const ofStoredRun = argv.resume !== undefined || argv.repeat !== undefined;
+  const isReplaced = ({ flag, section }: ConfigSetting) =>
+    argv[flag] !== undefined ||
+    sections.has(section) ||
+    (argv.protocol !== undefined && OF_PROTOCOL.includes(flag)) ||
+    (ofStoredRun && !NOT_STORED.sections.includes(section) && !NOT_STORED.flags.includes(flag));
+  return {
+    used: settings.filter((setting) => !isReplaced(setting)),
+    replaced: settings.filter(isReplaced),
+  };
+}
+
+/** Returns the sections replaced by flags. A flag with the same value as in the file replaces nothing else. */
+function replacedSections(argv: Argv, settings: readonly ConfigSetting[]): ReadonlySet<string> {
+  const differs = (name: string) =>
+    argv[name] !== undefined && !settings.some(({ flag, value }) => flag === name && value === argv[name]);
+  return new Set(REPLACES.flatMap(([flags, sections]) => (flags.some(differs) ? sections : [])));
+}

@@ -1,0 +1,280 @@
+// Runs Python evals in the sandbox, in batches, and keeps going if the code hangs or dies on a trace.
+import { z } from "zod";
+import type { Message } from "../../models/model.js";
+import { readBuiltFile } from "../../platform/installation.js";
+import { parseJsonOrNull } from "../../platform/json.js";
+import type { PythonSandbox } from "../../sandbox/python.js";
+import { type PythonRun, runPython, type StopReason } from "../../sandbox/run-python.js";
+import { openWorkspace, readText, WorkspaceRefusal, writeText } from "../../sandbox/workspace.js";
+import { questionOf } from "../../tasks/question.js";
+import { askedOf, isChatTrace, isSuiteTrace } from "../../traces/trace.js";
+import type { EvalOf, EvaluatedTrace } from "../definition.js";
+import { failedOutcome, type MeasuredOutcome } from "../eval-outcome.js";
+import { mailboxOf, withParsedResults } from "./features.js";
+
+/** A file in the sandbox can have at most 16 MiB. */
+const MAX_BATCH_BYTES = 15 * 2 ** 20;
+const MAX_BATCH_TRACES = 1_000;
+/** Stops after this many traces that timed out or killed the process, in a row or in total. */
+const MAX_LOST_IN_A_ROW = 5;
+const MAX_LOST = 25;
+
+/** A trace's position in the input and its line of the arguments file. */
+interface Item {
+  readonly index: number;
+  readonly line: string;
+}
+
+/**
+ * Runs Python code over traces in the sandbox, one process per batch. If a batch dies, its outcomes are kept, the
+ * running trace is tried alone, and the others continue. Anything the code does becomes an outcome. Throws only if the
+ * sandbox does not start, or with the signal's reason.
+ */
+export async function runPythonEval(
+  { code, reference }: Pick<EvalOf<"python">, "code" | "reference">,
+  traces: readonly EvaluatedTrace[],
+  sandbox: PythonSandbox,
+  signal: AbortSignal,
+): Promise<MeasuredOutcome[]> {
+  const outcomes: MeasuredOutcome[] = traces.map(() => failedOutcome("the eval was not run"));
+  let lostInARow = 0;
+  let lost = 0;
+  let fatal: string | null = null;
+
+  const put = (index: number, { score, feedback, error, ms }: Omit<PythonOutcome, "slow">, isLost: boolean) => {
+    outcomes[index] = { score, reason: feedback, error, ms, costUsd: 0 };
+    lostInARow = isLost ? lostInARow + 1 : 0;
+    if (isLost) lost++;
+  };
+
+  const runBatch = async (batch: readonly Item[]): Promise<void> => {
+    if (batch.length === 0 || giveUp(batch)) return;
+    const lines = batch.map(({ line }) => line);
+    const run = await runPythonBatch(sandbox, code, lines, signal);
+    if (run.fatal !== null) {
+      fatal = run.fatal;
+      giveUp(batch);
+      return;
+    }
+    const left: Item[] = [];
+    for (const [position, item] of batch.entries()) {
+      const outcome = run.outcomes.get(position);
+      if (outcome === undefined) left.push(item);
+      else put(item.index, outcome, outcome.slow);
+    }
+    const [first, ...others] = left;
+    if (first === undefined) return;
+    if (batch.length === 1) {
+      put(first.index, { score: null, feedback: "", error: run.ended, ms: 0 }, true);
+    } else if (left.length < batch.length || run.lastBegun !== null) {
+      await runBatch([first]);
+      await runBatch(others);
+    } else {
+      const middle = Math.ceil(left.length / 2);
+      await runBatch(left.slice(0, middle));
+      await runBatch(left.slice(middle));
+    }
+  };
+
+  const giveUp = (batch: readonly Item[]): boolean => {
+    const isLost = lostInARow >= MAX_LOST_IN_A_ROW || lost >= MAX_LOST;
+    const why = fatal ?? (isLost ? `not run: the eval timed out or died on ${lost} earlier traces` : null);
+    if (why === null) return false;
+    for (const { index } of batch) outcomes[index] = failedOutcome(why);
+    return true;
+  };
+
+  for (const batch of batchesOf(traces, reference)) {
+    if ("tooLarge" in batch) outcomes[batch.tooLarge] = failedOutcome("the trace is too large for the sandbox");
+    else await runBatch(batch);
+  }
+  return outcomes;
+}
+
+function* batchesOf(
+  traces: readonly EvaluatedTrace[],
+  reference: boolean,
+): Generator<readonly Item[] | { readonly tooLarge: number }> {
+  let batch: Item[] = [];
+  let bytes = 0;
+  for (const [index, trace] of traces.entries()) {
+    const line = JSON.stringify(evalArguments(trace, reference));
+    const size = Buffer.byteLength(line) + 1;
+    if (size > MAX_BATCH_BYTES) {
+      yield { tooLarge: index };
+      continue;
+    }
+    if (bytes + size > MAX_BATCH_BYTES || batch.length === MAX_BATCH_TRACES) {
+      yield batch;
+      [batch, bytes] = [[], 0];
+    }
+    batch.push({ index, line });
+    bytes += size;
+  }
+  yield batch;
+}
+
+/** Facts about an eval's code that do not require running it. */
+interface PythonDescription {
+  /** The first line of the function's docstring, or null without a docstring. */
+  readonly criterion: string | null;
+  /** Whether the code uses its second parameter, which can contain gold answers or scores. */
+  readonly usesMetadata: boolean;
+}
+
+const PARAMETER = String.raw`\s{0,99}(\w{1,99})(?:\s{0,9}:[^,()=[]{0,99}(?:\[[^\]]{0,99}\])?[^,()=[]{0,99})?(?:\s{0,9}=[^,()]{0,99})?\s{0,99}`;
+const SIGNATURE = new RegExp(
+  String.raw`^def eval_function\(${Array.from({ length: 4 }, () => PARAMETER).join(",")},?\s*\)[^:\n]*:`,
+  "m",
+);
+const DOCSTRING = /^\s*(?:r|R)?("""|''')\s*([^\n]*?\S)\s*(?:\n|\1)/;
+
+/** Describes an eval's code. Returns null if it does not define `eval_function` with four parameters. */
+export function describePython(code: string): PythonDescription | null {
+  const match = SIGNATURE.exec(code);
+  if (match === null) return null;
+  const [signature, , metadata = ""] = match;
+  const body = code.slice(match.index + signature.length);
+  const criterion = DOCSTRING.exec(body)?.[2]?.slice(0, 1_000) ?? null;
+  return { criterion, usesMetadata: new RegExp(String.raw`\b${metadata}\b`).test(withoutDocstring(body)) };
+}
+
+/** Removes the docstring, because describing a parameter does not use it. */
+function withoutDocstring(body: string): string {
+  return body.replace(/^\s*(?:r|R)?("""|''')[\s\S]*?\1/, "");
+}
+
+/** Time limit per trace. The sandbox kills an entire batch after 5 seconds. */
+const TRACE_SECONDS = 1;
+
+const HARNESS = readBuiltFile("evals/run-evals/run_batch.py").replace("run(SECONDS)", `run(${TRACE_SECONDS})`);
+
+/** A line of the outcomes file. The eval can write to the file, so it is as untrusted as the eval's return values. */
+const outcomeSchema = z.object({
+  trace: z.int().nonnegative(),
+  score: z.number().min(0).max(1).nullable(),
+  feedback: z.string().max(2_000),
+  error: z.string().max(2_000).nullable(),
+  ms: z.number().nonnegative(),
+  slow: z.boolean().default(false),
+});
+
+type PythonOutcome = Omit<z.output<typeof outcomeSchema>, "trace">;
+
+interface PythonBatch {
+  /** Outcomes by position in the batch. Positions that the eval did not reach are missing. */
+  readonly outcomes: ReadonlyMap<number, PythonOutcome>;
+  /** Why the code is unusable, or null if it was loaded. */
+  readonly fatal: string | null;
+  /** The running trace when the process ended, or null if unknown. */
+  readonly lastBegun: number | null;
+  /** Why the process ended before the last trace. */
+  readonly ended: string;
+}
+
+/** Runs an eval's code over a batch in one sandbox process. Throws if the process does not start. */
+async function runPythonBatch(
+  sandbox: PythonSandbox,
+  code: string,
+  lines: readonly string[],
+  signal: AbortSignal,
+): Promise<PythonBatch> {
+  const workspace = openWorkspace();
+  try {
+    await workspace.use(async (folders) => {
+      await writeText(folders, "eval.py", code);
+      await writeText(folders, "arguments.jsonl", lines.join("\n"));
+    });
+    const run = await runPython(sandbox, HARNESS, workspace, signal);
+    const written = await workspace.use((folders) =>
+      readText(folders, "outcomes.jsonl").catch((error: unknown) => {
+        if (error instanceof WorkspaceRefusal) return "";
+        throw error;
+      }),
+    );
+    return readOutcomes(written, lines.length, endingOf(run));
+  } finally {
+    await workspace.close();
+  }
+}
+
+function readOutcomes(written: string, traces: number, ended: string): PythonBatch {
+  const outcomes = new Map<number, PythonOutcome>();
+  let isLoaded = false;
+  let fatal: string | null = null;
+  let lastBegun: number | null = null;
+  for (const line of written.split("\n")) {
+    const value = parseJsonOrNull(line);
+    if (typeof value !== "object" || value === null) continue;
+    if ("fatal" in value && !isLoaded) fatal ??= String(value.fatal).slice(0, 500);
+    if ("loaded" in value) isLoaded = true;
+    if ("trace" in value && typeof value.trace === "number") lastBegun = value.trace;
+    const { data } = outcomeSchema.safeParse(value);
+    if (data === undefined || data.trace >= traces) continue;
+    const { trace, ...outcome } = data;
+    outcomes.set(trace, outcome);
+  }
+  if (!isLoaded) fatal ??= `the code could not be loaded: ${ended}`;
+  return { outcomes, fatal, lastBegun, ended };
+}
+
+const STOPPED: Readonly<Record<StopReason, string>> = {
+  time: "it ran out of time",
+  memory: "it ran out of memory",
+  output: "its output was too large",
+  disk: "it wrote too much data",
+  workspace: "it wrote too many or too large files",
+};
+
+function endingOf({ stopped, exitCode, stderr }: PythonRun): string {
+  if (stopped !== null) return STOPPED[stopped];
+  const last = stderr.trim().split("\n").at(-1) ?? "";
+  return `its process exited with code ${exitCode}${last === "" ? "" : `: ${last.slice(0, 300)}`}`;
+}
+
+/**
+ * Returns the first three arguments of an eval function as JSON. The fourth, `ctx`, is created in the sandbox. The
+ * trace has the format of export-traces, without scores, the judge's verdict, the grade and the task. Gold answers,
+ * scores and verdicts are in the second argument, and only if the eval is marked `reference`.
+ */
+function evalArguments(trace: EvaluatedTrace, reference: boolean) {
+  const { scores: _, messages, ...rest } = trace;
+  const visible: Record<string, unknown> = {
+    ...rest,
+    messages: messages.map(withoutProviderState),
+    toolCalls: withParsedResults(trace.toolCalls),
+  };
+  for (const hidden of ["judge", "task", "grade", "left", "question", "inbox", "queryDate"]) delete visible[hidden];
+  const { inbox, queryDate } = mailboxOf(trace);
+  return {
+    task: {
+      user_message: askedOf(trace),
+      inbox,
+      query_date: queryDate,
+      task_id: isChatTrace(trace) ? null : trace.taskId,
+      suite: !isChatTrace(trace) && isSuiteTrace(trace) ? trace.task.suite : null,
+    },
+    task_metadata: reference ? referenceOf(trace) : {},
+    trace: visible,
+  };
+}
+
+/** Returns facts that are not part of the trace itself. */
+function referenceOf(trace: EvaluatedTrace) {
+  if (isChatTrace(trace)) return { scores: trace.scores };
+  const question = questionOf(trace.task);
+  return {
+    expected_output: question?.answer ?? null,
+    expected_sources: question?.message_ids ?? [],
+    scores: trace.scores,
+    judge: trace.judge,
+    ...(isSuiteTrace(trace) ? { grade: trace.grade } : {}),
+  };
+}
+
+/** Removes the encrypted provider state, which is long. */
+function withoutProviderState(message: Message): Message {
+  if (message.role !== "assistant" || message.providerState === undefined) return message;
+  const { providerState: _, ...visible } = message;
+  return visible;
+}

@@ -1,0 +1,187 @@
+// Runs evals that are data: rules over features, assertions about the answer, and regression cases.
+import { createContext, Script } from "node:vm";
+import { parseJsonOrNull } from "../../platform/json.js";
+import { isDontKnow } from "../../text/abstention.js";
+import { MONTH_NAMES, matchesDay, parseDatesAndTimes, parseNumbers } from "../../text/dates-and-numbers.js";
+import { STOP_WORDS } from "../../text/stop-words.js";
+import { isChatTrace, isSuiteTrace, type QuestionTrace } from "../../traces/trace.js";
+import {
+  type Assertion,
+  type Condition,
+  type DataEval,
+  type EvalOf,
+  type EvaluatedTrace,
+  patternParts,
+  type RegressionCase,
+} from "../definition.js";
+import type { EvalOutcome } from "../eval-outcome.js";
+import { featureOf, type Measurement, type VisibleTrace, viewOf } from "./features.js";
+
+/** Maximum number of words from the gold answer besides numbers and dates. */
+const MAX_WORDS = 3;
+
+/** Dates come first, because their digits are not separate numbers. */
+const DATE_OR_NUMBER = new RegExp(
+  [
+    String.raw`\b\d{4}-\d{2}-\d{2}\b`,
+    String.raw`\b(?:${MONTH_NAMES})\.? \d{1,2}\b(?!,\d{3}(?!\d)|\.\d)(?:,? \d{4}\b)?`,
+    String.raw`(?<![\w.,:])[$€£]?\d+(?:[.,:]\d+)*(?![\w]|[.,:]\d)`,
+  ].join("|"),
+  "gi",
+);
+
+/**
+ * Derives a regression case from an answer known to be good. Later answers must contain the numbers, dates and rarest
+ * words that the gold answer and this answer share, and must cite a gold email if this answer does. Returns null if the
+ * two answers share nothing.
+ */
+export function regressionCaseOf(trace: QuestionTrace, frequencyOf: (word: string) => number): RegressionCase | null {
+  const { answer: gold, message_ids: goldIds } = trace.task;
+  if (isDontKnow(gold)) return null;
+  const answer = trace.answer ?? "";
+  const values = [...new Set(gold.match(DATE_OR_NUMBER) ?? [])];
+  const inValues = wordsOf(values.join(" "));
+  const words = [...wordsOf(gold)]
+    .filter((word) => /^\p{L}{3,}/u.test(word) && !STOP_WORDS.has(word) && !inValues.has(word))
+    .filter((word) => containsTerm(answer, word))
+    .map((word) => ({ word, mails: frequencyOf(word) }))
+    .toSorted((a, b) => a.mails - b.mails)
+    .slice(0, MAX_WORDS)
+    .map(({ word }) => word);
+  const mustContain = [...values.filter((value) => containsTerm(answer, value)), ...words];
+  const mustCite = trace.sources.some((id) => goldIds.includes(id)) ? goldIds : [];
+  if (mustContain.length + mustCite.length === 0) return null;
+  return { task: trace.taskId, must_contain: mustContain, must_cite: mustCite };
+}
+
+/** Whether the trace answers a question with a gold answer. */
+export function hasGold(trace: EvaluatedTrace): trace is QuestionTrace {
+  return !isChatTrace(trace) && !isSuiteTrace(trace) && trace.task.answer.trim() !== "";
+}
+
+/** Runs data evals on one trace. The trace is prepared once for all of them. */
+export function runDataEvals(definitions: readonly DataEval[], trace: EvaluatedTrace): EvalOutcome[] {
+  const view = viewOf(trace);
+  return definitions.map((definition) => runOne(definition, trace, view));
+}
+
+function runOne(definition: DataEval, trace: EvaluatedTrace, view: VisibleTrace): EvalOutcome {
+  try {
+    if (definition.kind === "rules") return runRules(definition, view);
+    return definition.kind === "cases" ? runCases(definition, trace) : runAssertions(definition, view);
+  } catch (error) {
+    // An eval from a later version or an odd trace must not cost a run or a chat its result.
+    return { score: null, reason: "", error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** Whether a measured value violates a bound. A feature that does not apply never does. */
+export function isMissed(condition: Condition, { value }: Measurement): boolean {
+  if (value === null) return false;
+  return "at_least" in condition ? value < condition.at_least : value > condition.at_most;
+}
+
+/** Scores 1 if the trace meets all conditions, otherwise 0 with the first violated condition. */
+function runRules({ name, pass }: Pick<EvalOf<"rules">, "name" | "pass">, trace: VisibleTrace): EvalOutcome {
+  let applies = 0;
+  for (const condition of pass.all) {
+    const measured = featureOf(condition.feature, `eval ${name}`).of(trace);
+    if (isMissed(condition, measured)) return { score: 0, reason: missedText(condition, measured), error: null };
+    if (measured.value !== null) applies++;
+  }
+  return {
+    score: 1,
+    reason: applies === 0 ? "it does not apply to this trace" : "all conditions are met",
+    error: null,
+  };
+}
+
+/** `numbers_in_mail is 0.5, at least 1 wanted: 4,200` */
+function missedText(condition: Condition, { value, detail }: Measurement): string {
+  const bound = "at_least" in condition ? `at least ${condition.at_least}` : `at most ${condition.at_most}`;
+  const shown = Number((value ?? 0).toPrecision(4));
+  return `${condition.feature} is ${shown}, ${bound} wanted${detail ? `: ${detail}` : ""}`;
+}
+
+/** Scores 1 if all assertions hold, otherwise 0 with the first that does not. */
+export function runAssertions(
+  { answer: { all } }: Pick<EvalOf<"assertions">, "answer">,
+  { answer }: Pick<VisibleTrace, "answer">,
+): EvalOutcome {
+  const missed = all.find((assertion) => !isSo(assertion, answer.trim()));
+  const reason = missed === undefined ? "all assertions hold" : `assertion failed: ${assertionText(missed)}`;
+  return { score: missed === undefined ? 1 : 0, reason, error: null };
+}
+
+/** `the answer contains "Regards"` */
+export function assertionText(assertion: Assertion): string {
+  if ("contains" in assertion) return `the answer contains "${assertion.contains}"`;
+  if ("lacks" in assertion) return `the answer does not contain "${assertion.lacks}"`;
+  if ("matches" in assertion) return `the answer matches ${assertion.matches}`;
+  return `the answer is JSON${assertion.json.length === 0 ? "" : ` with ${assertion.json.join(", ")}`}`;
+}
+
+function isSo(assertion: Assertion, answer: string): boolean {
+  if ("contains" in assertion) return plain(answer).includes(plain(assertion.contains));
+  if ("lacks" in assertion) return !plain(answer).includes(plain(assertion.lacks));
+  if ("matches" in assertion) return matchesPattern(assertion.matches, answer);
+  const value = parseJsonOrNull(answer);
+  if (value === null) return answer === "null" && assertion.json.length === 0;
+  return assertion.json.every((key) => typeof value === "object" && Object.hasOwn(value, key));
+}
+
+function plain(text: string): string {
+  return text.replace(/\s+/g, " ").toLowerCase();
+}
+
+/** Some patterns take exponential time. They are interrupted and reported as an error of the trace. */
+const PATTERN_MS = 250;
+const PATTERN_TEST = new Script("new RegExp(source, flags).test(text)");
+
+function matchesPattern(pattern: string, text: string): boolean {
+  const [source, flags] = patternParts(pattern);
+  try {
+    return PATTERN_TEST.runInContext(createContext({ source, flags, text }), { timeout: PATTERN_MS }) as boolean;
+  } catch {
+    throw new Error(`the pattern ${pattern} took longer than ${PATTERN_MS} ms`);
+  }
+}
+
+/** Scores 1 if the answer meets the case for its task. Does not apply to other tasks. */
+export function runCases({ cases }: Pick<EvalOf<"cases">, "cases">, trace: EvaluatedTrace): EvalOutcome {
+  const wanted = isChatTrace(trace) ? undefined : cases.find(({ task }) => task === trace.taskId);
+  if (wanted === undefined) return { score: null, reason: "no case for this task", error: null };
+  const answer = trace.answer ?? "";
+  const missing = wanted.must_contain.filter((term) => !containsTerm(answer, term));
+  const cited = wanted.must_cite.length === 0 || wanted.must_cite.some((id) => trace.sources.includes(id));
+  if (missing.length === 0 && cited)
+    return { score: 1, reason: "the answer contains everything that the case requires", error: null };
+  const reasons = [
+    ...(missing.length === 0 ? [] : [`missing in the answer: ${missing.join(", ")}`]),
+    ...(cited ? [] : [`not cited: ${wanted.must_cite.join(", ")}`]),
+  ];
+  return { score: 0, reason: reasons.join("; "), error: null };
+}
+
+/** Whether a text contains a number or date in any format, or a word in any case. */
+export function containsTerm(text: string, term: string): boolean {
+  const wanted = parseDatesAndTimes(term);
+  const found = parseDatesAndTimes(text);
+  if (wanted.days.length > 0 || wanted.times.length > 0) {
+    return (
+      wanted.days.every((day) => found.days.some((other) => matchesDay(day, other))) &&
+      wanted.times.every((time) => found.times.some((other) => [...other].some((minute) => time.has(minute))))
+    );
+  }
+  const numbers = parseNumbers(wanted.rest);
+  if (numbers.length > 0) {
+    const values = parseNumbers(found.rest).flatMap((number) => [...number.values]);
+    return numbers.every((number) => values.some((value) => number.values.has(value)));
+  }
+  return wordsOf(text).has(term.toLowerCase());
+}
+
+/** Returns the lower-case words of a text, without punctuation. */
+function wordsOf(text: string): Set<string> {
+  return new Set(text.toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}'-]*/gu) ?? []);
+}

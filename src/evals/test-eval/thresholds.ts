@@ -1,0 +1,139 @@
+// Minimum numbers of labels, and the thresholds that an eval's test must pass.
+import { commandLine } from "../../platform/command-line.js";
+import { UserError } from "../../platform/errors.js";
+import type { Estimate } from "../../statistics/estimate.js";
+import { OVERALL } from "../criteria.js";
+import type { EvalTest, LabelCeiling, ThresholdName } from "../definition.js";
+import type { LabelSummary } from "../labels.js";
+
+/** Minimum number of labels of a kind for any measurement. */
+export const MIN_OF_A_KIND = 10;
+/** Below this number of labels of a kind, a warning says that intervals are wide. */
+export const FEW_OF_A_KIND = 20;
+
+/** Below this agreement, people disagree with themselves too much for an eval to agree with them. */
+export const LOW_SELF_AGREEMENT = 0.8;
+
+/** Throws a UserError if a half has too few labels of a kind. */
+export function requireLabels(half: "training" | "held-out", good: number, bad: number, criterion: string): void {
+  if (good >= MIN_OF_A_KIND && bad >= MIN_OF_A_KIND) return;
+  const name = criterion === OVERALL ? "" : ` for ${criterion}`;
+  const others =
+    good + bad > 0 ? "" : ` Select another criterion: --criterion NAME (${commandLine`art-e evals criteria`}).`;
+  throw new UserError(
+    "labels_few",
+    `Too few labels: the ${half} half has ${good} good and ${bad} bad traces${name} (minimum ${MIN_OF_A_KIND} of each).`,
+    `Label more traces: ${commandLine`art-e evals label`}, or ${commandLine`art-e evals label --from scores`}. Half of the questions are held out, so twice as many labels are needed.${others}`,
+  );
+}
+
+type Measured = Pick<EvalTest, "agreement" | "ceiling">;
+
+type Check = (measured: Measured) => string | null;
+
+/** Checks per threshold level. Each returns the reason for a rejection, or null. */
+const CHECKS: Readonly<Record<ThresholdName, readonly Check[]>> = {
+  // Good enough next to other metrics: it separates good from bad, and better than chance.
+  usable: [
+    ceilingAboveChance,
+    atLeast("true positive rate", "truePositiveRate", 0.8),
+    atLeast("true negative rate", "trueNegativeRate", 0.8),
+    kappaAboveChance,
+    judges(0.8),
+    fewErrors,
+  ],
+  // Good enough to block a release on its own.
+  gate: [
+    ceilingAboveChance,
+    atLeast("true positive rate", "truePositiveRate", 0.9),
+    atLeast("true negative rate", "trueNegativeRate", 0.9),
+    kappaAboveChance,
+    judges(0.9),
+    fewErrors,
+    ({ agreement: { good } }) => fewOf(good, "good"),
+    ({ agreement: { bad } }) => fewOf(bad, "bad"),
+  ],
+};
+
+const WANTED_OF_A_KIND = 30;
+
+export function rejectionsOf(thresholds: ThresholdName, measured: Measured): string[] {
+  return CHECKS[thresholds].flatMap((check) => check(measured) ?? []);
+}
+
+/** Checks a rate against the fraction `least` of the rate that noisy labels allow. */
+function atLeast(label: string, rate: "truePositiveRate" | "trueNegativeRate", least: number): Check {
+  return ({ agreement, ceiling }) => {
+    const { value } = agreement[rate];
+    const best = ceiling?.[rate] ?? 1;
+    if (value !== null && value >= least * best) return null;
+    const wanted = best === 1 ? `${least}` : `${(least * best).toFixed(3)} (${least} of ${best.toFixed(3)})`;
+    return `${label} is ${value === null ? "unknown" : value.toFixed(3)} (minimum ${wanted})`;
+  };
+}
+
+/** Labels that people do not repeat consistently cannot validate an eval. */
+function ceilingAboveChance({ ceiling }: Measured): string | null {
+  if (ceiling === null || Math.min(ceiling.truePositiveRate, ceiling.trueNegativeRate) >= 0.5) return null;
+  return `about ${Math.round(ceiling.noise * 100)}% of the labels are wrong, based on repeated labels, so they cannot validate an eval`;
+}
+
+/**
+ * Checks that the eval judges enough of the good and of the bad traces. Traces it does not apply to neither pass nor
+ * fail.
+ */
+function judges(least: number): Check {
+  return ({ agreement: { judged } }) => {
+    const few = (["good", "bad"] as const).filter((kind) => (judged[kind] ?? 1) < least);
+    if (few.length === 0) return null;
+    const shares = few.map((kind) => `${Math.round((judged[kind] ?? 0) * 100)}% of the ${kind} traces`);
+    return `it judges only ${shares.join(" and ")} (minimum ${least * 100}%)`;
+  };
+}
+
+/** Minimum number of repeated labels for an estimate of label noise. */
+const MIN_REPEATS = 5;
+
+/** Returns how often a trace is labeled the same twice, by one person or by two, whichever is lower. */
+export function labelAgreement({ selfAgreement, betweenAnnotators }: LabelSummary): Estimate {
+  const measured = [selfAgreement, betweenAnnotators].filter(({ n }) => n >= MIN_REPEATS);
+  return measured.sort((a, b) => (a.value ?? 1) - (b.value ?? 1))[0] ?? selfAgreement;
+}
+
+/**
+ * Returns the rates that a perfect eval would reach on noisy labels. With error probability e, two labels agree with
+ * probability (1 - e)^2 + e^2. Returns null if too few labels were repeated.
+ */
+export function ceilingOf({ value, n }: Estimate, { good, bad }: { good: number; bad: number }): LabelCeiling | null {
+  if (value === null || n < MIN_REPEATS || good + bad === 0) return null;
+  // Jeffreys prior: agreement on a few repeated labels does not prove perfect agreement.
+  const agreement = (value * n + 0.5) / (n + 1);
+  const noise = (1 - Math.sqrt(Math.max(0, 2 * agreement - 1))) / 2;
+  const labelledBad = bad / (good + bad);
+  const trulyBad = noise === 0.5 ? 0 : Math.min(1, Math.max(0, (labelledBad - noise) / (1 - 2 * noise)));
+  const share = (truly: number, labelled: number) =>
+    labelled === 0 ? 0 : Math.min(1, ((1 - noise) * truly) / labelled);
+  return {
+    noise,
+    truePositiveRate: share(1 - trulyBad, 1 - labelledBad),
+    trueNegativeRate: share(trulyBad, labelledBad),
+  };
+}
+
+function kappaAboveChance({ agreement: { kappa } }: Measured): string | null {
+  const { low } = kappa;
+  if (low !== null && low > 0.2) return null;
+  return `the lower bound of kappa is ${low === null ? "unknown" : low.toFixed(3)} (must be above 0.2)`;
+}
+
+/** Maximum fraction of labeled traces without a result. */
+export const MAX_ERROR_SHARE = 0.05;
+
+function fewErrors({ agreement: { good, bad, notApplicable, errors } }: Measured): string | null {
+  const traces = good + bad + notApplicable + errors;
+  return errors <= MAX_ERROR_SHARE * traces ? null : `it failed on ${errors} of ${traces} traces (maximum 5%)`;
+}
+
+function fewOf(n: number, kind: string): string | null {
+  return n >= WANTED_OF_A_KIND ? null : `there are only ${n} ${kind} traces (minimum ${WANTED_OF_A_KIND})`;
+}

@@ -1,0 +1,229 @@
+import { createReadStream, type Stats, statSync } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve, sep } from "node:path";
+import { UserError } from "../../platform/errors.js";
+import { CORPUS_FORMATS, type CorpusFormat, type CorpusSource } from "../email.js";
+import {
+  batchMails,
+  brokenSource,
+  DamagedData,
+  gunzip,
+  isSystemError,
+  type ReadItems,
+  readHead,
+  unreadable,
+} from "./readers/batches.js";
+import { findMailIn, readFolder, recognizeFile } from "./readers/folder.js";
+import { diskFile, type MailFile, peek, placeIn } from "./readers/mail-file.js";
+import { MailboxLayout } from "./readers/mailbox-layout.js";
+import { openParquetFile, readParquet } from "./readers/parquet.js";
+import { readInnerFile, readMailFile, requireTable } from "./readers/read-mail-file.js";
+import { type FileKind, HEAD_BYTES, recognize } from "./readers/recognize.js";
+
+const FORMS =
+  "a folder of mail, a tar or zip archive, an mbox, one email (.eml, .emlx), CSV (such as Kaggle's emails.csv) and Parquet, gzipped or not";
+
+/**
+ * Opens a mail source. If `format` is null, it is detected from the content. Reads only headers and footers.
+ * @throws UserError if the path does not exist, no format fits, or the content does not match `format`
+ */
+export async function openCorpus(path: string, format: CorpusFormat | null): Promise<CorpusSource> {
+  try {
+    const stats = await stat(path);
+    if (stats.isDirectory()) return await openFolder(path, format);
+    if (!stats.isFile()) throw unknownFormat(path, "it is neither a file nor a folder");
+    return withChangeCheck(path, stats, await openFile(path, stats, format));
+  } catch (error) {
+    throw isSystemError(error) ? unreadable(path, error) : error;
+  }
+}
+
+/** Throws at the end if the file changed during reading, because it might have yielded a mix of old and new content. */
+function withChangeCheck(path: string, opened: Stats, source: CorpusSource): CorpusSource {
+  return {
+    ...source,
+    async *batches(signal) {
+      yield* source.batches(signal);
+      const { size, mtimeMs } = await stat(path);
+      if (size === opened.size && mtimeMs === opened.mtimeMs) return;
+      throw new UserError(
+        "source_changed",
+        `${path} changed while it was read: it had ${opened.size} bytes and has ${size}`,
+        "Wait until it is written, then import it again.",
+        1,
+      );
+    },
+  };
+}
+
+/** Returns a source that calls `read` for each pass. `read` reports the number of bytes it has read to `onRead`. */
+function sourceOf(
+  format: CorpusFormat,
+  totalBytes: number | null,
+  read: (onRead: (bytes: number) => void) => ReadItems,
+): CorpusSource {
+  return {
+    format,
+    totalBytes,
+    batches(signal) {
+      let bytesRead = 0;
+      const onRead = (bytes: number) => {
+        bytesRead += bytes;
+      };
+      return batchMails(read(onRead), () => Math.round(bytesRead), signal);
+    },
+  };
+}
+
+/** Opens a folder. Without a format, each file's format is detected from its content. */
+async function openFolder(path: string, format: CorpusFormat | null): Promise<CorpusSource> {
+  if (format === "parquet" || format === "mbox") {
+    const files = await findFiles(path, format);
+    if (files.length === 0) throw wrongFormat(path, format, "a folder without such files", null);
+    return format === "parquet" ? openParquetFiles(files) : openMboxFiles(files);
+  }
+  if (format !== null && format !== "maildir") throw wrongFormat(path, format, "a folder", "maildir");
+  if (format === null) {
+    const { kind, files } = await findMailIn(path);
+    if (kind === null) {
+      throw unknownFormat(path, files === 0 ? "it is an empty folder" : `none of its ${files} files is mail`);
+    }
+  }
+  return sourceOf("maildir", null, (onRead) =>
+    readFolder(path, (file) => readInnerFile(file, { depth: 0, onRead: () => undefined }), onRead),
+  );
+}
+
+/**
+ * Returns the files of one form in a folder or its `data` subfolder, sorted by name. Follows links, because caches
+ * store shards as links.
+ */
+async function findFiles(folder: string, form: "parquet" | "mbox"): Promise<string[]> {
+  for (const path of [folder, join(folder, "data")]) {
+    const names = await readdir(path).catch(() => []);
+    const files: string[] = [];
+    for (const name of names.sort()) {
+      const file = join(path, name);
+      if (isFile(file) && (await contentKind(file)).kind === form) files.push(file);
+    }
+    if (files.length > 0) return files;
+  }
+  return [];
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    // A broken link.
+    return false;
+  }
+}
+
+/** Reads all footers first, to detect a truncated shard before reading any mail. */
+async function openParquetFiles(paths: readonly string[]): Promise<CorpusSource> {
+  const shards = await Promise.all(paths.map((path) => openParquetFile(path)));
+  const totalBytes = shards.reduce((sum, { file }) => sum + file.byteLength, 0);
+  return sourceOf("parquet", totalBytes, (onRead) => readParquet(shards, onRead));
+}
+
+async function openMboxFiles(paths: readonly string[]): Promise<CorpusSource> {
+  const totalBytes = paths.reduce((sum, path) => sum + statSync(path).size, 0);
+  return sourceOf("mbox", totalBytes, async function* (onRead) {
+    for (const path of paths) yield* readTopFile(topFile(path, statSync(path).size, onRead), "mbox");
+  });
+}
+
+async function openFile(path: string, { size }: Stats, format: CorpusFormat | null): Promise<CorpusSource> {
+  const kind = await contentKind(path);
+  const known = formatOf(kind);
+  if (format !== null) checkFormat(path, format, known);
+  const chosen = format ?? known;
+  if (chosen === null) throw unknownFormat(path, kind.kind === "unknown" ? kind.reason : null);
+  if (chosen === "parquet" && kind.kind === "parquet") return openParquetFiles([path]);
+  const named = format === known ? null : format;
+  if (named === "kaggle-csv" || named === "parsed-csv") requireTable(path, named, await readHead(path, HEAD_BYTES));
+  return sourceOf(chosen, size, (onRead) => readTopFile(topFile(path, size, onRead), named, onRead));
+}
+
+/**
+ * Returns a file with its place. If its folder has a mailbox name (`Inbox`, `Sent`), the folder identifies the owner.
+ */
+function topFile(path: string, size: number, onRead: (bytes: number) => void): MailFile {
+  const name = basename(path);
+  const layout = new MailboxLayout(resolve(dirname(path)).split(sep));
+  layout.addFile(name);
+  return diskFile(path, size, name, placeIn(layout, name, name), onRead);
+}
+
+async function* readTopFile(
+  file: MailFile,
+  format: CorpusFormat | null,
+  onRead: (bytes: number) => void = () => undefined,
+): ReadItems {
+  try {
+    yield* readMailFile(file, { format: format === "maildir" ? null : format, depth: 0, onRead });
+  } catch (error) {
+    throw error instanceof DamagedData ? brokenSource(file.where, "", error) : error;
+  }
+}
+
+/** Maximum number of nested gzip layers. Files with more are not mail. */
+const MAX_GZIPS = 2;
+
+/** Returns the kind of a file's content, after decompression if it is a gzip file. */
+async function contentKind(path: string): Promise<FileKind> {
+  const kind = await recognizeFile(path);
+  if (kind.kind !== "gzip") return kind;
+  let head: Buffer = Buffer.alloc(0);
+  for (let gzips = 1; gzips <= MAX_GZIPS; gzips++) {
+    let content: AsyncIterable<Buffer> = createReadStream(path);
+    for (let i = 0; i < gzips; i++) content = gunzip(content);
+    const peeked = await peek(content, HEAD_BYTES);
+    await peeked.close();
+    head = peeked.head;
+    const inner = recognize(head, peeked.isWhole);
+    if (inner.kind !== "gzip")
+      return inner.kind === "unknown" ? { ...inner, reason: `it is a gzip file, and ${inner.reason}` } : inner;
+  }
+  return { kind: "unknown", reason: "it is compressed several times", isSideFile: false };
+}
+
+function formatOf(kind: FileKind): CorpusFormat | null {
+  switch (kind.kind) {
+    case "email":
+      return "eml";
+    case "csv":
+      return kind.table.form;
+    case "gzip":
+    case "unknown":
+      return null;
+    default:
+      return kind.kind;
+  }
+}
+
+/** Accepts a specified format that the content might have, such as a tar file too old for the `ustar` mark. */
+function checkFormat(path: string, format: CorpusFormat, known: CorpusFormat | null): void {
+  if (format === known) return;
+  const bothCsv = format.endsWith("-csv") && known?.endsWith("-csv");
+  if (format !== "maildir" && (known === null || bothCsv)) return;
+  throw wrongFormat(path, format, known ?? "a file", known);
+}
+
+function wrongFormat(path: string, format: CorpusFormat, found: string, known: CorpusFormat | null): UserError {
+  return new UserError(
+    "wrong_format",
+    `${path} cannot be read as ${format}: it is ${found}`,
+    known === null ? `Name a source that contains ${FORMS}.` : `Leave --format out, or pass --format ${known}.`,
+  );
+}
+
+/** @param reason why it is not mail, if known */
+function unknownFormat(path: string, reason: string | null): UserError {
+  return new UserError(
+    "unknown_format",
+    `${path} is not mail in a form that can be read${reason === null ? "" : `: ${reason}`}`,
+    `Supported are ${FORMS}. If it is one of these, pass --format ${CORPUS_FORMATS.join("|")}.`,
+  );
+}

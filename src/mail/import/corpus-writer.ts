@@ -1,0 +1,273 @@
+import { hash } from "node:crypto";
+import { builtFile } from "../../platform/installation.js";
+import { WorkerRpc } from "../../platform/worker-rpc.js";
+import { type Db, openDatabaseFile } from "../../store/open-store.js";
+import { bigramText } from "../../text/tokenizer.js";
+import type { CorpusFormat, Email, FiledEmail, HeaderNames } from "../email.js";
+import { copyTables, FTS_TABLES, ftsStorageTables } from "./corpus-index.js";
+import { displayNames, mergeNames } from "./display-names.js";
+
+/**
+ * Result of adding an email. `new`: new content. `copy`: known content under a new Message-ID. `known`: both are
+ * already stored. `renamed`: the Message-ID belongs to a different email, so one of the two got a suffix of `~` and
+ * eight digits of its content hash. The smaller hash keeps the id, because the reading order differs between formats.
+ */
+export type InsertOutcome = "new" | "copy" | "known" | "renamed";
+
+interface CorpusWriter {
+  /** Adds an email. `content` can be null if an email with the same hash was added before. */
+  add(mail: StorableMail): InsertOutcome;
+  /** Whether any addition affects the index. */
+  readonly changed: boolean;
+}
+
+interface StoredMessage {
+  readonly mailId: number;
+  readonly path: string;
+  readonly hash: Buffer;
+}
+
+/** Returns a writer that adds mail inside the caller's transaction. */
+export function openCorpusWriter(
+  db: Db,
+  about: { source: string; format: CorpusFormat; filter: string },
+): CorpusWriter {
+  const importId = db
+    .prepare("INSERT INTO imports (source, format, filter, started_at) VALUES (?, ?, ?, ?)")
+    .run(about.source, about.format, about.filter, new Date().toISOString()).lastInsertRowid;
+  const findMail = db.prepare("SELECT id FROM mails WHERE content_hash = ?").pluck();
+  const findMessage = db.prepare(
+    `SELECT x.mail_id AS mailId, x.path, m.content_hash AS hash
+     FROM messages x JOIN mails m ON m.id = x.mail_id WHERE x.message_id = ?`,
+  );
+  const addMail = db.prepare(
+    `INSERT INTO mails (content_hash, subject, sender, recipients, to_count, cc_count, date, body)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const addBigrams = db.prepare("INSERT INTO mail_bigrams (mail_id, bigrams) VALUES (?, ?)");
+  const findNames = db.prepare("SELECT names FROM mail_names WHERE mail_id = ?").pluck();
+  const setNames = db.prepare(
+    "INSERT INTO mail_names (mail_id, names) VALUES (?, ?) ON CONFLICT (mail_id) DO UPDATE SET names = excluded.names",
+  );
+  const addMessage = db.prepare(
+    "INSERT INTO messages (message_id, mail_id, owner_id, path, import_id) VALUES (?, ?, ?, ?, ?)",
+  );
+  const refile = db.prepare("UPDATE messages SET owner_id = ?, path = ? WHERE message_id = ?");
+  const rename = db.prepare("UPDATE messages SET message_id = ? WHERE message_id = ?");
+  const addFiling = db.prepare("INSERT OR IGNORE INTO filings (mail_id, owner_id) VALUES (?, ?)");
+  const ownerId = openOwnerIds(db);
+  let changed = false;
+
+  function addMessageAndMail(mail: StorableMail, messageId: string, hash: Buffer, owner: number | null): InsertOutcome {
+    const known = findMail.get(hash) as number | undefined;
+    const mailId = known ?? insertMail(mail, hash);
+    if (known !== undefined) addNames(mailId, mail.names);
+    addMessage.run(messageId, mailId, owner, mail.path, importId);
+    addToMailbox(mailId, owner);
+    changed = true;
+    return known === undefined ? "new" : "copy";
+  }
+
+  function insertMail({ messageId, content, names }: StorableMail, hash: Buffer): number {
+    if (content === null) throw new Error(`the content of ${messageId} was not added before`);
+    const { subject, sender, recipients, toCount, ccCount, date, body } = content;
+    const { lastInsertRowid } = addMail.run(hash, subject, sender, recipients, toCount, ccCount, date, body);
+    const bigrams = bigramText(subject, body);
+    if (bigrams !== null) addBigrams.run(lastInsertRowid, bigrams);
+    if (names.length > 0) setNames.run(lastInsertRowid, JSON.stringify(names));
+    return lastInsertRowid as number;
+  }
+
+  function addToMailbox(mailId: number, owner: number | null): void {
+    if (owner !== null && addFiling.run(mailId, owner).changes > 0) changed = true;
+  }
+
+  /**
+   * Merges display names, because copies of an email can have different ones, such as "Kitchen, Louise" and "Louise
+   * Kitchen".
+   */
+  function addNames(mailId: number, names: readonly string[]): void {
+    if (names.length === 0) return;
+    const stored = (findNames.get(mailId) as string | undefined) ?? "[]";
+    const all = JSON.stringify(mergeNames(JSON.parse(stored) as string[], names));
+    if (all === stored) return;
+    setNames.run(mailId, all);
+    changed = true;
+  }
+
+  /** Appends eight digits of the hash, or all digits if a third email with this Message-ID has the same eight. */
+  function renamedId(messageId: string, hash: Buffer): string {
+    const short = `${messageId}~${hash.toString("hex", 0, 4)}`;
+    const found = findMessage.get(short) as StoredMessage | undefined;
+    return found === undefined || found.hash.equals(hash) ? short : `${messageId}~${hash.toString("hex")}`;
+  }
+
+  /** Handles an email that is already stored under the same Message-ID. */
+  function addKnown(mail: StorableMail, messageId: string, message: StoredMessage, owner: number | null): "known" {
+    addToMailbox(message.mailId, owner);
+    addNames(message.mailId, mail.names);
+    // The alphabetically first path wins, regardless of the reading order. A format without paths does not remove one.
+    if (mail.path !== "" && (message.path === "" || mail.path < message.path)) {
+      refile.run(owner, mail.path, messageId);
+      changed = true;
+    }
+    return "known";
+  }
+
+  return {
+    get changed() {
+      return changed;
+    },
+    add(mail) {
+      const hash = Buffer.from(mail.contentHash, "hex");
+      const owner = ownerId(mail);
+      const message = findMessage.get(mail.messageId) as StoredMessage | undefined;
+      if (message === undefined) return addMessageAndMail(mail, mail.messageId, hash, owner);
+      if (message.hash.equals(hash)) return addKnown(mail, mail.messageId, message, owner);
+      const ownId = renamedId(mail.messageId, hash);
+      const renamed = findMessage.get(ownId) as StoredMessage | undefined;
+      if (renamed !== undefined) return addKnown(mail, ownId, renamed, owner);
+      const keepsId = hash.compare(message.hash) < 0;
+      if (keepsId) rename.run(renamedId(mail.messageId, message.hash), mail.messageId);
+      addMessageAndMail(mail, keepsId ? mail.messageId : ownId, hash, owner);
+      return "renamed";
+    },
+  };
+}
+
+function openOwnerIds(db: Db): (mail: StorableMail) => number | null {
+  const find = db.prepare("SELECT id FROM owners WHERE folder = ?").pluck();
+  const add = db.prepare("INSERT INTO owners (folder, address, basis) VALUES (?, ?, ?)");
+  const ids = new Map<string, number>();
+  return ({ owner, inbox }) => {
+    const folder = inbox ?? owner;
+    if (folder === null || folder === "") return null;
+    let id = ids.get(folder) ?? (find.get(folder) as number | undefined);
+    // `inbox` is the mailbox address according to the source.
+    id ??= add.run(folder, inbox, inbox === null ? null : "source").lastInsertRowid as number;
+    ids.set(folder, id);
+    return id;
+  };
+}
+
+/** The tables of the mail and its index. All other tables (runs, chats, agents, labels) are left out. */
+const MAIL_TABLES = [
+  "imports",
+  "mails",
+  "mail_names",
+  "owners",
+  "messages",
+  "filings",
+  "addresses",
+  "mail_order",
+  "mail_bigrams",
+  "mailboxes",
+  "corpus_state",
+  // The index is copied, because rebuilding it takes as long as an import.
+  ...FTS_TABLES.flatMap(ftsStorageTables),
+];
+
+export interface MailCopy {
+  readonly from: string;
+  /** Path of a file that does not exist yet. */
+  readonly to: string;
+}
+
+/**
+ * Copies a consistent snapshot of a database's mail into a new database. SQLite's backup would also copy the runs.
+ * Blocks the thread.
+ */
+export function copyMail({ from, to }: MailCopy): void {
+  const db = openDatabaseFile(to, to, ["journal_mode = OFF", "synchronous = OFF"]);
+  try {
+    db.pragma("foreign_keys = OFF");
+    copyTables(db, from, MAIL_TABLES);
+  } finally {
+    db.close();
+  }
+}
+
+/** Runs `copyMail` on a thread, which is terminated if the signal aborts. */
+export async function copyMailOnThread(copy: MailCopy, signal: AbortSignal): Promise<void> {
+  const file = builtFile("mail/import/copy-mail-thread.js");
+  const thread = new WorkerRpc<MailCopy, null>(file, { data: null, youngGenerationMb: 8 });
+  const close = () => thread.close();
+  signal.addEventListener("abort", close);
+  try {
+    signal.throwIfAborted();
+    await thread.call(copy);
+  } finally {
+    signal.removeEventListener("abort", close);
+    await close();
+  }
+}
+
+/** Returns the SQL of every table, index, view and trigger, to recognize databases with this program's tables. */
+export function readSchema(db: Db): string {
+  const rows = db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name").all();
+  return JSON.stringify(rows);
+}
+
+/** An email ready to be stored. The reading thread prepares it, so that the storing thread has less work. */
+export interface StorableMail {
+  readonly messageId: string;
+  readonly path: string;
+  readonly owner: string | null;
+  readonly inbox: string | null;
+  /** Content hash, 32 hex digits. */
+  readonly contentHash: string;
+  /** Null if an email with this hash was passed before. */
+  readonly content: MailContent | null;
+  /** Display names for searching. Empty if they were passed before. */
+  readonly names: readonly string[];
+}
+
+/** Columns of `mails`. */
+interface MailContent {
+  readonly subject: string;
+  readonly sender: string;
+  /** JSON array of the distinct addresses: to, cc, then bcc. */
+  readonly recipients: string;
+  readonly toCount: number;
+  readonly ccCount: number;
+  readonly date: string | null;
+  readonly body: string;
+}
+
+const HASH_DIGITS = 32;
+
+/** Prepares an email for storing. `isKnown` returns whether it was called with the same key before. */
+export function toStorableMail(email: FiledEmail, isKnown: (key: string) => boolean): StorableMail {
+  const { messageId, path, owner, inbox, subject, sender, date, body } = email;
+  const { recipients, toCount, ccCount } = joinRecipients(email);
+  const contentHash = hashContent(email, recipients);
+  const content = isKnown(contentHash)
+    ? null
+    : { subject, sender, recipients: JSON.stringify(recipients), toCount, ccCount, date, body };
+  const { headerNames } = email;
+  const names =
+    headerNames === undefined || isKnown(`${contentHash}${hashNames(headerNames)}`)
+      ? []
+      : displayNames(headerNames, [sender, ...recipients]);
+  return { messageId, path, owner, inbox, contentHash, content, names };
+}
+
+function hashNames({ names, lists }: HeaderNames): string {
+  return hash("md5", [...names, ...lists].join("\n"), "base64");
+}
+
+/** Joins to, cc and bcc without repeats. In the Enron mail, every bcc repeats a cc. */
+function joinRecipients({ to, cc, bcc }: Email): { recipients: string[]; toCount: number; ccCount: number } {
+  const toCount = new Set(to).size;
+  const ccCount = new Set([...to, ...cc]).size - toCount;
+  return { recipients: [...new Set([...to, ...cc, ...bcc])], toCount, ccCount };
+}
+
+/**
+ * Emails with the same subject, body, sender, recipients (as a set) and date count as one. Readers replace NUL in all
+ * of these fields, so it can be the separator.
+ */
+function hashContent({ subject, sender, date, body }: Email, recipients: readonly string[]): string {
+  const fields = [subject, sender, [...recipients].sort().join("\0"), date ?? "", body];
+  return hash("sha256", fields.join("\0\0"), "hex").slice(0, HASH_DIGITS);
+}

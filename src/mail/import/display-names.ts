@@ -1,0 +1,53 @@
+import { namesBeyondAddresses } from "../../text/searchable-names.js";
+import type { HeaderNames } from "../email.js";
+
+/** Display names: the names of people next to their addresses in an email header. */
+
+/** Maximum number of names kept per email. Longer lists belong to announcements to everybody. */
+const MAX_NAMES = 100;
+
+/** Longer texts are not names. */
+const MAX_NAME_CHARS = 200;
+
+/**
+ * Returns an email's names that add something to its addresses, sorted, so that the order of the copies does not
+ * matter.
+ */
+export function displayNames({ names: written, lists }: HeaderNames, addresses: readonly string[]): string[] {
+  const all = [...written, ...lists.flatMap(namesInList)].slice(0, MAX_NAMES);
+  // Names are tidied last, because most names only repeat an address.
+  const names = namesBeyondAddresses(all, addresses);
+  return names.length === 0 ? names : namesBeyondAddresses(names.map(tidyName), addresses).sort();
+}
+
+export function mergeNames(names: readonly string[], more: readonly string[]): string[] {
+  return [...new Set([...names, ...more])].sort().slice(0, MAX_NAMES);
+}
+
+/** Removes quotes and addresses: `'abenton@utilicorp.com'` is not a name. */
+function tidyName(written: string): string {
+  const name = written.slice(0, MAX_NAME_CHARS).replace(/[\s\p{Cc}]+/gu, " ");
+  const text = name.includes("@") ? name.replace(/\S*@\S*/g, "") : name;
+  return text.replace(/^[ '",;]+|[ '",;]+$/g, "");
+}
+
+/** Longer lists name thousands of people. */
+const MAX_LIST_CHARS = 20_000;
+
+/** Maximum length of a name with its Notes domain. */
+const MAX_ENTRY_CHARS = 400;
+
+/**
+ * Returns the names in a list such as `Kitchen, Louise </O=ENRON/CN=LKITCHEN>, "Bo Kim" <bo@plains.example>` or `Jeff
+ * Dasovich, Tim Belden/HOU/ECT@ECT`. Without brackets, commas separate the names.
+ */
+function namesInList(list: string): string[] {
+  const text = list.slice(0, MAX_LIST_CHARS);
+  const names = text.includes("<") ? text.split(/<[^<>]*>(?:@\w+)?/) : text.split(",");
+  return names.map(withoutNotesPath).filter((name) => name.trim() !== "");
+}
+
+/** Removes the domain that Lotus Notes writes after a name: `Tim Belden/HOU/ECT@ECT`. */
+function withoutNotesPath(name: string): string {
+  return name.includes("/") ? name.slice(0, MAX_ENTRY_CHARS).replace(/\/[\w/ ]*@\S*/, "") : name;
+}

@@ -1,0 +1,270 @@
+import { hash } from "node:crypto";
+import { UserError } from "../../platform/errors.js";
+import type { Db } from "../../store/open-store.js";
+import { sumOrNull } from "../../text/dates-and-numbers.js";
+import { readCorpusStats, updateFingerprint } from "../corpus.js";
+import type { BadEmail, CorpusSource, Email, FiledEmail, MailForm } from "../email.js";
+import { resolveOwners } from "../owners.js";
+import { rebuildCorpusIndex } from "./corpus-index.js";
+import { openCorpusWriter, type StorableMail, toStorableMail } from "./corpus-writer.js";
+
+export interface NamedSource {
+  /** Name as entered by the user. Stored in the database. */
+  readonly name: string;
+  readonly source: CorpusSource<PreparedMail>;
+}
+
+export interface ImportRequest {
+  /** Sources, read in order. Either all are imported or none. */
+  readonly sources: readonly NamedSource[];
+  /** Filter that the sources were prepared with. */
+  readonly filter: ImportFilter;
+  /** Maximum number of emails to read, excluding bad ones (0 = all). */
+  readonly limit: number;
+  /** Number of emails stored between two checks of the signal. */
+  readonly batchSize: number;
+  /** Maps owner folders to addresses. Overrides the addresses found in the mail. */
+  readonly ownerMap: ReadonlyMap<string, string>;
+  /** Whether the first bad email fails the import. */
+  readonly strict: boolean;
+  readonly onSkipped: (bad: BadEmail) => void;
+}
+
+export type ImportProgress =
+  | { readonly phase: "read"; readonly mails: number; readonly bytes: number; readonly totalBytes: number | null }
+  | { readonly phase: "index"; readonly mails: number; readonly total: number };
+
+export interface ImportSummary {
+  /** The distinct formats of the sources. For folders, the forms of their files. */
+  readonly format: string;
+  /** Number of emails and skipped files. */
+  readonly read: number;
+  /** Number of emails per file form. */
+  readonly forms: Readonly<Partial<Record<MailForm, number>>>;
+  /** Number of new Message-IDs. */
+  readonly stored: number;
+  /** Number of new emails among `stored`. The others are copies under another Message-ID. */
+  readonly distinct: number;
+  /** Number of Message-IDs already stored with the same content. */
+  readonly duplicates: number;
+  /** Number of emails stored with a suffix, because their Message-ID belongs to a different email. */
+  readonly renamed: number;
+  readonly skipped: Skipped;
+  /** Number of emails dropped per ART rule, or null without the filter. */
+  readonly dropped: Readonly<Record<ArtRule, number>> | null;
+  readonly inboxes: number;
+  readonly unresolvedOwners: number;
+}
+
+/** Skipped emails and files. Only the first ones are listed. */
+export interface Skipped {
+  readonly mails: number;
+  readonly reasons: Readonly<Record<string, number>>;
+  readonly first: readonly BadEmail[];
+}
+
+const MAX_SKIPPED_LISTED = 10;
+const MAX_REASONS = 50;
+
+/** Imports mail sources in one transaction. Importing a source again changes nothing. Another source adds its mail. */
+export async function importCorpus(
+  db: Db,
+  request: ImportRequest,
+  onProgress: (progress: ImportProgress) => void,
+  signal: AbortSignal,
+): Promise<ImportSummary> {
+  beginTransaction(db);
+  try {
+    const before = readCorpusStats(db).distinct;
+    const tally = await readAll(db, request, onProgress, signal);
+    const newOwners = resolveOwners(db, request.ownerMap);
+    if (tally.changed || newOwners) {
+      rebuildCorpusIndex(db, (mails, total) => onProgress({ phase: "index", mails, total }));
+      updateFingerprint(db);
+    }
+    signal.throwIfAborted();
+    db.exec("COMMIT");
+    const { changed, ...counts } = tally;
+    const { distinct, inboxes, unresolvedOwners } = readCorpusStats(db);
+    return { ...counts, distinct: distinct - before, inboxes, unresolvedOwners };
+  } catch (error) {
+    if (db.inTransaction) db.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+function beginTransaction(db: Db): void {
+  try {
+    db.exec("BEGIN IMMEDIATE");
+  } catch (cause) {
+    throw new UserError(
+      "db_busy",
+      `Cannot import into ${db.name}: another process is writing to it.`,
+      "Wait until it has finished, or import into another file with --db.",
+      1,
+      { cause },
+    );
+  }
+}
+
+async function readAll(
+  db: Db,
+  request: ImportRequest,
+  onProgress: (progress: ImportProgress) => void,
+  signal: AbortSignal,
+) {
+  const { sources, limit } = request;
+  const dropRule = artFilter();
+  const dropped = Object.fromEntries(ART_RULES.map((name) => [name, 0])) as Record<ArtRule, number>;
+  const forms = new Map<MailForm, number>();
+  const formats = new Set<string>();
+  const outcomes = { new: 0, copy: 0, known: 0, renamed: 0 };
+  const skipped = countSkipped(request);
+  const totalBytes = sumOrNull(sources.map(({ source }) => source.totalBytes));
+  let changed = false;
+  let read = 0;
+  let mails = 0;
+  let bytesBefore = 0;
+  reading: for (const { name, source } of sources) {
+    const formsHere = new Set<MailForm>();
+    const writer = openCorpusWriter(db, { source: name, format: source.format, filter: request.filter });
+    let bytes = 0;
+    for await (const batch of source.batches(signal)) {
+      signal.throwIfAborted();
+      for (const bad of batch.bad) skipped.add(bad);
+      read += batch.bad.length;
+      for (const mail of batch.mails) {
+        read++;
+        mails++;
+        formsHere.add(mail.form);
+        forms.set(mail.form, (forms.get(mail.form) ?? 0) + 1);
+        const drop = mail.art === null ? null : dropRule(mail.art);
+        if (drop !== null) dropped[drop]++;
+        else outcomes[writer.add(mail)]++;
+        changed ||= writer.changed;
+        if (mails === limit) {
+          formats.add(formatOf(source, formsHere));
+          break reading;
+        }
+        if (mails % request.batchSize === 0) await checkAbort(signal);
+      }
+      bytes = batch.bytesRead;
+      onProgress({ phase: "read", mails: read, bytes: bytesBefore + bytes, totalBytes });
+    }
+    formats.add(formatOf(source, formsHere));
+    bytesBefore += source.totalBytes ?? bytes;
+  }
+  return {
+    format: [...formats].join(", "),
+    read,
+    forms: Object.fromEntries([...forms].sort(([, a], [, b]) => b - a)),
+    stored: outcomes.new + outcomes.copy + outcomes.renamed,
+    duplicates: outcomes.known,
+    renamed: outcomes.renamed,
+    skipped: skipped.all(),
+    dropped: request.filter === "art" ? dropped : null,
+    changed,
+  };
+}
+
+/** Returns the format name. A folder is named after the forms found in it. */
+function formatOf({ format }: CorpusSource<PreparedMail>, forms: ReadonlySet<MailForm>): string {
+  const isFolderOfEmails = [...forms].every((form) => form === "maildir" || form === "eml");
+  return format !== "maildir" || isFolderOfEmails ? format : [...forms].join(", ");
+}
+
+function countSkipped({ strict, onSkipped }: ImportRequest) {
+  const reasons = new Map<string, number>();
+  const first: BadEmail[] = [];
+  let mails = 0;
+  return {
+    add(bad: BadEmail): void {
+      if (strict && bad.isSideFile === undefined) {
+        throw new UserError(
+          "bad_mail",
+          `${bad.where}: ${bad.reason}.`,
+          "Nothing was imported. Leave --strict out to pass over such mails and have them listed.",
+          1,
+        );
+      }
+      const reason = reasons.has(bad.reason) || reasons.size < MAX_REASONS ? bad.reason : "of other reasons";
+      reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+      if (first.length < MAX_SKIPPED_LISTED) first.push(bad);
+      mails++;
+      onSkipped(bad);
+    },
+    all: (): Skipped => ({ mails, reasons: Object.fromEntries(reasons), first }),
+  };
+}
+
+/** Storing is synchronous. Without this pause, Ctrl-C would take effect only at the end of a batch. */
+async function checkAbort(signal: AbortSignal): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  signal.throwIfAborted();
+}
+
+export type ImportFilter = "none" | "art";
+
+/** An email ready to be stored. `art` is null without ART's filter. */
+export type PreparedMail = StorableMail & { readonly form: MailForm; readonly art: ArtFinding | null };
+
+/** Prepares the mail of a source. Without a filter, only the first copy of an email includes its content. */
+export function prepareSource(source: CorpusSource, filter: ImportFilter): CorpusSource<PreparedMail> {
+  const { format, totalBytes } = source;
+  return {
+    format,
+    totalBytes,
+    async *batches(signal) {
+      const keys = new Set<string>();
+      // ART's filter might drop the first copy and pass the next one.
+      const isKnown = (key: string) => filter === "none" && keys.size === keys.add(key).size;
+      for await (const { mails, bad, bytesRead } of source.batches(signal)) {
+        yield { mails: mails.map((email) => prepareMail(email, filter, isKnown)), bad, bytesRead };
+      }
+    },
+  };
+}
+
+function prepareMail(email: FiledEmail, filter: ImportFilter, isKnown: (key: string) => boolean): PreparedMail {
+  const { messageId, path, owner, inbox, contentHash, content, names } = toStorableMail(email, isKnown);
+  const art = filter === "art" ? applyArtRules(email) : null;
+  return { messageId, path, owner, inbox, form: email.form, contentHash, content, names, art };
+}
+
+/** ART's three rules, in the order of application. */
+const ART_RULES = ["long_body", "many_recipients", "repeat"] as const;
+
+type ArtRule = (typeof ART_RULES)[number];
+
+/** The rule that drops this email regardless of all others, or a key that is equal for repeats of an email. */
+export type ArtFinding = { readonly drop: ArtRule } | { readonly repeatKey: string };
+
+const MAX_BODY = 5_000;
+const MAX_RECIPIENTS = 30;
+
+/**
+ * Applies the import filter of OpenPipe's ART to an email before normalization. The maximum is 5,000 body characters,
+ * including white space, and 30 recipients (to, cc and bcc, including repeats). Only the first of several emails with
+ * equal subject, body and sender passes.
+ */
+export function applyArtRules(email: Email): ArtFinding {
+  const { beforeBody = "", behindBody = "", recipients } = email.asWritten ?? {};
+  const body = `${beforeBody}${email.body}${behindBody}`;
+  // Count code points, like Python.
+  if (body.length > MAX_BODY && [...body].length > MAX_BODY) return { drop: "long_body" };
+  if ((recipients ?? email.to.length + email.cc.length + email.bcc.length) > MAX_RECIPIENTS) {
+    return { drop: "many_recipients" };
+  }
+  return { repeatKey: hash("sha256", JSON.stringify([email.subject, body, email.sender]), "base64") };
+}
+
+/** Returns a function that returns the rule that drops an email, or null. Only the first email with a key passes. */
+export function artFilter(): (finding: ArtFinding) => ArtRule | null {
+  const passed = new Set<string>();
+  return (finding) => {
+    if ("drop" in finding) return finding.drop;
+    if (passed.has(finding.repeatKey)) return "repeat";
+    passed.add(finding.repeatKey);
+    return null;
+  };
+}

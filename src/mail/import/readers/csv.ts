@@ -1,0 +1,431 @@
+import { UserError } from "../../../platform/errors.js";
+import type { Email } from "../../email.js";
+import { buildEmailFromRow, type EmailFields, readMailFields } from "../../mime/email-fields.js";
+import { parseTableDate } from "../../mime/mail-date.js";
+import { parseEmail, TOO_LARGE } from "../../mime/parse-email.js";
+import { BrokenSource, fileEmail, locateMail, type ReadResult } from "./batches.js";
+import { inLargeChunks, type MailFile } from "./mail-file.js";
+import { addressList, textOrEmpty } from "./table-cells.js";
+
+/** A CSV file with one email per row, either raw (Kaggle's form) or in columns. */
+export interface CsvTable {
+  readonly form: "kaggle-csv" | "parsed-csv";
+  readonly names: readonly string[];
+  /** Byte between two fields. */
+  readonly delimiter: number;
+  readonly encoding: "utf-8" | "utf-16le" | "utf-16be";
+}
+
+export function readCsv(
+  file: MailFile,
+  content: AsyncIterable<Buffer>,
+  table: CsvTable,
+): AsyncGenerator<ReadResult | ReadResult[]> {
+  const rows = readRows(file, table.encoding === "utf-8" ? content : transcode(content, table.encoding), table);
+  return table.form === "kaggle-csv" ? readMails(rows, file, table) : readParsedMails(rows, file, table);
+}
+
+async function* transcode(content: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer> {
+  const decoder = new TextDecoder(encoding);
+  for await (const chunk of content) yield Buffer.from(decoder.decode(chunk, { stream: true }));
+  yield Buffer.from(decoder.decode());
+}
+
+/** Excel writes `;` if the decimal separator is a comma, and tabs as "Unicode text". */
+const DELIMITERS = [",", ";", "\t", "|"].map((text) => text.charCodeAt(0));
+
+/**
+ * Returns the table at the start of a file, or null if it is not a mail table.
+ * @param form null to detect the form
+ */
+export function findCsvTable(head: Buffer, isWhole: boolean, form: CsvTable["form"] | null): CsvTable | null {
+  const encoding = encodingOf(head);
+  const text = encoding === "utf-8" ? head : Buffer.from(new TextDecoder(encoding).decode(head));
+  for (const delimiter of DELIMITERS) {
+    const [header, first] = firstRecords(text, isWhole, delimiter);
+    const names = header === undefined ? null : namesOf(header);
+    if (names === null) return null;
+    const table = { names, delimiter, encoding };
+    if (form !== "parsed-csv" && hasRawMail(names, first)) return { ...table, form: "kaggle-csv" };
+    if (form !== "kaggle-csv" && isMailTable(findColumns(names))) return { ...table, form: "parsed-csv" };
+  }
+  return null;
+}
+
+/** Returns the column names of a file that is not a mail table, for messages. */
+export function csvNames(head: Buffer): readonly string[] {
+  const [header] = firstRecords(head, true, DELIMITERS[0] as number);
+  return (header === undefined ? null : namesOf(header)) ?? [];
+}
+
+function encodingOf(head: Buffer): CsvTable["encoding"] {
+  const mark = head.toString("hex", 0, 2);
+  return mark === "fffe" ? "utf-16le" : mark === "feff" ? "utf-16be" : "utf-8";
+}
+
+/** Returns the header and the first row. */
+function firstRecords(head: Buffer, isWhole: boolean, delimiter: number): CsvRecord[] {
+  const records = new CsvRecords("", delimiter);
+  const found: CsvRecord[] = [];
+  const take = (more: Iterable<CsvRecord>) => {
+    for (const record of more) if (found.push(record) === 2) return;
+  };
+  try {
+    take(records.push(head));
+    // If a file only contains a header, the line end might be missing. If a row extends beyond the head, only its start
+    // is checked.
+    if (isWhole ? found.length < 2 : found.length === 1) take(records.end());
+  } catch (error) {
+    if (!(error instanceof BrokenSource)) throw error;
+    const start = records.unfinished();
+    if (found.length === 1 && start !== null) found.push(start);
+  }
+  return found;
+}
+
+/** Whether the table has the columns `file` and `message`, or a message column whose first row is an email. */
+function hasRawMail(names: readonly string[], first: CsvRecord | undefined): boolean {
+  const message = findName(names, MESSAGE_NAMES);
+  if (message === -1) return false;
+  if (findName(names, NAMES.path) !== -1 && normalizeName(names[message] ?? "") === "message") return true;
+  const raw = first?.[message];
+  return raw !== undefined && raw !== null && typeof readMailFields(raw) !== "string";
+}
+
+const MESSAGE_NAMES = ["message", "rawmessage", "rawemail", "raw", "email", "eml", "source", "mime"];
+
+/** Returns the column of raw emails in a table without other mail columns. Its rows show whether they are emails. */
+export function findMessageColumn(names: readonly string[]): string | null {
+  return names[findName(names, ["message", "rawmessage", "rawemail"])] ?? null;
+}
+
+function findName(names: readonly string[], known: readonly string[]): number {
+  return known.map((k) => names.findIndex((name) => normalizeName(name) === k)).find((i) => i !== -1) ?? -1;
+}
+
+async function* readParsedMails(
+  batches: AsyncIterable<CsvRow[]>,
+  file: MailFile,
+  { names }: CsvTable,
+): AsyncGenerator<ReadResult[]> {
+  const columns = mailColumns(names, file.where);
+  const positions = new Map([...columns].map(([column, name]) => [column, names.indexOf(name)]));
+  for await (const rows of batches) yield rows.map((row) => readMail(row, file.where, positions, names.length));
+}
+
+function readMail(
+  { row, fields }: CsvRow,
+  file: string,
+  positions: ReadonlyMap<MailColumn, number>,
+  width: number,
+): ReadResult {
+  const text = (column: MailColumn) => fields[positions.get(column) ?? -1]?.toString("utf8") ?? "";
+  const email = fields.includes(null)
+    ? TOO_LARGE
+    : fields.length === width
+      ? buildEmailFromRow(fieldsOf(text))
+      : `it has ${fields.length} fields where the header has ${width}`;
+  if (typeof email === "string") return { bad: { where: `${file} row ${row}`, reason: email } };
+  const inbox = textOrEmpty(text("inbox")).toLowerCase() || null;
+  return { email: fileEmail(email, locateMail(textOrEmpty(text("path"))), "parsed-csv", inbox) };
+}
+
+function fieldsOf(text: (column: MailColumn) => string): EmailFields {
+  return {
+    messageId: textOrEmpty(text("messageId")),
+    subject: text("subject"),
+    from: addressList(text("from")),
+    to: addressList(text("to")),
+    cc: addressList(text("cc")),
+    bcc: addressList(text("bcc")),
+    date: parseTableDate(text("date")),
+    body: text("body"),
+  };
+}
+
+async function* readMails(
+  batches: AsyncIterable<CsvRow[]>,
+  file: MailFile,
+  { names }: CsvTable,
+): AsyncGenerator<ReadResult | ReadResult[]> {
+  const fileColumn = findName(names, NAMES.path);
+  const messageColumn = findName(names, MESSAGE_NAMES);
+  const toFound = (email: Email | string, { row, fields }: CsvRow): ReadResult =>
+    typeof email === "string"
+      ? { bad: { where: `${file.where} row ${row}`, reason: email } }
+      : { email: fileEmail(email, locateMail(fields[fileColumn]?.toString("utf8") ?? ""), "kaggle-csv") };
+  for await (const rows of batches) {
+    let ready: ReadResult[] = [];
+    for (const row of rows) {
+      const message = row.fields[messageColumn];
+      const email =
+        message === undefined || row.fields.length !== names.length
+          ? `it has ${row.fields.length} fields where the header has ${names.length}`
+          : message === null
+            ? TOO_LARGE
+            : parseEmail(message);
+      if (email instanceof Promise) {
+        yield ready;
+        ready = [];
+        yield toFound(await email, row);
+      } else {
+        ready.push(toFound(email, row));
+      }
+    }
+    yield ready;
+  }
+}
+
+/** Accepted column names per field, normalized to lower-case letters and digits. */
+const NAMES = {
+  messageId: ["messageid"],
+  subject: ["subject"],
+  from: ["from", "sender", "fromaddress", "senderaddress", "fromemail", "senderemail"],
+  to: ["to", "recipients", "recipient", "toaddress", "toaddresses", "toemail"],
+  cc: ["cc", "ccaddress", "ccaddresses"],
+  bcc: ["bcc", "bccaddress", "bccaddresses"],
+  date: ["date", "sentat", "timestamp", "datetime", "datesent"],
+  body: ["body", "text", "content", "plaintext", "bodytext"],
+  path: ["filename", "file", "path"],
+  inbox: ["inbox"],
+} as const;
+
+export type MailColumn = keyof typeof NAMES;
+
+export type Columns = ReadonlyMap<MailColumn, string>;
+
+/**
+ * Alternative sets of required columns. A table without Message-IDs needs more, because chat logs also contain senders
+ * and texts.
+ */
+const REQUIRED: readonly (readonly MailColumn[])[] = [
+  ["messageId", "from", "body"],
+  ["from", "to", "subject", "body"],
+];
+
+/** Maps fields to columns, ignoring case, punctuation and order. */
+export function findColumns(names: readonly string[]): Columns {
+  const found = new Map<MailColumn, string>();
+  for (const [column, known] of Object.entries(NAMES) as [MailColumn, readonly string[]][]) {
+    const name = known.map((k) => names.find((n) => normalizeName(n) === k)).find((n) => n !== undefined);
+    if (name !== undefined) found.set(column, name);
+  }
+  return found;
+}
+
+export function isMailTable(columns: Columns): boolean {
+  return REQUIRED.some((set) => set.every((column) => columns.has(column)));
+}
+
+/**
+ * Like `findColumns`.
+ * @throws UserError if required columns are missing
+ */
+export function mailColumns(names: readonly string[], file: string): Columns {
+  const columns = findColumns(names);
+  if (isMailTable(columns)) return columns;
+  throw new UserError(
+    "not_mail",
+    `${file} does not hold mail: its columns are ${names.join(", ") || "none"}`,
+    "A table of mails has at least the columns message_id, from (or sender) and body, or from, to, subject and body.",
+  );
+}
+
+function normalizeName(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, "");
+}
+
+interface CsvRow {
+  /** Record number. The header is row 1. */
+  readonly row: number;
+  /** Fields of the row. A field over 64 MB is null. */
+  readonly fields: CsvRecord;
+}
+
+/** Yields the rows below the header, one list per chunk of the file. Complete rows are yielded before an error. */
+async function* readRows(
+  file: MailFile,
+  content: AsyncIterable<Buffer>,
+  { delimiter }: CsvTable,
+): AsyncGenerator<CsvRow[]> {
+  const records = new CsvRecords(file.where, delimiter);
+  let row = 0;
+  function* gather(found: Iterable<CsvRecord>): Generator<CsvRow[]> {
+    const rows: CsvRow[] = [];
+    try {
+      for (const fields of found) if (++row > 1) rows.push({ row, fields });
+    } catch (error) {
+      yield rows;
+      throw error;
+    }
+    yield rows;
+  }
+  for await (const chunk of inLargeChunks(content)) yield* gather(records.push(chunk));
+  yield* gather(records.end());
+}
+
+function namesOf(record: CsvRecord): string[] | null {
+  if (record.some((field) => field?.includes(0) ?? true)) return null;
+  return record.map((field) => field?.toString("utf8").trim() ?? "");
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const LF = 0x0a;
+const CR = 0x0d;
+
+/** Longer fields are dropped. They are not mail, and an unclosed quote might cause them. */
+export const MAX_FIELD_BYTES = 64 * 1024 * 1024;
+
+/** A record's fields, which are views into the chunk unless quotes were unescaped. A field over 64 MB is null. */
+export type CsvRecord = (Buffer | null)[];
+
+/** Placeholder for the dropped start of a field. */
+const DROPPED_FIELD_START = Buffer.from('"');
+
+/**
+ * A streaming CSV parser (RFC 4180). Records end with LF or CRLF. A quote that neither opens nor closes a field is
+ * text. Empty lines and a byte order mark are skipped. `delimiter` is the byte between two fields. `end` yields the
+ * last records. If a quote is unclosed, it then throws a `UserError` with the row (the header is row 1).
+ */
+export class CsvRecords {
+  /** Unparsed bytes, from the start of the current field. */
+  private rest: Buffer = Buffer.alloc(0);
+  private fields: CsvRecord = [];
+  /** Position in `rest` at which the search continues. */
+  private searched = 0;
+  private hasDoubled = false;
+  /** Kind of an oversized field whose bytes are being dropped, or null for a normal field. */
+  private dropping: "quoted" | "plain" | null = null;
+  private row = 1;
+  private atStart = true;
+
+  constructor(
+    private readonly name: string,
+    private readonly delimiter = COMMA,
+  ) {}
+
+  *push(chunk: Buffer): Generator<CsvRecord> {
+    this.rest = this.rest.length === 0 ? chunk : Buffer.concat([this.rest, chunk]);
+    if (this.atStart && this.rest.length >= 3) this.skipByteOrderMark();
+    if (!this.atStart) yield* this.split(false);
+  }
+
+  *end(): Generator<CsvRecord> {
+    if (this.atStart) this.skipByteOrderMark();
+    yield* this.split(true);
+  }
+
+  private skipByteOrderMark(): void {
+    this.atStart = false;
+    if (this.rest[0] === 0xef && this.rest[1] === 0xbb && this.rest[2] === 0xbf) this.rest = this.rest.subarray(3);
+  }
+
+  private *split(last: boolean): Generator<CsvRecord> {
+    const bytes = this.rest;
+    let at = 0;
+    while (at < bytes.length || (last && this.fields.length > 0)) {
+      const quoted = this.dropping === null ? bytes[at] === QUOTE : this.dropping === "quoted";
+      const end = quoted ? this.quotedEnd(bytes, at, last) : this.plainEnd(bytes, at, last);
+      if (end === null) break;
+      this.fields.push(this.dropping === null ? end.field : null);
+      this.dropping = null;
+      at = end.next;
+      if (!end.endsRecord) continue;
+      const record = this.fields;
+      this.fields = [];
+      if (record.length === 1 && end.field.length === 0 && !end.quoted) continue;
+      yield record;
+      this.row++;
+    }
+    this.rest = bytes.subarray(at);
+    if (this.dropping !== null || this.rest.length > MAX_FIELD_BYTES) this.drop();
+  }
+
+  /** Drops the searched part of an oversized field. */
+  private drop(): void {
+    this.dropping ??= this.rest[0] === QUOTE ? "quoted" : "plain";
+    this.rest = Buffer.concat([DROPPED_FIELD_START, this.rest.subarray(Math.max(this.searched, 1))]);
+    this.searched = 1;
+  }
+
+  /** Returns the unquoted field at `at`, or null if it is incomplete. */
+  private plainEnd(bytes: Buffer, at: number, last: boolean): FieldEnd | null {
+    const { delimiter } = this;
+    let i = at + this.searched;
+    while (i < bytes.length && bytes[i] !== delimiter && bytes[i] !== LF) i++;
+    if (i === bytes.length && !last) {
+      this.searched = i - at;
+      return null;
+    }
+    this.searched = 0;
+    const endsRecord = bytes[i] !== delimiter;
+    const end = endsRecord && i > at && bytes[i - 1] === CR ? i - 1 : i;
+    return { field: bytes.subarray(at, end), next: Math.min(i + 1, bytes.length), endsRecord, quoted: false };
+  }
+
+  /** Returns the quoted field at `at`, or null if it is incomplete. */
+  private quotedEnd(bytes: Buffer, at: number, last: boolean): FieldEnd | null {
+    let from = at + Math.max(this.searched, 1);
+    for (;;) {
+      const quote = bytes.indexOf(QUOTE, from);
+      if (quote === -1) {
+        if (last) throw this.unclosed();
+        this.searched = bytes.length - at;
+        return null;
+      }
+      const after = bytes[quote + 1];
+      const undecided = after === undefined || (after === CR && quote + 2 === bytes.length);
+      if (undecided && !last) {
+        this.searched = quote - at;
+        return null;
+      }
+      if (after === QUOTE) {
+        this.hasDoubled = true;
+        from = quote + 2;
+        continue;
+      }
+      const next = afterClosing(bytes, quote + 1, this.delimiter);
+      if (next === null) {
+        from = quote + 1;
+        continue;
+      }
+      const field = bytes.subarray(at + 1, quote);
+      const undoubled = this.hasDoubled ? undouble(field) : field;
+      this.searched = 0;
+      this.hasDoubled = false;
+      return { field: undoubled, next, endsRecord: after !== this.delimiter, quoted: true };
+    }
+  }
+
+  private unclosed(): BrokenSource {
+    const problem = `is cut off in row ${this.row}: a quoted field never ends`;
+    return new BrokenSource(this.name, problem, "Fetch the file again, or close the quote.", undefined);
+  }
+
+  /** Returns the incomplete record whose last field is an unclosed quoted one, or null if all records are complete. */
+  unfinished(): CsvRecord | null {
+    return this.rest[0] === QUOTE ? [...this.fields, undouble(this.rest.subarray(1))] : null;
+  }
+}
+
+interface FieldEnd {
+  readonly field: Buffer;
+  readonly next: number;
+  readonly endsRecord: boolean;
+  readonly quoted: boolean;
+}
+
+/** Returns the start of the next field if the quote before `at` closes its field, otherwise null. */
+function afterClosing(bytes: Buffer, at: number, delimiter: number): number | null {
+  const byte = bytes[at];
+  if (byte === undefined) return at;
+  if (byte === delimiter || byte === LF) return at + 1;
+  if (byte !== CR) return null;
+  if (at + 1 === bytes.length) return at + 1;
+  return bytes[at + 1] === LF ? at + 2 : null;
+}
+
+function undouble(field: Buffer): Buffer {
+  return Buffer.from(field.toString("latin1").replaceAll('""', '"'), "latin1");
+}

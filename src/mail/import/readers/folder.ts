@@ -1,0 +1,204 @@
+import { type Dirent, existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { basename, join, resolve, sep } from "node:path";
+import { reservedInodes } from "../../../platform/reserved-files.js";
+import type { BadEmail } from "../../email.js";
+import { type ReadItems, readHead, unreadable } from "./batches.js";
+import { readPlainEmail } from "./email-file.js";
+import { diskFile, type MailFile, placeIn } from "./mail-file.js";
+import { type FolderEntry, MailboxLayout } from "./mailbox-layout.js";
+import { beginsWithField, type FileKind, HEAD_BYTES, recognize } from "./recognize.js";
+
+/**
+ * Reads the files of a folder and its subfolders in name order, each based on its own content. Supports the CMU layout
+ * (`maildir/<owner>/<folder>/<n>.`) from `maildir` itself, its parent or one owner's folder, Maildirs, a mail program's
+ * profile, an export, and any mixture. Symbolic links to single emails are reported, but not followed.
+ * @param readFile reads a file with any content
+ * @param onRead receives the number of bytes of every file
+ */
+export async function* readFolder(
+  folder: string,
+  readFile: (file: MailFile) => ReadItems,
+  onRead: (bytes: number) => void,
+): ReadItems {
+  const prefix = await ownerPrefix(folder);
+  const databases = reservedInodes();
+  const layout = new MailboxLayout(resolve(folder).split(sep));
+  for await (const found of walk(folder, folder, "", layout)) {
+    if ("bad" in found) {
+      yield found;
+      continue;
+    }
+    const { file, path } = found;
+    const read = readSmallFile(found, databases);
+    if ("bad" in read) {
+      yield read;
+    } else if (read.email !== null) {
+      onRead(read.size);
+      const result = readPlainEmail(read.email, found, () => layout.ofEmail(path, prefix + path));
+      yield result instanceof Promise ? await result : result;
+    } else {
+      yield* readFile(diskFile(file, read.size, file, placeIn(layout, path, prefix + path), onRead));
+    }
+  }
+}
+
+interface FolderFile {
+  readonly file: string;
+  /** Same as `file`, for messages. */
+  readonly where: string;
+  readonly name: string;
+  /** Path relative to the root of the walk. */
+  readonly path: string;
+  readonly isInMaildir: boolean;
+  readonly isLink: boolean;
+}
+
+/** Larger files are streamed. */
+const SMALL_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Returns the content of a file if it is certainly a single email, otherwise null. Synchronous, because opening files
+ * with promises on the reading thread takes ten times as long.
+ */
+function readSmallFile(
+  { file, isLink }: FolderFile,
+  databases: ReadonlySet<number>,
+): { readonly email: Buffer | null; readonly size: number } | { readonly bad: BadEmail } {
+  try {
+    const { ino, size } = statSync(file);
+    if (databases.has(ino)) {
+      return { bad: { where: file, reason: "it is the database of this import", isSideFile: true } };
+    }
+    if (isLink || size > SMALL_BYTES) return { email: null, size };
+    const bytes = readFileSync(file);
+    return { email: beginsWithField(bytes) ? bytes : null, size: bytes.length };
+  } catch (error) {
+    return { bad: { where: file, reason: unreadable(file, error).message } };
+  }
+}
+
+/** @param root the top folder of the walk */
+async function* walk(
+  root: string,
+  folder: string,
+  path: string,
+  layout: MailboxLayout,
+): AsyncGenerator<FolderFile | { readonly bad: BadEmail }> {
+  let entries: Dirent[];
+  try {
+    entries = await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    yield { bad: { where: folder, reason: unreadable(folder, error).message } };
+    return;
+  }
+  entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  layout.addFolder(
+    path,
+    entries.map((entry) => toFolderEntry(folder, entry)),
+  );
+  const isMaildir = isMaildirFolder(entries);
+  const isInMaildir = ["cur", "new"].includes(basename(folder));
+  for (const entry of entries) {
+    const file = join(folder, entry.name);
+    const below = path === "" ? entry.name : `${path}/${entry.name}`;
+    if (entry.isDirectory()) {
+      if (isMaildir && entry.name === "tmp")
+        yield* refuseAll(file, "it is in the tmp of a Maildir: it was not delivered");
+      else yield* walk(root, file, below, layout);
+    } else if (entry.isFile()) {
+      yield { file, where: file, name: entry.name, path: below, isInMaildir, isLink: false };
+    } else if (entry.isSymbolicLink() && (await isLinkToTable(file, root))) {
+      yield { file, where: file, name: entry.name, path: below, isInMaildir, isLink: true };
+    } else {
+      const isLink = entry.isSymbolicLink();
+      yield {
+        bad: {
+          where: file,
+          reason: isLink ? "it is a symbolic link, which is not followed" : "it is not a plain file",
+        },
+      };
+    }
+  }
+}
+
+function toFolderEntry(folder: string, entry: Dirent): FolderEntry {
+  const has = (name: string) => existsSync(join(folder, entry.name, name));
+  return { name: entry.name, isFolder: entry.isDirectory(), isMaildir: () => has("cur") && has("new") };
+}
+
+async function* refuseAll(folder: string, reason: string): AsyncGenerator<{ readonly bad: BadEmail }> {
+  for (const entry of await list(folder)) yield { bad: { where: join(folder, entry.name), reason, isSideFile: true } };
+}
+
+/** Whether a link leads out of the folder to a table or an mbox. Dataset caches consist of such links. */
+async function isLinkToTable(link: string, root: string): Promise<boolean> {
+  try {
+    if (!statSync(link).isFile() || realpathSync(link).startsWith(realpathSync(root) + sep)) return false;
+    const { kind } = await recognizeFile(link);
+    return kind === "parquet" || kind === "csv" || kind === "mbox" || kind === "gzip";
+  } catch {
+    // A broken link, or a file that cannot be read.
+    return false;
+  }
+}
+
+export async function recognizeFile(path: string): Promise<FileKind> {
+  const head = await readHead(path, HEAD_BYTES);
+  return recognize(head, head.length < HEAD_BYTES);
+}
+
+/**
+ * Returns the kind of the first file that might contain mail. `kind` is null if all `files` files are something else.
+ */
+export async function findMailIn(folder: string): Promise<{ readonly kind: FileKind | null; readonly files: number }> {
+  let files = 0;
+  for await (const found of walk(folder, folder, "", new MailboxLayout([]))) {
+    if ("bad" in found) continue;
+    files++;
+    const kind = await recognizeFile(found.file).catch(() => null);
+    if (kind !== null && kind.kind !== "unknown") return { kind, files };
+  }
+  return { kind: null, files };
+}
+
+/** Returns the path prefix of the files: the name of a single owner's folder, otherwise an empty string. */
+async function ownerPrefix(folder: string): Promise<string> {
+  const entries = await list(folder);
+  const name = basename(resolve(folder));
+  if (name === "maildir" || hasFolder(entries, "maildir")) return "";
+  return (await isOwnerFolder(folder, entries)) ? `${name}/` : "";
+}
+
+/**
+ * Whether a folder belongs to one owner. An owner's subfolders contain mail, while the mail root's subfolders contain
+ * folders or are Maildirs.
+ */
+async function isOwnerFolder(folder: string, entries: readonly Dirent[]): Promise<boolean> {
+  if (isMaildirFolder(entries)) return true;
+  let withFiles = 0;
+  let withFoldersOnly = 0;
+  for (const entry of entries.filter((e) => e.isDirectory())) {
+    const inside = await list(join(folder, entry.name));
+    if (inside.some((e) => e.isFile()) && !isMaildirFolder(inside)) withFiles++;
+    else if (inside.some((e) => e.isDirectory())) withFoldersOnly++;
+  }
+  return withFiles > withFoldersOnly;
+}
+
+/** A real Maildir contains the folders cur and new. */
+function isMaildirFolder(entries: readonly Dirent[]): boolean {
+  return hasFolder(entries, "cur") && hasFolder(entries, "new");
+}
+
+function hasFolder(entries: readonly Dirent[], name: string): boolean {
+  return entries.some((entry) => entry.isDirectory() && entry.name === name);
+}
+
+async function list(folder: string): Promise<Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    throw unreadable(folder, error);
+  }
+}

@@ -1,0 +1,187 @@
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
+import {
+  type AsyncBuffer,
+  asyncBufferFromFile,
+  type FileMetaData,
+  parquetMetadataAsync,
+  parquetReadObjects,
+  type RowGroup,
+} from "hyparquet";
+import { parquetHeader } from "hyparquet/src/column.js";
+import { compressors } from "hyparquet-compressors";
+import { checkPages, checkRowCount } from "../../../platform/parquet-checks.js";
+import { buildEmailFromRow } from "../../mime/email-fields.js";
+import { dateOfEpoch, isoSeconds, parseTableDate } from "../../mime/mail-date.js";
+import { parseEmail } from "../../mime/parse-email.js";
+import { BrokenSource, brokenSource, fileEmail, locateMail, type ReadResult } from "./batches.js";
+import { type Columns, findColumns, findMessageColumn, isMailTable, type MailColumn, mailColumns } from "./csv.js";
+import { addressesOfValue, addressList, textOrEmpty } from "./table-cells.js";
+
+/** Maximum number of rows in memory. A lower limit would read more pages twice, at the borders. */
+const ROWS_PER_READ = 100_000;
+
+const NO_MAIL = "No file of mail is like that; name another.";
+
+/** A Parquet file with a parsed footer. */
+export interface ParquetShard {
+  readonly name: string;
+  readonly file: AsyncBuffer;
+  readonly metadata: FileMetaData;
+  readonly columns: Columns;
+  /** Column of raw emails, or null if the table has columns of parsed emails. */
+  readonly messageColumn: string | null;
+}
+
+/** Returns the number of emails in a file. */
+export async function countParquetRows(path: string): Promise<number> {
+  return Number((await openParquetFile(path)).metadata.num_rows);
+}
+
+/** @throws UserError if the file is truncated or its mail columns are missing */
+export async function openParquetFile(path: string, name = basename(path)): Promise<ParquetShard> {
+  return openShard(name, path, await asyncBufferFromFile(path), (await stat(path)).size);
+}
+
+/** Like `openParquetFile`, but for a file in memory. */
+export function openParquetBytes(name: string, bytes: Buffer): Promise<ParquetShard> {
+  const { buffer, byteOffset, length } = bytes;
+  const slice = (start: number, end = length) => buffer.slice(byteOffset + start, byteOffset + end) as ArrayBuffer;
+  return openShard(name, name, { byteLength: length, slice }, length);
+}
+
+async function openShard(name: string, where: string, file: AsyncBuffer, size: number): Promise<ParquetShard> {
+  const metadata = await parquetMetadataAsync(file).catch((cause: unknown) => {
+    throw new BrokenSource(
+      where,
+      `(${size} bytes) is not a whole Parquet file: ${cause instanceof Error ? cause.message : String(cause)}`,
+      "Fetch the file again; a cut-off Parquet file has lost its table of contents.",
+      cause,
+    );
+  });
+  try {
+    checkRowCount(Number(metadata.num_rows), size);
+  } catch (cause) {
+    throw new BrokenSource(where, `cannot be read: ${(cause as Error).message}.`, NO_MAIL, cause);
+  }
+  const [root] = metadata.schema;
+  const names = topLevelNames(metadata, root?.num_children ?? 0);
+  const messageColumn = isMailTable(findColumns(names)) ? null : findMessageColumn(names);
+  const columns = messageColumn === null ? mailColumns(names, where) : findColumns(names);
+  return { name, file, metadata, columns, messageColumn };
+}
+
+/** Returns the column names. The schema is a flat list, depth first, and only the root's children are table columns. */
+function topLevelNames({ schema }: FileMetaData, count: number): string[] {
+  const names: string[] = [];
+  let at = 1;
+  while (names.length < count && at < schema.length) {
+    names.push(schema[at]?.name ?? "");
+    for (let open = 1; open > 0 && at < schema.length; at++) open += (schema[at]?.num_children ?? 0) - 1;
+  }
+  return names;
+}
+
+/**
+ * Reads the layout of `corbt/enron-emails` (strings, `to`, `cc`, `bcc` as lists, with `['']` for an empty one, and
+ * `date` as a timestamp), or a column of raw emails.
+ * @param onRead receives the average number of file bytes per row
+ */
+export async function* readParquet(
+  shards: readonly ParquetShard[],
+  onRead: (bytes: number) => void,
+): AsyncGenerator<ReadResult> {
+  for (const shard of shards) {
+    const rows = Number(shard.metadata.num_rows);
+    let rowStart = 0;
+    for (const group of shard.metadata.row_groups) {
+      const rowEnd = rowStart + Number(group.num_rows);
+      await checkGroup(shard, group);
+      for (let row = rowStart; row < rowEnd; ) {
+        for (const values of await readRows(shard, row, Math.min(rowEnd, row + ROWS_PER_READ))) {
+          onRead(shard.file.byteLength / rows);
+          const where = `${shard.name} row ${++row}`;
+          yield shard.messageColumn === null
+            ? readMail(values, shard.columns, where)
+            : await readRawMail(values, shard, shard.messageColumn, where);
+        }
+      }
+      rowStart = rowEnd;
+    }
+  }
+}
+
+function readColumns({ columns, messageColumn }: ParquetShard): string[] {
+  return [...columns.values(), ...(messageColumn === null ? [] : [messageColumn])];
+}
+
+async function checkGroup(shard: ParquetShard, { columns: chunks }: RowGroup): Promise<void> {
+  const { name, file } = shard;
+  const wanted = new Set(readColumns(shard));
+  try {
+    for (const { meta_data: meta } of chunks) {
+      if (meta === undefined || !wanted.has(meta.path_in_schema[0] ?? "")) continue;
+      const start = Number(meta.dictionary_page_offset || meta.data_page_offset);
+      const chunk = { name: meta.path_in_schema.join("."), start, end: start + Number(meta.total_compressed_size) };
+      await checkPages(chunk, (from, to) => file.slice(from, to), parquetHeader);
+    }
+  } catch (error) {
+    throw brokenSource(name, "in one of its pages", error);
+  }
+}
+
+async function readRows(shard: ParquetShard, rowStart: number, rowEnd: number): Promise<Record<string, unknown>[]> {
+  const { file, metadata } = shard;
+  const columns = readColumns(shard);
+  try {
+    return await parquetReadObjects({ file, metadata, compressors, columns, rowStart, rowEnd });
+  } catch (error) {
+    throw brokenSource(shard.name, `between rows ${rowStart + 1} and ${rowEnd} of ${metadata.num_rows}`, error);
+  }
+}
+
+function readMail(row: Record<string, unknown>, columns: Columns, where: string): ReadResult {
+  const value = (column: MailColumn) => row[columns.get(column) ?? ""];
+  const text = (column: MailColumn) => textOf(value(column));
+  const email = buildEmailFromRow({
+    messageId: textOrEmpty(text("messageId")),
+    subject: text("subject"),
+    from: addressesOf(value("from")),
+    to: addressesOf(value("to")),
+    cc: addressesOf(value("cc")),
+    bcc: addressesOf(value("bcc")),
+    date: dateOf(value("date")),
+    body: text("body"),
+  });
+  if (typeof email === "string") return { bad: { where, reason: email } };
+  const inbox = textOrEmpty(text("inbox")).toLowerCase() || null;
+  return { email: fileEmail(email, locateMail(textOrEmpty(text("path"))), "parquet", inbox) };
+}
+
+async function readRawMail(
+  row: Record<string, unknown>,
+  { columns }: ParquetShard,
+  messageColumn: string,
+  where: string,
+): Promise<ReadResult> {
+  const raw = row[messageColumn];
+  const email = await parseEmail(raw instanceof Uint8Array ? raw : Buffer.from(textOf(raw)));
+  if (typeof email === "string") return { bad: { where, reason: email } };
+  return { email: fileEmail(email, locateMail(textOf(row[columns.get("path") ?? ""])), "parquet") };
+}
+
+function addressesOf(value: unknown): string {
+  return typeof value === "string" ? addressList(value) : addressesOfValue(value);
+}
+
+/** Converts a value to text. Null becomes an empty string, and a list becomes a comma-separated list. */
+function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  return Array.isArray(value) ? value.map(textOf).join(", ") : "";
+}
+
+function dateOf(value: unknown): string | null {
+  if (value instanceof Date) return isoSeconds(value);
+  if (typeof value === "number" || typeof value === "bigint") return dateOfEpoch(Number(value));
+  return typeof value === "string" ? parseTableDate(value) : null;
+}

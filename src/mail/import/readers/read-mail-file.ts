@@ -1,0 +1,167 @@
+import { basename } from "node:path";
+import { UserError } from "../../../platform/errors.js";
+import type { CorpusFormat } from "../../email.js";
+import { BrokenSource, DamagedData, gunzip, isGzip, type ReadItems, type ReadResult, readHead } from "./batches.js";
+import { type CsvTable, csvNames, findCsvTable, readCsv } from "./csv.js";
+import { readEmailFile } from "./email-file.js";
+import { collect, type MailFile, type PeekedFile, peek } from "./mail-file.js";
+import { readMbox } from "./mbox.js";
+import { openParquetBytes, openParquetFile, readParquet } from "./parquet.js";
+import { type FileKind, HEAD_BYTES, reasonOf, recognize, SIDE_FILE } from "./recognize.js";
+import { readTar } from "./tar.js";
+import { readZip } from "./zip.js";
+
+/** Chooses the reader of a file by its content, through any archives and compression around it. */
+
+/** Maximum depth of nested archives. */
+const MAX_DEPTH = 4;
+
+/**
+ * Maximum size in bytes of a zip or Parquet file within an archive. They are held in memory, because their end is read
+ * first.
+ */
+const MAX_HELD_BYTES = 256 * 1024 * 1024;
+
+interface ReadOptions {
+  /** Format, or null to detect it. */
+  readonly format: Exclude<CorpusFormat, "maildir"> | null;
+  /** Number of archives around the file. */
+  readonly depth: number;
+  /** Receives the number of bytes of Parquet rows, which are not streamed. */
+  readonly onRead: (bytes: number) => void;
+}
+
+/**
+ * Reads the emails in a file based on its content, regardless of its name: an mbox, a single email, a table, an archive
+ * of these, or any of them compressed. Yields the reason if the file is something else.
+ */
+export async function* readMailFile(file: MailFile, options: ReadOptions): ReadItems {
+  const content = await openContent(file);
+  const kind =
+    options.format === null ? recognize(content.head, content.isWhole) : kindOf(file, options.format, content);
+  switch (kind.kind) {
+    case "mbox":
+      return yield* readMbox(file, content.chunks());
+    case "csv":
+      return yield* readCsv(file, content.chunks(), kind.table);
+    case "email":
+      return yield await readEmailFile(file, content.chunks());
+    case "gzip":
+      return yield* readGzip(file, content, options);
+    case "tar":
+      return yield* tooDeep(options, file) ?? readTar(file, content.chunks(), readEntries(options));
+    case "zip":
+    case "parquet":
+      return yield* readHeld(file, content, kind.kind, options);
+    case "unknown":
+      await content.close();
+      yield unknownFile(file, kind, content.head);
+  }
+}
+
+/** Opens a file. The head of a file on disk is read separately, because not all formats are streamed. */
+async function openContent(file: MailFile): Promise<PeekedFile> {
+  if (file.disk === null) return peek(file.chunks(), HEAD_BYTES);
+  const head = await readHead(file.disk, HEAD_BYTES);
+  return { head, isWhole: head.length < HEAD_BYTES, chunks: () => file.chunks(), close: async () => undefined };
+}
+
+/** Like `readMailFile`, but for a file in a folder or an archive. If it is damaged, the rest of it is skipped. */
+export async function* readInnerFile(file: MailFile, options: Omit<ReadOptions, "format">): ReadItems {
+  try {
+    yield* readMailFile(file, { ...options, format: null });
+  } catch (error) {
+    yield { bad: { where: file.where, reason: reasonOfError(error) } };
+  }
+}
+
+/** @throws the error if it is a bug in this program */
+function reasonOfError(error: unknown): string {
+  if (error instanceof BrokenSource) return `it ${error.problem}`;
+  if (error instanceof DamagedData) return `it is cut off or damaged: ${error.message}`;
+  if (error instanceof UserError) return error.message;
+  throw error;
+}
+
+function kindOf(file: MailFile, format: NonNullable<ReadOptions["format"]>, { head }: PeekedFile): FileKind {
+  if (isGzip(head)) return { kind: "gzip" };
+  if (format === "eml") return { kind: "email" };
+  if (format !== "kaggle-csv" && format !== "parsed-csv") return { kind: format };
+  return { kind: "csv", table: requireTable(file.where, format, head) };
+}
+
+/** @throws UserError if the file is not a table of this form */
+export function requireTable(where: string, form: CsvTable["form"], head: Buffer): CsvTable {
+  const table = findCsvTable(head, head.length < HEAD_BYTES, form);
+  if (table !== null) return table;
+  const needed =
+    form === "kaggle-csv" ? "the columns file and message" : "the columns message_id, from (or sender) and body";
+  throw new UserError(
+    "not_mail",
+    `${where} is not a CSV with ${needed}: its columns are ${csvNames(head).join(", ") || "none"}`,
+    "Leave --format out to have the form recognized.",
+  );
+}
+
+async function* readGzip(file: MailFile, content: PeekedFile, options: ReadOptions): ReadItems {
+  const { name } = file;
+  const inner: MailFile = {
+    ...file,
+    name: name.replace(/\.tgz$/i, ".tar").replace(/\.gz$/i, ""),
+    disk: null,
+    chunks: () => gunzip(content.chunks()),
+  };
+  // A specified format refers to the decompressed content.
+  yield* tooDeep(options, file) ?? readMailFile(inner, inArchive(options));
+}
+
+function readEntries(options: ReadOptions): (file: MailFile) => ReadItems {
+  return (entry) => readInnerFile(entry, inArchive(options));
+}
+
+function inArchive(options: ReadOptions): ReadOptions {
+  return { ...options, depth: options.depth + 1 };
+}
+
+function tooDeep({ depth }: ReadOptions, { where }: MailFile): ReadItems | null {
+  if (depth < MAX_DEPTH) return null;
+  return (async function* () {
+    yield { bad: { where, reason: `it is an archive within ${MAX_DEPTH} archives, which is not unpacked` } };
+  })();
+}
+
+async function* readHeld(
+  file: MailFile,
+  content: PeekedFile,
+  kind: "zip" | "parquet",
+  options: ReadOptions,
+): ReadItems {
+  if (file.disk !== null) {
+    await content.close();
+    if (kind === "zip") yield* readZip(file, file.disk, readEntries(options), options.onRead);
+    else yield* readParquet([await openParquetFile(file.disk, file.where)], options.onRead);
+    return;
+  }
+  if (kind === "zip" && options.depth >= MAX_DEPTH) return yield* tooDeep(options, file) as ReadItems;
+  const bytes = await collect(content.chunks(), MAX_HELD_BYTES);
+  if (bytes === null) {
+    const what = kind === "zip" ? "a zip archive" : "a Parquet file";
+    yield {
+      bad: { where: file.where, reason: `it is ${what} of more than 256 MB within an archive: unpack it first` },
+    };
+  } else if (kind === "zip") {
+    yield* readZip(file, bytes, readEntries(options), () => undefined);
+  } else {
+    yield* readParquet([await openParquetBytes(file.where, bytes)], () => undefined);
+  }
+}
+
+function unknownFile(file: MailFile, kind: Extract<FileKind, { kind: "unknown" }>, head: Buffer): ReadResult {
+  const { where, name, size } = file;
+  if (size === 0 && file.place.isMailbox) return { bad: { where, reason: "it is an empty mailbox", isSideFile: true } };
+  if (kind.isSideFile) return { bad: { where, reason: kind.reason, isSideFile: true } };
+  if (SIDE_FILE.test(basename(name))) {
+    return { bad: { where, reason: "it is a file of the mail program or of the system, not mail", isSideFile: true } };
+  }
+  return { bad: { where, reason: reasonOf(kind, head, name) } };
+}

@@ -1,0 +1,116 @@
+import { readMailFields } from "../../mime/email-fields.js";
+import { isGzip } from "./batches.js";
+import { type CsvTable, csvNames, findCsvTable } from "./csv.js";
+import { isMboxStart } from "./mbox.js";
+
+/** Recognizes the kind of a file from its first bytes, and explains why a file is not mail. */
+
+/** The kind of a file, detected from its first bytes. */
+export type FileKind =
+  | { readonly kind: "parquet" | "gzip" | "tar" | "zip" | "mbox" | "email" }
+  | { readonly kind: "csv"; readonly table: CsvTable }
+  /** `reason` is worded as the end of a sentence. */
+  | { readonly kind: "unknown"; readonly reason: string; readonly isSideFile: boolean };
+
+/** Number of bytes to inspect. Enough for an mbox separator, a CSV header or the header of an email. */
+export const HEAD_BYTES = 64 * 1024;
+
+/**
+ * Whether a file starts with a header field, which only emails do. Fast, because it is called for every file of a
+ * corpus.
+ */
+export function beginsWithField(bytes: Buffer): boolean {
+  for (let i = 0; i < 100; i++) {
+    const byte = bytes[i] ?? 0;
+    if (byte === COLON) return i > 0 && !isTar(bytes);
+    // Only letters, digits and hyphens.
+    if (
+      !((byte > 0x60 && byte < 0x7b) || (byte > 0x40 && byte < 0x5b) || (byte > 0x2f && byte < 0x3a) || byte === HYPHEN)
+    ) {
+      return false;
+    }
+  }
+  return false;
+}
+
+const COLON = 0x3a;
+const HYPHEN = 0x2d;
+
+/** @param isWhole whether the head is the entire file */
+export function recognize(head: Buffer, isWhole: boolean): FileKind {
+  if (head.length === 0) return { kind: "unknown", reason: "it is empty", isSideFile: false };
+  if (head.subarray(0, 4).toString("latin1") === "PAR1") return { kind: "parquet" };
+  if (isGzip(head)) return { kind: "gzip" };
+  if (isTar(head)) return { kind: "tar" };
+  if (ZIP_STARTS.includes(head.toString("hex", 0, 4))) return { kind: "zip" };
+  if (isMboxStart(head)) return { kind: "mbox" };
+  const start = head.toString("latin1", 0, 512);
+  const file = KNOWN_FILES.find((known) => start.startsWith(known.start));
+  if (file !== undefined) return { kind: "unknown", reason: file.reason, isSideFile: file.isSideFile };
+  if (beginsWithField(head)) return emailKind(head);
+  const table = findCsvTable(head, isWhole, null);
+  if (table !== null) return { kind: "csv", table };
+  return emailKind(head);
+}
+
+/** Signatures of a local file header, an empty archive, and the first part of a split one. */
+const ZIP_STARTS = ["504b0304", "504b0506", "504b0708"];
+
+/** POSIX and GNU tar both write `ustar` at byte 257. */
+function isTar(head: Buffer): boolean {
+  return head[257] === 0x75 && head.subarray(257, 262).toString("latin1") === "ustar";
+}
+
+function emailKind(head: Buffer): FileKind {
+  const fields = readMailFields(head.subarray(emlxLineLength(head)));
+  return typeof fields === "string" ? { kind: "unknown", reason: fields, isSideFile: false } : { kind: "email" };
+}
+
+/** Returns the length of the line with the byte count at the start of Apple Mail's .emlx, or 0 for any other file. */
+export function emlxLineLength(head: Buffer): number {
+  return /^\d{1,10}[ \t]*\r?\n/.exec(head.toString("latin1", 0, 32))?.[0].length ?? 0;
+}
+
+interface KnownFile {
+  /** First bytes, decoded as latin1. */
+  readonly start: string;
+  readonly reason: string;
+  readonly isSideFile: boolean;
+}
+
+const known = (start: string, reason: string): KnownFile => ({ start, reason, isSideFile: false });
+const sideFile = (start: string, reason: string): KnownFile => ({ start, reason, isSideFile: true });
+
+const KNOWN_FILES: readonly KnownFile[] = [
+  sideFile("// <!-- <mdb:mork", "it is an index of Thunderbird"),
+  sideFile("SQLite format 3\0", "it is an SQLite database, not mail"),
+  sideFile("bplist00", "it is a property list, not mail"),
+  sideFile("\0\x05\x16\0", "it is metadata of macOS"),
+  sideFile("\0\x05\x16\x07", "it is metadata of macOS"),
+  sideFile("\0\0\0\x01Bud1", "it is metadata of macOS"),
+  known("!BDN", "it is an Outlook .pst or .ost file: export it as mbox or .eml, for example with readpst"),
+  known(
+    "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+    "it is an Outlook .msg or an old Office file: save an email as .eml instead",
+  ),
+  known("\xcf\xad\x12\xfe", "it is an Outlook Express .dbx file: export it as mbox or .eml"),
+  known("\xfd7zXZ\0", "it is an xz file: decompress it first"),
+  known("BZh", "it is a bzip2 file: decompress it first"),
+  known("\x28\xb5\x2f\xfd", "it is a Zstandard file: decompress it first"),
+  known("7z\xbc\xaf\x27\x1c", "it is a 7z archive: unpack it first"),
+  known("Rar!\x1a\x07", "it is a RAR archive: unpack it first"),
+  known("%PDF-", "it is a PDF, not mail"),
+];
+
+/** Returns the reason why a text is not mail, in more detail if it is a table. */
+export function reasonOf(kind: Extract<FileKind, { kind: "unknown" }>, head: Buffer, name: string): string {
+  if (!/\.(?:csv|tsv)$/i.test(name)) return kind.reason;
+  const names = csvNames(head);
+  return names.length < 2
+    ? kind.reason
+    : `it is a table without the columns of mail: its columns are ${names.join(", ")}`;
+}
+
+/** Names of files that mail programs and servers store next to mail. */
+export const SIDE_FILE =
+  /^(?:dovecot[\w.-]*|courier[\w.-]*|maildir(?:folder|size)|subscriptions|\.subscriptions|\.mh_sequences|\.uidvalidity|\.mbsyncstate.*|\.isyncuidmap\.db|table_of_contents|msgFilterRules\.dat|filterlog\.html|popstate\.dat|feeds\.rdf|Info\.plist|\.DS_Store|Thumbs\.db|desktop\.ini|\..*\.swp|.*\.msf|.*\.wdseml|.*\.parquet\.json|\._.*)$/i;

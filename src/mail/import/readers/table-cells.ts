@@ -1,0 +1,72 @@
+import { z } from "zod";
+import { parseJsonOrNull } from "../../../platform/json.js";
+
+/**
+ * Parses cells of CSV and Parquet tables in the formats that programs write, including lists in JSON, Python, numpy or
+ * PostgreSQL syntax.
+ */
+
+/** Cell texts for a missing value. */
+const MISSING = /^(?:nan|none|null|nil|nat|n\/a|<na>|undefined|)$/i;
+
+/** Trims a cell. Returns an empty string for a missing value. */
+export function textOrEmpty(cell: string): string {
+  const text = cell.trim();
+  return MISSING.test(text) ? "" : text;
+}
+
+/** Python's collection types, and numpy's and pandas' array types. */
+const CALL = /^(?:frozenset|set|list|tuple|deque|dict_keys|dict_values|(?:np\.|numpy\.)?array|Index)\s*\((.*)\)$/s;
+const BRACKETS: Readonly<Record<string, string>> = { "[": "]", "{": "}", "(": ")" };
+const SPACED_ADDRESSES = /^[^\s|@<>",;:([{]+@[^\s|@<>",;]+(?:[\s|]+[^\s|@<>",;]+@[^\s|@<>",;]+)+$/;
+/** `[SMTP:ann@example.com]` is one address. */
+const EXCHANGE_TYPE = /^\[(?:smtp|mailto):/i;
+const QUOTED = /[bu]?'((?:[^'\\]|\\.)*)'|[bu]?"((?:[^"\\]|\\.)*)"/gs;
+
+/** Returns the addresses in a cell as a comma-separated list, the syntax of mail headers. */
+export function addressList(cell: string): string {
+  const text = textOrEmpty(cell);
+  const list = CALL.exec(text)?.[1]?.trim() ?? text;
+  const close = BRACKETS[list[0] ?? ""];
+  if (SPACED_ADDRESSES.test(list)) return list.split(/[\s|]+/).join(", ");
+  if (close === undefined) return withoutMissing(list.replace(/^b(?=(['"]).*\1$)/s, "").split(","));
+  const end = list.lastIndexOf(close);
+  if (end === -1 || EXCHANGE_TYPE.test(list)) return text;
+  const json = addressesOfJson(list);
+  if (json !== null) return json;
+  const inside = list.slice(1, end);
+  // `array(['a'], dtype=object)` is a list. `(comment) a@example.com` is a header.
+  const behind = list.slice(end + 1).trim();
+  if (behind !== "" && !behind.startsWith(",")) return text;
+  const quoted = [...inside.matchAll(QUOTED)].map(([, single, double]) =>
+    (single ?? double ?? "").replace(/\\(.)/gs, "$1"),
+  );
+  if (quoted.length === 0) return withoutMissing(inside.replace(/^[[({\s]+|[\])}\s]+$/g, "").split(/[,\n]/));
+  // Pairs of name and address, or objects with both.
+  const addresses = quoted.filter((text) => text.includes("@"));
+  return withoutMissing(addresses.length > 0 ? addresses : quoted);
+}
+
+function withoutMissing(items: readonly string[]): string {
+  return items
+    .map(textOrEmpty)
+    .filter((item) => item !== "")
+    .join(", ");
+}
+
+const jsonCell = z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())]);
+
+function addressesOfJson(text: string): string | null {
+  const { success, data } = jsonCell.safeParse(parseJsonOrNull(text));
+  return success ? addressesOfValue(data) : null;
+}
+
+/** Returns the addresses in a decoded cell: a string, a list, or an object such as `{ name, email }`. */
+export function addressesOfValue(value: unknown): string {
+  if (typeof value === "string") return textOrEmpty(value.toWellFormed());
+  if (Array.isArray(value)) return withoutMissing(value.map(addressesOfValue));
+  if (typeof value !== "object" || value === null) return "";
+  const texts = Object.values(value).map(addressesOfValue);
+  const addresses = texts.filter((text) => text.includes("@"));
+  return withoutMissing(addresses.length > 0 ? addresses : texts);
+}

@@ -1,0 +1,263 @@
+import { type Job, Queue, UnrecoverableError, WaitingError, Worker } from "bullmq";
+import type { Redis } from "ioredis";
+import { UserError } from "../../platform/errors.js";
+import type { QueueConnection } from "../connection/queue-connection.js";
+import { PREFIX, queueName, RUNS, readMessage, StrangeMessage } from "../connection/redis.js";
+import { type ResultMessage, resultMessageSchema, type TaskMessage, taskMessageSchema } from "./shared-state.js";
+
+/** Number of worker deaths after which a task is not given to another worker. */
+const DEATHS = 3;
+
+interface TaskWorkerOptions {
+  readonly runId: string;
+  readonly name: string;
+  readonly slots: number;
+  /** Milliseconds without a sign of life after which a worker loses its tasks. */
+  readonly lockMs: number;
+  /** Resolves with null to put the task back on the queue. Throws only for bugs, which end the task as failed. */
+  answer(message: TaskMessage, signal: AbortSignal): Promise<ResultMessage | null>;
+  /** Reports a result that came too late, because another worker has the task. */
+  onDropped(taskId: string): void;
+  /** Receives permanent Redis errors. */
+  onFault(error: UserError): void;
+}
+
+/**
+ * Renews a task's lock, even after it expired, unless another worker has the task. Locks expire while Redis is away or
+ * refuses to renew them.
+ */
+const RENEW_LOCK = `
+local holder = redis.call("GET", KEYS[1])
+if holder == ARGV[2] or (not holder and redis.call("LPOS", KEYS[2], ARGV[1])) then
+  redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[3])
+end`;
+
+/** Takes tasks of one run from the queue and answers them. */
+export class TaskWorker {
+  private readonly worker: Worker;
+  /** Results that Redis has not confirmed. */
+  private readonly sent = new Set<string>();
+  /** BullMQ's lock tokens of the running tasks, by task id. */
+  private readonly tokens = new Map<string, string>();
+  private isPaused = false;
+
+  constructor(
+    private readonly redis: QueueConnection,
+    private readonly options: TaskWorkerOptions,
+  ) {
+    const { runId, name, slots, lockMs } = options;
+    this.worker = new Worker(queueName(runId), (job, token, signal) => this.process(job, token, signal), {
+      connection: redis,
+      prefix: PREFIX,
+      name,
+      concurrency: slots,
+      lockDuration: lockMs,
+      stalledInterval: lockMs / 2,
+      maxStalledCount: DEATHS - 1,
+    });
+    this.worker.on("completed", ({ id }) => this.sent.delete(id ?? ""));
+    this.worker.on("error", (error) => {
+      if (error instanceof UserError) return options.onFault(error);
+      // BullMQ has no other sign of a refused result. The connection's opener reports connection faults.
+      const [, id = ""] = /\bjob (\S+?)\.? /i.exec(`${error.message} `) ?? [];
+      if ("code" in error && typeof error.code === "number") this.drop(id);
+    });
+    this.worker.on("lockRenewalFailed", (ids) => {
+      for (const id of ids) void this.renewLock(id).catch(() => undefined);
+    });
+  }
+
+  /** Number of results that Redis has not confirmed. */
+  get unconfirmed(): number {
+    return this.sent.size;
+  }
+
+  setSlots(slots: number): void {
+    if (this.worker.concurrency !== slots) this.worker.concurrency = slots;
+  }
+
+  async pause(): Promise<void> {
+    this.isPaused = true;
+    await this.worker.pause(true);
+  }
+
+  /** Stops all workers from taking tasks of the run. */
+  async pauseAll(): Promise<void> {
+    const queue = new RunQueue(this.redis, this.options.runId, { isVisitor: true });
+    await queue.pause();
+    await queue.close();
+  }
+
+  /** Aborts the running tasks, which go back to the queue. */
+  abort(): void {
+    this.worker.cancelAllJobs("the worker stops");
+  }
+
+  /** Closes the worker. Never throws. If the connection is abandoned, `unconfirmed` is the number of unsent results. */
+  async close(): Promise<void> {
+    await this.worker.close();
+    if (this.redis.isAbandoned) return;
+    // A closing BullMQ worker does not report results that Redis refuses.
+    for (const id of this.sent) this.drop(id);
+    await this.removeLeftovers().catch(() => undefined);
+  }
+
+  /** Removes the keys that BullMQ's checks for stalled tasks create again after a run is gone. */
+  private async removeLeftovers(): Promise<void> {
+    const { runId } = this.options;
+    if (this.redis.isAway || (await this.redis.hexists(RUNS, runId)) === 1) return;
+    await this.redis.del(this.key("meta"), this.key("stalled-check"), this.key("events"));
+  }
+
+  private key(name: string): string {
+    return `${PREFIX}:${queueName(this.options.runId)}:${name}`;
+  }
+
+  private async renewLock(id: string): Promise<void> {
+    const token = this.tokens.get(id);
+    if (token === undefined) return;
+    await this.redis.eval(RENEW_LOCK, 2, this.key(`${id}:lock`), this.key("active"), id, token, this.options.lockMs);
+  }
+
+  private async process(job: Job, token: string | undefined, signal: AbortSignal | undefined): Promise<ResultMessage> {
+    const id = job.id ?? "";
+    this.tokens.set(id, token ?? "");
+    try {
+      const message = this.read(job);
+      // Redis can still return a task that was requested before the pause.
+      const result = this.isPaused ? null : await this.options.answer(message, signal ?? new AbortController().signal);
+      if (result !== null) {
+        this.sent.add(id);
+        // BullMQ stops renewing now, and drops a task's result if the lock expires before Redis accepts the result.
+        await this.renewLock(id);
+        return result;
+      }
+      await job.moveToWait(token);
+      throw new WaitingError();
+    } finally {
+      this.tokens.delete(id);
+    }
+  }
+
+  private drop(id: string): void {
+    if (this.sent.delete(id)) this.options.onDropped(id);
+  }
+
+  private read(job: Job): TaskMessage {
+    try {
+      return readMessage(`Task ${job.id}`, job.data, taskMessageSchema);
+    } catch (error) {
+      if (error instanceof StrangeMessage) throw new UnrecoverableError(error.message);
+      throw error;
+    }
+  }
+}
+
+/**
+ * Maximum number of stored events. BullMQ writes every job event, including its result, to a stream that art-e does not
+ * read.
+ */
+const EVENTS_KEPT = 10;
+
+export type FinishedTask =
+  | { readonly id: string; readonly result: ResultMessage }
+  | { readonly id: string; readonly failure: string };
+
+export interface QueueCounts {
+  readonly waiting: number;
+  readonly active: number;
+  readonly finished: number;
+}
+
+/** Returns a task's id on its run's queue. Equal tasks have equal ids, so adding a task twice adds it once. */
+export function taskKey(taskId: string | number, epoch: number): string {
+  return `e${epoch}-${encodeURIComponent(taskId)}`;
+}
+
+export class RunQueue {
+  private readonly queue: Queue;
+
+  constructor(
+    private readonly redis: Redis,
+    runId: string,
+    /** Only reads, and creates no key. */
+    { isVisitor = false }: { readonly isVisitor?: boolean } = {},
+  ) {
+    this.queue = new Queue(queueName(runId), {
+      connection: redis,
+      prefix: PREFIX,
+      skipMetasUpdate: isVisitor,
+      streams: { events: { maxLen: EVENTS_KEPT } },
+    });
+    // The connection's opener reports connection faults, and commands reject by themselves.
+    this.queue.on("error", () => undefined);
+  }
+
+  /** Adds tasks. Tasks that are already on the queue do not change. */
+  async add(tasks: readonly { readonly id: string; readonly message: TaskMessage }[]): Promise<void> {
+    const jobs = tasks.map(({ id, message }) => ({ name: "task", data: message, opts: { jobId: id, attempts: 1 } }));
+    await this.queue.addBulk(jobs);
+  }
+
+  /** Returns the ids of finished tasks, oldest first. They stay on the queue until they are removed. */
+  async finishedIds(limit: number): Promise<string[]> {
+    return this.queue.getRanges(["completed", "failed"], 0, limit - 1, true);
+  }
+
+  async read(ids: readonly string[]): Promise<FinishedTask[]> {
+    const jobs: (Job | undefined)[] = await Promise.all(ids.map((id) => this.queue.getJob(id)));
+    return jobs.flatMap((job) => (job === undefined ? [] : [toFinished(job)]));
+  }
+
+  /** Returns the ids of the tasks that are not on the queue. */
+  async missing(ids: readonly string[]): Promise<string[]> {
+    const found = await Promise.all(ids.map((id) => this.redis.exists(this.queue.toKey(id))));
+    return ids.filter((_, i) => found[i] === 0);
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.queue.remove(id);
+  }
+
+  async counts(): Promise<QueueCounts> {
+    const {
+      wait = 0,
+      active = 0,
+      completed = 0,
+      failed = 0,
+    } = await this.queue.getJobCounts("wait", "active", "completed", "failed");
+    return { waiting: wait, active, finished: completed + failed };
+  }
+
+  async pause(): Promise<void> {
+    await this.queue.pause();
+  }
+
+  async resume(): Promise<void> {
+    await this.queue.resume();
+  }
+
+  async drain(): Promise<void> {
+    await this.queue.drain(true);
+  }
+
+  /** Removes all tasks of the run, including the tasks that workers have. */
+  async obliterate(): Promise<void> {
+    await this.queue.obliterate({ force: true });
+  }
+
+  async close(): Promise<void> {
+    await this.queue.close();
+  }
+}
+
+function toFinished(job: Job): FinishedTask {
+  const id = job.id ?? "";
+  if (job.failedReason) return { id, failure: job.failedReason };
+  try {
+    return { id, result: readMessage("a result", job.returnvalue, resultMessageSchema) };
+  } catch (error) {
+    if (error instanceof StrangeMessage) return { id, failure: error.message };
+    throw error;
+  }
+}

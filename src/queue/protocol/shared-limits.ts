@@ -1,0 +1,137 @@
+import { createHash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Redis } from "ioredis";
+import pLimit from "p-limit";
+import { type RateLimiterAbstract, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
+import { BudgetReached } from "../../models/call-budget.js";
+import { parseModelName } from "../../models/model-names.js";
+import { connectionOf } from "../../models/open-model.js";
+import type { SharedLimiter } from "../../models/rate-limiter.js";
+import type { Environment } from "../../platform/environment.js";
+import type { RunSettings } from "../../traces/run-settings.js";
+import { limitKey, pauseKey } from "../connection/redis.js";
+
+interface SharedLimitsOptions {
+  readonly runId: string;
+  /** Hash of the provider's account, equal on workers that share a key. The key cannot be derived from it. */
+  readonly account: string;
+  /** Limit per minute for the entire run, or null if unlimited. */
+  readonly rpm: number | null;
+  readonly tpm: number | null;
+  /** Receives permanent Redis errors, which must not end a task whose calls are already paid. */
+  onFault(error: unknown): void;
+}
+
+/** Pause in milliseconds after a refusal without a stated wait. */
+const PAUSE_MS = 1_000;
+
+/** Limits on model calls that all workers share, counted in Redis. */
+export class SharedLimits implements SharedLimiter {
+  private readonly requestsKey: string;
+  private readonly tokensKey: string;
+  private readonly requests: RateLimiterAbstract | null;
+  private readonly tokens: RateLimiterAbstract | null;
+  /** Serializes this worker's calls, so that waiting calls do not all poll Redis. */
+  private readonly gate = pLimit(1);
+  private waitingFor: ReturnType<SharedLimiter["state"]>["why"] = null;
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly options: SharedLimitsOptions,
+  ) {
+    const { rpm, tpm, runId } = options;
+    const limiter = (points: number, duration: number) =>
+      new RateLimiterRedis({ storeClient: redis, keyPrefix: "", points, duration });
+    this.requestsKey = limitKey(runId, "requests");
+    this.tokensKey = limitKey(runId, "tokens");
+    this.requests = rpm === null ? null : limiter(...evenly(rpm));
+    this.tokens = tpm === null ? null : limiter(Math.max(1, Math.floor(tpm)), 60);
+  }
+
+  /** Returns the number of waiting calls and the reason. */
+  state(): ReturnType<SharedLimiter["state"]> {
+    const waiting = this.gate.activeCount + this.gate.pendingCount;
+    return { waiting, why: waiting > 0 ? this.waitingFor : null };
+  }
+
+  /**
+   * Waits for permission to call. Throws `BudgetReached` on a permanent Redis error, so that the call is not made and
+   * the task can be resumed.
+   */
+  async enter(signal: AbortSignal): Promise<void> {
+    await this.gate(async () => {
+      for (;;) {
+        signal.throwIfAborted();
+        const waitMs = await this.waitMs().catch((error) => {
+          this.options.onFault(error);
+          throw new BudgetReached((error as Error).message);
+        });
+        if (waitMs <= 0) break;
+        await delay(waitMs, undefined, { signal });
+      }
+      this.waitingFor = null;
+    });
+  }
+
+  async spend(tokens: number): Promise<void> {
+    if (tokens > 0) await this.tokens?.penalty(this.tokensKey, tokens).catch(this.options.onFault);
+  }
+
+  /** Pauses all users of the key after the server has refused a call. */
+  async pause(ms: number): Promise<void> {
+    const wanted = Math.max(PAUSE_MS, Math.ceil(ms));
+    const key = pauseKey(this.options.account);
+    try {
+      if ((await this.redis.pttl(key)) < wanted) await this.redis.set(key, "1", "PX", wanted);
+    } catch (error) {
+      this.options.onFault(error);
+    }
+  }
+
+  private async waitMs(): Promise<number> {
+    const paused = await this.redis.pttl(pauseKey(this.options.account));
+    if (paused > 0) return this.wait("server", paused);
+    // `get` uses a transaction, which cannot be resent if Redis refuses it.
+    const spent = await this.tokens?.penalty(this.tokensKey, 0);
+    if (spent && spent.remainingPoints <= 0) return this.wait("tokens", spent.msBeforeNext);
+    try {
+      await this.requests?.consume(this.requestsKey, 1);
+      return 0;
+    } catch (refused) {
+      if (!(refused instanceof RateLimiterRes)) throw refused;
+      return this.wait("rate", refused.msBeforeNext);
+    }
+  }
+
+  private wait(why: NonNullable<SharedLimits["waitingFor"]>, ms: number): number {
+    this.waitingFor = why;
+    return Math.max(1, ms);
+  }
+}
+
+/** Splits a rate into N requests per window, in the shortest window with whole numbers of requests and seconds. */
+function evenly(rpm: number): [points: number, seconds: number] {
+  if (rpm < 1) return [1, Math.ceil(60 / rpm)];
+  const whole = Math.floor(rpm);
+  const divisor = greatestCommonDivisor(whole, 60);
+  return [whole / divisor, 60 / divisor];
+}
+
+function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}
+
+/**
+ * Returns a hash of the provider's account, equal on machines that share its key. The key cannot be derived from it.
+ */
+export function accountOf(
+  { model, baseUrl, wireApi }: Pick<RunSettings, "model" | "baseUrl" | "wireApi">,
+  env: Environment,
+): string {
+  const { provider } = parseModelName(model, null);
+  const { apiKey } = connectionOf(provider, { baseUrl, wireApi, timeoutMs: 0 }, env);
+  return createHash("sha256")
+    .update(JSON.stringify([provider, baseUrl, apiKey]))
+    .digest("hex")
+    .slice(0, 16);
+}

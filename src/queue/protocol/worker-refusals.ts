@@ -1,0 +1,97 @@
+import { isProvider } from "../../models/model-names.js";
+import { baseUrlOf, hasKey } from "../../models/open-model.js";
+import { type RequestExtras, variablesOf } from "../../models/request-extras.js";
+import type { Environment } from "../../platform/environment.js";
+import { trimEndOf } from "../../platform/strings.js";
+import type { IdentifiedSuite } from "../../suites/suite.js";
+import type { RunSettings } from "../../traces/run-settings.js";
+import type { RunManifest } from "./shared-state.js";
+
+export interface WorkerTerms {
+  readonly programVersion: string;
+  /** Fingerprint of the worker's mail, or null if it has no mail. */
+  readonly corpusFingerprint: string | null;
+  readonly db: string;
+  /** The suite in the worker's folder, or null if it has none. */
+  readonly suite: Pick<IdentifiedSuite, "name" | "digest"> | null;
+  /** Whether the worker may use programs and URLs from a run. */
+  readonly allowPrograms: boolean;
+  readonly env: Environment;
+}
+
+/** Handlers of tools that do not reach beyond this program and its sandbox. */
+const CONTAINED_HANDLERS: ReadonlySet<string> = new Set([
+  "email_search",
+  "email_get",
+  "search_emails",
+  "return_final_answer",
+  "execute_python",
+  "read_file",
+  "write_file",
+  "list_files",
+  // These run in a task's machine, which is a sandbox.
+  "run_shell",
+  "run_notebook",
+  "search_documents",
+]);
+
+/**
+ * Returns why this worker does not answer a run, or null if it does. Anyone who can write to Redis can describe a run,
+ * and must neither run programs on this machine nor learn its keys.
+ */
+export function refusalOf(manifest: RunManifest, terms: WorkerTerms): string | null {
+  const { settings, tools } = manifest;
+  if (manifest.programVersion !== terms.programVersion) {
+    return `it was started by art-e ${manifest.programVersion}, and this worker is art-e ${terms.programVersion}`;
+  }
+  if (manifest.corpusFingerprint !== "" && manifest.corpusFingerprint !== terms.corpusFingerprint) {
+    const here = terms.corpusFingerprint === null ? "has no mail" : `has ${shorten(terms.corpusFingerprint)}`;
+    return `it needs the mail ${shorten(manifest.corpusFingerprint)}, and ${terms.db} ${here}`;
+  }
+  const missing = suiteRefusal(manifest.suite, terms.suite);
+  if (missing !== null) return missing;
+  if (settings.elsewhere !== undefined) return "its agent is external";
+  if (settings.model.startsWith("replay/")) return "its replies are in a file on another machine";
+  const outside = tools.find(({ tool }) => !CONTAINED_HANDLERS.has(tool.handlerKey));
+  if (outside !== undefined && !terms.allowPrograms) {
+    return `its tool ${outside.tool.id} runs programs or calls other servers, which requires --allow-programs on this worker`;
+  }
+  if (settings.unsafeHostPython && !terms.allowPrograms) {
+    return "it runs Python outside of a sandbox, which requires --allow-programs on this worker";
+  }
+  const { judge } = settings;
+  const refused = addressRefusal(settings, terms.env);
+  return judge === null ? refused : (refused ?? addressRefusal(judge, terms.env));
+}
+
+function suiteRefusal(wanted: RunManifest["suite"], own: WorkerTerms["suite"]): string | null {
+  if (wanted === null) return null;
+  if (own?.name !== wanted.name)
+    return `its tasks belong to the suite ${wanted.name}: pass that suite's folder with --suite`;
+  return own.digest === wanted.digest
+    ? null
+    : `the tasks or files of its suite ${wanted.name} differ from the suite on this machine`;
+}
+
+/**
+ * Returns why a model's URL is refused, or null. A key of this machine, and a variable used in the run's headers or
+ * fields, is sent only to its provider, or to the base URL in this machine's environment.
+ */
+function addressRefusal(
+  requested: Pick<RunSettings, "model" | "baseUrl"> & RequestExtras,
+  env: Environment,
+): string | null {
+  const { model, baseUrl } = requested;
+  const [provider = ""] = model.split("/");
+  const [variable] = variablesOf(requested);
+  if (baseUrl === null || !isProvider(provider) || (!hasKey(provider, env) && variable === undefined)) return null;
+  const own = baseUrlOf(provider, undefined, env);
+  if (own !== null && trimEndOf(own, "/") === trimEndOf(baseUrl, "/")) return null;
+  const host = URL.parse(baseUrl)?.host ?? "an invalid URL";
+  const secret = variable === undefined ? `its key for ${provider}` : `the variable ${variable}`;
+  return `it calls ${host}, and this worker sends ${secret} there only if its ${provider.toUpperCase()}_BASE_URL is that URL`;
+}
+
+export function shorten(fingerprint: string): string {
+  return fingerprint === "" ? "(none)" : fingerprint.slice(0, 12);
+}

@@ -1,0 +1,289 @@
+import type { Suite } from "../../agents/agent.js";
+import { getVersion } from "../../agents/registry-store.js";
+import { readFingerprint } from "../../mail/corpus.js";
+import type { AppContext } from "../../platform/app-context.js";
+import { yieldBetween } from "../../platform/async.js";
+import { commandLine, flagName } from "../../platform/command-line.js";
+import { UserError } from "../../platform/errors.js";
+import { checkWritable } from "../../platform/files.js";
+import { artESuite } from "../../questions/dataset.js";
+import { type Db, type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../../store/open-store.js";
+import { isQuestion, moveSuiteTask, type PlannedTask } from "../../tasks/question.js";
+import { toolsDigest } from "../../tools/load-tools.js";
+import type { AttachedTool } from "../../tools/tool.js";
+import { attemptPages, remainingPositions, tasksAt } from "../../traces/results-store.js";
+import {
+  acquireRunLock,
+  getRun,
+  type RunChange,
+  type RunOwner,
+  type RunRow,
+  reopenRun,
+} from "../../traces/runs-store.js";
+import type { TaskResult } from "../../traces/task-result.js";
+import { createModel } from "../model-of-run.js";
+import type { LocatedSuite } from "../plan-run/locate-suite.js";
+import {
+  createRunOnce,
+  limitsOf,
+  newRunId,
+  outputToKeep,
+  type RunPlan,
+  SELECTS_SUITE_TASKS,
+  toolsNow,
+} from "../plan-run.js";
+import type { RunOptionName, RunOptions, RunRequest } from "../run-options.js";
+import { differences, movedServers, raisedLimits, requestedSettings, unusedAddress } from "../settings-from-options.js";
+import type { RunSession } from "./create-run.js";
+
+/**
+ * Plans the resume of a stored run with its original settings. Other options, mail or tools would make its answers
+ * incomparable, so they are refused unless --force records the difference.
+ */
+export async function planResume(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
+  const { given } = request;
+  const found = getRun(db, name, "newest");
+  refuseOptionsOfNewRun(given, "resume", found);
+  refuseImported(found, "be resumed");
+  const { run, changes: suiteChanges } = await locate(db, found, request, context);
+  const requested = requestedSettings(run.settings, request, context);
+  const changes = [...differences(run.settings, requested), ...changedSince(db, run), ...suiteChanges];
+  const limits = limitsOf(request, run.limits);
+  const moved = [...movedServers(run.settings, requested), ...raisedLimits(run.settings, requested)];
+  if (changes.length > 0 && !request.force) {
+    throw new UserError(
+      "run_differs",
+      `Run ${run.id} cannot go on as it was begun: ${changes.join("; ")}.`,
+      `Leave out the flags that differ, or continue anyway and record the difference: ${commandLine`art-e run --resume ${run.id} --force`}, with the same flags.`,
+    );
+  }
+  const settings =
+    changes.length + moved.length === 0 ? run.settings : { ...requested, ...withChanges(run, changes, moved) };
+  noteServers(moved, run, request, context);
+  const output = outputToKeep(request.output) ?? run.output;
+  if (request.output === undefined && output !== null) checkWritable("--output", output);
+  const concurrency = given.has("concurrency") ? request.concurrency : run.settings.concurrency;
+  return {
+    runId: run.id,
+    settings,
+    suite: await suiteOfRun({ ...run, settings }, request, context),
+    model: await createModel(settings, { ...request, concurrency }, context),
+    tasks: async () => (await findLeft(db, run.id, request.retryFailed)).length,
+    tools: settings.repeats === undefined ? toolsNow(db, settings) : toolsOfRun(db, run),
+    limits,
+    output: request.output ?? output ?? undefined,
+    over: run,
+    begin: (owner, waiting) =>
+      resumeRun(db, run, {
+        ...{ settings, limits, output, source: run.dataset.source },
+        ...{ retryFailed: request.retryFailed, worker: owner, waiting },
+      }),
+  };
+}
+
+/** Returns the `changes` field of a run's settings, with earlier changes first. */
+function withChanges(
+  { settings }: RunRow,
+  changes: readonly string[],
+  moved: readonly string[],
+): Pick<RunRow["settings"], "changes"> {
+  const all = [...(settings.changes ?? []), ...changes, ...moved];
+  return all.length === 0 ? {} : { changes: all };
+}
+
+function noteServers(moved: readonly string[], run: RunRow, request: RunRequest, context: AppContext): void {
+  for (const move of moved) context.note(`art-e: ${move}. The run records it.`);
+  const unused = unusedAddress(run.settings, request, context.settings.env);
+  if (unused !== null) context.note(`art-e: ${unused}`);
+}
+
+/** Returns the run with the current folder of its suite. Questions are in the database. */
+async function locate(db: Db, run: RunRow, { suite }: RunRequest, context: AppContext): Promise<LocatedSuite> {
+  if (run.split !== "suite") return { run, changes: [] };
+  // Imported only now, because runs over questions do not need suites.
+  const { locateSuite } = await import("../plan-run/locate-suite.js");
+  return locateSuite(db, run, suite, context);
+}
+
+function changedSince(db: Db, run: RunRow): string[] {
+  const { settings } = run;
+  return [
+    ...mailChangedSince(db, run),
+    // A repeat uses the tools of the original run, even if they have changed since.
+    ...(settings.repeats !== undefined ||
+    settings.elsewhere !== undefined ||
+    toolsDigest(db, settings.agentId) === settings.toolsDigest
+      ? []
+      : ["the agent's tools have changed since"]),
+  ];
+}
+
+export function mailChangedSince(db: Db, { corpusFingerprint }: RunRow): string[] {
+  return (readFingerprint(db) ?? "") === corpusFingerprint ? [] : ["the mail has grown since"];
+}
+
+/**
+ * Plans a new run over the questions of an old one, with its prompt, model, settings and tools, even if the agent has
+ * changed since. If the mail has changed, the repeat is refused unless --force records the difference.
+ */
+export async function planRepeat(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
+  const { given } = request;
+  const found = getRun(db, name);
+  refuseOptionsOfNewRun(given, "repeat", found);
+  refuseImported(found, "be repeated");
+  const { run, changes: suiteChanges } = await locate(db, found, request, context);
+  const requested = requestedSettings(run.settings, request, context);
+  const changes = [...differences(run.settings, requested), ...mailChangedSince(db, run), ...suiteChanges];
+  const moved = [...movedServers(run.settings, requested), ...raisedLimits(run.settings, requested)];
+  if (changes.length > 0 && !request.force) {
+    throw new UserError(
+      "run_differs",
+      `Run ${run.id} cannot be repeated as it was: ${changes.join("; ")}.`,
+      "Leave out what differs, or add --force to repeat it all the same and have the difference recorded.",
+    );
+  }
+  const concurrency = given.has("concurrency") ? request.concurrency : run.settings.concurrency;
+  const settings = {
+    ...requested,
+    concurrency,
+    repeats: run.id,
+    ...withChanges(run, changes, moved),
+  };
+  noteServers(moved, run, request, context);
+  const tasks: PlannedTask[] = [];
+  const positions = Array.from({ length: run.totalTasks }, (_, i) => i + 1);
+  for await (const { task, epoch } of yieldBetween(tasksAt(db, run.id, positions))) {
+    tasks.push({ task: isQuestion(task) ? task : moveSuiteTask(task, run.dataset.source), epoch });
+  }
+  const runId = newRunId();
+  const limits = limitsOf(request, run.limits);
+  const output = outputToKeep(request.output);
+  const set = { ...run.dataset, split: run.split };
+  return {
+    runId,
+    settings,
+    suite: await suiteOfRun({ ...run, settings }, request, context),
+    model: await createModel(settings, { ...request, concurrency }, context),
+    tasks: async () => run.totalTasks,
+    tools: toolsOfRun(db, run),
+    limits,
+    output: request.output,
+    over: { ...run, corpusFingerprint: readFingerprint(db) ?? "" },
+    begin: createRunOnce(db, { runId, name: request.name, set, tasks, settings, limits, output }),
+  };
+}
+
+/**
+ * Refuses runs that cannot be answered from this database. The agent of an imported run, with its prompt and tools,
+ * exists only where the run was made, and this database contains only its traces.
+ */
+function refuseImported({ id, settings: { imported, environment } }: RunRow, what: string): void {
+  if (environment !== undefined) {
+    throw new UserError(
+      "run_of_environment",
+      `Run ${id} cannot ${what}: its tasks were episodes of a training environment, and its model was a trainer's.`,
+      "Serve the environment again: art-e env serve.",
+    );
+  }
+  if (imported === undefined) return;
+  throw new UserError(
+    "run_imported",
+    `Run ${id} cannot ${what}: it was imported from ${imported.file}, and its agent is not in this database.`,
+    "Do it where the run was made, or answer its questions anew: art-e run -a AGENT --dataset FILE.",
+  );
+}
+
+/** Returns the suite that opens a stored run's tasks. The tasks are in the database and are not listed again. */
+async function suiteOfRun(
+  { split, dataset, settings }: RunRow,
+  options: RunOptions,
+  context: AppContext,
+): Promise<Suite> {
+  if (split !== "suite") return artESuite(settings.cutoff, options, context);
+  // Imported only now, because runs over questions do not need machines.
+  const { openSuite } = await import("../../suites/suite.js");
+  const { functions, oracle, cutoff } = settings;
+  const { accountSettings } = options;
+  return openSuite(dataset.source, { limit: null, functions, oracle, cutoff, accountSettings }, context);
+}
+
+/** Options that select tasks. A stored run has its tasks in the database. */
+const SELECTS_TASKS: readonly RunOptionName[] = [
+  "split",
+  "dataset",
+  "useJson",
+  "revision",
+  "limit",
+  "minRealism",
+  "maxSources",
+  "ids",
+  "inbox",
+  "excludeKnownBad",
+  "shuffle",
+  "seed",
+  "epochs",
+  "price",
+  "protocol",
+  ...SELECTS_SUITE_TASKS,
+];
+
+const RESUME_ONLY: readonly RunOptionName[] = ["resume", "retryFailed", "agent"];
+
+function refuseOptionsOfNewRun(
+  given: ReadonlySet<string>,
+  how: "resume" | "repeat",
+  { id: runId, split }: RunRow,
+): void {
+  const names = [
+    ...SELECTS_TASKS,
+    // --suite can specify where the run's suite is now.
+    ...(split === "suite" ? [] : (["suite"] as const)),
+    ...(how === "resume" ? [] : RESUME_ONLY),
+  ];
+  const other = names.find((name) => given.has(name));
+  if (other === undefined) return;
+  const message =
+    how === "resume"
+      ? `--resume answers what is missing of run ${runId}: ${flagName(other)} cannot choose anything else.`
+      : `--repeat asks what run ${runId} asked, with the agent it had: ${flagName(other)} cannot change that.`;
+  throw new UserError("flags_contradict", message, "Leave it out, or begin a new run.");
+}
+
+function toolsOfRun(db: Db, { settings }: RunRow): readonly AttachedTool[] {
+  if (settings.elsewhere !== undefined) return [];
+  return getVersion(db, settings.agentId, settings.agentVersion).tools;
+}
+
+/** Reopens a run. Its session has the tasks without a result and, if `retryFailed` is set, the failed ones. */
+export async function resumeRun(
+  db: Db,
+  run: RunRow,
+  request: RunChange & { retryFailed: boolean; worker: RunOwner; waiting?: LockWait },
+): Promise<RunSession> {
+  const { retryFailed, worker, waiting = WAIT_INDEFINITELY, ...change } = request;
+  await withWriteTransaction(db, waiting, () => {
+    acquireRunLock(db, run.id, worker);
+    reopenRun(db, run.id, change);
+  });
+  const positions = await findLeft(db, run.id, retryFailed);
+  return {
+    tasks: tasksAt(db, run.id, positions),
+    left: positions.length,
+    finished: run.totalTasks - positions.length,
+    done: finishedBefore(db, run.id, retryFailed),
+  };
+}
+
+async function findLeft(db: Db, runId: string, retryFailed: boolean): Promise<number[]> {
+  const positions: number[] = [];
+  for await (const some of yieldBetween(remainingPositions(db, runId, retryFailed))) positions.push(...some);
+  return positions;
+}
+
+async function* finishedBefore(db: Db, runId: string, retryFailed: boolean): AsyncGenerator<TaskResult> {
+  for await (const page of yieldBetween(attemptPages(db, runId))) {
+    for (const { result, isFailed, isSuperseded } of page) {
+      if (!isSuperseded && !(isFailed && retryFailed)) yield result;
+    }
+  }
+}

@@ -1,0 +1,152 @@
+import { resolve } from "node:path";
+import { getAgent } from "../../agents/registry-store.js";
+import { isEvalScore } from "../../evals/definition.js";
+import { pinEvals } from "../../evals/use-evals.js";
+import { checkMailboxes } from "../../mail/corpus.js";
+import type { AppContext } from "../../platform/app-context.js";
+import { flagName } from "../../platform/command-line.js";
+import { UserError } from "../../platform/errors.js";
+import type { Db } from "../../store/open-store.js";
+import { type AttachedInbox, attachedInbox, questionOfTask } from "../../suites/email-task.js";
+import { openSuite } from "../../suites/suite.js";
+import { openSuiteFolder } from "../../suites/suite-folder.js";
+import { needsMachine } from "../../suites/task-needs.js";
+import type { PlannedSuiteTask } from "../../tasks/question.js";
+import type { SuiteTask } from "../../tasks/suite-task.js";
+import type { AgentTarget, RunSettings } from "../../traces/run-settings.js";
+import { agentTargetOf, FLAG_OF, refuseFlagsTargetIgnores, targetModelName, usesMailHere } from "../external-agent.js";
+import { createModel, modelNameOf } from "../model-of-run.js";
+import { newRunPlan, type RunPlan } from "../plan-run.js";
+import {
+  agentOfNewRun,
+  chosenScorers,
+  type RunOptionName,
+  type RunOptions,
+  type RunRequest,
+  recordedScorers,
+} from "../run-options.js";
+import { externalAgentSettings, newRunSettings, oracleSettings } from "../settings-from-options.js";
+
+/** Plans a new run over a suite's tasks. Includes all selected tasks unless --limit is given. */
+export async function planSuiteRun(db: Db, folder: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
+  const { given } = request;
+  refuse(OF_DATASETS, given, "is not for tasks of a suite");
+  // API_URL in the environment is only for questions, because most suites' tasks cannot be done through that API.
+  const target = agentTargetOf(request, { ...context.settings.env, API_URL: undefined });
+  if (target !== undefined) refuseFlagsTargetIgnores(target, request);
+  const oracle = oracleSettings(modelOf(db, target, request), request.oracle, openSuiteFolder(folder));
+  const limit = given.has("limit") && request.limit > 0 ? request.limit : null;
+  const suite = await openSuite(folder, { ...request, ...oracle, limit }, context);
+  const list = await suite.list();
+  const mail = suiteMail(list.tasks);
+  refuseMailFlags(given, mail);
+  refuseMachineTasks(target, list.tasks);
+  if (mail.inboxes.length > 0 && usesMailHere(target)) checkMailboxes(db, mail.inboxes, request.partialInboxes);
+  const settings = { ...(await suiteSettings(db, target, list.tasks, request, context)), ...oracle };
+  const model = await createModel(settings, request, context);
+  return newRunPlan(db, { suite, list, settings, model }, request);
+}
+
+const OF_DATASETS: readonly RunOptionName[] = [
+  "split",
+  "dataset",
+  "useJson",
+  "revision",
+  "minRealism",
+  "maxSources",
+  "ids",
+  "inbox",
+  "excludeKnownBad",
+  "protocol",
+];
+
+const OF_MAIL: readonly RunOptionName[] = ["cutoff", "partialInboxes"];
+
+const OF_ANSWERS: readonly RunOptionName[] = [
+  "judge",
+  "noJudge",
+  "judgeVotes",
+  "judgeBaseUrl",
+  "judgeReasoningEffort",
+  "judgeHeader",
+  "judgeBody",
+];
+
+interface SuiteMail {
+  readonly inboxes: readonly AttachedInbox[];
+  readonly hasAnswers: boolean;
+}
+
+function suiteMail(tasks: readonly SuiteTask[]): SuiteMail {
+  const inboxes = tasks.map(attachedInbox).filter((inbox) => inbox !== null);
+  return { inboxes, hasAnswers: tasks.some((task) => questionOfTask(task) !== null) };
+}
+
+function refuseMailFlags(given: ReadonlySet<string>, { inboxes, hasAnswers }: SuiteMail): void {
+  if (inboxes.length === 0) refuse(OF_MAIL, given, "is for tasks about a mailbox (attach_inbox), and none of these is");
+  if (!hasAnswers) {
+    refuse(OF_ANSWERS, given, "is for tasks with a gold answer (email_answer), and none of these has one");
+  }
+}
+
+/**
+ * Refuses tasks graded by the contents of a local machine, which an agent on a server cannot reach with its own tools.
+ */
+function refuseMachineTasks(target: AgentTarget | undefined, tasks: readonly SuiteTask[]): void {
+  if (target === undefined || target.kind === "command") return;
+  const [first, ...others] = tasks.filter(needsMachine);
+  if (first === undefined) return;
+  throw new UserError(
+    "flags_contradict",
+    `${FLAG_OF[target.kind]}: ${others.length + 1} of ${tasks.length} tasks are graded by what is left in a machine, which an agent there cannot reach (${first.id}).`,
+    "Use --agent-command or an agent of this program, or select tasks that are graded by the answer (email_answer).",
+  );
+}
+
+function refuse(names: readonly RunOptionName[], given: ReadonlySet<string>, why: string): void {
+  const other = names.find((name) => given.has(name));
+  if (other === undefined) return;
+  throw new UserError("flags_contradict", `${flagName(other)} ${why}.`, "Leave it out.");
+}
+
+function modelOf(db: Db, target: AgentTarget | undefined, options: RunOptions): string {
+  const agentId = agentOfNewRun(options);
+  return target === undefined
+    ? modelNameOf(options, getAgent(db, agentId)).id
+    : targetModelName(target, agentId, options);
+}
+
+/** Only tasks with a gold answer are judged. */
+async function suiteSettings(
+  db: Db,
+  target: AgentTarget | undefined,
+  tasks: readonly PlannedSuiteTask[],
+  asked: RunRequest,
+  context: AppContext,
+): Promise<RunSettings> {
+  const { inboxes, hasAnswers } = suiteMail(tasks);
+  const options = hasAnswers ? asked : { ...asked, noJudge: true };
+  const agentId = agentOfNewRun(options);
+  const access = { mailbox: inboxes.length > 0, machine: tasks.some(needsMachine) };
+  const settings =
+    target === undefined
+      ? newRunSettings(db, options, getAgent(db, agentId), context)
+      : externalAgentSettings(target, agentId, options, context.settings.env, access);
+  const scorers = hasAnswers ? chosenScorers(options.scorers, settings.judge !== null) : suiteEvals(options);
+  return {
+    ...settings,
+    scorers: await pinEvals(db, recordedScorers("suite", scorers), context.settings),
+    ...(options.functions === undefined ? {} : { functions: resolve(options.functions) }),
+  };
+}
+
+/** Returns the requested evals. Without a gold answer, only evals can score a task. */
+function suiteEvals({ scorers = [] }: RunOptions): readonly string[] {
+  const other = scorers.find((name) => !isEvalScore(name));
+  if (other === undefined) return scorers;
+  throw new UserError(
+    "flags_contradict",
+    "--scorers is for tasks with a gold answer (email_answer), and none of these has one.",
+    "Leave it out, or name evals.",
+  );
+}

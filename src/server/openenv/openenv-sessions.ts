@@ -1,0 +1,349 @@
+import { z } from "zod";
+import type { JsonObject } from "../../platform/json.js";
+import { type BegunEpisode, NoSuchTask, type TrainingEnvironment } from "../../runs/training-environment.js";
+import type { EpisodeEnd, EpisodeStep } from "../../runs/training-episode.js";
+import type { Tool, ToolResult } from "../../tools/tool.js";
+
+/** Sessions of the OpenEnv protocol, with the schemas of their messages and answers, for all transports. */
+
+const NAMES_TOLD = 20;
+
+export interface SessionLimits {
+  readonly maxSessions: number;
+  /** Milliseconds without a message after which a session ends. */
+  readonly idleMs: number;
+}
+
+/** Other keys of a reset are allowed and reported as ignored. */
+export const resetSchema = z.looseObject({
+  seed: z.int().nonnegative().nullish(),
+  episode_id: z.string().min(1).max(255).nullish(),
+  split: z.string().max(100).nullish(),
+  index: z.int().nonnegative().nullish(),
+  task_id: z.coerce.number().int().nullish(),
+});
+
+/** Returns the requested task and the names of the other keys. */
+export function readReset({ seed, episode_id, split, index, task_id, ...others }: z.output<typeof resetSchema>) {
+  const asked = Object.entries({ seed, episode_id, split, index, task_id }).filter(([, value]) => value != null);
+  return { request: Object.fromEntries(asked), ignored: Object.keys(others) };
+}
+
+const actionSchema = z.union([
+  z.strictObject({ type: z.literal("list_tools"), metadata: z.record(z.string(), z.unknown()).optional() }),
+  z.strictObject({
+    type: z.literal("call_tool").default("call_tool"),
+    tool_name: z.string(),
+    arguments: z.record(z.string(), z.unknown()).default({}),
+    metadata: z.record(z.string(), z.unknown()).optional(),
+  }),
+]);
+
+export type Action = z.output<typeof actionSchema>;
+
+/** Formats issues like pydantic. */
+export function issuesOf({ issues }: z.ZodError, input: unknown, at: readonly string[] = []): JsonObject[] {
+  return issues.slice(0, NAMES_TOLD).flatMap((issue) => {
+    const path = issue.path.map((part) => (typeof part === "symbol" ? String(part) : part));
+    const loc = [...at, ...path];
+    if (issue.code === "unrecognized_keys") {
+      return issue.keys.map((key) => ({
+        type: "extra_forbidden",
+        loc: [...loc, key],
+        msg: "Extra inputs are not permitted",
+        input: null,
+      }));
+    }
+    const isMissing = issue.code === "invalid_type" && !has(input, path);
+    return [
+      { type: isMissing ? "missing" : issue.code, loc, msg: isMissing ? "Field required" : issue.message, input: null },
+    ];
+  });
+}
+
+function has(input: unknown, path: readonly (string | number)[]): boolean {
+  let value = input;
+  for (const part of path) {
+    if (typeof value !== "object" || value === null || !(part in value)) return false;
+    value = (value as Record<string | number, unknown>)[part];
+  }
+  return true;
+}
+
+/** Returns the action, or the errors for the type of action that it most resembles. */
+export function readAction(data: unknown): { ok: true; action: Action } | { ok: false; error: z.ZodError } {
+  const isListing = typeof data === "object" && data !== null && "type" in data && data.type === "list_tools";
+  const read = actionSchema.options[isListing ? 0 : 1].safeParse(data);
+  return read.success ? { ok: true, action: read.data } : { ok: false, error: read.error };
+}
+
+/** A refused message. The session continues unless `ends` is true. */
+export class Refused extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly details: JsonObject = {},
+    readonly ends = false,
+  ) {
+    super(message);
+  }
+
+  toText(): string {
+    return JSON.stringify({ type: "error", data: { message: this.message, code: this.code, ...this.details } });
+  }
+}
+
+export function invalid(error: z.ZodError, input: unknown): Refused {
+  return new Refused("VALIDATION_ERROR", "Invalid message", { errors: issuesOf(error, input) });
+}
+
+/** The sessions of all WebSocket and MCP clients, with a common limit. */
+export class Sessions {
+  private readonly open = new Set<Session>();
+  private readonly ending = new Set<Promise<void>>();
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(
+    private readonly environment: TrainingEnvironment,
+    private readonly limits: SessionLimits,
+    private readonly report: (fault: unknown, where: string) => void,
+  ) {
+    const every = Math.min(60_000, Math.max(100, limits.idleMs / 4));
+    this.timer = setInterval(() => this.endIdle(), every).unref();
+  }
+
+  /** Throws a `Refused` if the maximum number of sessions is reached. */
+  take(): Session {
+    const { open, limits } = this;
+    if (open.size >= limits.maxSessions) {
+      const counts = { active_sessions: open.size, max_sessions: limits.maxSessions };
+      const message = `Server at capacity: ${open.size}/${limits.maxSessions} sessions active. Cannot accept new connections.`;
+      throw new Refused("CAPACITY_REACHED", message, counts, true);
+    }
+    const session = new Session(this.environment, (closing) => {
+      open.delete(session);
+      this.ending.add(closing);
+      closing.catch((fault) => this.report(fault, "episode")).finally(() => this.ending.delete(closing));
+    });
+    open.add(session);
+    return session;
+  }
+
+  /** Ends all sessions. Resolves when their episodes are saved. */
+  async close(): Promise<void> {
+    clearInterval(this.timer);
+    for (const session of this.open) session.end("the server was stopped");
+    await Promise.allSettled(this.ending);
+  }
+
+  private endIdle(): void {
+    const since = performance.now() - this.limits.idleMs;
+    for (const session of this.open) {
+      if (session.usedAt < since) session.end(`no message for ${Math.round(this.limits.idleMs / 1_000)} s`);
+    }
+  }
+}
+
+/** A client's environment, with at most one episode at a time. */
+export class Session {
+  usedAt = performance.now();
+  private begun: BegunEpisode | null = null;
+  private steps = 0;
+  private onEnd: ((why: string) => void) | null = null;
+  private hasEnded = false;
+
+  constructor(
+    private readonly environment: TrainingEnvironment,
+    private readonly release: (closing: Promise<void>) => void,
+  ) {}
+
+  /** Registers a listener that is called once, with the reason for the end. */
+  whenEnded(listener: (why: string) => void): void {
+    this.onEnd = listener;
+  }
+
+  get hasEpisode(): boolean {
+    return this.begun !== null;
+  }
+
+  async reset(data: unknown): Promise<{ readonly begun: BegunEpisode; readonly ignored: readonly string[] }> {
+    const read = resetSchema.safeParse(data ?? {});
+    if (!read.success) throw invalid(read.error, data);
+    const { request, ignored } = readReset(read.data);
+    this.usedAt = performance.now();
+    const begun = await this.environment.begin(request).catch((error: unknown) => {
+      if (error instanceof NoSuchTask) throw new Refused("VALIDATION_ERROR", error.message);
+      throw error;
+    });
+    const previous = this.begun;
+    this.begun = begun;
+    if (this.hasEnded) {
+      await begun.episode.interrupt("The client left before an answer.");
+      throw new Refused("SESSION_ERROR", "The session has ended.", {}, true);
+    }
+    await previous?.episode.interrupt("The client started another episode before it answered this one.");
+    return { begun, ignored };
+  }
+
+  /** Returns the observation as JSON. */
+  async step(data: unknown): Promise<string> {
+    const read = readAction(data);
+    if (!read.ok) throw invalid(read.error, data);
+    const { action } = read;
+    if (action.type === "list_tools") {
+      if (this.begun !== null) this.begun.episode.stepCount++;
+      else this.steps++;
+      return toolsObservation(this.environment.tools);
+    }
+    const { tool_name, arguments: args, metadata } = action;
+    const step = await this.call(tool_name, args, metadata);
+    return stepObservation(tool_name, step, this.begun?.episode.turnsLeft ?? 0);
+  }
+
+  async call(name: string, args: Record<string, unknown>, metadata?: unknown): Promise<EpisodeStep> {
+    this.usedAt = performance.now();
+    if (this.begun === null) throw new Refused("EXECUTION_ERROR", "No episode is running. Start one with reset.");
+    return this.begun.episode.call(name, args as JsonObject, metadata);
+  }
+
+  state(): JsonObject {
+    if (this.begun === null) return { episode_id: null, step_count: this.steps };
+    const { episode, task } = this.begun;
+    const { split, index, task_id } = task;
+    return { episode_id: episode.id, step_count: episode.stepCount, split, index, task_id, ending: episode.ending };
+  }
+
+  /** Releases the slot immediately. An unfinished episode is recorded as interrupted. */
+  end(why: string): void {
+    if (this.hasEnded) return;
+    this.hasEnded = true;
+    this.onEnd?.(why);
+    this.release(this.begun?.episode.interrupt(`Interrupted: ${why}.`) ?? Promise.resolve());
+  }
+}
+
+const METADATA = { type: "object", additionalProperties: true } as const;
+
+/** Trainers recognize a tool environment by this title and these property names. */
+export const actionJsonSchema = {
+  title: "CallToolAction",
+  description: 'Calls a tool. {"type": "list_tools"} lists the tools.',
+  type: "object",
+  properties: {
+    type: { const: "call_tool", default: "call_tool", type: "string" },
+    tool_name: { type: "string", description: "Name of the tool to call" },
+    arguments: { type: "object", additionalProperties: true, description: "Arguments of the tool" },
+    metadata: {
+      ...METADATA,
+      description: "Model output for the trace: text (content), model name (model) and tokens (usage)",
+    },
+  },
+  required: ["tool_name"],
+  additionalProperties: false,
+};
+
+export const observationJsonSchema = {
+  title: "CallToolObservation",
+  description: "Result of a tool, or the task of a new episode.",
+  type: "object",
+  properties: {
+    tool_name: { type: "string" },
+    result: { description: "The tool's result in data, or the task after a reset" },
+    error: {
+      anyOf: [
+        {
+          type: "object",
+          properties: {
+            error_type: {
+              enum: ["execution_error", "invalid_args", "transport_error", "tool_not_found", "timeout"],
+              type: "string",
+            },
+            message: { type: "string" },
+          },
+          required: ["error_type", "message"],
+          additionalProperties: false,
+        },
+        { type: "null" },
+      ],
+    },
+    tools: { type: "array", items: { type: "object" }, description: "Only for list_tools" },
+    done: { type: "boolean", default: false },
+    reward: { anyOf: [{ type: "number" }, { type: "null" }], default: null },
+    metadata: METADATA,
+  },
+  additionalProperties: false,
+};
+
+export const stateJsonSchema = {
+  title: "State",
+  type: "object",
+  properties: {
+    episode_id: { anyOf: [{ type: "string" }, { type: "null" }], default: null },
+    step_count: { type: "integer", minimum: 0, default: 0 },
+    split: { type: "string" },
+    index: { type: "integer", minimum: 0 },
+    task_id: { type: "integer" },
+    ending: { anyOf: [{ type: "string" }, { type: "null" }], description: "How the episode ended" },
+  },
+  additionalProperties: true,
+};
+
+/**
+ * Returns the answer to a reset as JSON. The task is in both the result and the metadata, so that every client sees it.
+ */
+export function resetObservation({ begun, ignored }: Awaited<ReturnType<Session["reset"]>>): string {
+  const { task, maxTurns, instructions } = begun;
+  const metadata = { ...task, max_turns: maxTurns, ...(ignored.length === 0 ? {} : { ignored: cut(ignored) }) };
+  const result = JSON.stringify({ ...metadata, instructions });
+  return observation(`"tool_name":"reset","result":${result},"error":null`, JSON.stringify(metadata), "null", false);
+}
+
+function cut(names: readonly string[]): string[] {
+  return names.slice(0, NAMES_TOLD).map((name) => name.slice(0, 100));
+}
+
+export function toolsObservation(tools: readonly Tool[]): string {
+  const listed = tools.map(({ id, description, parameters }) => ({ name: id, description, input_schema: parameters }));
+  return observation(`"tools":${JSON.stringify(listed)}`, "{}", "0", false);
+}
+
+export function stepObservation(name: string, { result, reward, done, end }: EpisodeStep, turnsLeft: number): string {
+  const metadata = JSON.stringify({ turns_left: turnsLeft, ...(end === null ? {} : endMetadata(end)) });
+  const outcome = result.ok
+    ? `"result":${toolResult(result)},"error":null`
+    : `"result":null,"error":${JSON.stringify({ error_type: ERROR_TYPES[result.kind], message: result.error })}`;
+  return observation(`"tool_name":${JSON.stringify(name)},${outcome}`, metadata, JSON.stringify(reward), done);
+}
+
+/** Returns the metadata at the end of an episode, which explains the reward but never contains the gold answer. */
+export function endMetadata({ ending, reward, scores, traceId }: EpisodeEnd): JsonObject {
+  const { value, scorer, explanation } = reward;
+  const told = { value, scorer, ...(explanation === undefined ? {} : { explanation }) };
+  return { ending, reward: told, scores, trace_id: traceId };
+}
+
+/** Newer clients read the metadata next to the reward, older ones inside the observation. */
+function observation(fields: string, metadata: string, reward: string, done: boolean): string {
+  return `{"observation":{${fields},"metadata":${metadata}},"reward":${reward},"done":${done},"metadata":${metadata}}`;
+}
+
+type OkResult = Extract<ToolResult, { ok: true }>;
+
+/**
+ * Formats a tool result like FastMCP (https://gofastmcp.com/clients/tools). Clients read `data`, otherwise the text.
+ */
+export function toolResult({ value, json = JSON.stringify(value) }: OkResult): string {
+  const text = JSON.stringify(typeof value === "string" ? value : json);
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  const structured = isObject ? json : `{"result":${json}}`;
+  return `{"content":[{"type":"text","text":${text}}],"structured_content":${structured},"data":${json},"is_error":false,"meta":null}`;
+}
+
+const ERROR_TYPES: Readonly<Record<Extract<EpisodeStep["result"], { ok: false }>["kind"], string>> = {
+  unparsable_call: "invalid_args",
+  bad_arguments: "invalid_args",
+  unknown_tool: "tool_not_found",
+  invalid_email: "execution_error",
+  failed: "execution_error",
+  timeout: "timeout",
+};

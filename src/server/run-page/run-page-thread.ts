@@ -1,0 +1,65 @@
+import { workerData } from "node:worker_threads";
+import { serveCalls } from "../../platform/worker-rpc.js";
+import { RunSubscriptions } from "../../runs/run-progress.js";
+import { openReadOnly } from "../../store/open-store.js";
+import type { RunProcessState } from "../../traces/progress.js";
+import { type HttpServer, openHttpServer } from "../app/http-server.js";
+import { addPage } from "../app/static-pages.js";
+import { createApp } from "../create-app.js";
+import { mailRoutes } from "../routes/mail.js";
+import { runRoutes } from "../routes/runs.js";
+import { traceRoutes } from "../routes/traces.js";
+import { type RunPageAnswer, type RunPageCall, type RunPageData, RunStreams, runStreamRoutes } from "../run-page.js";
+
+/** The thread of a run's page: a server that runs as long as the run and only reads the database. */
+
+const HOST = "127.0.0.1";
+const ANY_PORT = 0;
+const MAX_CONNECTIONS = 256;
+const STREAM_LIMITS = { heartbeatMs: 15_000, stallMs: 30_000 };
+
+/** Time at the end of a run for browsers to receive the last state. */
+const LAST_STATE_MS = 2_000;
+
+const { path, version, token } = workerData as RunPageData;
+const db = openReadOnly(path);
+let ofRun: { readonly runId: string; readonly state: RunProcessState } | null = null;
+let server: HttpServer | null = null;
+
+/** The page shows failures. They must not appear in the run's own output. */
+const ignoreFault = () => undefined;
+
+const processOf = (runId: string) => (ofRun?.runId === runId ? ofRun.state : null);
+const streams = new RunStreams(new RunSubscriptions(db, processOf, ignoreFault), STREAM_LIMITS);
+
+async function answer(call: RunPageCall): Promise<RunPageAnswer> {
+  switch (call.type) {
+    case "open":
+      server = await openServer();
+      return server.url;
+    case "process_state":
+      ofRun = call;
+      return null;
+    case "end":
+      ofRun = null;
+      await server?.close(LAST_STATE_MS, () => streams.end());
+      return null;
+  }
+}
+
+function openServer(): Promise<HttpServer> {
+  const routes = [
+    ...runRoutes({ db }),
+    ...traceRoutes({ db }),
+    ...mailRoutes({ db }),
+    ...runStreamRoutes({ db }, streams),
+  ];
+  const app = createApp(
+    { routes, version, report: ignoreFault, addPages: (to) => addPage(to, "run") },
+    { host: HOST, token, cors: null },
+    () => undefined,
+  );
+  return openHttpServer(app, HOST, ANY_PORT, MAX_CONNECTIONS);
+}
+
+serveCalls(answer);

@@ -1,0 +1,67 @@
+import { resolve } from "node:path";
+import { UserError } from "../../platform/errors.js";
+import { statOf } from "../../platform/file-stats.js";
+import { hasSetupFunction } from "../task/task-setup.js";
+import { type CustomFunction, type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
+import { isImplemented } from "./function-table.js";
+
+/** Loads the user's module, if any. */
+export async function customFunctions(path: string | undefined): Promise<CustomFunctions> {
+  return path === undefined ? NO_CUSTOM_FUNCTIONS : await loadCustomFunctions(resolve(path));
+}
+
+const DIALECTS = ["flowbook", "spider2v"] as const;
+
+/** Exports of a module, each with a check whether a built-in function has the name. */
+const KINDS: Readonly<Record<keyof CustomFunctions, (name: string) => boolean>> = {
+  setUp: (name) => DIALECTS.some((dialect) => hasSetupFunction(dialect, name)),
+  evaluation: (name) => DIALECTS.some((dialect) => isImplemented(dialect, "evaluation", name)),
+  getters: (name) => isImplemented("spider2v", "getter", name),
+};
+
+const SHAPE = `Export ${Object.keys(KINDS).join(", ")}: objects of functions by name, see docs/write-a-suite.md.`;
+
+/** Loads the user's module, which runs with this program's rights. Only the module in `--functions` is loaded. */
+export async function loadCustomFunctions(path: string): Promise<CustomFunctions> {
+  if (!statOf(path)?.isFile()) throw invalid(path, "the file does not exist");
+  let loaded: unknown;
+  try {
+    const { createJiti } = await import("jiti");
+    loaded = await createJiti(path, { fsCache: false, moduleCache: false, interopDefault: true }).import(path);
+  } catch (error) {
+    throw invalid(path, `cannot load it: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const module = withDefault(loaded);
+  const found = {
+    setUp: functionsOf("setUp", module, path),
+    evaluation: functionsOf("evaluation", module, path),
+    getters: functionsOf("getters", module, path),
+  };
+  if (Object.values(found).every((functions) => functions.size === 0)) throw invalid(path, "it exports no functions");
+  return found;
+}
+
+function withDefault(loaded: unknown): Readonly<Record<string, unknown>> {
+  const module = Object(loaded) as Record<string, unknown>;
+  return Object.keys(KINDS).some((kind) => kind in module) ? module : (Object(module.default) as typeof module);
+}
+
+function functionsOf(
+  kind: keyof CustomFunctions,
+  module: Readonly<Record<string, unknown>>,
+  path: string,
+): ReadonlyMap<string, CustomFunction> {
+  const exported = module[kind] ?? {};
+  if (typeof exported !== "object" || Array.isArray(exported)) throw invalid(path, `its ${kind} is not an object`);
+  const functions = new Map<string, CustomFunction>();
+  for (const [name, value] of Object.entries(exported)) {
+    if (typeof value !== "function") throw invalid(path, `its ${kind}.${name} is not a function`);
+    if (KINDS[kind](name)) throw invalid(path, `its ${kind}.${name} has the name of a built-in function`);
+    functions.set(name, value as CustomFunction);
+  }
+  return functions;
+}
+
+function invalid(path: string, what: string): UserError {
+  return new UserError("functions_invalid", `--functions ${path}: ${what}.`, SHAPE);
+}

@@ -1,0 +1,232 @@
+import { z } from "zod";
+import type { AddressBook } from "../../mail/address-book.js";
+import type { MailHit, MailQuery } from "../../mail/search.js";
+import { findReadableMail, type Mailbox, type ToolError, toolError } from "../mailbox.js";
+import type { ToolContext } from "../tool.js";
+import { defineHandler, type Handler } from "../tool-handler.js";
+
+export const returnFinalAnswer = defineHandler({
+  args: z.object({ answer: z.string(), sources: z.array(z.string()).default([]) }),
+  config: z.strictObject({}),
+  call({ answer, sources }) {
+    return { ok: true, value: { accepted: true }, final: { answer, sources } };
+  },
+});
+
+/**
+ * Returns one email. A body longer than `pageSize` is split into pages. Result: `{message_id, subject, sender, to, cc,
+ * bcc, date, body}`, plus `{body_from, body_length, next_offset}` if the body is incomplete.
+ */
+export const emailGet = defineHandler({
+  args: z.object({ message_id: textArgument(2_000).min(1), offset: z.number().int().min(0).default(0) }),
+  config: z.strictObject({
+    /** Maximum body characters per result. */
+    pageSize: z.number().int().min(1000).default(20_000),
+  }),
+  call({ message_id, offset }, context, { mailbox }, { pageSize }) {
+    const readable = findReadableMail(message_id, context, mailbox);
+    if (!readable.ok) return readable;
+    const { mail } = readable;
+    if (offset > 0 && offset >= mail.body.length) {
+      return toolError("bad_arguments", `The body has ${mail.body.length} characters: offset must be below that.`);
+    }
+    const body = mail.body.slice(offset, offset + pageSize);
+    const end = offset + body.length;
+    const page =
+      body.length === mail.body.length
+        ? {}
+        : { body_from: offset, body_length: mail.body.length, next_offset: end < mail.body.length ? end : null };
+    return {
+      ok: true,
+      value: {
+        message_id: mail.messageId,
+        subject: mail.subject,
+        sender: mail.sender,
+        to: mail.to,
+        cc: mail.cc,
+        bcc: mail.bcc,
+        date: mail.date,
+        body,
+        ...page,
+      },
+    };
+  },
+});
+
+/** Applies the task's solution from the run's oracle file. Returns the applied solution. */
+export const applyOracle = defineHandler({
+  args: z.object({}),
+  config: z.strictObject({}),
+  async call(_args, { oracle, signal }) {
+    if (oracle === undefined) return toolError("failed", "This task has no oracle file. Go on without it.");
+    const done = await oracle.apply(signal);
+    return done.ok ? { ok: true, value: done.applied } : toolError("failed", done.reason);
+  },
+});
+
+const day = z.iso.date();
+
+const emailSearchArguments = z.object({
+  query: textArgument(10_000),
+  inbox_id: textArgument(1_000).optional(),
+  limit: z.number().int().min(1).max(50).default(10),
+  from: textArgument(1_000).optional(),
+  to: textArgument(1_000).optional(),
+  sent_after: day.optional(),
+  sent_before: day.optional(),
+});
+
+type SearchArguments = z.output<typeof emailSearchArguments>;
+
+/**
+ * ART's search. All keywords must match, without stemming. It covers mail from or to the user's address, regardless of
+ * the folder. Address filters are exact. Result: `[{message_id, snippet}]`, newest first, at most 10. Unlike ART's
+ * original, it uses one Message-ID for all copies of an email, hides mail sent after the task's day, and rejects
+ * invalid dates.
+ */
+export const searchEmails = defineHandler({
+  args: z.object({
+    keywords: z.array(textArgument(1_000)).min(1).max(100, "expected at most 100 keywords"),
+    from_addr: textArgument(1_000).optional(),
+    to_addr: textArgument(1_000).optional(),
+    sent_after: day.optional(),
+    sent_before: day.optional(),
+    max_results: z.number().int().min(1).max(10).default(10),
+  }),
+  config: z.strictObject({}),
+  call({ keywords, from_addr, to_addr, max_results, ...days }, context, { mailbox }) {
+    const asked = { query: "", from: from_addr, to: to_addr, limit: max_results, ...days };
+    const prepared = prepareQuery(asked, "exact", context, mailbox);
+    if (!prepared.ok) return prepared;
+    if (prepared.query === null) return { ok: true, value: [] };
+    const { inboxId, ...query } = prepared.query;
+    const hits = mailbox.artSearch({ ...query, keywords, namedId: inboxId });
+    return { ok: true, value: hits.map((hit) => ({ message_id: hit.messageId, snippet: hit.snippet })) };
+  },
+});
+
+/**
+ * Searches mail. Emails that contain all words come first, followed by the best partial matches. Result: `{emails:
+ * [{message_id, subject, sender, date, snippet, match}], total}`.
+ */
+export const emailSearch = defineHandler({
+  args: emailSearchArguments,
+  config: z.strictObject({}),
+  call(args, context, { mailbox }) {
+    const prepared = prepareQuery(args, "containing", context, mailbox);
+    if (!prepared.ok) return prepared;
+    if (prepared.query === null) return { ok: true, value: { emails: [], total: 0 } };
+    const { hits, total } = mailbox.search.bestFirst(prepared.query);
+    return { ok: true, value: { emails: hits.map(toResult), total } };
+  },
+});
+
+export function toResult(hit: MailHit) {
+  return {
+    message_id: hit.messageId,
+    subject: hit.subject,
+    sender: hit.sender,
+    date: hit.date,
+    snippet: hit.snippet,
+    match: hit.match,
+  };
+}
+
+/**
+ * Handlers that run on search threads, because each call takes milliseconds in SQLite. Reading one email takes a
+ * fiftieth of that, less than a call to a thread.
+ */
+export const SEARCH_HANDLERS: Readonly<Record<string, Handler>> = {
+  email_search: emailSearch,
+  search_emails: searchEmails,
+};
+
+/** `exact` filters are complete addresses. `containing` filters can be a part of an address or a name. */
+type AddressFilter = "exact" | "containing";
+
+type BoundQuery = MailQuery & { readonly inboxId: number };
+
+/** Binds a call to the task's inbox and cutoff. `query` is null if a filter specifies an address that no email has. */
+export function prepareQuery(
+  call: SearchArguments,
+  filter: AddressFilter,
+  context: ToolContext,
+  mailbox: Mailbox,
+): { ok: true; query: BoundQuery | null } | ToolError {
+  const inbox = chooseInbox(call.inbox_id, context, mailbox.addresses);
+  if (!inbox.ok) return inbox;
+  const from = resolveFilter("from", call.from, filter, mailbox);
+  const to = resolveFilter("to", call.to, filter, mailbox);
+  if (!from.ok) return from;
+  if (!to.ok) return to;
+  if (from.ids?.length === 0 || to.ids?.length === 0) return { ok: true, query: null };
+  return {
+    ok: true,
+    query: {
+      words: call.query,
+      inboxId: inbox.id,
+      fromIds: from.ids,
+      toIds: to.ids,
+      period: {
+        after: startOf(call.sent_after),
+        before: earlier(startOf(call.sent_before), context.cutoff),
+      },
+      limit: call.limit,
+      askedAt: context.cutoff,
+    },
+  };
+}
+
+function resolveFilter(
+  name: string,
+  text: string | undefined,
+  how: AddressFilter,
+  { addresses }: Mailbox,
+): { ok: true; ids: readonly number[] | null } | ToolError {
+  if (text === undefined || text.trim() === "") return { ok: true, ids: null };
+  if (how === "exact") {
+    const id = addresses.idOf(text);
+    return { ok: true, ids: id === null ? [] : [id] };
+  }
+  const match = addresses.matching(text);
+  if (match.found === "some") return { ok: true, ids: match.ids };
+  if (match.found === "none") return { ok: true, ids: [] };
+  return toolError(
+    "bad_arguments",
+    `"${text}" is part of more than ${match.count - 1} addresses. Give more of the address in "${name}", or leave it out.`,
+  );
+}
+
+function startOf(day: string | undefined): string | null {
+  return day === undefined ? null : `${day}T00:00:00Z`;
+}
+
+function earlier(a: string | null, b: string | null): string | null {
+  if (a === null || b === null) return a ?? b;
+  return a < b ? a : b;
+}
+
+/** Returns the inbox that a call may search: the task's own inbox or, outside a task, the requested one. */
+function chooseInbox(
+  asked: string | undefined,
+  context: ToolContext,
+  addresses: AddressBook,
+): { ok: true; id: number } | ToolError {
+  const wanted = asked?.trim().toLowerCase();
+  const address = context.inbox ?? wanted;
+  if (address === undefined || address === "")
+    return toolError("bad_arguments", "Name the mailbox to search in inbox_id.");
+  if (context.inbox !== null && wanted !== undefined && wanted !== context.inbox) {
+    return toolError(
+      "bad_arguments",
+      `You may only search the mailbox ${context.inbox}, not ${asked}. Call again with inbox_id "${context.inbox}".`,
+    );
+  }
+  const id = addresses.idOf(address);
+  if (id === null) return toolError("failed", `No mail of ${address} has been imported.`);
+  return { ok: true, id };
+}
+
+function textArgument(maxChars: number) {
+  return z.string().max(maxChars, `expected at most ${maxChars} characters`);
+}

@@ -1,0 +1,134 @@
+import type { Message, ToolCall, ToolSpec } from "../../models/model.js";
+import { objectSchema } from "../../models/tool-schemas.js";
+import { isJsonObject, type JsonObject } from "../../platform/json.js";
+import { toWellFormedJson } from "../../platform/well-formed-json.js";
+import { NamedCounts } from "../../statistics/intervals.js";
+import { questionOf, type TaskId } from "../../tasks/question.js";
+import type { RunRow } from "../../traces/runs-store.js";
+import { type ChatTrace, isChatTrace, type Trace } from "../../traces/trace.js";
+
+/** The gold answer, or an empty string, for example for a task that is graded by output files. */
+export function goldOf(trace: ExportedTrace): string {
+  return isChatTrace(trace) ? "" : (questionOf(trace.task)?.answer ?? "");
+}
+
+/** A chat does not belong to a task, so each chat counts as a separate task. */
+export function taskIdOf(trace: ExportedTrace): TaskId {
+  return isChatTrace(trace) ? trace.traceId : trace.taskId;
+}
+
+export function epochOf(trace: ExportedTrace): number {
+  return isChatTrace(trace) ? 1 : trace.epoch;
+}
+
+/** Tool names that providers accept. */
+const NAME = /^[\w-]{1,64}$/;
+
+/** The tools that the model received. If they are unknown, the called tools with unrestricted arguments. */
+export function knownTools(trace: ExportedTrace, context: ExportContext): readonly ToolSpec[] {
+  const tools = context.toolsOf(trace);
+  if (tools.length > 0) return tools;
+  const called = trace.messages.flatMap((message) => (message.role === "assistant" ? message.toolCalls : []));
+  const names = new Set(called.map(({ name }) => name).filter((name) => NAME.test(name)));
+  return [...names].map((name) => ({ name, description: "", parameters: {} }));
+}
+
+/**
+ * Converts a message to OpenAI's chat completion format, without provider-specific state. `form` is the form of the
+ * arguments.
+ */
+export function openaiMessage(message: Message, form: "text" | "object"): JsonObject {
+  if (message.role === "tool") return { role: "tool", tool_call_id: message.toolCallId, content: message.content };
+  if (message.role !== "assistant") return { role: message.role, content: message.content };
+  if (message.toolCalls.length === 0) return { role: "assistant", content: message.content };
+  return {
+    role: "assistant",
+    content: message.content === "" ? null : message.content,
+    tool_calls: message.toolCalls.map((call) => {
+      const given = argumentsObject(call);
+      const written = form === "text" ? toWellFormedJson(given) : given;
+      return { id: call.id, type: "function", function: { name: call.name, arguments: written } };
+    }),
+  };
+}
+
+export function openaiTool({ name, description, parameters }: ToolSpec): JsonObject {
+  return { type: "function", function: { name, description, parameters: objectSchema(parameters) } };
+}
+
+/** Returns {} for arguments that were not valid JSON, because chat templates parse the text form too. */
+export function argumentsObject({ arguments: value }: ToolCall): JsonObject {
+  return isJsonObject(value) ? value : value === null ? {} : { value };
+}
+
+/** A trace of a run's task or of a chat. */
+export type ExportedTrace = Trace | ChatTrace;
+
+/** Data that a format may need in addition to the traces. */
+export interface ExportContext {
+  /** The run, or null if the traces are chats. */
+  readonly run: RunRow | null;
+  readonly options: ExportOptions;
+  readonly report: ExportReport;
+  /** Tools that the model received, or an empty list if they are unknown, as for external agents. */
+  toolsOf(trace: ExportedTrace): readonly ToolSpec[];
+}
+
+/** Flags that only some formats use. */
+export interface ExportOptions {
+  /** Dialect of the `chat` format: arguments as text (openai) or as objects (hf). */
+  readonly dialect: "openai" | "hf";
+  /** Scorer whose score is the reward in the `art` format. */
+  readonly reward: string;
+  /** If false, `otlp` leaves out messages, arguments, results, answers and explanations. */
+  readonly content: boolean;
+}
+
+/** Traces as lines, without line ends. */
+export interface LineFormat {
+  readonly lines: (traces: Iterable<ExportedTrace>, context: ExportContext) => Iterable<string>;
+}
+
+/** Traces as text in several pieces. `traces` can be iterated more than once. */
+export interface TextFormat {
+  readonly pieces: (traces: Iterable<ExportedTrace>, context: ExportContext) => Iterable<string>;
+}
+
+/** Traces as a binary file in several pieces. `traces` can be iterated more than once. */
+export interface BinaryFormat {
+  readonly bytes: (traces: Iterable<ExportedTrace>, context: ExportContext) => Iterable<Uint8Array>;
+}
+
+export type TraceFormat = LineFormat | TextFormat | BinaryFormat;
+
+/** Creates a format that converts each trace independently of the others. */
+export function perTrace(linesOf: (trace: ExportedTrace, context: ExportContext) => Iterable<string>): LineFormat {
+  return {
+    *lines(traces, context) {
+      for (const trace of traces) yield* linesOf(trace, context);
+    },
+  };
+}
+
+/** Notes of an export, and the number of traces left out per reason. */
+export class ExportReport {
+  private readonly reasons = new NamedCounts();
+  private readonly noted: string[] = [];
+
+  /** Counts a trace that is not in the file. */
+  leaveOut(reason: string): void {
+    this.reasons.add(reason);
+  }
+
+  note(line: string): void {
+    this.noted.push(line);
+  }
+
+  get leftOut(): Readonly<Record<string, number>> {
+    return this.reasons.counts;
+  }
+
+  get notes(): readonly string[] {
+    return this.noted;
+  }
+}

@@ -1,0 +1,393 @@
+import { z } from "zod";
+import { type Message, messageSchema, retrySchema, sentParametersSchema, type ToolCall } from "../../models/model.js";
+import { NamedCounts } from "../../statistics/intervals.js";
+import { ENDINGS, type Ending } from "../../tasks/ending.js";
+import { gradeSchema, questionSchema, suiteTaskFactsSchema } from "../../tasks/question.js";
+import {
+  judgementSchema,
+  stepsOf,
+  type ToolCallRecord,
+  type Trace,
+  type Turn,
+  toolCallRecordSchema,
+} from "../../traces/trace.js";
+import { DescribedTools, type ImportedTrace, type ImportSource, NO_GOLD, notUsable } from "../imported-trace.js";
+import { countOf, jsonOf, jsonOrText, numberOf, textOf, textsOf } from "./read/attributes.js";
+import {
+  callIdOf,
+  finishReasonOf,
+  kindOf,
+  modelOf,
+  responseIdOf,
+  responseModelOf,
+  toolCallOf,
+  toolNameOf,
+  toolsOf,
+  usageOf,
+} from "./read/calls.js";
+import { type Conversation, conversationOf } from "./read/messages.js";
+import { type ReadSpan, readSpansByTrace } from "./read/spans.js";
+
+/** Reads OTLP's TracesData in the conventions of OpenTelemetry GenAI, OpenInference, the AI SDK and OpenLLMetry. */
+export function readOtlp(file: string): ImportSource {
+  const tools = new DescribedTools();
+  const lacking = new NamedCounts();
+  return {
+    async *traces() {
+      let hasContent = false;
+      for await (const spans of readSpansByTrace(file)) {
+        const trace = toTrace(sortSpans(spans));
+        if (isEmpty(trace)) {
+          lacking.add(EMPTY);
+          continue;
+        }
+        for (const { attributes } of spans) tools.add(toolsOf(attributes));
+        const isOwn = "task" in trace;
+        hasContent ||= isOwn || trace.messages.length > 0;
+        if (!isOwn) lacking.add(NO_GOLD);
+        if (trace.messages.length === 0) lacking.add("no messages");
+        if (trace.turns.length === 0) lacking.add("no model calls");
+        else if (trace.turns.every(({ usage }) => usage === null)) lacking.add("no tokens");
+        yield { where: `${file}, trace ${spans[0]?.traceId}`, trace };
+      }
+      if (!hasContent) throw notUsable(file, NOTHING_READ);
+    },
+    tools: () => tools.list(),
+    run: () => ({}),
+    lacking: () => lacking.counts,
+  };
+}
+
+const EMPTY = "neither model calls nor messages, so they were not imported";
+
+const NOTHING_READ =
+  "none of its spans has messages of a model. Check that the writer records inputs and outputs, and that it follows the GenAI conventions, OpenInference, the AI SDK or OpenLLMetry";
+
+function isEmpty(trace: ImportedTrace): boolean {
+  return !("task" in trace) && trace.turns.length + trace.messages.length + trace.toolCalls.length === 0;
+}
+
+/** The spans of one trace, by role. */
+interface TraceSpans {
+  readonly root: ReadSpan;
+  /** The agent's span, which may be below the span of an HTTP request. Otherwise the root. */
+  readonly agent: ReadSpan;
+  /** Ordered by start time. */
+  readonly models: readonly ReadSpan[];
+  readonly tools: readonly ReadSpan[];
+}
+
+function sortSpans(spans: readonly ReadSpan[]): TraceSpans {
+  const inOrder = [...spans].sort(byStart);
+  const first = inOrder[0] as ReadSpan;
+  const root = inOrder.find((span) => !span.parentSpanId) ?? first;
+  const ofKind = (kind: ReturnType<typeof kindOf>) => inOrder.filter((span) => kindOf(span) === kind);
+  const agents = ofKind("agent");
+  const models = withoutNested(ofKind("model"), inOrder);
+  // Some telemetry lost its inner spans. The agent's span then has the conversation of its only model call.
+  const asModels = models.length > 0 ? models : agents.filter((span) => conversationOf(span).output.length > 0);
+  return {
+    root,
+    agent: kindOf(root) === "agent" ? root : (agents[0] ?? root),
+    models: asModels,
+    tools: ofKind("tool"),
+  };
+}
+
+/** Drops model calls inside another model call: a framework and the client library below it may both report one. */
+function withoutNested(models: readonly ReadSpan[], spans: readonly ReadSpan[]): readonly ReadSpan[] {
+  const byId = new Map(spans.map((span) => [span.spanId, span]));
+  const ids = new Set(models.map(({ spanId }) => spanId));
+  return models.filter((model) => {
+    const seen = new Set<string>([model.spanId]);
+    for (let id = model.parentSpanId; id && !seen.has(id); id = byId.get(id)?.parentSpanId) {
+      if (ids.has(id)) return false;
+      seen.add(id);
+    }
+    return true;
+  });
+}
+
+function byStart(a: ReadSpan, b: ReadSpan): number {
+  return a.startTimeUnixNano < b.startTimeUnixNano ? -1 : Number(a.startTimeUnixNano > b.startTimeUnixNano);
+}
+
+/** Returns a task trace if the root has a task, as art-e writes it. Otherwise returns a chat without a gold answer. */
+function toTrace(spans: TraceSpans): ImportedTrace {
+  const { attributes } = spans.root;
+  const calls = spans.models.map(conversationOf);
+  const fields = fieldsOf(spans, calls);
+  const runId = textOf(attributes, "art_e.run.id");
+  const question = jsonOf(attributes, "art_e.task", questionSchema);
+  const suiteTask = jsonOf(attributes, "art_e.task", suiteTaskFactsSchema);
+  const grade = jsonOf(attributes, "art_e.grade", gradeSchema);
+  if (runId !== undefined) {
+    const epoch = Math.max(1, countOf(attributes, "art_e.epoch") ?? 1);
+    const judge = jsonOf(attributes, "art_e.judge", judgementSchema) ?? null;
+    if (question !== undefined) return { ...fields, runId, epoch, judge, taskId: question.id, task: question };
+    if (suiteTask !== undefined && grade !== undefined) {
+      return { ...fields, runId, epoch, judge, taskId: suiteTask.id, task: suiteTask, grade };
+    }
+  }
+  const said = (calls[0]?.input ?? []).filter(({ role }) => role !== "system");
+  const asked = said.findLastIndex(({ role }) => role === "user");
+  return {
+    ...fields,
+    agentVersion: countOf(attributes, "art_e.agent_version") ?? 0,
+    question: questionOf(spans, said[asked]),
+    inbox: textOf(attributes, "art_e.inbox") ?? null,
+    queryDate: textOf(attributes, "art_e.query_date") ?? null,
+    historyLength: Math.min(countOf(attributes, "art_e.history_length") ?? Math.max(0, asked), fields.messages.length),
+  };
+}
+
+/** A root may have the request as JSON, so only plain text in it takes precedence over the model's input. */
+function questionOf({ root, agent }: TraceSpans, asked: Message | undefined): string {
+  const plain = [root, agent].flatMap(({ attributes }) => {
+    const text = textOf(attributes, "input.value") ?? "";
+    return text.trim() === "" || typeof jsonOrText(text) === "object" ? [] : [text];
+  });
+  const ofAgent = conversationOf(agent).input.findLast(({ role }) => role === "user");
+  return plain[0] ?? asked?.content ?? ofAgent?.content ?? "";
+}
+
+function fieldsOf(
+  spans: TraceSpans,
+  calls: readonly Conversation[],
+): Omit<Trace, "runId" | "taskId" | "epoch" | "task" | "judge"> {
+  const { root, agent, models, tools } = spans;
+  const { attributes, traceId } = root;
+  const answer = answerOf(spans, calls);
+  const turns = models.map((span, i) => toTurn(span, calls[i]?.output ?? [])).filter((turn) => turn !== null);
+  const messages = messagesOf(spans, calls);
+  const turnStarts = models.map(({ startTimeUnixNano }) => startTimeUnixNano);
+  const records = withIds(
+    tools.map((span) => toToolCallRecord(span, turnStarts)),
+    messages,
+  );
+  const isOwn = attributes.has("art_e.trace.id");
+  const uuid = traceId.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  const agentName = textOf(agent.attributes, "gen_ai.agent.name", "agent.name", "ai.telemetry.functionId");
+  return {
+    traceId: textOf(attributes, "art_e.trace.id") ?? `trace_${uuid}`,
+    sessionId: textOf(attributes, "session.id", "gen_ai.conversation.id") ?? `session_${uuid}`,
+    agentId: agentName || root.name || "agent",
+    model: textOf(attributes, "art_e.model") ?? modelOf(models[0] ?? agent) ?? modelOf(root) ?? "unknown",
+    startedAt: isoTime(root.startTimeUnixNano),
+    endedAt: isoTime(root.endTimeUnixNano),
+    durationMs: durationMs(root),
+    ending: endingOf(spans, answer),
+    error: errorOf(spans),
+    messages,
+    toolCalls: isOwn ? records : [...records, ...unrecordedCalls(messages, records, turns)],
+    turns,
+    maxTurns: countOf(attributes, "art_e.max_turns") ?? turns.length,
+    answer,
+    sources: [...textsOf(attributes, "art_e.sources")],
+    scores: scoresOf(root),
+  };
+}
+
+/** The answer of the root or the agent in plain text, otherwise the text of the last reply. */
+function answerOf({ root, agent }: TraceSpans, calls: readonly Conversation[]): string | null {
+  if (root.attributes.has("art_e.trace.id")) return textOf(root.attributes, "output.value") ?? null;
+  const plain = [root, agent].flatMap(({ attributes }) => {
+    const text = textOf(attributes, "output.value") ?? "";
+    return text.trim() === "" || typeof jsonOrText(text) === "object" ? [] : [text];
+  });
+  const said = (messages: readonly Message[]) => {
+    const last = messages.findLast(({ role }) => role === "assistant");
+    return last?.role === "assistant" && last.toolCalls.length === 0 && last.content !== "" ? last.content : undefined;
+  };
+  return plain[0] ?? said(conversationOf(agent).output) ?? said(calls.at(-1)?.output ?? []) ?? null;
+}
+
+function endingOf({ root, models }: TraceSpans, answer: string | null): Ending {
+  const ending = z.enum(ENDINGS).safeParse(textOf(root.attributes, "art_e.ending"));
+  if (ending.success) return ending.data;
+  if (isError(root)) return "model_error";
+  if (answer !== null) return "answered";
+  return models.at(-1) !== undefined && isError(models.at(-1) as ReadSpan) ? "model_error" : "out_of_turns";
+}
+
+function errorOf({ root, models }: TraceSpans): string | null {
+  const ending = textOf(root.attributes, "art_e.ending");
+  // The conventions require a description of an error: art-e writes the ending if a failed trace is without an error.
+  if (isError(root)) return root.status?.message === ending ? null : root.status?.message || "failed";
+  const last = models.at(-1);
+  return ending === undefined && last !== undefined && isError(last) ? last.status?.message || "failed" : null;
+}
+
+/** Returns the entire conversation: as the last model call received it, its reply, and the messages after that. */
+function messagesOf(spans: TraceSpans, calls: readonly Conversation[]): Message[] {
+  const { root, agent, tools } = spans;
+  const later = jsonOf(root.attributes, "art_e.later_messages", z.array(messageSchema));
+  if (later !== undefined && calls.length === 0) return later;
+  const last = calls.findLast(({ input }) => input.length > 0);
+  const replied = calls.at(-1)?.output ?? [];
+  const { input, output } = last ?? { input: conversationOf(agent).input, output: replied };
+  const said = withSystem([...input, ...(output.length > 0 ? output : last === calls.at(-1) ? [] : replied)], spans);
+  const whole = [...said, ...(later ?? resultsAfter(said, tools))];
+  const names = new Map([
+    ...whole.flatMap((message) =>
+      message.role === "assistant" ? message.toolCalls.map(({ id, name }) => [id, name] as const) : [],
+    ),
+    ...tools.map(({ attributes }) => [callIdOf(attributes), toolNameOf(attributes) ?? ""] as const),
+  ]);
+  const failed = new Set(tools.filter(isError).map(({ attributes }) => callIdOf(attributes)));
+  return whole.map((message) => {
+    if (message.role !== "tool") return message;
+    const { toolCallId, name } = message;
+    return {
+      ...message,
+      name: name || (names.get(toolCallId) ?? ""),
+      isError: message.isError || failed.has(toolCallId),
+    };
+  });
+}
+
+/** Some writers put the system prompt only on the agent's span. */
+function withSystem(messages: readonly Message[], { root, agent }: TraceSpans): readonly Message[] {
+  if (messages.length === 0 || messages[0]?.role === "system") return messages;
+  const system = [agent, root].flatMap((span) => conversationOf(span).input.filter(({ role }) => role === "system"));
+  return [...system.slice(0, 1), ...messages];
+}
+
+/** Results of the last reply's calls. No later model call received them, so only the tool spans have them. */
+function resultsAfter(messages: readonly Message[], tools: readonly ReadSpan[]): Message[] {
+  const last = messages.at(-1);
+  if (last?.role !== "assistant") return [];
+  const rest = [...tools];
+  return last.toolCalls.flatMap((call): Message[] => {
+    const at = rest.findLastIndex((span) => isSpanOf(span, call));
+    const span = at === -1 ? undefined : rest.splice(at, 1)[0];
+    if (span === undefined) return [];
+    const { result } = toolCallOf(span);
+    const failed = isError(span);
+    const content = failed
+      ? (span.status?.message ?? "")
+      : typeof result === "string"
+        ? result
+        : JSON.stringify(result);
+    return [{ role: "tool", toolCallId: call.id, name: call.name, content, isError: failed }];
+  });
+}
+
+function isSpanOf(span: ReadSpan, call: ToolCall): boolean {
+  const id = callIdOf(span.attributes);
+  return id === "" ? (toolNameOf(span.attributes) ?? span.name) === call.name : id === call.id;
+}
+
+/**
+ * OpenInference's tool spans often do not have a call id. They get the id of the first unassigned call with their name.
+ */
+function withIds(records: readonly ToolCallRecord[], messages: readonly Message[]): ToolCallRecord[] {
+  const known = new Set(records.map(({ id }) => id));
+  const calls = messages.flatMap((message) => (message.role === "assistant" ? message.toolCalls : []));
+  const free = calls.filter(({ id }) => id !== "" && !known.has(id));
+  return records.map((record) => {
+    if (record.id !== "") return record;
+    const at = free.findIndex(({ name }) => name === record.name);
+    const [call] = at === -1 ? [] : free.splice(at, 1);
+    return call === undefined ? record : { ...record, id: call.id };
+  });
+}
+
+/** Calls that have a result in the conversation but no span. */
+function unrecordedCalls(
+  messages: readonly Message[],
+  records: readonly ToolCallRecord[],
+  turns: readonly Turn[],
+): ToolCallRecord[] {
+  return stepsOf({ messages: [...messages], toolCalls: [...records], turns: [...turns] }).flatMap(({ calls, turn }) =>
+    calls.flatMap(({ call, record, result }): ToolCallRecord[] => {
+      if (record !== null || result === null || turn === null) return [];
+      const { content, isError: failed } = result;
+      return [
+        {
+          ...{ id: call.id, name: call.name, arguments: call.arguments },
+          ...(failed
+            ? { result: null, error: content, errorKind: "failed" as const }
+            : { result: jsonOrText(content), error: null, errorKind: null }),
+          ...{ turn: turns.indexOf(turn), startedAt: turn.startedAt, durationMs: 0 },
+        },
+      ];
+    }),
+  );
+}
+
+function scoresOf({ events }: ReadSpan): Trace["scores"] {
+  const scores = events.flatMap(({ name, attributes }) => {
+    const scorer = textOf(attributes, "gen_ai.evaluation.name");
+    const value = numberOf(attributes, "gen_ai.evaluation.score.value");
+    if (name !== "gen_ai.evaluation.result" || scorer === undefined || value === undefined) return [];
+    const explanation = textOf(attributes, "gen_ai.evaluation.explanation");
+    return [[scorer, { value, ...(explanation === undefined ? {} : { explanation }) }] as const];
+  });
+  return Object.fromEntries(scores);
+}
+
+/** Returns a model call as a turn, or null for a failed call that is not a turn in the trace itself. */
+function toTurn(span: ReadSpan, output: readonly Message[]): Turn | null {
+  const { attributes } = span;
+  if (attributes.get("art_e.has_no_turn") === true) return null;
+  const waitedMs = numberOf(attributes, "art_e.waited_ms");
+  const sent = jsonOf(attributes, "art_e.sent", sentParametersSchema);
+  const model = responseModelOf(attributes);
+  const responseId = responseIdOf(attributes);
+  const reply = output.findLast(({ role }) => role === "assistant");
+  const { finishReason, raw } = finishReasonOf(attributes, reply?.role === "assistant" && reply.toolCalls.length > 0);
+  return {
+    startedAt: isoTime(span.startTimeUnixNano, waitedMs),
+    ...(model === undefined ? {} : { model }),
+    ...(responseId === undefined ? {} : { responseId }),
+    latencyMs: durationMs(span),
+    finishReason: isError(span) ? "other" : finishReason,
+    rawFinishReason: textOf(attributes, "error.type") ?? raw,
+    usage: usageOf(attributes),
+    costUsd: numberOf(attributes, "llm.cost.total", "gen_ai.usage.cost") ?? null,
+    retries: jsonOf(attributes, "art_e.retries", z.array(retrySchema)) ?? [],
+    ...(sent === undefined ? {} : { sent }),
+    ...(waitedMs === undefined || waitedMs < 0 ? {} : { waitedMs }),
+    cached: attributes.get("art_e.cached") === true,
+  };
+}
+
+const { errorKind: errorKindSchema } = toolCallRecordSchema.shape;
+
+/** `turnStarts` are the start times of the model calls, which determine the turn of a call without one. */
+function toToolCallRecord(span: ReadSpan, turnStarts: readonly bigint[]): ToolCallRecord {
+  const { attributes, startTimeUnixNano } = span;
+  const failed = isError(span);
+  const before = turnStarts.filter((start) => start <= startTimeUnixNano).length;
+  const { id, name, arguments: given, result } = toolCallOf(span);
+  return {
+    ...{ id, name, arguments: given },
+    result: failed ? null : result,
+    error: failed ? (span.status?.message ?? "") : null,
+    errorKind: failed ? (errorKindSchema.safeParse(textOf(attributes, "error.type")).data ?? "failed") : null,
+    turn: countOf(attributes, "art_e.turn") ?? Math.max(0, before - 1),
+    startedAt: isoTime(startTimeUnixNano),
+    durationMs: durationMs(span),
+  };
+}
+
+const NANO_PER_MS = 1_000_000;
+
+/** Converts nanoseconds to an ISO 8601 time with milliseconds, like art-e's own times. */
+function isoTime(nano: bigint, beforeMs = 0): string {
+  const before = BigInt(Math.round(Math.min(beforeMs * NANO_PER_MS, Number.MAX_SAFE_INTEGER)));
+  const ms = (nano - before) / BigInt(NANO_PER_MS);
+  return new Date(Math.min(Math.max(0, Number(ms)), LAST_DATE_MS)).toISOString();
+}
+
+/** The latest time that a Date can represent, in milliseconds since 1970. */
+const LAST_DATE_MS = 8.64e15;
+
+function durationMs({ startTimeUnixNano, endTimeUnixNano }: ReadSpan): number {
+  return Math.max(0, Number(endTimeUnixNano - startTimeUnixNano) / NANO_PER_MS);
+}
+
+function isError({ status }: ReadSpan): boolean {
+  return status?.code === 2;
+}

@@ -1,0 +1,526 @@
+import { createHash } from "node:crypto";
+import type { FinishReason, Message, ToolSpec, Usage } from "../../models/model.js";
+import { reasoningText } from "../../models/reasoning-text.js";
+import { programVersion } from "../../platform/installation.js";
+import type { JsonValue } from "../../platform/json.js";
+import { toWellFormedJson } from "../../platform/well-formed-json.js";
+import { isFailure } from "../../tasks/ending.js";
+import { askedOf, isChatTrace, type Turn } from "../../traces/trace.js";
+import type { ExportedTrace, LineFormat } from "../export-traces/exported-trace.js";
+import {
+  type AnyValue,
+  conventionalFinishReason,
+  conventionalModel,
+  type KeyValue,
+  SPAN_KIND,
+  type Span,
+  type SpanEvent,
+  type SpanSource,
+  STATUS_ERROR,
+} from "./otlp-encode.js";
+
+/** A score of a trace, for the score API of a server. */
+export interface ScoreRecord {
+  /** 32 hex digits. */
+  readonly traceId: string;
+  readonly name: string;
+  readonly value: number;
+  readonly explanation: string | null;
+  /** Whether the score comes from a model rather than a function. */
+  readonly byModel: boolean;
+}
+
+/** Returns the scores of a trace that have a value. */
+export function scoreRecords(trace: ExportedTrace, content: boolean): ScoreRecord[] {
+  const traceId = otlpTraceId(trace.traceId);
+  const judged = "judge" in trace && trace.judge !== null;
+  return Object.entries(trace.scores).flatMap(([name, { value, explanation = null }]) => {
+    if (value === null) return [];
+    return [{ traceId, name, value, explanation: content ? explanation : null, byModel: judged && JUDGED.has(name) }];
+  });
+}
+
+/** Scorers whose value is a model's verdict. */
+const JUDGED: ReadonlySet<string> = new Set(["judgeCorrect", "judgeScore"]);
+
+/**
+ * Returns one span per tool call, below the agent's span as the conventions require, with the turn that requested it.
+ */
+function toolSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span[] {
+  const { traceId, toolCalls } = trace;
+  const descriptions = new Map(tools.map(({ name, description }) => [name, description]));
+  return toolCalls.map((call, i) => ({
+    traceId: otlpTraceId(traceId),
+    spanId: otlpSpanId(traceId, `tool ${i}`),
+    parentSpanId: rootSpanId(trace),
+    name: storable(`execute_tool ${call.name}`),
+    kind: SPAN_KIND.internal,
+    startTimeUnixNano: unixNano(call.startedAt),
+    endTimeUnixNano: unixNano(call.startedAt, call.durationMs),
+    attributes: toKeyValues({
+      "openinference.span.kind": text("TOOL"),
+      "session.id": text(trace.sessionId),
+      "gen_ai.operation.name": text("execute_tool"),
+      "gen_ai.tool.name": text(call.name),
+      "gen_ai.tool.type": text("function"),
+      "gen_ai.tool.description": content ? text(descriptions.get(call.name)) : undefined,
+      "gen_ai.tool.call.id": text(call.id),
+      "gen_ai.agent.name": text(trace.agentId),
+      "gen_ai.conversation.id": text(trace.sessionId),
+      "error.type": call.error === null ? undefined : text(call.errorKind ?? "failed"),
+      "gen_ai.tool.call.arguments": content ? jsonText(call.arguments) : undefined,
+      "gen_ai.tool.call.result": content && call.error === null ? jsonText(call.result) : undefined,
+      "art_e.turn": integer(call.turn),
+    }),
+    // A tool's error message might quote mail.
+    ...(call.error === null ? {} : { status: { code: STATUS_ERROR, message: content ? storable(call.error) : "" } }),
+  }));
+}
+
+/** Returns one span per model call, without the wait before it. */
+function modelSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span[] {
+  const { traceId, turns } = trace;
+  const said = turnMessages(trace);
+  const { model } = conventionalModel(trace.model);
+  const definitions = tools.length === 0 ? undefined : jsonText(tools.map(toDefinition));
+  return turns.map((turn, i) => {
+    const { waitedMs = 0, latencyMs, startedAt } = turn;
+    const failed = isFailedCall(trace, turn, said[i]);
+    return {
+      traceId: otlpTraceId(traceId),
+      spanId: otlpSpanId(traceId, `turn ${i}`),
+      parentSpanId: rootSpanId(trace),
+      name: storable(`chat ${model}`),
+      kind: SPAN_KIND.client,
+      startTimeUnixNano: unixNano(startedAt, waitedMs),
+      endTimeUnixNano: unixNano(startedAt, waitedMs + latencyMs),
+      attributes: modelSpanAttributes(trace, turn, failed, content ? { said: said[i], definitions } : null),
+      ...(failed ? { status: { code: STATUS_ERROR, message: storable(trace.error ?? turn.rawFinishReason) } } : {}),
+    };
+  });
+}
+
+/**
+ * Returns the span of the model call that ended the task, if the trace has no turn for it. A call that is not retried,
+ * for example after a wrong key, leaves only the trace's error.
+ */
+function failedCallSpan(trace: ExportedTrace, { content, tools }: OtlpOptions): Span[] {
+  const { traceId, turns, ending, error } = trace;
+  const said = turnMessages(trace);
+  const last = turns.at(-1);
+  if (ending !== "model_error" || (last !== undefined && isFailedCall(trace, last, said[turns.length - 1]))) return [];
+  const { provider, model } = conventionalModel(trace.model);
+  const start = lastActivity(trace);
+  const definitions = tools.length === 0 ? undefined : jsonText(tools.map(toDefinition));
+  const system = systemOf(trace);
+  const input = system === null ? trace.messages : trace.messages.slice(1);
+  return [
+    {
+      traceId: otlpTraceId(traceId),
+      spanId: otlpSpanId(traceId, "failed call"),
+      parentSpanId: rootSpanId(trace),
+      name: storable(`chat ${model}`),
+      kind: SPAN_KIND.client,
+      startTimeUnixNano: start,
+      endTimeUnixNano: laterOf(unixNano(trace.endedAt), start),
+      attributes: toKeyValues({
+        "openinference.span.kind": text("LLM"),
+        "session.id": text(trace.sessionId),
+        "gen_ai.operation.name": text("chat"),
+        "gen_ai.provider.name": text(provider),
+        "gen_ai.request.model": text(model),
+        "gen_ai.conversation.id": text(trace.sessionId),
+        "error.type": text(ending),
+        ...(content ? { ...inputAttributes(system, input), "gen_ai.tool.definitions": definitions } : {}),
+        "art_e.has_no_turn": { boolValue: true },
+      }),
+      status: { code: STATUS_ERROR, message: storable(error ?? ending) },
+    },
+  ];
+}
+
+/** The end of the last model or tool call, which is when the next call started. */
+function lastActivity({ startedAt, turns, toolCalls }: ExportedTrace): string {
+  return [
+    ...turns.map((turn) => unixNano(turn.startedAt, (turn.waitedMs ?? 0) + turn.latencyMs)),
+    ...toolCalls.map((call) => unixNano(call.startedAt, call.durationMs)),
+  ].reduce(laterOf, unixNano(startedAt));
+}
+
+/** Whether the turn has only attempts of a call that never received a reply. */
+function isFailedCall({ ending }: ExportedTrace, turn: Turn, said: TurnMessages | undefined): boolean {
+  const wasAttempted = turn.retries.length > 0 || ending === "model_error";
+  return turn.finishReason === "other" && wasAttempted && (said?.reply ?? null) === null;
+}
+
+function modelSpanAttributes(
+  trace: ExportedTrace,
+  turn: Turn,
+  failed: boolean,
+  content: TurnContent | null,
+): KeyValue[] {
+  const { provider, model } = conventionalModel(trace.model);
+  const { usage, sent, costUsd, retries, waitedMs, cached, rawFinishReason } = turn;
+  return toKeyValues({
+    "openinference.span.kind": text("LLM"),
+    "session.id": text(trace.sessionId),
+    "gen_ai.operation.name": text("chat"),
+    "gen_ai.provider.name": text(provider),
+    "gen_ai.request.model": text(model),
+    "gen_ai.response.model": text(turn.model),
+    "gen_ai.response.id": text(turn.responseId),
+    "gen_ai.request.temperature": typeof sent?.temperature === "number" ? double(sent.temperature) : undefined,
+    "gen_ai.request.max_tokens": integer(sent?.maxTokens),
+    "gen_ai.request.reasoning.level": sent?.reasoningEffort == null ? undefined : text(String(sent.reasoningEffort)),
+    "gen_ai.conversation.id": text(trace.sessionId),
+    "gen_ai.response.finish_reasons": failed ? undefined : texts([rawFinishReason]),
+    "error.type": failed ? text(rawFinishReason) : undefined,
+    ...(usage === null || failed ? {} : usageOf(usage)),
+    "llm.cost.total": costUsd === null || failed ? undefined : double(costUsd),
+    ...(content === null ? {} : modelSpanContent(content, turn)),
+    "art_e.waited_ms": double(waitedMs),
+    "art_e.retries": retries.length === 0 ? undefined : jsonText(retries),
+    "art_e.sent": jsonText(sent),
+    "art_e.cached": cached ? { boolValue: true } : undefined,
+  });
+}
+
+/** Both art-e and the conventions count cached tokens as input. */
+function usageOf(usage: Usage): Attributes {
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, reasoningTokens } = usage;
+  return {
+    "gen_ai.usage.input_tokens": integer(inputTokens),
+    "gen_ai.usage.output_tokens": integer(outputTokens),
+    "gen_ai.usage.cache_read.input_tokens": integer(cachedInputTokens),
+    "gen_ai.usage.cache_creation.input_tokens": integer(cacheWriteTokens),
+    "gen_ai.usage.reasoning.output_tokens": integer(reasoningTokens),
+  };
+}
+
+interface TurnContent {
+  readonly said: TurnMessages | undefined;
+  /** Tools that the model received. */
+  readonly definitions: AnyValue | undefined;
+}
+
+function modelSpanContent({ said, definitions }: TurnContent, { finishReason }: Turn): Attributes {
+  const { system = null, input = [], reply = null } = said ?? {};
+  return {
+    ...inputAttributes(system, input),
+    "gen_ai.output.messages": reply === null ? undefined : jsonText([toOutputMessage(reply, finishReason)]),
+    "gen_ai.tool.definitions": definitions,
+  };
+}
+
+function inputAttributes(system: string | null, input: readonly Message[]): Attributes {
+  return {
+    "gen_ai.system_instructions": system === null ? undefined : jsonText(toSystemParts(system)),
+    "gen_ai.input.messages": jsonText(input.map(toParts)),
+  };
+}
+
+function toDefinition({ name, description, parameters }: ToolSpec) {
+  return { type: "function", name, description, parameters };
+}
+
+/** The conversation of one model call. */
+interface TurnMessages {
+  readonly system: string | null;
+  /** Messages that the model received, without the system prompt. */
+  readonly input: readonly Message[];
+  /** The reply, or null if none arrived. */
+  readonly reply: Message | null;
+}
+
+/** Returns the conversation as the model received it in each turn. */
+function turnMessages(trace: ExportedTrace): TurnMessages[] {
+  const system = systemOf(trace);
+  const said = system === null ? trace.messages : trace.messages.slice(1);
+  const replies = ownReplies(trace, said);
+  // An external agent's replies form one turn, which belongs to its last reply.
+  const missing = Math.max(0, replies.length - trace.turns.length);
+  return trace.turns.map((_, turn) => {
+    const at = replies[turn + missing];
+    return { system, input: said.slice(0, at), reply: at === undefined ? null : (said[at] ?? null) };
+  });
+}
+
+function systemOf({ messages: [first] }: ExportedTrace): string | null {
+  return first?.role === "system" ? first.content : null;
+}
+
+/** Indices of the replies in `said`, without replies from earlier chats. */
+function ownReplies(trace: ExportedTrace, said: readonly Message[]): number[] {
+  const history = isChatTrace(trace) ? trace.historyLength : 0;
+  return [...said.keys()].filter((at) => at >= history && said[at]?.role === "assistant");
+}
+
+/**
+ * Returns the messages after the last model call's reply, which are in no call's span: results of the last tool calls,
+ * or the entire conversation if there was no call. Provider state is left out.
+ */
+function laterMessages(trace: ExportedTrace): Message[] {
+  const said = systemOf(trace) === null ? trace.messages : trace.messages.slice(1);
+  const last = turnMessages(trace).findLast(({ reply }) => reply !== null || trace.turns.length > 0);
+  if (last === undefined)
+    return failedCallSpan(trace, { content: false, tools: [] }).length > 0 ? [] : [...trace.messages];
+  const covered = last.reply === null ? said.length : last.input.length + 1;
+  return said.slice(covered).map(withoutProviderState);
+}
+
+function withoutProviderState(message: Message): Message {
+  if (message.role !== "assistant") return message;
+  const { role, content, toolCalls } = message;
+  const reasoning = reasoningText(message);
+  return { role, content, toolCalls, ...(reasoning === "" ? {} : { reasoning }) };
+}
+
+/** The root span of a trace, with question and answer in the attributes that Langfuse and Phoenix display. */
+function agentSpan(trace: ExportedTrace, { content }: OtlpOptions): Span {
+  const { agentId, error, ending } = trace;
+  const start = unixNano(trace.startedAt);
+  const end = laterOf(unixNano(trace.endedAt), start);
+  const failed = error !== null || isFailure(ending);
+  return {
+    traceId: otlpTraceId(trace.traceId),
+    spanId: rootSpanId(trace),
+    name: storable(`invoke_agent ${agentId}`),
+    kind: SPAN_KIND.internal,
+    startTimeUnixNano: start,
+    endTimeUnixNano: end,
+    attributes: attributesOf(trace, content, failed),
+    events: scoreEvents(trace, end, content),
+    ...(failed ? { status: { code: STATUS_ERROR, message: storable(error ?? ending) } } : {}),
+  };
+}
+
+function rootSpanId({ traceId }: ExportedTrace): string {
+  return otlpSpanId(traceId, "agent");
+}
+
+function attributesOf(trace: ExportedTrace, content: boolean, failed: boolean): KeyValue[] {
+  const { turns, ending } = trace;
+  const last = turns.at(-1);
+  return toKeyValues({
+    "openinference.span.kind": text("AGENT"),
+    "session.id": text(trace.sessionId),
+    "gen_ai.operation.name": text("invoke_agent"),
+    "gen_ai.provider.name": text(conventionalModel(trace.model).provider),
+    "gen_ai.agent.name": text(trace.agentId),
+    "gen_ai.conversation.id": text(trace.sessionId),
+    "gen_ai.request.model": text(conventionalModel(trace.model).model),
+    "gen_ai.response.finish_reasons": last === undefined ? undefined : texts([last.rawFinishReason]),
+    "error.type": failed ? text(ending) : undefined,
+    ...(content ? contentOf(trace) : {}),
+    ...ownAttributes(trace),
+  });
+}
+
+function contentOf(trace: ExportedTrace): Attributes {
+  const { messages, answer, turns } = trace;
+  const system = messages.find(({ role }) => role === "system")?.content;
+  const question = askedOf(trace);
+  const later = laterMessages(trace);
+  const reply = (said: string) =>
+    toOutputMessage({ role: "assistant", content: said, toolCalls: [] }, turns.at(-1)?.finishReason ?? "stop");
+  return {
+    "gen_ai.system_instructions": system === undefined ? undefined : jsonText(toSystemParts(system)),
+    "gen_ai.input.messages": jsonText([toParts({ role: "user", content: question })]),
+    "gen_ai.output.messages": answer === null ? undefined : jsonText([reply(answer)]),
+    "input.value": text(question),
+    "output.value": text(answer ?? undefined),
+    "art_e.sources": texts(trace.sources),
+    "art_e.later_messages": jsonText(later),
+    ...(isChatTrace(trace)
+      ? { "art_e.inbox": text(trace.inbox ?? undefined), "art_e.query_date": text(trace.queryDate ?? undefined) }
+      : { "art_e.task": jsonText(trace.task), "art_e.judge": jsonText(trace.judge ?? undefined) }),
+    "art_e.grade": jsonText("grade" in trace ? trace.grade : undefined),
+  };
+}
+
+/** Facts without an attribute in the conventions. */
+function ownAttributes(trace: ExportedTrace): Attributes {
+  const { traceId, model, ending, maxTurns } = trace;
+  return {
+    "art_e.trace.id": text(traceId),
+    "art_e.model": text(model),
+    "art_e.ending": text(ending),
+    "art_e.max_turns": integer(maxTurns),
+    ...(isChatTrace(trace)
+      ? { "art_e.agent_version": integer(trace.agentVersion), "art_e.history_length": integer(trace.historyLength) }
+      : {
+          "art_e.run.id": text(trace.runId),
+          "art_e.task.id": typeof trace.taskId === "number" ? integer(trace.taskId) : text(trace.taskId),
+          "art_e.epoch": integer(trace.epoch),
+        }),
+  };
+}
+
+/** A score without a value is not an event, because the conventions require a value. */
+function scoreEvents(trace: ExportedTrace, timeUnixNano: string, content: boolean): SpanEvent[] {
+  return Object.entries(trace.scores).flatMap(([name, { value, explanation }]) => {
+    if (value === null) return [];
+    const attributes = toKeyValues({
+      "gen_ai.evaluation.name": text(name),
+      "gen_ai.evaluation.score.value": double(value),
+      "gen_ai.evaluation.explanation": content ? text(explanation) : undefined,
+    });
+    return [{ timeUnixNano, name: "gen_ai.evaluation.result", attributes }];
+  });
+}
+
+const NANO_PER_MS = 1_000_000;
+
+/** In the year 2262. Backends store these numbers as signed 64-bit integers. */
+const LATEST = 2n ** 63n - 1n;
+
+/** Converts an ISO 8601 time plus milliseconds into nanoseconds since 1970. Returns 0 for an invalid time. */
+function unixNano(iso: string, afterMs = 0): string {
+  const ms = Date.parse(iso);
+  if (Number.isNaN(ms)) return "0";
+  const after = Math.min(Math.round(afterMs * NANO_PER_MS), Number.MAX_SAFE_INTEGER);
+  const nano = BigInt(ms) * BigInt(NANO_PER_MS) + BigInt(after);
+  if (nano < 0n) return "0";
+  return String(nano > LATEST ? LATEST : nano);
+}
+
+function laterOf(a: string, b: string): string {
+  return BigInt(a) > BigInt(b) ? a : b;
+}
+
+const UUID = /^trace_([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/;
+
+/** Returns 32 hex digits, from the UUID in art-e's id or from a hash of any other id. */
+function otlpTraceId(traceId: string): string {
+  const digits = UUID.exec(traceId)?.[1]?.replaceAll("-", "");
+  // An id of zeros is invalid in OTLP.
+  return digits === undefined || /^0+$/.test(digits) ? hash(traceId, 32) : digits;
+}
+
+/** Returns 16 hex digits that are the same in every export, so that a backend stores a resent trace only once. */
+function otlpSpanId(traceId: string, span: string): string {
+  return hash(`${traceId}/${span}`, 16);
+}
+
+function hash(value: string, digits: number): string {
+  return createHash("sha256").update(value).digest("hex").slice(0, digits);
+}
+
+/**
+ * Version of the GenAI conventions that the attributes follow. It has `cache_creation`, which later versions rename to
+ * `cache_write`, and requires `gen_ai.provider.name` on every `invoke_agent` span. `otlp-read` accepts both.
+ */
+const SCHEMA_URL = "https://opentelemetry.io/schemas/gen-ai-dev/1.42.0-dev";
+
+const NAME = "art-e";
+
+/** Returns the spans of a trace in the GenAI conventions: the agent's span, then model and tool calls by start time. */
+export function otlpSpans(trace: ExportedTrace, options: OtlpOptions): Span[] {
+  const below = [...modelSpans(trace, options), ...failedCallSpan(trace, options), ...toolSpans(trace, options)];
+  return [agentSpan(trace, options), ...below.sort(byStart)];
+}
+
+/** Identifies art-e as the source of spans. */
+export function spanSource(): SpanSource {
+  const version = programVersion();
+  const attributes = toKeyValues({
+    "service.name": text(NAME),
+    "service.version": text(version),
+    "openinference.project.name": text(NAME),
+  });
+  return { resource: { attributes }, scope: { name: NAME, version }, schemaUrl: SCHEMA_URL };
+}
+
+/** A trace as OTLP's TracesData on one line, in the format of the collector's otlpjsonfile receiver. */
+export const otlpFormat: LineFormat = {
+  *lines(traces, { options: { content }, toolsOf }) {
+    const { resource, scope, schemaUrl } = spanSource();
+    for (const trace of traces) {
+      const spans = otlpSpans(trace, { content, tools: toolsOf(trace) });
+      yield toWellFormedJson({ resourceSpans: [{ resource, scopeSpans: [{ scope, schemaUrl, spans }] }] });
+    }
+  },
+};
+
+function byStart(a: Span, b: Span): number {
+  const difference = BigInt(a.startTimeUnixNano) - BigInt(b.startTimeUnixNano);
+  return difference < 0n ? -1 : Number(difference > 0n);
+}
+
+interface OtlpOptions {
+  /** Whether to include messages, arguments, results, answers and explanations. */
+  readonly content: boolean;
+  /** Tools that the model received, or an empty list if they are unknown. */
+  readonly tools: readonly ToolSpec[];
+}
+
+/** A message in the GenAI conventions. Only the reasoning text is written from the provider state. */
+interface PartsMessage {
+  readonly role: Message["role"];
+  readonly parts: readonly { readonly type: string; readonly [field: string]: JsonValue }[];
+}
+
+function toParts(message: Message): PartsMessage {
+  const { role } = message;
+  if (role === "tool") {
+    const { toolCallId: id, name, content: response } = message;
+    // Readers look up the name by the call's id.
+    return { role, parts: [{ type: "tool_call_response", id, ...(id === "" ? { name } : {}), response }] };
+  }
+  const said = message.content === "" ? [] : [{ type: "text", content: message.content }];
+  if (role !== "assistant") return { role, parts: said };
+  const calls = message.toolCalls.map(({ id, name, arguments: given, invalid }) => ({
+    type: "tool_call",
+    id,
+    name,
+    // A string if the model's arguments could not be parsed.
+    arguments: invalid ?? given,
+  }));
+  const reasoning = reasoningText(message);
+  const thought = reasoning === "" ? [] : [{ type: "reasoning", content: reasoning }];
+  return { role, parts: [...thought, ...said, ...calls] };
+}
+
+function toOutputMessage(message: Message, reason: FinishReason): PartsMessage & { finish_reason: string } {
+  return { ...toParts(message), finish_reason: conventionalFinishReason(reason) };
+}
+
+function toSystemParts(system: string) {
+  return [{ type: "text", content: system }];
+}
+
+/** Attributes by key. Undefined attributes are left out. */
+type Attributes = Readonly<Record<string, AnyValue | undefined>>;
+
+function toKeyValues(attributes: Attributes): KeyValue[] {
+  return Object.entries(attributes).flatMap(([key, value]) => (value === undefined ? [] : [{ key, value }]));
+}
+
+function text(value: string | undefined): AnyValue | undefined {
+  return value === undefined ? undefined : { stringValue: storable(value) };
+}
+
+function integer(value: number | undefined): AnyValue | undefined {
+  return value === undefined ? undefined : { intValue: String(Math.trunc(value)) };
+}
+
+function double(value: number | undefined): AnyValue | undefined {
+  return value === undefined ? undefined : { doubleValue: value };
+}
+
+function texts(values: readonly string[]): AnyValue {
+  return { arrayValue: { values: values.map((value) => ({ stringValue: storable(value) })) } };
+}
+
+/** Encodes a value as a JSON string, as the conventions require for messages, arguments and results. */
+function jsonText(value: JsonValue | object | undefined): AnyValue | undefined {
+  if (value === undefined) return undefined;
+  return { stringValue: JSON.stringify(value, (_, item) => (typeof item === "string" ? storable(item) : item)) };
+}
+
+/**
+ * Protobuf does not allow lone surrogates. PostgreSQL, which Langfuse and Phoenix store spans in, does not allow NUL.
+ */
+function storable(value: string): string {
+  return value.toWellFormed().replaceAll("\0", "\uFFFD");
+}

@@ -1,0 +1,203 @@
+import { z } from "zod";
+import { cacheWrites, type FinishReason, reasoningUsage, type ToolSpec, type Usage } from "../../../models/model.js";
+import { isJsonObject, type JsonObject, type JsonValue, jsonObjectSchema } from "../../../platform/json.js";
+import { finishReason, modelId } from "../otlp-encode.js";
+import { type AttributeMap, countOf, itemsOf, jsonIn, jsonOf, jsonOrText, textOf, textsOf } from "./attributes.js";
+import type { ReadSpan } from "./spans.js";
+
+/** Classifies spans and reads model calls and tool calls, in the conventions listed in `messages.ts`. */
+
+const GEN_AI_MODEL_CALLS = new Set(["chat", "generate_content", "text_completion"]);
+
+/** `ai.generateText` contains one `ai.generateText.doGenerate` per model call. */
+const VERCEL_MODEL_CALL = /^ai\.(generate|stream)(Text|Object)\.do(Generate|Stream)$/;
+const VERCEL_AGENT = /^ai\.(generate|stream)(Text|Object)$/;
+
+type SpanKind = "model" | "tool" | "agent" | "other";
+
+export function kindOf({ attributes, name }: ReadSpan): SpanKind {
+  const vercel = textOf(attributes, "ai.operationId") ?? (name.startsWith("ai.") ? (name.split(" ")[0] ?? "") : "");
+  if (VERCEL_MODEL_CALL.test(vercel)) return "model";
+  if (VERCEL_AGENT.test(vercel)) return "agent";
+  if (vercel === "ai.toolCall") return "tool";
+  const operation = textOf(attributes, "gen_ai.operation.name");
+  if (operation !== undefined) {
+    if (GEN_AI_MODEL_CALLS.has(operation)) return "model";
+    return operation === "execute_tool" ? "tool" : operation === "invoke_agent" ? "agent" : "other";
+  }
+  const kind = textOf(attributes, "openinference.span.kind", "traceloop.span.kind")?.toUpperCase();
+  if (kind === "LLM" || attributes.has("llm.request.type")) return "model";
+  return kind === "TOOL" ? "tool" : kind === "AGENT" ? "agent" : "other";
+}
+
+/** Returns `provider/name`, or null if the span does not specify a model. */
+export function modelOf({ attributes }: ReadSpan): string | null {
+  const model = textOf(
+    attributes,
+    ...["gen_ai.request.model", "gen_ai.response.model", "llm.model_name", "llm.request.model_name", "ai.model.id"],
+  );
+  if (model === undefined) return null;
+  const provider = textOf(
+    attributes,
+    ...["gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "ai.model.provider"],
+  );
+  return modelId(attributes.has("ai.model.provider") ? provider?.split(".")[0] : provider, model);
+}
+
+export function responseModelOf(attributes: AttributeMap): string | undefined {
+  return textOf(attributes, "gen_ai.response.model", "ai.response.model", "llm.response.model_name");
+}
+
+export function responseIdOf(attributes: AttributeMap): string | undefined {
+  return textOf(attributes, "gen_ai.response.id", "ai.response.id");
+}
+
+const outputReasonSchema = z.array(z.looseObject({ finish_reason: z.string() })).min(1);
+
+/** Returns the finish reason in the writer's words and in art-e's. `hasCalls` determines it if the span has none. */
+export function finishReasonOf(
+  attributes: AttributeMap,
+  hasCalls: boolean,
+): { readonly finishReason: FinishReason; readonly raw: string } {
+  const said = jsonOf(attributes, "gen_ai.output.messages", outputReasonSchema)?.[0]?.finish_reason;
+  const raw =
+    textsOf(attributes, "gen_ai.response.finish_reasons")[0] ??
+    textOf(
+      attributes,
+      ...["ai.response.finishReason", "ai.finishReason", "llm.finish_reason", "gen_ai.completion.0.finish_reason"],
+    );
+  const known = finishReason(REASONS.get(said ?? raw ?? "") ?? (said ?? raw)?.replace("-", "_"));
+  if (said === undefined && raw === undefined) return { finishReason: hasCalls ? "tool_calls" : "stop", raw: "" };
+  return { finishReason: known, raw: raw ?? "" };
+}
+
+/** Finish reasons of providers, which OpenInference and OpenLLMetry pass on unchanged. */
+const REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ["end_turn", "stop"],
+  ["stop_sequence", "stop"],
+  ["STOP", "stop"],
+  ["tool_use", "tool_calls"],
+  ["function_call", "tool_calls"],
+  ["max_tokens", "length"],
+  ["MAX_TOKENS", "length"],
+  ["SAFETY", "refusal"],
+]);
+
+/** Returns null if token counts are missing. Some writers do not count cached tokens as input, but art-e does. */
+export function usageOf(attributes: AttributeMap): Usage | null {
+  const input = countOf(
+    attributes,
+    ...["gen_ai.usage.input_tokens", "llm.token_count.prompt", "ai.usage.inputTokens", "ai.usage.promptTokens"],
+    ...["gen_ai.usage.prompt_tokens"],
+  );
+  const output = countOf(
+    attributes,
+    ...["gen_ai.usage.output_tokens", "llm.token_count.completion", "ai.usage.outputTokens"],
+    ...["ai.usage.completionTokens", "gen_ai.usage.completion_tokens"],
+  );
+  if (input === undefined && output === undefined) return null;
+  const cached = countOf(
+    attributes,
+    ...["gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read"],
+    ...["ai.usage.inputTokenDetails.cacheReadTokens", "ai.usage.cachedInputTokens"],
+    ...["gen_ai.usage.cache_read_input_tokens"],
+  );
+  const written = countOf(
+    attributes,
+    ...["gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_write.input_tokens"],
+    ...["llm.token_count.prompt_details.cache_write", "ai.usage.inputTokenDetails.cacheWriteTokens"],
+    ...["gen_ai.usage.cache_creation_input_tokens"],
+  );
+  const reasoning = countOf(
+    attributes,
+    ...["gen_ai.usage.reasoning.output_tokens", "llm.token_count.completion_details.reasoning"],
+    ...["ai.usage.outputTokenDetails.reasoningTokens", "ai.usage.reasoningTokens", "gen_ai.usage.reasoning_tokens"],
+  );
+  return {
+    inputTokens: Math.max(input ?? 0, (cached ?? 0) + (written ?? 0)),
+    outputTokens: output ?? 0,
+    cachedInputTokens: cached ?? 0,
+    ...cacheWrites(written ?? 0),
+    ...reasoningUsage(reasoning),
+  };
+}
+
+interface ReadToolCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: JsonValue;
+  readonly result: JsonValue;
+}
+
+export function toolCallOf({ attributes, name }: ReadSpan): ReadToolCall {
+  return {
+    id: callIdOf(attributes),
+    name: toolNameOf(attributes) ?? name,
+    arguments:
+      jsonIn(
+        attributes,
+        ...["gen_ai.tool.call.arguments", "ai.toolCall.args", "ai.toolCall.input", "tool.parameters"],
+        ...["tool_call.function.arguments", "input.value", "traceloop.entity.input"],
+      ) ?? {},
+    result: jsonIn(
+      attributes,
+      ...["gen_ai.tool.call.result", "ai.toolCall.result", "ai.toolCall.output", "output.value"],
+      ...["traceloop.entity.output"],
+    ),
+  };
+}
+
+export function callIdOf(attributes: AttributeMap): string {
+  return textOf(attributes, "gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id", "tool.id") ?? "";
+}
+
+export function toolNameOf(attributes: AttributeMap): string | undefined {
+  return textOf(
+    attributes,
+    ...["gen_ai.tool.name", "ai.toolCall.name", "tool.name", "tool_call.function.name", "traceloop.entity.name"],
+  );
+}
+
+const definitionsSchema = z.array(
+  z.looseObject({ name: z.string(), description: z.string().nullish(), parameters: jsonObjectSchema.nullish() }),
+);
+
+/** Returns the tools that the model received. Missing descriptions and parameters are empty. */
+export function toolsOf(attributes: AttributeMap): readonly ToolSpec[] {
+  const conventional = jsonOf(attributes, "gen_ai.tool.definitions", definitionsSchema) ?? [];
+  const openInference = itemsOf(attributes, "llm.tools").flatMap((tool) => {
+    const name = textOf(tool, "tool.name");
+    const described = definitionOf(jsonIn(tool, "tool.json_schema"));
+    const description = textOf(tool, "tool.description") ?? described?.description;
+    return name === undefined && described === null
+      ? []
+      : [{ ...described, name: name ?? described?.name ?? "", description }];
+  });
+  const vercel = textsOf(attributes, "ai.prompt.tools").flatMap((text) => definitionOf(jsonOrText(text)) ?? []);
+  return [...conventional, ...openInference, ...vercel]
+    .filter(({ name }) => name !== "")
+    .map(({ name, description, parameters }) => ({
+      name,
+      description: description ?? "",
+      parameters: parameters ?? {},
+    }));
+}
+
+const definitionSchema = z.looseObject({
+  name: z.string(),
+  description: z.string().optional().catch(undefined),
+  parameters: jsonObjectSchema.optional().catch(undefined),
+  input_schema: jsonObjectSchema.optional().catch(undefined),
+  inputSchema: jsonObjectSchema.optional().catch(undefined),
+});
+
+/** Reads a tool definition in the format of OpenAI, Anthropic or the AI SDK. */
+function definitionOf(
+  value: JsonValue,
+): { name: string; description?: string | undefined; parameters?: JsonObject } | null {
+  const inner = isJsonObject(value) && isJsonObject(value.function ?? null) ? value.function : value;
+  const parsed = definitionSchema.safeParse(inner);
+  if (!parsed.success) return null;
+  const { name, description, parameters, input_schema, inputSchema } = parsed.data;
+  return { name, description, parameters: parameters ?? input_schema ?? inputSchema ?? {} };
+}

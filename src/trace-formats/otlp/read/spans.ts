@@ -1,0 +1,123 @@
+import { z } from "zod";
+import { Database } from "../../../store/sqlite.js";
+import { checkValue, parseImported } from "../../imported-trace.js";
+import { readDocuments } from "../../open-import/imported-file.js";
+import type { AttributeMap, AttributeValue } from "./attributes.js";
+
+/** Spans of an OTLP JSON file, grouped by trace. A collector may write the spans of one trace anywhere in its file. */
+
+/**
+ * Reads the spans of one trace after another, in the order in which the traces first appear. The spans wait in a
+ * temporary database on disk, so memory does not grow with the file (https://www.sqlite.org/inmemorydb.html#temp_db).
+ */
+export async function* readSpansByTrace(file: string): AsyncGenerator<readonly ReadSpan[]> {
+  const spool = new SpanSpool();
+  try {
+    for await (const { text, line } of readDocuments(file)) {
+      const where = `${file}, line ${line}`;
+      spool.add(checkValue(tracesDataSchema, parseImported(text, where), where));
+    }
+    yield* spool.traces();
+  } finally {
+    spool.close();
+  }
+}
+
+class SpanSpool {
+  private readonly db = new Database("");
+
+  constructor() {
+    this.db.exec("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16000");
+    this.db.exec("CREATE TABLE spans (id INTEGER PRIMARY KEY, trace TEXT NOT NULL, span TEXT NOT NULL); BEGIN");
+  }
+
+  add(spans: readonly ReadSpan[]): void {
+    const insert = this.db.prepare("INSERT INTO spans (trace, span) VALUES (?, ?)");
+    for (const span of spans) insert.run(span.traceId, JSON.stringify(span, spoolable));
+  }
+
+  *traces(): Generator<readonly ReadSpan[]> {
+    this.db.exec("CREATE INDEX by_trace ON spans (trace)");
+    const ids = this.db.prepare("SELECT trace FROM spans GROUP BY trace ORDER BY min(id)").pluck().all() as string[];
+    const select = this.db.prepare("SELECT span FROM spans WHERE trace = ? ORDER BY id").pluck();
+    for (const id of ids) yield (select.all(id) as string[]).map(fromSpool);
+  }
+
+  close(): void {
+    this.db.close();
+  }
+}
+
+/** Writes attributes as a list of pairs, and 64-bit numbers as strings. */
+function spoolable(_: string, value: unknown): unknown {
+  if (value instanceof Map) return [...value];
+  return typeof value === "bigint" ? String(value) : value;
+}
+
+function fromSpool(json: string): ReadSpan {
+  const span = JSON.parse(json);
+  return {
+    ...span,
+    startTimeUnixNano: BigInt(span.startTimeUnixNano),
+    endTimeUnixNano: BigInt(span.endTimeUnixNano),
+    attributes: new Map(span.attributes),
+    events: span.events.map((event: { attributes: [] }) => ({ ...event, attributes: new Map(event.attributes) })),
+  };
+}
+
+/** Any kind of value, with numbers as strings or numbers. Unknown fields are ignored. */
+const anyValueSchema: z.ZodType<AttributeValue> = z.lazy(() =>
+  z
+    .looseObject({
+      stringValue: z.string().optional(),
+      boolValue: z.boolean().optional(),
+      intValue: z.union([z.string(), z.number()]).optional(),
+      doubleValue: z.union([z.number(), z.string()]).optional(),
+      arrayValue: z.looseObject({ values: z.array(anyValueSchema).default([]) }).optional(),
+      kvlistValue: z.unknown().optional(),
+    })
+    .transform(({ stringValue, boolValue, intValue, doubleValue, arrayValue, kvlistValue }): AttributeValue => {
+      if (intValue !== undefined) return Number(intValue);
+      if (doubleValue !== undefined) return Number(doubleValue);
+      if (arrayValue !== undefined) return arrayValue.values;
+      return stringValue ?? boolValue ?? (kvlistValue === undefined ? null : JSON.stringify(kvlistValue));
+    }),
+);
+
+const attributesSchema = z
+  .array(z.looseObject({ key: z.string(), value: anyValueSchema.optional() }))
+  .default([])
+  .transform((pairs): AttributeMap => new Map(pairs.map(({ key, value }) => [key, value ?? null])));
+
+const nanoSchema = z
+  .union([z.string().regex(/^\d{1,20}$/, "expected nanoseconds"), z.int().nonnegative().transform(String)])
+  .transform(BigInt);
+
+const hexSchema = z.string().regex(/^[0-9a-fA-F]*$/, "expected hex digits");
+
+const spanSchema = z.object({
+  traceId: hexSchema.length(32, "expected 32 hex digits").transform((id) => id.toLowerCase()),
+  spanId: hexSchema.length(16, "expected 16 hex digits"),
+  parentSpanId: hexSchema.optional(),
+  name: z.string().default(""),
+  startTimeUnixNano: nanoSchema,
+  endTimeUnixNano: nanoSchema,
+  attributes: attributesSchema,
+  events: z.array(z.object({ name: z.string().default(""), attributes: attributesSchema })).default([]),
+  status: z.object({ code: z.int().default(0), message: z.string().default("") }).optional(),
+});
+
+export type ReadSpan = z.output<typeof spanSchema>;
+
+/** The spans of one document, as a collector or art-e writes them. */
+const tracesDataSchema = z
+  .looseObject({
+    resourceSpans: z.array(
+      z.looseObject({
+        scopeSpans: z.array(z.looseObject({ spans: z.array(spanSchema).default([]) })).default([]),
+      }),
+    ),
+  })
+  .transform(({ resourceSpans }) =>
+    resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)),
+  );

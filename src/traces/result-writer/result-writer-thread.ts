@@ -1,0 +1,97 @@
+import { statSync } from "node:fs";
+import { parentPort, workerData } from "node:worker_threads";
+import { type RpcAnswer, type RpcCall, tellLoaded } from "../../platform/worker-rpc.js";
+import { FileWatch } from "../../store/database-file.js";
+import { limitPageCache, openStore } from "../../store/open-store.js";
+import { FILE_LOST, openRowWriter, type ResultRow, type SaveCall, type SaveOutcome } from "../result-writer.js";
+
+/** The thread of `threadedResultWriter`: saves each batch of finished tasks in one transaction. */
+
+/** WAL pages between checkpoints (16 MB), four times the default. A checkpoint waits for the disk and delays saves. */
+const CHECKPOINT_PAGES = 4_000;
+
+const { path } = workerData as { path: string };
+const db = openStore(path, { mustExist: true });
+limitPageCache(db);
+const watch = new FileWatch(db, path);
+
+/** Callers retry after a longer lock. With a short timeout, the thread can be terminated in between. */
+db.pragma("busy_timeout = 2000");
+db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+const write = openRowWriter(db);
+const writeAll = db.transaction((rows: readonly ResultRow[]) => {
+  for (const row of rows) write(row);
+});
+
+const MAX_WAL_BYTES = 64 * 1024 * 1024;
+
+function save(calls: readonly RpcCall<SaveCall>[]): RpcAnswer<SaveOutcome>[] {
+  const rows = calls.flatMap(({ call }) => call ?? []);
+  const outcomes = saveAll(rows);
+  const isLast = rows.length < calls.length;
+  try {
+    truncateWal(isLast ? 0 : truncateAt);
+  } catch {
+    // The saves are committed, and the next batch truncates the log again if this fails.
+  }
+  return calls.map(({ id, call }) => ({ id, answer: outcomes.get(call) ?? null }));
+}
+
+/** Saves the rows and returns the failed ones with their errors. */
+function saveAll(rows: readonly ResultRow[]): ReadonlyMap<SaveCall, SaveOutcome> {
+  const outcomes = (outcomeOf: (row: ResultRow) => SaveOutcome) => new Map(rows.map((row) => [row, outcomeOf(row)]));
+  try {
+    if (rows.length > 0) writeAll.immediate(rows);
+    // Checked even after a commit, because SQLite writes to a deleted file without an error.
+    const fault = watch.check();
+    return fault === null ? new Map() : outcomes(() => ({ message: `the file was ${fault}`, code: FILE_LOST }));
+  } catch (thrown) {
+    const fault = watch.check();
+    if (fault !== null) return outcomes(() => ({ message: `the file was ${fault}`, code: FILE_LOST }));
+    const failure = outcome(thrown);
+    // Saved individually, each row would wait for the lock again.
+    if (failure.code?.startsWith("SQLITE_BUSY")) return outcomes(() => failure);
+    // Perhaps only one row is at fault, so save the others.
+    return outcomes(saveSingly);
+  }
+}
+
+let truncateAt = MAX_WAL_BYTES;
+
+/**
+ * SQLite restarts the WAL only when no reader is active. With threads that search without a pause, that might never
+ * happen, and the log would grow with the run. A TRUNCATE checkpoint therefore waits for the readers, usually for
+ * milliseconds and at most 250 ms, then again after the same growth.
+ *
+ * At the end the log is truncated at any size. Otherwise the last connection to close would do it on the event loop's
+ * thread.
+ */
+function truncateWal(longest: number): void {
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  if (log <= longest) return;
+  const busyTimeout = db.pragma("busy_timeout", { simple: true });
+  db.pragma("busy_timeout = 250");
+  try {
+    const [{ busy }] = db.pragma("wal_checkpoint(TRUNCATE)") as [{ busy: 0 | 1 }];
+    truncateAt = busy === 1 ? log + MAX_WAL_BYTES : MAX_WAL_BYTES;
+  } finally {
+    db.pragma(`busy_timeout = ${busyTimeout}`);
+  }
+}
+
+function saveSingly(row: ResultRow): SaveOutcome {
+  try {
+    write(row);
+    return null;
+  } catch (thrown) {
+    return outcome(thrown);
+  }
+}
+
+function outcome(thrown: unknown): NonNullable<SaveOutcome> {
+  const { message, code } = thrown as Error & { code?: string };
+  return { message, code };
+}
+
+parentPort?.on("message", (calls: readonly RpcCall<SaveCall>[]) => parentPort?.postMessage(save(calls)));
+tellLoaded();
