@@ -13,7 +13,7 @@ import { demoQuestions, MAIL, QUESTIONS, workFolder } from "../cli/art-e.js";
 import { ENRON, needs } from "../machine-requirements.js";
 
 const { artE, read } = workFolder({ mail: MAIL });
-const FOLDER = join(import.meta.dirname, "../../src/evals");
+const FOLDER = join(import.meta.dirname, "../../src/evals/run-evals");
 const choice = await chooseSandbox();
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
 
