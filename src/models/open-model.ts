@@ -143,8 +143,8 @@ export async function resolveModel(
   if (connection.wireApi !== null && name.provider !== "openai") {
     throw new UserError(
       "wrong_wire_api",
-      `--wire-api ${connection.wireApi} does not fit ${name.id}.`,
-      "Leave it out: only the openai provider has more than one wire format.",
+      `--wire-api ${connection.wireApi} is unsupported for ${name.id}.`,
+      "Remove it: only the openai provider has more than one wire format.",
     );
   }
   switch (name.provider) {
@@ -202,14 +202,14 @@ function endpointFor(provider: Provider, connection: EndpointSettings): Endpoint
     throw new UserError(
       "no_api_key",
       `No API key for ${provider}: ${variables} is not set.`,
-      `Set ${variables} in the environment or in .env, or try offline/baseline, which needs no key.`,
+      `Set ${variables} in the environment or in .env, or try offline/baseline, which does not need a key.`,
     );
   }
   // Such a key is not a valid header value, and the SDK's own error would reveal it.
   if (!/^[\x21-\x7e]+$/.test(apiKey)) {
     throw new UserError(
       "bad_api_key",
-      `The API key for ${provider} holds white space or characters that no key has.`,
+      `The API key for ${provider} contains white space or other invalid characters.`,
       `Check ${API_KEY_VARIABLES[provider].join(" or ")}.`,
     );
   }
@@ -317,7 +317,7 @@ function withSuccessorHint(model: Model, name: ModelName): Model {
       } catch (error) {
         // A redirect to another server has the same kind, but does not mean that the model is unknown.
         if (!(error instanceof ModelError) || error.kind !== "not_found" || isRedirect(error.status)) throw error;
-        throw error.with({ message: `${error.message}; after ${name.name} came ${name.provider}/${successor}` });
+        throw error.with({ message: `${error.message}; its successor is ${name.provider}/${successor}` });
       }
     },
   };

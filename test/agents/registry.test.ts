@@ -139,9 +139,9 @@ describe("a tool", () => {
     ["handler_unknown", { ...weather, handlerKey: "ftp" }, "ftp"],
     ["tool_schema", { ...weather, parametersSchema: { type: "string" } }, "object"],
     ["tool_config", { ...weather, handlerConfig: {} }, "url"],
-    ["tool_config", { ...weather, handlerConfig: { url: "https://{{city}}/" } }, "path and query only"],
-    ["tool_config", { ...weather, handlerConfig: { url: "https://x.{{city}}/" } }, "path and query only"],
-    ["tool_config", { ...weather, handlerConfig: { url: "https://a:b@example.com/" } }, "use a header"],
+    ["tool_config", { ...weather, handlerConfig: { url: "https://{{city}}/" } }, "only in its path and query"],
+    ["tool_config", { ...weather, handlerConfig: { url: "https://x.{{city}}/" } }, "only in its path and query"],
+    ["tool_config", { ...weather, handlerConfig: { url: "https://a:b@example.com/" } }, "Use a header"],
     ["tool_config", { ...weather, handlerConfig: { url: "file:///etc/{{city}}" } }, "http"],
     ["tool_config", { ...weather, handlerConfig: { url: "https://example.com/{{town}}" } }, "{{town}}"],
     [
@@ -417,7 +417,7 @@ describe("import tools", () => {
     const huge = await toTool(short, { mailbox: openMailbox(at.db), outside }).call({ do: "story" }, context);
     expect(huge).toEqual({
       ok: true,
-      value: expect.stringMatching(/^Once(.|\n)*\n\[cut off: 100 of 404 characters\]$/),
+      value: expect.stringMatching(/^Once(.|\n)*\n\[truncated: 100 of 404 characters\]$/),
     });
   });
 

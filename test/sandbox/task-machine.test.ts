@@ -84,14 +84,14 @@ describe("a command", needs("sandbox", machinesStart), () => {
     const all = Array.from({ length: 500_000 }, (_, i) => `${i + 1}\n`).join("");
     expect(stdout.slice(0, 50_000)).toBe(all.slice(0, 50_000));
     expect(stdout.slice(-50_000)).toBe(all.slice(-50_000));
-    expect(stdout.slice(50_000, -50_000)).toBe(`\n[${all.length - 100_000} of ${all.length} bytes left out]\n`);
+    expect(stdout.slice(50_000, -50_000)).toBe(`\n[${all.length - 100_000} of ${all.length} bytes omitted]\n`);
     expect(stderr).toBe("no\n".repeat(33_333));
   });
 
   test("is killed at its time limit if it never stops printing", async () => {
     const { exitCode, stdout } = await shell(machine, "yes", { timeoutMs: 500 });
     expect(exitCode).toBeNull();
-    expect(stdout).toMatch(/^(y\n){25000}\n\[\d+ of \d+ bytes left out]\n\n?(y\n){24999}y?\n?$/);
+    expect(stdout).toMatch(/^(y\n){25000}\n\[\d+ of \d+ bytes omitted]\n\n?(y\n){24999}y?\n?$/);
   });
 
   test("can print bytes that are not text", async () => {

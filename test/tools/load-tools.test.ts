@@ -348,7 +348,7 @@ describe("search documents", () => {
   });
 
   test.each([
-    [{}, "Give a query"],
+    [{}, "Pass a query"],
     [{ path: "documents/none.md" }, "no document documents/none.md"],
     [{ path: "../secret" }, "no document"],
     [{ path: "documents/seeds.md", offset: 50_000 }, "has 42000 characters"],

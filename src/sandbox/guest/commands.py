@@ -53,7 +53,7 @@ class Output:
     def text(self):
         self.keep_end()
         left_out = self.total - len(self.head) - len(self.tail)
-        between = b"\n[%d of %d bytes left out]\n" % (left_out, self.total) if left_out else b""
+        between = b"\n[%d of %d bytes omitted]\n" % (left_out, self.total) if left_out else b""
         return bytes(self.head) + between + bytes(self.tail)
 
     def drop(self):

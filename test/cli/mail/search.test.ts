@@ -63,7 +63,7 @@ describe("search and show", () => {
 
     it("has no scores to explain where the newest come first", async () => {
       const { code, stderr } = await artE(`search ${MARCUS} quantity --order newest --explain`);
-      expect([code, stderr]).toEqual([2, expect.stringContaining("--explain is about scores")]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining("--explain cannot be combined with --order newest")]);
     });
 
     it("looks for every one of its words, and takes the last of a flag given twice", async () => {

@@ -109,7 +109,7 @@ describe("models and money", () => {
       const run = `${RUN} --model-id claude-sonnet-4-5 -l 3 -o other.json`;
       const { code, stdout, stderr } = await artE(run, keyed(provider));
       expect(code).toBe(0);
-      expect(stderr.match(/replies say they are by claude-opus-5-5/g)).toHaveLength(1);
+      expect(stderr.match(/specify the model claude-opus-5-5/g)).toHaveLength(1);
       expect(stdout).toMatch(/Answered by: +claude-opus-5-5 \(3 replies\)/);
       const { taskResults, answeredBy, costUsd } = resultsSchema.parse(readJson("other.json"));
       expect(answeredBy).toEqual({ "claude-opus-5-5": 3 });
@@ -138,14 +138,14 @@ describe("models and money", () => {
       const provider = await answering(usage, "claude-opus-5-5");
       const asked = await artE(["ask", MARCUS, "What is new?", "--model-id", "claude-sonnet-4-5"], keyed(provider));
       expect(asked.stderr).toContain(
-        "anthropic/claude-sonnet-4-5 was asked, and replies say they are by claude-opus-5-5",
+        "Replies to calls of anthropic/claude-sonnet-4-5 specify the model claude-opus-5-5",
       );
       const judged = await artE(
         `run -a baseline --dataset ${QUESTIONS} -l 3 --judge anthropic/claude-haiku-4-5`,
         keyed(provider),
       );
       expect(
-        judged.stderr.match(/claude-haiku-4-5 was asked, and replies say they are by claude-opus-5-5/g),
+        judged.stderr.match(/calls of anthropic\/claude-haiku-4-5 specify the model claude-opus-5-5/g),
       ).toHaveLength(1);
     });
   });
@@ -184,7 +184,7 @@ describe("models and money", () => {
     const provider = await provide(() => ({ fail: "status", status: 404, message: "model: claude-sonnet-4-5" }));
     const { code, stderr } = await artE(`${RUN} -l 2 --model-id claude-sonnet-4-5`, keyed(provider));
     expect(code).toBe(1);
-    expect(stderr).toContain("after claude-sonnet-4-5 came anthropic/claude-sonnet-5-5");
+    expect(stderr).toContain("its successor is anthropic/claude-sonnet-5-5");
   });
 });
 

@@ -150,10 +150,10 @@ describe.each(["stdio", "http"])("the server over %s", (transport) => {
       said.push([isError, (content as { text: string }[])[0]?.text]);
     }
     expect(said).toEqual([
-      [true, expect.stringContaining(`You may only search the mailbox ${MARCUS}`)],
-      [true, expect.stringContaining("There is no mail <nowhere@example>")],
+      [true, expect.stringContaining(`You may search only the mailbox ${MARCUS}`)],
+      [true, expect.stringContaining("Unknown email <nowhere@example>")],
       [true, expect.stringContaining("do not fit")],
-      [true, expect.stringContaining('There is no tool "send_email"')],
+      [true, expect.stringContaining('Unknown tool "send_email"')],
     ]);
   });
 
