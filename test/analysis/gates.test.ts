@@ -49,7 +49,7 @@ describe("--fail-under with an eval", () => {
     const gate = failUnder({ metric: "eval:tone", limit: 0.9 }, head, 0.9);
     expect(gate).toMatchObject({ passed: false, coverage: { judged: 16, tasks: 30, least: 0.9 } });
     expect(gateText(gate)).toMatch(
-      /; judged 16 of 30 tasks \(0\.533\), wanted at least 0\.9 of them \(--min-coverage\)$/,
+      /; judged 16 of 30 tasks \(0\.533\), required: at least 0\.9 of them \(--min-coverage\)$/,
     );
     expect(failUnder({ metric: "eval:tone", limit: 0.9 }, head, 0.5).passed).toBe(true);
   });

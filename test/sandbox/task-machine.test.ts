@@ -402,7 +402,7 @@ while True:
       await sleep(1_000);
       const { stdout, stderr, exitCode } = await shell(machine, "echo on; pgrep -c python3");
       expect({ stdout, exitCode }).toEqual({ stdout: "on\n0\n", exitCode: 1 });
-      expect(stderr).toContain("[The machine was full of processes: all of them were ended.]");
+      expect(stderr).toContain("[The machine reached its process limit: all processes were killed.]");
       expect((await shell(machine, "echo on")).stderr).toBe("");
     } finally {
       await machine.close();
@@ -451,7 +451,7 @@ describe("the processes of a machine", needs("sandbox", machinesStart), () => {
   test("include a running command, which rejects when the machine is closed", async () => {
     const machine = await openMachine();
     const running = shell(machine, "sleep 614");
-    const rejected = expect(running).rejects.toThrow("the task's machine has ended: it was closed");
+    const rejected = expect(running).rejects.toThrow("the task's machine has stopped: it was closed");
     await machine.close();
     await rejected;
     await machine.close();
