@@ -71,7 +71,7 @@ function draftOf(db: Db, options: AddOptions): EvalDraft {
   if ((template.bound === "cut") !== (bound !== null)) {
     const message = bound === null ? `${name} requires a threshold` : `--at-most: ${name} has a fixed threshold`;
     const hint = bound === null ? "Pass --at-most N." : "Remove --at-most.";
-    throw new UserError("template_bound", `${message}.`, hint);
+    throw new UserError("template_threshold_invalid", `${message}.`, hint);
   }
   return templateEval(name, [{ template, cut: bound ?? 0 }], { ...origin, by: "templates" });
 }

@@ -107,7 +107,7 @@ export interface Endpoint {
 export function checkBaseUrl(baseUrl: string): string {
   if (parseHttpUrl(baseUrl) === null) {
     throw new UserError(
-      "bad_base_url",
+      "base_url_invalid",
       "--base-url: expected the URL of a model server.",
       "Pass http(s)://HOST[:PORT]/PATH without a user name or password, such as http://localhost:8000/v1.",
     );

@@ -127,7 +127,7 @@ export function parseModelName(id: string, provider: string | null, hasBaseUrl =
   const given = id.trim();
   if (provider !== null && !isProvider(provider)) {
     throw new UserError(
-      "unknown_provider",
+      "provider_unknown",
       `Unknown provider "${provider}" (--model-provider).`,
       `${didYouMean(provider, PROVIDERS)}Available: ${PROVIDERS.join(", ")}.`,
     );
@@ -139,7 +139,7 @@ export function parseModelName(id: string, provider: string | null, hasBaseUrl =
   if (!isProvider(prefix)) {
     if (provider !== null) return named(provider, given);
     throw new UserError(
-      "unknown_provider",
+      "provider_unknown",
       `Unknown provider "${prefix}" in --model-id ${given}.`,
       `${didYouMean(prefix, PROVIDERS)}Available: ${PROVIDERS.join(", ")}. If the model's name contains a slash, pass its provider with --model-provider.`,
     );
@@ -147,18 +147,19 @@ export function parseModelName(id: string, provider: string | null, hasBaseUrl =
   if (provider === null || provider === prefix) return named(prefix, given.slice(slash + 1));
   if (hasBaseUrl) return named(provider, given);
   throw new UserError(
-    "contradictory_model",
+    "model_flags_contradict",
     `--model-provider ${provider} and --model-id ${given} specify different providers.`,
     "Remove one of them, or pass --base-url if another server uses this name for the model.",
   );
 }
 
 function providerOf(name: string): Provider {
-  if (name === "") throw new UserError("no_model", "--model-id does not specify a model.", `Examples: ${EXAMPLES}.`);
+  if (name === "")
+    throw new UserError("model_missing", "--model-id does not specify a model.", `Examples: ${EXAMPLES}.`);
   const provider = name === "baseline" ? "offline" : makerOf(name);
   if (provider !== null) return provider;
   throw new UserError(
-    "unknown_model",
+    "model_unknown",
     `Cannot determine the provider of --model-id ${name}.`,
     `Add the provider: openai/${name} for an OpenAI-compatible server (--base-url), otherwise anthropic/${name} or google/${name}.`,
   );
@@ -166,7 +167,11 @@ function providerOf(name: string): Provider {
 
 function named(provider: Provider, name: string): ModelName {
   if (name === "") {
-    throw new UserError("no_model", `--model-id does not specify a model of ${provider}.`, `Examples: ${EXAMPLES}.`);
+    throw new UserError(
+      "model_missing",
+      `--model-id does not specify a model of ${provider}.`,
+      `Examples: ${EXAMPLES}.`,
+    );
   }
   return { provider, name, id: `${provider}/${name}` };
 }

@@ -108,7 +108,9 @@ export const usageSchema = z.object({
     .describe("Input tokens written to a cache, which cost more than other input tokens. Absent if there are none."),
   cacheWrite1hTokens: tokens
     .exactOptional()
-    .describe("Part of cacheWriteTokens that the cache keeps for an hour, which costs even more. Absent if there are none."),
+    .describe(
+      "Part of cacheWriteTokens that the cache keeps for an hour, which costs even more. Absent if there are none.",
+    ),
   reasoningTokens: tokens
     .exactOptional()
     .describe("Output tokens spent on reasoning, included in outputTokens. Absent if none were reported."),
@@ -194,9 +196,14 @@ export const sentParametersSchema = z.strictObject({
   adjusted: z
     .array(
       z.strictObject({
-        parameter: z.enum(["maxTokens", "temperature", "toolChoice", "reasoningEffort"]).describe("Name of the parameter."),
+        parameter: z
+          .enum(["maxTokens", "temperature", "toolChoice", "reasoningEffort"])
+          .describe("Name of the parameter."),
         asked: z.union([z.number(), z.string()]).describe("Requested value."),
-        sent: z.union([z.number(), z.string()]).nullable().describe("Sent value, or null if the parameter was omitted."),
+        sent: z
+          .union([z.number(), z.string()])
+          .nullable()
+          .describe("Sent value, or null if the parameter was omitted."),
         reason: z.string().describe("Reason for the difference."),
       }),
     )

@@ -142,7 +142,7 @@ export async function resolveModel(
   const priced = (model: Model) => (priceOf === null ? model : withPrices(model, priceOf));
   if (connection.wireApi !== null && name.provider !== "openai") {
     throw new UserError(
-      "wrong_wire_api",
+      "wire_api_unsupported",
       `--wire-api ${connection.wireApi} is unsupported for ${name.id}.`,
       "Remove it: only the openai provider has more than one wire format.",
     );
@@ -200,7 +200,7 @@ function endpointFor(provider: Provider, connection: EndpointSettings): Endpoint
   if (apiKey === "") {
     const variables = API_KEY_VARIABLES[provider].join(" or ");
     throw new UserError(
-      "no_api_key",
+      "api_key_missing",
       `No API key for ${provider}: ${variables} is not set.`,
       `Set ${variables} in the environment or in .env, or try offline/baseline, which does not need a key.`,
     );
@@ -208,7 +208,7 @@ function endpointFor(provider: Provider, connection: EndpointSettings): Endpoint
   // Such a key is not a valid header value, and the SDK's own error would reveal it.
   if (!/^[\x21-\x7e]+$/.test(apiKey)) {
     throw new UserError(
-      "bad_api_key",
+      "api_key_invalid",
       `The API key for ${provider} contains white space or other invalid characters.`,
       `Check ${API_KEY_VARIABLES[provider].join(" or ")}.`,
     );

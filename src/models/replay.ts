@@ -71,7 +71,8 @@ class Recording {
 function outcomeOf(entry: Recorded): Completion {
   if ("completion" in entry) return entry.completion;
   const { failure } = entry;
-  if ("timedOut" in failure) throw new DOMException("The recorded call took longer than its task's time limit.", "TimeoutError");
+  if ("timedOut" in failure)
+    throw new DOMException("The recorded call took longer than its task's time limit.", "TimeoutError");
   const { kind, message, retries, billed } = failure;
   throw new ModelError(kind, message, { retryable: false, retries, ...(billed === undefined ? {} : { billed }) });
 }
@@ -182,7 +183,7 @@ async function readReplayFile(path: string) {
   const text = await read().catch((cause: unknown) => {
     const hint = "Pass replay/FILE with the path of a file of recorded or scripted replies.";
     throw new UserError(
-      "no_replay_file",
+      "replay_file_unreadable",
       `Cannot read the replay file ${path}: ${(cause as Error).message}.`,
       hint,
       undefined,
@@ -220,7 +221,7 @@ function parseLine(line: string, where: string): unknown {
     return JSON.parse(line);
   } catch (cause) {
     const hint = "Every line must be one JSON object. The last one might be incomplete.";
-    throw new UserError("bad_replay_file", `${where} is not JSON.`, hint, undefined, { cause });
+    throw new UserError("replay_file_invalid", `${where} is not JSON.`, hint, undefined, { cause });
   }
 }
 
@@ -228,7 +229,7 @@ function check<T extends z.ZodType>(schema: T, value: unknown, where: string): z
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   throw new UserError(
-    "bad_replay_file",
+    "replay_file_invalid",
     `${where} is neither a recorded nor a scripted reply: ${firstIssue(result.error)}.`,
     'Recorded lines contain {key, model, completion} or {key, model, failure}. Scripts contain {"taskQuestion": "...", "replies": [{content?, toolCalls?}]}.',
   );

@@ -19,7 +19,9 @@ export const extrasShape = {
     ),
   extraBody: jsonObjectSchema
     .exactOptional()
-    .describe("Fields added to the body of each request (--body), with variables not expanded. Absent if there are none."),
+    .describe(
+      "Fields added to the body of each request (--body), with variables not expanded. Absent if there are none.",
+    ),
 };
 
 export interface RequestExtras {
@@ -155,8 +157,10 @@ export function parseHeaders(written: readonly string[]): Parsed<Record<string, 
     const lower = name.toLowerCase();
     if (OWN_HEADERS.has(lower)) return wrong(`${name} is set by art-e itself`);
     if (Object.keys(headers).some((other) => other.toLowerCase() === lower)) return wrong(`${name} is specified twice`);
-    if (!HEADER_VALUE.test(value)) return wrong(`the value of ${name} contains characters that are invalid in a header`);
-    if (hasBrokenVariable(value)) return wrong(`the value of ${name} contains \${ without a variable, expected \${VARIABLE}`);
+    if (!HEADER_VALUE.test(value))
+      return wrong(`the value of ${name} contains characters that are invalid in a header`);
+    if (hasBrokenVariable(value))
+      return wrong(`the value of ${name} contains \${ without a variable, expected \${VARIABLE}`);
     headers[name] = value.trim();
   }
   return { ok: true, value: headers };

@@ -26,14 +26,14 @@ export function snapshotOf(name: string, snapshots: ReadonlyMap<string, Snapshot
   if (found !== undefined) return found;
   const known = [...snapshots.keys()].sort().join(", ");
   throw new UserError(
-    "unknown_snapshot",
+    "snapshot_unknown",
     `Unknown snapshot "${name}". Available: ${known}.`,
     `Add it to ${NAME} in the suite's folder.`,
   );
 }
 
 function invalid(message: string): UserError {
-  return new UserError("invalid_snapshots", `${message}.`, `Correct or remove ${NAME} in the suite's folder.`);
+  return new UserError("snapshots_invalid", `${message}.`, `Correct or remove ${NAME} in the suite's folder.`);
 }
 
 function parse(text: string, file: string): Record<string, SnapshotEntry> {

@@ -143,7 +143,8 @@ export function defineExternalTool<Config extends CallLimits>(kind: ExternalTool
         return toToolResult(redactJson(value, secrets), config);
       } catch (error) {
         context.signal.throwIfAborted();
-        if (timeout.aborted) return toolError("failed", `The tool did not respond within ${config.timeoutMs / 1000} s.`);
+        if (timeout.aborted)
+          return toolError("failed", `The tool did not respond within ${config.timeoutMs / 1000} s.`);
         return toolError("failed", errorText(error, secrets));
       }
     },
@@ -172,8 +173,7 @@ function toToolResult(value: JsonValue, { resultSchema, maxResultChars, maxBytes
     if (!checked.ok) return toolError("failed", `The tool's result does not match its schema: ${checked.error}.`);
   }
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  if (Buffer.byteLength(text) > maxBytes)
-    return toolError("failed", `The tool returned more than ${maxBytes} bytes.`);
+  if (Buffer.byteLength(text) > maxBytes) return toolError("failed", `The tool returned more than ${maxBytes} bytes.`);
   if (text.length <= maxResultChars) return { ok: true, value };
   const beginning = text.slice(0, maxResultChars);
   if (typeof value === "string") {

@@ -173,7 +173,7 @@ function compileSchema(tool: ToolRow): SchemaValidator {
     return compileArgumentSchema(tool.parametersSchema, isBuiltin(tool));
   } catch (cause) {
     throw new UserError(
-      "tool_schema",
+      "tool_schema_invalid",
       `Cannot use the parameters_schema of tool "${tool.id}": ${(cause as Error).message}.`,
       "Correct the tool's column parameters_schema in the table tools: expected a JSON Schema of type object.",
       2,
@@ -193,7 +193,7 @@ function readConfig(tool: ToolRow, handler: Handler, config: string | null): unk
 
 function configError(tool: ToolRow, why: string): UserError {
   return new UserError(
-    "tool_config",
+    "tool_config_invalid",
     `Cannot use the config of tool "${tool.id}": ${why}.`,
     "Correct the tool's handler_config (table tools) or the agent's config, which overrides it (table agent_tools). Both are JSON objects.",
   );

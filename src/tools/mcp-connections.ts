@@ -72,7 +72,8 @@ export async function callServerTool(
   const request = { method: "tools/call" as const, params: { name, arguments: args as Record<string, unknown> } };
   const answer = await client.request(request, { signal, timeout });
   const text = answer.content.map(asText).join("\n");
-  if (answer.isError === true) return { ok: false, error: text === "" ? "The tool failed without an error message." : text };
+  if (answer.isError === true)
+    return { ok: false, error: text === "" ? "The tool failed without an error message." : text };
   if (answer.structuredContent !== undefined) {
     return { ok: true, value: jsonValueSchema.parse(answer.structuredContent) };
   }
@@ -217,9 +218,7 @@ async function fetchWithinOrigin(url: string | URL, init?: RequestInit): Promise
     await response.body?.cancel();
     const next = URL.parse(location, at.href);
     if (next?.origin !== at.origin) {
-      throw new McpFailed(
-        `it redirects to ${next?.origin ?? "an invalid URL"}. Pass the URL that it leads to`,
-      );
+      throw new McpFailed(`it redirects to ${next?.origin ?? "an invalid URL"}. Pass the URL that it leads to`);
     }
     at = next;
   }

@@ -86,7 +86,8 @@ async function answer(
   response: ServerResponse,
 ): Promise<void> {
   const { headers } = request;
-  if (!isAllowedHost(listening.host, headers.host)) return refuse(response, 403, "This server does not accept requests to this host");
+  if (!isAllowedHost(listening.host, headers.host))
+    return refuse(response, 403, "This server does not accept requests to this host");
   if (headers.origin !== undefined && !(isLoopback(listening.host) && isOwnOrigin(headers.origin, headers.host))) {
     return refuse(response, 403, "This server does not accept requests from pages of other origins");
   }
@@ -117,7 +118,8 @@ async function answer(
       ProtocolErrorCode.InvalidRequest,
     );
   }
-  if (!acceptsJson(headers.accept)) return refuse(response, 406, "Responses are application/json, which the request does not accept");
+  if (!acceptsJson(headers.accept))
+    return refuse(response, 406, "Responses are application/json, which the request does not accept");
   const webRequest = await toWebRequest(request as NodeRequest, message);
   if (await isLegacyRequest(webRequest, message)) {
     acceptBothTypes(request);

@@ -44,14 +44,14 @@ describe("parseModelName refuses", () => {
     "the bare name %s, which is no provider's, with the spelling that works",
     (id) => {
       const error = refusal(id, null);
-      expect(error.code).toBe("unknown_model");
+      expect(error.code).toBe("model_unknown");
       const [spelling = ""] = error.hint?.match(/openai\/[^ ]+/) ?? [];
       expect(parseModelName(spelling, null)).toMatchObject({ provider: "openai", name: id });
     },
   );
 
   test.each(["", "  ", "anthropic/", "replay/"])("no name: %j", (id) => {
-    expect(refusal(id, null).code).toBe("no_model");
+    expect(refusal(id, null).code).toBe("model_missing");
   });
 });
 

@@ -434,7 +434,9 @@ describe("redirects", () => {
       // A 303 asks for another request, which is none of ours.
       if (code !== 303) {
         expect(error.kind).toBe("not_found");
-        expect(error.message).toContain(`${code} redirects to ${strangerUrl}. The key and the prompt are not sent there`);
+        expect(error.message).toContain(
+          `${code} redirects to ${strangerUrl}. The key and the prompt are not sent there`,
+        );
       }
     },
   );

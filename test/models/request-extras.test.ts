@@ -138,7 +138,9 @@ describe("what a run records of extras", () => {
       "--header X-Key: the environment variable KEY is not set",
     );
     expect(() => openExtras(recorded, {}, { KEY: "k" }, "judge-")).toThrow("--judge-body user: the environment");
-    expect(() => openExtras(recorded, {}, { KEY: "a\nb", WHO: "ada" })).toThrow("characters that are invalid in a header");
+    expect(() => openExtras(recorded, {}, { KEY: "a\nb", WHO: "ada" })).toThrow(
+      "characters that are invalid in a header",
+    );
   });
 
   it("tells cached replies apart", () => {

@@ -87,7 +87,7 @@ describe("load tools", () => {
       addTool("odd", schema, "email_get");
       attach("mine", "odd");
       const error = refusalOf(() => load("mine"));
-      expect(error).toMatchObject({ code: "tool_schema", exitCode: 2 });
+      expect(error).toMatchObject({ code: "tool_schema_invalid", exitCode: 2 });
       expect(error.message).toContain('tool "odd"');
       expect(error.hint).toContain("table tools");
     });
@@ -114,7 +114,7 @@ describe("load tools", () => {
       addAgent("mine");
       attach("mine", tool, config);
       const error = refusalOf(() => load("mine"));
-      expect(error).toMatchObject({ code: "tool_config", exitCode: 2 });
+      expect(error).toMatchObject({ code: "tool_config_invalid", exitCode: 2 });
       expect(error.message).toContain(`tool "${tool}"`);
       expect(error.hint).toContain("agent_tools");
     });

@@ -165,6 +165,10 @@ describe("run_notebook without its packages", needs("sandbox", sandboxed !== nul
     await call("run_shell", { command: "chmod +x .local/bin/python3" });
     const refused = await call("run_notebook", { path: "a.ipynb" });
     await call("run_shell", { command: "rm -r .local/bin" });
-    expect(refused).toEqual({ ok: false, kind: "failed", error: expect.stringContaining("does not have the module nbformat") });
+    expect(refused).toEqual({
+      ok: false,
+      kind: "failed",
+      error: expect.stringContaining("does not have the module nbformat"),
+    });
   });
 });

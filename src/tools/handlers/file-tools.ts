@@ -47,7 +47,8 @@ export const searchDocuments = defineHandler({
   }),
   config: z.strictObject({}),
   call({ query, path, offset, limit }, { documents, signal }) {
-    if (documents === undefined) return toolError("failed", "This task does not have documents. Continue without them.");
+    if (documents === undefined)
+      return toolError("failed", "This task does not have documents. Continue without them.");
     if (path !== undefined) return openDocument(documents, path, offset, signal);
     if (query !== undefined) return search(documents, query, limit, signal);
     return toolError("bad_arguments", "Pass a query to search for, or the path of a document to open.");
@@ -106,7 +107,10 @@ export const readFile = defineHandler({
 function toPage(path: string, text: string, offset: number, limit: number): ToolResult {
   const lines = linesOf(text);
   if (offset > Math.max(lines.length, 1)) {
-    return toolError("bad_arguments", `${path} has ${lines.length} lines, so offset must be at most ${Math.max(lines.length, 1)}.`);
+    return toolError(
+      "bad_arguments",
+      `${path} has ${lines.length} lines, so offset must be at most ${Math.max(lines.length, 1)}.`,
+    );
   }
   const page = pageOf(lines, offset - 1, limit);
   const last = offset - 1 + page.length;

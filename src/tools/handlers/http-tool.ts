@@ -76,9 +76,7 @@ export const httpTool = defineExternalTool({
     );
     if (response.status >= 400) {
       const bodyText = redact(response.text.trim(), secrets).slice(0, 500);
-      throw new ToolFailed(
-        `The server returned status ${response.status}${bodyText === "" ? "" : `: ${bodyText}`}`,
-      );
+      throw new ToolFailed(`The server returned status ${response.status}${bodyText === "" ? "" : `: ${bodyText}`}`);
     }
     if (/\bjson\b/i.test(response.contentType)) return parseJsonText(response.text, "The server's response", secrets);
     return response.text;
@@ -115,7 +113,8 @@ function findUrlProblem(template: string): string | null {
   const [a, b] = ["a", "b"].map((letter) => URL.parse(template.replace(PLACEHOLDER, letter)));
   if (a == null || b == null) return "expected a URL such as https://example.com/{{argument}}";
   if (a.protocol !== "https:" && a.protocol !== "http:") return "expected an http or https URL";
-  if (a.username !== "" || a.password !== "") return `contains a user name or password. Use a header with \${ENV:NAME} instead`;
+  if (a.username !== "" || a.password !== "")
+    return `contains a user name or password. Use a header with \${ENV:NAME} instead`;
   if (a.origin !== b.origin || a.hash !== b.hash) return "can contain {{arguments}} only in its path and query";
   return null;
 }

@@ -99,7 +99,8 @@ export const runNotebook = defineHandler({
       const argv = ["python3", "-c", program, machinePath(path, machine), String(seconds), mode];
       const timeoutMs = seconds * 1_000 + MARGIN_MS;
       const run = await machine.run({ argv, cwd: null, env: {}, timeoutMs }, context.signal);
-      if (run.exitCode === null) return toolError("failed", `${path} did not finish within its time limit, and was not saved.`);
+      if (run.exitCode === null)
+        return toolError("failed", `${path} did not finish within its time limit, and was not saved.`);
       return toResult(path, run.stdout, run.stderr, seconds);
     });
   },

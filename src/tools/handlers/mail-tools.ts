@@ -28,7 +28,10 @@ export const emailGet = defineHandler({
     if (!readable.ok) return readable;
     const { mail } = readable;
     if (offset > 0 && offset >= mail.body.length) {
-      return toolError("bad_arguments", `The body has ${mail.body.length} characters, so offset must be less than ${mail.body.length}.`);
+      return toolError(
+        "bad_arguments",
+        `The body has ${mail.body.length} characters, so offset must be less than ${mail.body.length}.`,
+      );
     }
     const body = mail.body.slice(offset, offset + pageSize);
     const end = offset + body.length;
@@ -58,7 +61,8 @@ export const applyOracle = defineHandler({
   args: z.object({}),
   config: z.strictObject({}),
   async call(_args, { oracle, signal }) {
-    if (oracle === undefined) return toolError("failed", "This task does not have an oracle file. Continue without it.");
+    if (oracle === undefined)
+      return toolError("failed", "This task does not have an oracle file. Continue without it.");
     const done = await oracle.apply(signal);
     return done.ok ? { ok: true, value: done.applied } : toolError("failed", done.reason);
   },

@@ -43,7 +43,7 @@ export function scoreDestination(api: ScoreApi, server: OtlpServer): ScoreDestin
   const url = new URL(server.url);
   if (!pattern.test(url.pathname)) {
     throw new UserError(
-      "scores_no_address",
+      "scores_url_invalid",
       `--scores ${api}: ${url.origin}${url.pathname} is not the URL of ${api} for spans.`,
       api === "langfuse"
         ? "Use https://cloud.langfuse.com/api/public/otel, or the same path on your own server."

@@ -294,7 +294,9 @@ describe("make", () => {
       await serve({ write: (request, batch) => [written(request, batch)] });
       const line = `-n 12 --unanswerable 0 -o paid.jsonl --overwrite --json --cache-dir paid`;
       const short = JSON.parse((await make(`${line} --max-cost 0.085`)).stdout);
-      expect(short.shortfall).toMatch(/^--max-cost 0\.085 is reached: \$0\.0\d+ has been spent, and the next call might cost/);
+      expect(short.shortfall).toMatch(
+        /^--max-cost 0\.085 is reached: \$0\.0\d+ has been spent, and the next call might cost/,
+      );
       expect(short.costUsd).toBeLessThan(0.085);
       expect(short.questions).toBeGreaterThan(0);
       const { calls } = short;
