@@ -65,7 +65,7 @@ function draftOf(db: Db, options: AddOptions): EvalDraft {
     throw new UserError(
       "template_unknown",
       `Unknown template "${name}".`,
-      `one.name).join(", ")}. Other evals say what must be so: --contains => Available: ${TEMPLATES.map((one) => one.name).join(", ")}. For a custom eval, pass --contains => one.name).join(", ")}. Other evals say what must be so: --contains, --lacks, --matches, --is-json, --json-key or --rubric.`,
+      `Available: ${TEMPLATES.map((one) => one.name).join(", ")}. For another check, pass --contains, --lacks, --matches, --is-json, --json-key or --rubric.`,
     );
   }
   if ((template.bound === "cut") !== (bound !== null)) {

@@ -242,7 +242,7 @@ async function collectQuestions(
       }
       if (quota.missing === 0) break;
     }
-    return { questions: quota.kept, stopped: "the mail yields no more", advice: "" };
+    return { questions: quota.kept, stopped: "no more questions can be made from the mail", advice: "" };
   } catch (error) {
     if (error instanceof CostLimitReached || error instanceof UnusableModel) {
       return { questions: quota.kept, stopped: error.message.replace(/\.$/, ""), advice: error.hint };

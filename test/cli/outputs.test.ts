@@ -45,7 +45,7 @@ describe("outputs", () => {
   describe("no output destroys the database", () => {
     const names = ["art-e.db", "sub/../art-e.db", "link.json", "hard.json"];
     it.each(WRITERS.map((typed, i) => `${typed} ${names[i % names.length]}`))("%s", (line) =>
-      refused(`${line} --overwrite`, "art-e.db", /: \S+ is the database, and would be destroyed\./),
+      refused(`${line} --overwrite`, "art-e.db", /: \S+ is the database, which would be overwritten\./),
     );
 
     it("nor its log, nor any other SQLite file, nor one that is about to be made", async () => {

@@ -9,7 +9,7 @@ import { isSchemaObject } from "./schema-safety.js";
 
 export interface RepairedArguments {
   readonly value: JsonValue;
-  /** One line per repaired parameter, such as `sources: text read as array`. Empty if nothing was repaired. */
+  /** One line per repaired parameter, such as `sources: string parsed as array`. Empty if nothing was repaired. */
   readonly repairs: readonly string[];
 }
 

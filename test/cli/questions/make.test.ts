@@ -72,7 +72,7 @@ describe("make", () => {
     it("says when the mail yields no more", async () => {
       const { code, stdout } = await artE(`questions make --inbox ${MARCUS} -n 500 -o all.jsonl`);
       expect(code).toBe(0);
-      expect(stdout).toContain("(the mail yields no more)");
+      expect(stdout).toContain("(no more questions can be made from the mail)");
     });
 
     it("names --min-chars if many emails are too short", async () => {
