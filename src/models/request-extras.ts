@@ -160,7 +160,7 @@ export function parseHeaders(written: readonly string[]): Parsed<Record<string, 
     if (!HEADER_VALUE.test(value))
       return wrong(`the value of ${name} contains characters that are invalid in a header`);
     if (hasBrokenVariable(value))
-      return wrong(`the value of ${name} contains \${ without a variable, expected \${VARIABLE}`);
+      return wrong(`the value of ${name} contains an invalid variable reference, expected \${VARIABLE}`);
     headers[name] = value.trim();
   }
   return { ok: true, value: headers };
@@ -218,7 +218,8 @@ function problemOf(name: string, value: JsonValue): string | null {
 
 function secretIn(name: string, value: JsonValue): string | null {
   if (typeof value === "string") {
-    if (hasBrokenVariable(value)) return `the value of ${name} contains \${ without a variable, expected \${VARIABLE}`;
+    if (hasBrokenVariable(value))
+      return `the value of ${name} contains an invalid variable reference, expected \${VARIABLE}`;
     const isLiteral = value.search(VARIABLE) === -1;
     return isLiteral && (SECRET_FIELD.test(name) || KEY_VALUE.test(value))
       ? `the value of ${name} would be recorded with the run. Set it in the environment, and write \${VARIABLE} here`

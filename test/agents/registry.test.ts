@@ -475,7 +475,7 @@ describe("import tools", () => {
     ["throws.ts", "throw new Error('at once');", "at once", /^Fix the module/],
     ["missing-import.ts", "import './absent.js'; export const call = () => 1;", "'./absent.js'.", /^Fix the module/],
     ["nothing.ts", "export const x = 1;", "exports no function call", /^Export call\(args, context\)/],
-    ["exits.ts", "process.exit(0);", "was ended", /^Fix the module/],
+    ["exits.ts", "process.exit(0);", "was stopped", /^Fix the module/],
   ])("rejects the module %s with a hint that fits the cause", async (name, source, word, hint) => {
     writeFileSync(join(at.folder, name), source);
     await expect(describeModule(join(at.folder, name), [], outside, never)).rejects.toMatchObject({

@@ -161,7 +161,7 @@ describe("parseHeaders", () => {
     ["=x", 'expected NAME=VALUE, got "=x"'],
     ["a b=x", '"a b" is not a valid header name'],
     ["X=a\r\nY: b", "the value of X contains characters that are invalid in a header"],
-    ["X=${not a variable}", "the value of X has a ${ that is not ${VARIABLE}"],
+    ["X=${not a variable}", "the value of X contains an invalid variable reference, expected ${VARIABLE}"],
   ])("refuses %s", (text, problem) => {
     expect(parseHeaders([text])).toEqual({ ok: false, problem });
   });
@@ -186,7 +186,7 @@ describe("parseBodyFields", () => {
     ["seed", 'expected NAME=JSON, got "seed"'],
     ["__proto__={}", '"__proto__" is not a valid field name'],
     ["a b=1", '"a b" is not a valid field name'],
-    ['user="${a b}"', "the value of user has a ${ that is not ${VARIABLE}"],
+    ['user="${a b}"', "the value of user contains an invalid variable reference, expected ${VARIABLE}"],
   ])("refuses %s", (text, problem) => {
     expect(parseBodyFields([text])).toEqual({ ok: false, problem });
   });

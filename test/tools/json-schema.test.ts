@@ -9,8 +9,8 @@ const withValue = (schema: JsonValue, more: JsonSchema = {}) =>
 
 describe("a schema is refused", () => {
   test.each([
-    ["of another type", { type: "string" }, 'must have "type": "object"'],
-    ["without a type", { properties: {} }, 'must have "type": "object"'],
+    ["of another type", { type: "string" }, 'expected a schema with "type": "object"'],
+    ["without a type", { properties: {} }, 'expected a schema with "type": "object"'],
     [
       "that requires what it does not have",
       { type: "object", required: ["q"] },

@@ -59,7 +59,7 @@ describe("load tools", () => {
       attach("mine", "odd");
       const error = refusalOf(() => load("mine"));
       expect(error).toMatchObject({ code: "handler_unknown", exitCode: 2 });
-      expect(error.message).toContain('Tool "odd"');
+      expect(error.message).toContain('tool "odd"');
       expect(error.message).toContain(`"${key}"`);
       expect(error.hint).toContain("email_search, email_get");
     });
@@ -349,8 +349,8 @@ describe("search documents", () => {
 
   test.each([
     [{}, "Pass a query"],
-    [{ path: "documents/none.md" }, "no document documents/none.md"],
-    [{ path: "../secret" }, "no document"],
+    [{ path: "documents/none.md" }, "Unknown document documents/none.md"],
+    [{ path: "../secret" }, "Unknown document"],
     [{ path: "documents/seeds.md", offset: 50_000 }, "has 42000 characters"],
   ])("%j is refused so that the model can go on", async (args, why) => {
     expect(await call(args)).toEqual({ ok: false, kind: "bad_arguments", error: expect.stringContaining(why) });
@@ -360,7 +360,7 @@ describe("search documents", () => {
     expect(await call({ query: "seed" }, {})).toMatchObject({
       ok: false,
       kind: "failed",
-      error: expect.stringContaining("no documents"),
+      error: expect.stringContaining("does not have documents"),
     });
   });
 });
