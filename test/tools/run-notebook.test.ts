@@ -122,7 +122,7 @@ describe("run_notebook", needs("notebooks", await hasNotebooks(sandboxed)), () =
     });
     await writeNotebook("dies.ipynb", ["print('begun', flush=True)", "import os\nos._exit(1)"]);
     expect(await call("run_notebook", { path: "dies.ipynb" })).toMatchObject({
-      value: { saved: true, stopped: expect.stringContaining("kernel ended") },
+      value: { saved: true, stopped: expect.stringContaining("kernel exited") },
     });
   }, 120_000);
 

@@ -353,7 +353,7 @@ describe("without labels", () => {
     expect((await artE("evals add has_source --at-most 3")).stderr).toContain("has_source has a fixed threshold");
     const { stderr } = await artE("evals add nothing");
     expect(stderr).toContain('Unknown template "nothing"');
-    expect(stderr).toMatch(/Available: .*sources_returned.*\. For another check, pass --contains/);
+    expect(stderr).toMatch(/Available: .*has_source.*\. For another check, pass --contains/);
     await json("evals retire has_source@1");
     await json("evals retire few_turns@1");
   });

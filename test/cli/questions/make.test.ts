@@ -96,7 +96,7 @@ describe("make", () => {
       [
         "a limit for a model without a price",
         "-o x.jsonl --model openai/unheard-of --base-url http://127.0.0.1:9 --max-cost 1",
-        /price of openai\/unheard-of is not known/,
+        /price of openai\/unheard-of is unknown/,
       ],
       ["nothing to write to", "", /--output/],
     ])("%s", async (_, flags, message) => {

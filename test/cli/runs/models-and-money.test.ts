@@ -129,7 +129,7 @@ describe("models and money", () => {
     it("is not told of where it is a snapshot of the one asked", async () => {
       const provider = await answering(usage, "claude-sonnet-5-5-20260928");
       const { code, stdout, stderr } = await artE(`${RUN} -l 2 -o same.json`, keyed(provider));
-      expect({ code, stderr: stderr.includes("replies say") }).toEqual({ code: 0, stderr: false });
+      expect({ code, stderr: stderr.includes("specify the model") }).toEqual({ code: 0, stderr: false });
       expect(stdout).not.toContain("Answered by");
       expect(resultsSchema.parse(readJson("same.json")).answeredBy).toEqual({ "claude-sonnet-5-5-20260928": 2 });
     });

@@ -125,7 +125,7 @@ describe("an agent of one's own", () => {
     ["agents show --run latest art-e", "ID cannot be given too"],
     ["agents set mine --tools email_get", "agents set does not take --tools."],
     ["agents detach art-e", "agents detach needs TOOLS."],
-    ["tools add x --handler-key none --description d", 'the handler_key "none"'],
+    ["tools add x --handler-key none --description d", 'Unknown handler_key "none"'],
     ["tools add x --handler-key http", "has a flag of its own"],
     ["tools add x --command true --handler-key email_get --description d", "name two tools"],
     ["tools add x --command true --config {} --description d", "--config is not for"],
