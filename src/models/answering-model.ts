@@ -59,7 +59,7 @@ export function warnOfOtherModel(model: Model, note: (text: string) => void): Mo
 
 function otherModelNote(asked: string, named: string): string {
   return stripControls(
-    `Replies to calls of ${asked} specify the model ${named}. The provider might have substituted another model.`,
+    `Requested ${asked}, but replies are from ${named}. The provider might have substituted another model.`,
   );
 }
 

@@ -317,7 +317,9 @@ function withSuccessorHint(model: Model, name: ModelName): Model {
       } catch (error) {
         // A redirect to another server has the same kind, but does not mean that the model is unknown.
         if (!(error instanceof ModelError) || error.kind !== "not_found" || isRedirect(error.status)) throw error;
-        throw error.with({ message: `${error.message}; its successor is ${name.provider}/${successor}` });
+        throw error.with({
+          message: `${error.message}; the successor of ${name.name} is ${name.provider}/${successor}`,
+        });
       }
     },
   };

@@ -58,7 +58,9 @@ export function anthropicRules(name: string): ParameterRules {
   const isThinking = CLAUDE_THINKING.test(bare);
   return {
     noTemperature: takesTemperature ? null : `${name} does not support a temperature`,
-    noForcedTools: isThinking ? `${name} thinks before tool calls and does not support required ones` : null,
+    noForcedTools: isThinking
+      ? `${name} thinks by default and does not support required tool calls while thinking`
+      : null,
     reasons: isThinking,
     minTokens: 1,
     effort: anthropicEffort(bare),

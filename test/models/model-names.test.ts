@@ -145,7 +145,7 @@ test("a model that is not found any more is told with the one after it, other er
     const model = await resolveModel(parseModelName("claude-sonnet-4-5", null), connection);
     const failing = () => model.complete(REQUEST, new AbortController().signal);
     await expect(failing()).rejects.toThrow(
-      "anthropic/claude-sonnet-4-5: 404 model: claude-sonnet-4-5; its successor is anthropic/claude-sonnet-5-5",
+      "anthropic/claude-sonnet-4-5: 404 model: claude-sonnet-4-5; the successor of claude-sonnet-4-5 is anthropic/claude-sonnet-5-5",
     );
     await expect(failing()).rejects.toThrow(/^anthropic\/claude-sonnet-4-5: 400 a bad request$/);
   } finally {

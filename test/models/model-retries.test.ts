@@ -211,7 +211,7 @@ test("each other model is told of once, and no more than twenty of them", async 
     expect(told.slice(0, 3)).toEqual(
       ["one", "model-5", "model-6"].map(
         (named) =>
-          `Replies to calls of anthropic/claude-x specify the model ${named}. The provider might have substituted another model.`,
+          `Requested anthropic/claude-x, but replies are from ${named}. The provider might have substituted another model.`,
       ),
     );
     expect(told).toHaveLength(19);
