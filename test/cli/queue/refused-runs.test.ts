@@ -67,7 +67,7 @@ describe("over a queue", needs("redis"), () => {
     [
       "is about other mail",
       () => ({ corpusFingerprint: "f".repeat(64) }),
-      /needs the mail ffffffffffff, and w\.db has/,
+      /requires the mail ffffffffffff, and w\.db contains/,
     ],
     [
       "has a program as a tool",
