@@ -26,7 +26,7 @@ def next_call(question, results):
 
 
 def tool_call(question, instructions, results):
-    """The same by the names of the agent's tools; the mailbox stands in the instructions."""
+    """The same with the names of the agent's tools. The instructions name the mailbox."""
     kind, arguments = next_call(question, results)
     if kind == "search":
         arguments["inbox_id"] = re.search(r"[\w.]+@[\w.]+\w", instructions)[0]

@@ -83,7 +83,7 @@ def tool_methods(environment):
 
 
 def json_schema(function):
-    """Of a function with a docstring in Google's style and a type for each parameter; fails where something lacks."""
+    """The schema of a function with a Google-style docstring and a type for each parameter. Raises an error if one is missing."""
     doc = inspect.getdoc(function)
     description, _, sections = doc.partition("Args:\n")
     arguments = re.split(r"\n\s*(?:Returns|Raises):", sections)[0]

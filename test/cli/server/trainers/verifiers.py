@@ -92,7 +92,7 @@ class MultiTurnEnv(Environment):
 
 
 def message(raw):
-    """A message of verifiers has attributes, also where an environment gives a plain dict."""
+    """A message of verifiers has attributes, even if an environment returns a plain dict."""
     if isinstance(raw, Message):
         return raw
     assert raw["role"] in ("system", "user", "tool") and isinstance(raw["content"], str)
