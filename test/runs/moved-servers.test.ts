@@ -32,7 +32,7 @@ describe("movedServers", () => {
       { elsewhere: { kind: "endpoint", url: B } },
       [`the agent's server was at ${A} and is at ${B}`],
     ],
-  ])("names %s, which is no difference", (_, before, now, moved) => {
+  ])("names %s, which is not a difference", (_, before, now, moved) => {
     expect(movedServers(settings(before), settings(now))).toEqual(moved);
     expect(differences(settings(before), settings(now))).toEqual([]);
   });
