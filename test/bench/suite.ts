@@ -15,7 +15,7 @@ import { runSetUp } from "../../src/suites/task/task-setup.js";
 import type { SuiteTask } from "../../src/tasks/suite-task.js";
 import { type Quantiles, quantiles } from "./quantiles.js";
 
-/** What a task of a suite costs beside its agent: a machine, its set-up, grading; and the same by plain commands. */
+/** The cost of a suite task without its agent: machine, setup and grading, compared with plain commands. */
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const DEMO = join(ROOT, "fixtures/suites/demo");
@@ -25,7 +25,7 @@ export interface SuiteBench {
   readonly tasks: number;
   readonly atOnce: number;
   readonly tasksPerSecond: number;
-  /** Of all tasks, milliseconds. */
+  /** Over all tasks, in milliseconds. */
   readonly phases: Readonly<Record<(typeof PHASES)[number], Quantiles>>;
 }
 
@@ -34,7 +34,7 @@ export interface PlainLine {
   readonly ms: Quantiles;
 }
 
-/** The oracle's lines of the demo suite again and again. Every score is checked. */
+/** The demo suite's oracle lines, repeated. Every score is checked. */
 export async function benchSuite(tasks: number, atOnce: number): Promise<SuiteBench> {
   const suite = openSuiteFolder(DEMO);
   const byId = new Map(readSuite(suite).tasks.map(({ task }) => [task.id, task]));
