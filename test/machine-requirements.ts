@@ -1,12 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 
-/**
- * What some tests need of the machine. Where it is missing they skip and say so; in CI that fails, unless it is
- * allowed.
- */
+/** Requirements of some tests. Without them, the tests skip with a message, which fails in CI unless it is allowed. */
 
-/** Each with how it is had. */
+/** Each requirement, and how to meet it. */
 export const NEEDS = {
   sandbox: "a sandbox that works: bubblewrap and Python 3, or Docker with its image",
   browser: "a browser: /usr/bin/chromium, or what ART_E_CHROMIUM names",
@@ -49,15 +46,18 @@ const THERE: Readonly<Partial<Record<Need, () => boolean>>> = {
   linux: () => process.platform === "linux",
 };
 
-/** False too where only the test itself can tell. */
+/** Also true if only the test itself can check the requirement. */
 export const isMissing = (need: Need): boolean => THERE[need]?.() !== true;
 
-/** As well left to `npm run test:slow`, as a smaller case of it stands beside it. */
+/** Only in `npm run test:slow`, because a smaller case of it is in the same file. */
 export function slow(options: { skip?: boolean; tags?: readonly Need[] } = {}): { skip?: boolean; tags: string[] } {
   return { ...options, tags: ["slow", ...(options.tags ?? [])] };
 }
 
-/** Options of a test or a suite that is skipped where something is missing; the tag tells the report what it was. */
+/**
+ * Options of a test or a suite that is skipped if a requirement is missing. The tag names the requirement for the
+ * report.
+ */
 export function needs(need: Need, isThere = THERE[need]?.() ?? false): { skip: boolean; tags: Need[] } {
   return { skip: !isThere, tags: [need] };
 }

@@ -110,7 +110,7 @@ export interface WorkFolder {
   start(line: Line, variables?: Variables): Started;
   write(name: string, content: string | Buffer): string;
   read(name: string): string;
-  // biome-ignore lint/suspicious/noExplicitAny: what a test reads of it, it checks.
+  // biome-ignore lint/suspicious/noExplicitAny: each test checks the fields that it reads.
   readJson(name: string): any;
 }
 
@@ -190,7 +190,7 @@ export function demoQuestion(id: number): Question {
   return found;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: what a test reads of it, it checks.
+// biome-ignore lint/suspicious/noExplicitAny: each test checks the fields that it reads.
 export function jsonLines(text: string): any[] {
   return text
     .split("\n")

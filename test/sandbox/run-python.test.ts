@@ -97,7 +97,7 @@ const folders = { files: "/tmp/w/files", temporary: "/tmp/w/temporary", owner: n
 const args = dockerArguments("art-e-1", folders, "1000:1000");
 const given = (flag: string) => args[args.indexOf(flag) + 1];
 
-test("the Docker sandbox has no network, nothing writable but the workspace, no capabilities, and limited resources", () => {
+test("the Docker sandbox gets neither a network, a writable path but the workspace, nor capabilities, and has limited resources", () => {
   expect(args[0]).toBe("run");
   expect(args).toEqual(expect.arrayContaining(["--rm", "--read-only", "--init", "--interactive"]));
   expect({

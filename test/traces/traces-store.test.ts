@@ -107,7 +107,7 @@ describe("traces", () => {
 });
 
 describe("trace selection", () => {
-  /** By task and epoch: the semantic score, and a score where lower is better. */
+  /** Keys are task and epoch. Values are the semantic score, and a score with lower values as better. */
   const TRIES = [
     [1, 1, { semanticScore: 0.2, goldRank: 3 }],
     [1, 2, { semanticScore: 0.9, goldRank: 5 }],
