@@ -87,7 +87,7 @@ export class TestBrowser {
     return {
       page,
       wrong: () => [
-        // The browser itself reports the 401 that makes the page ask for its token.
+        // The browser itself reports the 401 after which the page requests its token.
         ...complaints.filter((text) => !/^(log|info|debug|warning): |^error: .* 401 /.test(text)),
         ...requests.filter((request) => !request.startsWith(origin) && !request.startsWith("data:")),
       ],

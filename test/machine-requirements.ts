@@ -3,20 +3,20 @@ import { existsSync } from "node:fs";
 
 /** Requirements of some tests. Without them, the tests skip with a message, which fails in CI unless it is allowed. */
 
-/** Each requirement, and how to meet it. */
+/** The requirements, and how to meet them. */
 export const NEEDS = {
-  sandbox: "a sandbox that works: bubblewrap and Python 3, or Docker with its image",
-  browser: "a browser: /usr/bin/chromium, or what ART_E_CHROMIUM names",
+  sandbox: "a working sandbox: bubblewrap and Python 3, or Docker with its image",
+  browser: "a browser: /usr/bin/chromium, or the path in ART_E_CHROMIUM",
   "real-mail": "the folder of real Enron mail that ART_E_ENRON names",
   notebooks:
     "Python packages that run notebooks, in the sandbox: nbclient and ipykernel of the system, or of the folder below /opt that ART_E_PYTHON_PACKAGES names",
   suites: "the folder of real task suites that ART_E_SUITES names",
   origins:
-    "the two suites as their origins have them, with all scripts and archives: flowbook/ and spider2v/ in the folder that ART_E_SUITE_ORIGINS names",
+    "the two complete suites from their origins, with all scripts and archives: flowbook/ and spider2v/ in the folder that ART_E_SUITE_ORIGINS names",
   exports: "the folder of export formats, with their schemas and examples, that ART_E_EXPORTS names",
   training: "the folder of facts about trainers' protocols that ART_E_TRAINING names, with openenv_conformance.py",
   redis: "redis-server, version 6.2 or newer",
-  terminal: "tmux, which shows what is on a terminal",
+  terminal: "tmux, which shows the content of a terminal",
   sqlite3: "sqlite3, the command-line shell of SQLite, as an older version than the program's own: Debian's sqlite3",
   pandas: "pandas for /usr/bin/python3, such as Debian's python3-pandas",
   root: "root, and a checkout that every user may read",

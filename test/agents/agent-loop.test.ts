@@ -92,7 +92,7 @@ describe("tool_protocol_error", () => {
     ["that works", call("echo")],
     ["for a missing email", call("echo", { refuse: "invalid_email" })],
     ["that fails through no fault of the model's", call("echo", { refuse: "failed" })],
-    ["that works next to one that fails", { toolCalls: [...unusable.toolCalls, { name: "echo", arguments: {} }] }],
+    ["that works next to a failing call", { toolCalls: [...unusable.toolCalls, { name: "echo", arguments: {} }] }],
   ])("is postponed by a call %s", async (_, good) => {
     const lines = [unusable, unusable, good, unusable, unusable, finish("$40")];
     expect(await roll(lines, [echo(), ending])).toMatchObject({ ending: "answered", answer: "$40" });
@@ -197,7 +197,7 @@ describe("of several tool calls in one turn", () => {
     expect(results?.[1]?.content).toContain("only the first tool call of a turn is made");
   });
 
-  test("none is made after the answer, and each gets the reason", async () => {
+  test("are not made after the answer, and each gets the reason", async () => {
     const tool = echo();
     const all = { toolCalls: [...(finish("$40").toolCalls ?? []), { name: "echo", arguments: { word: "late" } }] };
     const rollout = await roll([all], [tool, ending]);

@@ -78,7 +78,7 @@ describe("endpoint agent", () => {
     expect(transcript.turns).toMatchObject([{ usage: null, costUsd: null }]);
   });
 
-  it("is refused if it requests a call of its own tools, or if the server refuses", async () => {
+  it("is refused if it requests a call of the program's tools, or if the server refuses", async () => {
     const calls = await ask(
       reply({ content: null, tool_calls: [{ id: "1", function: { name: "x", arguments: "{}" } }] }),
     );
@@ -107,7 +107,7 @@ describe("subprocess agent", () => {
 
   type Program = (url: string) => Promise<Partial<ProgramReply>>;
 
-  /** Marcus is asked, on the given date. */
+  /** Asks Marcus a question, on this date. */
   async function answerBy(program: Program, cutoff: string | null = null) {
     const programs = {
       async ask(question: JsonObject & { readonly id: string }): Promise<ProgramReply> {

@@ -42,7 +42,7 @@ const weather = {
 };
 
 describe("an agent", () => {
-  it("is created with the given settings and the defaults for the rest", () => {
+  it("is created with its settings from the command and defaults for the rest", () => {
     expect(createAgent(at.db, mine)).toMatchObject({
       id: "mine",
       name: "mine",
@@ -76,7 +76,7 @@ describe("an agent", () => {
     expect(createAgent(at.db, { ...mine, model: "claude-x" }).model).toBe("anthropic/claude-x");
   });
 
-  it("changes only in the given settings, which can be removed again", () => {
+  it("changes only in the specified settings, which can be removed again", () => {
     createAgent(at.db, { ...mine, settings: { temperature: 1, maxTurns: 3 } });
     expect(updateAgent(at.db, "mine", { model: "openai/gpt-4.1", settings: { temperature: null } })).toMatchObject({
       prompt: mine.prompt,

@@ -11,7 +11,7 @@ import type { Quantiles } from "./quantiles.js";
 import { writeKaggleCsv } from "./synthetic-corpus.js";
 
 /**
- * The built program's training environment, and one that only echoes, in the same benchmark: sessions search, read and
+ * The built program's training environment, and an echo environment, in the same benchmark: sessions search, read and
  * answer as fast as possible, and at a pace, like models that think between steps.
  */
 

@@ -56,7 +56,7 @@ function pieces(name: Format, traces: Iterable<ExportedTrace>): Iterable<string 
   return "bytes" in format ? format.bytes(traces, context) : format.pieces(traces, context);
 }
 
-/** Each trace is parsed from its text, as from the database. */
+/** The traces, parsed from their text as from the database. */
 function syntheticTraces(count: number, onTrace: (i: number) => void): Iterable<ExportedTrace> {
   const random = seeded(1);
   const words = Array.from({ length: 5_000 }, () => Math.floor(random() * 36 ** 6).toString(36));

@@ -18,7 +18,7 @@ export interface HarnessBench {
   readonly atOnce: number;
   readonly latencyMs: number;
   /**
-   * Tasks per second, with three turns per task. Our runs search real mail, score and store; the bare SDK does none of
+   * Tasks per second, with three turns per task. Our runs search real mail, score and store; the bare SDK does nothing of
    * it.
    */
   readonly ours: number;
@@ -136,7 +136,7 @@ async function bareOver(
   const started = performance.now();
   await limit.map(Array.from({ length: tasks }), async () => {
     const messages: OpenAI.ChatCompletionMessageParam[] = [
-      { role: "system", content: "The mailbox is nobody@example.com." },
+      { role: "system", content: "The mailbox is someone@example.com." },
       { role: "user", content: "What was said?" },
     ];
     for (let turn = 0; turn < 3; turn++) {

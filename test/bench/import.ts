@@ -24,7 +24,7 @@ const script = (name: string) => (csv: string, db: string) => [
   db,
 ];
 
-/** Each import is an entire process, from the same file. docs/performance.md describes what each does and omits. */
+/** Every import is a separate process, from the same file. docs/performance.md describes the differences. */
 const IMPORTS = {
   naive: { name: "naive: MIME library, a commit per 100, FTS triggers", command: script("naive-import") },
   plain: { name: "plain bulk load: header split, index at the end", command: script("plain-import") },

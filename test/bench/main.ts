@@ -19,7 +19,7 @@ import { writeKaggleCsv } from "./synthetic-corpus.js";
  *
  * `suite` measures the built program over the demo suite, by default with 100 tasks. `export` writes one trace per task
  * in each format. `evals` processes as many traces, and searches for planted faults in --runs label sets per fault.
- * `otlp` measures --runs pairs of runs, one of which sends its traces.
+ * `otlp` measures --runs pairs of runs, with and without sending traces.
  *
  * Four are not in `all`. `env` plays one episode per task against the built program's training environment, over the
  * demo's mail and over --mails emails. `queue` runs over Redis with each number of workers (1,2,4), and in one process

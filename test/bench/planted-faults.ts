@@ -146,10 +146,10 @@ const BAD = 0.3;
 export interface PlantedLine {
   readonly noise: number;
   readonly sets: number;
-  /** Sets in which the fault's own template was chosen (or any template, if it has none) and its eval then accepted. */
+  /** Sets with the fault's own template chosen (or any template, if it has none) and its eval accepted. */
   readonly chosen: number;
   readonly accepted: number;
-  /** Of the chosen evals, against the truth of unlabeled traces. */
+  /** Rates of the chosen evals on unlabeled traces, compared with the truth. */
   readonly tpr: number | null;
   readonly tnr: number | null;
 }
@@ -174,9 +174,9 @@ export interface PlantedBench {
   /** Faults with an accepted eval in every set without wrong labels. */
   readonly found: readonly string[];
   readonly notFound: readonly string[];
-  /** Random evals that a model writes from random labels: sets in which any was saved, or accepted. */
+  /** Random evals that a model writes from random labels: sets with a saved eval, and with an accepted one. */
   readonly generated: ShuffledSets | null;
-  /** Random labels: sets in which any template was chosen, or accepted. */
+  /** Random labels: sets with a chosen template, and with an accepted one. */
   readonly shuffled: ShuffledSets;
   readonly intervals: readonly IntervalLine[];
 }
@@ -255,7 +255,7 @@ interface PlantedSet {
   /** Any eval at all. */
   readonly any: boolean;
   readonly anyAccepted: boolean;
-  /** Of the eval that was chosen for the fault, over the unlabeled traces. */
+  /** Rates of the eval that was chosen for the fault, over the unlabeled traces. */
   readonly tpr: number | null;
   readonly tnr: number | null;
 }

@@ -22,7 +22,7 @@ const REPORTER = `data:text/javascript,process.on("exit", () => process.stderr.w
 
 export interface QueueBenchOptions {
   readonly tasks: number;
-  /** Each a run with this number of workers. */
+  /** Runs with different numbers of workers. */
   readonly workers: readonly number[];
   /** Per worker. */
   readonly slots: number;

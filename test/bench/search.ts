@@ -20,7 +20,7 @@ export interface SearchLine {
   readonly sql: Quantiles;
   /** Our warm p99 divided by theirs. */
   readonly p99Ratio: number;
-  /** Of the emails in either top ten, the fraction in both. Copies count as one. Null if not compared. */
+  /** Fraction of the emails in either top ten that are in both, or null if not compared. Copies count as one. */
   readonly overlap: number | null;
 }
 

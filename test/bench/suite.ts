@@ -84,7 +84,7 @@ export async function benchSuite(tasks: number, atOnce: number): Promise<SuiteBe
   }
 }
 
-/** One after another. */
+/** Sequentially. */
 export async function benchPlain(times: number): Promise<PlainLine[]> {
   const folder = mkdtempSync(join(tmpdir(), "art-e-bench-plain-"));
   const task = join(DEMO, "examples/terminal", readdirSync(join(DEMO, "examples/terminal"))[0] ?? "");

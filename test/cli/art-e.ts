@@ -186,7 +186,7 @@ export const demoQuestions: readonly Question[] = jsonLines(readFileSync(QUESTIO
 
 export function demoQuestion(id: number): Question {
   const found = demoQuestions.find((question) => question.id === id);
-  if (found === undefined) throw new Error(`the demo has no question ${id}`);
+  if (found === undefined) throw new Error(`unknown demo question ${id}`);
   return found;
 }
 

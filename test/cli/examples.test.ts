@@ -6,7 +6,7 @@ import { type FakeProvider, startFakeProvider } from "../providers/fake-provider
 import { machinesStart } from "../suites/machines-start.js";
 import { addressOf, BIN, jsonLines, MAIL, ROOT, startProgram, workFolder } from "./art-e.js";
 
-/** The files in examples/ work as its README says. */
+/** The files in examples/ work as described in its README. */
 
 const { artE, path, readJson } = workFolder({ mail: MAIL });
 const EXAMPLES = join(ROOT, "examples");
@@ -76,7 +76,7 @@ it("the settings define two runs that meet their gates", async () => {
   ]);
 });
 
-it("the suite has no errors", async () => {
+it("the suite passes its check", async () => {
   expect(await ran("suite check examples/suite")).toContain("1 tasks read, 0 errors");
 });
 

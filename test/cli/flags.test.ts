@@ -115,7 +115,7 @@ it("refuseContradictions accepts a flag that refines another one", () => {
 describe("wrong usage", () => {
   const { artE } = workFolder();
 
-  /** Expects exit code 2, one line with the fault, one with the next step, and no other output. */
+  /** Expects exit code 2, a line with the fault, another with the next step, and no other output. */
   async function refused(
     line: Line,
     message: string,

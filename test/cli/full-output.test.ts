@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { BIN, MAIL, QUESTIONS } from "./art-e.js";
 
-/** The Linux device on which every write fails with ENOSPC. */
+/** The Linux device that fails every write with ENOSPC. */
 const FULL = "/dev/full";
 
 describe.runIf(existsSync(FULL))("stdout on a full disk", () => {

@@ -48,7 +48,7 @@ describe("outputs", () => {
       refused(`${line} --overwrite`, "art-e.db", /: \S+ is the database, and would be destroyed\./),
     );
 
-    it("is not overwritten, and neither is its log, another SQLite file or one about to be created", async () => {
+    it("and its log, other SQLite files and files about to be created are not overwritten", async () => {
       await refused("export-traces -o art-e.db-wal", "art-e.db-wal", /is part of the database/);
       write("foreign.sqlite", Buffer.from("SQLite format 3\0 and more"));
       await refused("export-traces --overwrite -o foreign.sqlite", "foreign.sqlite", /is a SQLite file/);

@@ -99,13 +99,13 @@ describe("progress line", () => {
     expect(progressLine(STATE, columns).length).toBeLessThanOrEqual(columns);
   });
 
-  it("omits the bar, then the title, if there is no room", () => {
+  it("omits the bar, then the title, if the terminal is too narrow", () => {
     expect(progressLine(STATE, 62)).toMatch(/^Answering 12 % {2}semantic/);
     expect(progressLine(STATE, 52)).toMatch(/^12 % {2}semantic .+ left$/);
     expect(progressLine(STATE, 20)).toBe("12 %  semantic 0.412");
   });
 
-  it("has no bar, percentage or remaining time if the total is unknown", () => {
+  it("omits bar, percentage and remaining time if the total is unknown", () => {
     const state = { title: "Reading", done: 5, total: null, elapsedMs: 1_000, main: "5 mails" };
     expect(progressLine(state, 80)).toBe("Reading 5 mails");
     expect(progressLine({ ...state, done: 0, total: 0, main: "" }, 30)).toMatch(/^Reading ░+ $/);

@@ -83,7 +83,7 @@ const isSameList = (ours: readonly string[], theirs: readonly string[]) => {
 const listedNames = (body: string) =>
   [...body.matchAll(/^- (.*) \([^()]*, [\d,]+ bytes?\)$/gm)].map(([, name]) => name ?? "");
 
-/** Null if both agree, otherwise both results. */
+/** Both results, or null if they agree. */
 function differenceOf(field: Field, { ours, theirs }: Compared): [ours: string, theirs: string] | null {
   const differ = (one: unknown, other: unknown): [string, string] => [JSON.stringify(one), JSON.stringify(other)];
   switch (field) {

@@ -9,7 +9,7 @@ import { type Imported, type ImportOptions, importFrom } from "./import-setup.js
 
 let made = 0;
 
-/** An email that is unique except for the given fields. */
+/** An email with these fields and otherwise unique ones. */
 export function mail(changes: Partial<FiledEmail> = {}): FiledEmail {
   const n = ++made;
   return {
@@ -29,7 +29,7 @@ export function mail(changes: Partial<FiledEmail> = {}): FiledEmail {
   };
 }
 
-/** A source with the given emails. */
+/** A source with these emails. */
 export function sourceOf(mails: readonly FiledEmail[]): CorpusSource {
   async function* batches(signal: AbortSignal): AsyncGenerator<CorpusBatch> {
     signal.throwIfAborted();

@@ -20,7 +20,7 @@ test("formatEmail writes headers, an empty line and the body, and omits empty li
   );
 });
 
-test("formatEmail can align values, and says if an email has no date", () => {
+test("formatEmail can align values, and notes a missing date", () => {
   const [id, date, from] = formatMail({ ...mail, date: null }, 11).split("\n");
   expect([id, date, from]).toEqual(["Message-ID: <1@x>", "Date:       unknown", "From:       a@x"]);
 });
@@ -45,7 +45,7 @@ const MAIL: Email = {
   body: "Hello.",
 };
 
-/** Applies the rules for single emails, and those that depend on the previous emails. */
+/** Applies the rules for single emails, then the rules that depend on previous emails. */
 function artFilter() {
   const filter = openArtFilter();
   return (email: Email) => filter(applyArtRules(email));

@@ -105,7 +105,7 @@ function digest(db: Db, table: string): string {
   return `${texts.length} rows, ${createHash("sha256").update(texts.join("\n")).digest("hex")}`;
 }
 
-/** A plain-text email with the given fields. */
+/** A plain-text email with these fields. */
 export function mailText(fields: Readonly<Record<string, string>>, body = "Hello."): string {
   const header = Object.entries(fields).map(([name, value]) => `${name}: ${value}\n`);
   return `${header.join("")}\n${body}\n`;

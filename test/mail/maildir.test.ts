@@ -26,7 +26,7 @@ async function withoutRights<T>(work: () => Promise<T>): Promise<T> {
   return work().finally(() => process.seteuid?.(0));
 }
 
-/** Reads all files, even if none of them is mail. */
+/** Reads all files, even without any mail. */
 const openFolder = (folder: string) => openCorpus(folder, "maildir");
 
 const placesOf = async (folder: string) => {

@@ -45,7 +45,7 @@ function byLibrary(mail: LibraryMail): Fields {
   };
 }
 
-/** Lower case, without duplicates, groups replaced by their addresses, names only if there is no address at all. */
+/** Lower case, without duplicates, groups replaced by their addresses, names only without any address. */
 function addressesOf(list: readonly Address[] | undefined): string[] {
   const flat = (list ?? []).flatMap((entry) => entry.group ?? [entry]);
   const texts = flat.map(({ address, name }) => (address || name || "").replaceAll('"', "").trim().toLowerCase());

@@ -14,7 +14,7 @@ import { hubSetup, never, QUICK, sendFile, sendJson } from "../platform/hub-serv
 import { parquetOf, questionRows } from "../questions/question-rows.js";
 import { mailEntries, readAll, type TarEntry, temporaryFolder, writeParquet, writeTar } from "./corpus-fixtures.js";
 
-/** The records of a text that arrives in pieces of the given size, and the final error. */
+/** The records of a text that arrives in pieces of this size, and the final error. */
 function split(text: string | Buffer, pieceSize = Number.MAX_SAFE_INTEGER): { records: string[][]; error: unknown } {
   const bytes = Buffer.from(text);
   const splitter = new CsvRecords("emails.csv");
@@ -224,7 +224,7 @@ describe("tarball", async () => {
       expect(error).toMatchObject({ message: expect.stringContaining("after 1 whole entries") });
     });
 
-    it("truncated exactly between two emails is detected by its missing end mark", async () => {
+    it("truncated exactly between two emails is detected because its end mark is missing", async () => {
       const whole = await tar(mailEntries(manyMails.slice(0, 3)));
       const { emails, error } = await read(whole.subarray(0, 1024));
       expect(emails).toHaveLength(1);

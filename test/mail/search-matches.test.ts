@@ -146,7 +146,7 @@ describe("an occurrence", () => {
     ]);
   });
 
-  test("matches anywhere in a script without spaces, where other words end", () => {
+  test("matches anywhere in a script without spaces, which also ends other words", () => {
     const find = termMatcher(["会議", "budget", "𠮟𠮷", "年"]);
     expect(find("新会議室 Budgetの会議 𠮷𠮟𠮷 2002年")).toEqual([
       { start: 1, end: 3, term: 0 },

@@ -131,7 +131,7 @@ describe("ranked emails", () => {
     ]);
   });
 
-  it("ignore words about mail, unless there are no others", () => {
+  it("ignore words about mail, unless the query consists of them", () => {
     const words = (text: string) =>
       search.explainBestFirst(ask(text)).hits[0]?.explanation.words.map(({ word }) => word) ?? [];
     expect(words("the message about gas")).toEqual(["gas"]);

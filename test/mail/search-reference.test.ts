@@ -15,7 +15,7 @@ afterAll(() => {
   for (const db of open) db.close();
 });
 
-/** One corpus for both searches. */
+/** The corpus for both searches. */
 function corpusOf(mails: readonly FiledEmail[]) {
   const db = openCorpus(mails, FOLDERS);
   open.push(db);

@@ -87,7 +87,7 @@ describe("replay", () => {
     test.each([
       ["as lines", `${JSON.stringify(one)}\n\n${JSON.stringify(any)}\n`],
       ["as one list", JSON.stringify([one, any], null, 2)],
-    ])("%s answers each question by its turn, in any order", async (_, text) => {
+    ])("%s answers each question according to its turn, in any order", async (_, text) => {
       const model = await replay(text);
       expect(model.id).toBe(`replay/${file}`);
       expect(await model.complete(asked(" one ", 1), never)).toMatchObject({

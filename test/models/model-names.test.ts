@@ -41,7 +41,7 @@ describe("parseModelName refuses", () => {
   });
 
   test.each(["llama3", "my-model", "gpt-oss-20b", "gemma-3-27b-it", "sonnet", "openai"])(
-    "the bare name %s, which has no provider, with the spelling that works",
+    "the bare name %s without a known provider, with the spelling that works",
     (id) => {
       const error = refusal(id, null);
       expect(error.code).toBe("unknown_model");

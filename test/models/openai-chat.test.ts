@@ -103,7 +103,7 @@ describe("a chat completion request", () => {
     expect(sent.body).toMatchObject({ messages: [{ role: "user", content: "When?\n\nPlease call a tool." }] });
   });
 
-  test("returns reasoning in the field in which it arrived", async () => {
+  test("returns reasoning in the field from which it was read", async () => {
     const details = [{ type: "reasoning.encrypted", data: "xyz" }];
     const first = await send(
       "m",

@@ -54,7 +54,7 @@ describe("a Responses request", () => {
     expect(sent.body).not.toHaveProperty("temperature");
   });
 
-  test("returns reasoning items in their place, but not those that only the server's store contains", async () => {
+  test("returns reasoning items in their place, except for items that only the server has stored", async () => {
     const kept = { id: "rs_1", type: "reasoning", summary: [], encrypted_content: "xyz" };
     const stored = { id: "rs_2", type: "reasoning", summary: [] };
     const call = { id: "fc_1", type: "function_call", call_id: "a", name: "f", arguments: "{}" };

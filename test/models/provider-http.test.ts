@@ -130,7 +130,7 @@ describe("postJson", () => {
       expect((await failure(sdk)).message).not.toContain("field required");
     });
 
-    it("describes an error without a body by its status", async () => {
+    it("describes an error without a body based on its status", async () => {
       canned = { status: 502, body: "" };
       expect(await failure(ours)).toMatchObject({ kind: "server", retryable: true, message: "502 without a body" });
     });

@@ -190,7 +190,7 @@ describe("separateReply", () => {
     expect(separate(content)).toMatchObject({ content, toolCalls: [], finishReason: "stop" });
   });
 
-  it("does not search for calls if the request has no tools", () => {
+  it("does not search for calls in a request without tools", () => {
     const content = '{"name": "email_search", "arguments": {"query": "adder"}}';
     expect(separate(content, []).content).toBe(content);
   });

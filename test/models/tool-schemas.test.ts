@@ -273,7 +273,7 @@ describe("restored parameter names", () => {
       { _a: { _top: 1 }, other: { _top: 2 } },
       { $a: { $top: 1 }, other: { $top: 2 } },
     ],
-  ])("equal those of the tool %s", (_, parameters, sent, restored) => {
+  ])("equal the tool's own names %s", (_, parameters, sent, restored) => {
     for (const dialect of ["anthropic", "google"] as const) {
       const { tools, restore } = adaptTools([{ name: "t", description: "", parameters }], dialect);
       expect(restore("t", sent)).toEqual(restored);

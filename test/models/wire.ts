@@ -49,7 +49,7 @@ export function modelOver(format: WireFormat, name: string) {
   return { name: { provider, name, id: `${provider}/${name}` }, wireApi } as const;
 }
 
-/** Sends one request to a server that replies with `answer`. Returns what was sent, and the result. */
+/** Sends one request to a server that replies with `answer`. Returns the request and the result. */
 export async function exchange(
   format: WireFormat,
   make: (name: string, endpoint: Endpoint) => Model,

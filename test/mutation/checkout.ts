@@ -10,7 +10,7 @@ const NOT_COPIED = /^(\..*|node_modules|coverage)$/;
 /** `timeout`: the tests did not end in time, usually because the mutant loops forever. It counts as killed. */
 export type MutantOutcome = "killed" | "survived" | "timeout";
 
-/** A copy of the project in which one source file at a time is mutated. */
+/** A copy of the project for mutating one source file at a time. */
 export class Checkout {
   private readonly folder = mkdtempSync(join(tmpdir(), "art-e-mutants-"));
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import ts from "typescript";
 
-/** One small change of a source file: the text from `start` to `end` is replaced. */
+/** A small change to a source file: the text from `start` to `end` is replaced. */
 export interface Mutant {
   readonly file: string;
   readonly line: number;
@@ -32,10 +32,10 @@ const OPERATORS: Readonly<Partial<Record<ts.SyntaxKind, string>>> = {
   [K.PlusEqualsToken]: "-=",
 };
 
-/** Methods that are replaced by their opposite. */
+/** Methods, each replaced with its opposite. */
 const METHODS: Readonly<Record<string, string>> = { some: "every", every: "some", min: "max", max: "min" };
 
-/** All mutants of a file, in the order of its text. */
+/** The mutants of a file, in the order of its text. */
 export function mutantsOf(file: string): Mutant[] {
   return mutantsOfText(file, readFileSync(file, "utf8"));
 }

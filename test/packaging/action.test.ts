@@ -54,7 +54,7 @@ describe("action.yml", () => {
   });
 });
 
-/** A job that runs the command steps of the action, except for the one that installs the program. */
+/** A job that runs the command steps of the action, except for the installation of the program. */
 class Job {
   readonly folder = mkdtempSync(join(tmpdir(), "art-e-action-"));
   readonly steps: Record<string, string> = {};
@@ -128,7 +128,7 @@ afterAll(() => {
   for (const job of jobs) job.remove();
 });
 
-/** Each test starts the program four times. */
+/** The tests start the program four times each. */
 const SLOW = { tags: ["slow"] };
 
 describe("a job with the action", () => {

@@ -40,7 +40,7 @@ describe("the Dockerfile", () => {
     expect(installs.at(-1)).toMatch(/ bubblewrap .*python3 /);
   });
 
-  it("contains every file of the package, all of which exist in the project", () => {
+  it("contains every file of the package, and they all exist in the project", () => {
     const { files } = z
       .object({ files: z.array(z.string()) })
       .parse(JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")));

@@ -70,7 +70,7 @@ it("lockfiles do not name a registry", () => {
   }
 });
 
-it("the lockfile contains better-sqlite3 13, and tells npm not to compile it", () => {
+it("the lockfile contains better-sqlite3 13, and prevents npm from compiling it", () => {
   // npm forgets `gypfile` when it writes the file, and would then compile on every installation, despite the binaries.
   const { version, gypfile } = JSON.parse(readText("package-lock.json")).packages["node_modules/better-sqlite3"];
   expect({ version, gypfile }).toEqual({ version: expect.stringMatching(/^13\./), gypfile: false });

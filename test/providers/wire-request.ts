@@ -17,7 +17,7 @@ export interface SeenCall {
 }
 
 /**
- * A request in provider-neutral form. Google's calls have no id, so the tool's name replaces it there and in the
+ * A request in provider-neutral form. Google's calls are without ids, so the tool's name replaces it there and in the
  * results.
  */
 export interface ParsedRequest {
@@ -25,7 +25,7 @@ export interface ParsedRequest {
   readonly model: string;
   readonly system: string;
   readonly messages: readonly SeenMessage[];
-  /** Names, in the order in which they were sent. */
+  /** Names, in the order of the request. */
   readonly tools: readonly string[];
   /** Number of the model's replies so far in this conversation. */
   readonly turn: number;

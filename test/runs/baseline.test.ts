@@ -67,7 +67,7 @@ describe("baseline", () => {
       }
     });
 
-    test("has no gold scores for a question without gold email", async () => {
+    test("leaves gold scores empty for a question without gold email", async () => {
       const unanswerable = await unanswerableSet();
       const { totals, results } = await benchmark(demo.db, {
         agentId: "baseline",

@@ -94,6 +94,6 @@ export const unanswerableSet = (): Promise<QuestionSet> =>
 
 export function question(questions: readonly Question[], id: number): Question {
   const found = questions.find((one) => one.id === id);
-  if (found === undefined) throw new Error(`the demo has no question ${id}`);
+  if (found === undefined) throw new Error(`unknown demo question ${id}`);
   return found;
 }

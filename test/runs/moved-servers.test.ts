@@ -37,7 +37,7 @@ describe("movedServers", () => {
     expect(differences(settings(before), settings(now))).toEqual([]);
   });
 
-  it("names no server that only one of the two has", () => {
+  it("omits a server that only one of the two has", () => {
     const judged = settings({ judge: { ...JUDGE, baseUrl: A } });
     expect(movedServers(judged, settings({}))).toEqual([]);
     expect(movedServers(settings({}), judged)).toEqual([]);

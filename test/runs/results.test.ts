@@ -83,7 +83,7 @@ describe("a trace's line in the results file", () => {
     });
   });
 
-  test("has no cost if a turn's price or usage is unknown", () => {
+  test("has an unknown cost if a turn's price or usage is unknown", () => {
     const cost = (...turns: Turn[]) => toTaskResult(scored({ turns })).costUsd;
     expect(cost()).toBe(0);
     expect(cost(turn(), turn({ costUsd: null }))).toBeNull();

@@ -109,7 +109,7 @@ describe("run subscriptions", () => {
       unsubscribe();
     });
 
-    it("report changes to a finished run, including writes of their own connection", async () => {
+    it("report changes to a finished run, including writes on the same connection", async () => {
       saveRun(test.db, "run_1");
       finishRun(test.db, "run_1", "completed", "2026-01-01T00:01:00.000Z", 60_000);
       subscriptions = subscriptionsOf(test.db);

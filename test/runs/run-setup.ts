@@ -38,7 +38,7 @@ import { never } from "./demo-setup.js";
 export interface Wanted {
   readonly model: Model;
   readonly set: QuestionSet;
-  /** All questions of the set by default. */
+  /** Default: all questions of the set. */
   readonly questions?: readonly Question[];
   readonly agentId?: string;
   readonly tools?: readonly Tool[];

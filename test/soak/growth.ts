@@ -26,7 +26,7 @@ interface Sample {
   readonly at: number;
   readonly bytes: number;
   readonly rss: number;
-  /** Of the process, in ms. */
+  /** CPU time of the process, in ms. */
   readonly processorMs: number;
 }
 

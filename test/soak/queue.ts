@@ -8,7 +8,7 @@ import { startModelServer, writeQuestions } from "../bench/harness.js";
 import { below, seeded } from "../bench/random.js";
 import { type RedisServer, startRedis } from "../queue/redis-server.js";
 
-/** A run over a queue in which workers, the coordinator and Redis are repeatedly killed at random (SIGKILL). */
+/** A run over a queue while workers, the coordinator and Redis are repeatedly killed at random (SIGKILL). */
 
 const WORKERS = 3;
 const SLOTS = 16;
@@ -29,7 +29,7 @@ export interface QueueSoakFigures {
   readonly calls: { readonly server: number; readonly traces: number; readonly killed: number };
   /** In US dollars: the run's own total, and the cost of its traces' calls at the server. */
   readonly bill: { readonly run: number; readonly server: number };
-  /** Keys that remain in Redis, except for those of workers. */
+  /** Keys that remain in Redis, except for workers' keys. */
   readonly leftInRedis: number;
 }
 

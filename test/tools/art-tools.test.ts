@@ -44,7 +44,7 @@ describe("search_emails refuses", () => {
     expect((await demo.refusal("search_emails", { keywords: ["a"], ...unknown })).error.length).toBeLessThan(3_000);
   });
 
-  test("to work outside a task, where the mailbox is unknown", async () => {
+  test("to work outside a task, because the mailbox is unknown", async () => {
     const refusal = await demo.refusal("search_emails", { keywords: ["a"] }, { inbox: null });
     expect(refusal.kind).toBe("bad_arguments");
   });

@@ -48,7 +48,7 @@ describe("hidden mail", () => {
       expect((await ask(invented)).replace(invented, "?")).toBe((await ask(DANA)).replace(DANA, "?"));
     });
 
-    test("shows none of its mail in a search of the task's own mailbox", async () => {
+    test("does not appear in a search of the task's own mailbox", async () => {
       const own = new Set(
         demo.db
           .prepare(
@@ -70,7 +70,7 @@ describe("hidden mail", () => {
       expect(ids(hers)).toContain(DANAS);
     });
 
-    test("returns none of its mail to email_get, with the same message as for a missing email", async () => {
+    test("is not readable with email_get, with the same message as for a missing email", async () => {
       const invented = "<1.1.JavaMail.nobody@kestrel>";
       const hidden = await demo.refusal("email_get", { message_id: DANAS });
       const missing = await demo.refusal("email_get", { message_id: invented });

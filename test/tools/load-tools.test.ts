@@ -224,7 +224,7 @@ describe("load tools", () => {
       expect(agentSettingsSchema.parse({})).toEqual(usual);
     });
 
-    test("the tools, and a tool for every handler, except for those of custom tools", () => {
+    test("the tools, and a tool for every handler, except for handlers of custom tools", () => {
       const rows = listTools(empty.db).map(({ id, handlerKey, category }) => [id, handlerKey, category]);
       expect(rows).toEqual([
         ["return_final_answer", "return_final_answer", "answer"],
@@ -356,7 +356,7 @@ describe("the search documents tools", () => {
     expect(await call(args)).toEqual({ ok: false, kind: "bad_arguments", error: expect.stringContaining(why) });
   });
 
-  test("report that a task has no documents", async () => {
+  test("report a task without documents", async () => {
     expect(await call({ query: "seed" }, {})).toMatchObject({
       ok: false,
       kind: "failed",

@@ -74,7 +74,7 @@ describe.each(MACHINES)("files in %s:", (_, options, machine) => {
   });
 });
 
-test("a link in a folder that acts as a machine is not followed", async () => {
+test("a link is not followed in a folder that acts as a machine", async () => {
   const secret = join(root, "secret");
   writeFileSync(secret, "secret");
   await callTool(empty, folder, "write_file", { path: "here", content: "" });
@@ -100,7 +100,7 @@ test("the task's workspace is not used if there is a machine", async () => {
   expect(names).toBe(false);
 });
 
-test.each(["run_shell", "run_notebook"])("%s reports a missing machine, or one with only files", async (id) => {
+test.each(["run_shell", "run_notebook"])("%s reports a missing machine, or a machine with only files", async (id) => {
   const args = id === "run_shell" ? { command: "true" } : { path: "a.ipynb" };
   expect(await callTool(empty, undefined, id, args)).toEqual({
     ok: false,
@@ -122,7 +122,7 @@ describe("in a sandbox", needs("sandbox", sandboxed !== null), () => {
   const call = (id: string, args: JsonValue) => callTool(empty, sandboxed ?? undefined, id, args);
   const shell = (command: string) => call("run_shell", { command });
 
-  test("files in the given folder are listed, without hidden ones", async () => {
+  test("files in the requested folder are listed, without hidden ones", async () => {
     await shell("mkdir -p list/sub list/.hidden; echo abc > list/sub/a; echo > list/.hidden/b; ln -s /etc list/link");
     expect(await call("list_files", { path: "list" })).toEqual({
       ok: true,

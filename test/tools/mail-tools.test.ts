@@ -122,7 +122,7 @@ describe("email search", () => {
       expect(apart.emails[0]).toMatchObject({ message_id: DUES, match: "best_match" });
     });
 
-    test("as many as requested, 10 by default, or fewer if there are not enough", async () => {
+    test("as many as requested, 10 by default, or fewer if fewer match", async () => {
       const query = "Marcus Merriwell Sandhill Priya gas";
       expect((await search({ query })).emails).toHaveLength(10);
       for (const limit of [1, 2, 50]) {

@@ -30,7 +30,7 @@ interface Compared {
 const SEED = 1;
 const AS_WRITTEN = "none";
 
-/** Each misspelling over all sets of a part. The first line is for the unchanged questions. */
+/** The misspellings over all sets of a part. The first line is for the unchanged questions. */
 export function benchMisspelled(sets: readonly QuestionSet[]): MisspelledQuality[] {
   return (["tune", "test"] as const).flatMap((part) =>
     [null, ...MISSPELLINGS].map((misspelling) => {

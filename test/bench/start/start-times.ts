@@ -47,7 +47,7 @@ export interface StartTime {
   /** Medians, in ms. */
   readonly cpuMs: number;
   readonly clockMs: number;
-  /** CPU time divided by that of a Node process that does nothing. */
+  /** CPU time relative to an empty Node process. */
   readonly ratio: number;
 }
 

@@ -356,7 +356,7 @@ describe("evals commands", () => {
     await json("evals retire few_turns@1");
   });
 
-  it("judge literally what an answer contains", async () => {
+  it("judge the literal content of an answer", async () => {
     const said = ["--contains", "Monday", "--lacks", "don't know", "--matches", "(?i)at \\d+"];
     expect((await json(["evals", "add", "names_day", ...said])).answer.all).toEqual([
       { contains: "Monday" },

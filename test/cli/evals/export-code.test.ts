@@ -179,7 +179,7 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     expect(assert.map(({ value }: { value: string }) => nunjucks.renderString(value, {}))).toEqual(rubrics);
   });
 
-  it("ask the rubric's model from Python", async () => {
+  it("call the rubric's model from Python", async () => {
     await json("evals export polite@1 --format python -o rubrics");
     const program = [
       "import sys",

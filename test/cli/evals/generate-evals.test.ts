@@ -155,7 +155,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
     expect(again.variations[0]).toMatchObject({ name: "generated_correctness", version: 1 });
   });
 
-  it("writes evals that are validated on the held-out half, and a rubric that asks the model about each trace", async () => {
+  it("writes evals that are validated on the held-out half, and a rubric that the model applies to each trace", async () => {
     const tested = async (name: string) => {
       const { code, stdout } = await artE(`evals test ${name} --json`, variables());
       expect(code).toBe(0);
@@ -206,7 +206,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
     expect(variations[0]).toMatchObject({ name: "killed_correctness", rejection: null });
   });
 
-  it("gets a one-line report if it has no usable reply", async () => {
+  it("is reported in one line if its reply is unusable", async () => {
     answer = () => ({ fail: "status", status: 401 });
     const refused = await artE("evals generate --model openai/other --price 1,1", variables());
     expect(refused).toMatchObject({

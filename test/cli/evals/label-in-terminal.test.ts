@@ -32,11 +32,11 @@ describe("labeling in the terminal", () => {
     expect(stderr).toContain("Gold:");
   });
 
-  it("asks for a tenth of the labels again, and reports how often they agree", async () => {
+  it("repeats a tenth of the traces, and reports how often the labels agree", async () => {
     const { summary, stderr } = await label([...Array.from({ length: 20 }, () => "g"), "q"]);
     expect(stderr).toContain("asked again");
     expect(summary.labelled).toBe(20);
-    // The first session has no earlier labels yet, so the first repeat comes later.
+    // The first session starts without labels, so the first repeat comes later.
     expect(summary.selfAgreement.n).toBeGreaterThanOrEqual(1);
     expect(summary.selfAgreement.value).toBeLessThanOrEqual(1);
   });

@@ -99,7 +99,7 @@ async function untilThere(name: string, bytes = 0, { ended }: Started): Promise<
   }
 }
 
-/** One line and a hint, without internals of the program. */
+/** Expects a line and a hint, without internals of the program. */
 function expectClear({ stderr }: Ended, message: RegExp): void {
   expect(stderr).toMatch(message);
   expect(stderr).toMatch(/^art-e: .+\n {7}.+\n$/);

@@ -61,7 +61,7 @@ describe("search and show", () => {
       expect(emails[0].snippet).toMatch(/Merriwell/);
     });
 
-    it("has no scores to explain when sorting by date", async () => {
+    it("refuses to explain scores when sorting by date", async () => {
       const { code, stderr } = await artE(`search ${MARCUS} quantity --order newest --explain`);
       expect([code, stderr]).toEqual([2, expect.stringContaining("--explain is about scores")]);
     });
@@ -118,7 +118,7 @@ describe("search and show", () => {
   });
 
   describe("show", () => {
-    it("prints an email by its Message-ID", async () => {
+    it("prints an email for its Message-ID", async () => {
       const [id = ""] = demoQuestion(3).message_ids;
       const { code, stdout, stderr } = await artE(["show", id]);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });

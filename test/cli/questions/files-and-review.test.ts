@@ -78,7 +78,7 @@ describe("formats", () => {
       expect(() => read("none.jsonl")).toThrow();
     });
 
-    it("names the parts that are free, and those with an unknown price", async () => {
+    it("names the free parts, and the parts with an unknown price", async () => {
       expect((await artE(line)).stdout).toMatch(
         /Written by: +offline\/patterns, without a call\nChecked by: +rules alone\nCost: +about \$0\.00/,
       );

@@ -141,7 +141,7 @@ describe("make", () => {
       };
     };
 
-    /** The server plays a writer, a checker and a judge, each recognized by its tool. */
+    /** The server plays a writer, a checker and a judge, depending on the tool in the request. */
     async function serve(roles: {
       /** The questions of a batch, or null if the call fails. */
       write: (request: ParsedRequest, batch: number) => unknown[] | null;
@@ -176,7 +176,7 @@ describe("make", () => {
         ANTHROPIC_BASE_URL: provider.url,
       });
 
-    it("keeps questions with which the checker agrees, and makes no request twice for the same command", async () => {
+    it("keeps questions that the checker confirms, and makes no request twice for the same command", async () => {
       await serve({ write: (request, batch) => [written(request, batch)] });
       const first = await make(`--inbox ${MARCUS} -n 3 --unanswerable 0 -o model.jsonl --json`);
       expect(first).toMatchObject({ code: 0 });
@@ -248,7 +248,7 @@ describe("make", () => {
       expect(stderr).toMatch(new RegExp(`Rejected: ${reason} \\d+[.,]`));
     });
 
-    it("adds emails with the same answer to the gold sources, but not those that only the checker names", async () => {
+    it("adds emails with the same answer to the gold sources, but not emails that only the checker names", async () => {
       await serve({
         write: (request, batch) => [written(request, batch)],
         check: (request) => {
@@ -489,7 +489,7 @@ describe("a question that cites two emails", () => {
     expect(refused).toContain("some cited emails are superfluous");
   });
 
-  it("is kept if it asks for a change that the later email made", async () => {
+  it("is kept if it is about a change that the later email made", async () => {
     const { questions, checks } = await make("change", { earlier: false, later: true });
     expect(questions).toBe(1);
     expect(checks).toContain("earlier_mails: the latest email changed the answer");

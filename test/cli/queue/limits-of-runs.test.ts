@@ -107,7 +107,7 @@ describe("a run over a queue with two workers", needs("redis"), () => {
     expect(readJson("dear.json").spent.costUsd).toBeCloseTo(times.length * 0.5, 10);
   });
 
-  it("makes no call once --max-run-tokens is reached, and keeps every reply that it paid for", async () => {
+  it("makes no call once --max-run-tokens is reached, and keeps every billed reply", async () => {
     // From the fifth task on, tasks take ten calls.
     let tasks = 0;
     answer = async ({ turn, question }) => {

@@ -15,7 +15,7 @@ const folder = workFolder({ mail: MAIL });
 const { artE, path, start } = folder;
 /** Seconds after which a silent worker loses its tasks. This is the minimum. */
 const WORKER = "--concurrency 4 --lock 2";
-/** Limits what a death can interrupt: no more tasks than these are running. */
+/** Limits the damage of a death: no more tasks than these are running. */
 const ONE_BY_ONE = "--concurrency 1 --lock 2";
 const TASKS = 30;
 const LINE = `run -a email-search --dataset ${QUESTIONS} -l ${TASKS} --model-id anthropic/claude-sonnet-4-5 --quiet`;
@@ -58,7 +58,7 @@ const expectedIds = demoQuestions
   .sort((a, b) => a - b)
   .slice(0, TASKS);
 
-/** Redis keys other than those of live workers. */
+/** Redis keys that do not belong to live workers. */
 const leftInRedis = async () => (await redis.client.keys("*")).filter((key) => !/^art-e:(worker|pause)/.test(key));
 
 describe("a run over a queue", needs("redis"), () => {
@@ -147,7 +147,7 @@ describe("a run over a queue", needs("redis"), () => {
   describe("with separate workers per test", { tags: ["slow"] }, () => {
     afterEach(() => workers.close());
 
-    it("continues where it was after Redis was killed and restarted", async () => {
+    it("continues after Redis was killed and restarted", async () => {
       const asked = countAsked();
       const a = worker("a");
       const run = start(LINE.replace("--quiet", "--no-progress"), variables());

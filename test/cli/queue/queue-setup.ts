@@ -32,7 +32,7 @@ export class Workers {
     return worker;
   }
 
-  /** All workers. */
+  /** The started workers. */
   said(): string {
     return this.all.map((worker) => worker.said()).join("");
   }

@@ -161,7 +161,7 @@ describe("a queue whose Redis refuses commands", needs("redis"), () => {
   });
 
   describe("with a fault that does not pass", () => {
-    it("ends a worker and a run with one line each if a key has the wrong type", async () => {
+    it("ends both a worker and a run with one line if a key has the wrong type", async () => {
       const before = provider.requests.length;
       // The run lasts long enough for both to join it.
       replyMs = 500;

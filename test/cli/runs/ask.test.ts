@@ -79,7 +79,7 @@ describe("ask", () => {
   });
 
   describe("with a key", () => {
-    it("asks the given agent and model, with mailbox and date in the prompt", async () => {
+    it("uses the requested agent and model, with mailbox and date in the prompt", async () => {
       provider = await startFakeProvider((request) =>
         request.turn === 0
           ? { toolCalls: [{ name: "email_get", arguments: { message_id: question.message_ids[0] ?? "" } }] }

@@ -75,7 +75,7 @@ const tokensOf = (rows: readonly Row[]) =>
   rows.reduce((sum, { usage }) => sum + usage.inputTokens + usage.outputTokens, 0);
 const sum = (requests: readonly Served[]) => requests.reduce((total, { tokens }) => total + tokens, 0);
 
-/** One run, killed and resumed until it is complete. Returns how often it was killed. */
+/** Kills and resumes a run until it is complete. Returns how often it was killed. */
 async function killedRun(mostKills: number): Promise<number> {
   let kills = 0;
   let billed = 0;
@@ -139,7 +139,7 @@ async function expectNothingLost(times: number): Promise<void> {
   for (const run of runs) expect(run).toMatchObject({ status: "completed", tasks: TASKS, totalTasks: TASKS });
 }
 
-describe("a killed run loses no finished task, answers none twice, and bills all replies except those for running tasks", () => {
+describe("a killed run loses no finished task, answers none twice, and bills all replies except replies for running tasks", () => {
   it("3 times", () => expectNothingLost(3));
   it(`${MANY} times`, { timeout: MANY * 60_000, tags: ["slow"] }, () => expectNothingLost(MANY));
 });

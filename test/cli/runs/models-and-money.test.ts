@@ -211,7 +211,7 @@ describe("cache and replay", () => {
     );
   }
 
-  /** All but ids and clock times. */
+  /** Everything but ids and clock times. */
   function repeatable(file: string) {
     const { taskResults, settings, limits: _limits, ...totals } = resultsSchema.parse(readJson(file));
     const { runId: _, startedAt: __, completedAt: ___, totalTimeMs: ____, ...rest } = totals;

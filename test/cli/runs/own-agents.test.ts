@@ -61,7 +61,7 @@ describe("a custom agent", () => {
     expect(trace.messages[0].content).toContain("\n- days: Days.");
   });
 
-  it("gets several tools in one command, or loses them all, including one with an art-e handler", async () => {
+  it("gets several tools in one command, or loses them all, including a tool with a built-in handler", async () => {
     await done("agents create several --prompt Find. --tools return_final_answer");
     await done(["tools", "add", "read_pages", "--handler-key", "email_get", "--config", '{"pageSize": 3000}']);
     expect(await json("tools show read_pages")).toMatchObject({

@@ -193,22 +193,22 @@ describe("selection", () => {
       expect(await answered(`${FILE} -l 3`)).toEqual(idsOf(demoQuestions.slice(0, 3)));
     });
 
-    it("those with --ids, in any order", async () => {
+    it("questions with --ids, in any order", async () => {
       expect(await answered(`${FILE} --ids 40,7,12`)).toEqual([7, 12, 40]);
     });
 
-    it("those with --inbox, in any spelling", async () => {
+    it("questions with --inbox, in any spelling", async () => {
       const own = demoQuestions.filter((question) => question.inbox_address === MARCUS);
       expect(await answered(`${FILE} --inbox ${MARCUS.toUpperCase()} -l 0`)).toEqual(idsOf(own));
     });
 
-    it("those at least as realistic as --min-realism", async () => {
+    it("questions at least as realistic as --min-realism", async () => {
       const realistic = demoQuestions.filter((question) => question.how_realistic >= 0.9);
       expect(realistic.length).toBeLessThan(demoQuestions.length);
       expect(await answered(`${FILE} --min-realism 0.9 -l 0`)).toEqual(idsOf(realistic));
     });
 
-    it("those with at most --max-sources gold emails", async () => {
+    it("questions with at most --max-sources gold emails", async () => {
       const few = demoQuestions.filter((question) => question.message_ids.length <= 1);
       expect(few.length).toBeLessThan(demoQuestions.length);
       expect(await answered(`${FILE} --max-sources 1 -l 0`)).toEqual(idsOf(few));

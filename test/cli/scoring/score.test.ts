@@ -49,7 +49,7 @@ describe("run", () => {
     expect(judged()).toBe(before);
   });
 
-  it("grades each answer with --judge, reports the cost separately, and stores the key nowhere", async () => {
+  it("grades each answer with --judge, reports the cost separately, and never stores the key", async () => {
     const line = `${RUN} -l 5 --judge openai/judge-1 --judge-votes 3 -o judged.json`;
     const before = judged();
     const { code, stderr, stdout } = await artE(line, variables());
@@ -250,7 +250,7 @@ describe("judge calibrate", () => {
     expect(stderr).toContain("gave no verdict on 1 of 2 answers");
   });
 
-  it("fails with the reason if there is not a single verdict", async () => {
+  it("fails with the reason without a single verdict", async () => {
     judgeIsDown = true;
     const labels = write("silent.jsonl", `${label("other 1", true)}\n${label("other 2", false)}\n`);
     const { code, stderr } = await artE(`judge calibrate ${labels} --judge openai/judge-silent`, variables());

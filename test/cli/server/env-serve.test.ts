@@ -62,7 +62,7 @@ describe("art-e env serve", () => {
     expect([resumed.code, resumed.stderr]).toEqual([2, expect.stringContaining("episodes of a training environment")]);
   });
 
-  it("refuses what it cannot serve, in one line", async () => {
+  it("refuses invalid arguments in one line", async () => {
     for (const [flags, message] of [
       ["--reward art", "--reward art needs a judge"],
       ["--reward nonsense", "--reward: expected art or"],

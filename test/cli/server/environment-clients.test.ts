@@ -98,7 +98,7 @@ describe("rewards of an episode", () => {
     });
 
     it.each(["verifiers", "art"])(
-      "equal those of a run for %s, also for a plain-text reply, and with the agent's instructions",
+      "equal a run's scores for %s, also for a plain-text reply, and with the agent's instructions",
       async (trainer) => {
         const lines = await python(url, `${trainer}.py`);
         const rewards = (model: string) => lines.filter((line) => line.model === model).map(({ reward }) => reward);

@@ -214,7 +214,7 @@ runs:
     });
   });
 
-  it("lets a run override settings, and drops those of another agent or dataset", () => {
+  it("lets a run override settings, and drops settings of another agent or dataset", () => {
     const model = values("other-model");
     expect(model).toMatchObject({ "runs.other-model.model.id": "openai/y", "runs.other-model.run.limit": 5 });
     expect(Object.keys(model)).not.toEqual(expect.arrayContaining(["model.id"]));
@@ -295,7 +295,7 @@ describe("the JSON Schema of the config file", () => {
     await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot("../../../schema/config.schema.json");
   });
 
-  it("has every flag of run except those that are typed every time", () => {
+  it("has every flag of run except flags that are typed every time", () => {
     const flags = Object.values(SECTIONS).flatMap((fields) => Object.values(fields).map(({ flag }) => flag as string));
     expect(new Set(flags).size).toBe(flags.length);
     expect([...flags, ...COMMAND_LINE_ONLY].sort()).toEqual(Object.keys(runSchema.shape).sort());

@@ -129,7 +129,7 @@ describe("a base URL in .env", () => {
 });
 
 describe("a line of .env that sets nothing", () => {
-  it("is reported by its number, and not shown", async () => {
+  it("is reported with its number, and not shown", async () => {
     write(".env", "# keys\nANTHROPIC_API_KEY sk-secret-of-mine\nexport A=1\n\nB='two\nlines'\nC = 3\njust words\n");
     const { code, stderr } = await artE("agents list");
     expect([code, stderr]).toEqual([

@@ -128,7 +128,7 @@ gates:
       expect(missed.stdout).not.toContain("found");
     });
 
-    it("fails if the file has no thresholds", async () => {
+    it("fails if the file does not contain thresholds", async () => {
       const { code, stderr } = await artE("gate latest");
       expect(code).toBe(2);
       expect(stderr).toContain("or write gates into art-e.yaml.");
@@ -194,7 +194,7 @@ runs:
       ]);
     });
 
-    it("runs only those in --only, with unchanged output names for a single one", async () => {
+    it("runs only the runs in --only, with unchanged output names for a single one", async () => {
       const { code, stderr } = await artE("run --config ci/nightly.yaml --only short -o mine.json");
       expect({ code, stderr }).toEqual({
         code: 0,
@@ -242,7 +242,7 @@ runs:
       );
     });
 
-    it("resumes a stored run without starting those in the file", async () => {
+    it("resumes a stored run without starting the runs in the file", async () => {
       const { code, stderr } = await artE("run --resume latest --config ci/nightly.yaml");
       expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("gates.fail-under.") });
       expect(stderr).not.toContain("of 3)");

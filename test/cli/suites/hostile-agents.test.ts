@@ -24,7 +24,7 @@ interface Hostile {
   readonly says?: string;
 }
 
-/** Files left by each agent. Those that also solve the task are graded as if the other files did not exist. */
+/** Files left by each agent. Agents that also solve the task are graded as if the other files did not exist. */
 const LEAVE: Readonly<Record<string, Hostile>> = {
   "a server and processes that ignore signals": {
     calls: [
@@ -110,7 +110,7 @@ async function run(callsFor: (name: string) => readonly ScriptedCall[], flags = 
 }
 
 describe("an agent", needs("sandbox", machinesStart), () => {
-  it("that leaves harmful files is graded, and none of them remains", async () => {
+  it("that leaves harmful files is graded, and the files are removed", async () => {
     suite = writeTasks(NAMES);
     const { code, results } = await run((name) => LEAVE[name]?.calls ?? [], "--concurrency 3");
     expect(code).toBe(0);

@@ -117,7 +117,7 @@ describe("account settings", () => {
   }
 
   describe("account settings", needs("sandbox", machinesStart), () => {
-    it("are available in the machine of a task tagged account, and visible nowhere else", async () => {
+    it("are available in the machine of a task tagged account, and not visible elsewhere", async () => {
       const suite = suiteWith(JSON.stringify(FILLED));
       const { code, stdout, stderr } = await run(suite, "");
       expect({ code, stderr: stderr.includes("Error") }).toEqual({ code: 3, stderr: false });

@@ -86,7 +86,7 @@ describe("tool secrets", () => {
   /** A tool's results and errors must contain neither a forbidden address nor the truncated end of a key. */
 
   const { artE, write, path } = workFolder({ mail: MAIL });
-  /** Every substring of six characters occurs nowhere else. */
+  /** None of its substrings of six characters occurs in other text. */
   // Only letters: six digits could also occur in a trace's time by chance.
   const KEY = "wombat-qzjxvkwpyhgmtrns-zebra";
   const env = { TOOL_KEY: KEY };

@@ -15,7 +15,7 @@ describe("analysis docs", () => {
     if (code !== 0) throw new Error(stderr);
   });
 
-  /** Each query, with the cells of the table below it. */
+  /** The queries, each with the cells of the table below it. */
   const QUERIES = [...PAGE.matchAll(/```sql\n(.*?)```\n(?:```\n(.*?)```)?/gs)].map(([, sql = "", shown = ""]) => ({
     sql,
     rows: shown

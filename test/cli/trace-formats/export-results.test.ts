@@ -72,7 +72,7 @@ describe("export-results", () => {
     expect(jsonLines(stdout).map(({ taskId, epoch }) => `${taskId}/${epoch}`)).toContain("6/2");
   });
 
-  it("reads results files without a database, and reports that they have no traces", async () => {
+  it("reads results files without a database, and reports the missing traces", async () => {
     const { code, stderr } = await artE("export-results run.json -o from-file --format jsonl --db none.db");
     expect({ code, stderr }).toEqual({
       code: 0,
@@ -87,7 +87,7 @@ describe("export-results", () => {
     });
   });
 
-  it("accepts several runs, and names those without traces", async () => {
+  it("accepts several runs, and names the runs without traces", async () => {
     const other = readJson("run.json");
     write("other.json", JSON.stringify({ ...other, runId: "run_other" }));
     const { stdout, stderr } = await artE(`export-results ${runId} other.json -o both --json`);

@@ -26,7 +26,7 @@ import {
 describe("export traces", () => {
   const { artE, read, write } = workFolder({ mail: MAIL });
 
-  /** Answers per task. Task 4 has no reply and fails. Semantic scores: 1, 0.5, 0. */
+  /** Answers per task. Task 4 does not get a reply and fails. Semantic scores: 1, 0.5, 0. */
   const ANSWERS = new Map([
     [1, demoQuestion(1).answer],
     [2, "$9.21 or so"],
@@ -282,7 +282,7 @@ describe("export formats", () => {
 
 const lines = (bytes: Buffer) => bytes.toString().split("\n").slice(0, -1);
 
-/** Each throws for a file that its readers refuse, and returns the traces found. */
+/** Checks per format. They throw for a file that its readers refuse, and return the traces found. */
 const READERS: Readonly<Record<string, (bytes: Buffer) => number>> = {
   jsonl: (bytes) => lines(bytes).length,
   iofold: (bytes) => new Set(lines(bytes).map((line) => stepShape.parse(JSON.parse(line)).trace_id)).size,
