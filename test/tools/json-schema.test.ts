@@ -446,7 +446,7 @@ describe("a schema that is compiled to code", () => {
     ['{"properties":{"v":{"$ref":"http://json-schema.org/draft-07/schema#"}}}', "is not in this schema"],
     ['{"properties":{"v":{"$ref":"file:///etc/passwd"}}}', "is not in this schema"],
     ['{"properties":{"v":{"$ref":3}}}', "is not in this schema"],
-    ['{"properties":{"v":{"$id":"x"}}}', "its own $id"],
+    ['{"properties":{"v":{"$id":"x"}}}', "$id of its own"],
     ['{"properties":{"v":{"$dynamicRef":"#"}}}', "$dynamicRef, which cannot be checked"],
     ['{"properties":{"v":5}}', "properties.v must be"],
     ['{"properties":{"v":{"type":{}}}}', "properties.v.type must be"],
