@@ -13,7 +13,7 @@ export interface ExportLine {
   readonly traces: number;
   readonly tracesPerSecond: number;
   readonly megabytesPerSecond: number;
-  /** Live memory above the initial amount: after a tenth of the traces, and the maximum of all tenths. */
+  /** Growth of live memory: after a tenth of the traces, and its maximum over all tenths. */
   readonly megabytesHeldAtFirst: number;
   readonly megabytesHeldAtMost: number;
 }

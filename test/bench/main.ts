@@ -200,7 +200,7 @@ function evalTable(lines: readonly EvalBenchLine[]): string {
 
 function exportTable(lines: readonly ExportLine[]): string {
   return table(
-    ["export of traces of 30 KB", "traces/s", "MB/s", "initial memory, MB", "peak memory, MB"],
+    ["export of traces of 30 KB", "traces/s", "MB/s", "growth after 10%, MB", "peak growth, MB"],
     lines.map(({ format, tracesPerSecond, megabytesPerSecond, megabytesHeldAtFirst, megabytesHeldAtMost }) => [
       format,
       ...[tracesPerSecond, megabytesPerSecond, megabytesHeldAtFirst, megabytesHeldAtMost].map((n) => n.toFixed(0)),

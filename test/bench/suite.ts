@@ -19,7 +19,7 @@ import { type Quantiles, quantiles } from "./quantiles.js";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const DEMO = join(ROOT, "fixtures/suites/demo");
-const PHASES = ["sandbox start", "set-up", "agent's files", "grading", "end"] as const;
+const PHASES = ["sandbox start", "setup", "agent's files", "grading", "end"] as const;
 
 export interface SuiteBench {
   readonly tasks: number;
@@ -59,7 +59,7 @@ export async function benchSuite(tasks: number, atOnce: number): Promise<SuiteBe
     mark("sandbox start");
     const refusal = await runSetUp({ task, machine, options: { suiteRoot: suite.root }, signal: never });
     if (refusal !== null) throw new Error(refusal.reason);
-    mark("set-up");
+    mark("setup");
     await applyOracleLine(line, task, DEMO, machine, never);
     mark("agent's files");
     const { score, reason } = await graders.evaluate(task, machine, join(work, String(i)), never);
