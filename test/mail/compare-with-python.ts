@@ -173,7 +173,7 @@ async function main() {
     ),
   );
   console.log(
-    `${counts.compared} compared, ${counts.agree} agree in every field, ${counts.refused} refused as no email, ${counts.pythonFailed} raise an error in Python`,
+    `${counts.compared} compared, ${counts.agree} agree in every field, ${counts.refused} refused because they are not email, ${counts.pythonFailed} raise an error in Python`,
   );
   console.log(`Slowest: ${Math.round(slowest.ms)} ms, ${slowest.path}`);
 }

@@ -239,7 +239,7 @@ describe("reply cache", () => {
     test.each([
       ["truncated in the middle", (text: string) => text.slice(0, text.length / 2)],
       ["empty", () => ""],
-      ["not JSON", (text: string) => text.replace("answer 1", "answer 7")],
+      ["changed", (text: string) => text.replace("answer 1", "answer 7")],
       ["another request's", (text: string) => text.replace(/"key":"./, '"key":"-')],
       ["in another format", () => '{"key": 1}'],
     ])("is a miss if its file is %s, and is rewritten", async (_, damage) => {

@@ -234,7 +234,7 @@ describe("resolveModel", () => {
     expect(model.id).toBe("offline/baseline");
   });
 
-  test("finds each key in the same place as the check at the start", () => {
+  test("accepts two key variables for Google, and needs none offline", () => {
     expect(API_KEY_VARIABLES.google).toEqual(["GOOGLE_API_KEY", "GEMINI_API_KEY"]);
     expect(API_KEY_VARIABLES.offline).toEqual([]);
   });

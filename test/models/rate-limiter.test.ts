@@ -476,7 +476,7 @@ describe("an automatic rate", () => {
     expect(rate.waitMs(10_000)).toBe(0);
   });
 
-  it("does not change after a refusal of one of only a few requests", () => {
+  it("is not learned from a refusal after only a few requests", () => {
     const rate = new AdaptiveRate(null);
     busy(rate, 1, 19);
     rate.refused(1_000, 500, 10_000);

@@ -139,7 +139,7 @@ describe("questions review", () => {
   it.each([
     ["a missing file", "none.jsonl", /no such file/],
     ["unreadable decisions", "broken.jsonl", /Cannot read broken\.review\.jsonl: line 1: id:/],
-    ["a reviewed dataset that is another's", "taken.jsonl", /taken\.reviewed\.jsonl exists/],
+    ["the reviewed file of another dataset", "taken.jsonl", /taken\.reviewed\.jsonl exists/],
   ])("refuses %s", async (_, file, message) => {
     for (const name of ["broken.jsonl", "taken.jsonl"]) write(name, JSON.stringify(demoQuestions[0]));
     write("broken.review.jsonl", '{"decision":"accepted"}\n');

@@ -105,7 +105,7 @@ describe("env export --format harbor", () => {
   });
 
   it(
-    "does the same with real mail, according to the raw files, without revealing an answer",
+    "includes the same for real mail, according to the raw files, without revealing an answer",
     needs("real-mail"),
     async () => {
       const linesOf = (file: string) => readFileSync(join(ENRON, file), "utf8").trim().split("\n");
