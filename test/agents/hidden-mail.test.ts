@@ -65,7 +65,7 @@ describe("an agent that", () => {
       const rollout = await play(agent, [{ name, arguments: { message_id: DANAS } }]);
       expect(results(rollout)[0]).toMatchObject({
         isError: true,
-        content: `There is no mail ${DANAS} in the mailbox ${MARCUS} up to ${QUERY_DATE}. Use a message_id from a search result, exactly as it stands there.`,
+        content: `Unknown email ${DANAS} in the mailbox ${MARCUS} up to ${QUERY_DATE}. Use a message_id from a search result unchanged.`,
       });
       expect(everythingSaid(rollout)).not.toMatch(/standstill|Adler|twenty-four/);
       expect(rollout.toolCalls[0]).toMatchObject({ result: null, errorKind: "invalid_email" });

@@ -51,7 +51,7 @@ describe("parseModelName refuses", () => {
   );
 
   test.each(["", "  ", "anthropic/", "replay/"])("an empty name: %j", (id) => {
-    expect(refusal(id, null).code).toBe("no_model");
+    expect(refusal(id, null).code).toBe("model_missing");
   });
 });
 

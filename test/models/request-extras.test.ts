@@ -167,7 +167,7 @@ describe("parseHeaders", () => {
   });
 
   it("refuses a repeated name, and keeps further equals signs", () => {
-    expect(parseHeaders(["A=1", "a=2"])).toEqual({ ok: false, problem: "a is given twice" });
+    expect(parseHeaders(["A=1", "a=2"])).toEqual({ ok: false, problem: "a is specified twice" });
     expect(parseHeaders(["A=b=c"])).toEqual({ ok: true, value: { A: "b=c" } });
   });
 });

@@ -228,7 +228,7 @@ describe("search pool", () => {
   });
 
   it("rejects a call for an unknown mail handler, and continues", async () => {
-    await expect(threads.call("execute_python", {}, context, {})).rejects.toThrow("no handler that searches mail");
+    await expect(threads.call("execute_python", {}, context, {})).rejects.toThrow("is not a search handler");
     expect(listed(await search("contract")).length).toBeGreaterThan(0);
   });
 });

@@ -105,10 +105,10 @@ test.each(["run_shell", "run_notebook"])("%s reports a missing machine, or a mac
   expect(await callTool(empty, undefined, id, args)).toEqual({
     ok: false,
     kind: "failed",
-    error: expect.stringContaining("has no machine"),
+    error: expect.stringContaining("requires a machine"),
   });
   expect(await callTool(empty, folder, id, args)).toMatchObject({
-    error: expect.stringContaining("only holds files"),
+    error: expect.stringContaining("only contains files"),
   });
 });
 

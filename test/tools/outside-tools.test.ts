@@ -109,7 +109,7 @@ describe.each(KINDS)("a tool of the kind %s", (kind) => {
     ["an unknown setting", { time_out: 3 }],
     ["an invalid result schema", { resultSchema: { type: "nothing" } }],
   ])("is not created with %s", (_, config) => {
-    expect(() => own.tool(kind, config)).toThrow(/The config of tool/);
+    expect(() => own.tool(kind, config)).toThrow(/Cannot use the config of tool/);
   });
 });
 
@@ -248,7 +248,7 @@ describe("connections", () => {
     ["a missing program", ["no-such-program"]],
     ["a program that exits immediately", [process.execPath, "-e", "console.error('bad option'); process.exit(1)"]],
   ])("report %s", async (_, command) => {
-    await expect(mcp.to({ command, env }, fresh())).rejects.toThrow("The MCP server cannot be reached");
+    await expect(mcp.to({ command, env }, fresh())).rejects.toThrow("Cannot connect to the MCP server");
   });
 
   it("include the last output of a server that exits immediately", async () => {

@@ -140,7 +140,7 @@ describe("before a run", () => {
         "is from or to marcus.hal@kestrelplains.example.",
         "The addresses most like it: marcus.hale@kestrelplains.example.",
       ],
-      ["tools show nothing", 'There is no tool "nothing".', "The tools are:"],
+      ["tools show nothing", 'Unknown tool "nothing".', "Available:"],
     ])("is reported in one line: %s", (line, message, hint) => refused(line, message, hint));
   });
 
