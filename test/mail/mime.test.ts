@@ -5,6 +5,7 @@ import { calendarText } from "../../src/mail/mime/calendar.js";
 import { splitMessage, withLineFeeds } from "../../src/mail/mime/email-fields.js";
 import { isoSeconds, parseIsoDate, parseMailDate } from "../../src/mail/mime/mail-date.js";
 import { MAX_MAIL_BYTES, parseEmail } from "../../src/mail/mime/parse-email.js";
+import { fixtureMails } from "./mutilate.js";
 
 async function parsed(raw: string | Buffer): Promise<Email> {
   const email = await parseEmail(Buffer.isBuffer(raw) ? raw : Buffer.from(raw));
@@ -178,6 +179,24 @@ describe("header fields", () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+});
+
+describe("the header of a fixture mail", () => {
+  // A field that is not ASCII takes the header from the fast path to the one that judges every line.
+  it("is read alike on the fast path and line by line", async () => {
+    const mails = fixtureMails().filter((raw) => /^[A-Z][\w-]+:/.test(raw.toString("latin1", 0, 40)));
+    expect(mails.length).toBeGreaterThan(500);
+    for (const raw of mails) {
+      expect(await parseEmail(Buffer.concat([Buffer.from("X-Note: é\n"), raw]))).toEqual(await parseEmail(raw));
+    }
+  });
+
+  it("ends at the first line of an empty part header", async () => {
+    const multipart = (part: string) =>
+      parsed(`Subject: x\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n${part}\r\n--b--\r\n`);
+    expect((await multipart("\r\n\r\nFirst: one\r\n\r\nSecond")).body).toBe("First: one\n\nSecond");
+    expect((await multipart("\r\nFirst: one\r\n\r\nSecond")).body).toBe("First: one\n\nSecond");
   });
 });
 
