@@ -34,6 +34,12 @@ describe("an address field", () => {
       '"Cedar, Leo" <leo@example.com>, Mia Alder <mia@example.com>',
       ["leo@example.com", "mia@example.com"],
     ],
+    ["white space alone between two", "a@x b@y, c@z\td@z", ["a@x", "b@y", "c@z", "d@z"]],
+    ["words between two", "Mia mia@x Leo Elm leo@y", ["mia@x", "leo@y"]],
+    ["brackets and no comma", 'A <a@x> B <b@y> "C, D" <c@z>', ["a@x", "b@y", "c@z"]],
+    ["brackets side by side", "<a@x><b@y>", ["a@x", "b@y"]],
+    ["comments and no comma", "a@x (Mia, c@x) b@y (Leo)", ["a@x", "b@y"]],
+    ["addresses as display names", "a@x b@x <c@y>, 'd@y' <d@y>, \"e@x f@x\" g@y", ["c@y", "d@y", "g@y"]],
     [
       "a group",
       "Team: a@example.com, B <b@example.com>;, c@example.com",

@@ -100,6 +100,17 @@ const EXPLANATIONS: readonly Explanation[] = [
     },
   ],
   [
+    "addresses with only white space between them are all read, where the library takes the first for a name",
+    ({ field, ours, theirs, header }) => {
+      const extra = ours.split(", ").filter((one) => !theirs.split(", ").includes(one));
+      const words = header(field).toLowerCase().split(/\s+/);
+      const isJoined = (one: string) =>
+        words.some((word, i) => word.replace(/[,;]$/, "") === one && !/[,;]$/.test(words[i - 1] ?? ","));
+      const isNext = (one: string) => words.some((word, i) => word === one && words[i + 1] !== undefined);
+      return ADDRESSES.includes(field) && extra.length > 0 && extra.every((one) => isJoined(one) || isNext(one));
+    },
+  ],
+  [
     "a mail without From is from its Sender",
     ({ field, ours, theirs, mail }) =>
       field === "sender" && theirs === "" && ours === addressesOf(mail.sender === undefined ? [] : [mail.sender])[0],

@@ -444,7 +444,7 @@ function namesInComments(field: string): string[] {
 /** Rewrites unsupported syntax for the parser: source routes, comments, white space around dots, Exchange's types. */
 function plainAddressSyntax(field: string): string {
   const text = field.includes(":") ? withoutRoutes(field) : field;
-  return mapUnquoted(text, (piece) => {
+  return mapUnquoted(withMissingCommas(text), (piece) => {
     // RFC 5322 A.5: comments within an address. All other comments name the owner, and the parser drops them.
     const plain = withoutInnerComments(piece);
     return /\s\.|\.\s/.test(plain) ? plain.replace(/(?<=@\s?[\w.-]{1,250})\s*\.\s*(?=\w)/g, ".") : plain;
@@ -456,6 +456,38 @@ function withoutRoutes(field: string): string {
   const text = field.replace(/<\s*@[^<>:]{1,500}:/g, "<").replace(/(^|,)\s*@[^\s<>:,]{1,250}:(?=[^\s<>:,]+@)/g, "$1 ");
   // Exchange writes `Ben Blake [SMTP:ben@plains.example]`.
   return text.replace(/[[<]\s*(?:smtp|mailto)\s*:\s*([^\s[\]<>]{1,320})\s*[\]>]/gi, "<$1>");
+}
+
+/** Private-use characters in the place of quoted strings and comments. */
+const QUOTED = "\ue000";
+const COMMENT = "\ue001";
+
+/** Separates addresses that have only white space or words between them: `a@x b@y`, `A <a@x> B <b@y>`, `a@x (A) b@y`. */
+function withMissingCommas(field: string): string {
+  if (field.indexOf("@") === field.lastIndexOf("@")) return field;
+  const masked = field.replace(/"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)/gs, (found) =>
+    (found.startsWith("(") ? COMMENT : QUOTED).repeat(found.length),
+  );
+  let text = "";
+  let start = 0;
+  for (const { 0: entry, index } of masked.matchAll(/[^,;]+/g)) {
+    for (const end of addressEnds(entry)) {
+      text += `${field.slice(start, index + end)},`;
+      start = index + end;
+    }
+  }
+  return text + field.slice(start);
+}
+
+/** Returns the positions after the addresses in a masked entry, except the last. */
+function addressEnds(entry: string): number[] {
+  // Addresses before one in brackets are part of its display name.
+  if (entry.includes("<")) {
+    const last = entry.lastIndexOf("@");
+    return [...entry.matchAll(/>/g)].map(({ index }) => index + 1).filter((end) => end <= last);
+  }
+  const addresses = [...entry.matchAll(/(?<!\S)[^\s<>@]+@[^\s<>@\ue001]+(?:\s*\ue001+|(?!\S))/g)];
+  return addresses.slice(0, -1).map(({ 0: address, index }) => index + address.length);
 }
 
 /** Applies a function to the text outside quoted strings. */
