@@ -77,6 +77,24 @@ describe("parseEmail reads addresses", () => {
   });
 });
 
+describe("parseEmail reads badly folded lines", () => {
+  const header =
+    "From: a@x.example\nTo: Lea\n__\n  <lea@x.example>,\nben@x.example,\n\tkim@x.example\nCc: b@x\nSubject: pens\nand ink\n";
+
+  it("as part of the addresses or the subject before them", async () => {
+    const mail = await read(`${header}Date: Mon, 14 May 2001 09:39:00 +0000\n\nTwo.`);
+    const to = ["lea@x.example", "ben@x.example", "kim@x.example"];
+    expect(mail).toMatchObject({ to, cc: ["b@x"], subject: "pens and ink", date: "2001-05-14T09:39:00Z" });
+  });
+
+  it("but no such line or mbox separator as part of another field", async () => {
+    const mail = await read(
+      `Date: Mon, 14 May 2001 09:39:00 +0000\nby cable\nTo: b@x\n>From c@x Mon May 14 09:39:00 2001\nSubject: pens\n\nTwo.`,
+    );
+    expect(mail).toMatchObject({ to: ["b@x"], subject: "pens", date: "2001-05-14T09:39:00Z" });
+  });
+});
+
 describe("parseEmail separates header and body", () => {
   it.each([
     ["at a line of white space", "From: a@x.example\n \t\nTwo pens.\n\nThree.", "Two pens.\n\nThree."],

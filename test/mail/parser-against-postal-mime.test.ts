@@ -163,6 +163,17 @@ const EXPLANATIONS: readonly Explanation[] = [
       ) && (field === "body" ? ours.includes(theirs.slice(0, 20)) : ours === ""),
   ],
   [
+    "a line without a colon continues the subject or the addresses before it, where the library skips it",
+    ({ field, ours, theirs, raw }) =>
+      /^(?:subject|sender|to|cc|bcc)$/.test(field) &&
+      ours.startsWith(theirs) &&
+      raw
+        .toString("utf8")
+        .toLowerCase()
+        .split(/\r\n?|\n/)
+        .includes(ours.slice(theirs.length).trim().toLowerCase()),
+  ],
+  [
     "header bytes that are not UTF-8 are windows-1252, where the library has U+FFFD",
     ({ field, theirs }) => field !== "body" && theirs.includes("\ufffd"),
   ],

@@ -141,18 +141,27 @@ function headerText(block: Buffer): string {
 }
 
 /**
- * Returns the fields to read.
+ * Returns the fields to read. A line without a colon continues the list of addresses or the subject before it, because
+ * it was badly folded.
  * @param text a header with LF line ends
  */
 function readFields(text: string): Map<string, string[]> {
   const headers = new Map<string, string[]>();
+  let open: string[] | undefined;
   for (let start = 0, end = 0; start < text.length; start = end + 1) {
     end = endOfField(text, start);
     const colon = text.indexOf(":", start);
-    if (colon > start && colon < end) addField(headers, text, start, colon, end);
+    if (colon > start && colon < end) open = addField(headers, text, start, colon, end);
+    else if (open !== undefined && !/^>?From /.test(text.slice(start, start + 6))) {
+      const rest = text.slice(start, end).replaceAll("\n", "").trim();
+      open.push(`${open.pop() ?? ""} ${rest}`.trim());
+    }
   }
   return headers;
 }
+
+/** Fields that a badly folded line continues. In other fields, such as Date, the line would do damage. */
+const FOLDED_FIELDS = new Set(["from", "to", "cc", "bcc", "subject"]);
 
 /** Like `readFields`, but returns null if a line is not `Name: value` or the continuation of one. */
 function readPlainFields(text: string): Map<string, string[]> | null {
@@ -177,22 +186,30 @@ function readPlainFields(text: string): Map<string, string[]> | null {
 
 const isFold = (code: number) => code === SPACE || code === TAB;
 
-function addField(headers: Map<string, string[]>, text: string, start: number, colon: number, end: number): void {
+/** Adds a field if it is one to read. Returns its values if a badly folded line can continue them. */
+function addField(
+  headers: Map<string, string[]>,
+  text: string,
+  start: number,
+  colon: number,
+  end: number,
+): string[] | undefined {
   // Half of the fields of a typical email start with X. The name lists are the only ones to read.
-  if (text.charCodeAt(start) === UPPER_X && !isNameList(text, start)) return;
+  if (text.charCodeAt(start) === UPPER_X && !isNameList(text, start)) return undefined;
   // A mailbox program might have quoted `From:` like an mbox separator.
   const name = text
     .slice(text[start] === ">" ? start + 1 : start, colon)
     .trimEnd()
     .toLowerCase();
-  if (!READ_HEADERS.has(name)) return;
+  if (!READ_HEADERS.has(name)) return undefined;
   const value = text
     .slice(colon + 1, end)
     .replaceAll("\n", "")
     .trim();
-  const values = headers.get(name);
-  if (values === undefined) headers.set(name, [value]);
-  else values.push(value);
+  const values = headers.get(name) ?? [];
+  if (values.length === 0) headers.set(name, values);
+  values.push(value);
+  return FOLDED_FIELDS.has(name) ? values : undefined;
 }
 
 const UPPER_X = 0x58;
@@ -262,14 +279,19 @@ function continuesHeader(raw: Buffer, start: number, lineStart: number, next: nu
   return !new RegExp(`^${name}[ \\t]*:`, "im").test(raw.toString("latin1", start, lineStart));
 }
 
-/** Maximum number of skipped folded lines after a damaged line. */
+/** Maximum number of skipped lines after a damaged line. */
 const MAX_SKIPPED_LINES = 10;
 
-/** Returns the start of the first line from `at` on that is not a folded line. */
+/** Longer lines are not read to their end. */
+const MAX_ADDRESS_LINE_CHARS = 320;
+
+/** Returns the start of the first line from `at` on that is neither folded nor an address without its fold. */
 function afterFolds(raw: Buffer, at: number): string {
   let start = at;
-  for (let line = 0; line < MAX_SKIPPED_LINES && (raw[start] === SPACE || raw[start] === TAB); line++) {
+  for (let count = 0; count < MAX_SKIPPED_LINES; count++) {
     const end = endOfLine(raw, start);
+    const line = raw.toString("latin1", start, Math.min(end, start + MAX_ADDRESS_LINE_CHARS));
+    if (!/^[ \t]|^[^\s:@]+@[^\s:@]+[,;]?$/.test(line)) break;
     start = raw[end] === CR && raw[end + 1] === LF ? end + 2 : end + 1;
   }
   return raw.toString("latin1", start, start + 40);
@@ -464,7 +486,8 @@ const COMMENT = "\ue001";
 
 /** Separates addresses that have only white space or words between them: `a@x b@y`, `A <a@x> B <b@y>`, `a@x (A) b@y`. */
 function withMissingCommas(field: string): string {
-  if (field.indexOf("@") === field.lastIndexOf("@")) return field;
+  // Without a second `@`, a quoted string or a comment before the next separator, no comma can be missing.
+  if (!/@[^,;"(@]*["(@]/.test(field)) return field;
   const masked = field.replace(/"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)/gs, (found) =>
     (found.startsWith("(") ? COMMENT : QUOTED).repeat(found.length),
   );
