@@ -71,6 +71,7 @@ describe("parseEmail reads addresses", () => {
     ["a group with a comment behind it", "unlisted-recipients:; (no To-header on input)", []],
     ["a group with comments (RFC 5322 A.5)", "(none)(start)Nobody  :(at all(that I know))  ;", []],
     ["words after an address in brackets", "<lea@x.example goes here>", ["lea@x.example"]],
+    ["an unclosed bracket", "<, lea@x.example, pens", ["lea@x.example"]],
     ["a name without an address", "=?utf-8?q?caf=C3=A9?= team", ["café team"]],
   ])("from %s", async (_what, field, to) => {
     expect((await read(`From: a@x.example\nTo: ${field}\n\nx`)).to).toEqual(to);
@@ -89,9 +90,9 @@ describe("parseEmail reads badly folded lines", () => {
 
   it("but no such line or mbox separator as part of another field", async () => {
     const mail = await read(
-      `Date: Mon, 14 May 2001 09:39:00 +0000\nby cable\nTo: b@x\n>From c@x Mon May 14 09:39:00 2001\nSubject: pens\n\nTwo.`,
+      `Date: Mon, 14 May 2001 09:39:00 +0000\nby cable\nTo: b@x\n>From c@x Mon May 14 09:39:00 2001\nCc: d@x\n:-From: Bo, Kim\nSubject: pens\n\nTwo.`,
     );
-    expect(mail).toMatchObject({ to: ["b@x"], subject: "pens", date: "2001-05-14T09:39:00Z" });
+    expect(mail).toMatchObject({ to: ["b@x"], cc: ["d@x"], subject: "pens", date: "2001-05-14T09:39:00Z" });
   });
 });
 

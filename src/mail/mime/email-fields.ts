@@ -151,8 +151,9 @@ function readFields(text: string): Map<string, string[]> {
   for (let start = 0, end = 0; start < text.length; start = end + 1) {
     end = endOfField(text, start);
     const colon = text.indexOf(":", start);
-    if (colon > start && colon < end) open = addField(headers, text, start, colon, end);
-    else if (open !== undefined && !/^>?From /.test(text.slice(start, start + 6))) {
+    const hasColon = colon !== -1 && colon < end;
+    if (hasColon && colon > start) open = addField(headers, text, start, colon, end);
+    else if (open !== undefined && !hasColon && !/^>?From /.test(text.slice(start, start + 6))) {
       const rest = text.slice(start, end).replaceAll("\n", "").trim();
       open.push(`${open.pop() ?? ""} ${rest}`.trim());
     }
@@ -533,13 +534,14 @@ function withoutInnerComments(text: string): string {
 }
 
 /**
- * Splits several addresses in one pair of brackets (`<a@example.com, b@example.com>`), or removes words after a single
- * address.
+ * Splits several addresses in one pair of brackets (`<a@example.com, b@example.com>`) or after an unclosed one, or
+ * removes words after a single address.
  */
 function splitJoined(text: string): string[] {
-  const [, first] = /^([^\s"@]+@[^\s"@]+)\s+[^@]*$/.exec(text) ?? [];
+  const [, first] = /^([^\s"@]+@[^\s"@,;]+)\s+[^@]*$/.exec(text) ?? [];
   if (first !== undefined) return [first];
-  return text.split("@").length > 2 ? text.split(/[\s,;]+/) : [text];
+  const isList = text.split("@").length > 2 || /^(?=[^"]*@)[^"]*[,;][^"]*$/.test(text);
+  return isList ? text.split(/[\s,;]+/) : [text];
 }
 
 /** Removes quotes and stray brackets (`'pat@example.com'`, `a@example.com>`). */
