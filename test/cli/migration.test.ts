@@ -110,7 +110,7 @@ it("a suite run keeps the folder of its suite, and its tasks become relative to 
 it("doctor --repair brings it to this version, and finds everything well", async () => {
   const { code, stdout } = await artE(["doctor", "--repair", "--db", earlier("doctor.db")]);
   expect(code).toBe(0);
-  expect(boxLines(stdout)["Full-text index"]).toBe("ok: agrees with the mails");
+  expect(boxLines(stdout)["Full-text index"]).toBe("ok: matches the emails");
   const { stdout: found } = await artE(["search", BEN, "会議", "--db", path("doctor.db")]);
   expect(found).toContain("<japanese@plains.example>");
 });

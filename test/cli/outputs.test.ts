@@ -90,7 +90,7 @@ describe("outputs", () => {
         "replies.jsonl",
         /file of replies/,
       ],
-      ["import mail.partial --db mail", "mail.partial", /mail\.partial is read by this import/],
+      ["import mail.partial --db mail", "mail.partial", /Cannot import mail\.partial: the import itself writes/],
     ])("%s", async (line, file, why) => {
       if (file === "mail.partial") write(file, "From: a@b.c\n\nHello.\n");
       await refused(line, file, why);
@@ -105,7 +105,11 @@ describe("outputs", () => {
 
     it("an import does not remove a file that lies where it makes the database", async () => {
       write("other.db.partial", "mine");
-      await refused(`import ${MAIL} --db other.db`, "other.db.partial", /other\.db\.partial.+no import has left/);
+      await refused(
+        `import ${MAIL} --db other.db`,
+        "other.db.partial",
+        /other\.db\.partial.+not the leftover of an import/,
+      );
     });
   });
 
@@ -175,7 +179,7 @@ describe("named pipes", () => {
   ])("%s ends, and says why", async (line) => {
     const { code, stderr } = await artE(line);
     expect(code).not.toBe(0);
-    expect(stderr).toMatch(/\bpipe(\.\w+)?\b.*(a named pipe|is not mail in a form)/);
+    expect(stderr).toMatch(/\bpipe(\.\w+)?\b.*(a named pipe|is not mail in a supported format)/);
   });
 
   it("writes to a pipe that is read", async () => {

@@ -129,7 +129,7 @@ describe("parseEmail separates header and body", () => {
     ["a log", "2006-03-04 08:15 started\nSubject: job 3 failed\n\n"],
     ["a web page", "<html>\nSubject: pens\n\n</html>"],
   ])("and refuses %s", async (_what, raw) => {
-    expect(await parseEmail(Buffer.from(raw))).toMatch(/^it has no mail header/);
+    expect(await parseEmail(Buffer.from(raw))).toMatch(/^it does not have an email header/);
   });
 
   it("and takes the mail out of an .emlx file", async () => {

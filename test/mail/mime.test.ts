@@ -209,13 +209,17 @@ describe("the header of a fixture mail", () => {
 describe("parseEmail refuses", () => {
   it.each([
     ["nothing", "", "it is empty"],
-    ["a text without header", "Hello,\n\nworld", "it has no mail header (Message-ID, Date, From, To or Subject)"],
+    [
+      "a text without header",
+      "Hello,\n\nworld",
+      "it does not have an email header (Message-ID, Date, From, To or Subject)",
+    ],
     [
       "fields that no mail is known by",
       "Colour: blue\n\nSubject: no",
-      "it has no mail header (Message-ID, Date, From, To or Subject)",
+      "it does not have an email header (Message-ID, Date, From, To or Subject)",
     ],
-    ["binary data", "\x7fELF\0\0\0", "it is binary data, not a mail"],
+    ["binary data", "\x7fELF\0\0\0", "it is binary data, not an email"],
   ])("%s", async (_what, raw, reason) => {
     expect(await parseEmail(Buffer.from(raw))).toBe(reason);
   });

@@ -30,8 +30,8 @@ export function readMailFields(bytes: Buffer): RawMail | string {
   const { headers, body } = splitMessage(bytes);
   if (!IDENTIFYING_HEADERS.some((name) => headers.has(name))) {
     return bytes.subarray(0, 4096).includes(0)
-      ? "it is binary data, not a mail"
-      : "it has no mail header (Message-ID, Date, From, To or Subject)";
+      ? "it is binary data, not an email"
+      : "it does not have an email header (Message-ID, Date, From, To or Subject)";
   }
   const first = (name: string) => headers.get(name)?.find((value) => value !== "") ?? "";
   const all = (name: string) => headers.get(name)?.join(", ") ?? "";

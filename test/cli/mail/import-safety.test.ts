@@ -202,7 +202,7 @@ describe("while an import writes to a file", () => {
     const second = await artE("import big.csv --db made.db --quiet");
     holder.close();
     expect(second).toMatchObject({ code: 1, stdout: "" });
-    expectClear(second, /^art-e: Cannot import into made\.db: another import is making it \(made\.db\.partial\)\./);
+    expectClear(second, /^art-e: Cannot import into made\.db: another import is creating it \(made\.db\.partial\)\./);
     rmSync(partial);
     expect(filesOf("made.db")).toEqual([]);
   });
@@ -285,7 +285,7 @@ describe("a folder that cannot be written to", () => {
     const folder = process.getuid?.() === 0 ? "/sys" : "locked";
     const ended = await artE(`import big.csv --db ${folder}/art-e.db --quiet`);
     expect(ended).toMatchObject({ code: 1, stdout: "" });
-    expectClear(ended, new RegExp(`^art-e: Cannot make the database ${folder}/art-e\\.db: `));
+    expectClear(ended, new RegExp(`^art-e: Cannot create the database ${folder}/art-e\\.db: `));
   });
 });
 
@@ -305,9 +305,9 @@ describe("a source that breaks off is named with the place, and nothing is left 
   };
 
   it.each([
-    ["cut.tar.gz", /^art-e: cut\.tar\.gz is cut off or damaged after \d+ whole entries \(\d+ of \d+ bytes/],
-    ["cut.parquet", /^art-e: cut\.parquet \(\d+ bytes\) is not a whole Parquet file: /],
-    ["quotes.csv", /^art-e: quotes\.csv is cut off in row 14: a quoted field never ends/],
+    ["cut.tar.gz", /^art-e: cut\.tar\.gz is truncated or damaged after \d+ whole entries \(\d+ of \d+ bytes/],
+    ["cut.parquet", /^art-e: cut\.parquet \(\d+ bytes\) is not a complete Parquet file: /],
+    ["quotes.csv", /^art-e: quotes\.csv is truncated in row 14: a quoted field is not closed/],
   ])("%s", async (source, message) => {
     await makers[source]?.();
     const ended = await artE(["import", source, "--db", `${source}.db`, "--quiet"]);
@@ -330,7 +330,7 @@ describe("a source that breaks off is named with the place, and nothing is left 
     }
     const ended = await run.ended;
     expect(ended).toMatchObject({ code: 1, stdout: "" });
-    expectClear(ended, /^art-e: growing\.csv changed while it was read: it had \d+ bytes and has \d+/);
+    expectClear(ended, /^art-e: growing\.csv changed while it was read: it had \d+ bytes and now has \d+/);
     expect(filesOf("growing.db")).toEqual([]);
   });
 });
@@ -381,8 +381,8 @@ describe("what cannot be used in a source is listed beside the database, and the
     const { summary, skipped } = await imported("nul.csv");
     expect(summary).toMatchObject({ read: 5, stored: 2, skipped: { mails: 3 } });
     expect(skipped).toEqual([
-      "nul.csv row 3\tit is binary data, not a mail",
-      "nul.csv row 4\tit has 1 fields where the header has 2",
+      "nul.csv row 3\tit is binary data, not an email",
+      "nul.csv row 4\tit has 1 fields, but the header has 2",
       "nul.csv row 5\tit is empty",
     ]);
     const db = new Database(path("nul.csv.db"), { readonly: true });
