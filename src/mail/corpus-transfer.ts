@@ -21,7 +21,7 @@ import { megabytes } from "../text/format.js";
 import { computeFingerprint, readFingerprint } from "./corpus.js";
 import { copyMailOnThread, readSchema } from "./import/corpus-writer.js";
 
-/** Takes 28 s per GB of mail. Level 6 takes 50 % longer and saves only 0.5 %. */
+/** Takes 28 s per GB of mail. Level 6 takes 50% longer and saves only 0.5%. */
 const GZIP_LEVEL = 5;
 
 /** Copies of a server's mail, created on request and kept in the cache folder until the mail changes. */

@@ -246,7 +246,7 @@ class RunsOfWorker {
     if (typeof run !== "string") {
       this.refused.delete(runId);
       this.joined.set(runId, run);
-      this.shared.context.note(`art-e: worker ${this.shared.name} works on run ${runId}.`);
+      this.shared.context.note(`art-e: worker ${this.shared.name} is working on run ${runId}.`);
       return;
     }
     if (this.refused.get(runId) !== run)

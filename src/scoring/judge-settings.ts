@@ -127,7 +127,7 @@ function named(given: string): ModelName {
   return parseModelName(given, null);
 }
 
-/** Returns the provider's cheap model. Null without a key and for compatible servers, whose models are unknown. */
+/** Returns the provider's cheap model. Null without a key, and for compatible servers, whose models are unknown. */
 export function cheapModel(provider: Provider, baseUrl: string | null, env: Environment): ModelName | null {
   const model = JUDGE_MODELS[provider];
   if (model === undefined || baseUrl !== null || !hasKey(provider, env)) return null;

@@ -38,7 +38,7 @@ function tracesUrl(value: string, name: string, isBase: boolean): string {
   if (url === null) {
     throw new UserError(
       "otlp_endpoint_invalid",
-      `${name}: expected an http or https URL without user name and password.`,
+      `${name}: expected an http or https URL without a user name or password.`,
       "Use a URL such as http://localhost:6006. Put keys into OTEL_EXPORTER_OTLP_HEADERS.",
     );
   }

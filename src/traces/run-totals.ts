@@ -181,7 +181,7 @@ export const runTotalsSchema = z.strictObject({
       tool: suiteParts.describe("Per folder of the suite task. Absent for other runs, like the following fields."),
       difficulty: suiteParts.describe("Per number of steps that a person needs."),
       guidance: suiteParts.describe("Per instruction style: abstract or verbose."),
-      app: suiteParts.describe("Per application that the task involves."),
+      app: suiteParts.describe("Scores for each application that the task involves."),
       tag: suiteParts.describe("Per task tag."),
     } satisfies Record<(typeof QUESTION_SLICES)[number], typeof parts> &
       Record<(typeof SUITE_SLICES)[number], typeof suiteParts>)

@@ -198,7 +198,7 @@ export const taskResultSchema = z
       .string()
       .exactOptional()
       .describe(
-        "Explanation of the model or its provider for the refusal. Absent without a refusal or an explanation.",
+        "The explanation that the model or its provider gave for the refusal. Absent without a refusal or an explanation.",
       ),
     ending: z.enum(ENDINGS).describe("Reason why the agent stopped."),
     turns: z.number().int().nonnegative().describe("Number of model calls."),

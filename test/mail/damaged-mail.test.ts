@@ -248,7 +248,7 @@ describe("parseEmail converts HTML", () => {
       "<table><tr><td>Pens</td><td>5</td></tr><tr><td>Ink</td><td>2</td></tr></table>",
       "Pens\t5\nInk\t2",
     ],
-    ["without scripts and styles", "<style>p>a{}</style><script>if (a<b) x()</script><p>pens</p>", "pens"],
+    ["without scripts or styles", "<style>p>a{}</style><script>if (a<b) x()</script><p>pens</p>", "pens"],
     ["with addresses in brackets", "<p>To: Lea <lea@x.example></p>", "To: Lea <lea@x.example>"],
     ["with alternative texts", '<p>See <img alt="the pens"> here</p>', "See the pens here"],
     ["with quotes", "<p>Mine</p><blockquote>Theirs</blockquote>", "Mine\n\n> Theirs"],

@@ -88,7 +88,7 @@ const takeout = (): Tree => ({
 describe("Google Takeout", () => {
   const whole = { read: 17, stored: 15, forms: { mbox: 15 }, skipped: { mails: 2 } };
 
-  it("is read from a folder, from its parent, and from the folder with only mail", async () => {
+  it("is read from its folder, from the parent folder, and from the subfolder that contains only mail", async () => {
     const folder = folderOf(takeout(), "ida");
     for (const source of [folder, join(folder, "Takeout")]) {
       expect(await importOf(source)).toMatchObject({ ...whole, owners: { ida: ME } });

@@ -279,7 +279,7 @@ function preferredOf(texts: readonly BodyText[]): BodyText {
 }
 
 const MAX_STUB_CHARS = 400;
-/** Shorter placeholder texts just mention HTML. */
+/** A placeholder text this short only has to mention HTML. */
 const MAX_BARE_STUB_CHARS = 40;
 
 function isStub(plain: string, html: string): boolean {

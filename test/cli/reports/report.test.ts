@@ -227,7 +227,7 @@ describe("suite report", () => {
     });
   });
 
-  it("lists endings, pairs and slices with --format md, with markup in strings escaped", async () => {
+  it("lists endings, pairs and slices with --format md, and escapes markup in strings", async () => {
     const { stdout } = await artE("report run_before --format md");
     expect(stdout).toContain("| Graded | 2 of 3 |\n| States | ended 2, unsupported 1 (not graded) |");
     expect(stdout).toContain("| Task score | 1 | 0.000 | 1.000 | +1.000 | 1.000 (sign flips) | 1, 0, 0 |");

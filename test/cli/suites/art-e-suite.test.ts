@@ -17,7 +17,7 @@ async function ran(line: string): Promise<void> {
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
 }
 
-/** A task's result without times and ids. */
+/** A task's result without times or ids. */
 function answerOf(result: TaskResult) {
   const {
     taskId: _,

@@ -118,7 +118,11 @@ describe("export otlp", () => {
 
     it.each([
       ["--otlp", {}, "Cannot send traces: no OTLP endpoint is set."],
-      ["--otlp-endpoint ftp://x", {}, "--otlp-endpoint: expected an http or https URL without user name and password."],
+      [
+        "--otlp-endpoint ftp://x",
+        {},
+        "--otlp-endpoint: expected an http or https URL without a user name or password.",
+      ],
       ["--otlp-endpoint http://me:secret@x", {}, "--otlp-endpoint: expected an http or https URL"],
       ["--otlp-endpoint http://x -o f.jsonl", {}, "--output is for a file"],
       ["--otlp-endpoint http://x --format jsonl", {}, "--format is for a file"],
