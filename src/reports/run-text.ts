@@ -365,7 +365,7 @@ function gradedRow({ suite, totalTasks }: RunTotals): [string, string][] {
   return [["Graded", `${count(suite.graded)} of ${count(totalTasks)}${others}`]];
 }
 
-/** Shown only if another model than the requested one replied. */
+/** Shown only if a model other than the requested one replied. */
 function answeredByRow({ model, answeredBy = {} }: RunTotals): [string, string][] {
   if (otherModels(model, answeredBy).length === 0) return [];
   const models = Object.entries(answeredBy).map(([name, replies]) => `${name} (${count(replies)} replies)`);

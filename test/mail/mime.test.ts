@@ -691,7 +691,7 @@ describe("a forwarded email", () => {
     );
   });
 
-  it("returned by a mail server is kept with the report", async () => {
+  it("is kept with the report if a mail server returned it", async () => {
     const report = { type: "message/delivery-status", content: "Final-Recipient: rfc822; cat@plains.example\n" };
     const body = await bodyOf(
       mailOf([text("Undeliverable."), report, { type: "message/rfc822", content: inner }], "multipart/report"),

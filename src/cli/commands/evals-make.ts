@@ -363,8 +363,8 @@ export const listLabelsCommand = defineCommand(
     if (flags.delete && traces.length === 0 && annotator === null) {
       throw new UserError(
         "labels_unnamed",
-        "--delete goes with traces or --annotator.",
-        "Say whose labels, or of what.",
+        "--delete requires traces or --annotator.",
+        "Specify the traces or the annotator whose labels to delete.",
       );
     }
     const { withStore } = await import("../../store/open-store.js");

@@ -272,7 +272,7 @@ describe("import from saved mail", () => {
     expect(again).toMatchObject({ stored: 0, duplicates: 2 });
   });
 
-  it("refuses a truncated zipped mbox by name, and imports nothing", async () => {
+  it("refuses a truncated zipped mbox, naming it, and imports nothing", async () => {
     const whole = gzipSync(mbox(...Array.from({ length: 500 }, (_, i) => mail(`${i}`, `${Math.sin(i)}`.repeat(20)))));
     write("cut.mbox.gz", whole.subarray(0, whole.length / 2));
     const { code, stderr } = await artE("import cut.mbox.gz --db cut.db");
