@@ -254,7 +254,8 @@ it.each([
   "2002:7f00:1::",
   "2001::1",
   "2001:db8::1",
-  // Segment routing, documentation, AS112, discard-only and IPv4-translated addresses (IANA's special-purpose registry).
+  // Segment routing, documentation, AS112, discard-only and IPv4-translated addresses (IANA's special-purpose
+  // registry).
   "5f00::1",
   "5f00:ffff::1",
   "3fff::1",

@@ -485,7 +485,9 @@ function withoutRoutes(field: string): string {
 const QUOTED = "\ue000";
 const COMMENT = "\ue001";
 
-/** Separates addresses that have only white space or words between them: `a@x b@y`, `A <a@x> B <b@y>`, `a@x (A) b@y`. */
+/**
+ * Separates addresses that have only white space or words between them: `a@x b@y`, `A <a@x> B <b@y>`, `a@x (A) b@y`.
+ */
 function withMissingCommas(field: string): string {
   // Without a second `@`, a quoted string or a comment before the next separator, no comma can be missing.
   if (!/@[^,;"(@]*["(@]/.test(field)) return field;
