@@ -49,7 +49,7 @@ says() {
   if [ "$#" -gt 0 ] && node -e 'process.exit(process.versions.node.startsWith("20.") ? 0 : 1)'; then
     echo "the same installation under Node 20.19.0"
     PATH="$(node_folder 20.19.0):$PATH" smoke
-    PATH="$(node_folder 24):$PATH" says "installed under Node 20, this is Node 24: install art-e again" art-e stats
+    PATH="$(node_folder 24):$PATH" says "installed under Node 20, but this is Node 24: install art-e again" art-e stats
     PATH="$(node_folder 22.13.1):$PATH" says "or 22.14 or newer is required, this is v22.13.1" art-e stats
   fi
 )

@@ -68,7 +68,7 @@ export function evalsToExport(names: readonly string[], settings: AppSettings): 
     if (evals.length === 0) {
       throw new UserError(
         "evals_empty",
-        "Cannot export evals: the database does not contain any.",
+        "Cannot export evals: the database does not contain any evals.",
         `Make evals first: ${commandLine`art-e evals suggest`}`,
       );
     }

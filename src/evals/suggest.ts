@@ -89,7 +89,7 @@ export function refineEval(name: string, criterion: string, seed: number, settin
         "eval_unrefinable",
         `Cannot refine ${definition.name}: only rules have thresholds.`,
         definition.kind === "cases"
-          ? `Make its cases again: ${commandLine`art-e evals suggest --cases`}.`
+          ? `Regenerate its cases: ${commandLine`art-e evals suggest --cases`}.`
           : `Edit and import its file, or have a model write new evals: ${commandLine`art-e evals generate`}`,
       );
     }

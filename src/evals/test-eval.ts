@@ -112,7 +112,7 @@ export function testEval(
     if (stored.definition.kind === "cases") {
       throw new UserError(
         "eval_untestable",
-        `Cannot test ${stored.definition.name}: it consists of cases for single tasks, so nothing is held out.`,
+        `Cannot test ${stored.definition.name}: each of its cases is for a single task, so nothing is held out.`,
         `Activate it without a test: ${commandLine`art-e evals use ${stored.definition.name}`}`,
       );
     }
@@ -160,7 +160,7 @@ async function refuseFlaky(
   throw new UserError(
     "eval_flaky",
     `Cannot test ${name}@${version}: its scores for ${others.length} of ${tested.length} held-out traces changed in a second run.`,
-    "Remove randomness, time and the order of sets from its code. Its scores must depend only on the trace.",
+    "Its scores must depend only on the trace. Make its code independent of randomness, the time and set order.",
   );
 }
 

@@ -266,7 +266,7 @@ export function useEval(
       throw new UserError(
         "criterion_missing",
         `${label} was tested for ${tested.join(" and ")}.`,
-        "Specify the criterion it is used for: --criterion NAME.",
+        "Specify the criterion to use it for: --criterion NAME.",
       );
     }
     const validatedFor = criterion ?? (tested.length === 1 ? (tested[0] ?? null) : null);

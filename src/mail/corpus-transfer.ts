@@ -190,7 +190,7 @@ export async function fetchCorpus({ url: text, token }: CorpusServer, context: A
   }
   await unpackCopy(packed, target, copy, context.signal);
   await removeDownload(packed);
-  context.note(`art-e: ${source} is in ${target}.`);
+  context.note(`art-e: copied ${source} to ${target}.`);
   return target;
 }
 
@@ -309,9 +309,11 @@ const corpusCopyFileSchema = z.strictObject({
 type CorpusCopyFile = z.output<typeof corpusCopyFileSchema>;
 
 export const corpusDescriptionSchema = z.strictObject({
-  version: z.string().meta({ description: "Of art-e: a snapshot is for the same version" }),
+  version: z.string().meta({ description: "Version of art-e. The snapshot can only be used by the same version" }),
   fingerprint: z.string(),
-  snapshot: corpusCopyFileSchema.nullable().meta({ description: "Null while it is made: ask again" }),
+  snapshot: corpusCopyFileSchema
+    .nullable()
+    .meta({ description: "Null while the copy is being created. Request it again later" }),
 });
 
 type CorpusDescription = z.output<typeof corpusDescriptionSchema>;

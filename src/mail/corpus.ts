@@ -18,7 +18,7 @@ export function checkMailboxes(
     throw new UserError(
       "corpus_empty",
       `${db.name} does not contain any mail.`,
-      `Import mail first: ${commandLine`art-e import SOURCE`} (npm run demo shows it all on bundled mail).`,
+      `Import mail first: ${commandLine`art-e import SOURCE`} (npm run demo shows every step with bundled mail).`,
     );
   }
   const imported = listImportedInboxes(db);

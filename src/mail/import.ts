@@ -122,7 +122,7 @@ function refuseToOverwriteSources(read: readonly (string | undefined)[], { db }:
     if (source === undefined) continue;
     throw new UserError(
       "output_is_input",
-      `Cannot import ${source}: the import itself writes a file with this name, the database's name with ${end}.`,
+      `Cannot import ${source}: the import would overwrite this file, which is named like the database with ${end} added.`,
       "Rename it first.",
     );
   }

@@ -105,11 +105,11 @@ export const usageSchema = z.object({
   cachedInputTokens: tokens,
   cacheWriteTokens: tokens
     .exactOptional()
-    .describe("Input tokens written to a cache, which cost more than other input tokens. Absent if there are none."),
+    .describe("Input tokens written to a cache. They cost more than other input tokens. Absent if there are none."),
   cacheWrite1hTokens: tokens
     .exactOptional()
     .describe(
-      "Part of cacheWriteTokens that the cache keeps for an hour, which costs even more. Absent if there are none.",
+      "Part of cacheWriteTokens that the cache keeps for an hour. They cost even more. Absent if there are none.",
     ),
   reasoningTokens: tokens
     .exactOptional()

@@ -15,7 +15,7 @@ export const extrasShape = {
     .readonly()
     .exactOptional()
     .describe(
-      "Headers added to each request (--header). Variables and public headers are recorded as given, any other value as [not recorded]. Absent if there are none.",
+      "Headers added to each request (--header). Variables and the values of public headers are recorded as given, and any other value as [not recorded]. Absent if there are none.",
     ),
   extraBody: jsonObjectSchema
     .exactOptional()

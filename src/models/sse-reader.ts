@@ -101,7 +101,9 @@ function checkHead(
   if (status >= 300 && status < 400) {
     const to = headers.location === undefined ? "elsewhere" : `to ${new URL(String(headers.location), url).href}`;
     // Same kind as an unknown agent, because every further question would also fail.
-    throw new ModelError("not_found", `${status} redirects ${to}. Pass the URL that it leads to`, { retryable: false });
+    throw new ModelError("not_found", `${status} redirects ${to}. Pass the URL that it redirects to`, {
+      retryable: false,
+    });
   }
   if (status === 200) {
     const type = String(headers["content-type"] ?? "no type");

@@ -69,7 +69,7 @@ export function artESuite(
 /** Opens questions as tasks. They need no setup, because the mail is already imported. */
 export function questionOpener(cutoff: "query_date" | "off"): Suite["open"] {
   return async (task) => {
-    if (!isQuestion(task)) throw new Error(`task ${task.id} is a suite task, but the run is over questions`);
+    if (!isQuestion(task)) throw new Error(`task ${task.id} is a suite task, but the run's tasks are questions`);
     return { ok: true, opened: openQuestion(task, cutoff) };
   };
 }

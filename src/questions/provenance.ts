@@ -18,11 +18,11 @@ export type QuestionWording = z.output<typeof questionWordingSchema>;
 export const questionReviewSchema = z.object({
   id: z.number().int(),
   decision: z.enum(REVIEW_DECISIONS),
-  question: z.string().describe("Question text in the dataset. The decision applies to this text"),
+  question: z.string().describe("Question text in the dataset, to which the decision applies"),
   answer: z.string().describe("Gold answer in the dataset"),
   edited: questionWordingSchema.nullable().describe("The edited question, or null if not edited"),
   reason: z.string().nullable(),
-  decided_at: z.iso.datetime().describe("Time of the decision. Distinguishes it from a later one"),
+  decided_at: z.iso.datetime().describe("Time of the decision, which distinguishes it from later ones"),
 });
 
 export type QuestionReview = z.output<typeof questionReviewSchema>;
@@ -46,7 +46,7 @@ export const questionCheckSchema = z.object({
   check: z
     .enum(QUESTION_CHECKS)
     .describe(
-      "gold: the gold answer is consistent with the cited emails; sources: answered from the cited emails; each_mail: answered from each cited email alone; earlier_mails: answered from the emails before the change; without_mail: answered without any email; other_mails: answered from the best other matches",
+      "gold: the gold answer is consistent with the cited emails; sources: answered from the cited emails; each_mail: answered from each cited email alone; earlier_mails: answered from the emails before the change; without_mail: answered without any email; other_mails: answered from the best search results other than the cited emails",
     ),
   by: z.string().describe("Model that checked the question, or rules"),
   passed: z.boolean(),
@@ -64,14 +64,14 @@ export type Passage = z.output<typeof passageSchema>;
 /** How one question was made, stored as a line of the provenance file next to a dataset. */
 export const questionProvenanceSchema = z.object({
   id: z.number().int(),
-  made_by: z.string().describe("Writing model, or offline/patterns"),
+  made_by: z.string().describe("Model that wrote the question, or offline/patterns"),
   kind: z.enum(QUESTION_KINDS),
   synthetic: z.boolean().describe("Whether the question was filled into a template instead of written by a model"),
   unanswerable: z
     .enum(["mail_later", "detail_absent"])
     .nullable()
     .describe(
-      "mail_later: the answering email is after the query date; detail_absent: no email contains the answer. Answerable questions have null",
+      "mail_later: the answering email is after the query date; detail_absent: no email contains the answer. Null for answerable questions",
     ),
   easy: z
     .boolean()

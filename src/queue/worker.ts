@@ -181,7 +181,9 @@ class RunsOfWorker {
     for (const [runId, run] of this.joined) {
       if (run.fault !== null) {
         this.faults.set(runId, run.fault);
-        this.shared.context.note(`art-e: worker ${this.shared.name} stops working on run ${runId}: ${run.fault.why}`);
+        this.shared.context.note(
+          `art-e: worker ${this.shared.name} is stopping work on run ${runId}: ${run.fault.why}`,
+        );
       }
       if (run.fault !== null || isOver(runId)) this.leave(runId, run);
     }
@@ -221,7 +223,7 @@ class RunsOfWorker {
     throw new UserError(
       "results_unsent",
       `Cannot send ${results}: the queue was unreachable until the worker stopped.`,
-      "Other workers run these tasks again. Pass a longer --grace to give the worker more time.",
+      "Other workers will run these tasks again. Pass a longer --grace to give the worker more time.",
       1,
     );
   }

@@ -86,11 +86,11 @@ export function judgeSettings(
     if (judge !== undefined) {
       throw new UserError(
         "judge_missing",
-        `--judge ${judge}: expected a model, because a default is not available.`,
+        `--judge ${judge}: expected a model, because there is no default judge.`,
         `Specify a judge, for example ${EXAMPLES}.`,
       );
     }
-    refuseOfNone(options, "a judge is not set");
+    refuseOfNone(options, "no judge is set");
     return null;
   }
   const protocol = isArt ? "art" : "verdict";

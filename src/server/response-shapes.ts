@@ -41,7 +41,7 @@ export const agentShape = z.strictObject({
   model: z.string().nullable().meta({ description: "provider/name, or null for the chat's model" }),
   settings: settingsShape,
   version: z.number().int(),
-  builtin: z.boolean().meta({ description: "Part of the program: can be copied but not changed" }),
+  builtin: z.boolean().meta({ description: "Whether it is built into the program, and can be copied but not changed" }),
   tools: z.array(z.string()),
   created_at: time,
   updated_at: time,
@@ -235,7 +235,7 @@ export const stepShape = z.strictObject({
 export const traceDetailsShape = traceLineShape.omit({ rating: true }).extend({
   steps: z.array(stepShape),
   feedback: z.array(feedbackShape),
-  trace: z.looseObject({ traceId: z.string() }).meta({ description: "In the format of export-traces" }),
+  trace: z.looseObject({ traceId: z.string() }).meta({ description: "Trace in the format of export-traces" }),
 });
 
 /** The complete `trace`. The schema does not repeat the documentation of export-traces. */
@@ -250,12 +250,12 @@ export const reviewSummaryShape = z.strictObject({
       all: estimateSchema,
       by_check: z.array(z.strictObject({ check: z.string(), agreement: estimateSchema })),
     })
-    .meta({ description: "Agreement of the reviewer with the checks on the original questions" }),
+    .meta({ description: "Agreement between the reviewer and the checks on the original questions" }),
 });
 
 export type ReviewSummaryJson = z.output<typeof reviewSummaryShape>;
 
-const reviewShape = questionReviewSchema.nullable().meta({ description: "Null before a decision" });
+const reviewShape = questionReviewSchema.nullable().meta({ description: "Null if no decision has been made" });
 
 export const reviewListShape = reviewSummaryShape.extend({
   dataset: z.string(),
@@ -286,14 +286,14 @@ export const questionDetailsShape = z.strictObject({
   mails: z.array(
     z.strictObject({
       message_id: z.string(),
-      is_cited: z.boolean().meta({ description: "False if it is from after the question" }),
+      is_cited: z.boolean().meta({ description: "False if the email is dated after the question" }),
       passage: z.enum(["recorded", "found"]).nullable(),
       in_subject: spans,
       in_body: spans,
       mail: mailShape
         .omit({ message_id: true, bcc: true })
         .nullable()
-        .meta({ description: "Null if it is not in the database" }),
+        .meta({ description: "Null if the email is not in the database" }),
     }),
   ),
   review: reviewShape,

@@ -51,7 +51,7 @@ function reviewRoutes(review: DatasetReview): Route[] {
       method: "get",
       path: "/api/review",
       tag,
-      summary: "List the questions of the dataset with their decisions",
+      summary: "List the questions in the dataset with their decisions",
       status: 200,
       response: reviewListShape,
       async handle() {
@@ -83,7 +83,7 @@ function reviewRoutes(review: DatasetReview): Route[] {
           edited: questionWordingSchema
             .nullable()
             .default(null)
-            .meta({ description: "New wording for the decision edited" }),
+            .meta({ description: 'New wording, for the decision "edited"' }),
           reason: z.string().trim().max(10_000).nullable().default(null),
           seen: z.string().nullable().meta({ description: "decided_at of the displayed decision, or null" }),
         })

@@ -119,7 +119,7 @@ function checkHistory(db: Database.Database, path: string, known: readonly Migra
   if (changed) {
     throw new UserError(
       "db_other_history",
-      `Cannot open ${path}: it was created with a different sql/${changed.name} than this program's.`,
+      `Cannot open ${path}: it was created with a version of sql/${changed.name} that differs from this program's.`,
       "Import the mail into a new file (--db), or use the version of art-e that created this file.",
     );
   }

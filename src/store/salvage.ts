@@ -58,7 +58,7 @@ export function openDamaged(path: string, copyPath: string): DamagedFile {
   const [first] = errors;
   throw new UserError(
     "db_unrecoverable",
-    `Cannot read any table of ${path}: ${first instanceof Error ? first.message : "it has none of art-e's tables"}.`,
+    `Cannot read any table in ${path}: ${first instanceof Error ? first.message : "it has none of art-e's tables"}.`,
     "Restore it from a backup, or import the mail into another file with --db.",
     1,
     { cause: first },

@@ -66,7 +66,7 @@ function installedUnderOtherNode(installedUnder: string, cause?: Error): UserErr
   const current = process.versions.node.split(".")[0];
   return new UserError(
     "sqlite_unusable",
-    `art-e was installed under Node ${installedUnder}, this is Node ${current}: ${INSTALL_AGAIN}.`,
+    `art-e was installed under Node ${installedUnder}, but this is Node ${current}: ${INSTALL_AGAIN}.`,
     "SQLite's native code is installed for one version of Node.",
     undefined,
     { cause },

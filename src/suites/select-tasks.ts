@@ -61,7 +61,7 @@ export function findTask<T extends { readonly id: string }>(tasks: readonly T[],
     ? new UserError("task_unknown", `Unknown task "${id}".`, "Run art-e suite list DIR to list the suite's tasks.")
     : new UserError(
         "task_ambiguous",
-        `Several tasks start with ${id}: ${found.id}, ${second?.id}.`,
+        `More than one task id starts with ${id}: ${found.id}, ${second?.id}.`,
         "Pass a longer prefix.",
       );
 }

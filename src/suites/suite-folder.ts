@@ -32,7 +32,7 @@ export function readIndexFile(path: string, suite: SuiteFolder): IndexedTask[] {
   if (tasks !== null) return tasks;
   throw new UserError(
     "index_invalid",
-    `Cannot read the index file ${found}: expected a JSON object of tools, each with a list of task ids.`,
+    `Cannot read the index file ${found}: expected a JSON object that maps each tool to a list of task ids.`,
     HINT,
   );
 }
@@ -163,7 +163,7 @@ export function openSuiteFolder(path: string): SuiteFolder {
   if (task !== undefined) return { form: "harbor", name: basename(folder), root: folder, content: folder };
   throw new UserError(
     "suite_missing",
-    `${path} is not a task suite: it contains neither a folder examples/ nor folders of Harbor tasks.`,
+    `${path} is not a task suite: it contains neither a folder examples/ nor Harbor task folders.`,
     "Pass the folder that contains examples/<tool>/<id>/<id>.json or <id>/task.toml.",
   );
 }

@@ -63,7 +63,7 @@ export async function openSuite(
       return { set: { source: folder.root, revision: null, sha256, split: "suite" }, tasks };
     },
     async open(task, signal) {
-      if (isQuestion(task)) throw new Error(`task ${task.id} is a question, not a task of the suite ${path}`);
+      if (isQuestion(task)) throw new Error(`task ${task.id} is a question, not a task from the suite ${path}`);
       const hasMachine = needsMachine(task);
       const machines = hasMachine ? sources.machines : folderMachines;
       const opening = await openSuiteTask(task, { ...sources, machines, graders }, signal);
@@ -135,7 +135,7 @@ async function readTasks(
   if (selected.length === 0) {
     throw new UserError(
       "tasks_none",
-      `No task of ${name} matches the selection.`,
+      `No task in ${name} matches the selection.`,
       `Run art-e suite list ${shellWord(root)} to list the tasks.`,
     );
   }
@@ -160,7 +160,7 @@ async function withMachines(
     const { name, root } = sources.suite;
     throw new UserError(
       "tasks_none",
-      `None of the selected tasks of ${name} can run on this machine: ${refused.slice(0, 3).join("; ")}.`,
+      `None of the selected tasks in ${name} can run on this machine: ${refused.slice(0, 3).join("; ")}.`,
       `Run art-e suite check ${shellWord(root)} to see what each task needs.`,
     );
   }

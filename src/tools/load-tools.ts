@@ -152,7 +152,7 @@ export function checkAttached({ tool, config }: AttachedTool): { handler: Handle
   if (handler === undefined) {
     throw new UserError(
       "handler_unknown",
-      `Unknown handler_key "${tool.handlerKey}" of tool "${tool.id}".`,
+      `Unknown handler_key "${tool.handlerKey}" for tool "${tool.id}".`,
       `Available: ${Object.keys(HANDLERS).join(", ")}.`,
     );
   }

@@ -218,7 +218,7 @@ async function fetchWithinOrigin(url: string | URL, init?: RequestInit): Promise
     await response.body?.cancel();
     const next = URL.parse(location, at.href);
     if (next?.origin !== at.origin) {
-      throw new McpFailed(`it redirects to ${next?.origin ?? "an invalid URL"}. Pass the URL that it leads to`);
+      throw new McpFailed(`it redirects to ${next?.origin ?? "an invalid URL"}. Pass the URL that it redirects to`);
     }
     at = next;
   }

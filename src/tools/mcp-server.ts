@@ -278,7 +278,7 @@ function offerMails(server: Server, shelf: MailShelf): void {
       {
         uriTemplate: `${SCHEME}{message_id}`,
         name: "mail",
-        description: "An email of the mailbox, by its Message-ID without the angle brackets",
+        description: "An email in the mailbox, identified by its Message-ID without the angle brackets",
         mimeType: "text/plain",
       },
     ],

@@ -28,7 +28,7 @@ export function explainSearch(options: SearchOptions, settings: AppSettings) {
   if (options.order !== "best") {
     throw new UserError(
       "flag_invalid",
-      "--explain cannot be combined with --order newest, which does not have scores.",
+      "--explain cannot be combined with --order newest, which does not compute scores.",
       "Remove one of them.",
     );
   }

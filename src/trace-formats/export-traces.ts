@@ -169,7 +169,7 @@ function refuseLowerIsBetter(scorer: string): void {
   if (SCORES[scorer]?.better !== "lower") return;
   throw new UserError(
     "flags_contradict",
-    `--for evals: expected a score where higher is better, but lower is better for ${scorer}.`,
+    `--for evals: expected a score for which higher is better, but for ${scorer} lower is better.`,
     "Choose another score with --by.",
   );
 }
@@ -349,7 +349,11 @@ function refuseImpossible(bounds: readonly ScoreBounds[]): void {
           : null;
     if (why === null) continue;
     const flag = min === undefined ? `--max-score ${max}` : `--min-score ${min}`;
-    throw new UserError("threshold_impossible", `No trace can meet ${flag}: ${why}.`, "Pass a bound within the range.");
+    throw new UserError(
+      "threshold_impossible",
+      `No trace can meet ${flag}: ${why}.`,
+      "Pass a bound within that range.",
+    );
   }
 }
 

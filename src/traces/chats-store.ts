@@ -13,7 +13,11 @@ const COLUMNS = `s.id, s.agent_id AS agentId, s.inbox, s.query_date AS queryDate
 export function getSession(db: Db, id: string): ChatSession {
   const session = db.prepare(`SELECT ${COLUMNS} FROM sessions s WHERE id = ?`).get(id) as ChatSession | undefined;
   if (session !== undefined) return session;
-  throw new UserError("session_unknown", `Unknown session "${id}".`, "Send a chat without a sessionId to start one.");
+  throw new UserError(
+    "session_unknown",
+    `Unknown session "${id}".`,
+    "To start a session, send a chat without a sessionId.",
+  );
 }
 
 interface ChatSessionSummary extends ChatSession {
@@ -95,7 +99,7 @@ export function sessionOfAgent(
     | SessionDetails
     | undefined;
   if (session === undefined) {
-    const hint = "Send a chat without a sessionId to start one.";
+    const hint = "To start a session, send a chat without a sessionId.";
     throw new UserError("session_unknown", `Unknown session "${id}" of agent "${agentId}".`, hint);
   }
   const rows = db

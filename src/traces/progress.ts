@@ -15,12 +15,12 @@ const finishedTaskSchema = z.strictObject({
   question: z.string(),
   ending: z.enum(ENDINGS),
   error: z.string().nullable().describe("Error message of a failed task, otherwise null."),
-  score: z.number().nullable().describe("The first of the scores, or null if the task does not have it."),
+  score: z.number().nullable().describe("The first of the run's scores, or null if the task does not have that score."),
   costUsd: z.number().nullable().describe("US dollars, or null if the price is unknown."),
   durationMs: ms.describe("Milliseconds, including waiting."),
   waitedMs: ms
     .nullable()
-    .describe("Milliseconds of rate limiting, failed calls and pauses, or null in results of earlier versions."),
+    .describe("Milliseconds of rate limiting, failed calls and pauses, or null in results from earlier versions."),
   retries: tasks,
   endedAt: z.string(),
 });
@@ -51,7 +51,7 @@ const processStateSchema = z
           startedAt: z.string(),
           activity: taskActivitySchema
             .nullable()
-            .describe("Null while the task is being prepared, or if another program works on it."),
+            .describe("Null while the task is being prepared, or if another program is working on it."),
           since: z.string(),
         }),
       )
@@ -63,7 +63,7 @@ const processStateSchema = z
         limit: z.number().describe("Maximum number of concurrent calls."),
         running: tasks,
         waiting: tasks,
-        why: WAITS_FOR.describe("Reason why calls are waiting, or null if no call waits."),
+        why: WAITS_FOR.describe("Reason why calls are waiting, or null if none are."),
         refused: tasks.describe("Number of calls that the server refused because of a rate limit."),
       })
       .nullable()
@@ -126,8 +126,8 @@ export const runProgressSchema = z
     tasksPerMinute: z
       .number()
       .nullable()
-      .describe("Recent rate, or null if too few tasks have finished or no task is running."),
-    msLeft: ms.nullable().describe("Estimated milliseconds until the end, at the current rate."),
+      .describe("Recent number of tasks per minute, or null if too few tasks have finished or no task is running."),
+    msLeft: ms.nullable().describe("Estimated milliseconds until the run ends, at the current rate."),
     newest: z.array(finishedTaskSchema).readonly().describe("Newest first; at most 10."),
     failures: z.array(finishedTaskSchema).readonly().describe("Newest first; at most 10."),
     episodes: z
@@ -135,18 +135,21 @@ export const runProgressSchema = z
         z.strictObject({
           until: z.string().describe("End time of the last episode."),
           episodes: tasks,
-          reward: z.number().nullable().describe("Mean reward, or null without rewards, as for interrupted episodes."),
+          reward: z
+            .number()
+            .nullable()
+            .describe("Mean reward, or null if no episode has a reward, for example because all were interrupted."),
           tokens: z.number().nonnegative().describe("Mean number of tokens per episode."),
         }),
       )
       .readonly()
       .nullable()
       .describe(
-        "Progress of a training environment's run in groups with equal numbers of episodes, or null for other runs.",
+        "Progress of a training environment's run, in groups with equal numbers of episodes. Null for other runs.",
       ),
     process: processStateSchema
       .nullable()
-      .describe("State of the process that executes the run, or null if it is another process."),
+      .describe("State of the process that executes the run, or null if that is another process."),
   })
   .describe("Progress of a run.");
 

@@ -14,7 +14,7 @@ export const runLimitsSchema = z
       .union([z.strictObject({ tasks: z.number() }), z.strictObject({ share: z.number() })])
       .nullable()
       .describe(
-        "Number of failed tasks, or their fraction of the finished tasks (from the twentieth on). The count restarts when the run is resumed.",
+        "Number of failed tasks, or their fraction of the finished tasks, which applies once 20 tasks have finished. The count restarts when the run is resumed.",
       ),
   })
   .describe("Budgets of the run. Null means unlimited.");
@@ -55,14 +55,18 @@ export const runSettingsSchema = z
       .number()
       .int()
       .nonnegative()
-      .describe(
-        "Agent version, under which the complete prompt, model, settings and tools are stored. 0 for an external agent.",
-      ),
+      .describe("Agent version. Its complete prompt, model, settings and tools are stored. 0 for an external agent."),
     repeats: z.string().exactOptional().describe("Run that this one repeats."),
     model: z.string().describe("provider/name."),
-    baseUrl: z.string().nullable().describe("Base URL of a compatible server, or null for the provider's own server."),
-    wireApi: z.enum(["chat", "responses"]).nullable().describe("OpenAI wire format, or null to choose it by server."),
-    prompt: z.string().describe("Agent prompt, with its variables not filled in."),
+    baseUrl: z
+      .string()
+      .nullable()
+      .describe("Base URL of a compatible server, or null if the provider's own server is used."),
+    wireApi: z
+      .enum(["chat", "responses"])
+      .nullable()
+      .describe("OpenAI wire format, or null if it is chosen based on the server."),
+    prompt: z.string().describe("Agent prompt, before its variables are filled in."),
     tools: z.array(z.string()).readonly().describe("Ids of the agent's tools."),
     toolsDigest: z
       .string()
@@ -85,13 +89,13 @@ export const runSettingsSchema = z
       .exactOptional()
       .describe("Reasoning effort of the model. If absent, the model's default."),
     ...extrasShape,
-    toolCalls: z.string().describe("all, or first if only the first tool call of a reply is executed."),
+    toolCalls: z.string().describe("all, or first if only the first tool call in a reply is executed."),
     toolChoice: z.string().describe("auto, or required if the model must call a tool in every turn."),
     sent: sentParametersSchema
       .readonly()
       .exactOptional()
       .describe(
-        "The settings that a call sent to the provider. Absent if no call was sent, or in runs of earlier versions.",
+        "The settings sent to the provider with a call. Absent if no call was sent, or in runs of earlier versions.",
       ),
     cutoff: z
       .enum(["query_date", "off"])
@@ -108,7 +112,7 @@ export const runSettingsSchema = z
       .strictObject({ input: z.number(), output: z.number(), cachedInput: z.number() })
       .readonly()
       .nullable()
-      .describe("US dollars per million tokens from --price, or null to use the price table."),
+      .describe("US dollars per million tokens, as set by --price, or null if the price table is used."),
     concurrency: z.union([z.literal("auto"), z.number()]).describe("Maximum number of concurrent tasks."),
     selection: z.record(z.string(), z.unknown()).readonly().describe("Selection of questions from the dataset."),
     functions: z
@@ -125,7 +129,7 @@ export const runSettingsSchema = z
     elsewhere: agentTargetSchema
       .exactOptional()
       .describe("The external agent, which has its own prompt, tools and limits. Absent for other agents."),
-    scorers: z.array(z.string()).readonly().describe("Scorers, in the order of their table."),
+    scorers: z.array(z.string()).readonly().describe("Scorers, in the order of the table of scorers."),
     oracle: z.string().exactOptional().describe("Oracle file for the model offline/oracle. Absent for other models."),
     judge: judgeSettingsSchema
       .readonly()
@@ -145,12 +149,12 @@ export const runSettingsSchema = z
             }),
           )
           .readonly()
-          .describe("Tools that the model received, as far as the file describes them."),
+          .describe("Tools that were sent to the model, as far as the file describes them."),
       })
       .readonly()
       .exactOptional()
       .describe(
-        "File that the traces were imported from. Only agent, model, maxTurns and epochs are known, and the other settings are defaults.",
+        "File that the traces were imported from. Of the settings, only agent, model, maxTurns and epochs are known. The others are defaults.",
       ),
     environment: z
       .strictObject({
@@ -161,7 +165,7 @@ export const runSettingsSchema = z
       .readonly()
       .exactOptional()
       .describe(
-        "Training environment whose episodes are the tasks. The model was a trainer's, so the prompt and limits of its calls are unknown. Absent for runs of art-e itself.",
+        "Training environment whose episodes are the tasks. A trainer called the model, so the prompt and limits of its calls are unknown. Absent for runs that art-e itself executed.",
       ),
     changes: z
       .array(z.string())

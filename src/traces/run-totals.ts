@@ -29,9 +29,9 @@ const share = z.number().min(0).max(1).nullable();
 const averages = {
   exactMatchAccuracy: share.describe("Fraction of exact matches, or null without tasks."),
   avgSemanticScore: share.describe("Mean semantic score."),
-  sourcesCorrect: share.describe("Fraction of answers that cite an email with the answer."),
-  foundGold: share.describe("Fraction of tasks with a search that listed an email with the answer."),
-  readGold: share.describe("Fraction of tasks with an opened email that contains the answer."),
+  sourcesCorrect: share.describe("Fraction of answers that cite an email that contains the gold answer."),
+  foundGold: share.describe("Fraction of tasks in which a search listed an email that contains the gold answer."),
+  readGold: share.describe("Fraction of tasks in which the agent opened an email that contains the gold answer."),
 };
 
 /** Fractions and means from 0 to 1, or null without tasks. */
@@ -49,12 +49,12 @@ export const scoreFiguresSchema = estimateSchema.extend({
   better: z.enum(["higher", "lower"]).describe("Whether higher or lower is better."),
   meaning: z.string().describe("Explanation of the score and of the tasks that it covers."),
   overAll: estimateSchema.describe(
-    "The same estimate with failed tasks counted as wrong (0). Empty (n is 0) if failures cannot count as 0: if lower is better, if the score is not limited to 0 to 1, or for suite tasks, which never get 0 without a grade.",
+    "The same estimate with failed tasks counted as wrong (0). Empty (n is 0) if failures cannot count as 0: if lower is better, if the score is not limited to 0 to 1, or for suite tasks, because ungraded ones never count as 0.",
   ),
   byInbox: intervalSchema
     .extend({ inboxes: z.number().int().describe("Number of inboxes.") })
     .describe(
-      "95% interval with inboxes as clusters, which applies to other people's mailboxes. The other interval applies to other questions about the same mailboxes.",
+      "95% interval with inboxes as clusters. It generalizes to other people's mailboxes, whereas the other interval generalizes to other questions about the same mailboxes.",
     ),
   repeats: z
     .array(
@@ -63,18 +63,18 @@ export const scoreFiguresSchema = estimateSchema.extend({
         passAtK: estimateSchema.describe(
           "pass@k: probability that at least one of k attempts is right. n counts questions.",
         ),
-        passHatK: estimateSchema.describe("pass^k: probability that all of k attempts are right. n counts questions."),
+        passHatK: estimateSchema.describe("pass^k: probability that all k attempts are right. n counts questions."),
       }),
     )
     .readonly()
     .exactOptional()
-    .describe("For rates of questions with several epochs. Absent for other scores."),
+    .describe("pass@k and pass^k of a rate for questions with several epochs. Absent for other scores."),
 });
 
 export type ScoreFigures = Readonly<z.output<typeof scoreFiguresSchema>>;
 
 const sliceSchema = z.strictObject({
-  value: z.string().describe("Common property of the tasks, such as the address or the year."),
+  value: z.string().describe("Property that the tasks share, such as the address or the year."),
   tasks: tasks.describe("Number of tasks, including failed ones."),
   scores: z.record(z.string(), estimateSchema).readonly().describe("Scores by scorer, over the completed tasks."),
 });
@@ -130,7 +130,7 @@ export const runTotalsSchema = z.strictObject({
       z.strictObject({
         reason: z
           .string()
-          .describe("The provider's name for the refusal, with the explanation of the provider or the model."),
+          .describe("The provider's name for the refusal, with the explanation that the provider or the model gave."),
         tasks: tasks.describe("Number of tasks refused for this reason."),
       }),
     )
@@ -139,14 +139,14 @@ export const runTotalsSchema = z.strictObject({
     .describe("Reasons of refused tasks, most frequent first, at most 20. Absent if no task was refused."),
   notRunnableTasks: tasks
     .exactOptional()
-    .describe("Number of suite tasks with requirements that this machine does not meet. Absent if it is 0."),
+    .describe("Number of suite tasks with requirements that the machine does not meet. Absent if it is 0."),
   ...averages,
   avgExecutionTimeMs: z
     .number()
     .nullable()
     .describe("Mean duration of a completed task in milliseconds, including waiting."),
   avgModelTimeMs: meanTime.describe(
-    "Mean milliseconds of model calls per task. Null without tasks, absent in results of earlier versions.",
+    "Mean milliseconds of model calls per task. Null without tasks, absent in results from earlier versions.",
   ),
   avgToolTimeMs: meanTime.describe("Mean milliseconds of tool calls per task."),
   avgWaitingTimeMs: meanTime.describe("Mean milliseconds of rate limiting, failed model calls and pauses per task."),
@@ -159,18 +159,20 @@ export const runTotalsSchema = z.strictObject({
   answeredBy: answeredBySchema
     .exactOptional()
     .describe("Number of replies per model name that the server reported. Absent if it reported none."),
-  usage: usageSchema.strict().describe("Tokens of the run. inputTokens includes cached tokens."),
+  usage: usageSchema.strict().describe("Tokens used in the run. inputTokens includes cached tokens."),
   costUsd: z.number().nullable().describe("US dollars, or null if the model's price is unknown."),
   retries: tasks.describe("Number of retried model calls."),
   repairedCalls: tasks
     .exactOptional()
     .describe("Number of tool calls with repaired arguments, such as an array sent as JSON text. Absent if it is 0."),
-  cachedReplies: tasks.describe("Number of replies from the cache. usage and costUsd include them, spent does not."),
+  cachedReplies: tasks.describe(
+    "Number of replies from the cache. usage and costUsd include these replies, but spent does not.",
+  ),
   spent: spentSchema,
   scores: z
     .record(z.string(), scoreFiguresSchema)
     .readonly()
-    .describe("Scores by scorer, with 95% interval and denominator."),
+    .describe("Scores by scorer, each with its 95% interval and denominator."),
   suite: suiteTotalsSchema.exactOptional().describe("Totals for suite tasks. Absent for other runs."),
   slices: z
     .strictObject({
@@ -178,7 +180,7 @@ export const runTotalsSchema = z.strictObject({
       realism: parts.describe("Per tenth of the question's realism in the dataset."),
       sources: parts.describe("Per number of emails that the dataset lists as sources of the answer."),
       year: parts.describe("Per year of the question's date."),
-      tool: suiteParts.describe("Per folder of the suite task. Absent for other runs, like the following fields."),
+      tool: suiteParts.describe("Per suite task folder. Absent for other runs, like the following fields."),
       difficulty: suiteParts.describe("Per number of steps that a person needs."),
       guidance: suiteParts.describe("Per instruction style: abstract or verbose."),
       app: suiteParts.describe("Scores for each application that the task involves."),
@@ -199,13 +201,13 @@ export const benchmarkResultSchema = runTotalsSchema.extend({
     .strictObject({
       source: z.string().describe("Dataset name with its revision, or the path of a local file."),
       revision: z.string().nullable().describe("Pinned revision, or null for local files."),
-      sha256: z.string().describe("SHA-256 of the bytes read."),
+      sha256: z.string().describe("SHA-256 of the dataset's bytes."),
     })
     .readonly()
     .describe("Source of the questions."),
   corpusFingerprint: z
     .string()
-    .describe("Fingerprint of the mail. Databases with the same fingerprint contain the same mail for every agent."),
+    .describe("Fingerprint of the mail. Databases with the same fingerprint show the same mail to every agent."),
   taskResults: z.array(taskResultSchema).readonly().describe("Results by task id and epoch."),
 });
 

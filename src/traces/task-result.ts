@@ -174,20 +174,20 @@ export const taskResultSchema = z
       .describe("Number of emails that the dataset lists as sources of the answer."),
     question: z.string().describe("Question."),
     groundTruth: z.string().describe("Gold answer."),
-    agentAnswer: z.string().describe("The agent's answer, or an empty string without one."),
+    agentAnswer: z.string().describe("The agent's answer, or an empty string if there is none."),
     exactMatch: mark.describe(
-      "Whether the answer equals the gold answer after lowercasing, trimming and collapsing white space. Null for a failed task, like all scores, because failures are never graded.",
+      "Whether the answer equals the gold answer after lowercasing, trimming and collapsing white space. Like all scores, null for a failed task, because failures are never graded.",
     ),
     semanticScore: z
       .number()
       .min(0)
       .max(1)
       .nullable()
-      .describe("Jaccard similarity of the word sets of the two answers."),
+      .describe("Jaccard similarity between the word sets of the two answers."),
     executionTimeMs: z.number().nonnegative().describe("Duration in milliseconds, including waiting."),
     modelTimeMs: time
       .exactOptional()
-      .describe("Milliseconds of successful model calls. Absent in results of earlier versions."),
+      .describe("Milliseconds of successful model calls. Absent in results from earlier versions."),
     toolTimeMs: time.exactOptional().describe("Milliseconds of tool calls."),
     waitingTimeMs: time
       .exactOptional()
@@ -198,23 +198,25 @@ export const taskResultSchema = z
       .string()
       .exactOptional()
       .describe(
-        "The explanation that the model or its provider gave for the refusal. Absent without a refusal or an explanation.",
+        "The explanation that the model or its provider gave for the refusal. Absent if there was no refusal or no explanation.",
       ),
     ending: z.enum(ENDINGS).describe("Reason why the agent stopped."),
     turns: z.number().int().nonnegative().describe("Number of model calls."),
     answeredBy: answeredBySchema
       .exactOptional()
       .describe("Number of replies per model name that the server reported. Absent if it reported none."),
-    usage: usageSchema.strict().describe("Tokens of the task. inputTokens includes cached tokens."),
+    usage: usageSchema.strict().describe("Tokens used for the task. inputTokens includes cached tokens."),
     costUsd: z.number().nullable().describe("US dollars, or null if the model's price is unknown."),
     judgeCostUsd: z
       .number()
       .nullable()
       .describe("Cost of judging the answer in US dollars: 0 without a judge, null if the price is unknown."),
     sources: z.array(z.string()).readonly().describe("Message-IDs that the agent cites."),
-    sourcesCorrect: mark.describe("Whether a cited email contains the answer. Copies count as the original email."),
-    foundGold: mark.describe("Whether a search listed an email with the answer."),
-    readGold: mark.describe("Whether the agent opened an email with the answer."),
+    sourcesCorrect: mark.describe(
+      "Whether a cited email contains the gold answer. A copy counts as the original email.",
+    ),
+    foundGold: mark.describe("Whether a search listed an email that contains the gold answer."),
+    readGold: mark.describe("Whether the agent opened an email that contains the gold answer."),
     retries: z.number().int().nonnegative().describe("Number of retried model calls."),
     repairedCalls: z
       .number()
@@ -226,7 +228,7 @@ export const taskResultSchema = z
       .number()
       .int()
       .nonnegative()
-      .describe("Number of replies from the cache. usage and costUsd include them, spent does not."),
+      .describe("Number of replies from the cache. usage and costUsd include these replies, but spent does not."),
     spent: spentSchema,
     suite: suiteResultSchema
       .exactOptional()

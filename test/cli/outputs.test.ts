@@ -90,7 +90,7 @@ describe("outputs", () => {
         "replies.jsonl",
         /file of replies/,
       ],
-      ["import mail.partial --db mail", "mail.partial", /Cannot import mail\.partial: the import itself writes/],
+      ["import mail.partial --db mail", "mail.partial", /Cannot import mail\.partial: the import would overwrite/],
     ])("is not overwritten by %s", async (line, file, why) => {
       if (file === "mail.partial") write(file, "From: a@b.c\n\nHello.\n");
       await refused(line, file, why);
@@ -108,7 +108,7 @@ describe("outputs", () => {
       await refused(
         `import ${MAIL} --db other.db`,
         "other.db.partial",
-        /other\.db\.partial.+not the leftover of an import/,
+        /other\.db\.partial.+was not left over from an import/,
       );
     });
   });

@@ -133,7 +133,7 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
       `${JSON.stringify({ ...first, answer: "changed since" })}\n${LINES.slice(1).join("\n")}`,
     );
     await page.keyboard.press("a");
-    await page.getByText("The server of this page does not respond").waitFor();
+    await page.getByText("This page's server is not responding").waitFor();
     server = await serve("my.jsonl");
     const again = await openPage();
     await again.page.getByText("2 to decide. 1 accepted").waitFor();

@@ -39,7 +39,7 @@ describe("selectTasks", () => {
 
   it("refuses unknown and ambiguous ids", () => {
     expect(() => select({ task: ["x"] })).toThrow('Unknown task "x".');
-    expect(() => select({ task: ["b"] })).toThrow("Several tasks start with b: b1, b2.");
+    expect(() => select({ task: ["b"] })).toThrow("More than one task id starts with b: b1, b2.");
   });
 
   it("refuses an index file with tasks that are not in the suite", () => {

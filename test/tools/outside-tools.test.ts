@@ -289,7 +289,7 @@ describe("connections", () => {
     await new Promise<void>((up) => moved.listen(0, "127.0.0.1", up));
     const url = `http://127.0.0.1:${(moved.address() as AddressInfo).port}/mcp`;
     await expect(mcp.to({ url, headers: { "x-api-key": "secret" } }, fresh())).rejects.toThrow(
-      `it redirects to ${elsewhere}. Pass the URL that it leads to`,
+      `it redirects to ${elsewhere}. Pass the URL that it redirects to`,
     );
     expect(received).toEqual([]);
     for (const server of [stranger, moved]) server.close().closeAllConnections();

@@ -32,7 +32,7 @@ describe("the ART format", () => {
       [0.5],
     ]);
     expect(report.notes).toEqual([
-      "The choices have no log probabilities, so ART trains on them only with allow_training_without_logprobs=True.",
+      "The choices have no log probabilities, so ART trains on them only if allow_training_without_logprobs=True is set.",
       "2 of 3 groups have equal rewards, so GRPO learns nothing from them: 7, 10. Run more epochs to get different rewards.",
     ]);
     expect(groups([BY_TOOL, SECOND_EPOCH]).report.notes).toEqual([expect.stringContaining("log probabilities")]);

@@ -164,7 +164,7 @@ function removeLeftOver(partial: string, path: string): void {
   if (hasSqliteHeader(partial) === false) {
     throw new UserError(
       "db_not_ours",
-      `Cannot import into ${path}: ${partial} exists and is not the leftover of an import.`,
+      `Cannot import into ${path}: ${partial} exists and was not left over from an import.`,
       "Move it away, or import into another file with --db.",
     );
   }

@@ -77,7 +77,7 @@ function draftValueQuestion(
     return refuse("the value is in the sender's signature");
   }
   if (NO_STATEMENT.test(passage) || contentWords(passage.replace(value, "")).length < MIN_PASSAGE_WORDS) {
-    return refuse("the passage contains nothing besides the value");
+    return refuse("the passage contains nothing but the value");
   }
   const asker = mail.sender === index.inbox ? "I" : (personName(mail.sender) ?? mail.sender);
   const topic = topicOf(mail.subject, passage, `${value} ${asker}`, index.frequencies);

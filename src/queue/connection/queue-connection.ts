@@ -234,7 +234,7 @@ export class QueueConnection extends Redis {
     return new UserError(
       "queue_refused",
       `Cannot use the queue at ${this.address.shown}: ${error.message.replace(/\.$/, "")}${place}.`,
-      "Check the Redis server, and that no other program writes to keys that start with art-e.",
+      "Check the Redis server, and make sure that no other program writes to keys that start with art-e.",
       1,
       { cause: error },
     );

@@ -116,7 +116,7 @@ function unreachable({ shown }: QueueAddress, why: string): UserError {
   return new UserError(
     "queue_unreachable",
     `Cannot connect to the queue at ${shown}: ${why.replace(/\.$/, "")}.`,
-    "Check that Redis runs there, and check the URL, user and password (--queue, ART_E_QUEUE_URL).",
+    "Check that Redis is running there, and check the URL, user and password (--queue, ART_E_QUEUE_URL).",
     1,
   );
 }

@@ -242,7 +242,7 @@ export const bindingMetadata = z
   .nullish()
   .meta({
     description:
-      "inbox_address binds the agent to a mailbox (without it, the agent can search any), query_date hides later email.",
+      "inbox_address binds the agent to a mailbox (without it, the agent can search any mailbox), and query_date hides later email.",
   });
 
 /** Parameters that would change the form of the answer or the agent's tools are refused rather than ignored. */

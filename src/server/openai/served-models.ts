@@ -63,7 +63,7 @@ export class ServedModels {
       throw new UserError(
         "model_not_served",
         "Recorded replies are local files and are not served.",
-        "Choose a model of a provider.",
+        "Choose a provider's model.",
       );
     }
     const model = this.open.get(name.id) ?? this.connect(name);

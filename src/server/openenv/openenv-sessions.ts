@@ -232,7 +232,7 @@ export const actionJsonSchema = {
   properties: {
     type: { const: "call_tool", default: "call_tool", type: "string" },
     tool_name: { type: "string", description: "Name of the tool to call" },
-    arguments: { type: "object", additionalProperties: true, description: "Arguments of the tool" },
+    arguments: { type: "object", additionalProperties: true, description: "Arguments for the tool" },
     metadata: {
       ...METADATA,
       description: "Model output for the trace: text (content), model name (model) and tokens (usage)",
@@ -244,11 +244,11 @@ export const actionJsonSchema = {
 
 export const observationJsonSchema = {
   title: "CallToolObservation",
-  description: "Result of a tool, or the task of a new episode.",
+  description: "Result of a tool call, or the task of a new episode.",
   type: "object",
   properties: {
     tool_name: { type: "string" },
-    result: { description: "The tool's result in data, or the task after a reset" },
+    result: { description: "The tool's result, in its property data, or the task after a reset" },
     error: {
       anyOf: [
         {
@@ -266,7 +266,11 @@ export const observationJsonSchema = {
         { type: "null" },
       ],
     },
-    tools: { type: "array", items: { type: "object" }, description: "Only for list_tools" },
+    tools: {
+      type: "array",
+      items: { type: "object" },
+      description: "Tools of the environment. Present only for list_tools",
+    },
     done: { type: "boolean", default: false },
     reward: { anyOf: [{ type: "number" }, { type: "null" }], default: null },
     metadata: METADATA,

@@ -50,7 +50,7 @@ const newVersion = z.object({
   variables: z
     .array(z.string())
     .nullish()
-    .meta({ description: "Ignored, because the prompt itself contains the names" }),
+    .meta({ description: "Ignored, because the names are taken from the prompt itself" }),
 });
 
 /** Each version of an agent is an earlier state. The current state is the active version. */
@@ -181,7 +181,7 @@ const newAgent = z.strictObject({
   ...newAgentSchema.shape,
   id: registryIdSchema.optional().meta({ description: "Default: derived from the name" }),
   name: z.string().min(1).max(200),
-  prompt: newAgentSchema.shape.prompt.optional().meta({ description: "Default: the prompt of email-search" }),
+  prompt: newAgentSchema.shape.prompt.optional().meta({ description: "Default: the prompt of the agent email-search" }),
   tools: z
     .array(z.strictObject({ id: registryIdSchema, config: nullableJsonObjectSchema.default(null) }))
     .min(1)

@@ -44,7 +44,7 @@ const chatBody = z.object({
     .nullish()
     .meta({
       description:
-        "Values for {{name}} in the prompt. inbox_address binds the agent to a mailbox, query_date hides later email, max_turns limits its turns.",
+        "Values for {{name}} in the prompt. inbox_address binds the agent to a mailbox, query_date hides later email, and max_turns limits the agent's turns.",
     }),
   modelProvider: z.string().max(100).nullish(),
   modelId: z.string().max(500).nullish(),

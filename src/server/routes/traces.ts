@@ -124,7 +124,7 @@ function toIso(when: string | undefined): string | null {
   return when === undefined ? null : new Date(when).toISOString();
 }
 
-const criterion = criterionNameSchema.default(OVERALL).meta({ description: "Failure mode that the labels are about" });
+const criterion = criterionNameSchema.default(OVERALL).meta({ description: "Criterion that the labels are for" });
 
 const summaryShape = z.strictObject({
   labels: z
@@ -154,16 +154,20 @@ export function labelRoutes({ db }: Services): Route[] {
       method: "get",
       path: "/api/evals/label-queue",
       tag,
-      summary: "List traces to label: unlabeled ones in random order, and some to label again",
+      summary: "List traces to label: unlabeled ones in random order, and some labeled ones to label again",
       query: z.object({
-        run_id: z.string().min(1).optional().meta({ description: "Run id or latest. Without it, chats" }),
+        run_id: z
+          .string()
+          .min(1)
+          .optional()
+          .meta({ description: "Run id, or latest. If absent, lists traces of chats" }),
         criterion,
         limit: z.coerce.number().int().min(1).max(MAX_QUEUED).default(50),
         seed: z.coerce.number().int().min(0).max(2_147_483_647).default(1),
         annotator,
         order: z.enum(["random", "hard"]).default("random").meta({
           description:
-            "hard: the most informative traces of the training half first. Their labels do not count in any figure",
+            "hard: the most informative traces in the training half first. Their labels are not counted in any statistics",
         }),
       }),
       status: 200,
@@ -206,8 +210,8 @@ export function labelRoutes({ db }: Services): Route[] {
         trace_id: z.string().min(1),
         criterion,
         label: z.enum(["good", "bad", "skip"]),
-        note: z.string().max(10_000).nullish().meta({ description: "Why" }),
-        is_repeat: z.boolean().default(false).meta({ description: "Whether it was labeled before" }),
+        note: z.string().max(10_000).nullish().meta({ description: "Reason for the label" }),
+        is_repeat: z.boolean().default(false).meta({ description: "Whether the trace was labeled before" }),
         drawn: drawn.default("unknown"),
         drawn_from: drawnFrom.default(null),
         annotator,

@@ -308,10 +308,10 @@ const getter = z.union([z.looseObject({ type: name }), z.strictObject({}, NO_GET
 const oneOrMore = <T extends z.ZodType>(schema: T, error: string) => z.union([schema, z.array(schema)], { error });
 
 const evaluation = z.looseObject({
-  func: name.nullish().describe("Evaluation function. Without one the task has no score."),
+  func: name.nullish().describe("Evaluation function. A task without one has no score."),
   arguments: jsonObjectSchema
     .nullish()
-    .describe("Arguments: gold files in the task's folder, paths in the machine, options."),
+    .describe("Arguments: gold files in the task's folder, paths in the machine, and options."),
 });
 
 const evaluator = z.looseObject({
@@ -323,17 +323,17 @@ const evaluator = z.looseObject({
     .enum(["and", "or"], 'expected "and" or "or"')
     .nullish()
     .describe(
-      "How to combine the scores of a list: and (default) is 0 if one is 0, otherwise the mean; or is the maximum.",
+      "How to combine the scores of several functions: and (default) is 0 if any score is 0, otherwise the mean; or is the maximum.",
     ),
   result: oneOrMore(getter, "expected {type, ...}, or a list of them")
     .optional()
-    .describe("Getter of the agent's result. One per function of a list."),
+    .describe("Getter for the agent's result. One per listed function."),
   expected: oneOrMore(getter, "expected {type, ...}, or a list of them")
     .optional()
-    .describe("Getter of the expected value. One per function of a list."),
+    .describe("Getter for the expected value. One per listed function."),
   options: oneOrMore(jsonObjectSchema.nullable(), "expected an object, or a list of them")
     .optional()
-    .describe("Additional arguments of the function. One object per function of a list."),
+    .describe("Additional arguments for the function. One object per listed function."),
 });
 
 /**
@@ -341,7 +341,7 @@ const evaluator = z.looseObject({
  * programs can use them.
  */
 export const taskFileSchema = z.looseObject({
-  id: name.describe("Id of the task, and name of its folder and file."),
+  id: name.describe("Task id, which is also the name of its folder and file."),
   snapshot: name.describe("Name of the task's machine snapshot, such as jupyter."),
   instruction: z
     .string("expected a string")
@@ -350,7 +350,7 @@ export const taskFileSchema = z.looseObject({
   source: z.union([texts, z.string()], { error: "expected a list of strings" }).describe("Source of the task."),
   related_apps: texts.describe("Programs that the task is about."),
   tags: texts.describe(
-    "Interface (cli, gui, cli+gui), guidance (verbose, abstract), domain (such as data_warehousing), and account if the task needs credentials.",
+    "Interface (cli, gui, cli+gui), guidance (verbose, abstract), domain (such as data_warehousing), and the tag account if the task needs credentials.",
   ),
   action_number: z
     .number("expected a whole number")
@@ -360,11 +360,11 @@ export const taskFileSchema = z.looseObject({
     .describe("Number of steps that a person takes."),
   config: calls.describe("Functions that set up the machine, in order."),
   evaluation: evaluation.nullish().describe("Evaluation in Flowbook's format."),
-  evaluator: evaluator.nullish().describe("Evaluation in Spider2-V's form."),
+  evaluator: evaluator.nullish().describe("Evaluation in Spider2-V's format."),
   counterpart: z
     .string("expected a string")
     .nullish()
-    .describe("Id of the same task with an abstract instead of a verbose instruction, or vice versa."),
+    .describe("Id of the same task with an abstract instruction instead of a verbose one, or vice versa."),
 });
 
 export type TaskFile = z.output<typeof taskFileSchema>;

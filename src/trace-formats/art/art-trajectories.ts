@@ -27,7 +27,7 @@ export const artFormat: LineFormat = {
     }
     if (groups > 0) {
       context.report.note(
-        "The choices have no log probabilities, so ART trains on them only with allow_training_without_logprobs=True.",
+        "The choices have no log probabilities, so ART trains on them only if allow_training_without_logprobs=True is set.",
       );
     }
     if (equal.length === 0) return;

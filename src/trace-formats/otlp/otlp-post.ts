@@ -44,7 +44,7 @@ export function scoreDestination(api: ScoreApi, server: OtlpServer): ScoreDestin
   if (!pattern.test(url.pathname)) {
     throw new UserError(
       "scores_url_invalid",
-      `--scores ${api}: ${url.origin}${url.pathname} is not the URL of ${api} for spans.`,
+      `--scores ${api}: ${url.origin}${url.pathname} is not the URL at which ${api} receives spans.`,
       api === "langfuse"
         ? "Use https://cloud.langfuse.com/api/public/otel, or the same path on your own server."
         : "Use http://localhost:6006, or the base URL of your own server.",

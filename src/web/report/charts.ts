@@ -149,7 +149,7 @@ export function tradeOffChart({ runs }: ReportHead, { name, label, better }: Sco
   const margins = { marginLeft: 44, marginTop: 24, marginBottom: 40, marginRight: 24 };
   return {
     title: `${label} ${price.title}`,
-    description: `One point per run, with its 95% interval; ${better === "higher" ? "up" : "down"} and to the left is better. A ring is a dominated run: another run is at least as good at no higher price.`,
+    description: `One point per run, with its 95% interval; ${better === "higher" ? "up" : "down"} and to the left is better. A ring marks a dominated run: another run is at least as good and costs no more.`,
     draw: (width) =>
       Plot.plot({
         width,
@@ -286,7 +286,7 @@ export function sliceChart({ runs }: ReportHead, by: SliceName, { name }: ScoreM
   const left = labels.length - shown.length;
   return {
     title: SLICE_WORDS[by],
-    description: left === 0 ? "" : `The ${shown.length} of ${labels.length} with the most tasks.`,
+    description: left === 0 ? "" : `The ${shown.length} groups with the most tasks, out of ${labels.length}.`,
     draw: (width) =>
       Plot.plot({
         width,

@@ -98,7 +98,7 @@ function stepsChart(head: ReportHead, tasks: readonly Task[]): Chart {
   return {
     title: "Steps",
     description:
-      "The agent's tool calls against the actions that a person needs. On the line, both are equal. Select a point to see its task.",
+      "The agent's tool calls compared with the actions that a person needs. On the line, both are equal. Select a point to see its task.",
     draw: (width) =>
       Plot.plot({
         ...{ width, height: 60 + 200 * runs.length, marginLeft: 44, marginBottom: 36, style: CHART_STYLE },

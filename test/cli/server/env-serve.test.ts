@@ -67,7 +67,7 @@ describe("art-e env serve", () => {
       ["--reward art", "--reward art needs a judge"],
       ["--reward nonsense", "--reward: expected art or"],
       ["--agent nobody", 'There is no agent "nobody"'],
-      ["--host 0.0.0.0", "others can reach the server, but no token is set"],
+      ["--host 0.0.0.0", "other machines can reach the server, but no token is set"],
       ["--split train", "all 73 questions belong to the test split."],
     ] as const) {
       const { code, stderr } = await artE(`env serve --port 0 --dataset ${QUESTIONS} ${flags}`);

@@ -110,7 +110,7 @@ describe("art-e serve", () => {
     await once(other, "listening");
     const { code, stderr } = await artE(`serve --port ${(other.address() as AddressInfo).port}`);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/Cannot listen on port \d+ of 127\.0\.0\.1: it is in use\./);
+    expect(stderr).toMatch(/Cannot listen on 127\.0\.0\.1, port \d+: it is in use\./);
     other.close();
   });
 });

@@ -38,7 +38,7 @@ describe("a base URL in .env with the key in the environment", () => {
       const { code, stderr } = await artE(line, { [key]: KEY });
       expect([code, received]).toEqual([2, []]);
       expect(stderr).toBe(
-        `art-e: Cannot send ${key} from the environment to ${new URL(url).host}, which .env in this folder sets as ${address}.\n` +
+        `art-e: Cannot send ${key} from the environment to ${new URL(url).host}, XXX ${address}.\n` +
           `       If you trust that server, pass its URL with ${flag}, or put ${key} into the same .env.\n`,
       );
     }
@@ -80,7 +80,10 @@ describe("a base URL in .env with the key in the environment", () => {
   it("is refused when a server is started", async () => {
     write(".env", `ANTHROPIC_BASE_URL=${url}\n`);
     const { code, stderr } = await artE("serve --port 0", { ANTHROPIC_API_KEY: KEY });
-    expect([code, stderr]).toEqual([2, expect.stringContaining(".env in this folder sets as ANTHROPIC_BASE_URL")]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining("the address is from .env in this folder (ANTHROPIC_BASE_URL)"),
+    ]);
   });
 
   it("is refused for the token of a playground server and of the hub", async () => {

@@ -40,7 +40,9 @@ it("reports an installation under another Node before the native code can end th
   const [installed, version] = NODE < 22 ? ["22 or newer", "13.2.0"] : ["20", "12.11.1"];
   const { status, stdout, stderr } = stats(programWith("other", version, "process.abort();"));
   expect(stderr).toMatch(
-    new RegExp(`^art-e: art-e was installed under Node ${installed}, this is Node \\d+: install art-e again\\.\n.+\n$`),
+    new RegExp(
+      `^art-e: art-e was installed under Node ${installed}, but this is Node \\d+: install art-e again\\.\n.+\n$`,
+    ),
   );
   expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
 });
@@ -49,7 +51,7 @@ it("names the Node version SQLite was compiled for, and npm ci in a checkout", (
   const folder = programWith("compiled", NODE < 22 ? "12.11.1" : "13.2.0", COMPILED_FOR_20);
   writeFileSync(join(folder, "package-lock.json"), "{}");
   const { status, stdout, stderr } = stats(folder);
-  expect(stderr).toMatch(/^art-e: art-e was installed under Node 20, this is Node \d+: run npm ci again\.\n.+\n$/);
+  expect(stderr).toMatch(/^art-e: art-e was installed under Node 20, but this is Node \d+: run npm ci again\.\n.+\n$/);
   expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
 });
 

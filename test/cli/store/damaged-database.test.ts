@@ -230,7 +230,7 @@ describe("doctor --recover", () => {
     writeFileSync(path("text.db"), "not a database\n".repeat(1000));
     expect(await artE("doctor --recover other.db --db text.db")).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("Cannot read any table of text.db"),
+      stderr: expect.stringContaining("Cannot read any table in text.db"),
     });
     expect(existsSync(path("other.db"))).toBe(false);
   });

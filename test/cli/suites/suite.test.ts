@@ -81,7 +81,7 @@ describe("suite", () => {
       [
         "a folder that is not a suite",
         `suite list ${ROOT}/docs`,
-        "is not a task suite: it contains neither a folder examples/ nor folders of Harbor tasks.",
+        "is not a task suite: it contains neither a folder examples/ nor Harbor task folders.",
       ],
       ["a missing index file", `suite list ${SUITE} --index none.json`, "Cannot find the index file none.json"],
       [
@@ -357,7 +357,7 @@ describe("run suite", () => {
         stderr: expect.stringContaining("--judge is for tasks with a gold answer"),
       });
       const none = await run(`--suite ${SUITE} --tool airbyte -a data-worker`);
-      expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining("No task of demo matches the selection") });
+      expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining("No task in demo matches the selection") });
     });
   });
 });

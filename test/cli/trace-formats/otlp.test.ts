@@ -127,7 +127,7 @@ describe("export otlp", () => {
       ["--otlp-endpoint http://x -o f.jsonl", {}, "--output is for a file"],
       ["--otlp-endpoint http://x --format jsonl", {}, "--format is for a file"],
       ["--scores langfuse", {}, "--scores sends scores beside traces, and no traces are to be sent."],
-      ["--otlp-endpoint http://x --scores langfuse", {}, "is not the URL of langfuse for spans"],
+      ["--otlp-endpoint http://x --scores langfuse", {}, "is not the URL at which langfuse receives spans"],
       ["--otlp-endpoint http://x --scores other", {}, "--scores: expected langfuse or phoenix."],
       ["--otlp-endpoint http://x", { OTEL_EXPORTER_OTLP_HEADERS: "secret" }, "Cannot read OTEL_EXPORTER_OTLP_HEADERS."],
     ])("refuses %s %o", async (flags, variables, message) => {

@@ -226,8 +226,8 @@ export function mailColumns(names: readonly string[], file: string): Columns {
   if (isMailTable(columns)) return columns;
   throw new UserError(
     "source_not_mail",
-    `${file} does not hold mail: its columns are ${names.join(", ") || "none"}`,
-    "A table of mails has at least the columns message_id, from (or sender) and body, or from, to, subject and body.",
+    `${file} does not contain mail: its columns are ${names.join(", ") || "none"}`,
+    "A mail table requires at least the columns message_id, from (or sender) and body, or from, to, subject and body.",
   );
 }
 
