@@ -11,10 +11,13 @@ export interface SeenMail {
 
 const MAX_ANSWER = 200;
 
-/** How much better a passage from a lower-ranked email must fit, because the search order is strong evidence itself. */
+/**
+ * Factor by which a passage from a lower-ranked email must fit better, because the search order itself is strong
+ * evidence.
+ */
 const CLEARLY_BETTER = 1.6;
 
-/** Patterns for kinds of questions and their expected answers. The first matching kind applies. */
+/** Patterns for kinds of questions, and for the answers that they expect. The first matching kind applies. */
 const KINDS: readonly { readonly asks: RegExp; readonly wants: RegExp }[] = [
   { asks: /\b(phone|telephone|fax|extension|cell|pager)\b/i, wants: /\d{3}[-.) ]+\d{4}|\bx\s?\d{4,5}\b/ },
   { asks: /\be-?mail address\b/i, wants: /[^\s@]@[^\s@]+\.\w/ },
@@ -62,13 +65,13 @@ export function pickPassage(
   let best: { mail: SeenMail; found: FoundPassage } | null = null;
   for (const mail of mails) {
     const found = bestPassage(mail, weights, wants);
-    // Passages are compared, not emails, because a long email contains more of the words somewhere.
+    // Compare passages, not emails, because a long email is more likely to contain the words somewhere.
     if (best === null || found.fit > best.found.fit * CLEARLY_BETTER) best = { mail, found };
   }
   return best === null ? null : { mail: best.mail, passage: shorten(best.found.passage, weights, wants) };
 }
 
-/** Returns the weight of each stem. Words that occur in few texts weigh more. */
+/** Returns the weight of each stem. Words that occur in fewer texts have a higher weight. */
 function weigh(question: string, mails: readonly SeenMail[], background: readonly string[]): Map<string, number> {
   const texts = [...mails.map((mail) => `${mail.subject}\n${mail.text}`), ...background].map(stemsOf);
   const weights = [...stemsOf(question)].map((stem): [string, number] => {
@@ -157,7 +160,7 @@ export function wordsOf(text: string): string[] {
   return text.match(WORD) ?? [];
 }
 
-/** Returns distinct content words in their original case, without the possessive 's. */
+/** Returns distinct content words in their original case, without a possessive 's. */
 export function contentWords(text: string): string[] {
   const words = wordsOf(text).map((word) => word.replace(/['’]s$/i, ""));
   const byLowerCase = new Map(words.map((word) => [word.toLowerCase(), word]));

@@ -2,10 +2,10 @@ import { stripControls } from "../platform/strings.js";
 import type { Completion, Model } from "./model.js";
 import { isProvider, isRemote } from "./model-names.js";
 
-/** Suffixes of snapshots and aliases: dates, Google's version numbers, `-latest`. */
+/** Suffixes of snapshots and aliases: dates, Google's version numbers and `-latest`. */
 const SNAPSHOT = /[-@](\d{4}-\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|\d{3}|latest)$/;
 
-/** Limits the notes, because a server might report a new model in each reply. */
+/** Maximum number of notes, because a server might report a new model in each reply. */
 const MAX_REPORTED = 20;
 
 /**
@@ -39,7 +39,7 @@ export function otherModels(asked: string, named: Readonly<Record<string, number
   return isAskedByName(asked) ? Object.keys(named).filter((model) => isOtherModel(asked, model)) : [];
 }
 
-/** Decorates a model: reports each other model that appears in its replies once. */
+/** Decorates a model: reports each different model that appears in its replies, once per model. */
 export function warnOfOtherModel(model: Model, note: (text: string) => void): Model {
   if (!isAskedByName(model.id)) return model;
   const seen = new Set<string>();

@@ -16,8 +16,8 @@ const keptSchema = z.object({ key: z.string(), sha256: z.string(), completion: c
 /**
  * Decorates a model: stores its replies in `folder`, one file per reply, and returns them again with their original
  * latency, usage, cost and retries. Apply it outside retries and rate limiting, because a cache hit uses neither a slot
- * nor the request rate. Errors are not stored. A file that is unreadable, damaged or belongs to another request is a
- * miss and is overwritten.
+ * nor the request rate. Errors are not stored. A file that is unreadable or damaged, or that belongs to another
+ * request, counts as a miss and is overwritten.
  */
 export function cachingReplies(model: Model, server: CachedServer, folder: string): Model {
   return {
@@ -29,8 +29,8 @@ export function cachingReplies(model: Model, server: CachedServer, folder: strin
       const cachedReply = await readCached(path, key);
       if (cachedReply !== null) return { ...cachedReply, cached: true };
       const completion = await model.complete(request, signal);
-      // The reply is already billed and still valid. If the disk is full, the next run repeats the call, but this task
-      // does not fail.
+      // The reply has been billed and is valid. If the disk is full, this task does not fail, but the next run repeats
+      // the call.
       await writeOrLeave(path, { key, sha256: digest(completion), completion });
       return completion;
     },
@@ -85,14 +85,17 @@ async function writeOrLeave(path: string, value: unknown): Promise<void> {
 }
 
 /**
- * Returns the SHA-256 of everything that affects a reply, plus the model and the task. The order of object keys does
- * not matter.
+ * Returns the SHA-256 of the model, the task and everything in the request that affects the reply. The order of object
+ * keys does not matter.
  */
 export function requestKey(modelId: string, request: ModelRequest): string {
   return digest({ modelId, ...deciding(request), task: request.task });
 }
 
-/** Like `requestKey`, but with the server and the repeat instead of the task, so tasks and runs share replies. */
+/**
+ * Like `requestKey`, but contains the server and the repeat number instead of the task, so tasks and runs share
+ * replies.
+ */
 export function cacheKey(server: CachedServer, request: ModelRequest): string {
   const { model, baseUrl, wireApi, extraHeaders, extraBody } = server;
   const rules = rulesFor(parseModelName(model, null), wireApi ?? "chat");

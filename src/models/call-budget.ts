@@ -12,7 +12,7 @@ import {
 import { parseModelName } from "./model-names.js";
 import { rulesFor, sentOf } from "./request-parameters.js";
 
-/** Minimum characters per token, so that estimates are too high rather than too low. */
+/** Low estimate of the characters per token, so that token estimates are too high rather than too low. */
 const CHARS_PER_TOKEN = 3;
 
 export interface Spending {
@@ -78,7 +78,7 @@ export class CostLimitReached extends UserError {}
 
 /**
  * Cost limit shared by the calls of one or several models. Reserves the maximum cost of each call in advance, so no
- * call can exceed the limit. If running calls leave too little room, the next call waits for them.
+ * call can exceed the limit. If the running calls have reserved too much of it, the next call waits for them to finish.
  */
 export class CostLimit {
   spentUsd = 0;
@@ -97,8 +97,8 @@ export class CostLimit {
   }
 
   /**
-   * Decorates a model whose replies include their cost (see `withPrices`). Its calls throw `CostLimitReached` at the
-   * limit. Apply it inside a cache, because cached replies cost nothing.
+   * Decorates a model whose replies include their cost (see `withPrices`). Once the limit is reached, its calls throw
+   * `CostLimitReached`. Apply it inside a cache, because cached replies cost nothing.
    */
   applyTo(model: Model, priceOf: PriceOf): Model {
     return {
@@ -124,7 +124,7 @@ export class CostLimit {
     try {
       const completion = await model.complete(request, signal);
       const { costUsd = null } = completion;
-      // If the server does not report usage, the call counts with its maximum cost.
+      // If the server does not report usage, the call is counted at its maximum cost.
       this.spentUsd += costUsd ?? most;
       if (costUsd === null && most === 0) this.unpriced++;
       this.calls++;

@@ -16,7 +16,7 @@ export function openaiHeaders({ apiKey, extras = NO_EXTRAS }: Endpoint): Record<
   return apiKey === NO_KEY && hasOwnKey(extras) ? {} : { authorization: `Bearer ${apiKey}` };
 }
 
-/** Adds the user's headers to an SDK's headers. The user's key replaces the placeholder. */
+/** Adds the user's headers to an SDK's headers. A key in the user's headers replaces the placeholder. */
 export function withExtraHeaders({ apiKey, extras = NO_EXTRAS }: Endpoint) {
   const isReplaced = apiKey === NO_KEY && hasOwnKey(extras);
   return (headers: Record<string, string>): Record<string, string> => {
@@ -88,7 +88,7 @@ export interface EndpointSettings {
   readonly apiKey: string | null;
   /** Server address, or null for the provider's default. */
   readonly baseUrl: string | null;
-  /** For the openai provider only. Null chooses the format based on the server. */
+  /** Only for the openai provider. If null, the format depends on the server. */
   readonly wireApi: "chat" | "responses" | null;
   /** Timeout per attempt in milliseconds, including the response body. */
   readonly timeoutMs: number;

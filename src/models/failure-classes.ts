@@ -5,7 +5,7 @@ import type { ModelErrorKind } from "./model.js";
  * wording, so codes and structured details are checked first, then the message, and finally the plain status.
  */
 
-/** `stops`: no task of the run can succeed, so the remaining tasks are left for `--resume`. */
+/** `stops`: no task in the run can succeed, so the remaining tasks are left for `--resume`. */
 export type Consequence = "retried" | "fails" | "refused" | "stops";
 
 export interface FailureClass {
@@ -14,7 +14,7 @@ export interface FailureClass {
   /** Lowercase codes, types, statuses and reasons in the error. A trailing `*` matches any suffix. */
   readonly codes: readonly string[];
   readonly statuses: readonly number[];
-  /** Message patterns for servers without an error code, and the statuses they are used with. */
+  /** Message patterns for servers that do not send an error code, and the statuses that the patterns apply to. */
   readonly words?: { readonly statuses: readonly number[]; readonly pattern: RegExp };
 }
 
@@ -150,7 +150,7 @@ const NO_ERROR: FailureClass = { kind: "protocol", consequence: "fails", codes: 
 
 export const classOf = (kind: ModelErrorKind) => FAILURE_CLASSES.find((one) => one.kind === kind) ?? BAD_REQUEST;
 
-/** Returns whether every other call of the run would fail the same way. */
+/** Returns whether every other call in the run would fail the same way. */
 export function stopsRun(kind: ModelErrorKind): boolean {
   return classOf(kind).consequence === "stops";
 }
@@ -170,7 +170,7 @@ export interface ProviderFailure {
 
 export function classifyFailure({ status, message, codes, isDeclined, quotas }: ProviderFailure): FailureClass {
   if (isDeclined) return classOf("refused");
-  // Daily limits and zero quotas outlast every retry, although Google requests a wait of only a few seconds for them.
+  // Daily limits and zero quotas outlast every retry, even though Google requests a wait of only a few seconds.
   if (quotas.some(({ id, value }) => /per(day|month)/i.test(id) || value === "0")) return classOf("unavailable");
   if (isLargerThanLimit(message)) return classOf("context_overflow");
   return (

@@ -73,10 +73,11 @@ const ENDS: ReadonlyMap<string, ReplyEnd> = new Map(
 
 /**
  * Returns the finish reason of a reply with `calls` tool calls. Servers use different names for a reply with calls
- * (`stop`, `tool_calls` or none), so complete calls decide unless the reply was truncated, refused or broke off.
+ * (`stop`, `tool_calls` or none), so a reply with complete calls counts as `tool_calls` unless it was truncated, was
+ * refused or broke off.
  *
  * @param raw the provider's name in any case, or an empty string if it sent none
- * @throws ModelError, which is retryable if the reply broke off, and not retryable for an unknown name without calls
+ * @throws ModelError, which is retryable if the reply broke off, but not if the name is unknown and there are no calls
  */
 export function finishReasonOf(raw: string, calls: number): Exclude<FinishReason, "other"> {
   const end = raw === "" ? "stop" : ENDS.get(raw.toLowerCase());

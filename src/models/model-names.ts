@@ -61,7 +61,7 @@ function makerOf(name: string): Provider | null {
   return NAMES.find(([, pattern]) => pattern.test(name))?.[0] ?? null;
 }
 
-/** Returns the maker, and the maker's own model name, for a `maker/name` at a router or cloud, or null if unknown. */
+/** Returns the maker and the maker's own model name for the `maker/name` of a router or cloud, or null if unknown. */
 export function makersName(name: string): { readonly maker: Provider; readonly name: string } | null {
   const bare = name.slice(name.lastIndexOf("/") + 1);
   const maker = makerOf(bare);
@@ -75,7 +75,7 @@ export const PROVIDERS = ["anthropic", "openai", "google", "offline", "replay"] 
 
 export type Provider = (typeof PROVIDERS)[number];
 
-/** Environment variables for each provider's API key. The first one that is set wins. Only commands read them. */
+/** Environment variables for each provider's API key. The first one that is set is used. Only commands read them. */
 export const API_KEY_VARIABLES: Readonly<Record<Provider, readonly string[]>> = {
   anthropic: ["ANTHROPIC_API_KEY"],
   openai: ["OPENAI_API_KEY"],
@@ -101,7 +101,7 @@ export function isRemote(provider: Provider): boolean {
 /** For agents that do not specify a model. */
 export const DEFAULT_MODEL = "anthropic/claude-sonnet-5-5";
 
-/** One model per provider that answers well, in order of preference. */
+/** For each provider, one model that answers well, in order of preference. */
 export const ANSWERING_MODELS = {
   anthropic: DEFAULT_MODEL,
   openai: "openai/gpt-6.1-sol",
@@ -120,8 +120,7 @@ const EXAMPLES = `${Object.values(ANSWERING_MODELS).join(", ")}, offline/baselin
 /**
  * Parses `--model-id` and `--model-provider`. A known prefix determines the provider. A bare name belongs to
  * `provider`, or if that is null, to the maker that uses such names. With a base URL (`hasBaseUrl`), another provider's
- * prefix is part of the name, like at OpenRouter. Throws a UserError if the two flags conflict or no model is
- * specified.
+ * prefix is part of the name, as at OpenRouter. Throws a UserError if the two flags conflict or no model is specified.
  */
 export function parseModelName(id: string, provider: string | null, hasBaseUrl = false): ModelName {
   const given = id.trim();

@@ -13,8 +13,8 @@ import { CallWaits } from "./rate-limiter.js";
 
 /**
  * Retries a model or agent call that fails with a retryable `ModelError`. Passes the progress of each attempt, and each
- * retry, to `listener`. Returns the failed attempts in `retries`. The last error also contains them, and its message
- * starts with `name`.
+ * retry, to `listener`. Returns the failed attempts in `retries`. If all attempts fail, the last error contains them,
+ * and its message starts with `name`.
  */
 export async function retryFollowed<T>(
   name: string,
@@ -55,8 +55,8 @@ export async function retryFollowed<T>(
 }
 
 /**
- * Returns an error that ends the run if the server requests a longer wait than the policy allows, or null if it does
- * not. A short wait means that the server is busy, and other tasks might still succeed.
+ * If the server requests a longer wait than the policy allows, returns an error that ends the run. Otherwise returns
+ * null. A short wait means that the server is busy, and other tasks might still succeed.
  */
 function lastingFailure(error: ModelError, elapsedMs: number, { maxMs, totalMs }: RetryPolicy): ModelError | null {
   const { retryable, retryAfterMs, message } = error;
@@ -67,7 +67,7 @@ function lastingFailure(error: ModelError, elapsedMs: number, { maxMs, totalMs }
 }
 
 /**
- * Decorates a model: retries failed calls. Its replies include the waiting time, including rate limiting inside the
+ * Decorates a model: retries failed calls. Its replies report the waiting time, including rate limiting inside the
  * model.
  */
 export function withRetry(model: Model, policy: RetryPolicy = DEFAULT_RETRY, sleep?: Sleep): Model {
@@ -89,8 +89,7 @@ export function withRetry(model: Model, policy: RetryPolicy = DEFAULT_RETRY, sle
 }
 
 /**
- * Returns the usage and cost of a reply including the failed attempts before it. If one value is unknown, the sum is
- * unknown.
+ * Returns the usage and cost of a reply and the failed attempts before it. If one value is unknown, the sum is unknown.
  */
 export function costWithRetries<T extends Pick<Completion, "usage" | "costUsd">>(
   { usage, costUsd }: T,

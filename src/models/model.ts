@@ -17,7 +17,7 @@ interface ForcedToolCall {
   readonly temperature?: number;
 }
 
-/** Returns a single-message request that `tool` must answer. */
+/** Returns a single-message request that the model must answer by calling `tool`. */
 export function forcedToolCall({ system, content, tool, ...limits }: ForcedToolCall): ModelRequest {
   return { system, messages: [{ role: "user", content }], tools: [tool], toolChoice: "required", ...limits };
 }
@@ -27,14 +27,15 @@ export type ForcedReply = Pick<Completion, "toolCalls"> & Partial<Pick<Completio
 
 /**
  * Returns the arguments of each valid call of `tool`. If there is no call, reads them from JSON in the text, because
- * models that think reject forced tool calls. The caller validates the arguments and decides what to do with several.
+ * models that think reject forced tool calls. The caller validates the arguments, and decides what to do if there are
+ * several calls.
  */
 export function argumentsOf({ toolCalls, content = "" }: ForcedReply, tool: string): unknown[] {
   const calls = toolCalls.filter(({ name, invalid }) => name === tool && invalid === undefined);
   return calls.length > 0 ? calls.map((call) => call.arguments) : jsonObjectsIn(content);
 }
 
-/** Text that a model sees but must not obey. `name` is the name of the marks around the text. */
+/** Text that a model sees but must not obey. `name` appears in the marks around the text. */
 export interface UntrustedText {
   readonly name: string;
   readonly text: string;
@@ -91,7 +92,7 @@ export function repliesBy(named: readonly { readonly model?: string }[]): Answer
   );
 }
 
-/** Returns a property for a result, which is absent if no reply specified its model. */
+/** Returns the property for a result, or no property if no reply specified its model. */
 export function answeredByField(answeredBy: AnsweredBy): { readonly answeredBy?: AnsweredBy } {
   return Object.keys(answeredBy).length === 0 ? {} : { answeredBy };
 }
@@ -148,11 +149,12 @@ export function cacheWrites(tokens: number, forAnHour = 0): Pick<Usage, "cacheWr
 }
 
 /**
- * Returns the cost of a call in US dollars, or null if the price is unknown. `answeredBy` is the model in the reply.
+ * Returns the cost of a call in US dollars, or null if the price is unknown. `answeredBy` is the model that the reply
+ * specifies.
  */
 export type PriceOf = (usage: Usage, answeredBy?: string) => number | null;
 
-/** `broken_call`: the reply is an unreadable tool call. `other`: only in traces of earlier versions. */
+/** `broken_call`: the reply contains an unreadable tool call. `other`: only in traces of earlier versions. */
 export const FINISH_REASONS = ["stop", "tool_calls", "length", "refusal", "broken_call", "other"] as const;
 
 export type FinishReason = (typeof FINISH_REASONS)[number];
@@ -241,7 +243,7 @@ export type CallProgress =
   /** An attempt failed. The next one starts after `waitedMs`. */
   | { readonly type: "retry"; readonly retry: Retry };
 
-/** Time before the reply: waiting for a slot or a limit, a failed attempt, or the pause after one. */
+/** Time spent before the reply: waiting for a slot or a limit, a failed attempt, or the pause after one. */
 export const callWaitSchema = z.object({
   kind: z.enum(["slot", "throttled", "failed_attempt", "pause"]),
   durationMs: z.number().nonnegative(),
@@ -321,7 +323,7 @@ export class ModelError extends Error {
     });
   }
 
-  /** Tokens and cost of the call including earlier failed attempts, or null if nothing was billed. */
+  /** Tokens and cost of the call, including earlier failed attempts, or null if nothing was billed. */
   get billedInAll(): Billed | null {
     return sumBilled([...this.retries.map(({ billed }) => billed), this.billed]);
   }
@@ -340,7 +342,7 @@ export function addCost(a: number | null, b: number | null): number | null {
   return a === null || b === null ? null : a + b;
 }
 
-/** Message of the `protocol` error for an address that returns web pages, which every call to it gets. */
+/** Message of the `protocol` error for an address that returns web pages. Every call to that address fails with it. */
 export const ANSWERED_WEB_PAGE = "the server returned a web page (HTML) instead of an API response";
 
 /**

@@ -26,7 +26,7 @@ import { hasOwnKey, NO_EXTRAS, type SentExtras } from "./request-extras.js";
 interface OpenOptions {
   /** Address of a compatible server, or null for the provider's own server. */
   readonly baseUrl: string | null;
-  /** For the openai provider only. By default, the server determines the format. */
+  /** Only for the openai provider. By default, the format depends on the server. */
   readonly wireApi?: EndpointSettings["wireApi"];
   /** Timeout per attempt in milliseconds, including the response body. */
   readonly timeoutMs: number;
@@ -45,8 +45,8 @@ interface OpenOptions {
 }
 
 /**
- * Opens a model for a run, a judge or a command. The decorators from the inside out: prices, rate limiter, retries,
- * cost limit, cache. Throws a UserError if the API key is missing.
+ * Opens a model for a run, a judge or a command. From the inside out, the decorators are: prices, rate limiter,
+ * retries, cost limit, cache. Throws a UserError if the API key is missing.
  */
 export async function openModel(
   name: ModelName,
@@ -82,7 +82,7 @@ export async function openModel(
   return { model: note === undefined ? model : noteReplies(model, note), throttle: limiter };
 }
 
-/** Limits the notes, because a server might cause a new one with each reply. */
+/** Maximum number of notes, because each reply of a server might cause a new one. */
 const MAX_NOTES = 20;
 
 /** Decorates a model: reports replies from another model, unparsed replies, and the notes in replies. */
@@ -159,7 +159,8 @@ export async function resolveModel(
     default: {
       // Prices belong inside the retries, because a failed attempt might have been billed.
       const model = priced(withSuccessorHint(withSeparatedText(await remoteModel(name, connection)), name));
-      // So does the rate limiter, so that a call waiting for its next attempt does not occupy a slot.
+      // The rate limiter also belongs inside the retries, so that a call waiting for its next attempt does not occupy a
+      // slot.
       return withRetry(throttle === null ? model : withRateLimit(model, throttle), retry);
     }
   }
@@ -224,7 +225,7 @@ export function hubOf(env: Environment): Hub {
   const rows = env.HF_ROWS_ENDPOINT || null;
   if (endpoint !== null) refuseStrangeAddress(HUB, endpoint, env);
   if (rows !== null) refuseStrangeAddress(HUB_ROWS, rows, env);
-  // Both endpoints share one token. The token from `.env` applies if `.env` sets either endpoint.
+  // Both endpoints share one token. If `.env` sets either endpoint, the token from `.env` is used.
   const token =
     rows !== null && isFromFile(env, HUB_ROWS.url, rows) ? keyFor(HUB_ROWS, rows, env) : keyFor(HUB, endpoint, env);
   return { endpoint: endpoint ?? DEFAULT_ENDPOINT, rowsEndpoint: rows ?? undefined, token };

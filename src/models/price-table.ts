@@ -20,8 +20,8 @@ const MAX_ENTRIES = 1_000;
 /**
  * Returns the cost of a call in US dollars based on the library's price table and our supplement, with separate prices
  * for cached input and cache writes. Returns null for an unknown model, and 0 for the offline and replay providers.
- * `modelId` is `provider/name`. The maker's price applies to `maker/name` at a router. `at` is the day whose prices
- * apply.
+ * `modelId` is `provider/name`. The maker's price applies to `maker/name` at a router. `at` is the day for which prices
+ * are looked up.
  */
 export function priceOf(modelId: string, usage: Usage, at?: Date): number | null {
   const provider = modelId.slice(0, modelId.indexOf("/"));

@@ -8,7 +8,7 @@ export interface Price {
   readonly cachedInput: number;
 }
 
-/** Price of five-minute and one-hour cache writes relative to input, following Anthropic and OpenAI. */
+/** Prices of five-minute and one-hour cache writes at Anthropic and OpenAI, relative to the input price. */
 const CACHE_WRITE = 1.25;
 const CACHE_WRITE_1H = 2;
 

@@ -20,7 +20,7 @@ const NETWORK_CODES = /^(E(?!RR_)[A-Z_]+|UND_ERR_[A-Z_]+)$/;
 
 const NETWORK = /fetch failed|terminated|connection error|other side closed|socket hang up/i;
 
-/** The relevant properties of the SDKs' HTTP errors. Each SDK sets some of them. */
+/** The relevant properties of the SDKs' HTTP errors. Each SDK sets only some of them. */
 const httpErrorSchema = z.object({
   status: z.number().int(),
   message: z.string(),
@@ -33,8 +33,8 @@ const httpErrorSchema = z.object({
 });
 
 /**
- * Converts any error from an SDK to a ModelError. Removes keys from the message, and drops the SDK's error as cause
- * because it might contain one. Any other error is a bug in this program and is returned unchanged.
+ * Converts any error from an SDK to a ModelError. Removes keys from the message, and does not keep the SDK's error as
+ * the cause, because it might contain a key. Any other error is a bug in this program and is returned unchanged.
  */
 export function toModelError(error: unknown, secrets: readonly string[]): unknown {
   const ours = modelErrorIn(error);
@@ -56,7 +56,7 @@ export function toModelError(error: unknown, secrets: readonly string[]): unknow
   return networkError(error, secrets) ?? error;
 }
 
-/** Finds our own ModelError even if an SDK wrapped the error from our fetch. */
+/** Finds a ModelError that our own fetch threw, even if an SDK has wrapped it. */
 function modelErrorIn(error: unknown): ModelError | null {
   return causesOf(error).find((at) => at instanceof ModelError) ?? null;
 }
@@ -246,7 +246,7 @@ const retryInfoSchema = z.object({
 });
 
 /**
- * Returns the wait requested by a server in milliseconds (never negative), or null if there is no such request. Reads
+ * Returns the wait requested by a server in milliseconds (never negative), or null if the server requested none. Reads
  * `retry-after-ms`, `Retry-After` in seconds or as an HTTP date (RFC 9110, section 10.2.3), and Google's RetryInfo.
  */
 export function retryAfterMs(headers: Headers | undefined, errorDetails: readonly unknown[] = []): number | null {

@@ -7,7 +7,7 @@ import { parseJsonOrNull } from "../platform/json.js";
 import { openConnections } from "../platform/outgoing-connections.js";
 import { ANSWERED_WEB_PAGE, ModelError } from "./model.js";
 
-/** HTTP status 400 or above, with the same properties as the SDKs' errors. */
+/** Response with an HTTP status of 400 or above, with the same properties as the SDKs' errors. */
 class HttpError extends Error {
   constructor(
     readonly status: number,
@@ -78,12 +78,12 @@ export async function postJson(
 ): Promise<JsonReply> {
   const reply = await sendRequest(url, { method: "POST", headers, body }, options);
   if (reply.ok) return { body: JSON.parse(await reply.text()), header: (name) => reply.headers.get(name) };
-  // The status matters even if the body cannot be read.
+  // The status is informative even if the body cannot be read.
   const text = await reply.text().catch(() => "");
   throw new HttpError(reply.status, reply.headers, parseJsonOrNull(text), text.trim() || "without a body");
 }
 
-/** Allowed request headers. SDKs add any others based on environment variables for other programs. */
+/** Allowed request headers. SDKs add others based on environment variables that are meant for other programs. */
 const ALLOWED = new Set([
   "accept",
   "anthropic-version",
@@ -100,7 +100,7 @@ const MAX_REDIRECTS = 5;
 
 const BYTE_ORDER_MARK = 0xfeff;
 
-/** Opened on the first call, which reports an unusable proxy. */
+/** Opened on the first call, so that the call reports an unusable proxy. */
 let connections: Dispatcher | undefined;
 
 const DECODERS: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>> = {
@@ -147,7 +147,7 @@ async function sendRequest(url: string, request: HttpRequest, options: HttpOptio
 /** Follows redirects only within one origin, because the key and the prompt are meant for the user's chosen server. */
 function redirectTarget(from: string, location: string, status: number, redirects: number): string {
   const to = URL.parse(location, from);
-  // Same kind as an unknown address, because every further call would also fail.
+  // The error has the same kind as for an unknown address, because every further call would also fail.
   const refuse = (why: string) => new ModelError("not_found", `${status} ${why}`, { status, retryable: false });
   if (to === null) throw refuse("redirects to an invalid URL");
   if (redirects === MAX_REDIRECTS) throw refuse(`redirects more than ${MAX_REDIRECTS} times`);
@@ -157,7 +157,7 @@ function redirectTarget(from: string, location: string, status: number, redirect
   );
 }
 
-/** Resolves when the headers arrive. */
+/** Resolves when the headers have arrived. */
 function dispatch(url: string, { method, headers, body }: HttpRequest, options: HttpOptions): Promise<WholeReply> {
   const { origin, pathname, search } = new URL(url);
   // Allows one connection per running call. Each call has its own deadline, so undici's timeouts are off.
@@ -284,7 +284,7 @@ class WholeReply {
   }
 }
 
-/** The start of an HTML page. The address does not belong to an API, or requires a login first. */
+/** The start of an HTML page, which means that the address does not belong to an API or requires a login first. */
 const WEB_PAGE = /^\s*<(?:!doctype\s+html|html)\b/i;
 
 async function decompress(decode: (typeof DECODERS)[string], bytes: Buffer): Promise<Buffer> {
@@ -302,8 +302,9 @@ type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Resp
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
 /**
- * Returns a `fetch` for the SDKs based on our own client. Sends only the headers of a plain request, because the SDKs
- * cannot ignore ANTHROPIC_CUSTOM_HEADERS and OPENAI_CUSTOM_HEADERS, which are meant for other programs and servers.
+ * Returns a `fetch` for the SDKs that is based on our own client. Sends only the headers of a plain request, because
+ * the SDKs have no option to ignore ANTHROPIC_CUSTOM_HEADERS and OPENAI_CUSTOM_HEADERS, which are meant for other
+ * programs and servers.
  *
  * @param change adds the user's headers and removes the headers they replace
  */
@@ -355,7 +356,7 @@ function timeoutError(timeoutMs: number): ModelError {
   return new ModelError("timeout", `no complete reply within ${timeoutMs / 1000} s`, { retryable: true });
 }
 
-/** Many times the longest reply of any model. A larger reply indicates a faulty server. */
+/** Many times the size of any model's longest reply. A larger reply indicates a faulty server. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 /** Not retryable, because a retry would be billed again and probably be just as large. */

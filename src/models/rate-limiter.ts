@@ -104,8 +104,9 @@ export interface Clock {
 const REAL_CLOCK: Clock = { now: () => performance.now(), sleep: (ms, signal) => delay(ms, undefined, { signal }) };
 
 /**
- * `auto` starts with a few calls and doubles their number after every successful round until the first reduction. After
- * that, the number grows slowly, and shrinks by the share of refused calls, at most by a fifth (similar to Inspect AI).
+ * `auto` starts with a few concurrent calls, and doubles their number after every successful round until the first
+ * reduction. After that, the number grows slowly, and shrinks by the fraction of refused calls, but by at most a fifth
+ * (similar to Inspect AI).
  */
 const START = 20;
 const MOST = 256;
@@ -172,7 +173,7 @@ export class RateLimiter {
       await this.options.shared.enter(signal);
       waitedFor = "rate";
     }
-    // In most runs, most calls find an empty queue and do not need to wait for their turn.
+    // In most runs, the queue is usually empty, so the call does not need to wait for its turn.
     if (this.queue.length > 0 || this.asleep !== null || this.waitMs() > 0) {
       waitedFor = this.why;
       await this.turn(signal);
@@ -203,7 +204,7 @@ export class RateLimiter {
       const leave = () => {
         const at = this.queue.indexOf(start);
         if (at !== -1) this.queue.splice(at, 1);
-        // A leftover timer would keep the process alive.
+        // A timer that is still set would keep the process alive.
         if (this.queue.length === 0) this.wake();
         reject(signal.reason);
       };
@@ -257,7 +258,7 @@ export class RateLimiter {
     ] as const;
     const longest = waits.reduce((a, b) => (b.ms > a.ms ? b : a));
     this.why = longest.why;
-    // Rounded up to whole milliseconds, the resolution of timers. A remainder of 1e-13 would never elapse.
+    // Rounded up to whole milliseconds, the resolution of timers. Otherwise, a remainder of 1e-13 would never elapse.
     return Math.ceil(Math.max(0, longest.ms));
   }
 
@@ -274,7 +275,7 @@ export class RateLimiter {
   private failed(error: ModelError, startedAt: number): number | null {
     const now = this.clock.now();
     if (error.kind === "timeout" && startedAt >= this.timedOutAt) {
-      // The server queues calls. Calls that started together also time out together, which counts only once.
+      // The server queues calls. Calls that started together also time out together, so they count only once.
       this.timedOutAt = now;
       this.scale(0.5);
     }
@@ -323,7 +324,8 @@ class TokenBudget {
     this.left = Math.min(this.perMs * 10_000, this.left + (now - this.at) * this.perMs);
     this.at = now;
     const guess = this.calls === 0 ? FIRST_GUESS_TOKENS : this.spent / this.calls;
-    // One call can always start. Otherwise, a budget below the tokens of a single call would wait forever.
+    // One call can always start. Otherwise, with a budget below the tokens of a single call, that call would wait
+    // forever.
     const missing = running === 0 ? -this.left : guess * running - this.left;
     return missing <= 0 ? 0 : missing / this.perMs;
   }
@@ -332,12 +334,12 @@ class TokenBudget {
 /** Time window for counting successes, because servers count requests per minute. */
 const WINDOW_MS = 60_000;
 
-/** Minimum number of finished calls for judging a rate. With fewer calls, a refusal only causes the requested wait. */
+/** Minimum number of finished calls required to judge a rate. Until then, a refusal only causes the requested wait. */
 const EVIDENCE = 20;
 
 /**
- * A rate is judged after this time, or immediately after this number of refusals. If a server requests a longer wait,
- * it has a quota per minute, so its rates are tried for longer.
+ * A rate is judged after this time, or as soon as this number of calls has been refused. If a server requests a longer
+ * wait, it has a per-minute quota, so each of its rates is tried for longer.
  */
 const TRIAL_MS = 2_000;
 const QUOTA_TRIAL_MS = 10_000;
@@ -345,31 +347,31 @@ const MANY_REFUSALS = 8;
 
 /**
  * Growth after the first successful trial of a rate, larger for the longer trials of a quota. The growth doubles with
- * each further trial, so a rate that was cut by accident recovers soon.
+ * each further trial, so a rate that was cut by mistake recovers quickly.
  */
 const SMALLEST_STEP = 0.025;
 const SMALLEST_QUOTA_STEP = 0.03;
 const LARGEST_STEP = 0.16;
 
-/** Minimum reduction of the rate after a quota refusal, as a share. */
+/** Minimum reduction of the rate after a quota refusal, as a fraction. */
 const SMALLEST_CUT = 0.02;
 
-/** A smaller share of refused calls does not justify a cut. */
+/** A smaller fraction of refused calls does not justify a cut. */
 const NEGLIGIBLE = 0.01;
 
-/** If a larger share is refused, the server is full, even if a lower rate does not reduce the refusals. */
+/** If a larger fraction is refused, the server is overloaded, even if a lower rate does not reduce the refusals. */
 const LARGEST_NOISE = 0.5;
 
-/** Calls that start immediately after a pause, as milliseconds of the current rate. */
+/** Calls that can start immediately after a pause, expressed as milliseconds at the current rate. */
 const BURST_MS = 500;
 
 /**
  * The request rate that a server accepts, either set as a cap or learned from its refusals. Rates are in requests per
  * millisecond, and times are in milliseconds.
  *
- * Each rate is a trial. Refusals cut the rate by the share of refused calls. If the next trial has just as many
- * refusals, they do not depend on the rate. The previous rate is then restored, and this share is tolerated from then
- * on.
+ * Each rate is tried for a while. Refusals cut the rate by the fraction of refused calls. If the next trial has just as
+ * many refusals, they do not depend on the rate. In that case, the previous rate is restored, and this fraction of
+ * refusals is tolerated from then on.
  */
 export class AdaptiveRate {
   private perMs: number | null;
@@ -415,7 +417,7 @@ export class AdaptiveRate {
   }
 
   refused(now: number, startedAt: number, retryAfterMs: number): number {
-    // Calls from an earlier trial do not reflect this rate.
+    // Calls that started in an earlier trial say nothing about this rate.
     if (startedAt < this.trial.since) return 1;
     this.trial.refused++;
     this.trial.pauseMs = Math.max(this.trial.pauseMs, retryAfterMs);
@@ -469,8 +471,8 @@ export class AdaptiveRate {
   }
 
   /**
-   * Lowers the rate to the number of calls that succeeded per minute. That is taken as the quota, which must last until
-   * the requested wait is over.
+   * Lowers the rate to the number of calls that succeeded per minute. That number is taken as the quota, which must
+   * last until the requested wait is over.
    */
   private followQuota(trial: Trial, now: number): void {
     const { perMs } = this;
@@ -490,7 +492,7 @@ export class AdaptiveRate {
     this.trialMs = trialMs;
   }
 
-  /** Returns the successes per millisecond within the last minute and the wait. */
+  /** Returns the number of successful calls per millisecond, over the last minute and the wait. */
   private successRate(now: number, pauseMs: number): number {
     const windowMs = Math.min(WINDOW_MS, now - (this.firstAt ?? now));
     return this.successes.length / Math.max(windowMs + pauseMs, 1_000);
@@ -507,7 +509,7 @@ export class AdaptiveRate {
   }
 }
 
-/** Returns the factor for the number of concurrent calls based on the share of refused calls. */
+/** Returns the factor for the number of concurrent calls based on the fraction of refused calls. */
 const shrink = (share: number) => Math.max(SHRINK, 1 - share);
 
 /** Calls that started since the last judgment of the rate. */
@@ -520,7 +522,7 @@ interface Trial {
   pauseMs: number;
 }
 
-/** A rate that was cut, and the share of refused calls that caused the cut. */
+/** A rate that was cut, and the fraction of refused calls that caused the cut. */
 interface CutRate {
   readonly perMs: number;
   readonly share: number;

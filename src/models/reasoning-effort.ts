@@ -11,12 +11,12 @@ type EffortForm = "level" | "budget";
 
 /** Reasoning efforts accepted by a model. */
 export interface EffortRules {
-  /** Forms to try, best first. Empty if the model accepts no effort. */
+  /** Forms to try, best first. Empty if the model does not accept an effort. */
   readonly forms: readonly EffortForm[];
   readonly levels: readonly ReasoningEffort[];
   /** Accepted budgets in tokens. */
   readonly budgets: { readonly least: number; readonly most: number };
-  /** Sent for `none` if the form is a budget. */
+  /** Value sent for `none` if the form is a budget. */
   readonly off: "none" | number;
   /** Reason why an effort is sent differently or omitted. */
   readonly reason: string;
@@ -102,9 +102,7 @@ export function roomFor(rules: EffortRules, effort: ReasoningEffort, usual: numb
   return rules.forms[0] === "budget" ? Math.max(usual, BUDGETS[effort]) : usual;
 }
 
-/**
- * Returns the nearest level, and the lower one of two equally near levels. Reasoning is switched off only on request.
- */
+/** Returns the nearest level, or the lower one if two are equally near. Reasoning is switched off only on request. */
 function nearestLevel(levels: readonly ReasoningEffort[], effort: ReasoningEffort): ReasoningEffort | null {
   const reasoning = levels.filter((level) => level !== "none");
   const candidates = effort === "none" || reasoning.length === 0 ? levels : reasoning;

@@ -10,7 +10,7 @@ const textsOf = (parts: unknown, field = "text") =>
 
 /**
  * Returns the model's reasoning before its text or calls, or an empty string if the provider did not return it. Each
- * provider stores it in its own form of state.
+ * provider stores it in a different form.
  */
 export function reasoningText(message: Message): string {
   if (message.role !== "assistant") return "";

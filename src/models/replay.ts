@@ -20,9 +20,9 @@ import {
 
 /**
  * Creates the model `replay/FILE`, which answers offline from a file. A recorded reply answers its original request. If
- * the same request was recorded several times, the replies follow in order. A script answers its question based on the
- * number of earlier replies in the conversation. A request without a reply throws a ModelError that is not retryable.
- * Throws a UserError for an unusable file.
+ * the same request was recorded several times, its replies are returned in order. A script replies to its question,
+ * choosing the reply by the number of earlier replies in the conversation. A request without a reply throws a
+ * ModelError that is not retryable. Throws a UserError for an unusable file.
  */
 export async function replayModel(path: string): Promise<Model> {
   const file = await readReplayFile(path);
@@ -38,7 +38,7 @@ export async function replayModel(path: string): Promise<Model> {
   };
 }
 
-/** Tracks the next reply among several recorded replies to the same request. */
+/** Keeps track of which of several recorded replies to the same request comes next. */
 class Recording {
   readonly #models: ReadonlySet<string>;
   readonly #replies = new Map<string, Recorded[]>();
@@ -98,8 +98,8 @@ function toCompletion(reply: ScriptedReply, turn: number): Completion {
 
 /**
  * Decorates a model: passes each reply with its request to `write` as one line of JSON, including the line end, in the
- * format of `replay/FILE`. Also records calls that failed permanently or timed out with their task, but not calls that
- * the user interrupted.
+ * format of `replay/FILE`. Also records calls that failed permanently and calls cut off by the task timeout, but not
+ * calls that the user interrupted.
  */
 export function recording(model: Model, write: (line: string) => void): Model {
   return {

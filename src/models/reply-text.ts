@@ -4,7 +4,8 @@ import { readArguments, uniqueIds } from "./tool-calls.js";
 
 /**
  * Extracts the reasoning and tool calls that a server without the right parser leaves in the text of a reply, in the
- * tokens of the model's chat template. Reasoning is never an answer, and a call is either made or rejected.
+ * tokens of the model's chat template. This way, reasoning is never taken for an answer, and every call is either made
+ * or rejected.
  *
  * The formats follow vLLM's reasoning and tool parsers (https://docs.vllm.ai/en/latest/features/tool_calling.html) and
  * the harmony format (https://cookbook.openai.com/articles/openai-harmony).
@@ -25,7 +26,7 @@ const SERVER_FLAGS = {
   tool_call: "a tool-call parser (vLLM: --enable-auto-tool-choice --tool-call-parser, llama.cpp: --jinja)",
 } as const;
 
-/** Decorates a model: reports once per kind that its server leaves reasoning or tool calls in the text. */
+/** Decorates a model: if its server leaves reasoning or tool calls in the text, reports that once per kind. */
 export function noteUnparsedReplies(model: Model, note: (text: string) => void): Model {
   const noted = new Set<string>();
   return {
@@ -88,7 +89,9 @@ const REASONING_TAG = new RegExp(
 );
 const FIRST_CALL = /<tool_call>|<function=|\[TOOL_CALLS\]/i;
 
-/** Reads the tags from left to right, because a pattern over pairs would take quadratic time on unclosed tags. */
+/**
+ * Reads the tags from left to right, because a pattern that matches pairs would take quadratic time on unclosed tags.
+ */
 export function separateReasoning(content: string): { text: string; reasoning: string } {
   const reasoning: string[] = [];
   const [spoken, thought] = GRANITE.exec(content) ?? [];
@@ -254,7 +257,7 @@ const KIMI_CALL =
 const DEEPSEEK_CALL =
   /<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?(?<name>[\w.-]+)(?:<｜tool▁sep｜>)?\s*(?:```(?:json)?)?(?<body>[\s\S]*?)(?:```)?\s*(?:<｜tool▁call▁end｜>|$)/g;
 
-/** Longer than any real call. Limits the time spent on unclosed tags. */
+/** Longer than any real call. Bounds the time spent on unclosed tags. */
 const MAX_CALL_CHARS = 50_000;
 
 function readCalls(text: string, tools: readonly ToolSpec[]): FoundCalls {

@@ -7,14 +7,14 @@ import type { JsonReply } from "./provider-http.js";
  * mix their field names. An invalid report never makes the reply unusable, and impossible numbers count as unreported.
  */
 
-/** Tokens and US dollars of a call. `usage` is null if unknown. The price list applies if `costUsd` is missing. */
+/** Tokens and US dollars of a call. `usage` is null if unknown. If `costUsd` is missing, the price table applies. */
 export interface ReportedUsage {
   readonly usage: Usage | null;
   readonly costUsd?: number;
   readonly notes?: string[];
 }
 
-/** Ten times the largest context window of any model. */
+/** Ten times any model's largest context window. */
 const MAX_TOKENS = 100_000_000;
 const MAX_COST_USD = 10_000;
 
@@ -164,7 +164,7 @@ function costOf(report: Report | null): number | null {
   const { cost: told, estimated_cost, is_byok, cost_details, cost_in_usd_ticks } = report ?? {};
   const cost = told ?? estimated_cost;
   if (cost != null) {
-    // If the user has their own key at the provider, OpenRouter's cost is only its fee.
+    // If the user has their own key for the provider, the cost that OpenRouter reports is only its fee.
     return cost + (is_byok === true ? (cost_details?.upstream_inference_cost ?? 0) : 0);
   }
   return cost_in_usd_ticks == null ? null : cost_in_usd_ticks / TICKS_PER_USD;

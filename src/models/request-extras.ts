@@ -51,7 +51,7 @@ export const NO_EXTRAS: SentExtras = { headers: {}, body: {}, secrets: [], recor
 /** Placeholder for a header value that might be a secret. */
 const NOT_RECORDED = "[not recorded]";
 
-/** `${NAME}`, or `${ENV:NAME}` like in the configuration of tools. */
+/** `${NAME}`, or `${ENV:NAME}` as in the configuration of tools. */
 const VARIABLE = /\$\{(?:ENV:)?([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -78,7 +78,7 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** Headers whose values are never secret at any provider or gateway. */
+/** Headers whose values are not secret at any provider or gateway. */
 const PUBLIC_HEADERS: ReadonlySet<string> = new Set([
   "accept-language",
   "anthropic-beta",
@@ -252,7 +252,7 @@ function isPublic(name: string, value: string): boolean {
   return PUBLIC_HEADERS.has(name.toLowerCase()) && !KEY_VALUE.test(value);
 }
 
-/** Returns a stored run's extras, overridden by the current ones. */
+/** Returns a stored run's extras, with the current extras taking precedence. */
 export function changedExtras(stored: RequestExtras, given: GivenExtras): RequestExtras {
   const { extraHeaders = {}, extraBody } = recordedExtras(given);
   const names = new Set(Object.keys(extraHeaders).map((name) => name.toLowerCase()));

@@ -14,7 +14,7 @@ import {
 export interface ParameterRules {
   readonly noTemperature: string | null;
   readonly noForcedTools: string | null;
-  /** Whether the model reasons before it answers, which its provider counts as output. */
+  /** Whether the model reasons before it answers. Its provider counts the reasoning as output. */
   readonly reasons: boolean;
   /** Minimum token limit accepted by the API. */
   readonly minTokens: number;
@@ -160,8 +160,8 @@ interface SentEffort {
 }
 
 /**
- * Returns null if no effort was requested. Converting an effort to a budget does not count as an adjustment, because
- * the budget is the provider's form of it.
+ * Returns null if no effort was requested. Converting an effort to a budget does not count as an adjustment, because a
+ * budget is how the provider expresses an effort.
  */
 function sentEffort(rules: ParameterRules, asked: Asked, maxTokens: number): SentEffort | null {
   const { reasoningEffort: effort, reasoningTokens } = asked;
@@ -199,7 +199,7 @@ export class AdaptiveParameters {
 
   /**
    * Makes a call with the parameters for a request, and repeats it with other parameters if the server refuses one.
-   * Each parameter is refused only once per model and run, because later calls omit it.
+   * Each parameter is refused at most once per model and run, because later calls omit it.
    */
   async complete(request: ModelRequest, call: (sent: SentParameters) => Promise<Completion>): Promise<Completion> {
     for (;;) {
@@ -256,7 +256,7 @@ export class AdaptiveParameters {
   }
 }
 
-/** More than the number of parameters. Stops retrying if a server contradicts itself. */
+/** Maximum number of changes, more than there are parameters. Stops retrying if a server contradicts itself. */
 const MAX_CHANGES = 10;
 
 type Refusable = Adjusted["parameter"];
@@ -274,8 +274,8 @@ const UNSUPPORTED =
   /unsupported|not support|n't support|only .* (is|are) (supported|allowed)|may (only|not) be|cannot be (set|used|specified)|not (permitted|allowed|accepted|available)|does not accept|unknown|unrecognized|unexpected|extra (inputs?|fields?)|deprecated|incompatible/i;
 
 /**
- * Returns the sent parameter that an error mentions first. The effort comes last, because "thinking" is often the
- * reason for refusing another parameter.
+ * Returns the sent parameter that an error mentions first. The effort comes last, because "thinking" is often given as
+ * the reason for refusing another parameter.
  */
 function refusedParameter(message: string, sent: SentParameters): Refusable | null {
   const { temperature, toolChoice, reasoningEffort = null } = sent;
@@ -298,7 +298,7 @@ function refusedParameter(message: string, sent: SentParameters): Refusable | nu
 const MAXIMUM =
   /(?:>|<=|at most|up to|less than or equal to|maximum(?: allowed)?(?: value)?(?: of| is)?|\[\d+,|inclusive\) to) ?[`']?(\d+)(?: \((exclusive)\))?/gi;
 
-/** Returns the largest limit allowed by an error if it is below the sent limit, otherwise null. */
+/** Returns the largest limit that an error mentions as allowed if it is below the sent limit, otherwise null. */
 function maximumIn(message: string, sentTokens: number): number | null {
   for (const [, digits, exclusive] of message.matchAll(MAXIMUM)) {
     const tokens = Number(digits) - (exclusive === undefined ? 0 : 1);

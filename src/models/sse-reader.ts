@@ -16,7 +16,7 @@ export interface StreamRequest {
   readonly apiKey: string;
 }
 
-/** Generous limit per answer, because entire emails can make it long. */
+/** Generous limit per answer, because an answer that contains entire emails can be long. */
 const MAX_STREAM_BYTES = 64_000_000;
 const MAX_FRAME_CHARS = 16_000_000;
 const MAX_ERROR_BYTES = 64_000;
@@ -100,7 +100,7 @@ function checkHead(
   if (body === null) return;
   if (status >= 300 && status < 400) {
     const to = headers.location === undefined ? "elsewhere" : `to ${new URL(String(headers.location), url).href}`;
-    // Same kind as an unknown agent, because every further question would also fail.
+    // The error has the same kind as for an unknown agent, because every further question would also fail.
     throw new ModelError("not_found", `${status} redirects ${to}. Pass the URL that it redirects to`, {
       retryable: false,
     });

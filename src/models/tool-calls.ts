@@ -46,7 +46,7 @@ export async function attempt(
     const latencyMs = performance.now() - startedAt;
     reported = reportedUsage(received);
     const reply = read(received.body);
-    // A refused reply is truncated, so its calls and its text are incomplete.
+    // A refused reply was cut short, so its calls and its text are incomplete.
     const calls = reply.finishReason === "refusal" ? [] : reply.toolCalls;
     const toolCalls = calls.map((call) => ({ ...call, arguments: tools.restore(call.name, call.arguments) }));
     const notes = [...(reported.notes ?? []), ...tools.notes];
@@ -125,10 +125,7 @@ export function sendableToolName(name: string): string {
   return name.replace(/[^a-zA-Z0-9_-]+/g, "_").slice(0, 64) || "unnamed_tool";
 }
 
-/**
- * Replaces half surrogate pairs, which truncated text can contain, because providers reject the entire request for
- * them.
- */
+/** Replaces lone surrogates, which truncated text can contain and for which providers reject the entire request. */
 export function wellFormed(text: string): string {
   return text.toWellFormed();
 }

@@ -3,7 +3,7 @@ import type { ModelRequest, ToolSpec } from "./model.js";
 
 /**
  * Converts tool schemas to the form that each provider accepts. Tools can come from anywhere, mostly from MCP servers,
- * and a single refused schema fails every call of the agent. The tool itself validates its arguments against its
+ * and a single rejected schema makes every call by the agent fail. The tool itself validates its arguments against its
  * original schema.
  */
 
@@ -75,9 +75,9 @@ export function adaptTools(tools: readonly ToolSpec[], dialect: SchemaDialect): 
 const REFUSED_AT_TOP = ["allOf", "anyOf", "oneOf", "not", "enum", "const", "if", "then", "else"];
 
 /**
- * Folds alternatives at the top level of a schema into one object. It has the properties of all alternatives, and
- * requires only the properties that all of them require. `hint` explains to the model which properties belong together,
- * or is null if nothing was folded.
+ * Folds alternatives at the top level of a schema into one object. The object has the properties of all alternatives,
+ * and requires only the properties that all of them require. `hint` explains to the model which properties belong
+ * together, or is null if nothing was folded.
  */
 function foldAlternatives(parameters: JsonSchema): { readonly schema: JsonSchema; readonly hint: string | null } {
   if (parameters.$ref === undefined && !REFUSED_AT_TOP.some((key) => key in parameters)) {
@@ -166,7 +166,7 @@ function propertyNames(schema: JsonValue, names = new Set<string>(), depth = 0):
 
 /**
  * Returns a unique accepted name for each rejected property name. Names apply to the entire schema, because parts that
- * describe the same value, such as the branches of an `anyOf`, must agree.
+ * describe the same value, such as the branches of an `anyOf`, must use the same name.
  */
 function acceptedNames(schema: JsonSchema): Map<string, string> {
   const all = propertyNames(schema);
@@ -235,7 +235,7 @@ interface Renamed {
 
 /**
  * Restores the tool's own parameter names in arguments. Follows `$ref` and alternatives. A key that is not a property
- * at its place in the schema is data and remains unchanged.
+ * at that place in the schema is data and remains unchanged.
  */
 function restoreNames(args: JsonValue, schemas: readonly JsonValue[], renamed: Renamed, depth = 0): JsonValue {
   if (typeof args !== "object" || args === null || depth > MAX_NESTING) return args;
@@ -326,7 +326,7 @@ const FORMATS: Readonly<Record<string, readonly string[]>> = {
 /** Deeper than any tool needs. Stops recursive schemas. */
 const MAX_DEPTH = 12;
 
-/** More than any tool has. Stops schemas whose parts each refer to several others, level by level. */
+/** More parts than any tool's schema has. Stops schemas in which each part refers to several others, level by level. */
 const MAX_PARTS = 5_000;
 
 interface Root {

@@ -106,7 +106,7 @@ function killGroup({ pid }: ChildProcess): void {
 
 /** Folders where distributions install packages. Some are links into /usr. */
 const SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
-/** Package configuration, which any user of a machine can read. */
+/** Package configuration, which any user on the host can read. */
 const SETTINGS = [
   "alternatives",
   "fonts",
@@ -161,7 +161,7 @@ async function machineArguments(
       .flatMap((path) => [["--tmpfs", path, "--remount-ro", path]])
       .flat(),
     ["--dir", "/etc", "--dir", "/var", "--dir", "/opt", "--dir", GUEST, "--proc", "/proc", "--dev", "/dev"],
-    // Mapping /dev/zero shares memory that counts for no process. /dev/full also reads as zeros.
+    // Mapping /dev/zero shares memory that is not counted for any process. /dev/full also reads as zeros.
     ["--dev-bind", "/dev/full", "/dev/zero"],
     ["--symlink", "/tmp", "/var/tmp"],
     files.flatMap(({ path, mode }, i) => ["--perms", mode, "--ro-bind-data", String(DESCRIPTORS.files + i), path]),

@@ -7,7 +7,7 @@ import { runPython } from "./run-python.js";
 import { lastLine } from "./task-machine.js";
 import { INSIDE, openWorkspace, type WorkspaceFolders } from "./workspace.js";
 
-/** Output of the probe, printed after it has written to the workspace and read back. */
+/** Output of the probe, which it prints after writing a file to the workspace and reading it back. */
 const PROOF = "art-e sandbox 42";
 const PROBE = `
 open("proof", "w").write("42")
@@ -94,7 +94,7 @@ async function findDocker(): Promise<SandboxChoice> {
           filter: null,
           cgroups: null,
           startMs: START_MS,
-          // Killing the client leaves the container running.
+          // Killing the client would leave the container running.
           stop: async () => {
             await docker(["kill", name], 30_000).catch(() => undefined);
           },

@@ -65,7 +65,7 @@ export async function startDockerGuest(image: string, writable: boolean, signal:
     stdin: child.stdin,
     stdout: child.stdout,
     ended: closed.then(() => failure || stderr()),
-    // Killing the client leaves the container running.
+    // Killing the client would leave the container running.
     async kill() {
       await docker(["kill", name], KILL_MS).catch(() => undefined);
       child.kill("SIGKILL");
@@ -116,14 +116,14 @@ function shim(program: string, script: string): string[] {
 
 const imageWord = (name: string) => name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
 
-/** Allowance for Docker's own threads in the container. */
+/** Additional processes allowed for Docker's own threads in the container. */
 const SPARE_PROCESSES = 16;
 const SHARED_MEMORY = "/dev/shm";
 
 /**
  * Returns the arguments of `docker run`: only the first process's program from the host, only the loopback network,
- * file systems in memory with a fixed maximum size, no capabilities and no new ones. With `writable`, files of the
- * image can be changed. Otherwise only files in memory can.
+ * file systems in memory with a fixed maximum size, no capabilities and no way to gain any. With `writable`, files of
+ * the image can be changed. Otherwise only files in memory can.
  */
 export function dockerMachineArguments(name: string, image: string, guestFolder: string, writable: boolean): string[] {
   const limits = MACHINE_LIMITS;

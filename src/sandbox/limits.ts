@@ -2,9 +2,12 @@ import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 
 export interface MachineLimits {
-  /** Resident memory of all processes, together with the files, which are in memory. */
+  /** Resident memory of all processes, plus the files, which are in memory. */
   readonly memoryBytes: number;
-  /** Address space per process. Larger than the memory, because libraries reserve much that they never touch. */
+  /**
+   * Address space per process. Larger than the memory limit, because libraries reserve a lot of address space that they
+   * never use.
+   */
   readonly addressBytes: number;
   /** Maximum number of processes, including threads. */
   readonly processes: number;
@@ -15,7 +18,7 @@ export interface MachineLimits {
   readonly outputBytes: number;
   /** Maximum time limit of a command. */
   readonly commandMs: number;
-  /** Maximum time to start, which is short except on a busy machine. */
+  /** Maximum time to start. Starting is fast, except on a busy machine. */
   readonly startMs: number;
   /** Maximum time to respond to a request that does no work. */
   readonly answerMs: number;
@@ -88,8 +91,8 @@ export const PYTHON_LIMITS = {
   processes: 32,
   openFiles: 64,
   /**
-   * CPU time per process. More than threads can use within `wallMs`, because only that limit reports why it stopped the
-   * run.
+   * CPU time per process. More than the threads can use within `wallMs`, so that `wallMs` is reached first: only that
+   * limit reports why it stopped the run.
    */
   cpuSeconds: 60,
   /** Total bytes written, because files deleted while open do not appear in the workspace. */

@@ -151,7 +151,10 @@ export interface BuiltInFile {
 /** Folder of the first process's program in the machine. */
 export const GUEST = "/opt/machine/guest";
 
-/** Contents of /etc, with nothing from the host. Programs need them: LibreOffice does not start without a user name. */
+/**
+ * Contents of /etc, which include nothing from the host. Programs need them: LibreOffice does not start without a user
+ * name.
+ */
 const ETC: Readonly<Record<string, string>> = {
   passwd: `root:x:0:0:root:/root:/bin/bash\nuser:x:1000:1000:user:${HOME}:/bin/bash\nnobody:x:65534:65534::/:/bin/false\n`,
   group: "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n",
@@ -212,7 +215,7 @@ export class GuestConnection {
     return this.#last + 1;
   }
 
-  /** Sends a request and resolves with its reply. Throws if the machine could not do it or has ended. */
+  /** Sends a request and resolves with its reply. Throws if the machine could not carry it out or has ended. */
   request(op: string, values: object, body?: Buffer): Promise<GuestFrame> {
     let reply: GuestFrame | undefined;
     return this.stream(op, values, body, (frame) => {

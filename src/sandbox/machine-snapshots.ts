@@ -128,7 +128,7 @@ print(json.dumps([name for name in json.loads(sys.argv[1]) if not found(name)]))
 interface SnapshotStatus {
   readonly name: string;
   readonly ready: boolean;
-  /** Why the snapshot is not ready, in one line for the user, or null if it is ready. */
+  /** One line for the user that explains why the snapshot is not ready, or null if it is ready. */
   readonly why: string | null;
   /** Programs and modules that are missing. */
   readonly missing: readonly string[];
@@ -143,7 +143,7 @@ interface SnapshotsStatus {
 }
 
 /**
- * Returns the snapshots that this machine can provide, and the missing requirements of others. Starts and imports
+ * Returns the snapshots that this machine can provide, and the missing requirements of the others. Starts and imports
  * nothing.
  */
 export async function checkSnapshots(snapshots: Iterable<Snapshot>): Promise<SnapshotsStatus> {
@@ -206,7 +206,7 @@ function callsProgram(script: string, program: string): boolean {
   return new RegExp(`${begin}${name}(?=[\\s;&|)]|$)`, "m").test(code);
 }
 
-/** Looks for modules with the Python that a task gets, without the user's own packages. */
+/** Searches for modules using the same Python as tasks, without the user's own packages. */
 async function missingModules(
   names: readonly string[],
   path: readonly string[],

@@ -63,7 +63,7 @@ let chosen: Promise<MachineHostChoice> | undefined;
 
 /**
  * Returns the components of task machines on this host, or why no machine can start and how to fix it. Probes once per
- * process by running a command in a machine, because an installed bubblewrap can be forbidden to work.
+ * process by running a command in a machine, because the system might not allow an installed bubblewrap to work.
  */
 export function chooseMachineHost(): Promise<MachineHostChoice> {
   chosen ??= findMachineHost().then((choice) => (choice.ok ? probe(choice) : choice));
@@ -160,7 +160,7 @@ async function furnish(
   }
 }
 
-/** Returns the existing folders to show. A link could lead anywhere, so only the resolved path counts. */
+/** Returns the existing folders to show. A link could lead anywhere, so the resolved path is checked. */
 async function checkedBinds({ readOnly }: Snapshot, hidden: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   const secret = await Promise.all(hidden.map((path) => realpath(path).catch(() => path)));
@@ -276,7 +276,7 @@ export class SandboxedMachine implements TaskMachine {
 }
 
 const LOOK_EVERY_MS = 200;
-/** Kernel memory per file or folder, whatever its size. */
+/** Kernel memory per file or folder, regardless of its size. */
 const INODE_BYTES = 1536;
 
 /**

@@ -46,7 +46,7 @@ export type SandboxChoice =
   | { readonly ok: true; readonly sandbox: PythonSandbox }
   | { readonly ok: false; readonly why: string; readonly hint: string };
 
-/** Runs outside of the namespace of the user's code, and does not appear in its tracebacks. */
+/** Runs outside of the user code's namespace, and does not appear in its tracebacks. */
 const PREAMBLE = `
 import sys
 def start(limits, strict, ready):
@@ -96,7 +96,7 @@ export function pythonPreamble({ strict, ready }: { strict: boolean; ready: numb
     ["RLIMIT_NOFILE", PYTHON_LIMITS.openFiles],
     ["RLIMIT_NPROC", PYTHON_LIMITS.processes],
     ["RLIMIT_MEMLOCK", 65_536],
-    // One byte, because at 0 the kernel would still start a core dump handler, outside of the sandbox.
+    // One byte, because with 0 the kernel would still start a core dump handler outside of the sandbox.
     ["RLIMIT_CORE", 1],
   ];
   const list = limits.map(([name, value]) => `("${name}", ${value})`).join(", ");
@@ -139,7 +139,10 @@ const answerSchema = z.object({
   extensions: z.array(z.string()),
 });
 
-/** Programs to try. The system's Python first, because the one on the path can be a wrapper or in a home folder. */
+/**
+ * Programs to try. The system's Python comes first, because the one on the path might be a wrapper or be in a home
+ * folder.
+ */
 const CANDIDATES = ["/usr/bin/python3", "/usr/local/bin/python3", "python3"];
 
 /** Returns the first Python 3 that works, or null. */
@@ -150,7 +153,7 @@ export async function findPython(): Promise<FoundPython | null> {
       const { extensions, ...found } = answerSchema.parse(JSON.parse(stdout));
       return { ...found, shared: await sharedLibraries([found.program, ...extensions]) };
     } catch {
-      // Missing or not Python 3. Try the next one.
+      // The program is missing or is not Python 3. Try the next one.
     }
   }
   return null;

@@ -110,7 +110,7 @@ async function runOnce(
   } catch (error) {
     kill(child, launch, sandbox);
     await closed.catch(() => undefined);
-    // A sandbox stopped during its preparation fails with some other error.
+    // If the sandbox was stopped during its preparation, it fails with a different error.
     signal.throwIfAborted();
     throw error;
   } finally {
@@ -128,7 +128,7 @@ function start({ program, args, env, owner, folder, filter }: Launch): ChildProc
     cwd: folder,
     ...(env === null ? {} : { env: { ...env } }),
     ...(owner === null ? {} : owner),
-    // Its own process group, so that a kill reaches child processes on the host.
+    // Creates a process group, so that a kill reaches child processes on the host.
     detached: true,
     stdio: filter === null ? ["pipe", "pipe", "pipe"] : ["pipe", "pipe", "pipe", "pipe", "pipe", "pipe"],
   });
@@ -140,7 +140,7 @@ function kill(child: ChildProcess, launch: Launch, sandbox: ReadySandbox | null)
   const { pid } = child;
   if (pid === undefined) return;
   if (sandbox !== null || launch.filter !== null) send(-pid, "SIGKILL");
-  // On the host some might have left the group. Find them while their parents still exist.
+  // On the host, some processes might have left the group. Find them while their parents still exist.
   else void killTree(pid);
 }
 
@@ -201,8 +201,8 @@ async function usageOfRun(
 const NOTHING = { memoryBytes: 0, writtenBytes: 0 };
 
 /**
- * Checks the limits again, because the last file might have been written after the last check, and copies the sandbox's
- * files back.
+ * Checks the limits again, because files might have been written after the last check. Then copies the sandbox's files
+ * back.
  */
 async function finalWord(
   stopped: StopReason | "abort" | null,
@@ -218,8 +218,8 @@ async function finalWord(
 }
 
 /**
- * Finds Python on this machine, to run without a sandbox: with the rights and files of the current user, but without
- * the environment. Only on explicit request.
+ * Finds Python on this machine, to run without a sandbox: with the current user's rights and files, but without the
+ * environment. Used only on explicit request.
  */
 export async function findHostPython(): Promise<SandboxChoice> {
   const python = await findPython();

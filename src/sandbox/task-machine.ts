@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 
 const MOST_CHARS = 4096;
 
-/** Collects the first characters of a program's output. Returns a function for the text so far. */
+/** Collects the first characters of a program's output. Returns a function that returns the text so far. */
 export function outputStart(stream: Readable): () => string {
   let text = "";
   stream.setEncoding("utf8").on("data", (part: string) => {
@@ -20,7 +20,7 @@ export function lastLine(text: string): string {
 export const HOME = "/home/user";
 
 export interface MachineCommand {
-  /** Program and arguments. A shell must be given explicitly. */
+  /** Program and arguments. To run a shell, specify it explicitly. */
   readonly argv: readonly string[];
   /** Absolute path in the machine, or null for the default working directory. */
   readonly cwd: string | null;

@@ -42,7 +42,7 @@ export function openWorkspace(): Workspace {
       closed = true;
       await cleared;
       await oneAtATime?.(async () => {
-        // If a folder cannot be removed, the task must still keep its answer.
+        // The task must keep its answer even if a folder cannot be removed.
         if (root !== null) await remove(root).catch(() => undefined);
         root = null;
       });
@@ -66,7 +66,7 @@ const TEMPORARY_FOLDERS = ["workspace", "machine", "machine-file", "left", "task
 
 type TemporaryFolder = (typeof TEMPORARY_FOLDERS)[number];
 
-/** Removes folders of killed processes, once. Failures do not prevent work. */
+/** Removes folders of killed processes, once per process. Failures are ignored. */
 async function clearStale(): Promise<void> {
   const stale = await realpath(tmpdir())
     .then(staleFolders)
@@ -85,7 +85,7 @@ export async function emptyWorkspace({ files, temporary, owner }: WorkspaceFolde
 async function makeFolders(root: string): Promise<WorkspaceFolders> {
   const owner = sandboxUser();
   const folders = { files: join(root, "files"), temporary: join(root, "temporary"), owner };
-  // The sandbox's user must be able to reach the folders, and can see nothing else on the way.
+  // The sandbox's user must be able to reach the folders, but cannot list the folder that contains them.
   await chmod(root, owner === null ? 0o700 : 0o711);
   await makeFolder(folders.files, owner);
   await makeFolder(folders.temporary, owner);
@@ -98,8 +98,8 @@ export async function makeFolder(folder: string, owner: WorkspaceFolders["owner"
 }
 
 /**
- * Removes a folder. Untrusted code can leave folders without permissions or with too long paths, which Node's `rm`
- * cannot remove, but the `rm` program can.
+ * Removes a folder. Untrusted code can leave folders that lack permissions or have very long paths. Node's `rm` cannot
+ * remove these, but the `rm` program can.
  */
 export async function remove(folder: string): Promise<void> {
   try {
@@ -172,8 +172,8 @@ function decode(bytes: Buffer): string | null {
 }
 
 /**
- * Returns this user's folders that killed processes have left. Skips folders from another container, which can share
- * the folder but not the process ids.
+ * Returns this user's folders that killed processes have left. Skips folders from other containers, which can share the
+ * temporary folder but not the process ids.
  */
 async function staleFolders(folder: string): Promise<string[]> {
   const pattern = new RegExp(`^art-e-(?:${TEMPORARY_FOLDERS.join("|")})-${await processIds()}-(\\d+)-\\w+$`);

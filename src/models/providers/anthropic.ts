@@ -33,7 +33,7 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
   const url = urlBelow(endpoint.baseUrl ?? ANTHROPIC_URL, "/v1/messages", /\/v1$/);
   const client = new Anthropic({
     apiKey: endpoint.apiKey,
-    // Otherwise the SDK reads it from the environment.
+    // Without this, the SDK would read the URL from the environment.
     baseURL: new URL(url).origin,
     webhookKey: null,
     maxRetries: 0,
@@ -150,8 +150,8 @@ function toBlocks(message: Message): AnthropicBlock[] {
 }
 
 /**
- * Strips thinking from the end of a message, because the API rejects it there. Such a reply was truncated or ended
- * before other output. If it contains only thinking, the entire message is omitted.
+ * Strips thinking from the end of a message, because the API rejects it there. Such a reply was truncated, or ended
+ * before any other output. If it contains only thinking, the entire message is omitted.
  */
 function withoutTrailingThinking(blocks: AnthropicBlock[]): AnthropicBlock[] {
   const end = blocks.findLastIndex(({ type }) => type !== "thinking" && type !== "redacted_thinking");

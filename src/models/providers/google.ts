@@ -110,7 +110,7 @@ function toContents(messages: readonly Message[]): { role: string; parts: Google
   return contents;
 }
 
-/** Collects Google's own call IDs in `theirIds`. Only these are sent back with the results, not generated ones. */
+/** Collects Google's own call IDs in `theirIds`. Only these are sent back with the results. Generated IDs are not. */
 function toParts(message: Message, theirIds: Set<string>): GooglePart[] {
   if (message.role === "tool") return [{ functionResponse: functionResponse(message, theirIds) }];
   if (message.role !== "assistant") return textPart(message.content);
@@ -138,7 +138,7 @@ function textPart(text: string): GooglePart[] {
   return text === "" ? [] : [{ text: wellFormed(text) }];
 }
 
-/** Returns an object with `output` or `error`, the names in the API documentation. */
+/** Returns an object with `output` or `error`, the property names from the API documentation. */
 function functionResponse(message: ToolMessage, theirIds: ReadonlySet<string>): GooglePart {
   const { name, toolCallId, content, isError } = message;
   const response = isError ? { error: wellFormed(content) } : { output: asJson(wellFormed(content)) };

@@ -28,7 +28,7 @@ const RESULTS = 10;
 const MAILS_READ = 3;
 const MAX_SEARCHES = 4;
 const MAX_KEYWORDS = 4;
-/** In characters. The tool rejects longer queries. */
+/** Maximum number of characters. The tool rejects longer queries. */
 const MAX_QUERY = 10_000;
 const DONT_KNOW = "I don't know";
 
@@ -107,7 +107,7 @@ interface History {
   readonly searches: number;
   /** Distinct emails from the last search with results, best first. */
   readonly hits: readonly SeenMail[];
-  /** Whether the agent tried to open the emails. Some calls might have failed. */
+  /** Whether the agent tried to open the emails, even if some of these calls failed. */
   readonly hasRead: boolean;
   readonly read: readonly SeenMail[];
 }
@@ -156,8 +156,8 @@ function toMail(call: ToolCall, result: JsonValue | undefined): SeenMail[] {
 }
 
 /**
- * Models without a language model. They send nothing, and the same request always gets the same reply. They use the
- * agent's own tools, so they exercise an entire run.
+ * Built-in models that need no language model. They send nothing, and always give the same reply to the same request.
+ * They use the agent's own tools, so they exercise an entire run.
  */
 const REPLIES: Readonly<Record<string, (request: ModelRequest) => Completion>> = {
   baseline: baselineReply,

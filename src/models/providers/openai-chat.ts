@@ -29,7 +29,7 @@ import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 const PROVIDER = "openai-chat";
 
 /**
- * Message fields that servers require together with the tool results: reasoning, LiteLLM's thinking blocks, and
+ * Message fields that servers require to be sent back with the tool results: reasoning, LiteLLM's thinking blocks, and
  * Gemini's thought signatures.
  */
 const MESSAGE_STATE_FIELDS = [
@@ -41,7 +41,7 @@ const MESSAGE_STATE_FIELDS = [
   "extra_content",
 ];
 
-/** The same for tool calls. The state contains them per call ID under `CALL_STATE`. */
+/** The same for tool calls. The state contains these fields per call ID, under `CALL_STATE`. */
 const CALL_STATE_FIELDS = ["extra_content", "provider_specific_fields"];
 const CALL_STATE = "tool_calls";
 
@@ -88,7 +88,7 @@ function bodyWriter(name: string, parameters: AdaptiveParameters) {
   });
 }
 
-/** Writes the tool fields once, because all calls of a run share them and they are a third of most requests. */
+/** Writes the tool fields once, because all calls in a run share them and they make up a third of most requests. */
 function toolsWriter() {
   let last: { tools: AdaptedTools; toolChoice: SentParameters["toolChoice"]; bytes: Buffer } | undefined;
   return (tools: AdaptedTools, toolChoice: SentParameters["toolChoice"]): Buffer => {

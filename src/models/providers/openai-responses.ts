@@ -50,7 +50,7 @@ export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
   const { extras = NO_EXTRAS } = endpoint;
   const adapt = toolAdapter("openai");
   const parameters = new AdaptiveParameters(openaiRules(name, "responses"));
-  // A custom name, such as a deployment's, does not show whether the model reasons. The first reply does.
+  // A custom name, such as a deployment's, does not show whether the model reasons, but the first reply does.
   let reasons = isReasoningModel(name);
   return {
     id: `openai/${name}`,
@@ -82,14 +82,14 @@ function toBody(name: string, request: ModelRequest, { tools }: AdaptedTools, se
     input: request.messages.flatMap(toItems),
     max_output_tokens: sent.maxTokens,
     store: false,
-    // Models without reasoning reject this with status 400.
+    // Models that do not reason reject this with status 400.
     ...(reasons ? { include: ["reasoning.encrypted_content"] } : {}),
     ...(sent.temperature === null ? {} : { temperature: sent.temperature }),
     ...(sent.reasoningEffort == null ? {} : { reasoning: { effort: sent.reasoningEffort } }),
     ...(tools.length === 0
       ? {}
       : {
-          // `strict` defaults to true here, which would rewrite our schemas.
+          // In this API, `strict` defaults to true, which would rewrite our schemas.
           tools: tools.map(({ name, description, parameters }) => ({
             type: "function",
             name,

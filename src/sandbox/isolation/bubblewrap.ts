@@ -50,7 +50,10 @@ export async function prepareSandbox(
   }
 }
 
-/** The sandbox's only devices. /dev/zero is missing because mapping it shares memory that counts for no process. */
+/**
+ * The sandbox's only devices. /dev/zero is missing because mapping it shares memory that is not counted for any
+ * process.
+ */
 const DEVICES = ["/dev/null", "/dev/urandom"];
 /** Public data, which does not reveal this machine's time zone. */
 const TIME_ZONES = "/usr/share/zoneinfo";
@@ -183,7 +186,7 @@ class PrivateFolders {
     });
     const opened = new PrivateFolders(files, temporary, kept);
     try {
-      // Root does not have permissions in a file system of the sandbox's user, so run as that user.
+      // Root does not have permissions in a file system that belongs to the sandbox's user, so run as that user.
       await opened.#eachFolder((inside, path) => copyAll(["--", `${path}/.`, HANDED], inside, kept.owner));
       return opened;
     } catch (error) {
@@ -207,7 +210,7 @@ class PrivateFolders {
       try {
         await copyAll(["--", `${HANDED}/.`, fresh], inside, null);
       } catch {
-        // Not even the owner can copy files without read permission.
+        // Without read permission, not even the owner can copy files.
         await makeReadable(inside);
         await copyAll(["--", `${HANDED}/.`, fresh], inside, null);
       }

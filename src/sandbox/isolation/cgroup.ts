@@ -20,7 +20,7 @@ const NAME = "art-e-";
 /** Leaf for this process itself: only a cgroup without its own processes can have children with limits. */
 const OWN_LEAF = `${NAME}main`;
 const CONTROLLERS = ["memory", "pids"];
-/** Allowance for the sandbox's first process and for overlaps between processes. */
+/** Additional processes allowed for the sandbox's first process and for processes whose lifetimes overlap. */
 const SPARE_PROCESSES = 4;
 const REMOVE_TRIES = 200;
 
@@ -63,8 +63,8 @@ export function ownFolder(mountinfo: string, cgroup: string): { mount: string; f
 }
 
 /**
- * Returns whether children of this cgroup can be created, entered and limited. Enables that if the cgroup contains only
- * this process.
+ * Returns whether children of this cgroup can be created, entered and limited. If the cgroup contains only this
+ * process, makes that possible.
  */
 async function canHold(folder: string, own: boolean): Promise<boolean> {
   try {
@@ -87,7 +87,7 @@ async function handsDown(folder: string): Promise<boolean> {
   return CONTROLLERS.every((name) => words.includes(name));
 }
 
-/** A cgroup that contains one cgroup per sandbox. */
+/** Parent cgroup that contains one cgroup per sandbox. */
 export class CgroupParent {
   #made = 0;
 

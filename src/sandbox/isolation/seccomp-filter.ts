@@ -1,5 +1,5 @@
 /**
- * Numbers on x64 and arm64 of system calls that programs do not need and that would widen their reach (Linux,
+ * Numbers, on x64 and arm64, of system calls that programs do not need and that would widen what they can do (Linux,
  * arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h). A number is null if the processor does
  * not have the call.
  */
@@ -29,7 +29,7 @@ const REFUSED: Readonly<Record<string, readonly [x64: number, arm64: number | nu
   open_by_handle_at: [304, 265],
   mknod: [133, null],
   mknodat: [259, 33],
-  // Memory that no process limit counts.
+  // These create memory that no process limit counts.
   memfd_create: [319, 279],
   memfd_secret: [447, 447],
   shmget: [29, 194],
@@ -90,12 +90,12 @@ const EOPNOTSUPP = 95;
 const EAFNOSUPPORT = 97;
 const ENETUNREACH = 101;
 const AF_UNIX = 1;
-/** AF_INET and AF_INET6, refused unless `loopback` is set: their buffers count for no process. */
+/** AF_INET and AF_INET6, refused unless `loopback` is set, because their buffers are not counted for any process. */
 const INTERNET = [2, 10];
 /** Only NETLINK_ROUTE (0) is allowed in this family, because libraries list network interfaces with it. */
 const AF_NETLINK = 16;
 const SOL_SOCKET = 1;
-/** SO_SNDBUF, SO_RCVBUF and their FORCE variants, which use kernel memory that counts for no process. */
+/** SO_SNDBUF, SO_RCVBUF and their FORCE variants, which use kernel memory that is not counted for any process. */
 const BUFFERS = [7, 8, 32, 33];
 /** SO_ATTACH_FILTER, which also uses such kernel memory. */
 const ATTACH_FILTER = [26];
@@ -206,13 +206,13 @@ export function seccompFilter(architecture: string, { loopback = false } = {}): 
       [RETURN, ALLOW],
     ]),
     ...whenCalled(calls.ioctl, 1, [...refuseAny(TYPING, EPERM), [RETURN, ALLOW]]),
-    // fallocate's modes give a file space beyond its length, which no process limit counts, and holes.
+    // fallocate's modes punch holes into a file, and reserve space beyond its length, which no process limit counts.
     ...whenCalled(calls.fallocate, 1, [
       [IF_EQUAL, 0, 0, 1],
       [RETURN, ALLOW],
       [RETURN, refuse(EOPNOTSUPP)],
     ]),
-    // Shared memory without a file keeps its pages after they are freed, and then counts for no process.
+    // Shared memory without a file keeps its pages after they are freed, and is then not counted for any process.
     ...whenCalled(calls.mmap, 3, [
       [IF_ANY_BIT, MAP_ANONYMOUS, 1, 0],
       [RETURN, ALLOW],
