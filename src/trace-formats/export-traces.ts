@@ -174,7 +174,7 @@ function refuseLowerIsBetter(scorer: string): void {
   );
 }
 
-/** Only the folder of an earlier export may be replaced. */
+/** Only the output folder of an earlier export may be replaced. */
 function checkFolder(folder: string): void {
   const stats = statOf(folder);
   if (stats === undefined) {
@@ -201,7 +201,7 @@ function isManifest(path: string): boolean {
 /** Format name in the manifest of a folder of traces for evals. */
 const MANIFEST_FORMAT = "art-e traces for evals, version 1";
 
-/** Which evals to write from the traces in each band. */
+/** Kinds of evals to write from the traces in each band. */
 const PURPOSES: Readonly<Record<Band, { readonly range: string; readonly use: readonly string[] }>> = {
   high: { range: "above 0.8", use: ["regression tests", "positive cases"] },
   medium: { range: "from 0.5 to 0.8", use: ["edge cases"] },
@@ -214,7 +214,7 @@ interface BandEntry {
   readonly epoch: number;
   readonly score: number;
   readonly ending: string;
-  /** The reason for its band. */
+  /** Why the trace is in its band. */
   readonly why: string;
 }
 
@@ -225,7 +225,7 @@ interface EvalsManifest {
   readonly model: string;
   readonly scorer: string;
   readonly bands: ReturnType<typeof bandSummaries>;
-  /** Number of traces without the score, per ending. They are in no band. */
+  /** Number of traces without the score, per ending. These traces are not in any band. */
   readonly unscored: Readonly<Record<string, number>>;
 }
 
@@ -375,7 +375,7 @@ function scorerOf(metric: string | null, counts: ReturnType<typeof countScores>,
   );
 }
 
-/** Question ids are numbers, suite task ids are strings. */
+/** Question ids are numbers, and suite task ids are strings. */
 function taskIds(db: Db, runId: string, written: readonly string[]): TaskId[] {
   const known = new Map(listTaskIds(db, runId).map((id) => [String(id), id]));
   return written.map((name) => {

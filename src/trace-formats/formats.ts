@@ -23,7 +23,7 @@ function jsonLine(trace: ExportedTrace): string[] {
   return [toWellFormedJson(trace)];
 }
 
-/** A span of a trace in iofold's format. */
+/** A span in iofold's trace format. */
 interface Step {
   readonly step_id: string;
   readonly trace_id: string;
@@ -50,8 +50,8 @@ interface Step {
 
 /**
  * Writes one line per step, which is a model call or a tool call. The tool calls of a turn follow its model call and
- * have its span as their parent. The first model call also has the system prompt and the question. A task that failed
- * before any reply has one step with its error.
+ * have its span as their parent. The first model call also contains the system prompt and the question. A task that
+ * failed before any reply has one step with its error.
  */
 export function iofoldSteps(trace: ExportedTrace): string[] {
   const byTurn = messagesByTurn(ownMessages(trace));
@@ -169,7 +169,7 @@ const chatFormat: LineFormat = {
   },
 };
 
-/** Returns the reason why a trace is not a usable example, or null if it is one. */
+/** Returns the reason why a trace cannot be used as an example, or null if it can. */
 function obstacleOf(trace: ExportedTrace, steps: readonly TraceStep[], context: ExportContext): string | null {
   if (trace.answer === null || trace.answer.trim() === "") return "no answer";
   if (steps.some(({ otherResults }) => otherResults.length > 0)) return "a tool result without a call";
@@ -211,7 +211,7 @@ function closing({ answer }: ExportedTrace, dialect: string): JsonObject {
   return { role: "assistant", content: answer, ...(dialect === "openai" ? { weight: 0 } : {}) };
 }
 
-/** Whether the reply was truncated or empty, or made an invalid or failed tool call. */
+/** Whether the reply was truncated or empty, or contained an invalid or failed tool call. */
 function wentWrong({ reply, turn, calls }: TraceStep): boolean {
   if (reply === null) return false;
   if (turn?.finishReason === "length" || (reply.content.trim() === "" && calls.length === 0)) return true;
@@ -219,8 +219,8 @@ function wentWrong({ reply, turn, calls }: TraceStep): boolean {
 }
 
 /**
- * Tokens of prompt, tools and reply, as the provider counted them for the last reply. Otherwise an estimate based on
- * the length of the line.
+ * Tokens of the prompt, the tools and the reply, as counted by the provider for the last reply, otherwise an estimate
+ * based on the length of the line.
  */
 function tokensOf(trace: ExportedTrace, line: string): number {
   const usage = trace.turns.findLast((turn) => turn.usage !== null && turn.usage.inputTokens > 0)?.usage;

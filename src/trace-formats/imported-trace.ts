@@ -28,7 +28,7 @@ export function reasoningField(texts: readonly (string | null | undefined)[]): {
   return reasoning === "" ? {} : { reasoning };
 }
 
-/** Parses a trace in art-e's own format, of a task or a chat. Throws a UserError that names the invalid field. */
+/** Parses the trace of a task or a chat in art-e's own format. Throws a UserError that names the invalid field. */
 export function parseTrace(value: unknown, where: string): ImportedTrace {
   return inOrderOf(value, checkValue(schemaOf(value), value, where)) as ImportedTrace;
 }
@@ -40,7 +40,8 @@ function schemaOf(value: unknown) {
 }
 
 /**
- * Returns the checked value with the keys in the order of the file, so that exporting it again gives the same bytes.
+ * Returns the checked value with its keys in the same order as in the file, so that exporting it again gives the same
+ * bytes.
  */
 function inOrderOf(given: unknown, checked: unknown): unknown {
   if (Array.isArray(checked)) return checked.map((item, i) => inOrderOf((given as unknown[])[i], item));

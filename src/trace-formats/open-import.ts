@@ -63,13 +63,13 @@ async function refuseOtherEncodings(path: string): Promise<void> {
     throw notUsable(path, "is in UTF-16, and only UTF-8 is supported");
   }
   for await (const chunk of readChunks(path)) {
-    // Reading a zip needs random access.
+    // Reading a zip file requires random access.
     if (chunk.startsWith(ZIP_MAGIC)) throw notUsable(path, "is an .eval file inside gzip: unpack it with gunzip first");
     return;
   }
 }
 
-/** Reports the fault in the first document with its line number, because most files are JSON lines. */
+/** Reports the error in the first document with its line number, because most files consist of JSON lines. */
 async function refuseFirstDocument(path: string, error: BrokenDocument): Promise<never> {
   for await (const { text, line } of readDocuments(path)) {
     parseImported(text, `${path}, line ${line}`);

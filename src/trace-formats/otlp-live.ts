@@ -30,7 +30,7 @@ export interface SendRequest {
   readonly content: boolean;
   /** OTLP endpoint, or undefined to take it from the environment. */
   readonly endpoint: string | undefined;
-  /** Score API of the same server, if scores are sent too. */
+  /** Score API of the same server if scores are also sent. */
   readonly scores: ScoreApi | undefined;
 }
 
@@ -119,7 +119,7 @@ export interface LiveTraces {
   close(signal: AbortSignal): Promise<void>;
 }
 
-/** Maximum characters of waiting traces, which is several thousand traces. */
+/** Maximum total characters of waiting traces, enough for several thousand traces. */
 const MAX_QUEUED = 64_000_000;
 
 const GATHER_MS = 1_000;
@@ -181,7 +181,7 @@ function* summaryLines(summary: LiveSummary, host: string): Generator<string> {
   yield `art-e: ${dropped} spans${lost} were not delivered: ${reasons.join("; ")}. ${commandLine`art-e export-traces --otlp`} sends them again.`;
 }
 
-/** A finished trace that waits to be sent. */
+/** A finished trace that is waiting to be sent. */
 export interface LiveTrace {
   /** Number of spans. */
   readonly spans: number;
@@ -207,7 +207,7 @@ export interface LiveDeliveryOptions {
   readonly scores: ScoreDestination | null;
   /** Maximum characters of waiting traces. */
   readonly maxQueued: number;
-  /** Milliseconds that the first trace waits for others to be sent with it. */
+  /** Milliseconds that the first trace waits for others that can be sent with it. */
   readonly gatherMs: number;
 }
 
@@ -276,7 +276,7 @@ export class LiveDelivery {
         for (const batch of encoded) await this.send(batch);
         this.queued -= trace.size;
         if (encoded.length > 0) break;
-        // Encoding takes about 1 ms per trace, so let the tasks continue in between.
+        // Encoding takes about 1 ms per trace, so let the tasks run in between.
         await setImmediate();
       }
       for (const batch of batcher.flush()) await this.send(batch);
@@ -284,7 +284,7 @@ export class LiveDelivery {
     }
   }
 
-  /** A fault in one trace loses this trace, not the run. */
+  /** An error in one trace loses only that trace, and does not end the run. */
   private encoded(trace: LiveTrace, batcher: SpanBatcher): readonly SpanBatch[] {
     try {
       return [...batcher.add(trace.toSpans())];

@@ -14,7 +14,7 @@ const ADDRESS: AddressedKey = { url: "OTEL_EXPORTER_OTLP_ENDPOINT", keys: HEADER
 const TRACES_PATH = "/v1/traces";
 
 /**
- * Returns the server for spans, from the flag or OpenTelemetry's environment variables. Headers come only from the
+ * Returns the server for spans, from the flag or OpenTelemetry's environment variables. Headers are only read from the
  * environment, so that no key ends up in the shell history.
  */
 export function otlpServerOf(flag: string | undefined, env: Environment): Omit<OtlpServer, "retry"> {
@@ -95,7 +95,7 @@ export type ScoreApi = (typeof SCORE_APIS)[number];
 /** Destination of telemetry. */
 export interface OtlpServer {
   readonly url: string;
-  /** Contains the keys, which are never shown. */
+  /** Headers, including the keys, which are never shown. */
   readonly headers: Readonly<Record<string, string>>;
   readonly retry: RetryPolicy;
 }

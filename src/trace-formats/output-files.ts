@@ -5,7 +5,7 @@ import { checkWritable, isSameFile } from "../platform/files.js";
 import { PARQUET_TABLE_KEY } from "./table-columns.js";
 import { QUESTIONS_TABLE } from "./tables.js";
 
-/** Refuses a file in place of the folder, and files in the folder that must not be overwritten. */
+/** Refuses a path that is a file, and a folder with files that must not be overwritten. */
 export function checkOutputFolder(
   flag: string,
   folder: string,
@@ -72,7 +72,7 @@ export function refuseInputs(
   );
 }
 
-/** The recording in the name of a model or judge (`replay/FILE`, `art:replay/FILE`). */
+/** Returns the recording that a model's or judge's name specifies (`replay/FILE`, `art:replay/FILE`). */
 export function replayFile(model: string | undefined): string | undefined {
   return /^(?:art:)?replay\/(.+)$/s.exec(model ?? "")?.[1];
 }
@@ -106,7 +106,7 @@ const TABLE_ROW = /^\{"runId":"[^"]*","agentId":"[^"]*","model":"[^"]*",(?:"runN
 
 const TRACES = /^\{"(?:traceId|step_id|messages|schema_version|trajectories|resourceSpans|version":2,"status)":/;
 
-/** Checks the metadata in the footer of a Parquet file. A few Thrift bytes separate the key from its value. */
+/** Checks the metadata in the footer of a Parquet file. There are a few Thrift bytes between the key and its value. */
 function isQuestionsTable(end: string): boolean {
   return new RegExp(`${PARQUET_TABLE_KEY}.{1,4}${QUESTIONS_TABLE}`, "s").test(end);
 }

@@ -13,7 +13,7 @@ export interface TaskResultRow {
   readonly result: TaskResult;
 }
 
-/** The table with a row per task and epoch, with the field names of the results file and one column per score. */
+/** The table with one row per task and epoch. It has the field names of the results file, and one column per score. */
 export function tasksTable(scores: readonly string[]): Table<TaskResultRow> {
   return {
     name: "tasks",
@@ -78,7 +78,7 @@ export const TASK_COLUMNS: readonly Column<TaskResultRow>[] = [
 /** Lowercase, because most readers ignore case in column names. */
 const TAKEN: ReadonlySet<string> = new Set(TASK_COLUMNS.map(({ name }) => name.toLowerCase()));
 
-/** A results file of another program may name a score like one of the columns above. */
+/** A results file from another program might contain a score with the name of one of the columns above. */
 function scoreColumn(score: string): Column<TaskResultRow> {
   const name = TAKEN.has(score.toLowerCase()) ? `score:${score}` : score;
   return { name, type: "number", read: ({ result }) => result.scores[score] ?? null };
@@ -99,7 +99,7 @@ export function questionsTable(format: TableFormat): {
       { name: "question", type: "text", read: ({ question }) => question },
       { name: "answer", type: "text", read: ({ answer }) => answer },
       format === "csv"
-        ? // A cell is one text, and a Message-ID may hold any separator.
+        ? // A cell is one text, and a Message-ID might contain any separator.
           { name: "message_ids", type: "text", read: (row) => toWellFormedJson(row.message_ids) }
         : { name: "message_ids", type: "texts", read: (row) => row.message_ids },
       { name: "how_realistic", type: "number", read: (row) => row.how_realistic },
@@ -154,7 +154,7 @@ const TURN_COLUMNS: readonly Column<TurnRow>[] = [
   { name: "responseId", type: "text", read: ({ turn }) => turn.responseId ?? null },
 ];
 
-/** The table with a row per model call. */
+/** The table with one row per model call. */
 export const turnsTable: Table<TurnRow> = {
   name: "turns",
   columns: TURN_COLUMNS,
@@ -184,7 +184,10 @@ const TOOL_CALL_COLUMNS: readonly Column<ToolCallRow>[] = [
   { name: "durationMs", type: "number", read: ({ call }) => call.durationMs },
 ];
 
-/** The table with a row per tool call. Arguments and result are JSON strings, because they differ by tool. */
+/**
+ * The table with one row per tool call. Arguments and results are JSON strings, because their fields depend on the
+ * tool.
+ */
 export const toolCallsTable: Table<ToolCallRow> = {
   name: "tool_calls",
   columns: TOOL_CALL_COLUMNS,
@@ -233,8 +236,8 @@ export function* jsonLines<Row>(columns: readonly Column<Row>[], rows: Iterable<
 
 /**
  * Yields RFC 4180 rows (https://www.rfc-editor.org/rfc/rfc4180) in UTF-8, without a byte order mark. Text that a
- * spreadsheet would execute as a formula gets an apostrophe in front. Several values in a cell are separated by spaces.
- * A missing value is an empty cell.
+ * spreadsheet would execute as a formula is prefixed with an apostrophe. Several values in a cell are separated by
+ * spaces. A missing value is an empty cell.
  */
 export function* csvRows<Row>(columns: readonly Column<Row>[], rows: Iterable<Row>): Generator<string> {
   yield csvLineOf(columns.map(({ name }) => name));
@@ -243,6 +246,6 @@ export function* csvRows<Row>(columns: readonly Column<Row>[], rows: Iterable<Ro
 
 export function toCell(value: CellValue): Cell {
   if (value === null || typeof value === "string" || typeof value === "number") return value;
-  // Uppercase booleans, which R and all other readers recognize.
+  // Uppercase booleans, which all readers including R recognize.
   return typeof value === "boolean" ? String(value).toUpperCase() : value.join(" ");
 }

@@ -185,7 +185,7 @@ export function pageOfFeedback(
   if (query.traceId !== null) conditions.push("f.trace_id = @traceId");
   if (query.agentId !== null) conditions.push("t.agent_id = @agentId");
   if (query.rating !== null) conditions.push("f.rating = @rating");
-  // Row ids give the order within a millisecond. Feedback ids do not.
+  // Row ids give the order within a millisecond, but feedback ids do not.
   if (after !== null) {
     conditions.push(
       "(f.created_at, f.rowid) < (@afterAt, (SELECT coalesce(max(rowid), 0) FROM feedback WHERE id = @afterId))",

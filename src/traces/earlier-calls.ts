@@ -1,7 +1,7 @@
 import type { JsonValue } from "../platform/json.js";
 import type { ChatTrace, ToolCallRecord } from "./trace.js";
 
-/** A tool call as far as the messages describe it: without its times or its kind of error. */
+/** The parts of a tool call that messages contain, which exclude its times and the kind of its error. */
 export type EarlierCall = Pick<ToolCallRecord, "id" | "name" | "arguments" | "result" | "error">;
 
 /** Returns the tool calls of earlier chats in the same session. A result that is not JSON remains a string. */
@@ -25,7 +25,7 @@ export function earlierCalls({
   });
 }
 
-/** Does not use the JSON module, because its schemas would end up in the playground's script. */
+/** Does not import the JSON module, because its schemas would end up in the playground's script. */
 function jsonOrText(content: string): JsonValue {
   try {
     return JSON.parse(content) as JsonValue;

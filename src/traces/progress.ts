@@ -159,10 +159,10 @@ export type RunProgress = Readonly<z.output<typeof runProgressSchema>>;
 export type RunEvent =
   /** `tasks` counts all tasks of the run, finished or not. */
   | { readonly type: "run_started"; readonly runId: string; readonly tasks: number }
-  /** The task was finished by an earlier session of the run. Emitted before any task starts. */
+  /** The task was finished before the run was resumed. Emitted before any task starts. */
   | { readonly type: "task_kept"; readonly result: TaskResult }
   | { readonly type: "task_started"; readonly taskId: TaskId; readonly epoch: number }
-  /** Emitted only for tasks that this process answers. */
+  /** Emitted only for tasks that this process is answering. */
   | {
       readonly type: "task_activity";
       readonly taskId: TaskId;

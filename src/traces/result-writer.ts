@@ -7,9 +7,11 @@ import type { TaskResult } from "./task-result.js";
 import type { Trace } from "./trace.js";
 
 export interface ResultWriter {
-  /** Resolves to true after the commit, or to false if the wait was aborted while another program held the file. */
+  /**
+   * Resolves to true after the commit, or to false if the wait was aborted while another program had locked the file.
+   */
   save(trace: Trace, result: TaskResult, outcome: AttemptOutcome): Promise<boolean>;
-  /** Adds a trace to the recent ones that could not be scored because the file cannot be read. */
+  /** Adds a trace to the recent ones if it could not be scored because the file cannot be read. */
   keep(trace: Trace): void;
   /** The most recent traces as JSON, saved or not. */
   recent(): readonly string[];
@@ -19,8 +21,8 @@ export interface ResultWriter {
 const YOUNG_GENERATION_MB = 8;
 
 /**
- * Milliseconds. Quick tasks that finish within this time share a transaction, because one transaction per task takes
- * twice the CPU time. Tasks that take seconds do not wait.
+ * Milliseconds to wait. Quick tasks that finish within this time share a transaction, because one transaction per task
+ * takes twice the CPU time. Tasks that take seconds do not wait.
  */
 const BATCH_DELAY_MS = 20;
 
@@ -30,7 +32,7 @@ export type SaveCall = ResultRow | null;
 /** The SQLite error, or null after a successful save. */
 export type SaveOutcome = { readonly message: string; readonly code?: string | undefined } | null;
 
-/** Error code of a save after which the file was deleted, replaced or truncated. */
+/** Error code if the file was deleted, replaced or truncated. */
 export const FILE_LOST = "FILE_LOST";
 
 const MAX_CHARS = 1_000_000;
@@ -59,7 +61,7 @@ interface WriterOptions {
 
 /**
  * Creates a writer that saves on a thread, so that the disk never blocks running tasks. Tasks that finish together
- * share a transaction. While another program holds the file, they wait.
+ * share a transaction. While another program has locked the file, saves wait.
  */
 export function threadedResultWriter(
   path: string,
@@ -115,7 +117,7 @@ export interface ResultRow {
   readonly startedAt: string;
   readonly ending: string;
   readonly failed: 0 | 1;
-  /** 1 if another attempt provides the task's result. This attempt only counts for its cost. */
+  /** 1 if another attempt provides the task's result. Of this attempt, only the cost counts. */
   readonly superseded: 0 | 1;
   /** 1 if the run's tasks were not known in advance, and this is an additional one. */
   readonly growing: 0 | 1;
@@ -124,7 +126,10 @@ export interface ResultRow {
   readonly result: string;
 }
 
-/** Result of an attempt at a task. `stopped` means stopped by a run limit, so that a resume continues with the task. */
+/**
+ * Result of an attempt at a task. `stopped` means that a run limit stopped the task, which is run again when the run is
+ * resumed.
+ */
 export type AttemptOutcome = "finished" | "failed" | "stopped";
 
 export function toResultRow(trace: Trace, result: TaskResult, outcome: AttemptOutcome, isGrowing = false): ResultRow {

@@ -25,8 +25,8 @@ export interface TaskCursor {
 }
 
 /**
- * Returns the run's next traces that have or can have scores, by task id and epoch, and the cursor after them. A null
- * cursor starts with the first trace. Damaged traces are left out. Returns null at the end.
+ * Returns the run's next traces that have or can have scores, by task id and epoch, and the cursor that follows them. A
+ * null cursor starts with the first trace. Damaged traces are left out. Returns null at the end.
  */
 export function tracesAfter(
   db: Db,
@@ -83,7 +83,7 @@ export function releaseRun(db: Db, runId: string, worker: string): void {
 
 /**
  * Stores tasks once, under the digest of their content, and returns the id of their dataset. The rows do not contain
- * the folder or file of the tasks, because that belongs to each run.
+ * the tasks' folder or file, because that can differ between runs.
  */
 export function saveTasks(db: Db, set: TaskSet, tasks: readonly Task[]): string {
   const id = set.sha256.slice(0, 16);
@@ -127,7 +127,7 @@ export function saveRunTasks(db: Db, runId: string, tasks: readonly PlannedTask[
   });
 }
 
-/** Tasks per query. The number is small because reading blocks the event loop of the running tasks. */
+/** Tasks per query. The number is small because reading blocks the event loop, and with it the running tasks. */
 const TASKS_READ_AHEAD = 20;
 
 /** Yields the tasks at these positions in a run's order. Reads small batches, so that not all tasks are in memory. */
@@ -186,7 +186,7 @@ type StoredTaskRow = Record<string, unknown> & { task_id: TaskId; message_ids: s
     | { readonly suiteTask: null }
   );
 
-/** Returns the stored task with the folder that the run takes it from. */
+/** Returns the stored task with the folder from which the run takes it. */
 function toSuiteTask({ task_id: row, source, suiteTask, suiteTaskSha256 }: SuiteTaskColumns): PlannedSuiteTask {
   const place = { table: "suite_tasks", row, column: "task" };
   return placeSuiteTask(parseColumn<SuiteTask>(suiteTask, { id: "string" }, place), source, suiteTaskSha256);
@@ -260,15 +260,15 @@ export function parseResult(row: string, json: unknown): TaskResult {
 }
 
 /**
- * Returns a value that changes with every write to the file. `data_version` covers the other connections and
- * `total_changes` this one.
+ * Returns a value that changes with every write to the file. `data_version` covers the other connections, and
+ * `total_changes` covers this one.
  */
 export function dataVersion(db: Db): string {
   const own = db.prepare("SELECT total_changes()").pluck().get() as number;
   return `${db.pragma("data_version", { simple: true })}/${own}`;
 }
 
-/** A finished task, or a superseded failed attempt, which still counts for its cost. */
+/** A finished task, or a superseded failed attempt, whose cost still counts. */
 interface Attempt {
   readonly result: TaskResult;
   readonly isFailed: boolean;

@@ -42,7 +42,7 @@ const averagesSchema = z.strictObject({
 
 export type Averages = Readonly<z.output<typeof averagesSchema>>;
 
-/** A score over a run. The fields at the top are the estimate over the completed tasks. */
+/** A score over a run. The top-level fields are the estimate over the completed tasks. */
 export const scoreFiguresSchema = estimateSchema.extend({
   label: z.string().describe("Display name of the scorer."),
   kind: z.enum(["rate", "mean"]).describe("rate for 0 or 1 per task, mean for any number."),
@@ -103,7 +103,7 @@ const suiteTotalsSchema = z
 
 export type SuiteTotals = z.output<typeof suiteTotalsSchema>;
 
-/** The totals of a run. The averages at the top are over the completed tasks, like in the published runner. */
+/** The totals of a run. The averages at the top are over the completed tasks, as in the published runner. */
 export const runTotalsSchema = z.strictObject({
   runId: z.string().describe("Run id."),
   name: z.string().exactOptional().describe("Name given by a user. Absent for a run without a name."),

@@ -22,7 +22,9 @@ export interface ListedRun {
   readonly split: string;
   readonly status: RunStatus;
   readonly startedAt: string;
-  /** Number of tasks with a result. Tasks that are unsupported on this machine are neither completed nor failed. */
+  /**
+   * Number of tasks with a result. Tasks that are unsupported on this machine count as neither completed nor failed.
+   */
   readonly tasks: number;
   readonly completedTasks: number;
   readonly failedTasks: number;
@@ -121,7 +123,7 @@ const RESULT = jsonSql("result");
 
 /**
  * Returns the cost of all attempts of a run in US dollars, or null if the price of the model is unknown. Reads every
- * result. Reports damaged results, which make the cost unknown.
+ * result. A damaged result is reported, and makes the cost unknown.
  */
 export function costOfRun(db: Db, runId: string): number | null {
   const { cost, damaged } = db
@@ -136,13 +138,13 @@ export function costOfRun(db: Db, runId: string): number | null {
   return cost;
 }
 
-/** Number and sum of the values that a scorer gave a task's completed attempts. */
+/** Number and sum of the values that a scorer gave to a task's completed attempts. */
 interface TaskScoreSums {
   readonly n: number;
   readonly sum: number;
 }
 
-/** Returns the sums of a scorer over a run, task by task. Empty if it has not scored any task. */
+/** Returns a scorer's sums for each task in a run. Empty if it has not scored any task. */
 export function scoreSums(db: Db, runId: string, scorer: string): TaskScoreSums[] {
   return db
     .prepare(
@@ -246,7 +248,7 @@ function lockRun(db: Db, id: string, { name, isGone }: RunOwner): string | null 
     .transaction(() => {
       const holder = db.prepare("SELECT worker FROM runs WHERE id = ?").pluck().get(id) as string | null;
       if (holder !== null && holder !== name && !isGone(holder)) return holder;
-      // The killed holder left the status at running.
+      // The process that was killed left the status at running.
       const status = holder === null ? "status" : "CASE status WHEN 'running' THEN 'interrupted' ELSE status END";
       db.prepare(`UPDATE runs SET worker = ?, status = ${status} WHERE id = ?`).run(name, id);
       return null;
@@ -268,7 +270,7 @@ export interface RunRow {
   readonly corpusFingerprint: string;
   readonly totalTasks: number;
   readonly limits: RunLimits;
-  /** Absolute path of the results file, or null without one. */
+  /** Absolute path of the results file, or null if there is none. */
   readonly output: string | null;
   /** A run whose process was killed counts as interrupted, not running. */
   readonly status: RunStatus;
@@ -346,9 +348,9 @@ export const SETTINGS_SHAPE = {
 export type LatestRun = "newest" | "has_a_result";
 
 /**
- * Finds a run by its id, its name, a prefix of its id, or `latest`. The default meaning of `latest` is the newest run
- * with a result, including results of failed tasks, or the newest run if none has a result. To resume or gate a run, it
- * means the newest run.
+ * Finds a run by its id, its name, a prefix of its id, or `latest`. By default, `latest` is the newest run with a
+ * result, which can be the result of a failed task, or the newest run if none has a result. For resuming or gating a
+ * run, it is the newest run.
  */
 export function getRun(db: Db, id: string, latest: LatestRun = "has_a_result"): RunRow {
   const select = `SELECT r.id, r.agent_id AS agentId, r.model, r.dataset_id AS datasetId, r.split, r.settings, r.corpus_fingerprint AS corpusFingerprint,
@@ -426,7 +428,7 @@ function isOnOtherHost(holder: string): boolean {
   return parse(holder).host !== hostname();
 }
 
-/** Formats a holder for messages, without the start time. */
+/** Formats the holder of a lock for messages, without its start time. */
 function formatHolder(holder: string): string {
   const { host, pid } = parse(holder);
   return `${host}:${pid}`;
@@ -459,7 +461,9 @@ function nameOfThisProcess(): string {
 
 export const thisProcess: RunOwner = { name: nameOfThisProcess(), isGone: hasHolderExited };
 
-/** Also takes over the locks of processes on other machines, because only the user can know that these have ended. */
+/**
+ * Also takes over the locks of processes on other machines. Only the user can know whether these processes have ended.
+ */
 export const forcedProcess: RunOwner = {
   name: thisProcess.name,
   isGone: (name) => hasHolderExited(name) || isOnOtherHost(name),

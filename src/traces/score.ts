@@ -48,8 +48,8 @@ export function bandOf(score: number | null): Band | "unscored" {
 }
 
 /**
- * Returns the tenth that a question's realism falls into, as in the dataset's figures. The dataset's 0.7 reads as
- * 0.699999988, because it was stored in 32 bits.
+ * Returns the tenth that a question's realism falls into, as in the dataset's figures. A realism of 0.7 is read as
+ * 0.699999988, because the dataset stores it in 32 bits.
  */
 export function realismBand(howRealistic: number): string {
   const tenth = Math.min(9, Math.floor(howRealistic * 10 + 1e-5));
@@ -67,7 +67,7 @@ export const METRIC_ALIASES = {
   solved: "taskSolved",
 } as const satisfies Record<string, string>;
 
-/** The judge's verdict, in judged runs. */
+/** Scorer for the judge's verdict, in runs with a judge. */
 const JUDGED = "judgeCorrect";
 
 /** For suite tasks. */
@@ -77,8 +77,8 @@ const SOLVED = "taskSolved";
 export type ScoredTasks = Readonly<Record<string, { readonly n: number }>>;
 
 /**
- * Returns the scorer for a metric name. `accuracy` is the judge's verdict if every run has verdicts, and whether a task
- * was solved if every run is over a suite.
+ * Returns the scorer for a metric name. `accuracy` is the judge's verdict if every run has verdicts. If all runs are
+ * suite runs, it is whether a task was solved.
  */
 export function scorerOfMetric(metric: string, ...runs: readonly ScoredTasks[]): string {
   if (metric === "accuracy") {
@@ -108,8 +108,8 @@ export interface LabelledVerdict extends JudgeCase {
 }
 
 /**
- * How well a judge agrees with people, over the answers with a verdict: correct against any other verdict, with 95%
- * intervals.
+ * How well a judge agrees with people about the answers that have a verdict. It compares correct answers with all
+ * others. Figures have 95% intervals.
  */
 export interface Calibration {
   readonly labels: number;
@@ -119,9 +119,9 @@ export interface Calibration {
    */
   readonly unscored: number;
   readonly accuracy: Estimate;
-  /** Fraction of the answers judged correct that people also call correct. */
+  /** Of the answers that the judge calls correct, the fraction that people also call correct. */
   readonly precision: Estimate;
-  /** Fraction of the answers people call correct that the judge also calls correct. */
+  /** Of the answers that people call correct, the fraction that the judge also calls correct. */
   readonly recall: Estimate;
   /** Cohen's kappa: agreement beyond chance. */
   readonly kappa: Estimate;
@@ -171,7 +171,7 @@ export type UnscoredTrace = Omit<QuestionTrace, "scores">;
 /** Port for scorers. A scorer reads a finished trace and never changes it. */
 export type Scorer = (trace: UnscoredTrace, sameMail: SameMail) => Score;
 
-/** The facts about a question that decide which scores it can have. */
+/** The facts about a question that determine which scores it can have. */
 export interface ScorableQuestion {
   readonly goldAnswer: string;
   readonly goldMails: number;
@@ -179,7 +179,7 @@ export interface ScorableQuestion {
 
 /**
  * Explains a score to readers. A `rate` is 0 or 1 per task and a `mean` is any number. The score's name is the usual
- * term (exactMatch, tokenF1) and the key of its figures everywhere.
+ * term (exactMatch, tokenF1), and everywhere serves as the key for its figures.
  */
 export interface ScoreDescription {
   readonly label: string;
@@ -190,11 +190,11 @@ export interface ScoreDescription {
   /** For a mean. A rate always goes from 0 to 1. */
   readonly scale?: Scale;
   /**
-   * Whether the score applies to a question. It does not apply to other questions even if they failed. If absent, it
-   * applies to all.
+   * Whether the score applies to a question. Other questions never have it, even if they failed. If absent, the score
+   * applies to all questions.
    */
   readonly appliesTo?: (question: ScorableQuestion) => boolean;
-  /** False if a failed task does not count in the figure over all tasks either. If absent, it counts as 0. */
+  /** False if failed tasks are also excluded from the figure over all tasks. If absent, they count as 0 there. */
   readonly failedAsWrong?: false;
 }
 

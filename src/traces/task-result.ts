@@ -99,7 +99,7 @@ export function timesOf({ turns, toolCalls }: Pick<Trace, "turns" | "toolCalls">
   };
 }
 
-/** Returns model and tool time together, for comparing agents, or null for results without these times. */
+/** Returns the sum of model and tool time, for comparing agents, or null for results without these times. */
 export function modelAndToolTimeOf({
   modelTimeMs,
   toolTimeMs,
@@ -154,7 +154,7 @@ const suiteResultSchema = z
   })
   .readonly();
 
-/** A line of the results file. The first nine fields have the names of the published runner. */
+/** A line of the results file. The first nine fields are named as in the published runner. */
 export const taskResultSchema = z
   .strictObject({
     taskId: taskIdSchema.describe("Question id in the dataset."),

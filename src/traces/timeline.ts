@@ -3,7 +3,7 @@ import type { Trace, Turn } from "./trace.js";
 type Stretch = Pick<TimelineSegment, "kind" | "durationMs" | "detail">;
 
 /**
- * Divides a trace's duration into segments in chronological order: the waiting, model call and tools of each turn. The
+ * Divides a trace's duration into chronological segments: the waits, the model call and the tools of each turn. The
  * segments follow one another without gaps, and the last one, `other`, is the rest of the duration. Empty segments are
  * left out.
  */
@@ -38,14 +38,14 @@ function waitsOf({ waits = [], waitedMs = 0, retries }: Turn): Stretch[] {
     return { kind, durationMs, detail };
   });
   const rest = waitedMs - told.reduce((sum, { durationMs }) => sum + durationMs, 0);
-  // Less than a millisecond is measuring overhead.
+  // Less than a millisecond is measurement overhead.
   return rest < 1 ? told : [...told, { kind: "waiting", durationMs: rest, detail: null }];
 }
 
 /**
- * Kinds of segments. `slot`: a call waited for other calls to end. `throttled`: it waited for a request or token limit,
- * or because the server asked it to. `waiting`: a wait or a failed attempt, in traces that do not distinguish them.
- * `other`: the rest, such as opening and closing the task.
+ * Kinds of segments. `slot`: a call waited for other calls to finish. `throttled`: it waited because of a request or
+ * token limit, or because the server requested a wait. `waiting`: a wait or a failed attempt, in traces that do not
+ * distinguish them. `other`: the rest, such as opening and closing the task.
  */
 const TIMELINE_KINDS = ["model", "tool", "slot", "throttled", "failed_attempt", "pause", "waiting", "other"] as const;
 

@@ -29,7 +29,7 @@ export function listedMails({ result }: Pick<ToolCallRecord, "result">): Returne
   return Array.isArray(list) ? (list as readonly JsonValue[]).filter(hasId) : [];
 }
 
-/** Recognizes reading by the result too: one email with its body. */
+/** Also recognizes an opened email by the result: one email with its body. */
 export function openedMail({ result }: Pick<ToolCallRecord, "result">): ReturnedMail | null {
   return isObject(result) && result.body !== undefined && hasId(result) ? result : null;
 }
@@ -48,7 +48,7 @@ export interface CallStep {
   readonly call: ToolCall;
   /** Record of the executed call, or null if it was not executed. */
   readonly record: ToolCallRecord | null;
-  /** Result that the model received, or null if the task ended before. */
+  /** Result that the model received, or null if the task ended first. */
   readonly result: ToolMessage | null;
 }
 
@@ -60,7 +60,7 @@ export interface Step {
   /** The model call, or null if unknown, as for external agents that do not report model calls. */
   readonly turn: Turn | null;
   readonly calls: readonly CallStep[];
-  /** Results without a call in this reply, which some external agents report. */
+  /** Results for which this reply contains no call. Some external agents report these. */
   readonly otherResults: readonly ToolMessage[];
 }
 
@@ -127,15 +127,15 @@ function takeFirst<T>(items: T[], matches: (item: T) => boolean): T | null {
   return index === -1 ? null : (items.splice(index, 1)[0] ?? null);
 }
 
-/** From the strictest to the mildest. In a tie, the stricter verdict wins. */
+/** Verdicts from the strictest to the mildest. If votes are tied, the strictest verdict wins. */
 export const VERDICTS = ["wrong", "abstained", "partly", "correct"] as const;
 
 export type Verdict = (typeof VERDICTS)[number];
 
-/** How to prompt a judge. `art` requests one word, True or False, as for the published figures. */
+/** How to prompt a judge. `art` requests one word, True or False, like the prompt used for the published figures. */
 const JUDGE_PROTOCOLS = ["verdict", "art"] as const;
 
-/** Everything that determines a verdict except the question and the two answers. */
+/** Everything except the question and the two answers that determines a verdict. */
 export const judgeSettingsSchema = z.object({
   model: z.string(),
   /** Base URL, or null for the provider's own server. */
@@ -294,8 +294,8 @@ export function isSuiteTrace(trace: Trace): trace is SuiteTrace {
 export const FACTS_KEY = "art_e.trace";
 
 /**
- * Returns a trace without its messages, and its tool calls without the data that the messages contain. For formats with
- * their own form of conversation and a field for additional data.
+ * Returns a trace without its messages, and its tool calls without the data that the messages contain. Used for formats
+ * that have their own form of conversation and a field for additional data.
  */
 export function toTraceFacts(trace: Trace | ChatTrace): JsonObject {
   const paired = new Map(callsOf(trace).map((call) => [call.record, call]));
@@ -349,7 +349,7 @@ function callsOf(trace: Conversation): CallStep[] {
 function recordFacts(record: ToolCallRecord, { call, result }: CallStep): JsonObject {
   const { id, name, arguments: given, result: value, ...rest } = record;
   const json = JSON.stringify(given);
-  // Formats convert other arguments in different ways.
+  // Different formats convert other arguments differently.
   const isRepeated = json.startsWith("{") && json === JSON.stringify(call.arguments);
   const text = result?.content;
   return {

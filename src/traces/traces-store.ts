@@ -24,14 +24,14 @@ export function parseTrace<T = Trace>(id: string, json: unknown): T {
   return parseColumn<T>(json, TRACE_SHAPE, { table: "traces", row: id, column: "trace" });
 }
 
-/** Reads traces one at a time, in the order of `ids`, without damaged ones. Can be iterated more than once. */
+/** Reads traces one at a time, in the order of `ids`. Skips damaged ones. The result can be iterated more than once. */
 export function readTraces<T extends Trace | ChatTrace = Trace>(db: Db, ids: readonly string[]): Iterable<T> {
   const select = db.prepare("SELECT trace FROM traces WHERE id = ?").pluck();
   return {
     *[Symbol.iterator]() {
       for (const id of ids) {
         const row = select.get(id);
-        // Undefined if the trace was deleted in the meantime.
+        // The row is undefined if the trace was deleted in the meantime.
         const trace = row === undefined ? undefined : skipDamaged(() => parseTrace<T>(id, row));
         if (trace !== undefined) yield trace;
       }
@@ -76,7 +76,7 @@ export function getTrace(db: Db, name: string): Trace | ChatTrace {
   );
 }
 
-/** Question ids are numbers. Other task ids are strings, and a prefix is enough. */
+/** Question ids are numbers. Other task ids are strings, and a prefix of one is enough. */
 function taskIdOf(written: string): TaskId {
   return /^\d+$/.test(written) ? Number(written) : written;
 }
@@ -167,7 +167,7 @@ export interface TraceFilter {
   readonly bounds?: readonly ScoreBounds[];
   readonly failedOnly?: boolean;
   readonly taskIds?: readonly TaskId[] | null;
-  /** Keeps only the epoch with the best score of each question. Applies before all other conditions. */
+  /** Keeps only the epoch with the best score for each question. Applies before all other conditions. */
   readonly bestOfEpochs?: "highest" | "lowest" | null;
   readonly limit?: number | null;
 }

@@ -78,7 +78,7 @@ function trajectory(trace: ExportedTrace, context: ExportContext): { readonly re
     messages_and_choices: trace.messages.map((message) => {
       const written = openaiMessage(message, "text");
       const turn = choices.get(message);
-      // Replies from earlier chats of the session are not trained on.
+      // Replies from earlier chats in the session are not used for training.
       if (message.role !== "assistant" || turn === undefined) return written;
       const reason = finishReason(turn?.finishReason ?? "other", message.toolCalls.length > 0);
       return { index: 0, finish_reason: reason, logprobs: null, message: written };

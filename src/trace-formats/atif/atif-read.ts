@@ -41,7 +41,7 @@ export function readAtif(file: string): ImportSource {
   };
 }
 
-/** Converts another program's trajectory into a chat, because it does not contain a gold answer. */
+/** Converts another program's trajectory into a chat, because such a trajectory does not contain a gold answer. */
 function toTrace(trajectory: Trajectory, lacking: NamedCounts): ChatTrace {
   const { agent, steps, extra } = trajectory;
   const times = steps.flatMap(({ timestamp }) => timestamp ?? []);

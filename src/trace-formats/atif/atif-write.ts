@@ -20,13 +20,13 @@ import {
   openaiTool,
 } from "../export-traces/exported-trace.js";
 
-/** Strict readers of this version reject later ones, which would not add any field for a trace. */
+/** Strict readers of this version reject later versions, which add no fields that a trace needs. */
 const VERSION = "ATIF-v1.7";
 
 /** Formats a trace as an ATIF trajectory on one line. Fields without an ATIF equivalent go into `extra`. */
 export function atifTrajectory(trace: ExportedTrace, context: ExportContext): string[] {
   const written = stepsOf(trace).flatMap((step) => stepsAround(trace, step));
-  // ATIF requires at least one step, also for a task whose setup failed before any message.
+  // ATIF requires at least one step, even for a task whose setup failed before any message.
   const asked: AtifStep = { source: "user", message: askedOf(trace), timestamp: trace.startedAt };
   const steps = written.length === 0 ? [asked] : written;
   const tools = knownTools(trace, context).map(openaiTool);
@@ -115,7 +115,7 @@ function metricsOf({ usage, costUsd, ...turn }: Turn, calls: readonly CallStep[]
   };
 }
 
-/** Sums over the written steps, so that readers get the same totals. */
+/** Sums over the written steps, so that readers compute the same totals. */
 function totals(steps: readonly AtifStep[]): JsonObject {
   const known = steps.flatMap(({ metrics }) => metrics ?? []);
   const costs = known.flatMap((metrics) => metrics.cost_usd ?? []);
@@ -129,7 +129,7 @@ function totals(steps: readonly AtifStep[]): JsonObject {
   };
 }
 
-/** The other known facts about the trace, under their field names. Earlier chats of its session are left out. */
+/** The other known facts about the trace, under their field names. Earlier chats in its session are left out. */
 function extraOf(trace: ExportedTrace): JsonObject {
   if (!isChatTrace(trace)) return toTraceFacts(trace);
   return toTraceFacts({ ...trace, messages: [...ownMessages(trace)], historyLength: 0 });

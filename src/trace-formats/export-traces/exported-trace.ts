@@ -7,12 +7,12 @@ import { questionOf, type TaskId } from "../../tasks/question.js";
 import type { RunRow } from "../../traces/runs-store.js";
 import { type ChatTrace, isChatTrace, type Trace } from "../../traces/trace.js";
 
-/** The gold answer, or an empty string, for example for a task that is graded by output files. */
+/** The gold answer, or an empty string if there is none, for example for a task graded by its output files. */
 export function goldOf(trace: ExportedTrace): string {
   return isChatTrace(trace) ? "" : (questionOf(trace.task)?.answer ?? "");
 }
 
-/** A chat does not belong to a task, so each chat counts as a separate task. */
+/** A chat does not belong to a task, so each chat is treated as a separate task. */
 export function taskIdOf(trace: ExportedTrace): TaskId {
   return isChatTrace(trace) ? trace.traceId : trace.taskId;
 }
@@ -24,7 +24,7 @@ export function epochOf(trace: ExportedTrace): number {
 /** Tool names that providers accept. */
 const NAME = /^[\w-]{1,64}$/;
 
-/** The tools that the model received. If they are unknown, the called tools with unrestricted arguments. */
+/** The tools that the model received. If these are unknown, the tools that it called, with unrestricted arguments. */
 export function knownTools(trace: ExportedTrace, context: ExportContext): readonly ToolSpec[] {
   const tools = context.toolsOf(trace);
   if (tools.length > 0) return tools;
@@ -34,8 +34,8 @@ export function knownTools(trace: ExportedTrace, context: ExportContext): readon
 }
 
 /**
- * Converts a message to OpenAI's chat completion format, without provider-specific state. `form` is the form of the
- * arguments.
+ * Converts a message to OpenAI's chat completion format, without provider-specific state. `form` is the form in which
+ * arguments are written.
  */
 export function openaiMessage(message: Message, form: "text" | "object"): JsonObject {
   if (message.role === "tool") return { role: "tool", tool_call_id: message.toolCallId, content: message.content };
@@ -110,7 +110,7 @@ export function perTrace(linesOf: (trace: ExportedTrace, context: ExportContext)
   };
 }
 
-/** Notes of an export, and the number of traces left out per reason. */
+/** Notes about an export, and the number of traces left out for each reason. */
 export class ExportReport {
   private readonly reasons = new NamedCounts();
   private readonly noted: string[] = [];

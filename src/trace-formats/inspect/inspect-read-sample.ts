@@ -194,7 +194,7 @@ export function withAttachments(value: unknown, attachments: Readonly<Record<str
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withAttachments(item, attachments)]));
 }
 
-/** The agent's actions, from the transcript in the log. */
+/** The agent's actions, taken from the transcript in the log. */
 interface AgentEvents {
   readonly models: readonly LogEvent[];
   readonly tools: readonly LogEvent[];
@@ -221,7 +221,7 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ["content_filter", "refusal"],
 ]);
 
-/** `after` is the ISO 8601 time to use for an event without a time. */
+/** `after` is the ISO 8601 time that is used for an event without a time. */
 function toTurn({ timestamp, completed, working_time, output }: LogEvent, after: string): Turn {
   const startedAt = isoTime(timestamp) ?? after;
   const raw = output?.choices?.[0]?.stop_reason ?? "unknown";

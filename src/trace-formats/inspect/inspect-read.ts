@@ -60,7 +60,7 @@ export function readEvalFile(file: string): ImportSource {
   return readLog(zipParts(file));
 }
 
-/** An unfinished log has only the header at the start of its journal. */
+/** Paths of the header. An unfinished log only has the one that was written to its journal at the start. */
 const HEADERS = ["header.json", "_journal/start.json"];
 
 async function* zipParts(file: string): AsyncGenerator<LogPart> {
@@ -93,7 +93,7 @@ class BrokenZip extends Error {
 
 const ZSTANDARD = 93;
 
-/** Maximum size of an entry, which is held in memory. Typical samples are about a thousand times smaller. */
+/** Maximum size of an entry, because entries are held in memory. Typical samples are about a thousand times smaller. */
 const MAX_ENTRY_BYTES = 256_000_000;
 
 const MAX_ENTRIES = 2_000_000;
@@ -152,7 +152,7 @@ type LogPart =
   | { readonly header: unknown; readonly where: string }
   | { readonly sample: unknown; readonly where: string };
 
-/** Reads logs of art-e, whose samples contain the whole trace in their store, and logs of other programs. */
+/** Reads logs from art-e, whose samples contain the whole trace in their store, and logs from other programs. */
 function readLog(parts: AsyncIterable<LogPart>): ImportSource {
   const tools = new DescribedTools();
   const lacking = new NamedCounts();
@@ -194,11 +194,11 @@ function ownTrace({ store, messages, scores }: Sample, where: string, lacking: N
   const trace = parseTrace(facts, `${where}, store.${FACTS_KEY}`);
   const later = Object.entries(scores ?? {}).filter(([name]) => !Object.hasOwn(trace.scores, name));
   if (later.length === 0) return trace;
-  // Inspect scored the trace again.
+  // Inspect has scored the trace again.
   return { ...trace, scores: { ...trace.scores, ...toScores(Object.fromEntries(later), lacking) } };
 }
 
-/** Returns the facts about the run of a log. */
+/** Returns the facts about a log's run. */
 function headerFacts({ status, eval: spec, tags }: LogHeader): RunFacts {
   const { config, model_generate_config: generate, metadata, dataset } = spec;
   const { split, ...selection } = spec.task_args ?? {};
@@ -215,7 +215,7 @@ function headerFacts({ status, eval: spec, tags }: LogHeader): RunFacts {
     selection,
   };
   return {
-    // Nothing can continue an unfinished log here, so its run counts as interrupted.
+    // art-e cannot continue an unfinished log, so its run counts as interrupted.
     status: status == null || status === "success" ? "completed" : "interrupted",
     startedAt: isoTime(spec.created) ?? undefined,
     tags: tags ?? [],

@@ -17,7 +17,7 @@ import {
 import { inspectSample, inspectSummary, isError, modelUsage } from "./inspect-write-sample.js";
 import { DeflatedList, ZipWriter } from "./zip-writer.js";
 
-/** Inspect's viewer shows larger JSON files without their samples. */
+/** Inspect's viewer does not show the samples of larger JSON files. */
 const MAX_VIEWED_CHARS = 100_000_000;
 
 /** An Inspect log in one JSON document. Programs that read only the header stop at `samples`, so it comes last. */
@@ -51,8 +51,8 @@ export const inspectJsonFormat: TextFormat = {
 
 /**
  * An Inspect log in an `.eval` file, which is a zip with the start of the log, one entry per sample, the summaries, the
- * reductions over epochs and, last, the header. Only the compressed summaries stay in memory until the samples are
- * written.
+ * reductions over epochs and, at the end, the header. Only the compressed summaries stay in memory until the samples
+ * are written.
  */
 export const inspectFormat: BinaryFormat = {
   *bytes(traces, context) {

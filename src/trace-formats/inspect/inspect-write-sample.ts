@@ -44,7 +44,7 @@ export function inspectSample(trace: ExportedTrace, context: ExportContext): Jso
     output: modelOutput(trace, lastReply, lastTurn),
     scores,
     metadata: metadataOf(trace),
-    // A string, because Inspect's store does not support null.
+    // Stored as a string, because Inspect's store does not support null.
     store: { [FACTS_KEY]: toWellFormedJson(toTraceFacts(trace)) },
     events,
     ...figuresOf(trace),
@@ -163,7 +163,7 @@ function inspectScores(trace: ExportedTrace): Record<string, JsonObject> {
   return Object.fromEntries(scores);
 }
 
-/** A rate where 1 is best becomes C or I, and the judge's score becomes the letter of its verdict. */
+/** A rate for which 1 is best becomes C or I, and the judge's score becomes the letter for its verdict. */
 function scoreValue(scorer: string, value: number, trace: ExportedTrace): string | number {
   const verdict = "judge" in trace ? trace.judge?.verdict : null;
   if (scorer === "judgeScore" && verdict) return LETTERS[verdict];
@@ -172,8 +172,8 @@ function scoreValue(scorer: string, value: number, trace: ExportedTrace): string
 }
 
 /**
- * Characters. Longer texts are stored once in the sample's attachments, because each model call repeats the
- * conversation so far.
+ * Maximum characters of a text written inline. Longer texts are stored once, in the sample's attachments, because each
+ * model call repeats the conversation so far.
  */
 const MAX_INLINE = 1_000;
 
@@ -305,7 +305,7 @@ function configOf(turn: Turn | null): JsonObject {
   };
 }
 
-/** The wait before a call does not count as working time. */
+/** The wait before a call is not counted as working time. */
 function timing({ startedAt, waitedMs = 0, latencyMs, retries, sent }: Turn): JsonObject {
   const adjusted = sent?.adjusted?.map(({ sent, ...change }) => (sent === null ? change : { ...change, sent }));
   return {
@@ -339,7 +339,7 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
 };
 
 /**
- * A reply as Inspect's ModelOutput, with an empty list of choices without a reply. `message` is the reply as a
+ * A reply as Inspect's ModelOutput. If there was no reply, its list of choices is empty. `message` is the reply as a
  * ChatMessage.
  */
 function modelOutput(trace: ExportedTrace, message: JsonObject | undefined, turn: Turn | null): JsonObject {

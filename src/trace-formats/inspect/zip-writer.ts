@@ -28,7 +28,7 @@ export class DeflatedList implements Deflated {
   }
 }
 
-/** The range of times that a zip can store. */
+/** The range of times that a zip file can store. */
 const EARLIEST = Date.UTC(1980, 0, 1);
 const LATEST = Date.UTC(2107, 11, 31);
 
@@ -90,8 +90,8 @@ export class ZipWriter {
 }
 
 /**
- * The records of a zip file other than its data, as in its specification (APPNOTE 6.3.10, sections 4.3 and 4.5.3:
- * https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT).
+ * The records of a zip file other than its data, as defined in the specification (APPNOTE 6.3.10, sections 4.3 and
+ * 4.5.3: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT).
  */
 interface ZipEntry {
   /** UTF-8. */
@@ -181,7 +181,10 @@ function zip64Extra(values: readonly number[]): Buffer {
   return extra;
 }
 
-/** The end of the file, with the position and length of its directory, also in 64 bits if 16 or 32 are too few. */
+/**
+ * The end of the file, which contains the position and length of its directory, additionally in 64 bits if 16 or 32
+ * bits are too few.
+ */
 export function directoryEnd(entries: number, offset: number, size: number): Buffer {
   const end = Buffer.alloc(22);
   end.writeUInt32LE(0x06054b50, 0);

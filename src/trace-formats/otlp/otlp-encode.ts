@@ -9,7 +9,7 @@ const REQUEST_OVERHEAD_BYTES = 10_000;
 /** Bytes for the tag and length of a span in a request. */
 const SPAN_OVERHEAD_BYTES = 8;
 
-/** Attribute that lists the attributes left out of a span because it was too large. */
+/** Attribute that lists the attributes that were left out because the span was too large. */
 export const LEFT_OUT = "art_e.left_out";
 
 /** Encoded spans for one request. */
@@ -46,7 +46,7 @@ export class SpanBatcher {
   }
 }
 
-/** Encodes a span. If it is too large, leaves out its largest attributes first and then its events. */
+/** Encodes a span. If it is too large, leaves out its largest attributes, and then its events. */
 function encodeWithin(span: Span, room: number): { readonly bytes: Uint8Array; readonly isShortened: boolean } {
   let bytes = encodeSpan(span);
   let { attributes } = span;
@@ -129,7 +129,7 @@ function encodeSpan(span: Span): Uint8Array {
   return SPAN_MESSAGE.encode(message).finish();
 }
 
-/** Encodes an ExportTraceServiceRequest with spans that are already encoded. */
+/** Encodes an ExportTraceServiceRequest from encoded spans. */
 export function encodeRequest(source: SpanSource, spans: readonly Uint8Array[]): Uint8Array {
   const { resource, scope, schemaUrl } = source;
   const message = REQUEST_MESSAGE.fromObject({
@@ -182,7 +182,7 @@ export interface Span {
   readonly status?: { readonly code: typeof STATUS_ERROR; readonly message: string };
 }
 
-/** The source of spans. All spans of art-e have the same one. */
+/** The source of spans, which is the same for all of art-e's spans. */
 export interface SpanSource {
   readonly resource: { readonly attributes: readonly KeyValue[] };
   readonly scope: { readonly name: string; readonly version: string };
@@ -191,8 +191,8 @@ export interface SpanSource {
 
 /**
  * The messages of opentelemetry-proto 1.9 (https://github.com/open-telemetry/opentelemetry-proto) that are sent and
- * received, with their field numbers. Spans in a request are declared as `bytes`, which is the same on the wire. This
- * way each span is encoded only once, and its size is known before it goes into a request.
+ * received, with their field numbers. Spans in a request are declared as `bytes`, which are encoded the same way. This
+ * way, each span is encoded only once, and its size is known before it is added to a request.
  */
 const root = protobuf.Root.fromJSON({
   nested: {

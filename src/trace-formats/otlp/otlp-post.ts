@@ -22,7 +22,7 @@ import {
 } from "./otlp-encode.js";
 import { type ScoreRecord, spanSource } from "./otlp-write.js";
 
-/** Destination of scores: the same server and keys as for spans. */
+/** Destination of scores. The server and the keys are the same as for spans. */
 export interface ScoreDestination {
   readonly api: ScoreApi;
   readonly server: OtlpServer;
@@ -74,7 +74,7 @@ export async function deliverScores(
     });
     return scores.length;
   } finally {
-    // After one refusal, the other requests are not needed.
+    // After one request is refused, the others are not needed.
     sent.abort();
   }
 }
@@ -142,7 +142,7 @@ export async function deliverBatch(server: OtlpServer, batch: SpanBatch, signal:
 
 const compress = promisify(gzip);
 
-/** OTLP receivers accept gzip. Other routes of their servers might not. */
+/** OTLP receivers accept gzip, but other routes on the same server might not. */
 const GZIPPED_PROTOBUF = { "content-type": "application/x-protobuf", "content-encoding": "gzip" };
 
 /**
@@ -200,7 +200,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const MAX_ANSWER_BYTES = 65_536;
 
 /**
- * Posts a body, with retries as the policy allows.
+ * Posts a body, with the retries that the policy allows.
  *
  * @throws NotDelivered, or the signal's reason
  */
@@ -253,7 +253,7 @@ function secretsIn(headers: OtlpServer["headers"]): string[] {
   return Object.values(headers).flatMap((value) => [value, ...value.split(/\s+/).slice(1)]);
 }
 
-/** Ignores a body that breaks off, because the status already determines the result. */
+/** Ignores an incomplete body, because the status alone determines the result. */
 async function readBody(response: Response): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -288,13 +288,13 @@ const errorSchema = z.object({ message: z.string() }).or(z.object({ error: z.str
 
 const LONGEST_MESSAGE = 200;
 
-/** Ignores an unreadable body, because the status already says that the spans were accepted. */
+/** Ignores an unreadable body, because the status shows that the spans were accepted. */
 function readPartialSuccess(answer: HttpAnswer): { readonly rejectedSpans: number; readonly errorMessage: string } {
   const read = partialSuccessSchema.safeParse(decode(RESPONSE_MESSAGE, answer));
   return read.data?.partialSuccess ?? { rejectedSpans: 0, errorMessage: "" };
 }
 
-/** Returns the error message in the body of a refusal, or an empty string if it is unreadable. */
+/** Returns the error message from the body of a refusal, or an empty string if the body is unreadable. */
 function readRefusal(answer: HttpAnswer): string {
   const error = errorSchema.safeParse(decode(RPC_STATUS_MESSAGE, answer)).data;
   if (error !== undefined) return "message" in error ? error.message : error.error;

@@ -70,7 +70,7 @@ function isEmpty(trace: ImportedTrace): boolean {
 /** The spans of one trace, by role. */
 interface TraceSpans {
   readonly root: ReadSpan;
-  /** The agent's span, which may be below the span of an HTTP request. Otherwise the root. */
+  /** The agent's span, which can be below the span of an HTTP request, or the root if there is none. */
   readonly agent: ReadSpan;
   /** Ordered by start time. */
   readonly models: readonly ReadSpan[];
@@ -84,7 +84,8 @@ function sortSpans(spans: readonly ReadSpan[]): TraceSpans {
   const ofKind = (kind: ReturnType<typeof kindOf>) => inOrder.filter((span) => kindOf(span) === kind);
   const agents = ofKind("agent");
   const models = withoutNested(ofKind("model"), inOrder);
-  // Some telemetry lost its inner spans. The agent's span then has the conversation of its only model call.
+  // Some telemetry has lost its inner spans. In that case, the agent's span contains the conversation of its only model
+  // call.
   const asModels = models.length > 0 ? models : agents.filter((span) => conversationOf(span).output.length > 0);
   return {
     root,
@@ -94,7 +95,10 @@ function sortSpans(spans: readonly ReadSpan[]): TraceSpans {
   };
 }
 
-/** Drops model calls inside another model call: a framework and the client library below it may both report one. */
+/**
+ * Drops model calls inside another model call: a framework and the client library that it uses might both report the
+ * same call.
+ */
 function withoutNested(models: readonly ReadSpan[], spans: readonly ReadSpan[]): readonly ReadSpan[] {
   const byId = new Map(spans.map((span) => [span.spanId, span]));
   const ids = new Set(models.map(({ spanId }) => spanId));
@@ -112,7 +116,10 @@ function byStart(a: ReadSpan, b: ReadSpan): number {
   return a.startTimeUnixNano < b.startTimeUnixNano ? -1 : Number(a.startTimeUnixNano > b.startTimeUnixNano);
 }
 
-/** Returns a task trace if the root has a task, as art-e writes it. Otherwise returns a chat without a gold answer. */
+/**
+ * Returns a task trace if the root contains a task in the form that art-e writes. Otherwise returns a chat without a
+ * gold answer.
+ */
 function toTrace(spans: TraceSpans): ImportedTrace {
   const { attributes } = spans.root;
   const calls = spans.models.map(conversationOf);
@@ -141,7 +148,7 @@ function toTrace(spans: TraceSpans): ImportedTrace {
   };
 }
 
-/** A root may have the request as JSON, so only plain text in it takes precedence over the model's input. */
+/** A root might contain the request as JSON, so it takes precedence over the model's input only if it is plain text. */
 function questionOf({ root, agent }: TraceSpans, asked: Message | undefined): string {
   const plain = [root, agent].flatMap(({ attributes }) => {
     const text = textOf(attributes, "input.value") ?? "";
@@ -212,13 +219,16 @@ function endingOf({ root, models }: TraceSpans, answer: string | null): Ending {
 
 function errorOf({ root, models }: TraceSpans): string | null {
   const ending = textOf(root.attributes, "art_e.ending");
-  // The conventions require a description of an error: art-e writes the ending if a failed trace is without an error.
+  // The conventions require an error description, so art-e writes the ending if a failed trace does not have an error.
   if (isError(root)) return root.status?.message === ending ? null : root.status?.message || "failed";
   const last = models.at(-1);
   return ending === undefined && last !== undefined && isError(last) ? last.status?.message || "failed" : null;
 }
 
-/** Returns the entire conversation: as the last model call received it, its reply, and the messages after that. */
+/**
+ * Returns the entire conversation: the messages that the last model call received, its reply, and the messages after
+ * it.
+ */
 function messagesOf(spans: TraceSpans, calls: readonly Conversation[]): Message[] {
   const { root, agent, tools } = spans;
   const later = jsonOf(root.attributes, "art_e.later_messages", z.array(messageSchema));
@@ -253,7 +263,7 @@ function withSystem(messages: readonly Message[], { root, agent }: TraceSpans): 
   return [...system.slice(0, 1), ...messages];
 }
 
-/** Results of the last reply's calls. No later model call received them, so only the tool spans have them. */
+/** Results of the last reply's calls. No later model call received them, so only the tool spans contain them. */
 function resultsAfter(messages: readonly Message[], tools: readonly ReadSpan[]): Message[] {
   const last = messages.at(-1);
   if (last?.role !== "assistant") return [];
@@ -279,7 +289,8 @@ function isSpanOf(span: ReadSpan, call: ToolCall): boolean {
 }
 
 /**
- * OpenInference's tool spans often do not have a call id. They get the id of the first unassigned call with their name.
+ * OpenInference's tool spans often do not have a call id. In that case, assigns the id of the first unassigned call
+ * with the same name.
  */
 function withIds(records: readonly ToolCallRecord[], messages: readonly Message[]): ToolCallRecord[] {
   const known = new Set(records.map(({ id }) => id));
@@ -327,7 +338,7 @@ function scoresOf({ events }: ReadSpan): Trace["scores"] {
   return Object.fromEntries(scores);
 }
 
-/** Returns a model call as a turn, or null for a failed call that is not a turn in the trace itself. */
+/** Converts a model call to a turn. Returns null for a failed call that is not a turn in the original trace. */
 function toTurn(span: ReadSpan, output: readonly Message[]): Turn | null {
   const { attributes } = span;
   if (attributes.get("art_e.has_no_turn") === true) return null;

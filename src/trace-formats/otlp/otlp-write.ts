@@ -101,8 +101,8 @@ function modelSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span
 }
 
 /**
- * Returns the span of the model call that ended the task, if the trace has no turn for it. A call that is not retried,
- * for example after a wrong key, leaves only the trace's error.
+ * Returns the span of the model call that ended the task, if the trace has no turn for it. A call that fails without a
+ * retry, for example because of a wrong key, leaves no turn, only the trace's error.
  */
 function failedCallSpan(trace: ExportedTrace, { content, tools }: OtlpOptions): Span[] {
   const { traceId, turns, ending, error } = trace;
@@ -147,7 +147,7 @@ function lastActivity({ startedAt, turns, toolCalls }: ExportedTrace): string {
   ].reduce(laterOf, unixNano(startedAt));
 }
 
-/** Whether the turn has only attempts of a call that never received a reply. */
+/** Whether the turn consists only of attempts at a call that never received a reply. */
 function isFailedCall({ ending }: ExportedTrace, turn: Turn, said: TurnMessages | undefined): boolean {
   const wasAttempted = turn.retries.length > 0 || ending === "model_error";
   return turn.finishReason === "other" && wasAttempted && (said?.reply ?? null) === null;
@@ -256,8 +256,8 @@ function ownReplies(trace: ExportedTrace, said: readonly Message[]): number[] {
 }
 
 /**
- * Returns the messages after the last model call's reply, which are in no call's span: results of the last tool calls,
- * or the entire conversation if there was no call. Provider state is left out.
+ * Returns the messages after the last model call's reply, which no model call's span contains: results of the last tool
+ * calls, or the entire conversation if there was no model call. Provider state is left out.
  */
 function laterMessages(trace: ExportedTrace): Message[] {
   const said = systemOf(trace) === null ? trace.messages : trace.messages.slice(1);
@@ -338,7 +338,7 @@ function contentOf(trace: ExportedTrace): Attributes {
   };
 }
 
-/** Facts without an attribute in the conventions. */
+/** Facts for which the conventions have no attribute. */
 function ownAttributes(trace: ExportedTrace): Attributes {
   const { traceId, model, ending, maxTurns } = trace;
   return {
@@ -371,7 +371,7 @@ function scoreEvents(trace: ExportedTrace, timeUnixNano: string, content: boolea
 
 const NANO_PER_MS = 1_000_000;
 
-/** In the year 2262. Backends store these numbers as signed 64-bit integers. */
+/** A time in the year 2262. Backends store times as signed 64-bit integers. */
 const LATEST = 2n ** 63n - 1n;
 
 /** Converts an ISO 8601 time plus milliseconds into nanoseconds since 1970. Returns 0 for an invalid time. */
@@ -407,8 +407,8 @@ function hash(value: string, digits: number): string {
 }
 
 /**
- * Version of the GenAI conventions that the attributes follow. It has `cache_creation`, which later versions rename to
- * `cache_write`, and requires `gen_ai.provider.name` on every `invoke_agent` span. `otlp-read` accepts both.
+ * Version of the GenAI conventions that the attributes follow. This version has `cache_creation`, which later versions
+ * rename to `cache_write`, and requires `gen_ai.provider.name` on every `invoke_agent` span. `otlp-read` accepts both.
  */
 const SCHEMA_URL = "https://opentelemetry.io/schemas/gen-ai-dev/1.42.0-dev";
 
@@ -454,7 +454,7 @@ interface OtlpOptions {
   readonly tools: readonly ToolSpec[];
 }
 
-/** A message in the GenAI conventions. Only the reasoning text is written from the provider state. */
+/** A message in the GenAI conventions. Of the provider state, only the reasoning text is written. */
 interface PartsMessage {
   readonly role: Message["role"];
   readonly parts: readonly { readonly type: string; readonly [field: string]: JsonValue }[];
@@ -464,7 +464,7 @@ function toParts(message: Message): PartsMessage {
   const { role } = message;
   if (role === "tool") {
     const { toolCallId: id, name, content: response } = message;
-    // Readers look up the name by the call's id.
+    // Readers look up the tool's name by the call's id.
     return { role, parts: [{ type: "tool_call_response", id, ...(id === "" ? { name } : {}), response }] };
   }
   const said = message.content === "" ? [] : [{ type: "text", content: message.content }];

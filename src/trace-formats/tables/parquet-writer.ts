@@ -31,7 +31,7 @@ export function* parquetBytes<Row>(
   yield takeBytes(buffer);
 }
 
-/** Yields row groups as one list of values per column. */
+/** Yields row groups, each as one list of values per column. */
 function* rowGroups<Row>(columns: readonly Column<Row>[], rows: Iterable<Row>): Generator<readonly unknown[][]> {
   const empty = () => columns.map((): unknown[] => []);
   let group = empty();

@@ -7,7 +7,9 @@ import { FILE_LOST, openRowWriter, type ResultRow, type SaveCall, type SaveOutco
 
 /** The thread of `threadedResultWriter`: saves each batch of finished tasks in one transaction. */
 
-/** WAL pages between checkpoints (16 MB), four times the default. A checkpoint waits for the disk and delays saves. */
+/**
+ * WAL pages between checkpoints (16 MB), four times the default. Each checkpoint waits for the disk and delays saves.
+ */
 const CHECKPOINT_PAGES = 4_000;
 
 const { path } = workerData as { path: string };
@@ -15,7 +17,7 @@ const db = openStore(path, { mustExist: true });
 limitPageCache(db);
 const watch = new FileWatch(db, path);
 
-/** Callers retry after a longer lock. With a short timeout, the thread can be terminated in between. */
+/** Callers retry if the lock lasts longer. A short timeout allows the thread to be terminated in between. */
 db.pragma("busy_timeout = 2000");
 db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
 const write = openRowWriter(db);
@@ -49,9 +51,9 @@ function saveAll(rows: readonly ResultRow[]): ReadonlyMap<SaveCall, SaveOutcome>
     const fault = watch.check();
     if (fault !== null) return outcomes(() => ({ message: `the file was ${fault}`, code: FILE_LOST }));
     const failure = outcome(thrown);
-    // Saved individually, each row would wait for the lock again.
+    // If they were saved individually, each row would wait for the lock again.
     if (failure.code?.startsWith("SQLITE_BUSY")) return outcomes(() => failure);
-    // Perhaps only one row is at fault, so save the others.
+    // Perhaps only one row causes the error, so save the others.
     return outcomes(saveSingly);
   }
 }
@@ -59,9 +61,9 @@ function saveAll(rows: readonly ResultRow[]): ReadonlyMap<SaveCall, SaveOutcome>
 let truncateAt = MAX_WAL_BYTES;
 
 /**
- * SQLite restarts the WAL only when no reader is active. With threads that search without a pause, that might never
- * happen, and the log would grow with the run. A TRUNCATE checkpoint therefore waits for the readers, usually for
- * milliseconds and at most 250 ms, then again after the same growth.
+ * SQLite restarts the WAL only when no reader is active. If threads search without a pause, that might never happen,
+ * and the log would grow with the run. A TRUNCATE checkpoint therefore waits for the readers, usually for a few
+ * milliseconds and at most 250 ms. If they do not finish, it is repeated after the log has grown by the same amount.
  *
  * At the end the log is truncated at any size. Otherwise the last connection to close would do it on the event loop's
  * thread.

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { type JsonValue, jsonDepth, jsonValueSchema, MAX_JSON_DEPTH, parseJsonOrNull } from "../../../platform/json.js";
 
-/** Access to span attributes. Writers disagree about types, so a value of another type counts as missing. */
+/** Access to span attributes. Writers disagree about types, so a value with an unexpected type counts as missing. */
 
 export type AttributeValue = string | number | boolean | null | readonly AttributeValue[];
 
@@ -37,7 +37,7 @@ export function textsOf(attributes: AttributeMap, key: string): readonly string[
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 
-/** Returns checked JSON of a string attribute, or undefined if it is missing or does not match the schema. */
+/** Parses a string attribute as JSON and checks it. Returns undefined if it is missing or does not match the schema. */
 export function jsonOf<T extends z.ZodType>(attributes: AttributeMap, key: string, schema: T): z.output<T> | undefined {
   const text = textOf(attributes, key);
   if (text === undefined) return undefined;
@@ -48,7 +48,7 @@ function shallowJson(text: string): JsonValue {
   return jsonDepth(text) > MAX_JSON_DEPTH ? null : parseJsonOrNull(text);
 }
 
-/** Returns the JSON of the first string attribute, or the string itself if it is not JSON. */
+/** Parses the first string attribute as JSON. Returns the string itself if it is not JSON. */
 export function jsonIn(attributes: AttributeMap, ...keys: readonly string[]): JsonValue {
   const text = textOf(attributes, ...keys);
   return text === undefined ? null : jsonOrText(text);

@@ -54,7 +54,7 @@ export function responseIdOf(attributes: AttributeMap): string | undefined {
 
 const outputReasonSchema = z.array(z.looseObject({ finish_reason: z.string() })).min(1);
 
-/** Returns the finish reason in the writer's words and in art-e's. `hasCalls` determines it if the span has none. */
+/** Returns the finish reason in the writer's words and in art-e's. If the span has none, `hasCalls` determines it. */
 export function finishReasonOf(
   attributes: AttributeMap,
   hasCalls: boolean,

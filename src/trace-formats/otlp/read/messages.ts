@@ -120,7 +120,9 @@ function fromOpenInference(message: AttributeMap): Message[] {
   });
 }
 
-/** Spans of OpenLLMetry, and of the GenAI conventions before 1.28, have flattened messages. */
+/**
+ * Reads the flattened messages in spans from OpenLLMetry, and in spans that follow the GenAI conventions before 1.28.
+ */
 function flattenedGenAi({ attributes }: ReadSpan): Conversation {
   const messages = (key: string, missingRole: string) =>
     itemsOf(attributes, key).flatMap((message) =>

@@ -4,7 +4,9 @@ import { checkValue, parseImported } from "../../imported-trace.js";
 import { readDocuments } from "../../open-import/imported-file.js";
 import type { AttributeMap, AttributeValue } from "./attributes.js";
 
-/** Spans of an OTLP JSON file, grouped by trace. A collector may write the spans of one trace anywhere in its file. */
+/**
+ * Spans of an OTLP JSON file, grouped by trace. A collector might write the spans of one trace anywhere in its file.
+ */
 
 /**
  * Reads the spans of one trace after another, in the order in which the traces first appear. The spans wait in a
@@ -65,7 +67,7 @@ function fromSpool(json: string): ReadSpan {
   };
 }
 
-/** Any kind of value, with numbers as strings or numbers. Unknown fields are ignored. */
+/** Any kind of value. Numbers can also be strings. Unknown fields are ignored. */
 const anyValueSchema: z.ZodType<AttributeValue> = z.lazy(() =>
   z
     .looseObject({
