@@ -74,7 +74,7 @@ async function snapshotsNotReady(
     }));
 }
 
-/** Returns all problems of a suite that are visible in its files. Unreadable files come first. */
+/** Returns all problems with a suite that are visible in its files. Unreadable files come first. */
 export function checkSuite(
   { suite, tasks, problems }: ReadSuite,
   custom: CustomFunctions = NO_CUSTOM_FUNCTIONS,
@@ -88,7 +88,7 @@ export function checkSuite(
   return [...problems, ...ofTasks, ...checkIndexes(suite, tasks), ...checkSettings(suite, tasks)];
 }
 
-/** Everything that the check of one task can use. */
+/** Everything that a check of one task can use. */
 interface CheckContext {
   readonly suite: SuiteFolder;
   readonly tasks: readonly ReadTask[];
@@ -122,7 +122,7 @@ const checkDuplicates: TaskCheck = (read, context) => {
   return [findingsOf(read, context).error("id_duplicate", "id", message)];
 };
 
-/** Checks that the id, the folder and the file have the same name, and that no other task has it. */
+/** Checks that the id, the folder and the file have the same name, and that no other task has that name. */
 const checkIdentity: TaskCheck = (read, context) => {
   const { task, path } = read;
   const { error } = findingsOf(read, context);
@@ -171,7 +171,9 @@ const DOMAIN_TAGS = [
 
 const KNOWN_TAGS = new Set<string>([...INTERFACE_TAGS, ...INSTRUCTION_STYLES, ...DOMAIN_TAGS, ACCOUNT_TAG]);
 
-/** Checks that a task has one interface, one guidance and one domain tag, account if needed, and no unknown tag. */
+/**
+ * Checks that a task has one interface, one guidance and one domain tag, the tag account if needed, and no unknown tag.
+ */
 const checkTags: TaskCheck = (read, context) => {
   const { tags, dialect } = read.task;
   // The tag vocabulary is only for tasks that use a machine.
@@ -245,7 +247,7 @@ const ORIGINS: Readonly<Record<SuiteDialect, string>> = {
   harbor: "Harbor",
 };
 
-/** Checks that every function is known, and lists the ones with requirements that are not met on this machine. */
+/** Checks that every function is known, and lists those with requirements that this machine does not meet. */
 const checkFunctions: TaskCheck = (read, context) => {
   const { task, calls, skipped } = read;
   const { custom } = context;
@@ -315,7 +317,10 @@ type PathCheck = (
   context: CheckContext,
 ) => SuiteFinding[];
 
-/** Checks for a relative path in the machine. With an absolute path of a suite file next to it, the two are swapped. */
+/**
+ * Checks for a relative path in the machine. If there is an absolute path for a suite file next to it, the two are
+ * swapped.
+ */
 const checkAbsolute: PathCheck = (named, paths, read, context) => {
   if (isAbsolute(named.path)) return [];
   const { error, warning } = findingsOf(read, context);
@@ -327,7 +332,7 @@ const checkAbsolute: PathCheck = (named, paths, read, context) => {
   return [warning("machine_path_relative", named.field, `${named.path} is not an absolute path in the machine`)];
 };
 
-/** Checks for a result whose file name is uploaded, but to another folder. */
+/** Checks for a result with the file name of an upload, but in a different folder. */
 const checkUploadFolder: PathCheck = (result, paths, read, context) => {
   const uploads = paths.filter(
     ({ kind, call, path }) => kind === "upload" && call.role === "config" && nameOf(path) === nameOf(result.path),
@@ -338,7 +343,10 @@ const checkUploadFolder: PathCheck = (result, paths, read, context) => {
   return [findingsOf(read, context).warning("result_elsewhere", result.field, message)];
 };
 
-/** Checks for a gold file that is uploaded, together with a result named like another task file that is not. */
+/**
+ * Checks for a gold file that is uploaded, together with a result that has the name of another task file that is not
+ * uploaded.
+ */
 const checkSwappedFiles: PathCheck = (result, paths, read, context) => {
   const uploaded = new Set(
     paths.filter(({ kind, call }) => kind === "input" && call.role === "config").map(({ path }) => nameOf(path)),
@@ -356,7 +364,7 @@ const isAbsolute = (path: string) => path.startsWith("/") || path.startsWith("~/
 const isInMachine = ({ kind }: NamedPath) => kind === "result" || kind === "upload";
 const isFile = ({ kind }: NamedPath) => kind === "input" || kind === "script" || kind === "gold";
 
-/** Whether two paths are arguments of one function, or belong to the two getters of one comparison. */
+/** Returns whether two paths are arguments of one function, or belong to the two getters of one comparison. */
 const isSamePair = (a: NamedPath, b: NamedPath) =>
   a.call === b.call || (a.call.metric !== null && a.call.metric === b.call.metric && isGetter(a) && isGetter(b));
 
@@ -393,7 +401,10 @@ const checkFiles: TaskCheck = (read, context) => {
     });
 };
 
-/** Checks that result and gold file have different destinations. Otherwise, a file is compared with itself. */
+/**
+ * Checks that the result and the gold file have different destinations. Otherwise, a file would be compared with
+ * itself.
+ */
 const checkDestinations: TaskCheck = (read, context) => {
   const { error } = findingsOf(read, context);
   const same = (field: string, name: string): SuiteFinding =>
@@ -468,10 +479,13 @@ const TASK_CHECKS: readonly TaskCheck[] = [
   checkEmail,
 ];
 
-/** Checks for Harbor tasks, whose fields differ from the task format's. */
+/** Checks for Harbor tasks, which do not have the fields of the task format. */
 const HARBOR_CHECKS: readonly TaskCheck[] = [checkDuplicates];
 
-/** Checks that the index files next to `examples/` only list tasks of the suite. Other JSON files there are allowed. */
+/**
+ * Checks that the index files next to `examples/` only list tasks that are in the suite. Other JSON files there are
+ * allowed.
+ */
 function checkIndexes(suite: SuiteFolder, tasks: readonly ReadTask[]): SuiteFinding[] {
   const known = new Set(tasks.map(({ task, path }) => `${path.tool}/${task.id}`));
   const names = readdirSync(suite.content, { withFileTypes: true })
@@ -492,7 +506,7 @@ function checkIndexes(suite: SuiteFolder, tasks: readonly ReadTask[]): SuiteFind
   });
 }
 
-/** Returns account settings that tasks use or the suite has templates for, and that are not filled in. */
+/** Returns account settings that are not filled in, although tasks use them or the suite has templates for them. */
 function checkSettings(suite: SuiteFolder, tasks: readonly ReadTask[]): SuiteFinding[] {
   const users = new Map<string, number>(templatesOf(suite).map((path) => [path, 0]));
   const outside: SuiteFinding[] = [];
@@ -531,7 +545,7 @@ const MESSAGES: Readonly<Record<Exclude<SettingsState["state"], "filled">, strin
 function templatesOf(suite: SuiteFolder): string[] {
   const folder = join(suite.content, "settings");
   if (!existsSync(folder)) return [];
-  // With file types, links are not followed.
+  // With `withFileTypes`, links are not followed.
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(TEMPLATE_ENDING))
     .map(({ parentPath, name }) => relative(suite.root, join(parentPath, name.slice(0, -TEMPLATE_ENDING.length))))

@@ -23,7 +23,7 @@ export function isGradedByAnswer({ evaluation }: Pick<SuiteTask, "evaluation">):
   return evaluation?.metrics.every(({ func }) => func === EMAIL_ANSWER) ?? false;
 }
 
-/** Returns the question that a task asks about its mailbox, or null if it asks none. */
+/** Returns the question that a task asks about its mailbox, or null if there is none. */
 export function questionOfTask(task: SuiteTask): Question | null {
   const inbox = attachedInbox(task);
   const metric = task.evaluation?.metrics.find(({ func }) => func === EMAIL_ANSWER);

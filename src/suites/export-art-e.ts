@@ -59,7 +59,7 @@ function taskFile(question: Question, id: string, { source, revision }: TaskSet)
 function oracleLine({ answer, message_ids }: Question, uuid: string, suite: string) {
   return {
     ...{ suite, tool: TOOL, uuid, state: "gold", answer, sources: message_ids },
-    // 0 for a gold answer without any word.
+    // 0 if the gold answer does not contain a word.
     expected_score: similarity(answer, answer),
   };
 }
@@ -68,8 +68,8 @@ function oracleLine({ answer, message_ids }: Question, uuid: string, suite: stri
 const NAMESPACE = "6ba1c2f4-6f0e-5c0b-9d55-0f6a3f2d7e81";
 
 /**
- * Returns a version 5 UUID (https://www.rfc-editor.org/rfc/rfc9562#section-5.5) of the question's dataset, split and
- * id, which is the same in every export.
+ * Returns a version 5 UUID (https://www.rfc-editor.org/rfc/rfc9562#section-5.5) based on the question's dataset, split
+ * and id. It is the same in every export.
  */
 function taskIdOf({ id, split }: Question, set: TaskSet): string {
   const hash = createHash("sha1").update(Buffer.from(NAMESPACE.replaceAll("-", ""), "hex"));

@@ -18,7 +18,7 @@ import { count } from "../text/format.js";
 interface HarborOptions extends QuestionOptions {
   /** First part of the task names, `org/task`. */
   readonly org: string;
-  /** Name of a prebuilt image per task, with `{task}` for the name of the task's folder. */
+  /** Name of each task's prebuilt image, in which `{task}` represents the name of the task's folder. */
   readonly dockerImage?: string | undefined;
 }
 
@@ -28,7 +28,7 @@ interface ExportedHarbor {
   readonly tasks: number;
   /** Total number of emails in all mailboxes. */
   readonly mails: number;
-  /** Ids of the tasks without a gold email in their mailbox up to their date. */
+  /** Ids of the tasks whose mailbox does not contain a gold email up to the task's date. */
   readonly withoutGoldMail: readonly string[];
 }
 
@@ -121,7 +121,7 @@ function template(name: string): string {
 
 const PAGE = 1_000;
 
-/** Returns a mailbox up to the end of a day as JSON Lines, newest first, with one of the Message-IDs per email. */
+/** Returns a mailbox up to the end of a day as JSON Lines, newest first, with only one Message-ID per email. */
 function readMailbox({ inbox_address, query_date }: Question, lookup: MailLookup, db: Db) {
   const cutoff = endOfDay(query_date);
   const listing = openMailboxListing(db, inbox_address, cutoff);
@@ -143,7 +143,8 @@ function readMailbox({ inbox_address, query_date }: Question, lookup: MailLookup
 }
 
 /**
- * Copies only single files, because some readers support nothing else. The image has bash, timeout, tar, gzip and find.
+ * Copies only single files, because some programs that read Dockerfiles support nothing else. The image has bash,
+ * timeout, tar, gzip and find.
  */
 const DOCKERFILE = `FROM python:3.12-slim
 WORKDIR /app
@@ -203,7 +204,7 @@ function taskToml(question: Question, id: string, { set, options }: Source): str
   });
 }
 
-/** Returns a task's digest like Harbor: SHA-256 over the files' paths and their SHA-256, sorted by path. */
+/** Computes a task's digest like Harbor: the SHA-256 of the files' paths and SHA-256 digests, sorted by path. */
 function digestOf(files: Files): string {
   const lines = [...files].map(([path, content]) => `${path}\0${createHash("sha256").update(content).digest("hex")}\n`);
   return `sha256:${createHash("sha256").update(lines.sort().join("")).digest("hex")}`;

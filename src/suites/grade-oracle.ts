@@ -29,12 +29,12 @@ export interface OracleReport {
   readonly lines: readonly GradedLine[];
   readonly equal: number;
   readonly different: number;
-  /** Number of lines that belong to other suites (not in `lines`) or cannot be graded on this machine. */
+  /** Number of lines that belong to other suites (these are not in `lines`) or cannot be graded on this machine. */
   readonly skipped: number;
 }
 
 const STOPPED = "Interrupted. Nothing was saved.";
-/** Number of concurrent gradings. A higher number is not faster on two cores. */
+/** Number of tasks graded concurrently. On two cores, a higher number is not faster. */
 const CONCURRENCY = 4;
 
 /**
@@ -72,7 +72,7 @@ export async function gradeOracle(
       return { suite, uuid, state, expected, score, status, reason };
     }),
   );
-  // If a grading throws, the others still close their machines first.
+  // If grading one task throws, wait until the others have closed their machines.
   await Promise.allSettled(grading);
   bar.stop();
   if (context.signal.aborted) throw new Interrupted(STOPPED);
@@ -116,7 +116,7 @@ async function gradeOracleLine(
   }
 }
 
-/** Grades in a folder, if only files count and neither setup nor a running machine is needed. */
+/** Grades in a folder if only files matter and neither setup nor a running machine is needed. */
 async function gradeInFolder(
   line: OracleLine,
   task: SuiteTask,
@@ -128,7 +128,7 @@ async function gradeInFolder(
   try {
     const { refused, missing } = await placeFiles(line, task, derivedFolder, machine);
     if (refused !== null) return failed(refused);
-    // No sleeps, because they wait for programs and a folder cannot run any.
+    // Skip sleeps, because they wait for programs and a folder cannot run any.
     const options = { workFolder, suiteRoot: suite.root, timeScale: 0, custom, ...answerOptions(line) };
     return graded(await evaluateTask(task, machine, options, signal), missing);
   } finally {
@@ -136,7 +136,7 @@ async function gradeInFolder(
   }
 }
 
-/** Grades in a machine that is set up as for an agent, then gets the line's files and starts its processes. */
+/** Grades in a machine that is set up as for an agent. Then adds the line's files and starts its processes. */
 async function gradeInMachine(
   line: OracleLine,
   task: SuiteTask,

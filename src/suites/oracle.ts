@@ -14,13 +14,13 @@ export const OWN_ORACLE = "oracle.jsonl";
 /** The gold solutions of a suite's tasks. */
 export interface SuiteOracle {
   hasLine(task: SuiteTask): boolean;
-  /** `excuse` removes a score below the line's score if files of the line were missing. */
+  /** `excuse` removes a score below the line's score if some of the line's files were missing. */
   open(task: SuiteTask, machine: TaskMachine): TaskOracle & { excuse(grade: Grade): Grade };
 }
 
 /**
- * Returns the absolute path of the specified oracle file, otherwise of the suite's own. For Harbor tasks, returns the
- * suite.
+ * Returns the absolute path of the specified oracle file, otherwise that of the suite's own file. For Harbor tasks,
+ * returns the suite.
  */
 export function findOracleFile(named: string | undefined, { form, root, name }: SuiteFolder): string {
   if (form === "harbor") {
@@ -36,7 +36,10 @@ export function findOracleFile(named: string | undefined, { form, root, name }: 
   );
 }
 
-/** Reads an oracle file. The task's line with the highest score counts, or the first of equal ones. */
+/**
+ * Reads an oracle file. Of a task's lines, the one with the highest score is used, or the first of several with the
+ * same score.
+ */
 export function openOracle(path: string, suite: SuiteFolder): SuiteOracle {
   const best = new Map<string, OracleLine>();
   for (const line of readOracle(path)) {
@@ -84,7 +87,10 @@ function toApplied(
   };
 }
 
-/** Applies a line in a machine that runs commands: puts its files in place, removes paths and starts its processes. */
+/**
+ * Applies a line in a machine that runs commands: puts its files in place, removes the paths that it lists, and starts
+ * its processes.
+ */
 export async function applyOracleLine(
   line: OracleLine,
   task: SuiteTask,
@@ -107,7 +113,7 @@ const TIMEOUT_MS = (READY_WITHIN_S + 10) * 1000;
 /** Starts a process in its own session, so that it lives until the machine is closed. Prints its process id. */
 const START = 'log=$1; shift; setsid "$@" </dev/null >"$log" 2>&1 & echo $!';
 
-/** Tries the port until it accepts a connection, or the process has ended. */
+/** Tries to connect to the port until a connection is accepted or the process has ended. */
 const WAIT = `for try in $(seq ${READY_WITHIN_S * 5}); do
   (exec 3<>"/dev/tcp/$1/$2") 2>/dev/null && exit 0
   kill -0 "$3" 2>/dev/null || break
@@ -192,7 +198,7 @@ type OracleProcess = z.output<typeof processSchema>;
 const oracleLineSchema = z.object({
   suite: z.string(),
   uuid: z.string(),
-  /** `gold` is a solution with score 1, `initial` the untouched start. */
+  /** `gold` is a solution with score 1, and `initial` is the unchanged initial state. */
   state: z.string(),
   /** Files of the task's folder, by path in the machine. */
   files: paths.default({}),

@@ -8,7 +8,7 @@ export interface SuiteSelectionOptions {
   /** Ids, or prefixes of ids. */
   readonly task?: readonly string[] | undefined;
   readonly tool?: string | undefined;
-  /** Tags that a task must all have. */
+  /** Tags. A task must have all of them. */
   readonly tag?: readonly string[] | undefined;
   /** Path of an index file. */
   readonly index?: string | undefined;

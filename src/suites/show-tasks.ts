@@ -12,7 +12,7 @@ export interface ShownTask {
   readonly takes: TaskRequirement;
   /** Why the task cannot run on this machine, or null if it can. */
   readonly obstacle: Obstacle | null;
-  /** The other task of the pair, even if only that one refers to this task. */
+  /** The other task in the pair, even if only the other task refers to this one. */
   readonly pairedWith: string | null;
   readonly findings: readonly SuiteFinding[];
 }

@@ -12,8 +12,8 @@ import { suiteFilesOf } from "./task-needs.js";
 
 /**
  * A suite's content, independent of its folder: task definitions, files in the task folders (inputs, setup scripts,
- * gold files), shared files that tasks name, `snapshots.json` and the documents. Account settings are not part of it.
- * Symbolic links count by their target path and are not followed.
+ * gold files), shared files that tasks name, `snapshots.json` and the documents. Account settings are not part of it. A
+ * symbolic link is represented by its target path and is not followed.
  */
 
 /** Adds the SHA-256 of its content and the suite to each task. */
@@ -24,7 +24,7 @@ export async function planTasks(
 ): Promise<PlannedSuiteTask[]> {
   const { name, root } = suite;
   const planned: PlannedSuiteTask[] = [];
-  // One after the other, because a suite can have thousands of files.
+  // One task after another, because a suite can have thousands of files.
   for (const task of tasks) {
     const found = { ...task, suite: { name, root }, sha256: null };
     planned.push({ ...found, sha256: await taskDigest(found, suite, signal) });
@@ -49,14 +49,14 @@ const SNAPSHOTS = "snapshots.json";
 
 const isInside = (path: string, folder: string) => path === folder || path.startsWith(folder + sep);
 
-/** Returns one line per file, link or special file below a path, in a fixed order. Empty folders do not count. */
+/** Returns one line per file, link or special file below a path, in a fixed order. Empty folders are ignored. */
 async function contentLines(path: string, name: string, signal: AbortSignal): Promise<string[]> {
   signal.throwIfAborted();
   const state = stateOf(path);
   const line = (value: string) => [`\n${JSON.stringify([name, state, value])}`];
   if (state === "missing") return [];
   if (state === "link") return line(await readlink(path));
-  // An unreadable file is reported when the task needs it.
+  // If the file is unreadable, that is reported when the task needs it.
   if (state === "file") return line(await sha256OfFile(path, signal).catch((error) => unreadable(error, signal)));
   if (state !== "folder") return line("");
   const entries: Dirent[] = await readdir(path, { withFileTypes: true }).catch(() => []);

@@ -58,7 +58,7 @@ function isFile(path: string): boolean {
 /** Schema of a function's arguments. */
 export type ArgumentSchema = z.ZodObject | z.ZodUnion<readonly z.ZodObject[]>;
 
-/** Parses a function's arguments like the original suite: a missing one is an error. */
+/** Parses a function's arguments like the original suite: a missing argument is an error. */
 export function parseArguments<T>(schema: z.ZodType<T>, args: JsonObject): T {
   const parsed = schema.safeParse(args);
   if (parsed.success) return parsed.data;
@@ -136,7 +136,7 @@ export function stateOf(path: string): FileState {
 
 /** A folder of tasks. All paths are absolute. */
 export interface SuiteFolder {
-  /** Whether it contains task files in `examples/`, or folders of Harbor tasks. */
+  /** Whether the folder contains task files in `examples/`, or folders of Harbor tasks. */
   readonly form: "examples" | "harbor";
   /** Name of the root folder. */
   readonly name: string;
@@ -177,7 +177,9 @@ function* harborFolders(folder: string, depth: number): Generator<string> {
   else if (depth > 0) for (const name of foldersIn(folder)) yield* harborFolders(join(folder, name), depth - 1);
 }
 
-/** Returns the files of Harbor tasks. A task's tool is its parent folder, if that is below the suite's own. */
+/**
+ * Returns the files of Harbor tasks. A task's tool is its parent folder, if that folder is inside the suite's folder.
+ */
 export function findHarborTasks(suite: SuiteFolder): TaskFilePath[] {
   return [...harborFolders(suite.root, HARBOR_DEPTH)].map((folder) => ({
     tool: relative(suite.root, dirname(folder)).replace(/^\.\.$/, "") || suite.name,
@@ -211,7 +213,7 @@ export interface SuiteFinding {
   readonly message: string;
 }
 
-/** Returns a field's path as people write it: `config[0].func`. */
+/** Returns a field's path in the usual notation: `config[0].func`. */
 export function fieldPath(path: readonly PropertyKey[]): string {
   return path.reduce<string>(
     (written, part) =>

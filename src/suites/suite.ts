@@ -25,7 +25,7 @@ import { readSuite } from "./task/task-file.js";
 import type { SetUpRefusal } from "./task/task-setup.js";
 import { findObstacle, needsMachine, type TaskSources } from "./task-needs.js";
 
-/** Returns the Dockerfile of a snapshot, built-in or of the suite in `folder`. */
+/** Returns the Dockerfile for a snapshot that is built in, or that belongs to the suite in `folder`. */
 export async function snapshotImage(name: string, folder: string | undefined): Promise<string> {
   const root = folder === undefined ? null : openSuiteFolder(folder).root;
   return writeDockerfile(snapshotOf(name, await readSnapshots(root)));
@@ -143,7 +143,7 @@ async function readTasks(
   return runnable.slice(0, options.limit ?? undefined);
 }
 
-/** Returns the Harbor tasks that can run on this machine. Notes why the others cannot. */
+/** Returns the Harbor tasks that can run on this machine. Reports why the others cannot. */
 async function withMachines(
   tasks: readonly SuiteTask[],
   sources: TaskSources,
@@ -170,7 +170,7 @@ async function withMachines(
 
 type SuiteTaskRecord = Pick<SuiteTrace, "task" | "grade">;
 
-/** The suites' names for how a task ended. A graded task is a success, whatever the agent said. */
+/** The suites' names for how a task ended. A graded task is a success, regardless of the agent's answer. */
 const STATES: Readonly<Record<Ending, TaskState>> = {
   answered: "success",
   dont_know: "success",
@@ -181,18 +181,18 @@ const STATES: Readonly<Record<Ending, TaskState>> = {
   model_error: "agent_error",
   tool_protocol_error: "agent_error",
   interrupted: "agent_error",
-  // If no agent worked, the state is the reason.
+  // If no agent worked on the task, the state is the reason.
   not_started: "setup_error",
   not_runnable: "unsupported",
 };
 
-/** Returns the suite record of a trace. Tasks whose turns or time ran out are graded too. */
+/** Returns the suite record of a trace. Tasks that ran out of turns or time are also graded. */
 async function gradeRollout(
   task: PlannedSuiteTask,
   { ending }: Rollout,
   grade: () => Promise<Grade>,
 ): Promise<SuiteTaskRecord> {
-  // A model server's fault is not the agent's fault, and an interrupted task runs again.
+  // A model server's error is not the agent's fault, and an interrupted task is run again.
   if (ending === "model_error" || ending === "interrupted") {
     return ungraded(task, { state: STATES[ending], reason: "" });
   }

@@ -74,8 +74,8 @@ function spiderKind(key: string, path: string, { func, role }: LocatedCall): Nam
 
 /**
  * Whether a task can run on this machine, and how it is graded: by `files`, by a `script` in its machine, or by the
- * answer to a question about a `mailbox`. Others need a `screen`, a `server`, an `account` or `docker`, use an
- * `unsupported` or `unknown` function, or have `none` to grade them.
+ * answer to a question about a `mailbox`. Other tasks need a `screen`, a `server`, an `account` or `docker`, use an
+ * `unsupported` or `unknown` function, or have no function that grades them (`none`).
  */
 export type TaskRequirement = FunctionNeed | "docker" | "unknown" | "none";
 
@@ -104,7 +104,7 @@ export function classifyTask({ task, calls, findings }: ReadTask, custom?: Custo
   if (isNeeded("server") || task.relatedApps.includes("docker")) return "server";
   if (isNeeded("screen")) return "screen";
   if (isNeeded("unsupported")) return "unsupported";
-  // A script that only sets up the machine does not grade.
+  // A script that only sets up the machine does not grade the task.
   const byScript = needs.some(({ role, need }) => need === "script" && role !== "config" && role !== "postconfig");
   if (byScript) return "script";
   return needs.some(({ role, need }) => role === "metric" && need === "mailbox") ? "mailbox" : "files";
@@ -119,7 +119,7 @@ export function needsMachine({ dialect, config, evaluation }: SuiteTask): boolea
   return evaluation === null || needs.some((need) => need !== "mailbox");
 }
 
-/** Everything on this machine that tasks run with. */
+/** Everything on this machine that is needed to run tasks. */
 export interface TaskSources {
   readonly suite: SuiteFolder;
   readonly machines: TaskMachines;
@@ -154,14 +154,14 @@ const WHY: Readonly<Partial<Record<FunctionNeed, Obstacle>>> = {
   unsupported: { state: "unsupported", reason: "is unsupported" },
 };
 
-/** Returns the first function that cannot run. Like in Spider2-V, a `postconfig` function does not prevent grading. */
+/** Returns the first function that cannot run. As in Spider2-V, a `postconfig` function does not prevent grading. */
 export function findCallObstacle(
   calls: readonly LocatedCall[],
   dialect: SuiteDialect,
   custom: CustomFunctions | undefined,
 ): Obstacle | null {
   for (const call of calls) {
-    // Like in Flowbook, an unknown function in a comparison of several scores 0.
+    // As in Flowbook, an unknown function that is one of several combined comparisons scores 0.
     if (call.role === "postconfig" || call.argumentsField.includes("comparisons")) continue;
     const need = needOf(call, dialect, custom);
     const why = need === null ? { state: "unsupported" as const, reason: "is unknown" } : WHY[need];
@@ -191,7 +191,7 @@ export function evaluationCalls({ evaluation }: Pick<SuiteTask, "evaluation">): 
 }
 
 /**
- * Finds files of the task's functions that are missing or outside of the suite. Does not check files of the user's own
+ * Finds files in the task's functions that are missing or outside of the suite. Does not check files of the user's own
  * functions.
  */
 async function findUnusableFiles(
@@ -220,7 +220,7 @@ async function findUnusableFiles(
   return { state: "missing_files", reason: `${missing.join(", ")}: missing in ${where}` };
 }
 
-/** Flowbook's paths are relative to the task's folder, Spider2-V's to the suite's root. */
+/** Flowbook's paths are relative to the task's folder, and Spider2-V's to the suite's root. */
 const folderOf = (task: SuiteTask, { root }: SuiteFolder) => (task.dialect === "flowbook" ? task.folder : root);
 
 function filesOf(task: SuiteTask, calls: readonly LocatedCall[]): NamedPath[] {

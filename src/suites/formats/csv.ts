@@ -5,7 +5,7 @@ import { type Frame, type FrameCell, inferColumn, joinChunks, type TypedValues }
 const CHUNK_CELLS = 2 ** 20;
 
 /**
- * Reads a CSV like `pandas.read_csv(path)` of pandas 2.3 with its default settings. If the first data row has more
+ * Reads a CSV like `pandas.read_csv(path)` in pandas 2.3 with its default settings. If the first data row has more
  * fields than the header, the extra fields on the left are row labels. Throws where pandas raises: an empty file, bytes
  * that are not UTF-8, an open quote, a row with too many fields.
  */
@@ -42,9 +42,10 @@ function chunkRows(width: number): number {
 }
 
 /**
- * Splits a CSV into records like the C parser of pandas (comma, double quotes, default settings). Quotes count only at
- * the start of a field, blank lines and lines of blanks are skipped, and CR, LF and CRLF end a line. Short lines are
- * padded with empty fields. A line with more fields than the previous one is an error, except for the first data line.
+ * Splits a CSV into records like the C parser of pandas (comma, double quotes, default settings). Quotes have a meaning
+ * only at the start of a field. Empty lines and lines of blanks are skipped. CR, LF and CRLF end a line. Short lines
+ * are padded with empty fields. A line with more fields than the previous one is an error, except for the first data
+ * line.
  */
 function tokenizeCsv(text: string): string[][] {
   const records: string[][] = [];

@@ -39,7 +39,7 @@ function addParts(parts: Weights[number], valueAt: (source: number) => number): 
 
 const roundToByte = (value: number) => Math.min(Math.max(roundHalfEven(value), 0), 255);
 
-/** Weighs the source pixels that a target pixel covers, with fractions at its ends. */
+/** Weighs the source pixels that a target pixel covers. The pixels at both ends count in part. */
 function weighAreas(from: number, to: number): Weights {
   const scale = from / to;
   return Array.from({ length: to }, (_, i) => {
@@ -136,7 +136,7 @@ export function decodeImage(bytes: Buffer): Image | null {
   return image;
 }
 
-/** Returns whether an image is a JPEG, which the original suites read and we do not. */
+/** Returns whether an image is a JPEG, which the original suites can read, but art-e cannot. */
 export function isJpeg(bytes: Buffer): boolean {
   return bytes.subarray(0, 3).equals(JPEG_SIGNATURE);
 }

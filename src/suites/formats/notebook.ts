@@ -14,7 +14,7 @@ import {
 /** Maximum number of lines. Longer sequences would take too long to compare. */
 const MAX_LINES = 20_000;
 
-/** Minimum number of lines for difflib to ignore lines that make up more than 1% of the text, for speed. */
+/** Minimum number of lines from which difflib, for speed, ignores lines that make up more than 1% of the text. */
 const AUTOJUNK_LENGTH = 200;
 
 interface Range {
@@ -24,7 +24,10 @@ interface Range {
   readonly bEnd: number;
 }
 
-/** `difflib.SequenceMatcher(a=a, b=b).ratio()`: twice the matching lines, divided by all lines. */
+/**
+ * `difflib.SequenceMatcher(a=a, b=b).ratio()`: twice the number of matching lines, divided by the total number of
+ * lines.
+ */
 export function matchingRatio(a: readonly string[], b: readonly string[]): number {
   if (a.length + b.length === 0) return 1;
   if (a.length > MAX_LINES || b.length > MAX_LINES) throw new Error(`cannot compare more than ${MAX_LINES} lines`);
@@ -55,7 +58,7 @@ function indexLines(b: readonly string[]): Map<string, number[]> {
   return positions;
 }
 
-/** Returns the first longest run of equal lines. Popular lines do not start a run but extend it. */
+/** Returns the first of the longest runs of equal lines. Popular lines do not start a run, but can extend one. */
 function findLongestMatch(a: readonly string[], b: readonly string[], positions: Map<string, number[]>, range: Range) {
   let best = { a: range.aStart, b: range.bStart, size: 0 };
   let lengths = new Map<number, number>();
@@ -85,7 +88,7 @@ function findLongestMatch(a: readonly string[], b: readonly string[], positions:
 
 /**
  * `compare_text_file`, which is the same in both suites: reads in text mode, so CRLF becomes LF, and a final newline
- * counts. `ignore_blanks` trims and collapses white space, but removes none between words.
+ * counts. `ignore_blanks` trims and collapses white space, but keeps a space between words.
  */
 export function areTextsEqual(result: Buffer, expected: Buffer, options: JsonObject): boolean {
   return normalize(decodeText(result), options) === normalize(decodeText(expected), options);
@@ -100,10 +103,11 @@ function normalize(text: string, options: JsonObject): string {
 const PIP = ["Requirement already satisfied:", "Successfully installed"];
 
 /**
- * `compare_notebook_outputs`, which is the same in both suites. Ignores sources, markdown and counts. For each code
- * cell the streams named stdout and the outputs with text/plain must be equal in number and order. Streams are compared
- * as a whole, so a split stream differs, and other outputs by text/plain. Streams with pip's lines are dropped only
- * from the result. Throws if a stream is compared with another kind of output, like the original.
+ * `compare_notebook_outputs`, which is the same in both suites. Ignores sources, markdown and execution counts. In each
+ * code cell, the streams named stdout and the outputs with text/plain must be equal in number and order. Streams are
+ * compared as a whole, so a stream that is split differs. Other outputs are compared by text/plain. Streams that
+ * contain pip's lines are dropped, but only from the result. Throws if a stream is compared with another kind of
+ * output, like the original.
  */
 export function haveEqualOutputs(result: readonly NotebookCell[], expected: readonly NotebookCell[]): boolean {
   if (result.length !== expected.length) return false;
@@ -134,8 +138,8 @@ const outputsOf = (cell: NotebookCell) =>
 const isStdout = (output: PythonDict) => output.get("name") === "stdout";
 
 /**
- * Returns whether an output comes from pip. Without an `output_type`, its lines were not joined and are checked one by
- * one.
+ * Returns whether an output comes from pip. If it does not have an `output_type`, its lines were not joined, so they
+ * are checked separately.
  */
 function isFromPip(output: PythonDict): boolean {
   const text = requireKey(output, "text");
@@ -163,7 +167,7 @@ export function readNotebook(bytes: Buffer): readonly NotebookCell[] {
   if (!isDict(notebook)) throw new Error("not a notebook");
   const major = notebook.get("nbformat") ?? 1n;
   const list = notebook.get("cells");
-  // Without a version it is nbformat 1, and an empty notebook of version 1 is also empty in version 4.
+  // A notebook without a version is nbformat 1, and an empty notebook in version 1 is also empty in version 4.
   if (equalValues(major, 1n) && Array.isArray(list) && list.length === 0) return [];
   if (!equalValues(major, 4n)) throw new Error(`nbformat ${String(major)} is unsupported, only 4 is supported`);
   requireDict(notebook.get("metadata"), "metadata");
@@ -211,7 +215,7 @@ function joinLines(lines: readonly PythonValue[]): string {
   return lines.join("");
 }
 
-/** Returns a key that the comparison reads without a default. */
+/** Returns the value of a key that the comparison reads without a default. */
 export function requireKey(dict: PythonDict, key: string): PythonValue {
   const value = dict.get(key);
   if (value === undefined) throw new Error(`the notebook does not have ${key}`);
@@ -242,5 +246,5 @@ export function findCells(
   return cells.flatMap((cell, i) => (equalValues(requireKey(cell, "cell_type"), type) && holds(cell) ? [i] : []));
 }
 
-/** A count of null or 0 is the same as a missing count. */
+/** An execution count of null or 0 is the same as a missing count. */
 export const isExecuted = (cell: NotebookCell) => isTruthy(cell.get("execution_count"));

@@ -23,7 +23,10 @@ export function inferColumn(texts: readonly string[]): TypedValues {
   return readFloats(texts) ?? readBooleans(texts) ?? readTexts(texts);
 }
 
-/** Returns null if the column is not integers, to continue with floats. With missing values integers become floats. */
+/**
+ * Returns null if the column does not consist of integers, so that floats are tried next. With missing values, integers
+ * become floats.
+ */
 function readIntegers(texts: readonly string[]): TypedValues | null {
   const values: bigint[] = [];
   let missing = 0;
@@ -44,8 +47,8 @@ function readIntegers(texts: readonly string[]): TypedValues | null {
 
 /**
  * Reads integers after the first one beyond signed 64 bits. If any is beyond unsigned 64 bits, or below signed 64 bits,
- * the column is text. Large integers together with a negative or missing one remain raw text, including `NA` and empty
- * cells.
+ * the column is text. If a column has large integers and also a negative or missing one, all its cells remain raw text,
+ * including `NA` and empty cells.
  */
 function readUnsigned(texts: readonly string[]): TypedValues | null {
   const values: bigint[] = [];
@@ -76,7 +79,7 @@ function readFloats(texts: readonly string[]): TypedValues | null {
   return { type: "float64", values };
 }
 
-/** Reads `true` and `false` in any case. With missing values the column has type object. */
+/** Reads `true` and `false` in any case. With missing values, the column has type object. */
 function readBooleans(texts: readonly string[]): TypedValues | null {
   const values: FrameCell[] = [];
   for (const text of texts) {
@@ -112,8 +115,8 @@ interface Converted {
 }
 
 /**
- * Infers a column of numbers, booleans, texts and dates like pandas' Python parser. Texts of digits become numbers if
- * the entire column is numeric. Any missing value makes it a column of floats, including booleans.
+ * Infers a column of numbers, booleans, texts and dates like pandas' Python parser. Texts that consist of digits become
+ * numbers if the entire column is numeric. Any missing value turns the column into floats, even a column of booleans.
  */
 export function inferObjects(cells: readonly FrameCell[]): TypedValues {
   return inferNumbers(cells) ?? inferBooleans(cells) ?? inferTimes(markMissing(cells));
@@ -158,7 +161,7 @@ function convert(cell: FrameCell): Converted | undefined {
   return float === null ? undefined : { value: float, isWhole: false };
 }
 
-/** Reads booleans if the first cell is not a number: the texts True and False in three spellings. */
+/** Reads booleans if the first cell is not a number. Accepts the texts True and False in three spellings. */
 function inferBooleans(cells: readonly FrameCell[]): TypedValues | null {
   if (typeof cells[0] === "number" || typeof cells[0] === "bigint" || typeof cells[0] === "boolean") return null;
   const values = cells.map((cell) => {
@@ -174,7 +177,7 @@ function inferBooleans(cells: readonly FrameCell[]): TypedValues | null {
 
 const markMissing = (cells: readonly FrameCell[]) => cells.map((cell) => (isMissing(cell) ? Number.NaN : cell));
 
-/** Infers columns of only dates or only durations, which have their own types. */
+/** Infers columns that contain only dates or only durations, which have their own types. */
 function inferTimes(values: readonly FrameCell[]): TypedValues {
   for (const [kind, type] of [
     ["datetime", "datetime64"],
@@ -188,7 +191,7 @@ function inferTimes(values: readonly FrameCell[]): TypedValues {
   return { type: "object", values };
 }
 
-/** Maximum number of digits. More digits, except for leading zeros, are out of every range. */
+/** Maximum number of digits. A number with more digits, not counting leading zeros, is out of every range. */
 const MAX_INTEGER_DIGITS = 40;
 const INTEGER = /^[+-]?\d+$/;
 
@@ -206,13 +209,13 @@ function parseInteger(text: string): { value: bigint; range: IntegerRange } | nu
   return { value, range: rangeOf(value) };
 }
 
-/** `uint64` means too large for a signed 64-bit integer. */
+/** `uint64` means that the value is too large for a signed 64-bit integer. */
 function rangeOf(value: bigint): IntegerRange {
   if (BigInt.asIntN(64, value) === value) return "int64";
   return BigInt.asUintN(64, value) === value ? "uint64" : "none";
 }
 
-/** Returns a whole number as a number if that is exact. */
+/** Converts a whole number to a number if that is exact. */
 export function toCell(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;
@@ -233,7 +236,7 @@ function parseFloatLikePandas(text: string): number | null {
   if (parts === null) return null;
   const [, sign = "", whole = "", decimals = "", power] = parts;
   if (whole === "" && decimals === "") return null;
-  // An exponent without digits is not consumed, so the text has trailing characters.
+  // An exponent without digits is not part of the number, so the text has trailing characters.
   if (power !== undefined && !/\d/.test(power)) return null;
   const used = whole.slice(0, MAX_DIGITS);
   const usedDecimals = decimals.slice(0, MAX_DIGITS - used.length);
@@ -265,7 +268,7 @@ function trimBlanks(text: string): string {
 
 const isBlank = (unit: number) => unit === 0x20 || (unit >= 0x09 && unit <= 0x0d);
 
-/** A missing value is NaN. Integers are bigint only if a number would not be exact. */
+/** A missing value is NaN. Integers are bigint only if they could not be represented exactly as a number. */
 export type FrameCell = number | bigint | boolean | string | FrameTime;
 
 /** A date, a time of day or a duration, in milliseconds. Two are equal if kind and value are equal. */
@@ -314,7 +317,7 @@ const indexOf = (frame: Frame) => frame.index ?? [Array.from({ length: frame.row
 const equalLists = (a: readonly FrameCell[], b: readonly FrameCell[]) =>
   a.length === b.length && a.every((cell, i) => equalCells(cell, b[i] as FrameCell));
 
-/** In an object column 1, 1.0 and True are equal, like in Python. */
+/** In an object column, 1, 1.0 and True are equal, as in Python. */
 function equalCells(a: FrameCell, b: FrameCell): boolean {
   if (typeof a === "object" || typeof b === "object") {
     return typeof a === "object" && typeof b === "object" && a.kind === b.kind && a.ms === b.ms;

@@ -21,7 +21,7 @@ const plainExponent: ScalarTag = {
   resolve: (text) => text,
 };
 
-/** `yaml.safe_load`: YAML 1.1, one document, and the last of duplicate keys counts. */
+/** `yaml.safe_load`: YAML 1.1 with one document. Of duplicate keys, the last one is used. */
 export function parseYaml(text: string): PythonValue {
   const document = parseDocument(text, {
     version: "1.1",
@@ -89,10 +89,12 @@ export function compareStrings(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Surrogates represent code points above the private use area, which has higher units. */
+/** Surrogates represent code points above the private use area, although the units of that area are higher. */
 const unitOrder = (unit: number) => (unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit);
 
-/** Decodes a file in text mode: UTF-8 or an error, a BOM is a character, CRLF and CR become LF. */
+/**
+ * Decodes a file in text mode: throws unless it is UTF-8, keeps a BOM as a character, and converts CRLF and CR to LF.
+ */
 export function decodeText(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new Error("the file is not UTF-8");
   return unifyNewlines(bytes.toString("utf8"));
@@ -134,8 +136,8 @@ const CONSTANTS: readonly (readonly [string, PythonValue])[] = [
 ];
 
 /**
- * `json.loads`. Unlike JSON.parse it keeps the order of keys and integers of any size, and reads NaN and Infinity. The
- * last of duplicate keys counts.
+ * `json.loads`. Unlike JSON.parse it keeps the order of keys and integers of any size, and reads NaN and Infinity. Of
+ * duplicate keys, the last one is used.
  */
 export function parsePythonJson(text: string): PythonValue {
   return new PythonJsonReader(text).readDocument();
@@ -232,7 +234,7 @@ export type PythonValue = null | boolean | bigint | number | string | readonly P
 /** Keeps the file's order, even for keys that look like numbers. */
 export type PythonDict = ReadonlyMap<PythonValue, PythonValue>;
 
-/** `==`: true equals 1 and 1.0, NaN equals nothing, and the order of keys does not count. */
+/** `==`: true equals 1 and 1.0, NaN equals nothing, and the order of keys does not matter. */
 export function equalValues(a: PythonValue, b: PythonValue): boolean {
   // biome-ignore lint/suspicious/noDoubleEquals: compares numbers and big integers by value
   if (isNumeric(a) && isNumeric(b)) return numberOf(a) == numberOf(b);
@@ -296,7 +298,9 @@ const isNumeric = (value: PythonValue): value is boolean | bigint | number =>
 
 const numberOf = (value: boolean | bigint | number) => (typeof value === "boolean" ? Number(value) : value);
 
-/** Converts a value of a task's file, which no longer distinguishes `1` from `1.0`. The difference does not matter. */
+/**
+ * Converts a value from a task's file. It no longer distinguishes `1` from `1.0`, but that difference does not matter.
+ */
 export function fromJson(value: JsonValue): PythonValue {
   if (isList(value)) return value.map(fromJson);
   if (value === null || typeof value !== "object") return value;

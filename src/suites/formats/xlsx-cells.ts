@@ -2,7 +2,7 @@ import { SaxesParser } from "saxes";
 import type { FrameTime } from "./pandas-frame.js";
 import { roundHalfEven } from "./python-values.js";
 
-/** Built-in format codes, which a workbook does not spell out, with openpyxl's spelling. */
+/** Built-in format codes in openpyxl's spelling. A workbook only contains their numbers. */
 const BUILTIN: Readonly<Record<number, string>> = {
   0: "General",
   1: "0",
@@ -71,8 +71,8 @@ const EPOCH_1900 = Date.UTC(1899, 11, 30);
 const EPOCH_1904 = Date.UTC(1904, 0, 1);
 
 /**
- * Converts a serial number like openpyxl to a date, a time of day (below one day) or a duration, or null if out of
- * range.
+ * Like openpyxl, converts a serial number to a date, a time of day (below one day) or a duration. Returns null if it is
+ * out of range.
  */
 export function fromSerial(serial: number, isDuration: boolean, is1904: boolean): FrameTime | null {
   if (!Number.isFinite(serial)) return null;
@@ -114,7 +114,7 @@ export interface RawCell {
   readonly style: number;
 }
 
-/** Returns the cells in the file's order. Rows and cells without coordinates follow the previous one. */
+/** Returns the cells in the order of the file. A row or cell without coordinates comes after the previous one. */
 export function readCells(sheet: XmlNode): RawCell[] {
   const cells: RawCell[] = [];
   let row = 0;
@@ -144,7 +144,7 @@ function readContent(cell: XmlNode): Omit<RawCell, "row" | "column"> {
   };
 }
 
-/** Returns the text of a string item: its own, followed by its runs, without phonetic hints. */
+/** Returns the text of a string item: its own text followed by its runs, without phonetic hints. */
 export function richText(node: XmlNode): string {
   const own = findChild(node, "t")?.text ?? "";
   const runs = findChildren(node, "r").map((run) => findChild(run, "t")?.text ?? "");
@@ -256,12 +256,12 @@ export function findChildren(node: XmlNode | undefined, name: string): readonly 
   return node?.children.filter((child) => child.name === name) ?? [];
 }
 
-/** Returns the attribute `val` of a child, which contains most settings of the format. */
+/** Returns the attribute `val` of a child. The file format stores most settings in this attribute. */
 export function childValue(node: XmlNode | undefined, name: string): string | undefined {
   return findChild(node, name)?.attributes.val;
 }
 
-/** Parses a boolean like openpyxl: false, f and 0 are false, anything else is true. */
+/** Parses a boolean like openpyxl: false, f and 0 are false, and anything else is true. */
 export function toBoolean(text: string): boolean {
   return text !== "false" && text !== "f" && text !== "0";
 }

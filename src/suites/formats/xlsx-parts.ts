@@ -11,7 +11,7 @@ export interface PivotTable {
   readonly showEmptyRow: boolean;
   readonly showEmptyColumn: boolean;
   readonly showHeaders: boolean;
-  /** Items per field, with whether they are hidden. */
+  /** Items per field, each with whether it is hidden. */
   readonly selection: readonly (readonly string[])[];
   readonly pageFields: readonly number[];
   readonly columnFields: readonly number[];
@@ -114,7 +114,10 @@ export interface Chart {
   readonly anchor: readonly (string | number | null)[] | null;
 }
 
-/** Returns the charts of a sheet as openpyxl loads them. For a combined chart, only the first type and its series. */
+/**
+ * Returns the charts of a sheet as openpyxl loads them. For a combined chart, returns only the first type and its
+ * series.
+ */
 export function readCharts(workbook: Workbook, sheet: Sheet): Chart[] {
   const { package: parts } = workbook;
   return parts
@@ -170,7 +173,7 @@ function findAxis(area: XmlNode | undefined, plot: XmlNode, kinds: readonly stri
   return area?.children.find((axis) => kinds.includes(axis.name) && ids.includes(childValue(axis, "axId")));
 }
 
-/** Returns the anchor like Spider2-V, with the end's row in both places. */
+/** Returns the anchor like Spider2-V, which writes the end's row in both places. */
 function readAnchor(anchor: XmlNode): Chart["anchor"] {
   const [from, to] = [findChild(anchor, "from"), findChild(anchor, "to")];
   if (from === undefined || to === undefined) return null;

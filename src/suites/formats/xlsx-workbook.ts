@@ -23,8 +23,8 @@ import {
 const MAX_CELLS = 20_000_000;
 
 /**
- * Reads a sheet like `pandas.read_excel(workbook, sheet)`: the first row is the header, even if it is empty, values are
- * the cached ones, and empty rows and columns are removed only at the end.
+ * Reads a sheet like `pandas.read_excel(workbook, sheet)`. The first row is the header, even if it is empty. Values are
+ * the cached ones. Empty rows and columns are removed only at the end.
  */
 export function readExcel(workbook: Workbook, sheet: Sheet): Frame {
   const [header, ...records] = readRows(workbook, sheet);
@@ -88,7 +88,7 @@ interface TypedCell {
   readonly value: FrameCell | null;
 }
 
-/** Returns the cached value. Formulas that were saved without being calculated are empty. */
+/** Returns the cached value. A formula that was saved without being calculated is empty. */
 function readCachedValue(cell: RawCell, workbook: Workbook): TypedCell {
   const { type, value } = cell;
   if (value === null) return cell.inline === null ? { type, value: null } : { type: "s", value: cell.inline };
@@ -125,7 +125,7 @@ export interface Sheet {
 
 const WORKBOOK_TYPE = /spreadsheetml\.(sheet|template)\.main\+xml$|sheet\.macroEnabled\.main\+xml$/;
 
-/** A workbook of Excel or LibreOffice, read like openpyxl. */
+/** A workbook from Excel or LibreOffice, read as openpyxl reads it. */
 export class Workbook {
   readonly package: XlsxPackage;
   readonly sheets: readonly Sheet[];
@@ -325,7 +325,7 @@ interface Relationship {
 class XlsxPackage {
   readonly #parts: Readonly<Record<string, Uint8Array>>;
 
-  /** Rejects a zip whose contents are too large, before unpacking it. */
+  /** Rejects a zip file whose contents are too large, without unpacking it. */
   constructor(bytes: Uint8Array) {
     let total = 0;
     let count = 0;

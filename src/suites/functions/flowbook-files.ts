@@ -56,7 +56,7 @@ export const compareTextFile: FlowbookFunction = async (args, context) => {
 /**
  * Flowbook's `compare_script_logs`: runs a script of the task in the machine and searches the log that it writes. The
  * script is at /home/user/NAME, like at Flowbook's commit 485a525; its latest version creates a folder of that name. A
- * failed script is an error, with its log as the reason if there is no other.
+ * failed script is an error. If there is no other reason for it, the log is the reason.
  */
 export const compareScriptLogs: FlowbookFunction = async (args, context) => {
   const { eval_script, vm_eval_logs } = parseArguments(scriptWithLog, args);
@@ -100,7 +100,7 @@ function textsOf(list: JsonValue | undefined): readonly string[] {
 
 /**
  * Flowbook's `compare_jupyterlab_images`: shrinks the larger image to the size of the smaller one, and compares the
- * correlation of the grayscale histograms with the threshold. Positions in the image do not count. Spider2-V compares
+ * correlation of the grayscale histograms with the threshold. Positions in the image do not matter. Spider2-V compares
  * the green channel and requires exactly 1.
  */
 export const compareImages: FlowbookFunction = async (args, context) => {
@@ -128,8 +128,8 @@ const greyscaleOf = (image: Image): Channel => ({
 });
 
 /**
- * Flowbook's `compare_csv`: reads both files like `pandas.read_csv`, so that the spelling of numbers, quotes, line ends
- * and the order of columns do not count, but types do. Spider2-V's function of this name compares lines of text.
+ * Flowbook's `compare_csv`: reads both files like `pandas.read_csv`, so the spelling of numbers, quotes, line ends and
+ * the order of columns do not matter, but types do. Spider2-V's function of this name compares lines of text.
  */
 export const compareCsv: FlowbookFunction = async (args, context) => {
   const { local_expected, vm_result } = parseArguments(filePair, args);
@@ -188,8 +188,8 @@ interface CsvOptions {
 }
 
 /**
- * Compares like `DataFrame.equals`, with columns sorted by name, cells (never headers) stripped and lowercased
- * depending on the options, and rows sorted by all columns.
+ * Compares like `DataFrame.equals`. Columns are sorted by name, and rows by all columns. Depending on the options,
+ * cells (never headers) are stripped and lowercased.
  */
 function areFramesEqual(result: Frame, expected: Frame, options: CsvOptions): boolean {
   const [a, b] = [prepare(result, options), prepare(expected, options)];
@@ -210,8 +210,8 @@ function normalize(cell: FrameCell, options: CsvOptions): FrameCell {
 }
 
 /**
- * Sorts rows, missing values last, and discards their labels. Text mixed with numbers cannot be sorted, and raises in
- * pandas.
+ * Sorts rows, with missing values last, and discards their labels. Text mixed with numbers cannot be sorted, and raises
+ * in pandas.
  */
 function sortRows(frame: Frame): Frame {
   for (const column of frame.columns) requireOneKind(column);

@@ -43,8 +43,8 @@ export const compareNotebookOutputs: FlowbookFunction = async (args, context) =>
 };
 
 /**
- * Flowbook's `compare_ipynb_files`: compares the type and stripped source of each cell, and for code cells the stripped
- * texts of all streams joined by newlines. Ignores data, errors and counts. Spider2-V compares the raw JSON.
+ * Flowbook's `compare_ipynb_files`: compares the type and stripped source of each cell, and for code cells also the
+ * stripped texts of all streams, joined by newlines. Ignores data, errors and counts. Spider2-V compares the raw JSON.
  */
 export const compareIpynbFiles: FlowbookFunction = async (args, context) => {
   const { local_expected, vm_result } = parseArguments(filePair, args);
@@ -98,7 +98,7 @@ export const evaluateMultipleNotebooks: FlowbookFunction = async (args, context)
   return combineScores(operator, scores);
 };
 
-/** Combines scores with `and` or `or`, in any case. Returns 0 for another operator or without scores. */
+/** Combines scores with `and` or `or`, in any case. Returns 0 for any other operator, or if there are no scores. */
 export function combineScores(operator: string, scores: readonly number[]): number {
   if (scores.length === 0) return 0;
   const word = operator.toLowerCase();

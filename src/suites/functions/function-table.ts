@@ -5,13 +5,13 @@ import type { FlowbookFunction, MetricFunction } from "./grading-function.js";
 import { GETTERS } from "./result-getters.js";
 
 /**
- * Requirements of a function. `mailbox` needs only imported mail, `files` only the task's files, and `script` a machine
- * that runs commands. `screen`, `server` and `account` are not available to art-e. `unsupported` means that the
- * original suite has the function, but art-e cannot run it.
+ * Requirements of a function. A `mailbox` function needs only imported mail, a `files` function only the task's files,
+ * and a `script` function a machine that runs commands. `screen`, `server` and `account` are not available to art-e.
+ * `unsupported` means that the original suite has the function, but art-e cannot run it.
  */
 export type FunctionNeed = "mailbox" | "files" | "script" | "screen" | "server" | "account" | "unsupported";
 
-/** Loads a function when it grades. A run over questions, or listing a suite, only needs the names. */
+/** Loads a function when it is first called. Runs of dataset questions and listing a suite only need the names. */
 function lazily<Name extends string, Args extends unknown[]>(
   load: () => Promise<Readonly<Record<Name, (...args: Args) => number | Promise<number>>>>,
   name: Name,
@@ -47,7 +47,10 @@ export const SPIDER2V_FUNCTIONS: Readonly<Record<string, MetricFunction>> = {
   literal_match: lazily(files, "literalMatch"),
 };
 
-/** Flowbook's evaluation functions, at commit df6b762, and the one of ART-E's tasks, which have Flowbook's form. */
+/**
+ * Flowbook's evaluation functions, at commit df6b762, and the function for ART-E's tasks, which are in Flowbook's
+ * format.
+ */
 export const FLOWBOOK_FUNCTIONS: Readonly<Record<string, FlowbookFunction>> = {
   compare_script_logs: lazily(flowbook, "compareScriptLogs"),
   compare_csv: lazily(flowbook, "compareCsv"),
@@ -67,7 +70,7 @@ type FunctionKind = "evaluation" | "getter";
 
 interface FunctionTable {
   readonly functions: Readonly<Record<string, unknown>>;
-  /** Functions that need more than files, including functions that only the original suite has. */
+  /** Functions that need more than files, including functions that exist only in the original suite. */
   readonly needs: Readonly<Partial<Record<FunctionNeed, readonly string[]>>>;
 }
 

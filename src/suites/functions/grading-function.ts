@@ -39,7 +39,7 @@ interface ComparedFiles {
   readonly expected: Buffer;
 }
 
-/** Returns the two files of a comparison, or null if the result is missing, which most functions score 0. */
+/** Returns the two files of a comparison, or null if the result is missing, which most functions score as 0. */
 export async function readPair(result: Collected, expected: Collected | undefined): Promise<ComparedFiles | null> {
   const gold = requireFile(expected, "the expected file");
   if (result === null) return null;
@@ -77,7 +77,7 @@ export function refuseOptions(options: JsonObject): void {
   if (first !== undefined) throw new Error(`unknown option ${first}`);
 }
 
-/** Returns 0 or 1. The runner scores 0 if it throws. */
+/** Returns 0 or 1. If it throws, the runner scores 0. */
 export type FlowbookFunction = (args: JsonObject, context: EvaluationContext) => Promise<number>;
 
 /** The two files of a comparison, with the argument names of Flowbook's functions. */
@@ -92,7 +92,7 @@ export const imagePair = z.looseObject({
 /** A script of the task, and the log that it writes in the machine. */
 export const scriptWithLog = z.looseObject({ eval_script: z.string(), vm_eval_logs: z.string() });
 
-/** Copies a file of the machine to the result folder under its own name. */
+/** Copies a file from the machine to the result folder under its own name. */
 export async function collectResult({ machine, options }: EvaluationContext, path: string): Promise<string> {
   const local = await placeInFolder(options.workFolder, posix.basename(path));
   if (!(await machine.copyOut(path, local))) throw new Error(`${path} is not in the machine`);
@@ -100,7 +100,8 @@ export async function collectResult({ machine, options }: EvaluationContext, pat
 }
 
 /**
- * Collects both files in one folder under their own names, like Flowbook: if the names are equal, the gold file stays.
+ * Like Flowbook, collects both files in one folder under their own names. If the names are equal, the gold file is
+ * kept.
  */
 export async function collectFiles(context: EvaluationContext, path: string, gold: string): Promise<ComparedFiles> {
   const result = await collectResult(context, path);
@@ -162,7 +163,7 @@ export function customCall({
   return { task, machine, signal, accounts, workFolder };
 }
 
-/** Runs a command if the machine can. */
+/** Runs a command if the machine can run commands. */
 export async function runCommand(
   { machine, signal }: EvaluationContext,
   argv: readonly string[],

@@ -12,7 +12,7 @@ export async function customFunctions(path: string | undefined): Promise<CustomF
 
 const DIALECTS = ["flowbook", "spider2v"] as const;
 
-/** Exports of a module, each with a check whether a built-in function has the name. */
+/** Exports of a module, each with a function that returns whether a built-in function has that name. */
 const KINDS: Readonly<Record<keyof CustomFunctions, (name: string) => boolean>> = {
   setUp: (name) => DIALECTS.some((dialect) => hasSetupFunction(dialect, name)),
   evaluation: (name) => DIALECTS.some((dialect) => isImplemented(dialect, "evaluation", name)),

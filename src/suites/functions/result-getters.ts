@@ -42,8 +42,9 @@ const list: Getter = {
 const name = z.string().min(1);
 
 /**
- * Getter `local_file`: a gold file of the suite, with a path relative to the suite's root. It is copied next to the
- * collected files, like in Spider2-V: with the same `dest` it replaces the result and is compared with itself.
+ * Getter `local_file`: a gold file in the suite, with a path relative to the suite's root. As in Spider2-V, it is
+ * copied next to the collected files. If it has the same `dest` as the result, it replaces the result and is compared
+ * with itself.
  */
 const localFile = getter(z.looseObject({ path: name, dest: z.string().optional() }), async (args, { options }) => {
   const { path, dest } = args;
@@ -94,7 +95,7 @@ const several = z.looseObject({
 });
 
 /**
- * Getter `vm_file`: copies files of the machine to the folder of collected files, under the names in `dest`. A later
+ * Getter `vm_file`: copies files from the machine to the folder of collected files, under the names in `dest`. A later
  * file replaces one with the same name. `gives` selects the files to compare: a single file, or several as a list.
  * `time_suffix` inserts the day before the extension of both names.
  */
@@ -119,11 +120,12 @@ function addSuffix(path: string, config: z.output<typeof single>): string {
   return `${stem}${formatTime(new Date(), config.time_format)}.${extension}`;
 }
 
-/** Spider2-V's server kills a command after 300 s, and then returns no output. */
+/** Spider2-V's server kills a command after 300 s, and returns no output in that case. */
 const TIMEOUT_MS = 300_000;
 
 /**
- * Getter `vm_script_output`: uploads a suite script, runs it with bash and returns its stdout, whatever its exit code.
+ * Getter `vm_script_output`: uploads a suite script, runs it with bash and returns its stdout, regardless of its exit
+ * code.
  */
 const vmScriptOutput = getter(z.looseObject({ src: name, dest: name }), async ({ src, dest }, context) => {
   if (/^https?:/.test(src)) throw new CannotGrade("unsupported", `the script ${src} would have to be downloaded`);
@@ -149,7 +151,8 @@ const vmCommand = (stream: "stdout" | "stderr") =>
   });
 
 /**
- * Notes a failure. Like in Spider2-V, a script's exit code does not count, but a missing program explains its output.
+ * Notes a failure. As in Spider2-V, a script's exit code does not affect the score, but a missing program explains its
+ * output.
  */
 function noteFailure(command: string, result: CommandResult, { notes }: EvaluationContext): void {
   const notFound = result.stderr.split("\n").find((line) => /command not found|No such file or directory$/.test(line));

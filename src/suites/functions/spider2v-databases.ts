@@ -98,8 +98,8 @@ const MAX_ROWS = 1_000_000;
 
 /**
  * Spider2-V's `check_local_database`. By default it compares only the names of tables and views. `-schema` adds columns
- * and types, `-schema-content` the rows in their stored order. Any error scores 0. Copies keep their file name, because
- * DuckDB views can contain it.
+ * and types, and `-schema-content` adds the rows in their stored order. Any error scores 0. The copies keep their file
+ * names, because DuckDB views can contain them.
  */
 export const checkLocalDatabase: MetricFunction = async (result, expected, options) => {
   const type = options.db_type ?? "duckdb";
@@ -112,7 +112,7 @@ export const checkLocalDatabase: MetricFunction = async (result, expected, optio
   try {
     for (const file of [path, gold.path]) opened.push(await open(file));
     const [a, b] = opened as [DatabaseReader, DatabaseReader];
-    // SQLite does not have schemas, so Spider2-V's query fails there.
+    // SQLite does not have schemas, so Spider2-V's query fails for it.
     if (isTruthy(options.schema_name)) await selectSchema(a, b, String(options.schema_name));
     return Number(await areDatabasesEqual(a, b, options));
   } catch (error) {
@@ -153,7 +153,7 @@ async function areDatabasesEqual(a: DatabaseReader, b: DatabaseReader, options: 
   return true;
 }
 
-/** Returns the names unquoted, like Spider2-V, so that a name that needs quotes is an error. */
+/** Returns the names unquoted. As in Spider2-V, a name that needs quotes is therefore an error. */
 async function listNames(database: DatabaseReader, kind: string, targets: JsonObject[string] | undefined) {
   const rows = await database.query(`SELECT name FROM sqlite_master WHERE type = '${kind}' ORDER BY name`, MAX_ROWS);
   const names = rows.map(([name]) => String(name));
@@ -161,7 +161,7 @@ async function listNames(database: DatabaseReader, kind: string, targets: JsonOb
   return wanted === null ? names : names.filter((name) => wanted.includes(name));
 }
 
-/** Compares rows. Reads at most one more row of the result than the gold database has. */
+/** Compares rows. Reads at most one more row from the result than the gold database has. */
 async function haveEqualRows(a: DatabaseReader, b: DatabaseReader, sql: string): Promise<boolean> {
   const gold = await b.query(sql, MAX_ROWS);
   const rows = await a.query(sql, gold.length + 1);

@@ -69,7 +69,7 @@ function listOf(value: JsonValue | undefined): readonly JsonValue[] {
   throw new Error("include and exclude must be lists");
 }
 
-/** `exact_match`: Python's `==` with the rule's `expected`. 1 equals 1.0, and a final newline counts. */
+/** `exact_match`: Python's `==` with the rule's `expected`. 1 equals 1.0, and a final newline matters. */
 export const exactMatch: MetricFunction = (result, expected, options) => {
   refuseOptions(options);
   const value = requireValue(result, "the result");
@@ -113,7 +113,7 @@ function isAmong(item: JsonValue, container: JsonValue): boolean {
   throw new Error("the result is not a list");
 }
 
-/** Scores a comparison, or 0 if it fails. */
+/** Returns the score of a comparison, or 0 if the comparison fails. */
 async function scoreOrZero(isEqual: () => Promise<boolean>): Promise<number> {
   try {
     return Number(await isEqual());
@@ -143,8 +143,8 @@ export const compareNotebookCells: MetricFunction = (result, expected, options) 
 };
 
 /**
- * Spider2-V's `compare_ipynb_files`: compares the raw JSON, its top-level keys pairwise in the files' order up to the
- * end of the shorter file. Skips only `metadata`. Flowbook compares sources and streams.
+ * Spider2-V's `compare_ipynb_files`: compares the raw JSON. The top-level keys are compared pairwise, in the order of
+ * the files, up to the end of the shorter file. Skips only `metadata`. Flowbook compares sources and streams.
  */
 export const compareIpynbFiles: MetricFunction = (result, expected) => {
   return comparePair(result, expected, (a, b) => {
@@ -233,8 +233,8 @@ function readImage(bytes: Buffer): Image {
 const greenOf = ({ width, height, green }: Image): Channel => ({ width, height, values: green });
 
 /**
- * Spider2-V's `compare_csv`: compares lines of text, so that quotes, blank lines, the header's case and the spelling of
- * numbers count. Drops bytes that are not UTF-8. The options apply to entire lines. Flowbook's function reads tables.
+ * Spider2-V's `compare_csv`: compares lines of text, so quotes, blank lines, the header's case and the spelling of
+ * numbers matter. Drops bytes that are not UTF-8. The options apply to entire lines. Flowbook's function reads tables.
  */
 export const spider2vCompareCsv: MetricFunction = async (result, expected, options) => {
   const files = await readPair(result, expected);
@@ -264,7 +264,7 @@ export const compareSql: MetricFunction = async (result, expected) => {
 };
 
 /**
- * `compare_json_file`: Python's `==`, so true equals 1 and the order of lists counts. A missing or broken file raises.
+ * `compare_json_file`: Python's `==`, so true equals 1 and the order of lists matters. A missing or broken file raises.
  */
 export const compareJsonFile: MetricFunction = async (result, expected) => {
   const [value, other] = await Promise.all([

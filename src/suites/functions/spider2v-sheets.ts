@@ -30,7 +30,7 @@ export interface TableBooks {
 
 export type TableRule = (rule: JsonObject, books: TableBooks) => boolean;
 
-/** Ends the comparison with 0 because the result does not have a compared sheet. */
+/** Thrown if the result does not have a sheet to compare. The comparison then scores 0. */
 export class MissingSheet extends Error {
   override readonly name = "MissingSheet";
 }
@@ -42,9 +42,9 @@ export interface ChosenSheet {
 }
 
 /**
- * Returns a rule's sheet. A number or "RI0" is an index in the result, "RNname" a name in the result, and "EI0" and
- * "ENname" the same in the gold workbook. A negative index counts from the end, and an index out of range is a missing
- * sheet.
+ * Returns a rule's sheet. A number or "RI0" is an index in the result, and "RNname" is a name in the result. "EI0" and
+ * "ENname" refer to the gold workbook in the same way. A negative index counts from the end, and an index out of range
+ * means a missing sheet.
  */
 export function chooseSheet(index: JsonValue | undefined, books: TableBooks): ChosenSheet {
   const text = typeof index === "number" ? `RI${index}` : index;
@@ -146,7 +146,7 @@ const COMPARISON =
 const MAX_FORMATTED_CELLS = 100_000;
 
 /**
- * Returns the cells that a conditional format applies to. Like in Spider2-V, only rules of type `expression` can be
+ * Returns the cells that a conditional format applies to. As in Spider2-V, only rules of type `expression` can be
  * evaluated, and others raise. Supports only formulas that compare the cell with a number, a text, or the MAX, MIN,
  * AVERAGE or SUM of a fixed range. Spider2-V supports Excel's functions.
  */
@@ -205,7 +205,7 @@ function aggregateRange(name: string, range: string, book: Workbook, sheet: Shee
   return results[name.toUpperCase()] ?? Number.NaN;
 }
 
-/** Compares values like Excel: texts are larger than numbers, and their case does not count. */
+/** Compares values like Excel: texts are larger than numbers, and their case is ignored. */
 function compareValues(a: string | number, b: string | number, operator: string): boolean {
   const [x, y] =
     typeof a === typeof b ? [fold(a), fold(b)] : [Number(typeof a === "string"), Number(typeof b === "string")];
@@ -246,8 +246,8 @@ function styleCell(cell: RawCell, styles: readonly CellStyle[]): StyledCell {
 }
 
 /**
- * Returns a style property of the cell, or of a conditional format that applies to it. For an empty cell only the fill
- * counts.
+ * Returns a style property of the cell, or of a conditional format that applies to it. For an empty cell, only the fill
+ * matters.
  */
 export function readStyleProperty(name: string, cell: StyledCell, style: CellStyle = cell.style): StyleValue {
   if (name === "fill_type") return style.fill?.type ?? null;
@@ -277,7 +277,7 @@ const FONT: Readonly<Record<string, (font: CellFont) => StyleValue>> = {
 
 const MAX_CELLS = 5_000_000;
 
-/** `style`: compares the rule's properties of every cell up to the last one, after conditional formats. */
+/** `style`: compares the rule's properties for every cell up to the last one, after conditional formats are applied. */
 export const compareStyles = comparingSheets("props", describeStyles);
 
 function describeStyles({ book, sheet }: ChosenSheet, names: readonly string[]): Map<string, readonly StyleValue[]> {
@@ -300,8 +300,8 @@ function describeStyles({ book, sheet }: ChosenSheet, names: readonly string[]):
 }
 
 /**
- * Returns cells from A1 to the last row and column. Cells in a merged range, except its first, are empty but count for
- * the size.
+ * Returns cells from A1 to the last row and column. All cells in a merged range except the first are empty, but count
+ * toward the size.
  */
 export function readStyledCells(book: Workbook, sheet: Sheet): Map<string, StyledCell> {
   const raw = book.cellsOf(sheet);

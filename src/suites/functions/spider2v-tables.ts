@@ -132,7 +132,8 @@ const checkCell: TableRule = (rule, books) => {
   const { row, column } = parseCoordinate(String(rule.coordinate));
   const cell = readStyledCells(book, sheet).get(formatCoordinate(row, column)) ?? EMPTY_CELL;
   const rules = Object.entries((rule.props ?? {}) as Readonly<Record<string, JsonObject>>);
-  // Like Spider2-V, read all values, because an unreadable value raises, but skip rules after the first failed rule.
+  // Like Spider2-V, read all values even after a rule has failed, because an unreadable value raises, but skip the
+  // remaining rules.
   let holds = true;
   for (const [property, matches] of rules) {
     const value =
@@ -160,7 +161,7 @@ const EXTENSIONS = [".xlsx", ".xlsm", ".xltx", ".xltm"];
 
 /**
  * `compare_table`: all rules must hold, and are checked in order. A result that is not a workbook, or does not have a
- * compared sheet, scores 0. A broken gold workbook or an unknown rule raises.
+ * sheet to compare, scores 0. A broken gold workbook or an unknown rule raises.
  */
 export const compareTable: MetricFunction = async (result, expected, options) => {
   if (result === null) return 0;

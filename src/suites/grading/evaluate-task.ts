@@ -77,7 +77,7 @@ async function evaluateHarbor(evaluation: TaskEvaluation, context: EvaluationCon
   return { score: reward, reason: reward === 1 ? "" : [`the reward is ${reward}`, ...named].join(", ") };
 }
 
-/** Checks before anything runs for unknown functions, and for functions that need an account, a server or a screen. */
+/** Before anything runs, checks for unknown functions, and for functions that need an account, a server or a screen. */
 function requireFunctions({ task, options: { accounts, custom } }: EvaluationContext): void {
   const calls = evaluationCalls(task);
   const obstacle = findCallObstacle(calls, task.dialect, custom);
@@ -94,8 +94,8 @@ function toLine(text: string): string {
 }
 
 /**
- * Grades like Spider2-V's runner: runs the `postconfig` actions, then for each metric gets the result and the expected
- * value and compares them. An error in one of these leaves the task without a score.
+ * Grades like Spider2-V's runner: runs the `postconfig` actions. Then, for each metric, gets the result and the
+ * expected value and compares them. An error in one of these leaves the task without a score.
  */
 async function evaluateSpider2v(evaluation: TaskEvaluation, context: EvaluationContext): Promise<GradedScore> {
   const before = await runPostconfig(evaluation.postconfig, context);
@@ -139,8 +139,8 @@ function plainValue(collected: Collected): JsonValue {
 }
 
 /**
- * Runs the actions in order and returns which were skipped or failed, and why. Like in Spider2-V, none of them ends the
- * grading: a missing effect shows in the score.
+ * Runs the actions in order. Returns which were skipped or failed, and why. As in Spider2-V, no failure ends the
+ * grading: if an effect is missing, the score shows it.
  */
 async function runPostconfig(calls: readonly FunctionCall[], context: EvaluationContext): Promise<string[]> {
   const notes: string[] = [];

@@ -66,16 +66,16 @@ const PROGRAM = fileURLToPath(builtFile("suites/grading/grading-process.js"));
 /** Maximum milliseconds to start, which takes long only on a busy machine. */
 const START_MS = 60_000;
 /**
- * Heap for reading and comparing in MB, excluding the bytes of files, and maximum milliseconds between `alive`
+ * Heap in MB for reading and comparing, excluding the bytes of files, and maximum milliseconds between `alive`
  * messages.
  */
 const LIMITS = { heapMb: 2_048, busyMs: 120_000 };
-/** Number of concurrent gradings. While one waits for a task's script, others can run. */
+/** Number of tasks graded concurrently. While one waits for its script, others can be graded. */
 const AT_ONCE = 2 * availableParallelism();
 
 /**
- * Grades in separate processes, because reading hostile files can take unlimited time or memory. This way, they do not
- * delay other tasks.
+ * Grades in separate processes, because reading hostile files can take unlimited time or memory. This way, such files
+ * do not delay other tasks.
  */
 export class GradingPool {
   readonly #idle = new Set<ChildProcess>();
@@ -188,10 +188,10 @@ function send(child: ChildProcess, message: ToGrader): void {
   if (child.connected) child.send(message, () => undefined);
 }
 
-/** Sources that all gradings of a run share. They can be sent to another process. */
+/** Sources shared by all gradings in a run. They can be sent to another process. */
 interface GradingSources {
   readonly suite: SuiteFolder;
-  /** Absolute path of the user's module, or null without one. */
+  /** Absolute path of the user's module, or null if there is none. */
   readonly functions: string | null;
   /** Folder of account settings, and the variables that set some. */
   readonly accounts: { readonly folder: string | null; readonly env: Readonly<Record<string, string>> };
@@ -216,7 +216,7 @@ const command = z.object({
   timeoutMs: z.number(),
 });
 
-/** Requests of the grading process to the task's machine. */
+/** Requests from the grading process to the task's machine. */
 const machineCallSchema = z.discriminatedUnion("op", [
   z.object({ op: z.literal("copyIn"), from: z.string(), path: z.string() }),
   z.object({ op: z.literal("copyOut"), path: z.string(), to: z.string() }),

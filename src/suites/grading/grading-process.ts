@@ -5,10 +5,14 @@ import { AccountSettings } from "../task/account-settings.js";
 import { evaluateTask } from "./evaluate-task.js";
 import { ALIVE_EVERY_MS, type FromGrader, type GradingOrder, RemoteMachine, type ToGrader } from "./grading-pool.js";
 
-/** Process that grades. Reading an agent's files can take unlimited time or memory, which ends only this process. */
+/**
+ * Process that grades. Reading an agent's files can take unlimited time or memory. If it does, only this process is
+ * ended.
+ */
 
 /**
- * Runs on a thread, because the main thread can be inside a library call that never returns when the program is killed.
+ * Runs on a thread, because when the program is killed, the main thread might be inside a library call that never
+ * returns.
  */
 const END_WITH_PARENT = `
 const { workerData: parent } = require("node:worker_threads");

@@ -26,7 +26,7 @@ export interface ReadDockerfile {
   readonly packages: readonly string[];
   /** Python packages, with the requested version, if any. */
   readonly modules: readonly { readonly name: string; readonly version: string | null }[];
-  /** Everything that only Docker could do, with its line. Empty if nothing. */
+  /** Everything that only Docker can do, each with its line. */
   readonly obstacles: readonly string[];
 }
 
@@ -56,12 +56,12 @@ export function readDockerfile(environment: string): ReadDockerfile {
   return image;
 }
 
-/** Instructions that do not affect the image's files or variables. */
+/** Instructions that are ignored because they do not affect the image's files or variables. */
 const PASSED_OVER = new Set(["CMD", "EXPOSE", "HEALTHCHECK", "LABEL", "MAINTAINER", "STOPSIGNAL", "USER"]);
 
 const ARCHIVE = /\.(tar|tgz|tbz2?|txz|tar\.\w+)$/;
 
-/** A line that needs more than packages, copies and variables. */
+/** Thrown for a line that needs more than packages, copies and variables. */
 class ForDockerAlone extends Error {
   override readonly name = "ForDockerAlone";
 }
@@ -107,7 +107,8 @@ class PlainImage implements ReadDockerfile {
   }
 
   /**
-   * Returns names and values of ARG or ENV. Values can use variables from earlier lines, but not from their own line.
+   * Returns the names and values in an ARG or ENV instruction. Values can use variables from earlier lines, but not
+   * from the same line.
    */
   #properties(instruction: Arg | Env): Record<string, string> {
     const pairs = instruction.getProperties().map((property) => {
@@ -115,7 +116,7 @@ class PlainImage implements ReadDockerfile {
       const value = property.getValue();
       const written = property.getUnescapedValue() ?? "";
       if (instruction.getKeyword() === "ENV" && value === null) throw new ForDockerAlone(`ENV ${name} has no value`);
-      // The value no longer contains its backslashes, so an escaped variable looks like any other.
+      // The parsed value no longer contains backslashes, so an escaped variable looks like any other.
       if (written.includes("\\$")) throw new ForDockerAlone(`${name} with an escaped $ needs Docker`);
       return [name, written.startsWith("'") ? (value ?? "") : this.#replace(value ?? "")];
     });
@@ -240,7 +241,7 @@ class PlainImage implements ReadDockerfile {
   }
 }
 
-/** Flags that change how packages are downloaded, not which. */
+/** Flags that change how packages are downloaded, but not which packages. */
 const PIP_FLAGS =
   /^(-q|-U|--quiet|--upgrade|--no-cache-dir|--no-cache|--no-compile|--break-system-packages|--disable-pip-version-check|--root-user-action=ignore)$/;
 

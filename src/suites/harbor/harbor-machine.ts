@@ -92,7 +92,7 @@ export class HarborMachines implements TaskMachines {
   }
 }
 
-/** Size in bytes of each file system that a task's environment adds. */
+/** Size, in bytes, of each file system that a task's environment adds. */
 const MOUNT_BYTES = 2 ** 30;
 
 function plainSnapshot(name: string, { commands, env }: HarborEnvironment): Snapshot {
@@ -101,7 +101,7 @@ function plainSnapshot(name: string, { commands, env }: HarborEnvironment): Snap
   return { ...EMPTY_SNAPSHOT, name, commands: { ...commands }, shims, env: { ...env, ...path } };
 }
 
-/** Returns the files of a copy into the machine's package folders. */
+/** Returns the files that are copied into the machine's package folders. */
 function builtIn({ from, to }: FileCopy, environment: HarborEnvironment): BuiltInFile[] {
   const { mode } = environment.modes.findLast(({ path }) => path === to) ?? {};
   const entry = lstatSync(from);
@@ -155,7 +155,7 @@ async function furnished(
 
 const ASK_MS = 30_000;
 
-/** Returns the Debian packages that are not installed on this machine, or all if it is not a Debian. */
+/** Returns the Debian packages that are not installed on this machine, or all of them if it does not run Debian. */
 async function missingPackages(names: readonly string[]): Promise<readonly string[]> {
   if (names.length === 0) return [];
   // dpkg-query exits with 1 if it does not know one of the packages.

@@ -22,7 +22,7 @@ export const TEST_SCRIPT = "tests/test.sh";
 export const UNSUPPORTED = "unsupported";
 export const NEEDS_DOCKER = "needs_docker";
 
-/** A task, or its problems. The findings describe anything unusual and why a task cannot run, if so. */
+/** A task, or its problems. The findings describe anything unusual, and why the task cannot run if it cannot. */
 type HarborReading =
   | {
       readonly ok: true;
@@ -40,7 +40,7 @@ export function readHarborTask(path: TaskFilePath, suite: SuiteFolder): HarborRe
   });
   const missing = ["instruction.md", TEST_SCRIPT].filter((file) => fileStateOf(folder, file) !== "file");
   const settings = readSettings(folder);
-  // A task with several steps has these files in each of them.
+  // A task with several steps has these files in each step.
   const isOfSteps = settings.ok && settings.value.steps !== undefined;
   if (missing.length > 0 && !isOfSteps) {
     const message = "is missing, or is not a regular file";
@@ -121,7 +121,7 @@ const versionText = z.union([z.string(), z.number()]).transform(String);
 
 /** Schema of `task.toml`, versions 1.0 to 1.4. Ignores unknown keys, like Harbor. */
 const settingsSchema = z.looseObject({
-  /** Called `version` in the first Harbor tasks. */
+  /** This field is called `version` in the first Harbor tasks. */
   schema_version: versionText.optional(),
   version: versionText.optional(),
   task: z.looseObject({ name: z.string() }).optional(),
@@ -163,7 +163,7 @@ type HarborSettings = z.output<typeof settingsSchema>;
 /** A value from the host's environment: `${NAME}` or `${NAME:-default}`. */
 const TEMPLATE = /^\$\{(\w+)(?::-(.*))?\}$/;
 
-/** Returns variables with their defaults in place of host values. Omits host values without a default. */
+/** Returns variables with host values replaced by their defaults. Omits host values without a default. */
 export function plainVariables(env: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) => {
@@ -251,7 +251,7 @@ function obstaclesOf(
   ];
 }
 
-/** Reports unknown versions, which might give the same keys another meaning, or need something unsupported. */
+/** Reports unknown versions, in which the same keys might have a different meaning or require something unsupported. */
 function versionObstacles({
   schema_version,
   version,
@@ -286,7 +286,7 @@ function fetchingLine(script: string): string | null {
 
 const LARGEST_HASHED = 100_000;
 
-/** Returns the SHA-256 over the paths and sizes of a task's files, and the contents of files that are not large. */
+/** Returns the SHA-256 of the paths and sizes of a task's files and of the contents of those that are not large. */
 function fingerprintOf(folder: string): string {
   const hash = createHash("sha256");
   const visit = (path: string) => {
@@ -386,7 +386,7 @@ function isKept(path: string): boolean {
   return KERNEL.some((folder) => path === folder || path.startsWith(`${folder}/`)) || /^\/(opt|var|home)$/.test(path);
 }
 
-/** Package folders, which machines share with this one. */
+/** Package folders, which the host shares with the task's machines. */
 const SYSTEM = /^\/(usr|bin|sbin|lib|lib32|lib64|libx32|etc)(\/|$)/;
 
 /**

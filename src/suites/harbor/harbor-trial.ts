@@ -13,7 +13,7 @@ import { type healthcheckSchema, plainVariables, readSettings } from "./harbor-t
 /** Folders of a trial, which exist in the task's machine from the start. */
 export const TRIAL_FOLDERS = ["/logs/agent", "/logs/verifier", "/logs/artifacts", "/tests", "/solution"];
 
-/** Runs a task's healthcheck until it succeeds. Returns why it never did, or null. */
+/** Runs a task's healthcheck until it succeeds. Returns null, or why it never succeeded. */
 export async function checkHealth(
   { command, interval_sec, timeout_sec, start_period_sec, retries }: z.output<typeof healthcheckSchema>,
   machine: TaskMachine,
@@ -23,7 +23,7 @@ export async function checkHealth(
   for (let failures = 0; ; ) {
     const result = await bash(machine, command, { env: {}, timeoutSec: timeout_sec }, signal);
     if (result.exitCode === 0) return null;
-    // Failures during the start period do not count.
+    // Failures during the start period are not counted.
     if (Date.now() > within && ++failures >= retries) return describeFailure(command, result);
     await sleep(interval_sec * 1000, undefined, { signal });
   }
@@ -96,7 +96,7 @@ function checked(reward: number): number {
   throw new Error(`the reward is ${reward}, expected 0 to 1`);
 }
 
-/** Uploads a folder. First removes the agent's files there, so that they do not run. */
+/** Uploads a folder. First removes files that the agent has put there, so that they do not run. */
 async function upload(machine: TaskMachine, folder: string, path: string, signal: AbortSignal): Promise<void> {
   await emptyFolder(machine, path, signal);
   await machine.copyIn(folder, path);

@@ -41,7 +41,9 @@ export class FolderMachine implements TaskMachine {
     throw new Error("a folder cannot run commands");
   }
 
-  /** Returns a path in the folder, which `..` cannot leave, or null if one of its folders is a link. */
+  /**
+   * Returns a path in the folder, or null if one of the parent folders is a link. `..` cannot lead out of the folder.
+   */
   async #resolve(path: string): Promise<string | null> {
     if (!posix.isAbsolute(path) || path.includes("\0")) throw new Error(`${path} is not an absolute path`);
     const names = posix

@@ -17,7 +17,7 @@ export function argvOf({ command, shell }: z.output<typeof commandSchema>): stri
 }
 
 const TIMEOUT_MS = 180_000;
-/** Only a file name, like in Flowbook, whose scripts prepend `/mnt/container/`. */
+/** Only a file name, as in Flowbook, whose scripts prepend `/mnt/container/`. */
 const LOG = "task-setup.log";
 
 /**

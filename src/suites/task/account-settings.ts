@@ -31,7 +31,9 @@ export function redactedMachine(machine: TaskMachine, secrets: readonly string[]
   };
 }
 
-/** Returns which account settings a task is missing, or null if none or the task needs no account. */
+/**
+ * Returns which account settings a task is missing, or null if none are missing or the task does not need an account.
+ */
 export function findMissingAccount(task: SuiteTask, accounts: AccountSettings | undefined): string | null {
   if (!task.tags.includes(ACCOUNT_TAG)) return null;
   if (accounts === undefined) return "the task is tagged account";
@@ -86,7 +88,7 @@ type AccountFile = { readonly text: string } | { readonly missing: string };
  */
 export class AccountSettings {
   #secrets: readonly string[] | null = null;
-  /** The user's own folder first. Its files can be links. */
+  /** The user's own folder comes first. Its files can be links. */
   readonly #folders: readonly { readonly path: string; readonly isOwn: boolean }[];
 
   constructor(
@@ -167,7 +169,7 @@ export class AccountSettings {
   }
 }
 
-/** Common words. Redacting them would hide paths, but not secrets. */
+/** Common words, which are not redacted, because that would hide paths rather than secrets. */
 const PUBLIC: ReadonlySet<string> = new Set(["admin", "home", "root", "user", "true", "false", "none", "null"]);
 
 /** Returns the strings and numbers in a JSON value, at any depth. */
@@ -237,7 +239,7 @@ const PLACEHOLDER = /^\s*$|x{4}|\byour_|^USER_NAME$|^YOUR_|\{\w+\}|<\w+>/;
 
 const isFile = (path: string) => stateOf(path) === "file";
 
-/** Removes the `// comments` of settings templates outside of strings. Line numbers do not change. */
+/** Removes the `// comments` of settings templates, except inside strings. Line numbers do not change. */
 export function stripJsonComments(text: string): string {
   let stripped = "";
   let from = 0;

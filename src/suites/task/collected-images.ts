@@ -76,7 +76,7 @@ class KeptPictures {
     this.omitted++;
   }
 
-  /** Adds an image. Skips anything but PNG files. */
+  /** Adds an image if it is a PNG file. */
   add(path: string, cell: number | null, bytes: Buffer): void {
     const size = pngSize(bytes);
     if (size === null) return;
@@ -122,7 +122,7 @@ const notebookSchema = z.object({
   ),
 });
 
-/** Returns the images in a notebook. Cell numbers start at 0, like in run_notebook. */
+/** Returns the images in a notebook. Cell numbers start at 0, as in run_notebook. */
 export function notebookPictures(text: string): { readonly cell: number; readonly bytes: Buffer }[] {
   const notebook = notebookSchema.safeParse(parseJsonOrNull(text));
   if (!notebook.success) return [];

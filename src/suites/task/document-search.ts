@@ -8,7 +8,7 @@ import { htmlToText } from "../../mail/html-text.js";
 import { Database } from "../../store/sqlite.js";
 import type { DocumentHit, DocumentPage, TaskDocuments } from "../../tasks/suite-task.js";
 
-/** Version of the index layout. Increase it when the layout changes, which makes cached indexes useless. */
+/** Version of the index layout. Increase it when the layout changes, because cached indexes then become useless. */
 const LAYOUT = 2;
 
 /** The documents of a suite, indexed once for all of its tasks, at the first search. */
@@ -25,12 +25,15 @@ export class SuiteDocuments {
     private readonly cacheFolder: string | null,
   ) {}
 
-  /** Opens the documents for one task's agent. Files retrieved for the task come first. The caller must close it. */
+  /**
+   * Opens the documents for one task's agent. Files that were retrieved for the task come first. The caller must close
+   * it.
+   */
   open(taskFolder: string): TaskDocuments & { close(): Promise<void> } {
     let own: Promise<DocumentIndex | null> | null = null;
     const indexes = async (signal: AbortSignal): Promise<DocumentIndex[]> => {
       own ??= listRetrieved(taskFolder).then((files) => build(files, signal));
-      // Not this task's signal, because other tasks wait for the suite's index too.
+      // Do not use this task's signal, because other tasks also wait for the suite's index.
       this.#index ??= this.#open(this.#closing.signal);
       const found = await untilAborted(Promise.all([own, this.#index]), signal);
       return found.filter((index) => index !== null);
@@ -83,12 +86,12 @@ async function markUsed(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => null);
   if (found === null || !found.isFile()) return false;
   const now = new Date();
-  // The cache can belong to another user.
+  // The cache might belong to another user.
   await utimes(path, now, now).catch(() => undefined);
   return true;
 }
 
-/** Rejects with the abort's reason immediately. The work continues for others. */
+/** On abort, rejects immediately with its reason. The work continues for the others that wait for it. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason);
@@ -128,7 +131,7 @@ async function pruneIndexes(folder: string): Promise<void> {
   for (const { name } of [...parts, ...indexes.slice(KEPT)]) await rm(join(folder, name), { force: true });
 }
 
-/** Documents are indexed in parts of about this many characters, which end at the end of a line. */
+/** Documents are indexed in parts of about this many characters. Each part ends at the end of a line. */
 const PART_CHARS = 4_000;
 const PAGE_CHARS = 20_000;
 /** Documents per batch. Other work can run between batches. */
@@ -206,7 +209,7 @@ interface Row {
 class DocumentIndex {
   constructor(private readonly db: BetterSqlite3.Database) {}
 
-  /** Returns parts that contain all words first. If there are too few, adds the best matches of any word. */
+  /** Returns parts that contain all words. If there are too few, adds the best matches for any of the words. */
   search(query: string, limit: number): DocumentHit[] {
     const all = allWordsExpression(query);
     if (all === null) return [];
@@ -260,8 +263,8 @@ class DocumentIndex {
   }
 
   /**
-   * Returns a snippet, only for hits because it reads the text. The cast keeps FTS5 from reading all matches up to a
-   * real.
+   * Returns a snippet, only for hits because it reads the text. The cast prevents FTS5 from reading all matches up to
+   * this id, which it would do for a real number.
    */
   #snippet(expression: string, id: number): string {
     const sql = `SELECT snippet(words, 1, '', '', '…', ${SNIPPET_TOKENS}) FROM words WHERE words MATCH ? AND rowid = CAST(? AS INTEGER)`;
@@ -341,7 +344,7 @@ async function readDocument({ file, path }: DocumentFile): Promise<string | null
   }
 }
 
-/** Maximum number of open tags. No genuine document has as many, and the parser takes quadratic time for them. */
+/** Maximum number of open tags. No real document has that many, and the parser takes quadratic time for them. */
 const MAX_OPEN_TAGS = 50_000;
 
 /** Returns the text of an HTML document. The result is not safe to show as markup. */

@@ -27,7 +27,7 @@ import { findObstacle, type TaskSources } from "../task-needs.js";
 import { ACCOUNT_PREFIX, AccountSettings, redactedMachine } from "./account-settings.js";
 import { runSetUp, type SetUpRefusal } from "./task-setup.js";
 
-/** Sources of suite tasks outside of the suite's folder. */
+/** Sources for suite tasks outside of the suite's folder. */
 export interface TaskSourceOptions {
   /** Path of the user's module with setup and evaluation functions. */
   readonly functions?: string | undefined;
@@ -67,7 +67,7 @@ export async function findSandboxedMachines(
   context: AppContext,
   secret: string | null = null,
 ): Promise<TaskMachines> {
-  // No agent may find the gold files, or the results of other agents.
+  // Agents must not find the gold files or the results of other agents.
   const hidden = [suite.root, dirname(resolve(context.settings.db)), ...(secret === null ? [] : [secret])];
   if (suite.form === "harbor") return new HarborMachines(await chooseMachineHost(), suite.root, hidden);
   return new SandboxedMachines(await readSnapshots(suite.root), hidden);
@@ -132,7 +132,7 @@ function isOfImage(snapshot: Snapshot): snapshot is Snapshot & { readonly image:
 
 /**
  * A task whose machine is open and set up. Gold files and grading scripts stay outside until `grade`. While the agent
- * works, the machine contains only the files of the task's setup.
+ * is working, the machine contains only the files from the task's setup.
  */
 interface OpenedSuiteTask {
   /** The machine as the agent sees it, without the values of account settings. */

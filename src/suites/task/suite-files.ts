@@ -2,10 +2,10 @@ import { mkdir, open, realpath } from "node:fs/promises";
 import { basename, isAbsolute, join, relative, sep } from "node:path";
 import { ONLY_ACCOUNT_TASKS, settingsFolders } from "./account-settings.js";
 
-/** Maximum size in bytes of graded files, of agents and of suites. */
+/** Maximum size, in bytes, of a graded file, whether it is an agent's or a suite's. */
 export const MAX_FILE_BYTES = 256 * 1024 * 1024;
 
-/** A file of a task exists, but a suite must not use it. This is not the agent's fault. */
+/** Thrown if a task's file exists, but a suite must not use it. This is not the agent's fault. */
 export class UnusableSuiteFile extends Error {
   override readonly name = "UnusableSuiteFile";
 }

@@ -18,7 +18,7 @@ export interface ReadSuite {
   readonly suite: SuiteFolder;
   /** Sorted by path. */
   readonly tasks: readonly ReadTask[];
-  /** Why other tasks could not be read. */
+  /** Problems with the tasks that could not be read. */
   readonly problems: readonly SuiteFinding[];
 }
 
@@ -51,7 +51,7 @@ function readHarborSuite(suite: SuiteFolder): ReadSuite {
   return { suite, tasks, problems: readings.flatMap((reading) => (reading.ok ? [] : reading.problems)) };
 }
 
-/** The functions of Harbor tasks are not from a task file, so there is no field to name. */
+/** The functions of Harbor tasks do not come from a task file, so there is no field to name. */
 const IN_SETTINGS = { funcField: "", argumentsField: "" };
 
 /** Maximum size of a task's file in bytes. The largest known one has 30 KB. */
@@ -65,7 +65,7 @@ export interface ReadTask {
   readonly calls: readonly LocatedCall[];
   /** Fields of its file that the schema does not define. */
   readonly unknownFields: readonly string[];
-  /** Setup functions that the original suite skips because they are in the other dialect's spelling. */
+  /** Setup functions that the original suite skips because they are spelled as in the other dialect. */
   readonly skipped: readonly LocatedCall[];
   /** Findings from reading it. */
   readonly findings: readonly SuiteFinding[];
@@ -138,7 +138,8 @@ function readTask(path: TaskFilePath, suite: SuiteFolder): TaskReading {
 const toTaskCall = ({ func, arguments: args }: LocatedCall): FunctionCall => ({ func, arguments: args });
 
 /**
- * Returns whether Flowbook skips a function. It runs only functions with a `func`, not leftovers in the other spelling.
+ * Returns whether Flowbook skips a function. Flowbook only runs functions that have a `func`, and ignores leftovers in
+ * the other spelling.
  */
 function isPassedOver({ funcField }: LocatedCall, dialect: SuiteDialect): boolean {
   return dialect === "flowbook" && funcField.endsWith(".type");
@@ -301,7 +302,7 @@ const functionCallSchema = z.union([flowbookCall, spiderCall], {
 
 const calls = z.array(functionCallSchema, "expected a list of functions").nullish();
 
-/** `{}` and null mean no getter. */
+/** `{}` and null mean that there is no getter. */
 const NO_GETTER = "expected {type, ...}, {} or null";
 const getter = z.union([z.looseObject({ type: name }), z.strictObject({}, NO_GETTER), z.null()], NO_GETTER);
 
@@ -337,7 +338,7 @@ const evaluator = z.looseObject({
 });
 
 /**
- * A task's file, `examples/<tool>/<id>/<id>.json`, in both spellings. Unknown fields are allowed, because other
+ * A task's file, `examples/<tool>/<id>/<id>.json`, in either spelling. Unknown fields are allowed, because other
  * programs can use them.
  */
 export const taskFileSchema = z.looseObject({
@@ -371,10 +372,10 @@ export type TaskFile = z.output<typeof taskFileSchema>;
 type WrittenCall = z.output<typeof functionCallSchema>;
 type WrittenEvaluator = z.output<typeof evaluator>;
 
-/** Role of a function in a task. `metric` compares; `result` and `expected` get the values to compare. */
+/** Role of a function in a task. A `metric` compares values, which `result` and `expected` get. */
 type CallRole = "config" | "postconfig" | "metric" | "result" | "expected";
 
-/** A function of a task, with the fields of its name and arguments in the file. */
+/** A task's function, with the paths of the fields for its name and arguments in the file. */
 export interface LocatedCall {
   readonly role: CallRole;
   readonly func: string;

@@ -18,7 +18,7 @@ import { resolveSharedFile, resolveSuiteFile } from "./suite-files.js";
 export interface SetUpRefusal {
   readonly ok: false;
   readonly state: "setup_error" | ObstacleState;
-  /** The step and its failure, in one line. */
+  /** One line that describes the step and its failure. */
   readonly reason: string;
 }
 
@@ -68,7 +68,7 @@ interface SetupContext {
  */
 interface ActionOutcome {
   readonly state: "done" | "passed_over" | "failed" | ObstacleState;
-  /** A few words, or empty if the action succeeded. */
+  /** A few words, or an empty string if the action succeeded. */
   readonly reason: string;
 }
 
@@ -77,7 +77,7 @@ interface SetupFunction {
   readonly need: FunctionNeed;
   /** Whether the task continues if the function cannot run, because it only opens a window. */
   readonly isPassedOver: boolean;
-  /** The action, or null if art-e cannot run the original suite's function. A thrown error is a failure too. */
+  /** The action, or null if art-e cannot run the original suite's function. If the action throws, it has failed. */
   readonly run: ((args: JsonObject, context: SetupContext) => Promise<ActionOutcome>) | null;
   /** Schema of its arguments, if they are checked before it runs. */
   readonly takes?: ArgumentSchema;
@@ -108,7 +108,7 @@ function outcomeOf(argv: readonly string[], result: CommandResult): ActionOutcom
 
 const uploadFileSchema = z.looseObject({ local_path: z.string().min(1), remote_path: z.string().min(1) });
 
-/** Flowbook's `upload_file_to_vm`: uploads a file of the task's folder and creates missing folders. */
+/** Flowbook's `upload_file_to_vm`: uploads a file from the task's folder and creates missing folders. */
 const uploadFile = setUp("files", uploadFileSchema, async ({ local_path, remote_path }, { task, machine }) => {
   const source = await resolveSuiteFile(task.folder, local_path);
   if (source === null) return missingFile(local_path, "the task's folder");
@@ -117,8 +117,8 @@ const uploadFile = setUp("files", uploadFileSchema, async ({ local_path, remote_
 });
 
 /**
- * Flowbook's `upload_script_and_execute`. `remote_path` is the script, like at Flowbook's commit 485a525, or a folder
- * for it if it ends with a slash.
+ * Flowbook's `upload_script_and_execute`. `remote_path` is the path of the script, as in Flowbook's commit 485a525, or
+ * of the script's folder if it ends with a slash.
  */
 const uploadScript = setUp("script", uploadFileSchema, async (args, { task, machine, signal }) => {
   const { local_path, remote_path } = args;
@@ -210,7 +210,10 @@ const copyFileSchema = z.looseObject({
 /** The text is in a variable, so that no file outside of the machine contains account settings. */
 const WRITE = 'mkdir -p "$(dirname "$1")" && printf %s "$CONTENT" > "$1"';
 
-/** `copyfile_from_host_to_guest`: a file of the suite, or account settings. `json_encode` encodes values as base64. */
+/**
+ * `copyfile_from_host_to_guest`: copies a file from the suite, or account settings. `json_encode` encodes values as
+ * base64.
+ */
 const copyFile = setUp("files", copyFileSchema, async ({ src, dest, json_encode }, context) => {
   const path = expandHome(dest);
   const name = settingsName(src);
@@ -263,7 +266,7 @@ const SETUP_FUNCTIONS: Readonly<Record<SuiteDialect, Readonly<Record<string, Set
   flowbook: {
     upload_file_to_vm: uploadFile,
     upload_script_and_execute: uploadScript,
-    // For ART-E's own tasks, which have Flowbook's form.
+    // For ART-E's own tasks, which are in Flowbook's format.
     [ATTACH_INBOX]: attachInbox,
   },
   harbor: { [HEALTHCHECK]: waitForHealth },
