@@ -11,7 +11,7 @@ import { TEMPLATES, templateEval } from "./templates.js";
 interface AddOptions {
   /** Name of a template or of a new eval. */
   readonly name: string;
-  /** Threshold for a template without a fixed bound. */
+  /** Threshold, only for a template without a fixed bound. */
   readonly bound: number | null;
   /** Assertions about the answer, if any. */
   readonly assertions: readonly Assertion[];

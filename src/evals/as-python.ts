@@ -12,14 +12,17 @@ import {
 } from "./definition.js";
 import { assertionText } from "./run-evals/run-rules.js";
 
-/** Returns the readable part of an eval: its code, its rubric, or its function without the feature library. */
+/** Returns the part of an eval that people read: its code, its rubric, or its function without the feature library. */
 export function readableFunction(definition: EvalDefinition): string {
   if (definition.kind === "python") return definition.code;
   if (definition.kind === "rubric") return definition.rubric;
   return functionOf(definition);
 }
 
-/** promptfoo calls `get_assert(output, context)`. Its provider determines which facts about the trace are available. */
+/**
+ * promptfoo calls `get_assert(output, context)`. The promptfoo provider determines which facts about the trace are
+ * available.
+ */
 const GET_ASSERT = `
 
 def get_assert(output, context):
@@ -160,8 +163,8 @@ function topLevelNames(code: string): Set<string> {
 }
 
 /**
- * Inspect's models are asynchronous. Therefore the function runs twice: first to get the prompt, then to read the
- * reply.
+ * Inspect's models are asynchronous. The function is therefore called twice: first to get the prompt, and then to read
+ * the reply.
  */
 const CALL_RUBRIC = `from types import SimpleNamespace
 
@@ -298,7 +301,7 @@ function assertionCall(assertion: Assertion): string {
   return `re.search(${pythonText(named)}, answer, re.ASCII${flags === "" ? "" : " | re.IGNORECASE"})`;
 }
 
-/** JSON strings, numbers and lists are valid Python too. */
+/** JSON strings, numbers and lists are also valid in Python. */
 function pythonText(value: unknown): string {
   return JSON.stringify(value);
 }
@@ -342,8 +345,8 @@ interface Block {
 const IMPORT = /^(?:import|from)\s/;
 
 /**
- * Returns the part of a Python module that the wanted names need: the imports, constants and functions they refer to,
- * in their original order. Works for modules whose top-level statements are only imports, constants, functions and
+ * Returns the parts of a Python module that the wanted names need: the imports, constants and functions that they refer
+ * to, in their original order. Works for modules whose top-level statements are only imports, constants, functions and
  * comments.
  */
 function prunePython(source: string, wanted: readonly string[]): string {
@@ -363,7 +366,7 @@ function prunePython(source: string, wanted: readonly string[]): string {
   return [imports.join("\n"), ...withGaps(rest)].filter((part) => part !== "").join("\n");
 }
 
-/** Two empty lines before and after a function, one before the first of several constants. */
+/** Adds two empty lines before and after a function, and one before the first of several constants. */
 function withGaps(blocks: readonly Block[]): string[] {
   const isFunction = (block: Block | undefined) => block?.text.startsWith("def ") === true;
   return blocks.map((block, i) => {

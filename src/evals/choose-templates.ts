@@ -13,8 +13,8 @@ export function foldOf(question: string, folds: number, seed: number): number {
 
 /**
  * Changes conditions that contradict the training labels. Thresholds are fitted again. A condition is removed if the
- * others align as well without it. Templates that improve alignment are added. Returns the same conditions if no change
- * is an improvement.
+ * others agree with the labels equally well without it. Templates that improve alignment are added. Returns the same
+ * conditions if no change is an improvement.
  */
 export function refineRules(
   conditions: readonly Condition[],
@@ -34,7 +34,7 @@ export function refineRules(
     ).alignment;
   let refined = conditions.map((condition, i) => {
     const moved = moveBound(condition, valuesOf(condition.feature), bad);
-    // A bound that is right by construction is moved only for a clear gain.
+    // A bound that is right by construction is moved only if the gain is clear.
     const gain = alignmentWith(conditions.with(i, moved)) - alignmentWith(conditions);
     return gain > (isCut(condition.feature) ? 0 : MIN_GAIN) ? moved : condition;
   });
@@ -52,8 +52,8 @@ export function refineRules(
 }
 
 /**
- * Returns the condition with the bound that best separates good from bad traces. The bound stays if no good trace has a
- * value.
+ * Returns the condition with the bound that best separates good from bad traces. The bound stays the same if no good
+ * trace has a value.
  */
 function moveBound(condition: Condition, values: readonly (number | null)[], bad: readonly boolean[]): Condition {
   if ("at_most" in condition) return { ...condition, at_most: fitCut(values, bad) ?? condition.at_most };
@@ -86,7 +86,7 @@ const MIN_SUPPORT = 5;
 const MAX_FALSE_FAILURES = 0.2;
 /** Minimum gain in alignment from each additional template. */
 const MIN_GAIN = 0.02;
-/** Maximum probability of a chance result, over all templates together. */
+/** Maximum probability that a result is due to chance, for all templates together. */
 const MAX_CHANCE = 0.02;
 const SHUFFLES = 199;
 
@@ -96,7 +96,7 @@ export interface Candidate {
   readonly alignment: Alignment;
   /** The threshold fitted to all training labels, or null if no good trace has a value. */
   readonly cut: number | null;
-  /** How often the best template does as well on shuffled labels, 0 to 1. */
+  /** Fraction of shuffles in which the best template does equally well, 0 to 1. */
   readonly chance: number;
   /** Why the template was not chosen, or null if it was. */
   readonly rejection: string | null;
@@ -111,7 +111,7 @@ interface Choice {
 
 /**
  * Chooses templates that fail bad traces and pass good ones, by cross-validation on training labels. A template is
- * rejected if the best of all templates often does as well on shuffled labels.
+ * rejected if the best of all templates often does equally well on shuffled labels.
  */
 export function chooseTemplates(all: readonly MeasuredTemplate[], labels: TrainingLabels, seed: number): Choice {
   const { bad } = labels;
@@ -167,7 +167,7 @@ function maximaByChance(all: readonly MeasuredTemplate[], labels: TrainingLabels
   return maxima.sort();
 }
 
-/** The observed labels count as one of the shuffles, so the result is never 0. */
+/** The actual labels count as one of the shuffles, so the result is never 0. */
 function chanceOf(z: number, maxima: Float64Array): number {
   const asGood = maxima.reduce((n, maximum) => n + (maximum >= z ? 1 : 0), 0);
   return (asGood + 1) / (maxima.length + 1);
@@ -190,8 +190,8 @@ function reasonAgainst(
 }
 
 /**
- * Returns a function that shuffles labels among questions with the same number of traces. The repetitions of a question
- * keep their labels together. They are dependent, so shuffling them individually would underestimate chance.
+ * Returns a function that shuffles labels among questions with the same number of traces. The labels of a question's
+ * repetitions stay together. Repetitions are dependent, so shuffling them individually would underestimate chance.
  */
 export function labelShuffler(
   { bad, questions }: { readonly bad: readonly boolean[]; readonly questions: readonly string[] },
@@ -228,7 +228,7 @@ export interface MeasuredTemplate {
 /** Facts about the training traces besides features, in the order of the traces. */
 export interface TrainingLabels {
   readonly bad: readonly boolean[];
-  /** The question of each trace. Repetitions have the same question. */
+  /** The question of each trace. Repetitions of a question have the same value. */
   readonly questions: readonly string[];
   /** The fold of each trace's question. */
   readonly folds: readonly number[];
@@ -268,12 +268,14 @@ function crossValidation(
 }
 
 /**
- * Quantiles of the good traces that are candidate thresholds. Ties go to the threshold with the fewest failed
- * traces wins.
+ * Quantiles of the good traces that are candidate thresholds. If several separate equally well, the threshold with the
+ * fewest failed traces is used.
  */
 const QUANTILES = [1, 0.95, 0.9, 0.8];
 
-/** Returns the traces with a value, sorted by it in ascending order. One sort serves all labelings. */
+/**
+ * Returns the traces with a value, sorted by this value in ascending order. The same order is used for all labelings.
+ */
 function sortTraces(values: readonly (number | null)[], isUsed: (trace: number) => boolean): readonly number[] {
   const used = values.flatMap((value, i) => (value !== null && isUsed(i) ? [i] : []));
   return used.sort((a, b) => (values[a] ?? 0) - (values[b] ?? 0));

@@ -43,7 +43,7 @@ export function criterionSentence(db: Db, name: string): string | null {
   return (db.prepare("SELECT sentence FROM eval_criteria WHERE name = ?").pluck().get(name) as string) ?? null;
 }
 
-/** Writes or replaces a sentence. Labels are kept. Tests on them become stale if the sentence changes. */
+/** Writes or replaces a sentence. Labels are kept, but tests that used them become stale if the sentence changes. */
 export function writeCriterion(db: Db, name: string, sentence: string): void {
   db.prepare(
     `INSERT INTO eval_criteria (name, sentence, changed_at) VALUES (?, ?, ?)

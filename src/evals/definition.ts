@@ -8,7 +8,7 @@ import type { EvalOutcome } from "./eval-outcome.js";
 
 const PREFIX = "eval:";
 
-/** The score name of an eval in results, reports and gates. As a scorer, it can include a version: `eval:NAME@2`. */
+/** The name of an eval's score in results, reports and gates. As a scorer, it can include a version: `eval:NAME@2`. */
 export type EvalScore = `${typeof PREFIX}${string}`;
 
 export function scoreNameOf({ name }: Pick<EvalDefinition, "name">): EvalScore {
@@ -51,9 +51,9 @@ const agreementSchema = z.object({
   bad: countSchema,
   /** Number of labeled traces that the eval does not apply to. All rates exclude them. */
   notApplicable: countSchema,
-  /** Number of labeled traces that made the eval fail or time out. All rates exclude them. */
+  /** Number of labeled traces on which the eval failed or timed out. All rates exclude them. */
   errors: countSchema,
-  /** Fraction of the good and of the bad traces that the eval applies to. Null without such traces. */
+  /** Fraction of the good traces, and of the bad ones, that the eval applies to. Null if there are no such traces. */
   judged: z.object({ good: shareSchema.nullable(), bad: shareSchema.nullable() }),
   accuracy: estimateSchema,
   /** Fraction of the good traces that pass, also called recall. */
@@ -103,7 +103,7 @@ const evalTestSchema = z.object({
   /** SHA-256 of the held-out labels. */
   labelsHash: z.string(),
   agreement: agreementSchema,
-  /** Highest number of tests of any of these traces, for any criterion, including this test. */
+  /** Highest number of tests that have used any one of these traces, for any criterion and including this test. */
   heldOutReads: countSchema,
   /** Number of tests of any version of this eval. */
   readsByThisEval: countSchema,
@@ -126,7 +126,7 @@ export type EvalTest = z.output<typeof evalTestSchema>;
 
 /** A test result in an eval file. */
 export const fileValidationSchema = evalTestSchema.extend({
-  /** Hash of the tested definition. The test does not apply to any other definition. */
+  /** Hash of the tested definition. The test is not valid for any other definition. */
   definitionHash: z.string(),
   testedAt: z.string(),
 });
@@ -146,7 +146,7 @@ export const MAX_CONDITIONS = 4;
 
 const feature = z.string().min(1);
 
-/** A bound on one feature of a trace. It holds if the feature does not apply. */
+/** A bound on one feature of a trace. The condition holds if the feature does not apply. */
 const conditionSchema = z.union(
   [z.strictObject({ feature, at_least: z.number() }), z.strictObject({ feature, at_most: z.number() })],
   "expected a feature with at_least or at_most",
@@ -186,7 +186,7 @@ function isPattern(pattern: string): boolean {
 const regressionCaseSchema = z.strictObject({
   task: taskIdSchema,
   must_contain: z.array(z.string().min(1)),
-  /** Message-IDs. Citing one of them is enough, because each contains the answer. */
+  /** Message-IDs. Citing one of these emails is enough, because each contains the answer. */
   must_cite: z.array(z.string().min(1)),
 });
 
@@ -207,9 +207,9 @@ const common = {
   origin: z.strictObject({
     by: z.enum(["templates", "person", "model"]),
     seed: z.int().nullable(),
-    /** SHA-256 of the labels it was made from, or null without labels. */
+    /** SHA-256 of the labels that the eval was made from, or null if it was made without labels. */
     labels: z.string().nullable(),
-    /** The version it was refined from, or null. */
+    /** The version that the eval was refined from, or null. */
     parent: z.int().positive().nullable(),
   }),
 };
@@ -264,7 +264,7 @@ export function isDataEval(definition: EvalDefinition): definition is DataEval {
   return definition.kind !== "python" && definition.kind !== "rubric";
 }
 
-/** `draft` is new, `active` is the version in use, `retired` was in use. */
+/** A `draft` is new, the `active` version is in use, and a `retired` one is no longer in use. */
 const EVAL_STATUSES = ["draft", "active", "retired"] as const;
 
 export type EvalStatus = (typeof EVAL_STATUSES)[number];

@@ -28,7 +28,7 @@ interface ImportedEval {
   readonly stored: StoredEval;
   /** False if an identical version already existed. */
   readonly isNew: boolean;
-  /** What happened to the test in the file, or null without a test. */
+  /** What happened to the test in the file, or null if the file does not contain one. */
   readonly validation: ReturnType<typeof saveImportedTest> | null;
 }
 

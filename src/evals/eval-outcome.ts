@@ -2,13 +2,13 @@
 export interface EvalOutcome {
   /** 0 to 1, or null if the eval does not apply or failed. */
   readonly score: number | null;
-  /** The defect in the trace, or why it passes, in one line. */
+  /** One line that describes the defect in the trace, or why the trace passes. */
   readonly reason: string;
   /** Why the eval failed, or null. A failure is never counted as a score of 0. */
   readonly error: string | null;
 }
 
-/** An outcome with its time in milliseconds and cost. */
+/** An outcome with its cost and its time in milliseconds. */
 export interface MeasuredOutcome extends EvalOutcome {
   readonly ms: number;
   /** US dollars. 0 without a model call, null if the price is unknown. */

@@ -58,13 +58,16 @@ export interface Generation {
 }
 
 /**
- * Maximum number of training traces that drafts are measured on. Rubrics get fewer per label, because each trace is a
- * call.
+ * Maximum number of training traces on which drafts are measured. Rubrics are measured on fewer per label, because each
+ * trace requires a call.
  */
 const MAX_TRAINING = 500;
 const RUBRIC_OF_EACH = 30;
 
-/** Has a model write evals from the labels of the training half. Saves the evals that beat chance on it as drafts. */
+/**
+ * Has a model write evals from the labels of the training half. Those that do better than chance on this half are saved
+ * as drafts.
+ */
 export function generateEvals(options: GenerateOptions, context: AppContext): Promise<Generation> {
   const { settings, signal } = context;
   return withStore(settings, async (db) => {
@@ -148,7 +151,7 @@ interface CheckedVariation extends WrittenVariation {
 
 /**
  * Minimum standard score of the difference between bad and good traces. The best of five times four drafts is chosen.
- * By chance, one in 40 generations would reach this value (Bonferroni).
+ * By chance alone, one in 40 generations would reach this value (Bonferroni).
  */
 const MIN_Z = 3.02;
 
@@ -187,7 +190,7 @@ interface WrittenVariation {
   readonly best: MeasuredDraft | null;
   /** Number of written versions. Usable ones were also measured. */
   readonly rounds: number;
-  /** Why the model wrote no further version. */
+  /** Why the model did not write another version. */
   readonly ended: string;
 }
 
@@ -207,7 +210,7 @@ interface Writing {
   readonly criteria: readonly string[];
   /** Number of reflection rounds after the first version. */
   readonly rounds: number;
-  /** Returns the outcomes for the training traces, in order, or null for traces it did not run on. */
+  /** Returns the outcomes for the training traces, in order, or null for traces on which it was not run. */
   run(draft: WrittenEval, signal: AbortSignal): Promise<readonly (MeasuredOutcome | null)[]>;
 }
 
@@ -226,7 +229,8 @@ async function findCriteria(model: Model, request: ModelRequest, signal: AbortSi
 
 /**
  * Has a model write an eval and rewrite it based on contradicting training labels. An unusable reply, a refusal, a
- * failed call or a repeated version ends the process with the best version so far. Throws only the signal's reason.
+ * failed call or a repeated version ends the process, which then returns the best version so far. Throws only the
+ * signal's reason.
  */
 async function writeEval(variation: Variation, writing: Writing, signal: AbortSignal): Promise<WrittenVariation> {
   const { model, training, rounds } = writing;

@@ -59,7 +59,7 @@ export function importLabels(options: ImportLabelsOptions, settings: AppSettings
       else {
         labels[derived.label]++;
         const { label, note, line } = derived;
-        // All traces of a run have the same chance. Feedback and most files are about traces that somebody chose.
+        // Verdicts and scores label every trace in a run. Feedback and most files are about traces that somebody chose.
         const drawn = line?.drawn ?? (source === "person" ? "unknown" : "all");
         const by = line?.source ?? source;
         const annotator = by === "person" ? (line?.annotator ?? options.annotator ?? null) : null;
@@ -95,7 +95,7 @@ function* derivedLabels(db: Db, { run, from, score }: ImportLabelsOptions): Gene
     const first = new Map<string, LabelLine>();
     for (const line of readLabelFile(from)) {
       const traceId = traceIdOf(db, line.trace, `${from}, line ${line.line}`);
-      // Two people can disagree, and one person can change a label when asked again.
+      // Two people can disagree, and a person who is asked again can change a label.
       const key = JSON.stringify([traceId, line.source ?? "person", line.annotator ?? null]);
       const other = first.get(key);
       if (other !== undefined && other.label !== line.label && line.again !== true) {
@@ -205,7 +205,10 @@ interface DerivedLabel {
 
 const BAND_LABELS = { high: "good", medium: "neutral", low: "bad", unscored: null } as const;
 
-/** Derives a label from a score. Errors and low scores are bad, high scores are good. Null without a value. */
+/**
+ * Derives a label from a score. Errors and low scores are bad, and high scores are good. Returns null if there is no
+ * value.
+ */
 export function labelByScore(trace: Trace, scorer: string): DerivedLabel | null {
   if (isFailure(trace.ending)) return { label: "bad", note: `ended by ${trace.ending}` };
   const value = trace.scores[scorer]?.value ?? null;
@@ -222,7 +225,7 @@ function headlineScore(db: Db, name = "latest"): string {
   return split === "suite" ? "taskScore" : settings.judge === null ? "exactMatch" : "judgeCorrect";
 }
 
-/** Derives a label from the judge's verdict in the trace. Null without a verdict. */
+/** Derives a label from the judge's verdict in the trace. Returns null if there is no verdict. */
 export function labelByJudge(trace: Trace): DerivedLabel | null {
   const { judge } = trace;
   if (judge === null || judge.verdict === null || isSuiteTrace(trace)) return null;

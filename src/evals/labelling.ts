@@ -32,7 +32,7 @@ interface LabellingOptions {
   readonly run: string | null;
   readonly criterion: string;
   readonly seed: number;
-  /** The annotator, or null if not specified. With a name, traces labeled by others are queued too. */
+  /** The annotator, or null if not specified. If specified, traces labeled by others are also queued. */
   readonly annotator: string | null;
   /** Whether to queue hard cases of the training half instead of a random sample. */
   readonly hard: boolean;
@@ -42,7 +42,7 @@ export interface TraceToLabel extends QueuedTrace {
   readonly trace: EvaluatedTrace;
 }
 
-/** A labeling session of one person. */
+/** One person's labeling session. */
 export interface Labelling {
   /** The run, or null for chats. */
   readonly runId: string | null;
@@ -59,7 +59,7 @@ export interface Labelling {
 
 /**
  * Queues the traces of a run or of chats in random order, so that measurements on the labels apply to the run, or
- * queues hard cases of the training half. Ranking yields to other work.
+ * queues hard cases of the training half. While ranking, lets other work run.
  */
 export async function openLabelling(
   db: Db,
@@ -90,13 +90,16 @@ export async function openLabelling(
   };
 }
 
-/** Returns a random order that labels do not change, so remaining traces keep their order in later sessions. */
+/**
+ * Returns a random order that does not depend on the labels, so the remaining traces keep their order in later
+ * sessions.
+ */
 function shuffleByHash(ids: readonly string[], seed: number): string[] {
   const keyed = ids.map((id) => ({ id, key: createHash("sha256").update(`${seed} ${id}`).digest("hex") }));
   return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ id }) => id);
 }
 
-/** Ranks traces of questions that are never held out, the most urgent first. */
+/** Returns the traces of questions that are never held out, with the most urgent first. */
 async function rankHard(db: Db, ids: readonly string[], criterion: string): Promise<string[]> {
   const derived = new Map(effectiveLabels(db, criterion).map(({ traceId, label }) => [traceId, label]));
   const definitions = candidates(db);
@@ -125,7 +128,7 @@ function candidates(db: Db): DataEval[] {
   return [...stored, ...templates];
 }
 
-/** Returns how urgently a person should look at a trace. Higher comes first. */
+/** Returns how urgently a person should look at a trace. Traces with a higher value come first. */
 export function labellingPriority(
   outcomes: readonly { readonly score: number | null }[],
   derived: EvalLabel | null,
@@ -163,9 +166,7 @@ export class LabelQueue {
     this.random = seededRandom(seed);
   }
 
-  /**
-   * Repeats traces from the same session too, so that a first session already measures the reliability of its labels.
-   */
+  /** Also repeats traces from the same session, so that even a first session measures the reliability of its labels. */
   *[Symbol.iterator](): Generator<QueuedTrace> {
     const pool = [...this.labelled].sort();
     const asked: string[] = [];
@@ -173,7 +174,7 @@ export class LabelQueue {
       if (i > 0 && i % NEW_BETWEEN_REPEATS === 0) {
         const [repeat] = pool.splice(this.random(Math.max(1, pool.length)), 1);
         if (repeat !== undefined) yield { traceId: repeat, isRepeat: true, ...this.drawn };
-        // Annotators still remember the last few traces, so these are repeated later.
+        // Annotators still remember the most recent traces, so these are repeated later.
         pool.push(...asked.splice(0));
       }
       asked.push(traceId);

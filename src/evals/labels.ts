@@ -34,8 +34,8 @@ export function labelledByPerson(db: Db, criterion: string, annotator: string | 
 }
 
 /**
- * Returns how a trace was drawn for its first label. A repeated label keeps this draw. Returns null for an unlabeled
- * trace.
+ * Returns how a trace was drawn for its first label, which also applies to repeated labels. Returns null for an
+ * unlabeled trace.
  */
 export function firstDraw(db: Db, traceId: string, criterion: string): Pick<TraceLabel, "drawn" | "drawnFrom"> | null {
   const row = db
@@ -143,7 +143,10 @@ export function agreementOfAnnotators(db: Db, criterion: string): AnnotatorAgree
   }));
 }
 
-/** Identifies a set of labels and the sentence of their criterion. Any other label or sentence changes the hash. */
+/**
+ * Identifies a set of labels and the sentence of their criterion. A change in any label or in the sentence changes the
+ * hash.
+ */
 export function hashLabels(
   labels: readonly Pick<EffectiveLabel, "traceId" | "label">[],
   sentence: string | null = null,
@@ -180,7 +183,8 @@ export function deletePersonLabel(db: Db, id: number): boolean {
 }
 
 /**
- * Deletes the labels of a criterion for these traces, by this annotator, or both. Returns the number of deleted labels.
+ * Deletes a criterion's labels: those for these traces, those by this annotator, or those that match both. Returns the
+ * number of deleted labels.
  */
 export function deleteLabels(
   db: Db,
@@ -235,7 +239,8 @@ export function effectiveLabels(db: Db, criterion: string): EffectiveLabel[] {
 }
 
 /**
- * Returns the good and bad labels with the question and half of their traces. Both are null for labels not used yet.
+ * Returns the good and bad labels with the question and half of their traces. Both are null for labels that have not
+ * been used yet.
  */
 function labelsWithHalves(db: Db, criterion: string) {
   return db
@@ -247,7 +252,10 @@ function labelsWithHalves(db: Db, criterion: string) {
     .all({ criterion }) as (TellingLabel & { readonly question: string | null; readonly half: Half | null })[];
 }
 
-/** Returns a hash of the held-out labels that a test of the criterion uses. New labels count after their first use. */
+/**
+ * Returns a hash of the held-out labels that a test of the criterion uses. New labels are included after their first
+ * use.
+ */
 export function hashHeldOut(db: Db, criterion: string): string {
   return hashLabels(
     labelsWithHalves(db, criterion).filter(({ half, drawn }) => half === "heldout" && drawn !== "hard"),
@@ -276,7 +284,7 @@ function settleHalves(db: Db, criterion: string): void {
 
 /**
  * Yields the traces of a half, or of both, that are labeled good or bad, ordered by id. No database cursor stays open
- * between traces, because callers wait for models and sandboxes there.
+ * between traces, because callers wait for models and sandboxes in between.
  */
 export function* iterateLabelled(db: Db, criterion: string, half: Half | null): Generator<LabelledTrace> {
   settleHalves(db, criterion);
@@ -284,7 +292,7 @@ export function* iterateLabelled(db: Db, criterion: string, half: Half | null): 
   for (const { question, half: ofTrace, ...label } of labelsWithHalves(db, criterion)) {
     if (question === null || (half !== null && ofTrace !== half)) continue;
     const row = select.get(label.traceId);
-    // Undefined if the trace was deleted in the meantime.
+    // The row is undefined if the trace was deleted in the meantime.
     const trace = row === undefined ? undefined : skipDamaged(() => parseTrace<EvaluatedTrace>(label.traceId, row));
     if (trace !== undefined) yield { trace, label, question };
   }
@@ -307,7 +315,7 @@ function repeatedLabels(db: Db, criterion: string): RepeatedLabel[] {
 }
 
 /**
- * `neutral` comes from a score between the bands. `skip` means that a person was unsure. Both are excluded but
+ * `neutral` means that a score was between the bands. `skip` means that a person was unsure. Both are excluded but
  * counted.
  */
 export const EVAL_LABELS = ["good", "bad", "neutral", "skip"] as const;
@@ -329,7 +337,7 @@ export type LabelSource = (typeof LABEL_SOURCES)[number];
 
 export interface TraceLabel {
   readonly traceId: string;
-  /** The failure mode that the label is about. */
+  /** The criterion that the label is for. */
   readonly criterion: string;
   readonly label: EvalLabel;
   readonly source: LabelSource;

@@ -124,7 +124,8 @@ interface RubricModel {
 }
 
 /**
- * Opens an eval's model at its provider or at the server from the environment. Throws a UserError without an API key.
+ * Opens an eval's model at its provider or at the server from the environment. Throws a UserError if the API key is
+ * missing.
  */
 export async function openRubricModel(modelId: string, settings: AppSettings): Promise<RubricModel> {
   const name = parseModelName(modelId, null);

@@ -9,8 +9,8 @@ export type Half = "training" | "heldout";
 
 /**
  * Returns keys that identify a trace's question, starting with the key of its wording. Ids are not used, because
- * another dataset can contain the same question with another id. Two questions with the same gold answer and gold
- * emails count as the same question. The two wordings of a suite task do too.
+ * another dataset can contain the same question with a different id. Two questions with the same gold answer and gold
+ * emails count as the same question. So do the two wordings of a suite task.
  */
 export function questionKeys(trace: EvaluatedTrace): [string, ...string[]] {
   const words = hashOf(`words ${plain(askedOf(trace))}`);
@@ -35,8 +35,8 @@ function hashOf(text: string): string {
 }
 
 /**
- * A quarter of the questions is never held out, so that hard cases can be labeled there without biasing the held-out
- * half.
+ * A quarter of the questions is never held out, so that hard cases can be labeled in that quarter without biasing the
+ * held-out half.
  */
 function isReserved(words: string): boolean {
   return Number.parseInt(words.slice(0, 2), 16) % 4 === 0;
@@ -68,10 +68,10 @@ interface Group {
 }
 
 /**
- * Assigns the questions of labeled traces to a half, permanently and for every criterion: traces read for one criterion
- * must not validate another. Reserved questions go to the training half. Each other question goes to the half with
- * fewer labels of its kind, so that both halves get a similar number of bad traces. Within a kind a hash decides, so
- * the held-out half stays a random sample.
+ * Assigns the questions of labeled traces to a half, permanently and for every criterion, because traces read for one
+ * criterion must not be used to validate another. Reserved questions go to the training half. Each other question goes
+ * to the half with fewer labels of its kind, so that both halves get a similar number of bad traces. Within a kind, a
+ * hash determines the half, so the held-out half stays a random sample.
  */
 export function assignHalves(
   db: Db,

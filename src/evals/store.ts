@@ -126,11 +126,14 @@ function toStored({ definition, ...row }: EvalRow): StoredEval {
 export interface StoredEvalTest {
   readonly report: EvalTest;
   readonly createdAt: string;
-  /** Whether the held-out labels or their traces have changed. A stale test proves nothing. */
+  /** Whether the held-out labels or their traces have changed. A stale test does not prove anything. */
   readonly isStale: boolean;
 }
 
-/** Saves a test with the number of reads of its traces, including this one, and returns the completed test. */
+/**
+ * Saves a test with the number of times that its traces have been read, including this time. Returns the completed
+ * test.
+ */
 export function saveEvalTest(
   db: Db,
   evalId: number,
@@ -164,7 +167,9 @@ function insertTest(db: Db, evalId: number, report: EvalTest, createdAt: string)
   );
 }
 
-/** Keeps a test from an eval file, unless the eval was tested here or differs from the tested definition. */
+/**
+ * Saves the test from an eval file, unless the eval was tested in this database or differs from the tested definition.
+ */
 export function saveImportedTest(
   db: Db,
   stored: StoredEval,
@@ -184,7 +189,7 @@ function countReads(db: Db, traceIds: readonly string[]): number {
   return db.prepare(`SELECT coalesce(max(reads), 0) FROM eval_traces ${among}`).pluck().get(ids) as number;
 }
 
-/** Returns the newest test of an eval for the criterion it is used for, or null if it was never tested. */
+/** Returns the newest test of an eval for the criterion that the eval is used for, or null if there is none. */
 export function latestTest(
   db: Db,
   { id, validatedFor }: Pick<StoredEval, "id" | "validatedFor">,

@@ -146,7 +146,10 @@ function measureTraining(db: Db, criterion: string, seed: number): Training {
   return { measured: columns, labels, good, bad: bad.length - good, hash: hashLabels(used) };
 }
 
-/** Makes a regression case for each question with a gold answer and a good answer. The last good answer is used. */
+/**
+ * Makes a regression case for each question that has a gold answer and an answer labeled good. The last good answer is
+ * used.
+ */
 function collectCases(db: Db, criterion: string): RegressionCase[] {
   const frequencyOf = wordFrequency(db);
   const cases = new Map<string, RegressionCase>();
@@ -158,10 +161,10 @@ function collectCases(db: Db, criterion: string): RegressionCase[] {
   return [...cases.values()];
 }
 
-/** A word in more emails than this counts as common. Counting stops there. */
+/** A word that occurs in more emails than this is common. Counting stops at this number. */
 const COMMON = 1_000;
 
-/** Returns a function that counts the emails with a word in any of its forms, up to `COMMON`. */
+/** Returns a function that counts the emails that contain a word in any of its forms, up to `COMMON`. */
 export function wordFrequency(db: Db): (word: string) => number {
   const count = db
     .prepare("SELECT count(*) FROM (SELECT rowid FROM emails_fts WHERE emails_fts MATCH ? LIMIT ?)")

@@ -1,7 +1,8 @@
-// Built-in evals with a fixed feature and bound. Labels only decide whether to use them and set thresholds.
+// Built-in evals with a fixed feature and bound. Labels only determine whether they are used and what their thresholds
+// are.
 import type { Condition, EvalDraft } from "./definition.js";
 
-/** An eval that is right by construction. Labels only decide whether to use it and set its threshold. */
+/** An eval that is right by construction. Labels only determine whether it is used and what its threshold is. */
 export interface EvalTemplate {
   readonly name: string;
   /** The failure mode, described as a sentence about a good trace. */
@@ -11,7 +12,7 @@ export interface EvalTemplate {
   readonly bound: { readonly at_least: number } | { readonly at_most: number } | "cut";
 }
 
-/** In order of preference among equally good templates. */
+/** Templates. Of equally good ones, the first is preferred. */
 export const TEMPLATES: readonly EvalTemplate[] = [
   {
     name: "numbers_from_mail",

@@ -28,7 +28,10 @@ import { evalsWithoutModels } from "./use-evals.js";
 
 interface EvalReview {
   readonly stored: StoredEval;
-  /** Agreement with the training half. It is not a validation, because the eval can be made from these labels. */
+  /**
+   * Agreement with the training half. This is not a validation, because the eval might have been made from these
+   * labels.
+   */
   readonly agreement: Agreement;
   readonly contradictions: readonly Contradiction[];
 }
@@ -99,7 +102,7 @@ interface TestedEval {
   readonly test: EvalTest;
 }
 
-/** After this many tests, the held-out traces have influenced the choice of evals themselves. */
+/** After this many tests, the held-out traces themselves have influenced the choice of evals. */
 const MANY_READS = 5;
 
 /** Tests an eval on the held-out half and records that it was read. */
@@ -225,7 +228,8 @@ function contradictionOf({ trace, label }: LabelledTrace, { score, reason }: Mea
 }
 
 /**
- * Throws if too few traces were judged to measure an eval. The error says whether labels are missing or the eval fails.
+ * Throws if too few traces were judged to measure an eval. The error says whether there are too few labels or the eval
+ * fails.
  */
 function requireOutcomes({ definition }: StoredEval, { tested }: HalfRun, agreement: Agreement, criterion: string) {
   const { good, bad, errors } = agreement;
@@ -288,7 +292,7 @@ interface ScoredTrace {
 
 const SHUFFLES = 200;
 
-/** Computes all measures of agreement between an eval and the labels. */
+/** Computes all measures of the agreement between an eval and the labels. */
 export function measureAgreement(tested: readonly TestedTrace[], seed: number): Agreement {
   const scored = tested.flatMap(({ question, bad, score }) =>
     score === null ? [] : [{ question, good: !bad, passed: isPass(score) }],
@@ -341,7 +345,10 @@ function confusionOf(scored: readonly ScoredTrace[]): Confusion {
   };
 }
 
-/** Returns the 95% quantile of kappa with labels shuffled among questions, which is the level that chance reaches. */
+/**
+ * Returns the 95% quantile of kappa when labels are shuffled among questions, which is the level that chance alone
+ * reaches.
+ */
 function shuffledKappa(scored: readonly ScoredTrace[], seed: number): number | null {
   const questions = scored.map(({ question }) => question);
   const shuffle = labelShuffler({ bad: scored.map((one) => !one.good), questions }, seed);

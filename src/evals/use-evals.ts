@@ -38,11 +38,11 @@ import {
   testedCriteria,
 } from "./store.js";
 
-/** An eval's pass rate on a run, and the error rates of the eval. */
+/** An eval's pass rate on a run, and the eval's error rates. */
 export interface PassRates {
   /** The observed rate. */
   readonly passRate: Estimate;
-  /** The rate corrected for the errors measured by the newest test. Null without a test on current labels. */
+  /** The rate corrected for the errors measured by the newest test. Null if no test used the current labels. */
   readonly corrected: Estimate | null;
   /** Fraction of the good traces that the eval fails, from its newest test. Null without a test. */
   readonly falseAlarms: Estimate | null;
@@ -65,7 +65,7 @@ export class PassTally {
     return this.trials.length - this.passed;
   }
 
-  /** @param agreement from the newest test of the version that scored the run, or null without a test */
+  /** @param agreement from the newest test of the version that scored the run, or null if it was not tested */
   figures(agreement: Agreement | null): PassRates {
     const passRate = clusteredRate(this.trials);
     if (agreement === null) return { passRate, corrected: null, falseAlarms: null };
@@ -82,7 +82,7 @@ export class PassTally {
 /** Evals that score traces. */
 export interface ScoringEvals {
   readonly definitions: readonly EvalDefinition[];
-  /** Returns one outcome per eval for each trace. Failures are outcomes too. Throws only the signal's reason. */
+  /** Returns one outcome per eval for each trace. A failure is also an outcome. Throws only the signal's reason. */
   run(traces: readonly EvaluatedTrace[], signal: AbortSignal): Promise<readonly (readonly EvalOutcome[])[]>;
 }
 
@@ -97,7 +97,7 @@ function evalDefinitions(db: Db, scorers: readonly string[]): EvalDefinition[] {
   return openEvals(db, scorers.filter(isEvalScore).map(evalOfScore)).map(({ definition }) => definition);
 }
 
-/** Returns the evals that do not call a model. The user has not agreed to the cost of rubrics. */
+/** Returns the evals that do not call a model. Used if the user has not agreed to the cost of rubrics. */
 export function evalsWithoutModels(evals: readonly StoredEval[]): ScoringEvals {
   const definitions = evals.map(({ definition }) => definition).filter(({ kind }) => kind !== "rubric");
   return scoringEvals(definitions, BACKENDS_WITHOUT_MODELS);
@@ -134,7 +134,7 @@ export async function pinEvals(db: Db, scorers: readonly string[], settings: App
   );
 }
 
-/** Replaces other versions of these evals among the scorers. */
+/** Replaces the versions of these evals among the scorers with the given ones. */
 export function withVersions(scorers: readonly string[], evals: readonly EvalDefinition[]): string[] {
   const names = new Set<string>(evals.map(scoreNameOf));
   const others = scorers.filter((name) => !names.has(name.split("@")[0] ?? ""));
@@ -223,8 +223,8 @@ export function evalHistory(
 }
 
 /**
- * Returns the agreement from an eval's newest test, for correcting a rate: of the version recorded for the run,
- * otherwise of the version in use. Throws a UserError if it has no test, or if the labels of the test have changed.
+ * Returns the agreement from an eval's newest test, for correcting a rate. Uses the version recorded for the run,
+ * otherwise the version in use. Throws a UserError if it has no test, or if the test's labels have changed.
  */
 export function agreementFor(db: Db, score: EvalScore, run: ScoredRun | null): Agreement {
   const active = run === null ? activeEval(db, evalOfScore(score)) : null;

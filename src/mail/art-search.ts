@@ -28,7 +28,7 @@ export interface ArtHit {
 /**
  * ART's search returns mail from or to an address that contains every keyword unstemmed, newest first. Our index
  * contains stems, so it yields a superset. An in-memory index with ART's tokenizer (SQLite's default) filters the
- * superset and provides the snippets. Equal words have equal stems, so every match is found.
+ * superset and provides the snippets. Equal words have equal stems, so no match is missed.
  */
 export function openArtSearch(db: Db): (query: ArtQuery) => ArtHit[] {
   const dateRanges = openDateRanges(db);
@@ -51,7 +51,7 @@ export function openArtSearch(db: Db): (query: ArtQuery) => ArtHit[] {
     const hits: ArtHit[] = [];
     let next = 0;
     while (hits.length < limit && next < candidates.length) {
-      // Indexing an email takes longer than anything else here, so no more than the missing hits are indexed.
+      // Indexing an email takes longer than anything else here, so index no more emails than there are hits missing.
       const mails = new Map<number, MailText>();
       while (mails.size < limit - hits.length && next < candidates.length) {
         const position = candidates[next++] as number;
@@ -79,7 +79,7 @@ type MailText = readonly [mailId: number, subject: string, body: string];
 
 interface KeywordPart {
   readonly text: string;
-  /** False for keywords with scripts without spaces, whose words are not separated in the text either. */
+  /** False for keywords in scripts without spaces, because words are not separated in such text either. */
   readonly isWord: boolean;
 }
 

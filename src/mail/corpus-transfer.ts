@@ -21,7 +21,7 @@ import { megabytes } from "../text/format.js";
 import { computeFingerprint, readFingerprint } from "./corpus.js";
 import { copyMailOnThread, readSchema } from "./import/corpus-writer.js";
 
-/** Takes 28 s per GB of mail. Level 6 takes 50% longer and saves only 0.5%. */
+/** Compressing takes 28 s per GB of mail at this level. Level 6 takes 50% longer and saves only 0.5%. */
 const GZIP_LEVEL = 5;
 
 /** Copies of a server's mail, created on request and kept in the cache folder until the mail changes. */
@@ -63,7 +63,7 @@ export class CorpusCopies {
     return { version, fingerprint, snapshot: null };
   }
 
-  /** The path and the description of a copy, or null if this mail has not been copied. */
+  /** Returns the path and the description of a copy, or null if there is no copy of this mail. */
   async open(fingerprint: string): Promise<{ readonly path: string; readonly file: CorpusCopyFile } | null> {
     if (fingerprint !== readFingerprint(this.db)) return null;
     const file = await this.find(fingerprint);
@@ -116,7 +116,7 @@ export class CorpusCopies {
     }
   }
 
-  /** Deletes copies of earlier mail and files left behind by killed processes. */
+  /** Deletes outdated copies, and files left behind by killed processes. */
   private async removeUnused(): Promise<void> {
     for (const name of await readdir(this.folder)) {
       const [, pid] = /^new\.db-(\d+)/.exec(name) ?? [];
@@ -265,7 +265,7 @@ function atMost(bytes: number): Transform {
   });
 }
 
-/** A foreign database could contain triggers and views that run when it is used. */
+/** A database from another program could contain triggers and views that run when it is used. */
 function checkDatabase(path: string, fingerprint: string): void {
   withReadOnly(path, (db) => {
     if (readSchema(db) !== expectedSchema()) throw refused("its schema differs from this program's");
@@ -295,7 +295,7 @@ function refused(why: string, cause?: unknown): UserError {
 /** Maximum size of an unpacked database in bytes: five times the maximum download size. */
 const MAX_DATABASE_BYTES = 100_000_000_000;
 
-/** Description of a compressed database of a server's mail, ready for download. */
+/** Description of a compressed database that contains a server's mail and is ready for download. */
 const corpusCopyFileSchema = z.strictObject({
   /** Fingerprint of the mail, equal for the same mail in the same mailboxes. */
   fingerprint: z.string().regex(/^[0-9a-f]{64}$/),

@@ -6,8 +6,8 @@ import type { Question } from "../tasks/question.js";
 import { listImportedInboxes } from "./owners.js";
 
 /**
- * Rejects questions that could only get wrong answers, because there is no mail or their mailbox was not imported.
- * Throws before any money is spent. `allowPartial` is undefined if the command does not have a flag for it.
+ * Throws if questions could only get wrong answers, because there is no mail or their mailbox was not imported. Call it
+ * before any money is spent. `allowPartial` is undefined if the command does not have a flag for it.
  */
 export function checkMailboxes(
   db: Db,

@@ -8,7 +8,10 @@ export interface DateRange {
   readonly before: string | null;
 }
 
-/** The mail that an agent can see with a cutoff (ISO 8601 UTC, exclusive), or all mail if the cutoff is null. */
+/**
+ * Returns the range of the mail that an agent can see with a cutoff (ISO 8601 UTC, exclusive), or of all mail if the
+ * cutoff is null.
+ */
 export function upTo(cutoff: string | null): DateRange {
   return { after: null, before: cutoff };
 }
@@ -20,7 +23,10 @@ export function intersection(a: DateRange, b: DateRange): DateRange {
   };
 }
 
-/** Whether mail of this date is in a range. Undated mail is only in the unlimited range: it could be after a cutoff. */
+/**
+ * Whether mail of this date is in a range. Undated mail is only in the unlimited range, because it could be after a
+ * cutoff.
+ */
 export function isInRange(date: string | null, { after, before }: DateRange): boolean {
   if (date === null) return after === null && before === null;
   return (after === null || date >= after) && (before === null || date < before);
@@ -40,7 +46,7 @@ export const DATE_RANGE_SQL = {
   oldestFrom: "SELECT position FROM mail_order WHERE date >= ? ORDER BY date, position DESC LIMIT 1",
 } as const;
 
-/** Converts dates to positions, newest first, by the rule of `isInRange`. */
+/** Converts dates to positions, newest first, following the same rule as `isInRange`. */
 export function openDateRanges(db: Db): { positions(period: DateRange): PositionRange } {
   const newestBefore = db.prepare(DATE_RANGE_SQL.newestBefore).pluck();
   const oldestFrom = db.prepare(DATE_RANGE_SQL.oldestFrom).pluck();

@@ -51,13 +51,13 @@ export interface Email {
   readonly date: string | null;
   /** Decoded text with LF line ends, without trailing white space. */
   readonly body: string;
-  /** Omitted if the header does not contain display names. */
+  /** Absent if the header does not contain display names. */
   readonly headerNames?: HeaderNames;
-  /** Changes made when the email was tidied. Omitted if nothing changed. */
+  /** Changes made when the email was tidied. Absent if nothing changed. */
   readonly asWritten?: AsWritten;
 }
 
-/** The display names in a header, as written. Parsed further only for the first copy of an email. */
+/** The display names in a header, as written. Only those of an email's first copy are parsed further. */
 export interface HeaderNames {
   /** Names next to the addresses in From, To, Cc and Bcc. */
   readonly names: readonly string[];
@@ -75,18 +75,18 @@ export interface AsWritten {
 }
 
 export interface FiledEmail extends Email {
-  /** Path below the mail root (`crandell-s/calendar/1.`), or empty if the form does not have folders. */
+  /** Path below the mail root (`crandell-s/calendar/1.`), or an empty string if the form does not have folders. */
   readonly path: string;
   /** Owner folder (`crandell-s`), or null if the form does not have one. */
   readonly owner: string | null;
-  /** Mailbox address, or null unless the form itself contains it (parsed CSV). */
+  /** Mailbox address, or null if the form itself does not contain it (only parsed CSV does). */
   readonly inbox: string | null;
   readonly form: MailForm;
 }
 
 /**
- * The form of an email's source file. `eml` is a single email in a file with an extension, `maildir` in a file without
- * (Maildir, MH, the CMU layout).
+ * The form of an email's source file. `eml` is a single email in a file with an extension. `maildir` is a single email
+ * in a file without one (Maildir, MH, the CMU layout).
  */
 export type MailForm = "mbox" | "maildir" | "eml" | "emlx" | "kaggle-csv" | "parsed-csv" | "parquet";
 

@@ -31,8 +31,8 @@ export function queryTokens(text: string): string[] {
 }
 
 /**
- * Returns the distinct tokens of `allWordsExpression` without stop words or words about mail, or all tokens if no
- * others are left.
+ * Returns the distinct tokens of `allWordsExpression` except stop words and words about mail, or all tokens if nothing
+ * else is left.
  */
 export function contentTokens(text: string): string[] {
   const tokens = [...new Set(phrasesOf(text).flat().flatMap(termsOf))];

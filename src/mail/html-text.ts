@@ -9,7 +9,7 @@ import {
 /** Temporary mark for the end of a table cell, because white space would be collapsed. */
 const CELL_END = "\u0001";
 
-/** Formats a table cell, separated from the next one in its row. */
+/** Formats a table cell, and separates it from the next one in its row. */
 const cell: FormatCallback = (element, walk, builder) => {
   walk(element.children, builder);
   builder.addInline(CELL_END, { noWordTransform: true });
@@ -27,7 +27,7 @@ const alternativeText: FormatCallback = (element, _walk, builder) => {
   if (text !== "") builder.addInline(text);
 };
 
-/** Deeper quotations do not get further marks, because the text would grow by two characters per line and level. */
+/** Deeper quotations do not get more marks, because the text would grow by two characters per line and level. */
 const MAX_QUOTE_DEPTH = 20;
 
 /** Formats a quotation with a mark on each line. */

@@ -53,10 +53,10 @@ interface ImportMonitor {
 
 const MAILBOXES_LISTED = 5;
 
-/** Indexing takes longer than a few seconds from this number of emails on. */
+/** Number of emails from which indexing takes longer than a few seconds. */
 const LONG_INDEXING = 50_000;
 
-/** Imports all the mail into the database, or nothing after an error or an interruption. */
+/** Imports all the mail into the database, or none of it if there is an error or an interruption. */
 export async function importMail(
   options: ImportOptions,
   context: AppContext,

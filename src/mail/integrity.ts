@@ -99,7 +99,7 @@ function queryPlans(db: Db): Finding {
   return { check: "Query plans", ok: scans.length === 0, detail };
 }
 
-/** FTS5 reports every MATCH as a scan, but its plan names an index with an M. A subquery is always read completely. */
+/** FTS5 reports every MATCH as a scan, but its plan lists an index with an M. A subquery is always read completely. */
 function isScan(detail: string): boolean {
   return /^SCAN (?!\()/.test(detail) && !/M\d/.test(detail.split("VIRTUAL TABLE INDEX")[1] ?? "");
 }

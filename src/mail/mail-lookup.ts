@@ -21,7 +21,10 @@ export interface MailHead {
 export interface MailboxListing {
   /** Returns emails after the cursor, newest first. */
   list(cursor: number | null, limit: number): MailHead[];
-  /** Returns Message-IDs of the mailbox with a prefix, with or without an angle bracket. Scans a limited number. */
+  /**
+   * Returns Message-IDs of the mailbox with a prefix, with or without an angle bracket. Scans only a limited number of
+   * Message-IDs.
+   */
   complete(prefix: string, limit: number): { ids: string[]; hasMore: boolean };
 }
 
@@ -41,7 +44,7 @@ export const LISTING_SQL = {
             WHERE x.message_id >= ? AND x.message_id < ? ORDER BY x.message_id LIMIT ?`,
 } as const;
 
-/** Lists one mailbox before the cutoff (ISO 8601, exclusive), or all of it if the cutoff is null. */
+/** Lists the mail in one mailbox before the cutoff (ISO 8601, exclusive), or all of its mail if the cutoff is null. */
 export function openMailboxListing(db: Db, inbox: string, cutoff: string | null): MailboxListing {
   const inboxId = openAddressBook(db).idOf(inbox);
   const mails = openMailLookup(db);
@@ -72,7 +75,7 @@ export function openMailboxListing(db: Db, inbox: string, cutoff: string | null)
   };
 }
 
-/** Uses the question itself as the query, like an agent that sends it on the day of the question. */
+/** Returns the search with the question itself as the query, as if an agent sent it on the day of the question. */
 export function questionQuery(
   question: Pick<Question, "question" | "inbox_address" | "query_date">,
   addresses: AddressBook,
@@ -155,7 +158,7 @@ function bigramAt(word: string, i: number): number {
   return before * 0x10000 + (i === word.length ? 0 : word.charCodeAt(i));
 }
 
-/** Returns the Sorensen-Dice coefficient of the bigram sets, or 0 early if the lengths rule out a match. */
+/** Returns the Sorensen-Dice coefficient of the bigram sets, or 0 without comparing if the lengths rule out a match. */
 function diceCoefficient(wanted: ReadonlySet<number>, word: string): number {
   const pairs = word.length + 1;
   if (word.length === 0 || 2 * Math.min(pairs, wanted.size) < MIN_SIMILARITY * (pairs + wanted.size)) return 0;

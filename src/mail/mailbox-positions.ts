@@ -4,7 +4,7 @@ import type { AddressCount } from "./owners.js";
 
 /** The mailboxes of all addresses, as positions in date order. */
 
-/** Each column is one JSON array: reading 35,000 rows one by one takes twice as long. */
+/** Each column is one JSON array: reading 35,000 separate rows takes twice as long. */
 const asColumns = (rows: string) =>
   `SELECT json_group_array(position), json_group_array(sent_at), json_group_array(bytes) FROM (${rows})`;
 
@@ -21,7 +21,7 @@ export const MAILBOX_SQL = {
 export class PositionSet {
   private readonly bits: Uint8Array;
 
-  /** @param positions in ascending order, so newest first */
+  /** @param positions in ascending order, which is newest first */
   constructor(
     readonly positions: Int32Array,
     total: number,
@@ -95,7 +95,7 @@ export function openSearchableMail(db: Db): SearchableMail {
         const rows = addressIds.flatMap((id) => selectParties.all(id) as PartyRow[]);
         const has = ([, isSender, isRecipient]: PartyRow) =>
           (role !== "recipient" && isSender === 1) || (role !== "sender" && isRecipient === 1);
-        // The same email can involve several of the addresses.
+        // The same email can be from or to several of the addresses.
         const positions = Int32Array.from(rows.filter(has), ([position]) => position).sort();
         return new PositionSet(positions, total);
       }),

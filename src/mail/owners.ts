@@ -2,7 +2,7 @@ import { UserError } from "../platform/errors.js";
 import { readNamedFile } from "../platform/files.js";
 import type { Db } from "../store/open-store.js";
 
-/** Minimum share of the sent mail (0 to 1) for an address that matches the owner's name. */
+/** Minimum fraction of the sent mail (0 to 1) required of an address that matches the owner's name. */
 const MIN_NAMED_SHARE = 0.02;
 
 /**
@@ -61,8 +61,8 @@ function namedSender(owner: Owner, senders: AddressCounts): string | null {
 }
 
 /**
- * Whether an address matches an owner folder, like sean.crandall@ and `crandell-s`. Compares the last name, ignoring
- * its ending (folder names are often misspelled), and the initial if the address contains a first name.
+ * Returns whether an address matches an owner folder, such as sean.crandall@ and `crandell-s`. Compares the last name,
+ * ignoring its ending (folder names are often misspelled), and the initial if the address contains a first name.
  */
 function matchesOwnerName(address: string, folder: string): boolean {
   const [last = "", initial = ""] = folder.toLowerCase().split("-");

@@ -67,7 +67,7 @@ export interface MailSearch {
   explainBestFirst(query: MailQuery): ExplainedHits;
 }
 
-/** Number of body characters searched for a snippet. Without a match there, the snippet is the start of the body. */
+/** Number of body characters searched for a snippet. If they contain no match, the snippet is the start of the body. */
 const SNIPPET_BODY_CHARS = 60_000;
 
 type HitRow = readonly [mailId: number, subject: string, body: string, sender: string, date: string | null];
@@ -89,8 +89,8 @@ interface PreparedQuery {
 }
 
 /**
- * A mailbox with a word in this many emails writes it as one word. Looking up the word's possible splits would take
- * most of the time of a cold search.
+ * If this many emails in a mailbox contain a word, the mailbox writes it as one word. Looking up its possible splits
+ * would take most of the time of a search with a cold cache.
  */
 const FREQUENT_EMAILS = 20;
 
@@ -131,7 +131,7 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
     const postingsOf = (word: string) => {
       const asTyped = index.postingsOf(word, inboxId);
       const spellings = spellingsOf(word, asTyped.rowids.length >= FREQUENT_EMAILS);
-      // Not the sum: an occurrence of "Müller" is indexed as "muller" and as "mueller".
+      // Do not add the counts, because an occurrence of "Müller" is indexed both as "muller" and as "mueller".
       return mergePostings(asTyped, index.postingsOfAny(spellings, inboxId), Math.max);
     };
     const { words, terms, corrections } = correctTerms(text, typed, correctors, {
@@ -179,10 +179,10 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
   const totalOf = ({ corrections }: PreparedQuery, { best, withAllTerms }: RankedMails) =>
     Math.max(corrections.length === 0 ? withAllTerms : 0, best.length);
 
-  // One transaction per search, because an import that commits in between renumbers the positions. It also saves the
-  // locks and page cache checks of all but the first of about forty statements.
+  // One transaction per search, because an import that commits in between renumbers the positions. It also avoids the
+  // locks and page cache checks for all but the first of about forty statements.
   return {
-    // The next agent and the next epoch repeat the same query.
+    // Other agents and other epochs often repeat the same query.
     bestFirst: db.transaction((query: MailQuery) => {
       const index = indexNow();
       return index.remember(JSON.stringify(query), () => {
@@ -206,7 +206,7 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
   };
 }
 
-/** Finds the words that an email contains only in another spelling. */
+/** Finds the words that an email contains only in a different spelling. */
 function findSpellings(
   text: string,
   words: readonly Term[],

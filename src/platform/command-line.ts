@@ -35,8 +35,7 @@ export function shellWord(text: string): string {
 }
 
 /**
- * Splits a command line into words like a POSIX shell: quotes and backslashes work like in bash, and nothing is
- * expanded.
+ * Splits a command line into words like a POSIX shell: quotes and backslashes work as in bash, and nothing is expanded.
  * @throws UserError that names the flag, for an unclosed quote or a backslash at the end
  */
 export function splitShellWords(line: string, flag: string): string[] {

@@ -23,7 +23,7 @@ import type { QuestionCheck } from "./provenance.js";
 import { ModelSpending, openModels } from "./question-models.js";
 
 interface CheckOptions extends QuestionOptions {
-  /** provider/model, or undefined for rules only. */
+  /** provider/model, or undefined if only rules check. */
   readonly checker?: string | undefined;
   readonly checkerBaseUrl?: string | undefined;
   readonly maxCost?: number | undefined;
@@ -32,7 +32,7 @@ interface CheckOptions extends QuestionOptions {
 interface CheckedQuestion {
   readonly question: Question;
   readonly checks: readonly QuestionCheck[];
-  /** Whether the question repeats a phrase of its email and the first search finds that email. */
+  /** Whether the question repeats a phrase from its email and the first search finds that email. */
   readonly easy: boolean;
   readonly duplicate: boolean;
   /** Reasons to doubt the question, if any. */
@@ -49,7 +49,7 @@ export interface CheckedDataset {
   readonly costUsd: number | null;
 }
 
-/** Checks the questions of any dataset like newly made ones. */
+/** Checks the questions in any dataset, as if they were new. */
 export function checkQuestions(options: CheckOptions, context: AppContext): Promise<CheckedDataset> {
   const { settings, signal, progress } = context;
   return withStore(settings, async (db) => {
@@ -105,12 +105,12 @@ export function checkQuestions(options: CheckOptions, context: AppContext): Prom
   });
 }
 
-/** Number of other matches shown to a checker, the same as an agent gets from one search. */
+/** Number of other matches shown to a checker, the same number as an agent gets from one search. */
 export const OTHER_MATCHES = 10;
 
 /**
- * Checks a question of any dataset, by rules and then with the checker, if any. `isChange` means that the latest cited
- * email corrects the earlier ones.
+ * Checks a question from any dataset, by rules and then with the checker, if there is one. `isChange` means that the
+ * latest cited email corrects the earlier ones.
  */
 export async function checkQuestion(
   question: Question,
@@ -133,12 +133,12 @@ export async function checkQuestion(
     .slice(0, OTHER_MATCHES);
   const sources = cited.flatMap(({ mail }) => mail ?? []);
   const { checks, equivalent } = await checkByModel(question, { sources, others, isChange }, checker, signal);
-  // A checker can list more emails than it answered from.
+  // A checker might list more emails than the ones that contain its answer.
   const holding = equivalent.filter((id) => checkGold(question, [citedMail(id)]).passed);
   return { checks: [gold, ...checks], equivalent: holding };
 }
 
-/** Whether the question repeats a phrase of its email and finds that email first. */
+/** Returns whether the question repeats a phrase from its email and a search for it finds that email first. */
 export function isEasy({ question, query_date, message_ids }: Question, mailbox: QuestionMailbox): boolean {
   const [first] = mailbox.bestMatches(question, query_date, 1);
   if (first === undefined) return false;

@@ -50,7 +50,7 @@ export interface QuestionDetails {
 interface Decided {
   /** Null withdraws an earlier decision. */
   readonly decision: ReviewDecision | null;
-  /** Only for the decision `edited`. */
+  /** Only present for the decision `edited`. */
   readonly edited: QuestionWording | null;
   readonly reason: string | null;
   /** Time of the decision that the reviewer saw, or null without an earlier decision. */
@@ -213,7 +213,7 @@ async function writeReviews(file: ReviewedFile, reviews: ReadonlyMap<number, Que
   await writeReviewed(file, reviews);
 }
 
-/** Writes the reviewed dataset. JSON Lines stay byte for byte the same except for edited text. */
+/** Writes the reviewed dataset. Except for edited text, JSON Lines stay the same, byte for byte. */
 async function writeReviewed(
   { path, questions, lines }: ReviewedFile,
   reviews: ReadonlyMap<number, QuestionReview>,

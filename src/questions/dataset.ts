@@ -84,7 +84,7 @@ function openQuestion(question: Question, cutoff: "query_date" | "off"): OpenedT
 }
 
 export interface DatasetOptions {
-  /** Undefined selects the only split of `dataset`, otherwise `test`. */
+  /** If undefined, selects the only split in `dataset`, otherwise `test`. */
   readonly split?: Split | undefined;
   /** Path of a question file that replaces the published dataset. */
   readonly dataset?: string | undefined;
@@ -101,7 +101,7 @@ export interface SelectionOptions {
   readonly ids?: readonly number[] | undefined;
   /** Selects the questions about this mailbox. */
   readonly inbox?: string | undefined;
-  /** Leaves out `KNOWN_BAD_IDS`. Intended for the hub's dataset and copies of it. */
+  /** Whether to leave out `KNOWN_BAD_IDS`. Intended for the hub's dataset and copies of it. */
   readonly excludeKnownBad: boolean;
   readonly shuffle: boolean;
   /** Seed of the shuffle, 1 by default. */
@@ -145,8 +145,8 @@ export async function loadDataset(
 }
 
 /**
- * Reports known-bad questions that were left out of another dataset. The ids refer to the published dataset, so in
- * another file they can belong to different questions.
+ * Reports known-bad questions that were left out of a different dataset. The ids refer to the published dataset, so
+ * they might belong to other questions in a different file.
  */
 export function noteKnownBad(
   { questions }: QuestionSet,
@@ -167,7 +167,7 @@ export function select(set: QuestionSet, options: SelectionOptions): readonly Qu
   const { inbox } = options;
   const inboxes = new Set(set.questions.map(({ inbox_address }) => inbox_address));
   const isUnknown = inbox !== undefined && !inboxes.has(inbox.trim().toLowerCase());
-  // Suggests only the nearest address, because the addresses of one company are similar.
+  // Suggest only the nearest address, because all addresses in a company are similar.
   const [near] = isUnknown ? nearestNames(inbox, inboxes) : [];
   throw new UserError(
     "questions_none",

@@ -37,14 +37,14 @@ export interface MakingEstimate {
   readonly costUsd: number | null;
 }
 
-/** For emails in English and JSON. */
+/** Assumed for emails in English and for JSON. */
 const CHARS_PER_TOKEN = 4;
 
-/** Assumed output tokens per reply, and additional tokens for models that reason. Guesses. */
+/** Assumed output tokens per reply, and additional tokens for models that reason. Both are guesses. */
 const WRITTEN_TOKENS = { reply: 900, reasoning: 2_000 };
 const CHECKED_TOKENS = { reply: 100, reasoning: 400 };
 
-/** Texts of about the length that models write. */
+/** Texts that are about as long as those that models write. */
 const SAMPLE = {
   question: "On which day does Virginia want to have the comments on the draft of the agreement?",
   answer: "By Friday, July 13, 2001",
@@ -92,7 +92,8 @@ function modelsOf({ model, checker, baseUrl, checkerBaseUrl }: MakeOptions) {
 }
 
 /**
- * The checker's requests per draft: answers from its email, from no email and from other emails, and a verdict.
+ * Returns the checker's requests per draft: for answers from its email, from no email and from other emails, and for a
+ * verdict.
  */
 function checkRequests(batches: readonly AddressedBatch[], drafts: number): ModelRequest[] {
   if (batches.length === 0) return [];
@@ -105,7 +106,7 @@ function checkRequests(batches: readonly AddressedBatch[], drafts: number): Mode
   });
 }
 
-/** Computes the cost per call, like the provider's bill. */
+/** Computes the cost for each call separately, as the provider does on its bill. */
 function estimateCalls(
   model: string,
   tokens: { readonly reply: number; readonly reasoning: number },

@@ -118,14 +118,14 @@ export function checkQuestionOutputs({ output, overwrite }: MakeOptions, { db }:
   return format;
 }
 
-/** The hint for too short emails, or null if only a few emails are shorter than `--min-chars`. */
+/** Returns the hint about emails that are too short, or null if only a few emails are shorter than `--min-chars`. */
 function shorterMailHint({ minChars }: MakeOptions, { all, leftOut }: MailCounts): string | null {
   const short = leftOut["too short"] ?? 0;
   if (minChars === 1 || short * 10 < all) return null;
   return `Pass --min-chars ${Math.floor(minChars / 2)} to include more of the ${count(short)} emails that are too short.`;
 }
 
-/** The error for a command without a single question. An empty dataset would replace an existing one. */
+/** Returns the error if not a single question was made. Without it, an empty dataset would replace an existing one. */
 function noQuestions(
   stopped: string,
   hint: string | null,
@@ -210,13 +210,13 @@ interface CollectRequest {
 
 interface CollectedQuestions {
   readonly questions: readonly VerifiedQuestion[];
-  /** Why no more questions were made, a sentence without its full stop. */
+  /** Why no more questions were made, as a sentence without its full stop. */
   readonly stopped: string;
   /** A remedy for the user, or an empty string. */
   readonly advice: string;
 }
 
-/** Drafts and checks questions until there are enough or the mail or the cost budget is used up. */
+/** Drafts and checks questions until there are enough, or until the mail or the cost budget is used up. */
 async function collectQuestions(
   options: MakeOptions,
   request: CollectRequest,
@@ -267,7 +267,7 @@ function draftGroups(
     : draftsOfModel(usable, writer, options, () => quota.missing, refusals, signal);
 }
 
-/** A passing draft, the reason for rejecting it, or the cost limit that left it unchecked. */
+/** A draft that passed, the reason why it was rejected, or the cost limit because of which it was not checked. */
 type Verified =
   | { readonly kept: VerifiedQuestion }
   | { readonly refused: string; readonly fault: string | null }
@@ -313,8 +313,8 @@ interface TakenDraft {
 }
 
 /**
- * Chooses the drafts to check: as many as are missing, without near-duplicates, with the requested fraction of
- * unanswerable questions.
+ * Chooses which drafts to check: as many as are still needed, with the requested fraction of unanswerable questions and
+ * without near-duplicates.
  */
 class QuestionQuota {
   readonly kept: VerifiedQuestion[] = [];
@@ -341,8 +341,8 @@ class QuestionQuota {
   }
 
   /**
-   * Takes the next drafts to check from the front of a queue, at most as many as are missing. A near-duplicate of a
-   * draft in the same batch stays in the queue until that draft is checked.
+   * Takes the next drafts to check from the front of a queue, at most as many as are still needed. A near-duplicate of
+   * a draft in the same batch stays in the queue until that draft is checked.
    */
   takeFrom(queue: QuestionDraft[]): TakenDraft[] {
     const planned = this.tally();
@@ -393,7 +393,10 @@ class QuestionQuota {
   }
 }
 
-/** Returns the same question dated before every answering email, or null if it would be answerable then. */
+/**
+ * Returns the same question with a date before every answering email, or null if the question would be answerable on
+ * that date.
+ */
 function asAskedTooEarly(draft: QuestionDraft): QuestionDraft | null {
   if (draft.askedTooEarly === null) return null;
   return { ...draft, question: draft.askedTooEarly, answer: "I don't know", unanswerable: "mail_later" };
@@ -443,7 +446,7 @@ async function verifyDraft(
   const failed = checks.find(({ passed }) => !passed);
   if (failed !== undefined) return { refused: failed.reason };
   const found = equivalent.map((messageId) => ({ messageId, date: mailbox.get(messageId)?.mail.date ?? "" }));
-  // Emails on the question's date are sources too. The question is dated later and checked again.
+  // Emails on the question's date are also sources, so the question is given a later date and checked again.
   const sameDay = found.filter(({ date }) => date.startsWith(day));
   if (sameDay.length > 0) {
     return verifyDraft({ ...draft, sources: [...draft.sources, ...sameDay] }, mailbox, settings, signal);
@@ -466,8 +469,8 @@ async function verifyDraft(
 }
 
 /**
- * Draws the date from a hash of the question, so additional drafts do not change the dates of others and cached calls
- * stay valid.
+ * Draws the date based on a hash of the question, so additional drafts do not change the dates of other questions, and
+ * cached calls stay valid.
  */
 function dayOf({ question, sources, askableFrom, unanswerable }: QuestionDraft, seed: number): string {
   const random = seededRandom(seed + Number.parseInt(sha256Of(question).slice(0, 8), 16));

@@ -42,7 +42,7 @@ export interface GoldRank {
 
 /**
  * `recallAtN` is the fraction of questions with a gold email among the first N matches. `mrrAt10` is the mean
- * reciprocal rank of the first gold email, which counts as 0 beyond the first ten.
+ * reciprocal rank of the first gold email, which is 0 if that email is not among the first ten.
  */
 type SearchMetric = "recallAt1" | "recallAt5" | "recallAt10" | "mrrAt10";
 

@@ -11,7 +11,8 @@ import { answerRequest, readCheckerAnswer } from "./check-questions/check-by-mod
 import type { Checker } from "./check-questions/check-by-rules.js";
 
 /**
- * The models that write and check questions. Without a writer, patterns write. Without a checker, only rules apply.
+ * The models that write and check questions. Without a writer, questions are made from patterns. Without a checker,
+ * only rules apply.
  */
 export interface OpenedModels {
   readonly writer: Model | null;
@@ -19,7 +20,7 @@ export interface OpenedModels {
 }
 
 interface ModelChoice extends Pick<MakeOptions, "baseUrl" | "checker" | "checkerBaseUrl" | "maxCost"> {
-  /** provider/model, or null if patterns write. */
+  /** provider/model, or null if questions are made from patterns. */
   readonly writer: string | null;
 }
 
@@ -30,7 +31,7 @@ export async function openModels(
   context: AppContext,
 ): Promise<OpenedModels> {
   const { settings, note } = context;
-  // Cached replies let an interrupted command run again without paying twice.
+  // With cached replies, an interrupted command can run again without being billed twice.
   const open = async (
     id: string,
     address: string | undefined,
@@ -64,7 +65,7 @@ export async function openModels(
   };
 }
 
-/** Opens a checker that calls a model. The judge's protocol decides whether two answers agree. */
+/** Opens a checker that calls a model. The judge's protocol determines whether two answers agree. */
 async function openChecker(
   { model, throttle, baseUrl }: QuestionModel,
   spending: ModelSpending,
@@ -89,7 +90,7 @@ async function openChecker(
   };
 }
 
-/** Timeout per call. A batch of emails is long, and reasoning models take time. */
+/** Timeout per call. It is long because a batch of emails is long and reasoning models are slow. */
 const TIMEOUT_MS = 300_000;
 
 interface QuestionModel {
@@ -122,13 +123,13 @@ export class ModelSpending {
 }
 
 export interface MakeOptions {
-  /** Addresses, or empty for every imported mailbox. */
+  /** Addresses of mailboxes. Empty means every imported mailbox. */
   readonly inbox: readonly string[];
   readonly number: number;
   readonly output: string;
   readonly model: string;
   readonly baseUrl?: string | undefined;
-  /** provider/model or `off`. Undefined selects the writing model, or only rules for offline/patterns. */
+  /** provider/model, or `off`. Undefined selects the writing model, or only rules if that is offline/patterns. */
   readonly checker?: string | undefined;
   readonly checkerBaseUrl?: string | undefined;
   /** Fraction of questions that are unanswerable, 0 to 1. */

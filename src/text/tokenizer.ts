@@ -3,7 +3,7 @@ import { isAscii, plainLetters, withoutUmlauts } from "./plain-letters.js";
 
 /**
  * Chinese, Japanese, Thai, Lao, Khmer and Burmese are written without spaces, and Korean joins particles to words, so
- * FTS5's tokenizer treats a sentence as one word. Such text is also indexed and searched by character bigrams, like in
+ * FTS5's tokenizer treats a sentence as one word. Such text is also indexed and searched by character bigrams, as in
  * Lucene's CJKAnalyzer.
  */
 

@@ -41,7 +41,10 @@ const WRITE_SYSTEM = `You write evals: checks that separate good traces of an AI
 
 ${FORM}`;
 
-/** Requests criteria based on labeled traces. `sentence` describes the meaning of the labels, if somebody wrote it. */
+/**
+ * Requests criteria based on labeled traces. `sentence` describes the meaning of the labels. It is null if nobody wrote
+ * one.
+ */
 export function criteriaRequest(examples: readonly TrainingExample[], sentence: string | null): ModelRequest {
   const content = delimitUntrusted(
     [...aboutText(sentence), ...examples.map((example) => exampleText(example))],
@@ -125,12 +128,12 @@ export type WrittenEval =
   | Pick<EvalOf<"python">, "kind" | "criterion" | "code">
   | Pick<EvalOf<"rubric">, "kind" | "criterion" | "rubric">;
 
-/** The part of an eval that does the checking. */
+/** Returns the part of an eval that does the checking. */
 export function bodyOf(written: WrittenEval): string {
   return written.kind === "python" ? written.code : written.rubric;
 }
 
-/** A parsed reply, or the reason it is unusable. */
+/** A parsed reply, or the reason why it is unusable. */
 type ReadReply<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string };
 
 const MAX_CRITERIA = 12;
@@ -188,7 +191,7 @@ function readCall<T extends z.ZodType>(reply: Reply, tool: string, schema: T): R
   return { ok: false, why: `its ${issue?.path.join(".") || "call"} is invalid: ${issue?.message}` };
 }
 
-/** Removes a code fence, which models add without being asked. */
+/** Removes a code fence, which models add even though they are not asked to. */
 function withoutFence(body: string): string {
   const fenced = /^\s*```(?:python|py)?[^\n]*\n([\s\S]*?)\n?```\s*$/.exec(body);
   return `${(fenced?.[1] ?? body).trimEnd()}\n`;
@@ -216,10 +219,10 @@ interface DraftContradiction {
 
 /** How well a draft agrees with the training labels. */
 export interface TrainingAlignment extends Alignment {
-  /** Number of labels it agrees with, among the traces it scored. */
+  /** Number of labels that the draft agrees with, among the traces that it scored. */
   readonly agreed: number;
   readonly labelled: number;
-  /** Number of traces that made the draft fail. */
+  /** Number of traces on which the draft failed. */
   readonly failedOn: number;
   /** The first few distinct errors. */
   readonly errors: readonly string[];

@@ -239,7 +239,10 @@ export function featureOf(name: string, where: string): Feature {
 
 const DOES_NOT_APPLY: Measurement = { value: null };
 
-/** Returns the fraction of `items` that are fine and lists the first few others. Does not apply to an empty list. */
+/**
+ * Returns the fraction of `items` that are fine, and lists the first few that are not. The measurement does not apply
+ * to an empty list.
+ */
 function shareOf(items: readonly string[], isFine: (item: string) => boolean): Measurement {
   if (items.length === 0) return DOES_NOT_APPLY;
   const odd = items.filter((item) => !isFine(item));
@@ -259,20 +262,23 @@ function listOf(items: readonly string[]): string {
 /** Maximum number of characters searched for numbers in an answer or email. */
 const MAX_CLAIM_CHARS = 50_000;
 
-/** Numbers in digits with their separators: `8,800`, `4.5`, `9:30`. Digits inside words (Q3) do not count. */
+/** Numbers in digits with their separators: `8,800`, `4.5`, `9:30`. Digits inside words (Q3) are not numbers. */
 const WRITTEN = /(?<![\w.,:])\d+(?:[.,:]\d+)*(?![\w]|[.,:]\d)/g;
 /** Numbers with an optional scale: `1.5 million`, `1.5MM`. */
 const SCALED =
   /(?<![\w.,:])\d+(?:[.,:]\d+)*(?:\s?(?:hundred|dozen|thousand|million|mil|billion|bn|trillion|mm|k|m|b)\b|(?![\w]|[.,:]\d))/gi;
 
-/** Numbers from the question count as found, because the answer can repeat them. An abstention claims nothing. */
+/**
+ * Numbers from the question count as found, because the answer can repeat them. An abstention does not claim anything.
+ */
 function numbersFoundIn({ answer, question, abstained }: VisibleTrace, texts: readonly string[]): Measurement {
   const claims = abstained ? [] : (answer.slice(0, MAX_CLAIM_CHARS).match(SCALED) ?? []);
   if (claims.length === 0) return DOES_NOT_APPLY;
   const searched = [question, ...texts].map((text) => text.slice(0, MAX_CLAIM_CHARS));
   const literal = new Set(searched.flatMap((text) => text.match(WRITTEN) ?? []));
   if (claims.every((claim) => literal.has(claim))) return { value: 1 };
-  // The texts are parsed only if formats differ (1.5 million and 1,500,000, May 5 and 5/5/01).
+  // Parse the texts only if numbers were not found as written, because formats can differ (1.5 million and 1,500,000,
+  // May 5 and 5/5/01).
   const found = searched.map(parseValues);
   const given = parseValues(answer.slice(0, MAX_CLAIM_CHARS));
   const days = new Set(given.days.filter((day) => !found.some((text) => hasDay(text, day))));

@@ -1,4 +1,4 @@
-// Runs Python evals in the sandbox, in batches, and keeps going if the code hangs or dies on a trace.
+// Runs Python evals in the sandbox, in batches, and continues if the code hangs or crashes on a trace.
 import { z } from "zod";
 import type { Message } from "../../models/model.js";
 import { readBuiltFile } from "../../platform/installation.js";
@@ -19,16 +19,16 @@ const MAX_BATCH_TRACES = 1_000;
 const MAX_LOST_IN_A_ROW = 5;
 const MAX_LOST = 25;
 
-/** A trace's position in the input and its line of the arguments file. */
+/** A trace's position in the input, and its line in the arguments file. */
 interface Item {
   readonly index: number;
   readonly line: string;
 }
 
 /**
- * Runs Python code over traces in the sandbox, one process per batch. If a batch dies, its outcomes are kept, the
- * running trace is tried alone, and the others continue. Anything the code does becomes an outcome. Throws only if the
- * sandbox does not start, or with the signal's reason.
+ * Runs Python code over traces in the sandbox, one process per batch. If a batch crashes, its outcomes are kept, the
+ * trace that was running is tried alone, and the others continue. Whatever the code does, every trace gets an outcome.
+ * Throws only if the sandbox does not start, or with the signal's reason.
  */
 export async function runPythonEval(
   { code, reference }: Pick<EvalOf<"python">, "code" | "reference">,
@@ -114,9 +114,9 @@ function* batchesOf(
   yield batch;
 }
 
-/** Facts about an eval's code that do not require running it. */
+/** Facts about an eval's code that can be determined without running it. */
 interface PythonDescription {
-  /** The first line of the function's docstring, or null without a docstring. */
+  /** The first line of the function's docstring, or null if there is none. */
   readonly criterion: string | null;
   /** Whether the code uses its second parameter, which can contain gold answers or scores. */
   readonly usesMetadata: boolean;
@@ -139,7 +139,7 @@ export function describePython(code: string): PythonDescription | null {
   return { criterion, usesMetadata: new RegExp(String.raw`\b${metadata}\b`).test(withoutDocstring(body)) };
 }
 
-/** Removes the docstring, because describing a parameter does not use it. */
+/** Removes the docstring, because a parameter that is only described there is not used. */
 function withoutDocstring(body: string): string {
   return body.replace(/^\s*(?:r|R)?("""|''')[\s\S]*?\1/, "");
 }
@@ -149,7 +149,10 @@ const TRACE_SECONDS = 1;
 
 const HARNESS = readBuiltFile("evals/run-evals/run_batch.py").replace("run(SECONDS)", `run(${TRACE_SECONDS})`);
 
-/** A line of the outcomes file. The eval can write to the file, so it is as untrusted as the eval's return values. */
+/**
+ * A line in the outcomes file. The eval can write to this file, so the file is as untrusted as the eval's return
+ * values.
+ */
 const outcomeSchema = z.object({
   trace: z.int().nonnegative(),
   score: z.number().min(0).max(1).nullable(),
@@ -166,7 +169,7 @@ interface PythonBatch {
   readonly outcomes: ReadonlyMap<number, PythonOutcome>;
   /** Why the code is unusable, or null if it was loaded. */
   readonly fatal: string | null;
-  /** The running trace when the process ended, or null if unknown. */
+  /** The trace that was running when the process ended, or null if unknown. */
   readonly lastBegun: number | null;
   /** Why the process ended before the last trace. */
   readonly ended: string;

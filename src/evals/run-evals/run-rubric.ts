@@ -17,7 +17,7 @@ import { failedOutcome, type MeasuredOutcome } from "../eval-outcome.js";
 
 /** Maximum number of concurrent traces. The rate limiter adapts to the server. */
 const CONCURRENCY = 20;
-/** Maximum number of characters of a trace in the prompt. */
+/** Maximum number of characters from a trace in the prompt. */
 const MAX_CHARS = 16_000;
 
 const SCORES: Readonly<Record<RubricResult["result"], number | null>> = { pass: 1, fail: 0, not_applicable: null };
@@ -57,7 +57,7 @@ function outcomeOf({ result, reason }: RubricResult, took: Pick<MeasuredOutcome,
   return { score: SCORES[result], reason: reason.slice(0, 500), error: null, ...took };
 }
 
-/** Maximum fraction of the digest for one tool result. */
+/** Maximum fraction of the digest that one tool result can take up. */
 const SHARE_OF_A_RESULT = 0.25;
 /** Minimum characters per call. If there is less room, calls in the middle are omitted. */
 const MIN_OF_A_CALL = 80;

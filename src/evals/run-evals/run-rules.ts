@@ -32,8 +32,8 @@ const DATE_OR_NUMBER = new RegExp(
 
 /**
  * Derives a regression case from an answer known to be good. Later answers must contain the numbers, dates and rarest
- * words that the gold answer and this answer share, and must cite a gold email if this answer does. Returns null if the
- * two answers share nothing.
+ * words that this answer has in common with the gold answer, and must cite a gold email if this answer does. Returns
+ * null if the two answers have none in common.
  */
 export function regressionCaseOf(trace: QuestionTrace, frequencyOf: (word: string) => number): RegressionCase | null {
   const { answer: gold, message_ids: goldIds } = trace.task;
@@ -70,12 +70,12 @@ function runOne(definition: DataEval, trace: EvaluatedTrace, view: VisibleTrace)
     if (definition.kind === "rules") return runRules(definition, view);
     return definition.kind === "cases" ? runCases(definition, trace) : runAssertions(definition, view);
   } catch (error) {
-    // An eval from a later version or an odd trace must not cost a run or a chat its result.
+    // An eval from a later version or an unusual trace must not cause a run or a chat to lose its result.
     return { score: null, reason: "", error: error instanceof Error ? error.message : String(error) };
   }
 }
 
-/** Whether a measured value violates a bound. A feature that does not apply never does. */
+/** Returns whether a measured value violates a bound. A feature that does not apply never violates one. */
 export function isMissed(condition: Condition, { value }: Measurement): boolean {
   if (value === null) return false;
   return "at_least" in condition ? value < condition.at_least : value > condition.at_most;
@@ -103,7 +103,7 @@ function missedText(condition: Condition, { value, detail }: Measurement): strin
   return `${condition.feature} is ${shown}, expected ${bound}${detail ? `: ${detail}` : ""}`;
 }
 
-/** Scores 1 if all assertions hold, otherwise 0 with the first that does not. */
+/** Scores 1 if all assertions hold, otherwise 0 with the first assertion that does not hold. */
 export function runAssertions(
   { answer: { all } }: Pick<EvalOf<"assertions">, "answer">,
   { answer }: Pick<VisibleTrace, "answer">,
@@ -134,7 +134,7 @@ function plain(text: string): string {
   return text.replace(/\s+/g, " ").toLowerCase();
 }
 
-/** Some patterns take exponential time. They are interrupted and reported as an error of the trace. */
+/** Some patterns take exponential time. They are interrupted, and the trace gets an error. */
 const PATTERN_MS = 250;
 const PATTERN_TEST = new Script("new RegExp(source, flags).test(text)");
 
@@ -147,7 +147,7 @@ function matchesPattern(pattern: string, text: string): boolean {
   }
 }
 
-/** Scores 1 if the answer meets the case for its task. Does not apply to other tasks. */
+/** Scores 1 if the answer meets the case for its task. The eval does not apply to tasks without a case. */
 export function runCases({ cases }: Pick<EvalOf<"cases">, "cases">, trace: EvaluatedTrace): EvalOutcome {
   const wanted = isChatTrace(trace) ? undefined : cases.find(({ task }) => task === trace.taskId);
   if (wanted === undefined) return { score: null, reason: "no case for this task", error: null };

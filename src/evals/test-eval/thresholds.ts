@@ -8,7 +8,7 @@ import type { LabelSummary } from "../labels.js";
 
 /** Minimum number of labels of a kind for any measurement. */
 export const MIN_OF_A_KIND = 10;
-/** Below this number of labels of a kind, a warning says that intervals are wide. */
+/** If there are fewer labels of a kind than this, a warning says that intervals are wide. */
 export const FEW_OF_A_KIND = 20;
 
 /** Below this agreement, people disagree with themselves too much for an eval to agree with them. */
@@ -31,9 +31,9 @@ type Measured = Pick<EvalTest, "agreement" | "ceiling">;
 
 type Check = (measured: Measured) => string | null;
 
-/** Checks per threshold level. Each returns the reason for a rejection, or null. */
+/** Checks for each threshold level. A check returns the reason for a rejection, or null. */
 const CHECKS: Readonly<Record<ThresholdName, readonly Check[]>> = {
-  // Good enough next to other metrics: it separates good from bad, and better than chance.
+  // Good enough for use next to other metrics: the eval separates good from bad better than chance.
   usable: [
     ceilingAboveChance,
     atLeast("true positive rate", "truePositiveRate", 0.8),
@@ -72,15 +72,15 @@ function atLeast(label: string, rate: "truePositiveRate" | "trueNegativeRate", l
   };
 }
 
-/** Labels that people do not repeat consistently cannot validate an eval. */
+/** If people do not repeat their labels consistently, the labels cannot validate an eval. */
 function ceilingAboveChance({ ceiling }: Measured): string | null {
   if (ceiling === null || Math.min(ceiling.truePositiveRate, ceiling.trueNegativeRate) >= 0.5) return null;
   return `about ${Math.round(ceiling.noise * 100)}% of the labels are wrong, based on repeated labels, so they cannot validate an eval`;
 }
 
 /**
- * Checks that the eval judges enough of the good and of the bad traces. Traces it does not apply to neither pass nor
- * fail.
+ * Checks that the eval judges enough of the good and of the bad traces. Traces to which the eval does not apply neither
+ * pass nor fail.
  */
 function judges(least: number): Check {
   return ({ agreement: { judged } }) => {

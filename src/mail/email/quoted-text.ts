@@ -1,8 +1,8 @@
 /**
  * Separates the sender's own text from quotations. Mail programs mark quotations with `>` on each line, with a line
  * such as "On May 1 Bo Kim wrote:", with a separator, or with the header of the quoted email, in the user's language.
- * Only a quotation marked with `>` has an end, so text below it is the sender's own. All others extend to the end of
- * the body.
+ * Only a quotation marked with `>` has an end, so the text below it is the sender's own. All other quotations extend to
+ * the end of the body.
  */
 
 /** Returns the body without quotations and the lines that introduce them. */
@@ -16,7 +16,7 @@ export function withoutQuotations(body: string): string {
     if (start !== undefined) {
       if (start.before !== "") own.push(start.before);
       const next = nextText(lines, start.end);
-      // Without marks below, the quotation extends to the end of the body.
+      // If no marked lines follow, the quotation extends to the end of the body.
       if (!marked.has(next)) break;
       i = start.end - 1;
     } else if (!marked.has(i)) {
@@ -48,7 +48,7 @@ function quotationStarts(lines: readonly string[], marked: ReadonlySet<number>):
       const fields = fieldsFrom(lines, i);
       const start = headerStart(lines, i, fields);
       if (start !== null) starts.set(start, { end: fields.end, before: "" });
-      // Skip all the fields, even if they belong to a memorandum.
+      // Skip all the fields, even if they belong to a memo that the sender wrote.
       i = fields.end - 1;
       continue;
     }
@@ -67,18 +67,18 @@ function nextText(lines: readonly string[], from: number): number {
 // Marked lines
 
 const MARK = /^[ \t]{0,3}>/;
-/** Supercite puts the initials of the quoted person before the mark. */
+/** Supercite puts the quoted person's initials before the mark. */
 const INITIALS = /^[ \t]{0,3}(\p{Lu}[\p{L}]{0,2})>/u;
 /** `> 50 percent agree` is a comparison if nothing else in the body is quoted. */
 const COMPARISON = /^>=?[ \t]*[-+$€£]?\d/;
 
 /**
- * Approximate width of quoted lines. Mail programs wrap longer ones, which leaves the rest on a line without a mark.
+ * Approximate width of quoted lines. Mail programs wrap longer lines, which leaves the rest on a line without a mark.
  */
 const MIN_WRAPPED = 60;
 const MAX_REMNANT = 40;
 
-/** Returns the indexes of the lines that a mark at their start shows to be quoted. */
+/** Returns the indexes of the lines that start with a quotation mark. */
 function markedLines(lines: readonly string[]): ReadonlySet<number> {
   const marked = new Set<number>();
   const initials = new Map<string, number>();
@@ -146,7 +146,7 @@ const OPENER =
 const ADDRESS = /[\w.+'-]+@[\w-]+(?:\.[\w-]+)+/;
 const HAS_DIGIT = /\d/;
 
-/** Only a full name before the verb. A pronoun is prose. */
+/** Only a full name before the verb. A pronoun there means that the line is prose. */
 const NAME_ALONE =
   /^\s*(?:-{2,3}\s*)?["']?\p{Lu}[\p{L}.'-]*(?:,?\s+\p{Lu}[\p{L}.'-]*){1,3}["']?\s+(?:wrote|writes)\s*:\s*$/u;
 
@@ -195,7 +195,7 @@ const LABEL = new RegExp(
 const DATE_TIME =
   /\d{1,4}[/.-]\d{1,2}[/.-]\d{2,4},?\s+(?:at\s+|um\s+|à\s+)?\d{1,2}[:.h]\d{2}(?:[:.]\d{2})?(?:\s?[ap]\.?m\b)?/i;
 
-/** Maximum number of folded lines. An address list can fill many. */
+/** Maximum number of folded lines. An address list can take up many. */
 const MAX_FOLDED_LINES = 40;
 /** Maximum number of blank lines. Lotus Notes puts some between the fields. */
 const MAX_BLANK_LINES = 3;

@@ -24,8 +24,8 @@ export interface AtomicImport {
 }
 
 /**
- * Maximum number of tries. Two imports that start at the same moment might both back off, then retry after a random
- * pause.
+ * Maximum number of tries. Two imports that start at the same moment might both back off. They then retry after a
+ * random pause.
  */
 const MAX_TRIES = 5;
 
@@ -58,7 +58,7 @@ function importInPlace(path: string): AtomicImport {
       1,
     );
   }
-  // An import touches the entire file, and mapped pages would count as memory.
+  // An import accesses the entire file, and mapped pages would count as memory.
   db.pragma("mmap_size = 0");
   return { db, finish: () => db.close(), abandon: () => db.close() };
 }
@@ -75,7 +75,7 @@ function importBeside(path: string): AtomicImport {
     db,
     finish() {
       try {
-        // Switching to WAL here syncs the file and saves the first reader the switch.
+        // Switching to WAL here syncs the file, and the first reader does not have to do it.
         db.pragma("synchronous = FULL");
         db.pragma("journal_mode = WAL");
         publish(partial, path);
@@ -97,7 +97,7 @@ function importBeside(path: string): AtomicImport {
 
 /**
  * Creates and locks the partial file. If two imports start at the same moment, one might delete the other's file as a
- * leftover before it is locked. The import whose file is gone backs off.
+ * leftover before it is locked. The import whose file is gone waits and tries again.
  */
 function openPartial(partial: string, path: string): Db {
   const made = createEmptyFile(partial, path);
@@ -183,7 +183,7 @@ function lockLeftOver(db: Db, partial: string, path: string): void {
   try {
     db.exec("BEGIN EXCLUSIVE");
   } catch (cause) {
-    // Any other error means that the file was truncated so early that it is not a database.
+    // Any other error means that the file was cut off so early that it is not a database.
     if (isBusy(cause)) throw busy(partial, path);
   }
 }

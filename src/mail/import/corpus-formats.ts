@@ -56,7 +56,7 @@ function withChangeCheck(path: string, opened: Stats, source: CorpusSource): Cor
   };
 }
 
-/** Returns a source that calls `read` for each pass. `read` reports the number of bytes it has read to `onRead`. */
+/** Returns a source that calls `read` for each pass. `read` passes the number of bytes that it has read to `onRead`. */
 function sourceOf(
   format: CorpusFormat,
   totalBytes: number | null,
@@ -147,7 +147,8 @@ async function openFile(path: string, { size }: Stats, format: CorpusFormat | nu
 }
 
 /**
- * Returns a file with its place. If its folder has a mailbox name (`Inbox`, `Sent`), the folder identifies the owner.
+ * Returns a file with its place. If the file's folder has a mailbox name (`Inbox`, `Sent`), the folder identifies the
+ * owner.
  */
 function topFile(path: string, size: number, onRead: (bytes: number) => void): MailFile {
   const name = basename(path);
@@ -203,7 +204,10 @@ function formatOf(kind: FileKind): CorpusFormat | null {
   }
 }
 
-/** Accepts a specified format that the content might have, such as a tar file too old for the `ustar` mark. */
+/**
+ * Accepts a specified format if the content might have it, for example a tar file that is too old to have the `ustar`
+ * mark.
+ */
 function checkFormat(path: string, format: CorpusFormat, known: CorpusFormat | null): void {
   if (format === known) return;
   const bothCsv = format.endsWith("-csv") && known?.endsWith("-csv");

@@ -34,11 +34,11 @@ export function rebuildCorpusIndex(db: Db, onProgress: IndexProgress): void {
     onProgress(last, total);
   }
   for (const table of FTS_TABLES) ftsCommand(db, table, "optimize");
-  // Run last to fill the pages that the merge freed: 26 MB in a 1 GB file.
+  // This is done last, so that it fills the pages that the merge has freed: 26 MB in a 1 GB file.
   storeMailboxes(db, mailboxes);
 }
 
-/** Empties an index. Large in-memory batches and a single final merge suit the one pass over sorted rows. */
+/** Empties an index. Large in-memory batches and a single final merge are best for a single pass over sorted rows. */
 function prepareForBulkLoad(db: Db, table: FtsTable): void {
   ftsCommand(db, table, "delete-all");
   ftsCommand(db, table, "hashsize", 16 * 1024 * 1024);

@@ -17,7 +17,7 @@ export type InsertOutcome = "new" | "copy" | "known" | "renamed";
 interface CorpusWriter {
   /** Adds an email. `content` can be null if an email with the same hash was added before. */
   add(mail: StorableMail): InsertOutcome;
-  /** Whether any addition affects the index. */
+  /** Whether any added email affects the index. */
   readonly changed: boolean;
 }
 
@@ -95,7 +95,7 @@ export function openCorpusWriter(
     changed = true;
   }
 
-  /** Appends eight digits of the hash, or all digits if a third email with this Message-ID has the same eight. */
+  /** Appends eight digits of the hash, or all of them if a third email with this Message-ID has the same eight. */
   function renamedId(messageId: string, hash: Buffer): string {
     const short = `${messageId}~${hash.toString("hex", 0, 4)}`;
     const found = findMessage.get(short) as StoredMessage | undefined;
@@ -106,7 +106,8 @@ export function openCorpusWriter(
   function addKnown(mail: StorableMail, messageId: string, message: StoredMessage, owner: number | null): "known" {
     addToMailbox(message.mailId, owner);
     addNames(message.mailId, mail.names);
-    // The alphabetically first path wins, regardless of the reading order. A format without paths does not remove one.
+    // The alphabetically first path wins, regardless of the reading order. An email in a format without paths does not
+    // remove the path.
     if (mail.path !== "" && (message.path === "" || mail.path < message.path)) {
       refile.run(owner, mail.path, messageId);
       changed = true;
@@ -216,9 +217,9 @@ export interface StorableMail {
   readonly inbox: string | null;
   /** Content hash, 32 hex digits. */
   readonly contentHash: string;
-  /** Null if an email with this hash was passed before. */
+  /** Null if an email with this hash was added before. */
   readonly content: MailContent | null;
-  /** Display names for searching. Empty if they were passed before. */
+  /** Display names for searching. Empty if they were added before. */
   readonly names: readonly string[];
 }
 

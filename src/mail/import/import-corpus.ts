@@ -35,7 +35,7 @@ export type ImportProgress =
   | { readonly phase: "index"; readonly mails: number; readonly total: number };
 
 export interface ImportSummary {
-  /** The distinct formats of the sources. For folders, the forms of their files. */
+  /** The distinct formats of the sources. For folders, these are the forms of their files. */
   readonly format: string;
   /** Number of emails and skipped files. */
   readonly read: number;
@@ -66,7 +66,10 @@ export interface Skipped {
 const MAX_SKIPPED_LISTED = 10;
 const MAX_REASONS = 50;
 
-/** Imports mail sources in one transaction. Importing a source again changes nothing. Another source adds its mail. */
+/**
+ * Imports mail sources in one transaction. Importing the same source again changes nothing. Importing another source
+ * adds its mail.
+ */
 export async function importCorpus(
   db: Db,
   request: ImportRequest,
@@ -236,7 +239,7 @@ const ART_RULES = ["long_body", "many_recipients", "repeat"] as const;
 
 type ArtRule = (typeof ART_RULES)[number];
 
-/** The rule that drops this email regardless of all others, or a key that is equal for repeats of an email. */
+/** The rule that drops this email regardless of all others, or a key that is the same for repeats of an email. */
 export type ArtFinding = { readonly drop: ArtRule } | { readonly repeatKey: string };
 
 const MAX_BODY = 5_000;
@@ -244,8 +247,8 @@ const MAX_RECIPIENTS = 30;
 
 /**
  * Applies the import filter of OpenPipe's ART to an email before normalization. The maximum is 5,000 body characters,
- * including white space, and 30 recipients (to, cc and bcc, including repeats). Only the first of several emails with
- * equal subject, body and sender passes.
+ * including white space, and 30 recipients (to, cc and bcc, including repeats). Of several emails with the same
+ * subject, body and sender, only the first passes.
  */
 export function applyArtRules(email: Email): ArtFinding {
   const { beforeBody = "", behindBody = "", recipients } = email.asWritten ?? {};

@@ -11,8 +11,8 @@ const LIMIT_MB = 2_048;
 const AHEAD = 4;
 
 /**
- * Returns a source that is read and prepared on another thread while this thread stores. The other thread opens `path`
- * again.
+ * Returns a source that is read and prepared on another thread, while this thread stores the mail. The other thread
+ * opens `path` again.
  */
 export function readOnThread(path: string, source: CorpusSource, filter: ImportFilter): CorpusSource<PreparedMail> {
   const { format, totalBytes } = source;

@@ -6,7 +6,7 @@ import { openCorpus } from "./corpus-formats.js";
 import { prepareSource } from "./import-corpus.js";
 import { packBatch, type ReadMessage, type ReadRequest, serializeError } from "./reader-client.js";
 
-/** The reading thread. Posts the batches of a source, at most `ahead` of them before the main thread takes one. */
+/** The reading thread. Posts the batches of a source. At most `ahead` of them wait for the main thread. */
 
 async function read(port: MessagePort, { path, format, filter, ahead }: ReadRequest): Promise<void> {
   const post = (message: ReadMessage) => port.postMessage(message);

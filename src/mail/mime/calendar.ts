@@ -1,6 +1,6 @@
 /**
  * Converts calendar parts (RFC 5545, and vCalendar 1.0 from older programs) to text: what, when, where and who. Does
- * not use ical.js 2.2, because it rejects an entire calendar with one damaged line, a missing END or an unknown
+ * not use ical.js 2.2, because it rejects an entire calendar because of one damaged line, a missing END or an unknown
  * frequency. It also misreads `TZID=GMT+05:30:20120904T020000`, a date without VALUE=DATE and quoted-printable values
  * without an error.
  */
@@ -235,7 +235,7 @@ function timeOf(line: Pick<Line, "params" | "value"> | undefined): string | unde
   return time === null ? line.value.trim() : written(time.day, time.clock, time.zone);
 }
 
-/** Returns the changed occurrence of a recurring event, including whether later ones change too. */
+/** Describes the changed occurrence of a recurring event, including whether later ones also change. */
 function occurrenceOf(line: Line | undefined): string | undefined {
   const isFuture = line?.params.RANGE?.toUpperCase() === "THISANDFUTURE";
   return isFuture ? `${timeOf(line)} and later` : timeOf(line);

@@ -1,4 +1,6 @@
-/** Decodes mail bytes with the charset labels of real mail, which include aliases, unknown names and wrong names. */
+/**
+ * Decodes mail bytes with the charset labels that occur in real mail, including aliases, unknown names and wrong names.
+ */
 import { isAscii, isUtf8 } from "node:buffer";
 import { TextDecoder } from "node:util";
 import iconv from "iconv-lite";
@@ -21,7 +23,7 @@ const NO_CHARSET = /^(?:|x-user-defined|unknown.*|x-unknown|default|none|binary|
 /** Labels of windows-1252 and of the charsets that mail programs confuse with it. */
 const WESTERN = /^(?:iso[-_]?8859-1|latin-?1|l1|cp-?1252|windows-1252|x-ansi)$/;
 
-/** Encodings whose ordinary text can also be valid UTF-8, so a declared label always wins. */
+/** Encodings in which ordinary text can also be valid UTF-8, so a declared label always takes precedence. */
 const LABEL_WINS = /^(?:gb|big5|shift_jis|euc-|iso-2022|hz|utf-|ibm866|cp866|koi8)/;
 
 /**
@@ -92,7 +94,7 @@ function textDecoder(name: string): TextDecoder | null {
   } catch {
     // The email contains an unknown label. iconv-lite might support it.
   }
-  // A hostile email can contain any number of labels.
+  // Limited, because a hostile email can contain any number of labels.
   if (decoders.size < 200) decoders.set(name, decoder);
   return decoder;
 }

@@ -24,7 +24,8 @@ export interface RawMail {
 
 /**
  * Returns the parsed header and the raw body of an email, or the reason why the bytes are not an email, worded as the
- * end of a sentence. All values of a repeated address header count. For other repeated headers, only the first counts.
+ * end of a sentence. All values of a repeated address header are used. Of other repeated headers, only the first is
+ * used.
  */
 export function readMailFields(bytes: Buffer): RawMail | string {
   const { headers, body } = splitMessage(bytes);
@@ -83,8 +84,8 @@ interface SplitMessage {
 
 /**
  * Splits an email into its header fields (RFC 5322 2.2) and its body. Lines can end with CRLF, LF or CR. Unfolding
- * removes the line end and keeps the white space. Like in Python's `email`, the header ends at the first blank line, at
- * a line of white space, or before the first line that cannot belong to a header. An mbox `From ` line or a banner can
+ * removes the line end and keeps the white space. As in Python's `email`, the header ends at the first blank line, at a
+ * line of white space, or before the first line that cannot belong to a header. An mbox `From ` line or a banner can
  * precede the first field.
  */
 export function splitMessage(raw: Buffer): SplitMessage {
@@ -107,8 +108,8 @@ const BORDER = Buffer.from("\n\n");
 const CRLF_BORDER = Buffer.from("\r\n\r\n");
 
 /**
- * Splits an email with a well-formed ASCII header, which is nearly all mail, without judging every byte. Returns null
- * if a line has to be judged.
+ * Splits an email with a well-formed ASCII header, which is nearly all mail, without checking every byte. Returns null
+ * if a line has to be checked more closely.
  */
 function splitPlain(raw: Buffer, start: number): SplitMessage | null {
   const border = raw[raw.indexOf(LF, start) - 1] === CR ? CRLF_BORDER : BORDER;
@@ -161,7 +162,7 @@ function readFields(text: string): Map<string, string[]> {
   return headers;
 }
 
-/** Fields that a badly folded line continues. In other fields, such as Date, the line would do damage. */
+/** Fields that a badly folded line continues. In other fields, such as Date, the line would damage the value. */
 const FOLDED_FIELDS = new Set(["from", "to", "cc", "bcc", "subject"]);
 
 /** Like `readFields`, but returns null if a line is not `Name: value` or the continuation of one. */
@@ -187,7 +188,7 @@ function readPlainFields(text: string): Map<string, string[]> | null {
 
 const isFold = (code: number) => code === SPACE || code === TAB;
 
-/** Adds a field if it is one to read. Returns its values if a badly folded line can continue them. */
+/** Adds a field if it is one of those to read. Returns its values if a badly folded line can continue them. */
 function addField(
   headers: Map<string, string[]>,
   text: string,
@@ -195,9 +196,9 @@ function addField(
   colon: number,
   end: number,
 ): string[] | undefined {
-  // Half of the fields of a typical email start with X. The name lists are the only ones to read.
+  // Half of the fields of a typical email start with X. Of these, only the name lists are read.
   if (text.charCodeAt(start) === UPPER_X && !isNameList(text, start)) return undefined;
-  // A mailbox program might have quoted `From:` like an mbox separator.
+  // A mailbox program might have quoted `From:` as if it were an mbox separator.
   const name = text
     .slice(text[start] === ">" ? start + 1 : start, colon)
     .trimEnd()
@@ -231,7 +232,7 @@ function endOfField(text: string, start: number): number {
 function startOfHeader(raw: Buffer): number {
   let start = raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? 3 : 0;
   while (raw[start] === LF || raw[start] === CR) start++;
-  // Not "Me", as in Message-ID.
+  // The second letter is "i" in the banner, but "e" in Message-ID.
   if (raw[start + 1] !== 0x69) return start;
   return raw.toString("latin1", start, start + OUTLOOK_BANNER.length) === OUTLOOK_BANNER
     ? endOfLine(raw, start) + 1
@@ -286,7 +287,10 @@ const MAX_SKIPPED_LINES = 10;
 /** Longer lines are not read to their end. */
 const MAX_ADDRESS_LINE_CHARS = 320;
 
-/** Returns the start of the first line from `at` on that is neither folded nor an address without its fold. */
+/**
+ * Returns the start of the first line, from `at` on, that is neither a folded line nor an address whose fold is
+ * missing.
+ */
 function afterFolds(raw: Buffer, at: number): string {
   let start = at;
   for (let count = 0; count < MAX_SKIPPED_LINES; count++) {
@@ -357,13 +361,13 @@ export interface EmailFields {
   readonly bcc: string;
   readonly date: string | null;
   readonly body: string;
-  /** Omitted if the format does not have name lists. */
+  /** Absent if the format does not have name lists. */
   readonly nameLists?: HeaderNames["lists"];
 }
 
 /**
  * Builds an `Email` from the fields and the text of any format, so that the same email is equal in all formats. If the
- * Message-ID is missing, it is `<H@missing>`, H being the first 32 hex digits of the SHA-256 of the other fields.
+ * Message-ID is missing, it is `<H@missing>`, where H is the first 32 hex digits of the SHA-256 of the other fields.
  */
 export function buildEmail(fields: Omit<EmailFields, "body">, text: string): Email {
   const { before, body, behind } = splitBody(text);
@@ -411,7 +415,7 @@ function idFromContent({ subject, sender, to, cc, bcc, date, body }: Email): str
 /** A bare address. Dots can be anywhere (`k..allen@enron.com`). */
 const BARE_ADDRESS = /^[^\s\0@<>,;:"'()\\[](?:[^\s\0@<>,;:"\\(]|(?<=\.)\()*@[^\s\0@<>,;:"'()[\]\\]+$/;
 
-/** The parser takes seconds for longer fields, so a pattern extracts their addresses. */
+/** The parser takes seconds for longer fields, so their addresses are extracted with a pattern. */
 const MAX_PARSED_CHARS = 200_000;
 const ANY_ADDRESS = /(?<![^\s<>"',;:()[\]\\@])[^\s<>"',;:()[\]\\@]+@[^\s<>"',;:()[\]\\@]+/g;
 
@@ -481,7 +485,7 @@ function withoutRoutes(field: string): string {
   return text.replace(/[[<]\s*(?:smtp|mailto)\s*:\s*([^\s[\]<>]{1,320})\s*[\]>]/gi, "<$1>");
 }
 
-/** Private-use characters in the place of quoted strings and comments. */
+/** Private-use characters that replace quoted strings and comments. */
 const QUOTED = "\ue000";
 const COMMENT = "\ue001";
 

@@ -42,7 +42,7 @@ const USUAL_FORM =
 /**
  * Parses a Date header (RFC 5322 3.3, the obsolete forms in 4.3, and others that programs write). Returns
  * `YYYY-MM-DDTHH:MM:SSZ`, or null if the text is not a date, the day does not exist, or the text after the time is
- * invalid. Two-digit years are 1950 to 2049, and three-digit years are added to 1900 (RFC 5322 4.3). A missing zone
+ * invalid. Two-digit years are 1950 to 2049, and 1900 is added to three-digit years (RFC 5322 4.3). A missing zone
  * means UTC.
  */
 export function parseMailDate(header: string): string | null {
@@ -104,7 +104,7 @@ export function parseTableDate(text: string): string | null {
   return parseIsoDate(trimmed) ?? parseMailDate(trimmed);
 }
 
-/** Formats a Date as ISO 8601 UTC to the second. Returns null for an invalid Date or a year outside 0 to 9999. */
+/** Formats a Date as ISO 8601 in UTC, to the second. Returns null for an invalid Date or a year outside 0 to 9999. */
 export function isoSeconds(date: Date): string | null {
   const year = date.getUTCFullYear();
   if (!(year >= 0 && year <= 9999)) return null;
@@ -112,7 +112,8 @@ export function isoSeconds(date: Date): string | null {
 }
 
 /**
- * Returns the hour, or NaN if it is invalid on a 12-hour clock. 24-hour times with a superfluous PM keep their hour.
+ * Returns the hour, or NaN if it is invalid on a 12-hour clock. For 24-hour times with a superfluous PM, returns the
+ * hour unchanged.
  */
 function hourOfDay(hour: number, half: string | undefined): number {
   if (half === undefined || hour > 12) return hour;

@@ -18,8 +18,8 @@ const LIMIT_MS_PER_MB = 1_000;
 const LIMIT_MB = 1_024;
 
 /**
- * Decodes parts on a thread. If a hostile email takes too long or too much memory, the thread is terminated, the email
- * counts as unreadable, and the next one gets a new thread.
+ * Decodes parts on a thread. If a hostile email takes too long or uses too much memory, the thread is terminated, the
+ * email counts as unreadable, and a new thread is started for the next one.
  */
 export class MimeThread {
   private worker: Worker | null = null;

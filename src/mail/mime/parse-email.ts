@@ -61,7 +61,7 @@ interface Attachment {
   readonly type: string;
   readonly content: Buffer;
   readonly charset: string;
-  /** Text of the attachment, the source of a forwarded email, or null for a binary part. */
+  /** Text of the attachment, or source of a forwarded email, or null for a binary part. */
   readonly text: string | null;
   readonly isMail: boolean;
   /** Whether the body already contains the text. */
@@ -125,7 +125,7 @@ function isAttached(part: MimePart): boolean {
   return part.disposition.value === "attachment";
 }
 
-/** Whether a type is readable text. Rich text is markup and does not count. */
+/** Whether a type is readable text. Rich text is markup, so it is not readable text. */
 function isTextType(type: string): boolean {
   if (type.startsWith("text/")) return !/^text\/(?:rtf|richtext)$/.test(type);
   if (type.startsWith("message/")) return !MAIL_TYPES.has(type);
@@ -229,7 +229,7 @@ export function setPartsDecoder(decode: Decode): void {
 
 /**
  * Returns the text of any email with its attachments.
- * @param depth number of emails that this one is forwarded within
+ * @param depth number of forwarded emails that this one is nested in
  */
 export function decodeParts(raw: Buffer, depth = 0): string {
   const root = parseMimeTree(raw);
@@ -326,7 +326,10 @@ function metaCharset(html: Buffer): string {
   return /<meta\b[^>]*\bcharset\s*=\s*["']?\s*([\w.:-]+)/i.exec(html.toString("latin1", 0, META_BYTES))?.[1] ?? "";
 }
 
-/** Joins the lines of `format=flowed` text (RFC 3676 4). A line that ends in a space continues at its quote depth. */
+/**
+ * Joins the lines of `format=flowed` text (RFC 3676 4). A line that ends in a space continues on the next line with the
+ * same quote depth.
+ */
 function unflowed(text: string, deleteSpace: boolean): string {
   const paragraphs: string[] = [];
   let open: { readonly depth: number } | null = null;

@@ -1,6 +1,6 @@
 /**
  * Parses the parts of a MIME email (RFC 2045, 2046) in one scan over the bytes. Contents are views into the email
- * unless they were decoded, so memory use stays a small multiple of the email's size.
+ * unless they were decoded, so memory use is only a small multiple of the email's size.
  */
 import { decodeCharset } from "./charset.js";
 import { splitPart, withLineFeeds } from "./email-fields.js";
@@ -168,7 +168,7 @@ interface BoundaryLine {
 /** Finds boundary lines (RFC 2046 5.1.1): `--`, the boundary, `--` at the close, and white space added in transport. */
 function* boundaryLines(body: Buffer, boundary: string): Generator<BoundaryLine> {
   const delimiter = Buffer.from(`--${boundary}`, "latin1");
-  // Continuing at the next line keeps the search linear for an email full of dashes.
+  // Continue at the next line, so that the search takes linear time even in an email full of dashes.
   const nextLine = lineFinder(body);
   for (let at = body.indexOf(delimiter); at !== -1; at = body.indexOf(delimiter, at)) {
     const isLineStart = at === 0 || body[at - 1] === LF || body[at - 1] === CR;

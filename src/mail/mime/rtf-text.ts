@@ -102,11 +102,11 @@ export function rtfToText(bytes: Buffer): string {
     else if (found.text !== undefined) add(found.text);
   }
   flush();
-  // Outlook puts NUL behind the last group.
+  // Outlook puts NUL after the last group.
   return text.replaceAll("\0", "");
 }
 
-/** Charset labels of the Windows code pages that are not called `cp` and their number. */
+/** Charset labels of the Windows code pages whose label is not `cp` followed by their number. */
 const CODE_PAGES: Readonly<Record<number, string>> = {
   ...{ 0: "windows-1252", 1200: "utf-16le", 10000: "macintosh", 20127: "us-ascii", 20866: "koi8-r", 21866: "koi8-u" },
   ...{ 50220: "iso-2022-jp", 50221: "iso-2022-jp", 51932: "euc-jp", 51949: "euc-kr", 54936: "gb18030", 65000: "utf-7" },

@@ -1,7 +1,7 @@
 /**
- * Reads the content of S/MIME parts (RFC 8551), which are CMS (RFC 5652) in BER. Signatures are not verified: email is
- * only data here, and its sender field is not trusted either. Node cannot read CMS, and the libraries that can (pkijs
- * with its five packages, node-forge) are ten times the size of this file because of their cryptography.
+ * Reads the content of S/MIME parts (RFC 8551), which are CMS (RFC 5652) in BER. Signatures are not verified, because
+ * email is only data here and its sender field is not trusted anyway. Node cannot read CMS, and the libraries that can
+ * (pkijs with its five packages, node-forge) are ten times the size of this file because of their cryptography.
  */
 import { inflateSync } from "node:zlib";
 

@@ -1,6 +1,6 @@
 /**
- * Reads TNEF (winmail.dat, [MS-OXTNEF]), in which Outlook and Exchange wrap the text and the attachments of emails.
- * The npm packages for it are unmaintained or bring a logger and a command line.
+ * Reads TNEF (winmail.dat, [MS-OXTNEF]), in which Outlook and Exchange wrap the text and the attachments of emails. The
+ * npm packages for it are unmaintained, or depend on a logger and a command-line library.
  */
 import { decodeCodePage, rtfToText } from "./rtf-text.js";
 
@@ -18,7 +18,7 @@ interface TnefBody {
 export interface TnefAttachment {
   /** Empty if unknown. */
   readonly name: string;
-  /** Media type, or empty if unknown. */
+  /** Media type, or an empty string if unknown. */
   readonly type: string;
   /** For an attached email, the email as message/rfc822. */
   readonly content: Buffer;
@@ -111,7 +111,10 @@ interface FileAttributes {
   readonly properties: Properties;
 }
 
-/** Yields the attributes: level, tag, length, value, and a checksum, which is not verified. Damaged data ends early. */
+/**
+ * Yields the attributes: level, tag, length, value, and a checksum, which is not verified. If data is damaged, stops
+ * there.
+ */
 function* attributesOf(data: Buffer): Generator<{ id: number; value: Buffer }> {
   for (let at = HEADER_BYTES; at + 9 <= data.length; ) {
     const id = data.readUInt16LE(at + 1);
@@ -142,7 +145,10 @@ const VARIABLE = new Set([STRING, WIDE_STRING, OBJECT, BINARY]);
 
 const FIRST_NAMED_ID = 0x8000;
 
-/** Reads properties (MS-OXTNEF 2.1.3.4), up to the first damaged one. Of several values, only the first counts. */
+/**
+ * Reads properties (MS-OXTNEF 2.1.3.4), up to the first damaged one. If a property has several values, only the first
+ * is read.
+ */
 function propertiesOf(data: Buffer): Properties {
   const properties = new Map<number, Property>();
   const padded = (length: number) => (length + 3) & ~3;

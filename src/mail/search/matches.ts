@@ -17,7 +17,8 @@ const HALF_PAIRS = /^[\udc00-\udfff]|[\ud800-\udbff]$/g;
 
 /**
  * Returns the window of `body` (about 240 characters, white space collapsed) with the most distinct terms, or the start
- * of the body if nothing matches. Only called for hits, because FTS5's snippet() is slower than the search itself.
+ * of the body if nothing matches. Call it only for hits. It replaces FTS5's snippet(), which is slower than the search
+ * itself.
  */
 export function snippet(body: string, words: readonly TermMatch[]): string {
   const window = bestWindow(words);
@@ -73,8 +74,8 @@ const stemCache = new Map<string, string>();
 const MAX_CACHED_STEMS = 20_000;
 
 /**
- * Longer words are not cached, because V8 copies only slices shorter than 13 characters. Others keep the whole text in
- * memory.
+ * Longer words are not cached, because V8 copies only slices shorter than 13 characters. Longer slices keep the whole
+ * text in memory.
  */
 const MAX_CACHED_CHARS = 12;
 
@@ -103,8 +104,8 @@ type FindTerm = (folded: string, found: (start: number, end: number) => void) =>
 
 /**
  * Returns a function that finds the words that share a stem with one of the terms, tokenized like the index. A two-word
- * term matches if both words are adjacent, and a term that ends in `*` matches as a prefix. Terms are searched one by
- * one so that the caller can exclude terms that the text cannot contain. This accounts for most of the speed.
+ * term matches if both words are adjacent, and a term that ends in `*` matches as a prefix. Terms are searched
+ * separately, so that the caller can exclude terms that the text cannot contain. This accounts for most of the speed.
  */
 export function termMatcher(terms: readonly string[]): FindTermMatches {
   const finders = terms.map((term) => {

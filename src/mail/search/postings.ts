@@ -41,8 +41,8 @@ const NAMES = 0;
 const BIGRAMS = 1;
 
 /**
- * Maximum total number of positions in all cached lists, at six bytes each. With a quarter of it, an agent that works
- * in a mailbox of 35,000 emails reads most lists again, and its searches take twice as long.
+ * Maximum total number of positions in all cached lists, at six bytes each. With a quarter of this limit, an agent that
+ * works in a mailbox of 35,000 emails reads most lists again, and its searches take twice as long.
  */
 const MAX_KEPT_POSITIONS = 4_000_000;
 
@@ -89,7 +89,7 @@ function openIndex(db: Db): SearchIndex {
     // script.
     const inBigrams = words.read(word, mailbox, BIGRAMS);
     const inText = isUnsegmentedAt(word, 0) ? inBigrams : mergePostings(text.read(word, mailbox), inBigrams, Math.max);
-    // A name counts once, even if several people on an email share it.
+    // A name counts only once, even if several people in an email share it.
     return mergePostings(inText, once(words.read(word, mailbox, NAMES).rowids));
   };
 

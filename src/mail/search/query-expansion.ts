@@ -12,7 +12,7 @@ import { foldText, isUnsegmentedAt } from "../../text/tokenizer.js";
 const TELEPHONE = /(?<!\d)(?:\+?1[-. ])?\(?(\d{3})\)?[-. /]{0,2}(\d{3})[-. ](\d{4})(?!\d)/g;
 const SHORT_TELEPHONE = /(?<![\d-])(\d{3})-(\d{4})(?![\d-])/g;
 const GROUPED_NUMBER = /(?<![\d.,])(\d{1,3}(?:,\d{3})+)(?:\.00?)?(?![\d,])/g;
-/** `1.5 million`, `$2MM`, `500k`. A single m or b counts only after a currency, because it could mean meters. */
+/** `1.5 million`, `$2MM`, `500k`. A single m or b is recognized only after a currency, because it could mean meters. */
 const SCALED_NUMBER =
   /(?<![\d.,])(?:(?<currency>[$€£])\s?)?(?<number>\d{1,3}(?:\.\d{1,3})?)\s?(?<scale>thousand|million|mln|mm|billion|bln|bn|k|m|b)(?![\p{L}\p{N}])/giu;
 
@@ -81,7 +81,7 @@ function isPart(first: string, second: string): boolean {
  */
 const NEVER_JOINED = new Set("a i s t d m ll re ve the".split(" "));
 
-/** Whether two neighbors could be one word: `cut-off`, `follow up`, `o'neil`, `50 mw`. */
+/** Returns whether two neighboring words could be one word: `cut-off`, `follow up`, `o'neil`, `50 mw`. */
 function isJoint(first: string, second: string, gap: string): boolean {
   if (!/^[ '’‑-]$/.test(gap) || !/^\p{L}+$/u.test(second) || first.length + second.length > MAX_COMPOUND) return false;
   if (/^\d+$/.test(first)) return second.length < MIN_PART;
@@ -151,8 +151,8 @@ const MONTHS = "january february march april may june july august september octo
 
 /**
  * Returns a function that looks up the other spellings of the words of `plainQuery(query)`. Each spelling is one word,
- * or several adjacent words. A frequent
- * word gets no spellings in two parts: it has up to 27, most of them chance.
+ * or several adjacent words. A frequent word does not get spellings in two parts, because it has up to 27 of them and
+ * most occur by chance.
  */
 export function openSpellings(query: string): (word: string, isFrequent: boolean) => readonly string[] {
   const ofQuery = new Map<string, string[]>();

@@ -5,8 +5,8 @@ import type { TermPostings } from "./fts5-postings.js";
 import { NAMED_MONTH_RAISE, RECENCY_RAISE, recencyRaise } from "./signals.js";
 
 /**
- * Ranks every email that contains any term by its BM25 score over the entire email, raised depending on its date. No
- * email is dropped before scoring, so the first n results do not depend on the limit.
+ * Ranks every email that contains any term by its BM25 score over the entire email, with an increase that depends on
+ * its date. No email is dropped before scoring, so the first n results do not depend on the limit.
  */
 
 /** Saturation and length normalization of BM25 (Robertson and Zaragoza, 2009). */
@@ -77,7 +77,8 @@ export function rankMails(query: RankedQuery, mail: SearchableMail): RankedMails
     if (hasAllTerms) withAllTerms++;
     // Positions are sorted newest first, so the newer email stays first if scores are equal.
     const lowest = best.length < limit ? 0 : (best[limit - 1] as RankedMail).score;
-    // Most emails of a large mailbox cannot rank, whatever their date. Computing their raises would take long.
+    // Most emails in a large mailbox cannot be among the best, regardless of their date. Computing their raises would
+    // take too long.
     if (words * MAX_RAISE <= lowest) continue;
     const { recency, namedMonth } = dateRaises(position, months, askedAt, mail);
     const score = words * (1 + recency) * (1 + namedMonth);
@@ -89,7 +90,7 @@ export function rankMails(query: RankedQuery, mail: SearchableMail): RankedMails
 export interface ScoreExplanation {
   readonly score: number;
   readonly words: readonly WordScore[];
-  /** Score increase due to the date, as a fraction. */
+  /** Score increases due to the date, as fractions. */
   readonly raises: DateRaises;
 }
 

@@ -12,7 +12,7 @@ const LONE_MAY_OR_MARCH = /(?<=\S\s+)\b(?:May|March)\b(?!,?\s+\d)/g;
 
 export interface NamedMonth {
   readonly period: DateRange;
-  /** Words that every email of the month counts as containing: the month's names and its year, in lower case. */
+  /** Words that all emails from the month count as containing: the month's names and its year, in lower case. */
   readonly words: ReadonlySet<string>;
 }
 
@@ -47,7 +47,7 @@ function monthOfYear(year: number, month: number): NamedMonth {
 /** Emails from a named month score 50% higher. Fitted on the questions generated from patterns. */
 export const NAMED_MONTH_RAISE = 0.5;
 
-/** Fitted on the tuning half of fixtures/search. An email of the same day scores 1.8 times as high as an old one. */
+/** Fitted on the tuning half of fixtures/search. An email from the same day scores 1.8 times as high as an old one. */
 export const RECENCY_RAISE = 0.8;
 const RECENCY_DAYS = 60;
 

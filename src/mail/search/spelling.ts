@@ -47,9 +47,9 @@ const MAX_CORRECTIONS = 4;
 const MAX_VERIFIED = 3;
 
 /**
- * Replaces words that occur in no email of the mailbox with similar words from the searched emails. If there are
- * several candidates, the word in the most emails is used. All other words are unchanged, and a query without unknown
- * words costs nothing.
+ * Replaces words that do not occur in the mailbox with similar words from the searched emails. If there are several
+ * candidates, the word that occurs in the most emails is used. All other words are unchanged, and a query without
+ * unknown words costs nothing.
  */
 export function correctTerms(
   words: string,
@@ -71,7 +71,7 @@ export function correctTerms(
   return { words: replaceWords(words, corrections), terms: corrected, corrections };
 }
 
-/** Numbers and part numbers are not corrected, because each digit counts. */
+/** Numbers and part numbers are not corrected, because every digit matters. */
 function isCorrectable(term: string): boolean {
   const { length } = [...term];
   return length >= MIN_LETTERS && length <= MAX_LETTERS && /^\p{L}+$/u.test(term) && !isUnsegmentedAt(term, 0);
@@ -116,13 +116,15 @@ function asWritten(term: string, proposed: ReadonlySet<string>, texts: readonly 
   return forms.find((form) => proposed.has(form)) ?? null;
 }
 
-/** Applies the corrections to the query text, because the ranking signals look for names and months in it. */
+/** Applies the corrections to the query text, because the ranking signals search it for names and months. */
 function replaceWords(text: string, corrections: readonly TermCorrection[]): string {
   const takenFor = new Map(corrections.map(({ word, taken }) => [word, taken]));
   return text.replace(/\p{L}+/gu, (word) => takenFor.get(foldText(word).text) ?? word);
 }
 
-/** Alphabets to insert letters from, folded like the index. The first letter of a word selects the alphabet. */
+/**
+ * Alphabets from which letters are inserted, folded like the index. The first letter of a word determines the alphabet.
+ */
 const ALPHABETS = ["abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщъыьэюя", "αβγδεζηθικλμνξοπρστυφχψω"];
 
 /**

@@ -23,7 +23,7 @@ export function proxySettings(env: Readonly<Record<string, string | undefined>> 
 }
 
 function proxyUrl(env: Readonly<Record<string, string | undefined>>, name: string): string | undefined {
-  // The lower-case name takes precedence, like in curl.
+  // The lower-case name takes precedence, as in curl.
   const value = (env[name.toLowerCase()] || env[name] || "").trim();
   if (value === "") return undefined;
   const url = URL.parse(value.includes("://") ? value : `http://${value}`);

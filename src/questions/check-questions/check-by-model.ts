@@ -23,7 +23,7 @@ interface QuestionMails {
 interface ModelChecks {
   /** The checks in order. The first failure is the last entry. */
   readonly checks: readonly QuestionCheck[];
-  /** Message-IDs of other emails that give the same answer and therefore are gold too. */
+  /** Message-IDs of other emails that give the same answer and are therefore also gold. */
   readonly equivalent: readonly string[];
 }
 
@@ -38,13 +38,13 @@ type CheckOutcome = Pick<QuestionCheck, "passed" | "answer" | "reason"> & { read
 /** The checker's answer and whether it matches the gold answer. */
 type AnswerComparison = CheckerAnswer & { readonly isGold: boolean };
 
-/** More cited emails than this are usually copies or lists of the same email. */
+/** If more emails than this are cited, they are usually copies or lists of the same email. */
 const MAX_SEVERAL = 5;
 
 /**
- * Checks a question with a model. The model must give the gold answer from the cited emails, not know it without an
- * email, and not find a different answer in the best other matches. Among several cited emails, none can be
- * superfluous. For an unanswerable question, only the last check applies: the model must not find an answer.
+ * Checks a question with a model. The model must find the gold answer in the cited emails. It must not know the answer
+ * without an email, and must not find a different answer in the best other matches. If several emails are cited, none
+ * may be superfluous. For an unanswerable question, only the last check applies: the model must not find an answer.
  */
 export async function checkByModel(
   question: Question,

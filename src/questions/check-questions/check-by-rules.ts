@@ -44,8 +44,8 @@ interface LookedUpMail {
 
 /**
  * Checks a question's gold answer without a model. The cited emails must exist, be in the mailbox, and not be later
- * than the question. The emails must contain the answer's numbers, dates and times, and at least one word of the
- * question and of the answer.
+ * than the question. They must contain the answer's numbers, dates and times, at least one word from the question, and
+ * at least one from the answer.
  */
 export function checkGold(question: Question, cited: readonly LookedUpMail[]): QuestionCheck {
   const reason = goldProblem(question, cited);
@@ -78,15 +78,15 @@ function textOf({ subject, body, sender, to, cc, date }: Email): string {
 /** Spaces do not separate words in these scripts. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
 
-/** Why the emails are unrelated to the question or the answer, or null if they share words with both. */
+/** Returns why the emails are unrelated to the question or the answer, or null if they share words with both. */
 function foreignWords(question: string, answer: string, text: string): string | null {
   if (UNSPACED.test(question + answer)) return null;
   const stems = stemsOf(text);
   const asked = stemsOf(question);
   if (sharesNone(asked, stems)) return "no cited email contains a word of the question";
-  // The emails contain a value of the answer, and its unit can be spelled differently.
+  // The emails contain a value from the answer, whose unit might be spelled differently.
   if (holdsValue(answer)) return null;
-  // Emails rarely contain the answer's "yes" or "no", and words of the question prove nothing.
+  // Emails rarely contain the answer's "yes" or "no", and words that are also in the question prove nothing.
   const told = new Set([...stemsOf(answer.replace(/^\s*(yes|no)\b/i, ""))].filter((stem) => !asked.has(stem)));
   return sharesNone(told, stems) ? "no cited email contains a word of the answer" : null;
 }
@@ -96,14 +96,14 @@ function holdsValue(text: string): boolean {
   return days.length + times.length > 0 || parseNumbers(rest).some(({ isPronoun }) => !isPronoun);
 }
 
-/** Whether `stems` is not empty and shares no stem with `others`. */
+/** Returns whether `stems` is not empty and has no stem in common with `others`. */
 function sharesNone(stems: ReadonlySet<string>, others: ReadonlySet<string>): boolean {
   return stems.size > 0 && ![...stems].some((stem) => others.has(stem));
 }
 
 /**
- * A number, date or time of `answer` that is missing from `text` in any spelling and from `days`, or null if none is
- * missing.
+ * Returns a number, date or time in `answer` that is neither in `text`, in any spelling, nor in `days`. Returns null if
+ * none is missing.
  */
 function valueNotIn(answer: string, text: string, days: readonly CalendarDay[]): string | null {
   const wanted = parseDatesAndTimes(answer);

@@ -32,7 +32,7 @@ export async function parquetRows(bytes: Uint8Array): Promise<RawRow[]> {
   return rows.map(rawRow);
 }
 
-/** Limits the questions in memory. */
+/** Maximum number of rows, to limit the memory that questions take. */
 const MAX_ROWS = 1_000_000;
 
 function refuseTooManyRows(rows: number): void {
@@ -67,8 +67,8 @@ function toJsonValue(cell: unknown): unknown {
 const FORMS = "Pass a Parquet, CSV, JSON or JSONL file with the columns of corbt/enron_emails_sample_questions.";
 
 /**
- * Returns the questions of one split of a file. Rows without a split belong to the split in the file's name, otherwise
- * to `wanted`.
+ * Returns the questions of one split of a file. Rows without a split belong to the split that the file's name contains,
+ * otherwise to `wanted`.
  * @param wanted the requested split, or undefined for the file's only split, or `test` if the file has both
  * @throws UserError that names the file and the first bad row
  */
@@ -161,8 +161,8 @@ function explainUnknownFormat(path: string, text: string | null): string {
 }
 
 /**
- * Finds the split in a file name: `test-00000-of-00001.parquet`, `my_train.csv`, but not `latest.csv`. Null for neither
- * or both.
+ * Finds the split in a file name: `test-00000-of-00001.parquet`, `my_train.csv`, but not `latest.csv`. Returns null if
+ * it contains neither or both.
  */
 function splitInName(path: string): Split | null {
   const words = basename(path)
@@ -212,8 +212,8 @@ interface ValidateRequest {
 }
 
 /**
- * Validates raw rows and selects a split. One bad row rejects the dataset, because a benchmark over a subset of the
- * questions is a different benchmark.
+ * Validates raw rows and selects a split. One bad row causes the whole dataset to be rejected, because a subset of the
+ * questions would be a different benchmark.
  * @throws UserError for an empty dataset, bad rows, a missing split or duplicate ids
  */
 export async function validateQuestions(
@@ -290,7 +290,7 @@ function describe(path: readonly PropertyKey[], message: string, row: unknown): 
 function normalizeRow(value: unknown, unmarked: Split | undefined): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const row: Record<string, unknown> = { ...value };
-  // A float32 0.7 reads as 0.699999988079071. Six digits are exact in a float32.
+  // A float32 of 0.7 is read as 0.699999988079071. A float32 is exact to six digits.
   if (typeof row.how_realistic === "number") row.how_realistic = Number(row.how_realistic.toPrecision(6));
   // Both splits of the dataset contain [''] for some empty lists.
   if (Array.isArray(row.message_ids)) row.message_ids = row.message_ids.filter((id) => id !== "");
@@ -342,7 +342,7 @@ function jsonRows(document: unknown): RawRow[] | null {
 }
 
 /**
- * Returns the rows of a JSON Lines text, skipping empty lines.
+ * Returns the rows in a JSON Lines text. Skips empty lines.
  * @throws SyntaxError that names the line
  */
 export function jsonLinesRows(text: string): RawRow[] {
@@ -367,7 +367,7 @@ function isWrapped(item: unknown): item is { row: unknown } {
 
 /** A row before validation. */
 interface RawRow {
-  /** The row's place in the file, counted from 1, for messages: `row 3`, `line 12`. */
+  /** The row's position in the file, counted from 1, as shown in messages: `row 3`, `line 12`. */
   readonly where: string;
   readonly value: unknown;
 }
@@ -389,7 +389,7 @@ function detectQuestionFormat(path: string, bytes: Uint8Array, text: string | nu
   return extension === ".csv" || header.includes("question") ? "csv" : null;
 }
 
-/** Returns `jsonl` if the first line is an object, unless that is the only line and contains the rows. */
+/** Returns `jsonl` if the first line is an object, unless it is the only line and contains all the rows. */
 function jsonOrLines(text: string, extension: string): QuestionFormat {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   const first = parseJsonOrNull(lines[0] ?? "");

@@ -33,7 +33,7 @@ import type { QuestionSet, Split } from "../../tasks/question.js";
 import { DEFAULT_SPLIT, jsonLinesRows, loadQuestionFile, parquetRows, validateQuestions } from "./dataset-files.js";
 
 export interface QuestionRequest extends Omit<HubRequest, "split"> {
-  /** Undefined selects the only split of `dataset`, otherwise `test`. */
+  /** If undefined, selects the only split in `dataset`, otherwise `test`. */
   readonly split: Split | undefined;
   /** Path of a local file, or null for the dataset on the hub. */
   readonly dataset: string | null;
@@ -179,7 +179,8 @@ async function fetchAllRows(
 }
 
 /**
- * Throws if the response is incomplete. The API truncates long cells and large datasets and reports it in these fields.
+ * Throws if the response is incomplete. The API truncates long cells and large datasets, and these fields report when
+ * it does.
  */
 function checkComplete({ rows, partial }: Page, offset: number, total: number): void {
   const fault = (message: string) => new RequestFailed(message, { retryable: false });
@@ -192,7 +193,7 @@ function checkComplete({ rows, partial }: Page, offset: number, total: number): 
   });
 }
 
-/** A mirror's token is never sent to Hugging Face. */
+/** A token for a mirror is never sent to Hugging Face. */
 function rowsHeaders(hub: Hub): Record<string, string> {
   const sameService = hub.rowsEndpoint !== undefined || checkedEndpoint(hub.endpoint) === DEFAULT_ENDPOINT;
   return authorization(sameService ? hub.token : null);

@@ -10,7 +10,7 @@ import {
 import { chunk } from "../../platform/async.js";
 import { type Passage, QUESTION_KINDS, type QuestionKind } from "../provenance.js";
 
-/** A quoted passage must be at least this long to prove anything, in characters. */
+/** Minimum length, in characters, for a quoted passage to prove anything. */
 const MIN_PASSAGE_CHARS = 4;
 
 /**
@@ -53,7 +53,7 @@ export function resolveCitations(
       howRealistic: written.how_realistic,
       inbox,
       sender: (known[0] ?? shown[0])?.sender ?? inbox,
-      // A question without a source is dated after the emails it is about.
+      // A question without a source is dated after the emails that it is about.
       askableFrom: newest(known.length > 0 ? known : shown),
       askedTooEarly: written.question,
       unanswerable: written.detail_absent ? "detail_absent" : null,
@@ -82,7 +82,7 @@ const DAY_MS = 86_400_000;
 
 /**
  * Returns the date of a question, `YYYY-MM-DD`: 1 to 30 days after its newest source. Later emails can repeat the
- * source. Those before the date count as sources too, and a date on which one arrived is skipped.
+ * source. Those before the date also count as sources. A date on which one of them arrived is skipped.
  * @param askableFrom date of the newest required email, ISO 8601
  * @param sources dates of all emails that answer the question, ISO 8601
  */
@@ -104,7 +104,7 @@ function shiftDay(date: string, days: number): string {
 
 /**
  * Returns the person's name in an address (`virginia.thompson@enron.com` -> `Virginia Thompson`), or null if the part
- * before the @ is not two or more words of letters.
+ * before the @ does not consist of two or more words of letters.
  */
 export function personName(address: string): string | null {
   const [local = ""] = address.split("@");
@@ -122,8 +122,8 @@ export type MailHeading = Pick<Email, "messageId" | "subject" | "date">;
 
 /**
  * Groups emails into batches of up to 20 in chronological order, keeping the emails of a thread (same subject) in the
- * batch of its first email. Any prefix of the batches is spread over time: first the middle, then the quarters, the
- * eighths, and so on.
+ * batch of its first email. Any prefix of the list of batches is spread over time: first the middle, then the quarters,
+ * the eighths, and so on.
  */
 export function mailBatches<T extends MailHeading>(mails: readonly T[]): readonly (readonly T[])[] {
   const threads = new Map<string, T[]>();
@@ -147,7 +147,7 @@ export function mailBatches<T extends MailHeading>(mails: readonly T[]): readonl
   return spreadOut(batches.map((one) => one.sort((a, b) => ((a.date ?? "") < (b.date ?? "") ? -1 : 1))));
 }
 
-/** An email without a subject is its own thread. */
+/** An email without a subject is a separate thread. */
 function threadOf({ subject, messageId }: MailHeading): string {
   const plain = plainSubject(subject).toLowerCase();
   return plain === "" ? messageId : plain;
@@ -286,7 +286,8 @@ export function draftRequest(inbox: string, mails: readonly Email[], absent: num
 }
 
 /**
- * Returns the well-formed questions of a reply and the number of malformed ones, or null if it recorded no questions.
+ * Returns the well-formed questions in a reply and the number of malformed ones, or null if the reply recorded no
+ * questions.
  */
 export function readWrittenQuestions(reply: ForcedReply): {
   readonly questions: readonly WrittenQuestion[];

@@ -12,13 +12,13 @@ import {
   valuesIn,
 } from "./value-patterns.js";
 
-/** Realism score of template questions. Few people would ask like this. */
+/** Realism score of template questions. Few people would phrase a question like this. */
 const TEMPLATE_REALISM = 0.3;
 
-/** Minimum length of the sender's own text, in characters. Shorter emails contain nothing besides the value. */
+/** Minimum length of the sender's own text, in characters. Shorter emails contain nothing but the value. */
 const MIN_OWN_CHARS = 40;
 
-/** Passages without a statement by the sender: markup and legal disclaimers. */
+/** Passages that are not statements by the sender: markup and legal disclaimers. */
 const NO_STATEMENT = /<\/?[a-z][^>]*>|\bintended recipient|\bconfidential\b|\bprivileged\b/i;
 
 /** Minimum number of content words besides the value. A line with fewer is an address block or a table. */
@@ -32,9 +32,9 @@ interface PatternDrafts {
 type Refuse = (reason: string) => null;
 
 /**
- * Drafts questions about values that patterns find in emails. A question is drafted only if the email contains one
- * value of the kind, and no other email from the same sender and month with the topic's words contains a different
- * value. Emails from that sender and month with the same value are gold too, and so are emails with the same passage,
+ * Drafts questions about values that patterns find in emails. A question is drafted only if the email contains exactly
+ * one value of that kind, and no other email from the same sender and month with the topic's words contains a different
+ * one. Emails from that sender and month with the same value are also gold, and so are emails with the same passage,
  * such as copies and quotations.
  * @param usable emails that questions can be made from
  * @param all emails of the mailbox
@@ -72,7 +72,7 @@ function draftValueQuestion(
   const holdsIt = (text: string) => valuesIn(pattern, text).some((found) => isSameValue(found, value));
   const passage = splitPassages(own).find(holdsIt);
   if (passage === undefined || pattern.context?.test(passage) === false) return null;
-  // The sender's own address is not worth a question.
+  // A question about the sender's own address is not worthwhile.
   if (isSameValue(value, mail.sender) || (pattern.isContact && index.isBoilerplate(mail.sender, value))) {
     return refuse("the value is in the sender's signature");
   }
@@ -123,7 +123,9 @@ function draftSenderQuestion(source: IndexedMail, index: MailboxIndex, refuse: R
   };
 }
 
-/** Returns the fields common to all drafts. The first of `gold` is the email that the question was made from. */
+/**
+ * Returns the fields that all drafts have in common. The first of `gold` is the email that the question was made from.
+ */
 function draftOf(gold: readonly [IndexedMail, ...IndexedMail[]], passage: string, inbox: string) {
   const [{ mail }] = gold;
   return {
@@ -152,7 +154,9 @@ interface IndexedMail {
   readonly stems: ReadonlySet<string>;
 }
 
-/** Contact information in emails with at least this many subjects by one sender counts as a signature. */
+/**
+ * Contact information counts as a signature if one sender uses it in emails with at least this many different subjects.
+ */
 const BOILERPLATE_SUBJECTS = 2;
 
 const MONTH = new Intl.DateTimeFormat("en-US", { month: "long", year: "numeric", timeZone: "UTC" });
@@ -227,11 +231,11 @@ function plainValue(value: string): string {
   return value.toLowerCase().replace(/[\s.,]/g, "");
 }
 
-/** A closing line. The name, office and telephone number follow it. */
+/** A closing line, which the name, office and telephone number follow. */
 const CLOSING =
   /^(?:many |kind |best |warm |with (?:kind |best )?)?(?:thanks(?: (?:again|in advance|so much|a lot))?|thank you|thx|regards|best|best wishes|sincerely|yours|cheers|love|mfg|gruß|grüße)[\s,.!-]*$/i;
 
-/** Maximum number of lines after a closing line. With more, the line only closed one part of the email. */
+/** Maximum number of lines after a closing line. If there are more, the line only closed one part of the email. */
 const MAX_SIGNATURE_LINES = 12;
 
 /** Removes the signature: the block at the end of all of a person's emails. */

@@ -27,12 +27,12 @@ export interface AddressedBatch {
 /** Maximum number of batches drafted before their drafts are checked. */
 const BATCHES_AT_ONCE = 8;
 
-/** Emails sampled per question before the remaining ones are used. Most emails yield no draft, one or two. */
+/** Emails sampled per question before the remaining ones are used. Most emails yield at most two drafts. */
 const MAILS_PER_QUESTION = 10;
 
 /**
  * Yields drafts for values found by patterns, one at a time, spread over mailboxes, kinds, months and senders. Uses a
- * sample of each mailbox first, and its other emails if that is not enough.
+ * sample of each mailbox first, and the mailbox's other emails if the sample is not enough.
  */
 export function* draftsOfPatterns(
   mailboxes: readonly UsableMailbox[],
@@ -53,8 +53,8 @@ export function* draftsOfPatterns(
 }
 
 /**
- * Returns the batches of all mailboxes in turn. Each mailbox's batches are spread over time and start at a different
- * point.
+ * Returns the batches of all mailboxes in turn. Each mailbox's batches are spread over time, and each mailbox starts at
+ * a different point.
  */
 export function batchesInTurn(mailboxes: readonly UsableMailbox[]): readonly AddressedBatch[] {
   const lists = mailboxes.map(({ address, usable, read }, i) => {
@@ -66,7 +66,7 @@ export function batchesInTurn(mailboxes: readonly UsableMailbox[]): readonly Add
   return Array.from({ length: longest }, (_, i) => lists.flatMap((list) => list[i] ?? [])).flat();
 }
 
-/** Assumed fraction of drafts that pass the checks. A guess. */
+/** Assumed fraction of drafts that pass the checks. This is a guess. */
 export const PASSING_SHARE = 0.5;
 
 /** Returns the expected number of batches for this many questions. */
@@ -76,8 +76,8 @@ export function batchesFor(questions: number): number {
 
 /**
  * Yields drafts written by a model, spread over mailboxes, kinds, months and senders. Each round drafts only as many
- * batches as the missing questions are expected to need. A failed batch is counted and skipped. At the cost limit, and
- * if the model never returns anything usable, yields the drafts so far and then throws.
+ * batches as are expected to be needed for the missing questions. A failed batch is counted and skipped. If the cost
+ * limit is reached, or if the model never returns anything usable, yields the drafts so far and then throws.
  */
 export async function* draftsOfModel(
   mailboxes: readonly UsableMailbox[],
@@ -171,13 +171,13 @@ export async function callOrFailure<T>(call: () => Promise<T>): Promise<T | Mode
   }
 }
 
-/** This many consecutive unusable replies are assumed to be systematic. */
+/** If this many consecutive replies are unusable, the cause is assumed to be systematic. */
 const MAX_FAILURES = 8;
 
 /** Thrown if a model never returns a usable reply. */
 export class UnusableModel extends UserError {}
 
-/** Stops a command whose model never returns anything usable, before it pays for a call about every email. */
+/** Stops a command whose model never returns anything usable, before a call is billed for every email. */
 export class FailureStreak {
   private failures = 0;
 

@@ -14,7 +14,7 @@ import {
 
 /**
  * Replaces the strings of some properties in a line with a JSON object. Everything else stays byte for byte the same.
- * If a property occurs twice, replaces the last one, because parsers use it.
+ * If a property occurs twice, replaces the last one, because parsers use that one.
  */
 export function replaceJsonTexts(line: string, texts: Readonly<Record<string, string>>): string {
   const replaced = [...topLevelValues(line)]
@@ -59,7 +59,10 @@ interface ReviewedChecks {
 }
 
 export interface CheckerAgreement {
-  /** How often reviewers accepted a question unchanged if all its checks passed, and did not if one failed. */
+  /**
+   * How often reviewers agreed with the checks: they accepted a question unchanged if all its checks passed, and did
+   * not if one failed.
+   */
   readonly all: Estimate;
   /** The same rate per check, over the questions with that check. */
   readonly byCheck: readonly { readonly check: QuestionCheck["check"]; readonly agreement: Estimate }[];
@@ -138,7 +141,7 @@ function litIn({ subject, body }: StoredMail, recorded: readonly Passage[], ques
   return { inSubject: [], inBody: found === null ? [] : [found], passage: found === null ? null : ("found" as const) };
 }
 
-/** Words of the answer locate the passage better than words of the question. */
+/** Words from the answer locate the passage better than words from the question. */
 const ANSWER_WEIGHT = 3;
 
 /**
@@ -165,7 +168,7 @@ interface TextSpan {
   readonly end: number;
 }
 
-/** Minimum passage length in characters. Shorter passages match any text by chance. */
+/** Minimum passage length in characters. A shorter passage can match any text by chance. */
 const MIN_PASSAGE = 4;
 
 /**

@@ -1,4 +1,5 @@
-// Chooses the mail that questions are made from and keeps the questions varied: near-duplicates, stratified order.
+// Chooses the mail that questions are made from, and keeps the questions varied by avoiding near-duplicates and using a
+// stratified order.
 import { type Email, ownText } from "../../mail/email.js";
 import { openMailboxListing, questionQuery } from "../../mail/mail-lookup.js";
 import { listImportedInboxes } from "../../mail/owners.js";
@@ -12,8 +13,8 @@ import { shuffled } from "../dataset.js";
 import type { MailHeading, QuestionDraft } from "./draft-by-model.js";
 
 /**
- * Yields drafts in an order whose every prefix is spread over mailboxes, kinds, months and senders. Each next draft
- * belongs to the groups with the fewest drafts so far. A shuffle by `seed` breaks ties.
+ * Yields drafts in an order in which every prefix is spread over mailboxes, kinds, months and senders. The next draft
+ * is always from the groups with the fewest drafts so far. A shuffle by `seed` breaks ties.
  */
 export function* stratifiedOrder(drafts: readonly QuestionDraft[], seed: number): Generator<QuestionDraft> {
   const rest = shuffled(drafts, seed).map((draft) => ({ draft, groups: groupsOf(draft) }));
@@ -96,7 +97,10 @@ function jaccard(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   return all === 0 ? 1 : common / all;
 }
 
-/** A mailbox and its usable emails. Bodies are read on demand, because all bodies together take gigabytes. */
+/**
+ * A mailbox and its usable emails. Bodies are read on demand, because all of them together would take gigabytes of
+ * memory.
+ */
 export interface UsableMailbox {
   readonly address: string;
   readonly usable: readonly MailHeading[];
@@ -113,7 +117,7 @@ export interface MailCounts {
 }
 
 /**
- * Returns the requested addresses, or all imported ones. Throws a UserError for an unknown address and if no mail is
+ * Returns the requested addresses, or all imported ones. Throws a UserError if an address is unknown or no mail was
  * imported.
  */
 export function chooseInboxes(db: Db, asked: readonly string[]): readonly string[] {
@@ -157,10 +161,10 @@ export function readMailboxes(
 /** The reason for leaving an email out. */
 type UnusableReason = "no date" | "too short" | "too long" | "newsletter or notice" | "copy";
 
-/** Maximum body length in characters. Following ART, longer emails are reports and lists. */
+/** Maximum body length in characters, as in ART. Longer emails are reports and lists. */
 const MAX_CHARS = 5_000;
 
-/** Scripts whose characters correspond to about half a word or a word. */
+/** Scripts in which a character corresponds to about half a word or a whole word. */
 const DENSE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu;
 const LETTERS_PER_DENSE = 4;
 
@@ -170,7 +174,7 @@ function lettersIn(text: string, atLeast: number): number {
   return text.length + (LETTERS_PER_DENSE - 1) * (text.match(DENSE)?.length ?? 0);
 }
 
-/** Emails with more recipients count as mailing list emails. */
+/** Emails with more recipients are treated as mailing list emails. */
 const MAX_RECIPIENTS = 25;
 
 const LIST_SENDER =
@@ -185,7 +189,7 @@ const LIST_TEXT =
 /**
  * Returns the emails that questions can be made from, and the number of left-out emails per reason. A copy is an email
  * whose own text repeats that of an earlier email from the same sender. If its own text is too short to compare, for
- * example in a forwarded email, the entire body counts.
+ * example in a forwarded email, the entire body is compared.
  */
 export function usableMails<T extends Email>(
   mails: readonly T[],
@@ -227,7 +231,7 @@ function isNewsletter({ sender, to, cc, bcc, body }: Email): boolean {
 export interface QuestionMailbox {
   readonly address: string;
   mails(): Email[];
-  /** Returns the email with this Message-ID, even of a copy, or null if the corpus does not contain it. */
+  /** Returns the email with this Message-ID, which can be that of a copy, or null if the corpus does not contain it. */
   get(messageId: string): { readonly mail: Email; readonly isInInbox: boolean } | null;
   /** Searches the mail up to the question's date. Copies count as one email. */
   bestMatches(question: string, day: string, limit: number): Email[];

@@ -15,18 +15,18 @@ interface FoundValue {
 export interface ValuePattern {
   readonly name: string;
   readonly kind: QuestionKind;
-  /** A global expression. The value is the first group, or the entire match without a group. */
+  /** A global expression. The value is the first group, or the entire match if there is no group. */
   readonly value: RegExp;
-  /** Must also match the passage, or null for no condition. */
+  /** Expression that must also match the passage, or null if there is no such condition. */
   readonly context: RegExp | null;
-  /** Whether the value is contact information. In a signature it does not answer a question. */
+  /** Whether the value is contact information, which does not answer a question if it is in a signature. */
   readonly isContact: boolean;
   /** The question words and the verb, as in "... did Bo Kim give". */
   ask(found: FoundValue): { readonly what: string; readonly verb: string };
 }
 
 const WEEKDAY = "(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\\s+)?";
-// "Jan 02" can be a month as often as a day.
+// "Jan 02" is as often a month as a day.
 const NAMED_DAY = `(?:${MONTH_NAMES})\\.?\\s+(?!0)\\d{1,2}(?:st|nd|rd|th)?(?:,?\\s+\\d{4})?`;
 // Excludes fractions such as "1/2" and parts of longer numbers.
 const NUMERIC_DAY =
@@ -131,7 +131,7 @@ export function documentFrequencies(mails: Iterable<ReadonlySet<string>>): Docum
 /** Number of content words in a topic. A single word must be rare. */
 const TOPIC_WORDS = { min: 2, max: 3 } as const;
 
-/** A word in at most this many emails can be a topic on its own. */
+/** A word that occurs in at most this many emails can be a topic on its own. */
 const RARE_IN_MAILS = 3;
 
 /** Words that belong to the form of an email, not to its topic. */
@@ -144,16 +144,16 @@ const FORM_WORDS: ReadonlySet<string> = new Set(
 /** Words that can connect the words of a phrase. */
 const CONNECTIVES: ReadonlySet<string> = new Set("a an and at by for from in of on the to with".split(" "));
 
-/** Separators between the parts of a subject. A hyphen inside a word and the dot of "Rep." do not count. */
+/** Separators between the parts of a subject. The hyphen inside a word and the dot in "Rep." are not separators. */
 const PARTS = /[:;,()[\]{}"“”!?|<>*#=_]+|(?<=\p{L}{4})\.(?:\s|$)|\s[-–—/]+\s|-{2,}/u;
 
 /** Two or more capitalized words, as in the names of companies, projects and places. */
 const PROPER_NAME = /(?<![\p{L}\p{N}])\p{Lu}[\p{L}&'’-]+(?:\s+(?:(?:of|and|the|de|du)\s+)?\p{Lu}[\p{L}&'’-]+){1,3}/gu;
 
 /**
- * Returns the topic of an email: the rarest phrase of its subject, or of the proper names in a passage. A phrase
- * consists of whole words in their original order, including prepositions and articles between them. Returns null if
- * neither yields a phrase.
+ * Returns the topic of an email: the rarest phrase from its subject, otherwise from the proper names in a passage. A
+ * phrase consists of whole words in their original order, including prepositions and articles between them. Returns
+ * null if neither yields a phrase.
  * @param known text whose words a topic must not contain, because the question already uses them or asks for them
  */
 export function topicOf(
@@ -176,7 +176,8 @@ interface Phrase {
 }
 
 /**
- * The phrases of a text. A phrase neither starts nor ends with a connective. Only the end of a long phrase is returned.
+ * Returns the phrases in a text. A phrase neither starts nor ends with a connective. Of a long phrase, only the end is
+ * returned.
  */
 function phrasesOf(text: string): Phrase[] {
   const tokens = text.split(/\s+/).filter((token) => token !== "");
@@ -190,7 +191,7 @@ function phrasesOf(text: string): Phrase[] {
       const isWhole = isTopical[end] && !isTopical[end + 1];
       if (!isTopical[end] && !CONNECTIVES.has((tokens[end] ?? "").toLowerCase())) break;
       const isHead = !isTopical[start - 1] || words.length === TOPIC_WORDS.max;
-      // "reset" in "Your password has been reset" is not a topic. A one-word subject is.
+      // "reset" in "Your password has been reset" is not a topic, but a one-word subject is.
       const isNoun = words.length > 1 || tokens.length === 1 || /^\p{Lu}/u.test(tokens[start] ?? "");
       if (isWhole && isHead && isNoun) phrases.push({ text: tokens.slice(start, end + 1).join(" "), words });
     }

@@ -285,7 +285,7 @@ export interface FrameColumn {
   readonly values: readonly FrameCell[];
 }
 
-/** A table like in pandas: typed columns, and row labels unless they are 0, 1, 2, ... */
+/** A table as in pandas: typed columns, and row labels unless they are 0, 1, 2, ... */
 export interface Frame {
   readonly columns: readonly FrameColumn[];
   readonly rows: number;

@@ -55,7 +55,7 @@ export const compareTextFile: FlowbookFunction = async (args, context) => {
 
 /**
  * Flowbook's `compare_script_logs`: runs a script of the task in the machine and searches the log that it writes. The
- * script is at /home/user/NAME, like at Flowbook's commit 485a525; its latest version creates a folder of that name. A
+ * script is at /home/user/NAME, as in Flowbook's commit 485a525; its latest version creates a folder of that name. A
  * failed script is an error. If there is no other reason for it, the log is the reason.
  */
 export const compareScriptLogs: FlowbookFunction = async (args, context) => {

@@ -113,7 +113,7 @@ const vmFile = getter(z.union([single, several]), async (config, { machine, opti
   return given.length === 1 ? (given[0] ?? null) : given;
 });
 
-/** Inserts the day. Like in Spider2-V, the extension is everything between the first and the second dot. */
+/** Inserts the day. As in Spider2-V, the extension is everything between the first and the second dot. */
 function addSuffix(path: string, config: z.output<typeof single>): string {
   const [stem, extension] = path.split(".");
   if (!config.time_suffix || extension === undefined) return path;

@@ -6,7 +6,7 @@ import type { AsWritten, BadEmail, CorpusBatch, Email, FiledEmail, HeaderNames, 
 
 /** A truncated or damaged source. Inside a folder or an archive, it is skipped, with `problem` as the reason. */
 export class BrokenSource extends UserError {
-  /** @param problem the rest of a sentence after the name */
+  /** @param problem the rest of a sentence that starts with the name */
   constructor(
     name: string,
     readonly problem: string,
@@ -100,7 +100,7 @@ export function fileEmail(
   return filed;
 }
 
-/** Maximum expansion factor. Mail compresses to a tenth of its size. Deflate reaches a thousandth at most. */
+/** Maximum expansion factor. Mail compresses to a tenth of its size. Deflate reaches a thousandth at best. */
 const MAX_EXPANSION = 200;
 /** Smaller outputs are harmless, regardless of their input. */
 const FREE_BYTES = 1_000_000_000;
@@ -189,7 +189,7 @@ const CHARS_PER_BATCH = 8_000_000;
 
 /**
  * Groups a reader's items into batches of at most 500. If the signal aborts, rejects with its reason after the current
- * batch. If the source fails, yields the items before the error first.
+ * batch. If the source fails, yields the items read so far before the error.
  */
 export async function* batchMails(
   found: AsyncIterable<ReadResult | readonly ReadResult[]>,

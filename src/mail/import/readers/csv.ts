@@ -31,7 +31,7 @@ async function* transcode(content: AsyncIterable<Buffer>, encoding: string): Asy
   yield Buffer.from(decoder.decode());
 }
 
-/** Excel writes `;` if the decimal separator is a comma, and tabs as "Unicode text". */
+/** Excel writes `;` if the decimal separator is a comma, and writes tabs in its format "Unicode text". */
 const DELIMITERS = [",", ";", "\t", "|"].map((text) => text.charCodeAt(0));
 
 /**
@@ -195,8 +195,8 @@ export type MailColumn = keyof typeof NAMES;
 export type Columns = ReadonlyMap<MailColumn, string>;
 
 /**
- * Alternative sets of required columns. A table without Message-IDs needs more, because chat logs also contain senders
- * and texts.
+ * Alternative sets of required columns. A table without Message-IDs needs more columns, because chat logs also contain
+ * senders and texts.
  */
 const REQUIRED: readonly (readonly MailColumn[])[] = [
   ["messageId", "from", "body"],
@@ -274,7 +274,7 @@ const COMMA = 0x2c;
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** Longer fields are dropped. They are not mail, and an unclosed quote might cause them. */
+/** Longer fields are dropped. They are not mail, and might be caused by an unclosed quote. */
 export const MAX_FIELD_BYTES = 64 * 1024 * 1024;
 
 /** A record's fields, which are views into the chunk unless quotes were unescaped. A field over 64 MB is null. */

@@ -131,7 +131,7 @@ async function* refuseAll(folder: string, reason: string): AsyncGenerator<{ read
   for (const entry of await list(folder)) yield { bad: { where: join(folder, entry.name), reason, isSideFile: true } };
 }
 
-/** Whether a link leads out of the folder to a table or an mbox. Dataset caches consist of such links. */
+/** Returns whether a link leads out of the folder to a table or an mbox. Dataset caches consist of such links. */
 async function isLinkToTable(link: string, root: string): Promise<boolean> {
   try {
     if (!statSync(link).isFile() || realpathSync(link).startsWith(realpathSync(root) + sep)) return false;
@@ -149,7 +149,8 @@ export async function recognizeFile(path: string): Promise<FileKind> {
 }
 
 /**
- * Returns the kind of the first file that might contain mail. `kind` is null if all `files` files are something else.
+ * Returns the kind of the first file that might contain mail. `kind` is null if none of the `files` files contains
+ * mail.
  */
 export async function findMailIn(folder: string): Promise<{ readonly kind: FileKind | null; readonly files: number }> {
   let files = 0;

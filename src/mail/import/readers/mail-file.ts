@@ -4,11 +4,11 @@ import { requireRegularFile } from "../../../platform/files.js";
 import { isSystemError, type MailLocation, unreadable } from "./batches.js";
 import type { MailboxLayout } from "./mailbox-layout.js";
 
-/** The file that all readers get, and helpers to read its stream in pieces. */
+/** The file type that all readers receive, and helpers to read a file's stream in pieces. */
 
-/** A file of a source, stored on disk, in an archive, or compressed. */
+/** A file in a source: on disk, in an archive, or compressed. */
 export interface MailFile {
-  /** Location for messages: the path on disk, or `mail.zip entry Inbox`. */
+  /** Location, as shown in messages: the path on disk, or `mail.zip entry Inbox`. */
   readonly where: string;
   /** Base name, without the extension of a removed compression layer. */
   readonly name: string;
@@ -93,7 +93,7 @@ export async function peek(stream: AsyncIterable<Buffer>, length: number): Promi
         bytes += value.length;
       }
     } catch (error) {
-      // Data before the damage is read first.
+      // Pass on the data before the damage first.
       failure = { error };
     }
   }
@@ -149,7 +149,7 @@ export async function* inLargeChunks(chunks: AsyncIterable<Buffer>): AsyncGenera
       if (bytes >= CHUNK_BYTES) yield join();
     }
   } catch (error) {
-    // Data before the damage is read first.
+    // Pass on the data before the damage first.
     if (bytes > 0) yield join();
     throw error;
   }

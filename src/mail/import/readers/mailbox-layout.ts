@@ -16,12 +16,12 @@ export class MailboxLayout {
   /** @param root names of the source and its parent folders, the innermost last */
   constructor(private readonly root: readonly string[]) {}
 
-  /** Reports the entries of a folder, before its files are located. The path is relative to the source. */
+  /** Adds the entries of a folder. Call it before locating the folder's files. The path is relative to the source. */
   addFolder(path: string, entries: readonly FolderEntry[]): void {
     if (entries.some(isAccountEntry)) this.accounts.add(path);
   }
 
-  /** Reports the folders of a file in an archive if their names show that they are accounts. */
+  /** Adds the folders of a file in an archive if their names show that they are accounts. */
   addFoldersOf(path: string): void {
     const folder = path.slice(0, Math.max(path.lastIndexOf("/"), 0));
     if (folder === "" || this.seen.has(folder)) return;
@@ -34,7 +34,7 @@ export class MailboxLayout {
     }
   }
 
-  /** Reports a file in an archive that could be an mbox. */
+  /** Adds a file in an archive if it could be an mbox. */
   addFile(path: string): void {
     const slash = path.lastIndexOf("/");
     this.addFolder(path.slice(0, Math.max(slash, 0)), [
@@ -66,7 +66,9 @@ export class MailboxLayout {
     return { path: `${owner}/${account === "" ? path : path.slice(account.length + 1)}`, owner };
   }
 
-  /** Returns the outermost account with the file in one of its mailboxes, or null if the file is not in an account. */
+  /**
+   * Returns the outermost account that has the file in one of its mailboxes, or null if the file is not in an account.
+   */
   private accountOf(path: string): string | null {
     if (this.accounts.size === 0) return null;
     if (this.accounts.has("") && isInMailbox(path)) return "";
@@ -79,7 +81,7 @@ export class MailboxLayout {
   }
 
   /**
-   * Returns the name of the account's folder. If two names are equal, the second gets its parent's name as a prefix.
+   * Returns the name of the account's folder. If two names are equal, the second is prefixed with its parent's name.
    */
   private nameOf(account: string): string {
     const folders = [...this.root, ...(account === "" ? [] : account.split("/"))];
@@ -114,7 +116,7 @@ const MAILBOX =
 const MBOX_EXTENSION = /(?:\.(?:mbox|mbx))?(?:\.gz)?$/i;
 
 function isAccountEntry({ name, isFolder, isMaildir }: FolderEntry): boolean {
-  // Most files of a corpus have numbers as names.
+  // Most files in a corpus have numbers as names.
   if (/^\d/.test(name)) return false;
   if (!isFolder) return MAILBOX.test(name.replace(MBOX_EXTENSION, ""));
   // Apple Mail stores mailboxes as folders. So does Thunderbird for mailboxes with subfolders.

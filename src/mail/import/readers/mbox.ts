@@ -52,7 +52,7 @@ const ASCTIME_SEPARATOR =
 // Thunderbird's `From -`, Takeout's `From 184...@xxx`, only `From`, or an address with a date in any other format.
 const OTHER_SEPARATOR = /^From (?:\s*$|-\s*$|\S+\s*$|\S+ .*\d)/;
 
-/** git writes this date into all patches, which emails often quote in full. */
+/** git writes this date into all patches, and emails often quote patches in full. */
 const GIT_SEPARATOR = /^From [0-9a-f]{40} Mon Sep 17 00:00:00 2001/;
 
 /** Header fields that also occur in prose, for example above a quoted email. */
@@ -94,7 +94,7 @@ function headerAfter(text: string): HeaderEvidence {
   let [known, stored, hidden] = [0, 0, 0];
   for (const line of text.split(/\r\n|[\r\n]/).slice(1)) {
     if (line.trim() === "") break;
-    // Allow a damaged line in a long header. The last line might be truncated.
+    // A long header may contain a damaged line. The last line might be truncated.
     if (!FIELD_LINE.test(line)) return stored > 2 ? { known, stored, hidden } : NO_HEADER;
     const isStored = STORED_FIELD.test(line);
     if (isStored) stored++;

@@ -11,14 +11,14 @@ import { type FileKind, HEAD_BYTES, reasonOf, recognize, SIDE_FILE } from "./rec
 import { readTar } from "./tar.js";
 import { readZip } from "./zip.js";
 
-/** Chooses the reader of a file by its content, through any archives and compression around it. */
+/** Chooses the reader for a file based on its content, looking inside archives and compressed files. */
 
 /** Maximum depth of nested archives. */
 const MAX_DEPTH = 4;
 
 /**
- * Maximum size in bytes of a zip or Parquet file within an archive. They are held in memory, because their end is read
- * first.
+ * Maximum size in bytes of a zip or Parquet file within an archive. Such files are held in memory, because their end is
+ * read first.
  */
 const MAX_HELD_BYTES = 256 * 1024 * 1024;
 
@@ -27,7 +27,7 @@ interface ReadOptions {
   readonly format: Exclude<CorpusFormat, "maildir"> | null;
   /** Number of archives around the file. */
   readonly depth: number;
-  /** Receives the number of bytes of Parquet rows, which are not streamed. */
+  /** Receives the number of bytes in Parquet rows, which are not streamed. */
   readonly onRead: (bytes: number) => void;
 }
 
@@ -59,7 +59,7 @@ export async function* readMailFile(file: MailFile, options: ReadOptions): ReadI
   }
 }
 
-/** Opens a file. The head of a file on disk is read separately, because not all formats are streamed. */
+/** Opens a file. If it is on disk, its head is read separately, because not all formats are streamed. */
 async function openContent(file: MailFile): Promise<PeekedFile> {
   if (file.disk === null) return peek(file.chunks(), HEAD_BYTES);
   const head = await readHead(file.disk, HEAD_BYTES);

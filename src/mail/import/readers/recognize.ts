@@ -102,7 +102,7 @@ const KNOWN_FILES: readonly KnownFile[] = [
   known("%PDF-", "it is a PDF, not mail"),
 ];
 
-/** Returns the reason why a text is not mail, in more detail if it is a table. */
+/** Returns the reason why a text is not mail, with more detail if it is a table. */
 export function reasonOf(kind: Extract<FileKind, { kind: "unknown" }>, head: Buffer, name: string): string {
   if (!/\.(?:csv|tsv)$/i.test(name)) return kind.reason;
   const names = csvNames(head);

@@ -6,7 +6,7 @@ import { parseJsonOrNull } from "../../../platform/json.js";
  * PostgreSQL syntax.
  */
 
-/** Cell texts for a missing value. */
+/** Cell texts that mean that the value is missing. */
 const MISSING = /^(?:nan|none|null|nil|nat|n\/a|<na>|undefined|)$/i;
 
 /** Trims a cell. Returns an empty string for a missing value. */

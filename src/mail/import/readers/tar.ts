@@ -46,7 +46,7 @@ type TarEntry = ReturnType<typeof extract> extends AsyncIterable<infer T> ? T : 
 /** Larger entries are streamed. */
 const SMALL_BYTES = 4 * 1024 * 1024;
 
-/** Reads the entry to its end, because the archive continues only then. */
+/** Reads the entry to its end, because otherwise the archive does not continue. */
 async function* readEntryOf(
   entry: TarEntry,
   archive: MailFile,
@@ -103,7 +103,7 @@ class EntryContent implements AsyncIterable<Buffer> {
     return { next: () => this.next() };
   }
 
-  /** Throws if the archive ends within the entry, because tar-stream might end its last entry without an error. */
+  /** Throws if the archive ends within the entry, because tar-stream might end the last entry without an error. */
   private async next(): Promise<IteratorResult<Buffer>> {
     const result = await this.iterator.next();
     if (result.done !== true) this.length += result.value.length;
@@ -155,7 +155,7 @@ class TarBytes {
     }
   }
 
-  /** Throws if the archive is truncated. If it was cut between two entries, the final zero blocks are missing. */
+  /** Throws if the archive is truncated. If it was cut off between two entries, the final zero blocks are missing. */
   checkEnd(): void {
     if (this.failure !== null) throw this.failure;
     if (this.tail.length < BLOCK || this.tail.some((byte) => byte !== 0))
