@@ -185,7 +185,7 @@ function reasonAgainst(
   if (falseFailures > MAX_FALSE_FAILURES)
     return `it fails ${Math.round(falseFailures * 100)}% of the good traces (maximum ${MAX_FALSE_FAILURES * 100}%)`;
   if (chance > MAX_CHANCE)
-    return `on shuffled labels, some template does as well in ${Math.round(chance * 100)}% of the cases`;
+    return `on shuffled labels, some template does equally well in ${Math.round(chance * 100)}% of the cases`;
   return null;
 }
 

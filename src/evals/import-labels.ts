@@ -156,7 +156,7 @@ const lineSchema = z.object({
 
 type LabelLine = z.output<typeof lineSchema> & { readonly line: number };
 
-const HINT = 'Expected lines such as {"trace": "latest/12", "label": "bad", "note": "the price is of another year"}.';
+const HINT = 'Expected lines such as {"trace": "latest/12", "label": "bad", "note": "the price is from another year"}.';
 
 /** Reads a labels file with one JSON object per line. Throws a UserError that names the invalid line. */
 function readLabelFile(path: string): LabelLine[] {

@@ -143,7 +143,7 @@ export function testEval(
       new Date().toISOString(),
     );
     if (test.heldOutReads <= MANY_READS) return { stored, test };
-    const warning = `held-out traces were tested on ${test.heldOutReads} times, so they no longer validate evals that these tests helped to choose`;
+    const warning = `some held-out traces have been used in ${test.heldOutReads} tests, so they cannot validate evals that these tests helped to choose`;
     return { stored, test: { ...test, warnings: [...test.warnings, warning] } };
   });
 }
@@ -270,7 +270,9 @@ function warningsOf({ tested, unknownDraws }: HalfRun, { good, bad }: Agreement,
       ? [`only ${good} good and ${bad} bad traces: intervals are wide with fewer than ${FEW_OF_A_KIND} of each`]
       : []),
     ...(value !== null && value < LOW_SELF_AGREEMENT
-      ? [`repeated labels agree for only ${Math.round(value * n)} of ${n} traces, so no eval can agree better`]
+      ? [
+          `repeated labels agree for only ${Math.round(value * n)} of ${n} traces, so no eval can agree with the labels more often`,
+        ]
       : []),
   ];
 }

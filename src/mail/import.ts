@@ -130,7 +130,8 @@ function refuseToOverwriteSources(read: readonly (string | undefined)[], { db }:
 
 /** Downloads the published mail. With a limit, downloads only the files needed for that number of emails. */
 async function download(limit: number, { settings, note, progress, signal }: AppContext): Promise<string> {
-  const size = limit === 0 ? "about 1 GB" : `up to 1 GB in three files, only those needed for ${count(limit)} emails`;
+  const size =
+    limit === 0 ? "about 1 GB" : `at most 1 GB in three files; only the files needed for ${count(limit)} emails`;
   note(`Downloading ${EMAILS_DATASET} (${size}) to ${settings.cacheDir}. Existing files are not downloaded again.`);
   const started = performance.now();
   const bar = progress("Download");

@@ -85,7 +85,7 @@ function fromScripts(scripts: readonly Script[], request: ModelRequest): Complet
   const turn = request.messages.filter((message) => message.role === "assistant").length;
   const reply = script.replies[turn];
   if (reply) return toCompletion(reply, turn);
-  const message = `the script has only ${script.replies.length} replies, and turn ${turn + 1} was requested`;
+  const message = `the script has only ${script.replies.length} replies, but turn ${turn + 1} was requested`;
   throw new ModelError("protocol", message, { retryable: false });
 }
 

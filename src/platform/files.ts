@@ -297,7 +297,7 @@ async function openReadPipe(path: string): Promise<number> {
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code !== "ENXIO") throw cause;
       if (performance.now() - began < READER_MS) continue;
-      const hint = "Start its reader first.";
+      const hint = "Start the program that reads it first.";
       throw new UserError("output_unwritable", `Cannot write ${path}: it is a named pipe without a reader.`, hint, 1, {
         cause,
       });

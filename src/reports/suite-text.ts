@@ -125,12 +125,12 @@ export const TEST_NAMES = { mcnemar: "McNemar", sign_flip: "sign flips" } as con
 export function leftOut({ ungradedPairs, sameGuidance, unpaired }: Omit<GuidanceComparison, "metrics">): string[] {
   const { notInRun, own, none, notMutual } = unpaired;
   const reasons = [
-    [ungradedPairs, "pairs not graded on both sides"],
+    [ungradedPairs, "pairs with a task that was not graded"],
     [sameGuidance, "pairs without one abstract and one verbose task"],
     [notInRun, "tasks whose counterpart is not in the run"],
     [own, "tasks that are their own counterpart"],
     [none, "tasks without a counterpart"],
-    [notMutual, "tasks whose counterpart is another's"],
+    [notMutual, "tasks whose counterpart belongs to another pair"],
   ] as const;
   const counted = reasons.filter(([tasks]) => tasks > 0).map(([tasks, reason]) => `${reason} ${count(tasks)}`);
   return counted.length === 0 ? [] : [`Left out: ${counted.join("; ")}.`];

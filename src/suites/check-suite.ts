@@ -261,7 +261,7 @@ const checkFunctions: TaskCheck = (read, context) => {
     findings.push(error("function_unknown", call.funcField, message));
   }
   for (const call of skipped) {
-    const message = `${call.func} is skipped, like in Flowbook, which reads {func, arguments}`;
+    const message = `${call.func} is skipped, as in Flowbook, which reads {func, arguments}`;
     findings.push(warning("function_old_spelling", call.funcField, message));
   }
   for (const need of ["account", "server", "screen"] as const) {

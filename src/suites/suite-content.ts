@@ -107,7 +107,7 @@ export async function suiteDifferences(
   );
   const byId = new Map(planned.map((task) => [task.id, task]));
   const missing = stored.tasks.filter(({ id }) => !byId.has(id)).map(({ id }) => id);
-  if (missing.length > 0) return [`${naming(missing)} missing in ${suite.root}`];
+  if (missing.length > 0) return [`${naming(missing)} missing from ${suite.root}`];
   const changed = stored.tasks.filter((task) => !isSame(task, byId.get(task.id))).map(({ id }) => id);
   if (changed.length > 0) return [`${naming(changed)} different in ${suite.root} (definition or files)`];
   // A task without its own digest was stored by a version whose suite digest covered only the definitions.

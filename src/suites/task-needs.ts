@@ -217,7 +217,7 @@ async function findUnusableFiles(
   }
   if (missing.length === 0) return null;
   const where = isFlowbook ? "the task's folder" : "the suite";
-  return { state: "missing_files", reason: `${missing.join(", ")}: missing in ${where}` };
+  return { state: "missing_files", reason: `${missing.join(", ")}: missing from ${where}` };
 }
 
 /** Flowbook's paths are relative to the task's folder, and Spider2-V's to the suite's root. */

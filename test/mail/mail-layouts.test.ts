@@ -133,7 +133,7 @@ describe("a Thunderbird profile", () => {
     expect(Object.keys(result.skipped.reasons).sort()).toEqual([
       "it does not have an email header (Message-ID, Date, From, To or Subject)",
       "it is a Thunderbird index",
-      "it is a file of a mail program or the system, not mail",
+      "it is a file that belongs to a mail program or the system, not mail",
       "it is an SQLite database, not mail",
       "it is an empty mailbox",
     ]);
@@ -235,7 +235,7 @@ describe("Maildirs", () => {
       owners: { ada: "ada@my.example", bea: "bea@my.example" },
     });
     expect(result.list.map(({ where, reason }) => [basename(where), reason])).toEqual([
-      ["dovecot-uidlist", "it is a file of a mail program or the system, not mail"],
+      ["dovecot-uidlist", "it is a file that belongs to a mail program or the system, not mail"],
       ["3", "it is in the tmp folder of a Maildir, so it was not delivered"],
     ]);
   });
@@ -365,7 +365,7 @@ describe("a folder with files in every format", () => {
     expect(forms.mbox).toBeGreaterThan(5);
     expect(list.map(({ reason }) => reason)).toEqual([
       expect.stringMatching(/^it is truncated or damaged after \d+ complete emails: unexpected end of file$/),
-      expect.stringMatching(/^it is truncated or damaged after 0 whole entries: /),
+      expect.stringMatching(/^it is truncated or damaged after 0 complete entries: /),
       expect.stringMatching(/^it \(16 bytes\) is not a complete Parquet file: /),
       "it is truncated in row 2: a quoted field is not closed",
     ]);
@@ -418,7 +418,7 @@ describe("a zip archive", () => {
     const cut = fileOf("mail.zip", whole.subarray(0, whole.length / 2));
     const { error } = await readAll(await openCorpus(cut, null));
     expect(error).toBeInstanceOf(UserError);
-    expect(String(error)).toContain("mail.zip is truncated or damaged after 0 whole entries: ");
+    expect(String(error)).toContain("mail.zip is truncated or damaged after 0 complete entries: ");
   });
 
   it("is not unpacked inside more than four archives", async () => {

@@ -203,7 +203,7 @@ describe("tarball", async () => {
         expect([wanted, wanted + 1]).toContain(emails.length);
         expect(error).toBeInstanceOf(UserError);
         expect(String(error)).toMatch(
-          /^UserError: mail-\d+\.tar is truncated or damaged after \d+ whole entries \(\d+ of \d+ bytes/,
+          /^UserError: mail-\d+\.tar is truncated or damaged after \d+ complete entries \(\d+ of \d+ bytes/,
         );
       },
     );
@@ -221,7 +221,7 @@ describe("tarball", async () => {
       const whole = await tar(mailEntries(manyMails.slice(0, 3)));
       const { emails, error } = await read(whole.subarray(0, 512 + 512 + 512 + 30));
       expect(emails.map(({ messageId }) => messageId)).toEqual(["<0@example.com>"]);
-      expect(error).toMatchObject({ message: expect.stringContaining("after 1 whole entries") });
+      expect(error).toMatchObject({ message: expect.stringContaining("after 1 complete entries") });
     });
 
     it("truncated exactly between two emails is detected because its end mark is missing", async () => {

@@ -35,7 +35,7 @@ describe("a queue message", () => {
   it("is refused with its name if it is too large", async () => {
     const noise = randomBytes(17 * 1024 * 1024).toString("base64");
     await expect(compressJson("Its trace", noise)).rejects.toThrow(
-      /^Its trace has \d+\.\d MB compressed, and the queue accepts at most 16\.0 MB$/,
+      /^Its trace has \d+\.\d MB compressed, but the queue accepts at most 16\.0 MB$/,
     );
     await expect(compressJson("Its trace", noise)).rejects.toBeInstanceOf(MessageTooLarge);
   });

@@ -163,7 +163,7 @@ describe("checkSuite", () => {
       "setup in the other spelling",
       { config: [{ type: "upload_file_to_vm", parameters: { src: "a", dest: "/b" } }] },
       "warning function_old_spelling config[0].type: upload_file_to_vm is skipped, " +
-        "like in Flowbook, which reads {func, arguments}",
+        "as in Flowbook, which reads {func, arguments}",
     ],
     [
       "a missing input",

@@ -119,7 +119,7 @@ describe("evaluateTask for a Flowbook task", () => {
     expect(await reason("echo no jupyter > $ROOT/home/user/eval.log")).toContain("exit code 3: no jupyter");
     expect(await evaluate(logs({ include: [] }), { ...setting, suite: {} })).toMatchObject({
       state: "missing_files",
-      reason: "the script eval.sh is missing in the task's folder",
+      reason: "the script eval.sh is missing from the task's folder",
     });
     expect(await evaluate(logs({ include: [] }), { ...setting, runs: false })).toMatchObject({ state: "unsupported" });
   });
@@ -160,7 +160,7 @@ describe("evaluateTask for a Spider2-V task", () => {
     expect(await evaluate({ metrics: [missing] }, { machine, suite })).toMatchObject({
       score: null,
       state: "missing_files",
-      reason: "the gold file suite/none is missing in the suite",
+      reason: "the gold file suite/none is missing from the suite",
     });
     const json = metric("compare_json_file", vmFile("/home/none"), gold("a"));
     expect(await evaluate({ metrics: [json] }, { machine, suite })).toMatchObject({ score: null, state: "eval_error" });

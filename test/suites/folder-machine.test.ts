@@ -120,8 +120,8 @@ describe("runSetUp for Flowbook", () => {
   });
 
   it.each([
-    ["a missing file", upload("none.zip", "/home/user/a"), "missing_files", "none.zip, which is missing in the ta"],
-    ["a missing script", script("init.sh", "/home/user/a"), "missing_files", "init.sh, which is missing in the ta"],
+    ["a missing file", upload("none.zip", "/home/user/a"), "missing_files", "none.zip, which is missing from the ta"],
+    ["a missing script", script("init.sh", "/home/user/a"), "missing_files", "init.sh, which is missing from the ta"],
     ["an unknown function", call("dream"), "unsupported", "step 1, dream: unknown function"],
     ["a function of the other dialect", call("sleep", { seconds: 0 }), "unsupported", "unknown function"],
     ["a property of every JavaScript object", call("constructor"), "unsupported", "unknown function"],

@@ -87,7 +87,7 @@ describe("GradingPool", () => {
     expect(await graders.evaluate(task, machine, join(folder, "work"), never)).toEqual({
       score: null,
       state: "missing_files",
-      reason: "the gold file gold.csv is missing in the task's folder",
+      reason: "the gold file gold.csv is missing from the task's folder",
     });
   });
 

@@ -179,11 +179,11 @@ describe("findObstacle", () => {
     const config = [upload("in.csv", "/home/user/in.csv"), upload("more.csv", "/home/user/more.csv")];
     const evaluation = { func: "compare_csv", arguments: { local_expected: "none.csv", vm_result: "/home/user/a" } };
     expect(await obstacleTo(flowbookTask(A, "2", { config, evaluation }), "jupyter")).toBe(
-      "missing_files: more.csv, none.csv: missing in the task's folder",
+      "missing_files: more.csv, none.csv: missing from the task's folder",
     );
     const copy = call("copyfile_from_host_to_guest", { src: "evaluation_examples/a.zip", dest: "/home/user/a.zip" });
     expect(await obstacleTo(spider([copy]), "excel")).toBe(
-      "missing_files: evaluation_examples/a.zip: missing in the suite",
+      "missing_files: evaluation_examples/a.zip: missing from the suite",
     );
   });
 

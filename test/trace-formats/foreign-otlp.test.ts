@@ -363,7 +363,7 @@ describe("a file without conversations", () => {
     ["without model calls", http],
     ["whose writer records no messages", silent],
   ])("%s is refused", async (_, spans) => {
-    await expect(readAll(tracesData(spans))).rejects.toThrow("none of its spans has messages of a model");
+    await expect(readAll(tracesData(spans))).rejects.toThrow("none of its spans contains a model's messages");
   });
 
   it("is read as far as possible and reported", async () => {

@@ -98,7 +98,7 @@ describe("span delivery", () => {
       [400, '{"message":"no such field"}', "the server returned 400: no such field"],
       [401, '{"error":"bad key secret-key c2VjcmV0LWtleQ=="}', "the server returned 401: bad key secret-key [secret]"],
       [404, "<html>none</html>", "the server returned 404"],
-      [307, "", "the server returned 307, which is a redirect: use the URL that it leads to"],
+      [307, "", "the server returned 307, which is a redirect: use the URL that it redirects to"],
     ])(
       "does not get the request again after the status %i, and the error explains it without the key",
       async (status, body, expected) => {

@@ -157,7 +157,7 @@ export function runCases({ cases }: Pick<EvalOf<"cases">, "cases">, trace: Evalu
   if (missing.length === 0 && cited)
     return { score: 1, reason: "the answer contains everything that the case requires", error: null };
   const reasons = [
-    ...(missing.length === 0 ? [] : [`missing in the answer: ${missing.join(", ")}`]),
+    ...(missing.length === 0 ? [] : [`missing from the answer: ${missing.join(", ")}`]),
     ...(cited ? [] : [`not cited: ${wanted.must_cite.join(", ")}`]),
   ];
   return { score: 0, reason: reasons.join("; "), error: null };

@@ -67,7 +67,7 @@ function goldProblem({ question, answer, query_date }: Question, cited: readonly
   // The answer can repeat values from the question.
   const relative = mails.flatMap(({ body, date }) => (date === null ? [] : resolveDaysOfMonth(body, date)));
   const absent = valueNotIn(answer, `${question}\n${text}`, relative);
-  if (absent !== null) return `no cited email contains ${absent} in the answer`;
+  if (absent !== null) return `no cited email contains ${absent} from the answer`;
   return foreignWords(question, answer, text);
 }
 
@@ -83,12 +83,12 @@ function foreignWords(question: string, answer: string, text: string): string | 
   if (UNSPACED.test(question + answer)) return null;
   const stems = stemsOf(text);
   const asked = stemsOf(question);
-  if (sharesNone(asked, stems)) return "no cited email contains a word of the question";
+  if (sharesNone(asked, stems)) return "no cited email contains a word from the question";
   // The emails contain a value from the answer, whose unit might be spelled differently.
   if (holdsValue(answer)) return null;
   // Emails rarely contain the answer's "yes" or "no", and words that are also in the question prove nothing.
   const told = new Set([...stemsOf(answer.replace(/^\s*(yes|no)\b/i, ""))].filter((stem) => !asked.has(stem)));
-  return sharesNone(told, stems) ? "no cited email contains a word of the answer" : null;
+  return sharesNone(told, stems) ? "no cited email contains a word from the answer" : null;
 }
 
 function holdsValue(text: string): boolean {

@@ -56,7 +56,7 @@ export async function compressJson(what: string, value: unknown): Promise<string
   if (bytes.length <= MAX_COMPRESSED_BYTES) return bytes.toString("base64");
   const mb = (size: number) => `${(size / 1024 / 1024).toFixed(1)} MB`;
   throw new MessageTooLarge(
-    `${what} has ${mb(bytes.length)} compressed, and the queue accepts at most ${mb(MAX_COMPRESSED_BYTES)}`,
+    `${what} has ${mb(bytes.length)} compressed, but the queue accepts at most ${mb(MAX_COMPRESSED_BYTES)}`,
   );
 }
 

@@ -42,7 +42,7 @@ const CONTAINED_HANDLERS: ReadonlySet<string> = new Set([
 export function refusalOf(manifest: RunManifest, terms: WorkerTerms): string | null {
   const { settings, tools } = manifest;
   if (manifest.programVersion !== terms.programVersion) {
-    return `it was started by art-e ${manifest.programVersion}, and this worker is art-e ${terms.programVersion}`;
+    return `it was started by art-e ${manifest.programVersion}, but this worker is art-e ${terms.programVersion}`;
   }
   if (manifest.corpusFingerprint !== "" && manifest.corpusFingerprint !== terms.corpusFingerprint) {
     const here =
@@ -90,7 +90,7 @@ function addressRefusal(
   if (own !== null && trimEndOf(own, "/") === trimEndOf(baseUrl, "/")) return null;
   const host = URL.parse(baseUrl)?.host ?? "an invalid URL";
   const secret = variable === undefined ? `its key for ${provider}` : `the variable ${variable}`;
-  return `it calls ${host}, and this worker sends ${secret} there only if its ${provider.toUpperCase()}_BASE_URL is that URL`;
+  return `it calls ${host}, but this worker sends ${secret} there only if its ${provider.toUpperCase()}_BASE_URL is that URL`;
 }
 
 export function shorten(fingerprint: string): string {

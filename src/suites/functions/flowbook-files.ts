@@ -72,10 +72,10 @@ export const compareScriptLogs: FlowbookFunction = async (args, context) => {
 
 async function runScript(script: string, context: EvaluationContext) {
   const source = await resolveSuiteFile(context.task.folder, script);
-  if (source === null) throw new CannotGrade("missing_files", `the script ${script} is missing in the task's folder`);
+  if (source === null) throw new CannotGrade("missing_files", `the script ${script} is missing from the task's folder`);
   const { machine, signal } = context;
   if (!machine.canRun) {
-    throw new CannotGrade("unsupported", `it runs ${script}, and this machine only contains files`);
+    throw new CannotGrade("unsupported", `it runs ${script}, but this machine only contains files`);
   }
   const path = posix.join(HOME, posix.basename(script));
   return { path, result: await runFlowbookScript(source, path, machine, signal) };

@@ -112,7 +112,8 @@ export async function collectFiles(context: EvaluationContext, path: string, gol
 /** Copies a gold file next to the collected files. An unusable gold file is not the agent's fault. */
 async function placeGold(gold: string, { task, options }: EvaluationContext): Promise<string> {
   const source = await resolveSuiteFile(task.folder, gold);
-  if (source === null) throw new CannotGrade("missing_files", `the gold file ${gold} is missing in the task's folder`);
+  if (source === null)
+    throw new CannotGrade("missing_files", `the gold file ${gold} is missing from the task's folder`);
   const { size } = await regularFile(source, gold);
   if (size > MAX_FILE_BYTES) {
     throw new CannotGrade("unsupported", `the gold file ${gold} has ${size} bytes, more than ${MAX_FILE_BYTES}`);
@@ -171,7 +172,7 @@ export async function runCommand(
   env: Readonly<Record<string, string>> = {},
 ): Promise<CommandResult> {
   if (!machine.canRun)
-    throw new CannotGrade("unsupported", `it runs ${argv.join(" ")}, and this machine only contains files`);
+    throw new CannotGrade("unsupported", `it runs ${argv.join(" ")}, but this machine only contains files`);
   return await machine.run({ argv, cwd: null, env, timeoutMs }, signal);
 }
 

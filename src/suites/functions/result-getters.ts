@@ -49,7 +49,7 @@ const name = z.string().min(1);
 const localFile = getter(z.looseObject({ path: name, dest: z.string().optional() }), async (args, { options }) => {
   const { path, dest } = args;
   const source = await resolveSharedFile(options.suiteRoot, path);
-  if (source === null) throw new CannotGrade("missing_files", `the gold file ${path} is missing in the suite`);
+  if (source === null) throw new CannotGrade("missing_files", `the gold file ${path} is missing from the suite`);
   if (!(await stat(source)).isFile()) throw new CannotGrade("unsupported", `${path} is a folder, expected a file`);
   const target = await placeInFolder(options.workFolder, dest ?? posix.basename(path));
   await copyFile(source, target);
@@ -130,7 +130,7 @@ const TIMEOUT_MS = 300_000;
 const vmScriptOutput = getter(z.looseObject({ src: name, dest: name }), async ({ src, dest }, context) => {
   if (/^https?:/.test(src)) throw new CannotGrade("unsupported", `the script ${src} would have to be downloaded`);
   const source = await resolveSharedFile(context.options.suiteRoot, src);
-  if (source === null) throw new CannotGrade("missing_files", `the script ${src} is missing in the suite`);
+  if (source === null) throw new CannotGrade("missing_files", `the script ${src} is missing from the suite`);
   const path = expandHome(dest);
   if (context.machine.canRun) {
     await context.machine.copyIn(source, path);

@@ -49,7 +49,7 @@ export async function runTests(args: JsonObject, context: EvaluationContext): Pr
   const { task, machine, options, signal } = context;
   const { timeout_sec, env } = parseArguments(testsSchema, args);
   if (!machine.canRun)
-    throw new CannotGrade("unsupported", "its tests need to run, and this machine only contains files");
+    throw new CannotGrade("unsupported", "its tests need to run, but this machine only contains files");
   await upload(machine, join(task.folder, "tests"), "/tests", signal);
   await emptyFolder(machine, "/logs/verifier", signal);
   const script = "chmod +x /tests/test.sh && exec /tests/test.sh > /logs/verifier/test-stdout.txt 2>&1";

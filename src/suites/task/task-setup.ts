@@ -98,7 +98,7 @@ const NEEDS_SCREEN: ActionOutcome = { state: "passed_over", reason: "needs a scr
 const NEEDS_COMMANDS: ActionOutcome = { state: "unsupported", reason: "needs a machine that runs commands" };
 
 function missingFile(path: string, where: "the suite" | "the task's folder"): ActionOutcome {
-  return { state: "missing_files", reason: `needs ${path}, which is missing in ${where}` };
+  return { state: "missing_files", reason: `needs ${path}, which is missing from ${where}` };
 }
 
 /** Returns the outcome of a command that had to succeed. */

@@ -243,7 +243,11 @@ async function post(
   const said = redact(oneLine(readRefusal({ contentType, body })), secretsIn(headers));
   const { status } = response;
   const isRedirect = status >= 300 && status < 400;
-  const details = isRedirect ? ", which is a redirect: use the URL that it leads to" : said === "" ? "" : `: ${said}`;
+  const details = isRedirect
+    ? ", which is a redirect: use the URL that it redirects to"
+    : said === ""
+      ? ""
+      : `: ${said}`;
   const retryAfterMs = parseRetryAfter(response.headers.get("retry-after"));
   throw new NotDelivered(`the server returned ${status}${details}`, RETRYABLE_STATUS.has(status), retryAfterMs, status);
 }

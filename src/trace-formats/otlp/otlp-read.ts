@@ -61,7 +61,7 @@ export function readOtlp(file: string): ImportSource {
 const EMPTY = "neither model calls nor messages, so they were not imported";
 
 const NOTHING_READ =
-  "none of its spans has messages of a model. Check that the writer records inputs and outputs, and that it follows the GenAI conventions, OpenInference, the AI SDK or OpenLLMetry";
+  "none of its spans contains a model's messages. Check that the writer records inputs and outputs, and that it follows the GenAI conventions, OpenInference, the AI SDK or OpenLLMetry";
 
 function isEmpty(trace: ImportedTrace): boolean {
   return !("task" in trace) && trace.turns.length + trace.messages.length + trace.toolCalls.length === 0;

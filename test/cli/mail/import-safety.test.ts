@@ -308,7 +308,7 @@ describe("a source that ends early", () => {
   };
 
   it.each([
-    ["cut.tar.gz", /^art-e: cut\.tar\.gz is truncated or damaged after \d+ whole entries \(\d+ of \d+ bytes/],
+    ["cut.tar.gz", /^art-e: cut\.tar\.gz is truncated or damaged after \d+ complete entries \(\d+ of \d+ bytes/],
     ["cut.parquet", /^art-e: cut\.parquet \(\d+ bytes\) is not a complete Parquet file: /],
     ["quotes.csv", /^art-e: quotes\.csv is truncated in row 14: a quoted field is not closed/],
   ])("is reported with its position, and leaves nothing in the database: %s", async (source, message) => {

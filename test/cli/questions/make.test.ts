@@ -213,7 +213,7 @@ describe("make", () => {
       [
         "contains a number that its email does not",
         { answer: "It said 987654321" },
-        "no cited email contains the number 987654321 in the answer",
+        "no cited email contains the number 987654321 from the answer",
       ],
       ["has an unknown kind", { kind: "why" }, "the model wrote an incomplete question"],
     ])("refuses a question that %s", async (_, changes, reason) => {
@@ -278,7 +278,7 @@ describe("make", () => {
       expect(json).toMatchObject({ code: 0, stderr: "" });
       const { refused, questions, calls, costUsd } = JSON.parse(json.stdout);
       expect({ questions, calls, costUsd }).toEqual({ questions: 1, calls: 5, costUsd: null });
-      expect(Object.keys(refused)).toEqual(["no cited email contains the number 987654321 in the answer"]);
+      expect(Object.keys(refused)).toEqual(["no cited email contains the number 987654321 from the answer"]);
       const again = await artE(
         `questions make ${line} --base-url ${provider.url}/v1 --seed 2 --cache-dir like2 --overwrite`,
         {
@@ -386,7 +386,7 @@ describe("make", () => {
       expect(doubts).toEqual([
         "",
         "email <none@nowhere> does not exist",
-        "no cited email contains the number 123456.78 in the answer",
+        "no cited email contains the number 123456.78 from the answer",
         "<31893264.1075840732105.JavaMail.demo@kestrel> is later than the question",
         "it is nearly the same as an earlier question",
         "it cites emails but abstains",

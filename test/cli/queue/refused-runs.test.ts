@@ -62,7 +62,7 @@ describe("a queue", needs("redis"), () => {
     [
       "another version started",
       () => ({ programVersion: "9.9.9" }),
-      /started by art-e 9\.9\.9, and this worker is art-e 0\./,
+      /started by art-e 9\.9\.9, but this worker is art-e 0\./,
     ],
     [
       "uses other mail",
@@ -84,7 +84,7 @@ describe("a queue", needs("redis"), () => {
     [
       "sends this machine's key to another server",
       () => withSettings({ model: "anthropic/claude-sonnet-4-5", baseUrl: "http://evil.example" }),
-      /calls evil\.example, and this worker sends its key for anthropic there only if its ANTHROPIC_BASE_URL is/,
+      /calls evil\.example, but this worker sends its key for anthropic there only if its ANTHROPIC_BASE_URL is/,
     ],
     [
       "needs a key that this machine does not have",

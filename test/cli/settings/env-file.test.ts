@@ -38,7 +38,7 @@ describe("a base URL in .env with the key in the environment", () => {
       const { code, stderr } = await artE(line, { [key]: KEY });
       expect([code, received]).toEqual([2, []]);
       expect(stderr).toBe(
-        `art-e: Cannot send ${key} from the environment to ${new URL(url).host}, XXX ${address}.\n` +
+        `art-e: Cannot send ${key} from the environment to ${new URL(url).host}: the address is from .env in this folder (${address}).\n` +
           `       If you trust that server, pass its URL with ${flag}, or put ${key} into the same .env.\n`,
       );
     }

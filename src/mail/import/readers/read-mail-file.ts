@@ -161,7 +161,9 @@ function unknownFile(file: MailFile, kind: Extract<FileKind, { kind: "unknown" }
   if (size === 0 && file.place.isMailbox) return { bad: { where, reason: "it is an empty mailbox", isSideFile: true } };
   if (kind.isSideFile) return { bad: { where, reason: kind.reason, isSideFile: true } };
   if (SIDE_FILE.test(basename(name))) {
-    return { bad: { where, reason: "it is a file of a mail program or the system, not mail", isSideFile: true } };
+    return {
+      bad: { where, reason: "it is a file that belongs to a mail program or the system, not mail", isSideFile: true },
+    };
   }
   return { bad: { where, reason: reasonOf(kind, head, name) } };
 }

@@ -38,7 +38,7 @@ export async function* readTar(
 function brokenTar(file: MailFile, entries: number, cause: unknown): UserError | BrokenSource {
   return cause instanceof UserError
     ? cause
-    : brokenSource(file.where, `after ${entries} whole entries${file.progress()}`, cause);
+    : brokenSource(file.where, `after ${entries} complete entries${file.progress()}`, cause);
 }
 
 type TarEntry = ReturnType<typeof extract> extends AsyncIterable<infer T> ? T : never;

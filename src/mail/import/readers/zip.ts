@@ -36,7 +36,7 @@ export async function* readZip(
     }
   } catch (error) {
     if (error instanceof UserError) throw error;
-    throw brokenSource(file.where, `after ${progress.entries} whole entries`, error);
+    throw brokenSource(file.where, `after ${progress.entries} complete entries`, error);
   }
 }
 
