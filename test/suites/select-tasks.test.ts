@@ -87,9 +87,9 @@ describe("readIndexFile", () => {
   });
 
   it.each([
-    ["a list", ["a"], "expected a JSON object of tools"],
-    ["ids that are numbers", { excel: [1] }, "expected a JSON object of tools"],
-    ["invalid JSON", "{", "expected a JSON object of tools"],
+    ["a list", ["a"], "expected a JSON object that maps each tool"],
+    ["ids that are numbers", { excel: [1] }, "expected a JSON object that maps each tool"],
+    ["invalid JSON", "{", "expected a JSON object that maps each tool"],
   ])("refuses %s", (_, content, message) => {
     expect(() => readIndexFile("index.json", suiteWith(content))).toThrow(message);
   });
