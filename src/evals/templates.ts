@@ -12,7 +12,7 @@ export interface EvalTemplate {
   readonly bound: { readonly at_least: number } | { readonly at_most: number } | "cut";
 }
 
-/** Templates. Of equally good ones, the first is preferred. */
+/** The built-in templates. Of equally good ones, the first is preferred. */
 export const TEMPLATES: readonly EvalTemplate[] = [
   {
     name: "numbers_from_mail",

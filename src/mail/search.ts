@@ -89,7 +89,7 @@ interface PreparedQuery {
 }
 
 /**
- * If this many emails in a mailbox contain a word, the mailbox writes it as one word. Looking up its possible splits
+ * If this many emails in a mailbox contain a word, it is written as one word there. Looking up its possible splits
  * would take most of the time of a search with a cold cache.
  */
 const FREQUENT_EMAILS = 20;

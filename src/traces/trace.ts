@@ -135,7 +135,7 @@ export type Verdict = (typeof VERDICTS)[number];
 /** How to prompt a judge. `art` requests one word, True or False, like the prompt used for the published figures. */
 const JUDGE_PROTOCOLS = ["verdict", "art"] as const;
 
-/** Everything except the question and the two answers that determines a verdict. */
+/** Everything that determines a verdict, except the question and the two answers. */
 export const judgeSettingsSchema = z.object({
   model: z.string(),
   /** Base URL, or null for the provider's own server. */

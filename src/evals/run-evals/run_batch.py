@@ -1,5 +1,5 @@
-# Runs an eval over a batch of traces inside the sandbox. Reads eval.py and arguments.jsonl and writes outcomes.jsonl:
-# a line when the code is loaded, and per trace a line at the start and a line with the outcome.
+# Runs an eval over a batch of traces inside the sandbox. Reads eval.py and arguments.jsonl, and writes outcomes.jsonl:
+# one line when the code has been loaded, and for each trace one line at the start and one with the outcome.
 import json
 import math
 import os

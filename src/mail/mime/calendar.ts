@@ -1,8 +1,8 @@
 /**
  * Converts calendar parts (RFC 5545, and vCalendar 1.0 from older programs) to text: what, when, where and who. Does
- * not use ical.js 2.2, because it rejects an entire calendar because of one damaged line, a missing END or an unknown
- * frequency. It also misreads `TZID=GMT+05:30:20120904T020000`, a date without VALUE=DATE and quoted-printable values
- * without an error.
+ * not use ical.js 2.2: a single damaged line, a missing END or an unknown frequency makes it reject an entire calendar.
+ * It also misreads `TZID=GMT+05:30:20120904T020000`, a date without VALUE=DATE and quoted-printable values without an
+ * error.
  */
 
 import { htmlToText } from "../html-text.js";

@@ -1,7 +1,8 @@
-"""The first process of a task's machine: runs commands and moves files as the pipe on stdin asks, one thread.
+"""The first process of a task's machine: runs commands and copies files, as requested on stdin, in a single thread.
 
-A frame is two lengths, a JSON object and raw bytes; each request gets its replies under its id. Being the first process
-of its namespace no signal from inside ends it, and being not dumpable nobody in the machine reads its memory.
+A frame consists of two lengths, a JSON object and raw bytes. Replies to a request have the request's id. No signal from
+inside the machine can end this process, because it is the first one in its namespace, and no program in the machine can
+read its memory, because it is not dumpable.
 """
 import json
 import os
@@ -84,7 +85,7 @@ harden(bounds)
 try:
     os.write(READY, b"1")
 except OSError:
-    # A container has no such descriptor.
+    # In a container, this descriptor does not exist.
     pass
 os.closerange(3, 64)
 try:

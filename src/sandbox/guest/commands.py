@@ -22,7 +22,7 @@ class Command:
 
 
 class Output:
-    """The start and the end of a command's output. Output of a daemon after its command has ended is dropped."""
+    """The start and the end of a command's output. A daemon's output is dropped once its command has ended."""
 
     def __init__(self, stream, most):
         self.stream = stream
@@ -42,7 +42,7 @@ class Output:
         room = max(0, self.half - len(self.head))
         self.head += data[:room]
         self.tail += data[room:]
-        # Not at every read, because it moves bytes.
+        # Do not trim at every read, because trimming moves bytes.
         if len(self.tail) > 2 * self.half:
             self.keep_end()
         return len(data) > 0
@@ -124,7 +124,7 @@ class Commands:
     def finish(self, command, code):
         command.process.returncode = code
         for output in command.outputs:
-            # Read the data that is already in the pipe. Daemons can continue to print into it without end.
+            # Read only the data that is already in the pipe, because daemons can continue to print into it forever.
             for _ in range(16):
                 if output.stream.closed or not output.read():
                     break

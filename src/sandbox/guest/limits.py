@@ -16,9 +16,9 @@ libc = ctypes.CDLL(None)
 
 def harden(limits):
     libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
-    # A name in process lists that differs from the task's own Python processes.
+    # Name in process lists, to tell this process apart from the task's own Python processes.
     libc.prctl(PR_SET_NAME, b"machine", 0, 0, 0)
-    # With a handler, the first process would receive signals that it is otherwise spared.
+    # Without a handler, the kernel does not deliver these signals to the first process.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     os.umask(0o022)
@@ -26,12 +26,12 @@ def harden(limits):
     bind("RLIMIT_FSIZE", limits["file_bytes"])
     bind("RLIMIT_NOFILE", limits["open_files"])
     bind("RLIMIT_MEMLOCK", 65536)
-    # One byte, because at 0 the kernel would still start a core dump handler, outside of the machine.
+    # One byte, because with 0 the kernel would still start a core dump handler outside of the machine.
     bind("RLIMIT_CORE", 1)
 
 
 def settle(limits):
-    """Runs in the new process. It can write its own score only while it is dumpable, as its program will be again."""
+    """Runs in the new process, which can write its own score only while dumpable. Its program is dumpable anyway."""
     libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
     try:
         score = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
