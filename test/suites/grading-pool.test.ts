@@ -129,8 +129,8 @@ describe("GradingPool", () => {
   it("leaves no process when the program is killed", async () => {
     const { task, folder, sources } = endlessTask();
     const program = `
-      ${importSource("suites/grading-pool", "GradingPool")}
-      ${importSource("suites/folder-machine", "FolderMachine")}
+      ${importSource("suites/grading/grading-pool", "GradingPool")}
+      ${importSource("suites/machines/folder-machine", "FolderMachine")}
       import { readdirSync, readFileSync } from "node:fs";
       const machine = new FolderMachine(${JSON.stringify(join(folder, "machine"))});
       const work = ${JSON.stringify(join(folder, "work"))};
