@@ -166,7 +166,7 @@ export async function fetchCorpus({ url: text, token }: CorpusServer, context: A
   }
   const base = trimEndOf(url.href, "/");
   const headers = authorization(token);
-  const source = `the mail of ${url.host}`;
+  const source = `the mail from ${url.host}`;
   const copy = await withDownloadHint(source, HINTS, () => askUntilReady(base, headers, context));
   const name = `${copy.fingerprint.slice(0, 16)}-v${programVersion()}.db`;
   const target = join(context.settings.cacheDir, "corpus", name);

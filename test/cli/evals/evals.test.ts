@@ -394,7 +394,7 @@ describe("evals commands", () => {
       }));
     expect(await given("--criterion back")).toEqual(await given("--criterion out"));
     const { length } = await given("--criterion back");
-    expect((await artE("evals labels --criterion back --delete")).stderr).toContain("--delete goes with traces or");
+    expect((await artE("evals labels --criterion back --delete")).stderr).toContain("--delete requires traces or");
     const [{ traceId: first }] = await given("--criterion back");
     expect(await json(`evals labels ${first} --criterion back --delete`)).toEqual({ deleted: 1 });
     expect(await given("--criterion back")).toHaveLength(length - 1);
