@@ -261,7 +261,7 @@ function rulesBody(conditions: readonly Condition[]): string[] {
       return [
         `value, detail = ${condition.feature}(trace)`,
         `if value is not None and value ${sign} ${bound}:`,
-        `    return 0.0, f"${condition.feature} is {value:.4g}, ${wanted} ${bound} wanted" + (f": {detail}" if detail else "")`,
+        `    return 0.0, f"${condition.feature} is {value:.4g}, expected ${wanted} ${bound}" + (f": {detail}" if detail else "")`,
       ];
     }),
     'return 1.0, "all conditions are met"',

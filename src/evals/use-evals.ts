@@ -163,7 +163,7 @@ export function openEvals(db: Db, names: readonly string[]): StoredEval[] {
   for (const { definition } of evals) {
     if (used.has(definition.name)) {
       throw new UserError(
-        "eval_twice",
+        "eval_repeated",
         `The eval ${definition.name} is specified twice.`,
         "Specify only one version of each eval.",
       );

@@ -157,7 +157,7 @@ export async function withNetworkErrors<T>(step: () => Promise<T>, signal: Abort
 function describeStatus(response: Response): string {
   // The Hugging Face Hub sends its reason in this header.
   const reason = response.headers.get("x-error-message") ?? response.statusText;
-  return `the server answered ${response.status}${reason === "" ? "" : ` (${reason.slice(0, 200)})`}`;
+  return `the server returned ${response.status}${reason === "" ? "" : ` (${reason.slice(0, 200)})`}`;
 }
 
 /**

@@ -79,7 +79,7 @@ class LoadedModule {
         this.#waiting.clear();
       };
       this.#worker.on("error", (error) => end(new ModuleFailed(`The module crashed: ${error.message}`)));
-      this.#worker.on("exit", () => end(new ModuleFailed("The module was ended. Call again if you still need it.")));
+      this.#worker.on("exit", () => end(new ModuleFailed("The module was stopped. Call again if you still need it.")));
     });
     this.#ready.catch(() => undefined);
   }
@@ -96,7 +96,7 @@ class LoadedModule {
     await this.#ready;
     const id = ++this.#calls;
     return new Promise((resolve, reject) => {
-      if (this.#gone) return reject(new ModuleFailed("The module was ended. Call again if you still need it."));
+      if (this.#gone) return reject(new ModuleFailed("The module was stopped. Call again if you still need it."));
       this.#waiting.set(id, { resolve, reject });
       this.#worker.postMessage({ id, args, context });
     });

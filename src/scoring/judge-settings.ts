@@ -46,7 +46,7 @@ export function judgeExtras({ judgeHeader, judgeBody }: JudgeOptions): GivenExtr
 
 export function isJudgeOff({ judge, noJudge }: JudgeOptions): boolean {
   if (noJudge && judge !== undefined && judge !== "off") {
-    throw new UserError("options_contradict", "--no-judge and --judge cannot be combined.", "Remove one of them.");
+    throw new UserError("flags_contradict", "--no-judge and --judge cannot be combined.", "Remove one of them.");
   }
   return noJudge || judge === "off";
 }

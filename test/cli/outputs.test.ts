@@ -45,7 +45,7 @@ describe("outputs", () => {
   describe("the database", () => {
     const names = ["art-e.db", "sub/../art-e.db", "link.json", "hard.json"];
     it.each(WRITERS.map((typed, i) => `${typed} ${names[i % names.length]}`))("is not overwritten by %s", (line) =>
-      refused(`${line} --overwrite`, "art-e.db", /: \S+ is the database, and would be destroyed\./),
+      refused(`${line} --overwrite`, "art-e.db", /: \S+ is the database, which would be overwritten\./),
     );
 
     it("and its log, other SQLite files and files about to be created are not overwritten", async () => {

@@ -166,7 +166,7 @@ describe("import corpus", () => {
       const error = await importFrom(db, mixed(), { strict: true }).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(UserError);
       expect(error).toMatchObject({
-        code: "bad_mail",
+        code: "mail_invalid",
         exitCode: 1,
         message: expect.stringMatching(/4\.: it is empty\.$/),
       });

@@ -103,7 +103,7 @@ describe("a chat", () => {
       bound("?", MARCUS, "2000-01-01"),
     );
     const [refused, found] = events.filter(({ type }) => type === "tool-result");
-    expect(refused.result.error).toContain(`You may only search the mailbox ${MARCUS}`);
+    expect(refused.result.error).toContain(`You may search only the mailbox ${MARCUS}`);
     expect(found.result.emails.every(({ date }: { date: string }) => date < "2000-01-02")).toBe(true);
   });
 

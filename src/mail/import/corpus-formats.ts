@@ -213,7 +213,7 @@ function checkFormat(path: string, format: CorpusFormat, known: CorpusFormat | n
 
 function wrongFormat(path: string, format: CorpusFormat, found: string, known: CorpusFormat | null): UserError {
   return new UserError(
-    "wrong_format",
+    "source_format_wrong",
     `${path} cannot be read as ${format}: it is ${found}`,
     known === null ? `Name a source that contains ${FORMS}.` : `Leave --format out, or pass --format ${known}.`,
   );
@@ -222,7 +222,7 @@ function wrongFormat(path: string, format: CorpusFormat, found: string, known: C
 /** @param reason why it is not mail, if known */
 function unknownFormat(path: string, reason: string | null): UserError {
   return new UserError(
-    "unknown_format",
+    "source_format_unknown",
     `${path} is not mail in a form that can be read${reason === null ? "" : `: ${reason}`}`,
     `Supported are ${FORMS}. If it is one of these, pass --format ${CORPUS_FORMATS.join("|")}.`,
   );

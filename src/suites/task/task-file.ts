@@ -316,7 +316,7 @@ const evaluation = z.looseObject({
 
 const evaluator = z.looseObject({
   postconfig: calls.describe("Functions to run in the machine before results are collected."),
-  func: oneOrMore(name, "expected the name of a function, or a list of names").describe(
+  func: oneOrMore(name, "expected a function name, or a list of names").describe(
     "Evaluation function, or a list of them.",
   ),
   conj: z

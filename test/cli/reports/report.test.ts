@@ -130,13 +130,13 @@ describe("report", () => {
     for (const line of ["report input.json --format md -o input.json", "report input.json -o ./input.json"]) {
       const { code, stderr } = await artE(`${line} --overwrite`);
       expect(code).toBe(2);
-      expect(stderr).toContain("input.json is a results file to report, and would be destroyed.");
+      expect(stderr).toContain("input.json is a results file to report, which would be overwritten.");
     }
     mkdirSync(path("folder"));
     write("folder/tasks.csv", results);
     const { code, stderr } = await artE("report folder/tasks.csv --csv folder --overwrite");
     expect(code).toBe(2);
-    expect(stderr).toContain("folder/tasks.csv is a results file to report, and would be destroyed.");
+    expect(stderr).toContain("folder/tasks.csv is a results file to report, which would be overwritten.");
     expect([read("input.json"), read("folder/tasks.csv")]).toEqual([results, results]);
   });
 });

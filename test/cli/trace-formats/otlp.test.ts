@@ -106,7 +106,7 @@ describe("export otlp", () => {
       const { code, stderr } = await send();
       expect(code).toBe(1);
       expect(stderr).toBe(
-        `art-e: ${collector.url}/v1/traces: the server answered 401: no [secret].\n` +
+        `art-e: ${collector.url}/v1/traces: the server returned 401: no [secret].\n` +
           "       Check that OTEL_EXPORTER_OTLP_HEADERS contains the right keys.\n",
       );
     });
@@ -189,7 +189,7 @@ describe("live otlp", () => {
       expect(stderr).toContain(
         isTaken
           ? `art-e: ${spans} spans sent to `
-          : `art-e: ${spans} spans were not delivered: the server answered 400: no such project.`,
+          : `art-e: ${spans} spans were not delivered: the server returned 400: no such project.`,
       );
     });
 

@@ -40,10 +40,10 @@ export function unreadable(path: string, cause: unknown): UserError {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   if (code === "ENOENT" || code === "ENOTDIR") {
     const hint = "Check the path of the mail to import.";
-    return new UserError("no_such_source", `${path} does not exist`, hint, undefined, { cause });
+    return new UserError("source_missing", `${path} does not exist`, hint, undefined, { cause });
   }
   return new UserError(
-    "unreadable_source",
+    "source_unreadable",
     `${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
     "Check that you may read it.",
     undefined,

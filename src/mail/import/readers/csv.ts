@@ -225,7 +225,7 @@ export function mailColumns(names: readonly string[], file: string): Columns {
   const columns = findColumns(names);
   if (isMailTable(columns)) return columns;
   throw new UserError(
-    "not_mail",
+    "source_not_mail",
     `${file} does not hold mail: its columns are ${names.join(", ") || "none"}`,
     "A table of mails has at least the columns message_id, from (or sender) and body, or from, to, subject and body.",
   );

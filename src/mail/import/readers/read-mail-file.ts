@@ -97,7 +97,7 @@ export function requireTable(where: string, form: CsvTable["form"], head: Buffer
   const needed =
     form === "kaggle-csv" ? "the columns file and message" : "the columns message_id, from (or sender) and body";
   throw new UserError(
-    "not_mail",
+    "source_not_mail",
     `${where} is not a CSV with ${needed}: its columns are ${csvNames(head).join(", ") || "none"}`,
     "Leave --format out to have the form recognized.",
   );
