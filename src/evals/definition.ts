@@ -214,6 +214,11 @@ const common = {
   }),
 };
 
+/** The languages of evals that are code. */
+export const EVAL_LANGUAGES = ["python", "typescript"] as const;
+
+export type EvalLanguage = (typeof EVAL_LANGUAGES)[number];
+
 /** Maximum length of an eval's code, in characters. */
 const MAX_CODE = 100_000;
 
@@ -271,7 +276,7 @@ export function isDataEval(definition: EvalDefinition): definition is DataEval {
 }
 
 /** Whether an eval is a program, whose scores can differ between runs. */
-export function isCode(definition: EvalDefinition): definition is EvalOf<"python" | "typescript"> {
+export function isCode(definition: EvalDefinition): definition is EvalOf<EvalLanguage> {
   return definition.kind === "python" || definition.kind === "typescript";
 }
 

@@ -12,6 +12,7 @@ import { withStore } from "../store/open-store.js";
 import { type ExportedEval, withoutMain } from "./as-python.js";
 import {
   type EvalDefinition,
+  type EvalLanguage,
   evalDefinitionSchema,
   type FileValidation,
   fileValidationSchema,
@@ -177,7 +178,7 @@ function snakeCase(name: string): string {
 }
 
 function codeDefinition(
-  kind: "python" | "typescript",
+  kind: EvalLanguage,
   name: string,
   { code, criterion, reference }: { code: string; criterion: string | null; reference: boolean },
 ): unknown {

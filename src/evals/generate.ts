@@ -9,13 +9,12 @@ import { UserError } from "../platform/errors.js";
 import { JUDGE_TIMEOUT_MS, verdictCache } from "../scoring/judge-settings.js";
 import { withStore } from "../store/open-store.js";
 import { criterionSentence, OVERALL } from "./criteria.js";
-import type { StoredEval } from "./definition.js";
+import type { EvalLanguage, StoredEval } from "./definition.js";
 import type { MeasuredOutcome } from "./eval-outcome.js";
 import {
   bodyOf,
   criteriaRequest,
   drawExamples,
-  type EvalLanguage,
   measureDraft,
   readCriteria,
   readWrittenEval,
