@@ -110,7 +110,7 @@ it("keeps the suite folder of a suite run, with task paths relative to it", () =
 it("doctor --repair upgrades the file, and finds no faults", async () => {
   const { code, stdout } = await artE(["doctor", "--repair", "--db", earlier("doctor.db")]);
   expect(code).toBe(0);
-  expect(boxLines(stdout)["Full-text index"]).toBe("ok: agrees with the mails");
+  expect(boxLines(stdout)["Full-text index"]).toBe("ok: matches the emails");
   const { stdout: found } = await artE(["search", BEN, "会議", "--db", path("doctor.db")]);
   expect(found).toContain("<japanese@plains.example>");
 });

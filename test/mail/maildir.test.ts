@@ -44,7 +44,7 @@ describe("an unreadable email", () => {
     expect(bad).toEqual([
       {
         where: join(root, "o/inbox/.DS_Store"),
-        reason: "it is a file of the mail program or of the system, not mail",
+        reason: "it is a file of a mail program or the system, not mail",
         isSideFile: true,
       },
       { where: join(root, "o/inbox/2."), reason: "it is empty" },

@@ -183,7 +183,7 @@ function countSkipped({ strict, onSkipped }: ImportRequest) {
         throw new UserError(
           "mail_invalid",
           `${bad.where}: ${bad.reason}.`,
-          "Nothing was imported. Leave --strict out to pass over such mails and have them listed.",
+          "Nothing was imported. Omit --strict to skip such emails and list them.",
           1,
         );
       }

@@ -77,13 +77,13 @@ describe("before a run", () => {
     it("without any mail", () => {
       openStore(path("empty.db"), { mustExist: false }).close();
       const line = `run -a baseline --db empty.db --dataset ${QUESTIONS}`;
-      return refused(line, "There is no mail in empty.db.", "art-e import SOURCE");
+      return refused(line, "empty.db does not contain any mail.", "art-e import SOURCE");
     });
 
     it("with a question about a mailbox that is not imported", () =>
       refused(
         `run -a baseline --dataset ${otherInbox()}`,
-        "1 of 2 questions ask mailboxes that are not imported: amontero@",
+        "1 of 2 questions are about mailboxes that were not imported: amontero@",
         "--partial-inboxes",
       ));
 
@@ -134,11 +134,11 @@ describe("before a run", () => {
       ["export-traces", 'Unknown run "latest"', "art-e runs list"],
       ["show latest/1", 'Unknown run "latest"', "art-e runs list"],
       ["show <no@mail>", "Unknown email <no@mail>", "Search for its Message-ID: art-e search ADDRESS WORDS"],
-      ["search xyz@nowhere.example gas", "is from or to xyz@nowhere.example.", "The addresses with most mail: "],
+      ["search xyz@nowhere.example gas", "is from or to xyz@nowhere.example.", "Addresses with the most mail: "],
       [
         "search marcus.hal@kestrelplains.example gas",
         "is from or to marcus.hal@kestrelplains.example.",
-        "The addresses most like it: marcus.hale@kestrelplains.example.",
+        "Similar addresses: marcus.hale@kestrelplains.example.",
       ],
       ["tools show nothing", 'Unknown tool "nothing".', "Available:"],
     ])("is reported in one line: %s", (line, message, hint) => refused(line, message, hint));
