@@ -218,7 +218,7 @@ function pythonModule(definition: EvalDefinition): string {
       throw new UserError(
         "eval_format_unsupported",
         `Cannot export ${definition.name} as Python: it is written in TypeScript.`,
-        "Export it with --format json or --format typescript.",
+        "Export it with --format json.",
       );
     case "rubric":
       return `${docstring(definition)}\n${rubricFunction(definition.rubric, definition.model)}`;
