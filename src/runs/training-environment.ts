@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { promptFor } from "../agents/agent-loop.js";
 import { currentVersion, getAgent, saveCurrentVersion } from "../agents/registry-store.js";
 import { NO_EVALS } from "../evals/use-evals.js";
 import { checkMailboxes, readImportFilter } from "../mail/corpus.js";
@@ -29,7 +30,6 @@ import { lastEpochs, saveScoringSettings } from "../traces/results-store.js";
 import type { RunSettings } from "../traces/run-settings.js";
 import { finishRun, getRun, type RunRow, runOfName, thisProcess } from "../traces/runs-store.js";
 import { toTaskResult } from "../traces/task-result.js";
-import { promptFor } from "./answer-task.js";
 import { createRun } from "./execute-run/create-run.js";
 import { mailChangedSince, resumeRun } from "./execute-run/resume.js";
 import { newRunId } from "./plan-run.js";
@@ -312,7 +312,7 @@ export class TrainingEnvironment {
     this.open = questionOpener(options.cutoff);
     this.rules = {
       agent,
-      tools: new Map(tools.map((tool) => [tool.id, tool])),
+      tools,
       scoring,
       maxTurns: settings.maxTurns,
       maxTokens: options.maxTokens ?? null,
