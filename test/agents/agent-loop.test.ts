@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
 import { type AgentStep, checkPrompt, renderPrompt } from "../../src/agents/agent.js";
-import { callTool, promptFor } from "../../src/agents/agent-loop.js";
+import { AgentLoop, callTool, promptFor } from "../../src/agents/agent-loop.js";
 import { getAgent, listAgents } from "../../src/agents/registry-store.js";
 import { ModelError, type ToolCall } from "../../src/models/model.js";
 import { UserError } from "../../src/platform/errors.js";
@@ -12,6 +12,7 @@ import { broken, echo, ending } from "./echo-tools.js";
 import { call, emptyTranscript, finish, play, roll, scripted } from "./scripted-model.js";
 
 const EMPTY = "Your reply was empty. Call a tool, or give your answer.";
+const NO_REQUEST = { system: "", messages: [], tools: [], toolChoice: "auto", maxTokens: 1 } as const;
 const CUT_OFF = "Your reply was cut off for its length. Be brief: call one tool, or give a short answer.";
 
 describe("the loop throws, and the transcript keeps what was before,", () => {
@@ -391,6 +392,55 @@ it("calls that are not made are not told", async () => {
 it("a listener that throws ends the run", async () => {
   const onStep = () => Promise.reject(new Error("nobody listens"));
   await expect(play(scripted([finish("x")]), [ending], { onStep })).rejects.toThrow("nobody listens");
+});
+
+describe("the step machine", () => {
+  const silent: Tool = { ...echo(), call: () => new Promise(() => {}) };
+
+  function startLoop(tool: Tool, controller = new AbortController()) {
+    const transcript = emptyTranscript();
+    const rules = { tools: [tool], toolCalls: "all", toolTimeoutMs: 20, isOverBudget: () => false } as const;
+    const access = { inbox: null, cutoff: null, signal: controller.signal };
+    const task = { id: 1, epoch: 1, instruction: "?", variables: {}, maxTurns: 9, context: access };
+    const loop = new AgentLoop(rules, task, transcript);
+    loop.start("prompt");
+    const offer = async () => loop.offer(await scripted([call("echo")]).complete(NO_REQUEST, never), "2001-01-01");
+    return { loop, transcript, offer };
+  }
+
+  it("does not wait for a tool beyond its timeout, and treats the call as usable", async () => {
+    const { loop, transcript, offer } = startLoop(silent);
+    for (let i = 0; i < 4; i++) {
+      expect(await offer()).toEqual([{ ok: false, kind: "timeout", error: "The tool took longer than 0.02 s." }]);
+    }
+    expect(loop.rollout).toBeNull();
+    expect(transcript.toolCalls[3]).toMatchObject({ result: null, errorKind: "failed", turn: 3, durationMs: 20 });
+    expect(transcript.messages.at(-1)).toMatchObject({ role: "tool", isError: true });
+  });
+
+  it("keeps the rollout of an agent that was ended during a call", async () => {
+    const controller = new AbortController();
+    const late: Tool = {
+      ...echo(),
+      async call() {
+        loop.end("interrupted");
+        return { ok: true, value: "late" };
+      },
+    };
+    const { loop, transcript, offer } = startLoop(late, controller);
+    await offer();
+    expect(loop.rollout).toMatchObject({ ending: "interrupted", answer: null, toolCalls: [] });
+    expect(transcript.messages.map(({ role }) => role)).toEqual(["system", "user", "assistant"]);
+    expect(transcript.turns).toHaveLength(1);
+  });
+
+  it("throws the signal's reason without waiting for the tool", async () => {
+    const controller = new AbortController();
+    const { offer } = startLoop(silent, controller);
+    const offered = offer();
+    setImmediate(() => controller.abort(new Error("stopped")));
+    await expect(offered).rejects.toThrow("stopped");
+  });
 });
 
 describe("the cost limit of a task", () => {
