@@ -8,8 +8,8 @@ import { SCORES } from "../scoring/scorers.js";
 import { ClusteredMean } from "../statistics/intervals.js";
 import { type Db, waitForWriter, withStore, withWriteTransaction } from "../store/open-store.js";
 import { isFailure } from "../tasks/ending.js";
+import { HEADLINE_SCORERS, type Headline, type HeadlineScorer, headlineScorer } from "../traces/headline-score.js";
 import { iterateResults } from "../traces/results-store.js";
-import { HEADLINE_SCORERS, type Headline, headlineScorer } from "../traces/run-totals.js";
 import {
   acquireRunLock,
   addRunTags,
@@ -43,7 +43,7 @@ export function runDetails(name: string, settings: AppSettings) {
   return withStore(settings, async (db) => {
     const run = getRun(db, name);
     const totals = await computeRunTotals(db, run);
-    const headline = headlineScorer((scorer) => (totals.scores[scorer]?.n ?? 0) > 0);
+    const headline = headlineScorer(totals.scores);
     const tasks = [...iterateResults(db, run.id)].map((result) => listedTask(result, headline));
     return {
       name: run.name,
@@ -58,7 +58,7 @@ export function runDetails(name: string, settings: AppSettings) {
   });
 }
 
-function listedTask(result: TaskResult, headline: Headline["scorer"] | null) {
+function listedTask(result: TaskResult, headline: HeadlineScorer | null) {
   const { taskId, epoch, ending, sourcesCorrect, costUsd, traceId, question } = result;
   return {
     taskId,
@@ -96,14 +96,13 @@ export function runsWithHeadlines(filter: RunFilter, limit: number, settings: Ap
 
 /** Returns the headline score, or null if nothing is scored yet. Reads the scores of all results. */
 export function headlineOf(db: Db, runId: string): Headline | null {
-  for (const scorer of HEADLINE_SCORERS) {
-    const sums = new ClusteredMean();
-    const tasks = scoreSums(db, runId, scorer);
-    for (const { n, sum } of tasks) sums.add(n, sum);
-    const description = SCORES[scorer];
-    if (tasks.length > 0 && description !== undefined) return { scorer, ...estimateOf(description, sums) };
-  }
-  return null;
+  const tasks = scoreSums(db, runId, HEADLINE_SCORERS);
+  const scorer = headlineScorer(Object.fromEntries(tasks.map((task) => [task.scorer, task])));
+  const description = scorer === null ? undefined : SCORES[scorer];
+  if (scorer === null || description === undefined) return null;
+  const sums = new ClusteredMean();
+  for (const task of tasks) if (task.scorer === scorer) sums.add(task.n, task.sum);
+  return { scorer, ...estimateOf(description, sums) };
 }
 
 const TAG = /^[\p{L}\p{N}][\p{L}\p{N}._:-]{0,49}$/u;
