@@ -8,7 +8,7 @@ import type { AttemptedAnswer } from "./attempt-answer.js";
 
 export type FinishedAttempt = Pick<AttemptedAnswer, "times" | "rollout" | "error">;
 
-/** Returns the trace of a run's task or a training episode. `record` is the question, or the suite task and its grade. */
+/** Returns the trace of a run's task or a training episode. `record` is the question, or a graded suite task. */
 export function newTaskTrace<R extends TaskRecord>(
   { runId, ...agent }: Pick<Trace, "runId" | "agentId" | "model" | "maxTurns">,
   { task, epoch }: PlannedTask,

@@ -1,6 +1,7 @@
 import type { AgentBackend, Rollout, Suite } from "../agents/agent.js";
 import { agentLoop, type LoopAgent } from "../agents/agent-loop.js";
 import { attemptAnswer } from "../agents/attempt-answer.js";
+import { type OpenExternalAgent, openExternalAgent } from "../agents/external-agent.js";
 import { newTaskTrace, notAttempted } from "../agents/new-trace.js";
 import { NO_EVALS } from "../evals/use-evals.js";
 import { BudgetReached, type CallBudget, withCallBudget } from "../models/call-budget.js";
@@ -26,7 +27,6 @@ import type { Judge, Trace } from "../traces/trace.js";
 import type { Budget } from "./budget.js";
 import { failsEveryTask, ServerWatch } from "./detect-dead-server.js";
 import type { CreatedModel } from "./model-of-run.js";
-import type { OpenAgentTarget } from "./open-external-agent.js";
 import type { RunPlan } from "./plan-run.js";
 import type { RunOptions } from "./run-options.js";
 import { type Scoring, scoringOf, withVerdict } from "./score-traces.js";
@@ -43,7 +43,7 @@ export async function localAnswerer(
   const timeoutMs = options.requestTimeout * 1_000;
   const judge = await createRunJudge(plan.settings, model, { timeoutMs, note, given: judgeExtras(options) }, settings);
   const outside = openExternalResources(settings.env);
-  let target: OpenAgentTarget | null = null;
+  let external: OpenExternalAgent | null = null;
   return {
     activity: { throttle: model.throttle },
     onConcurrency: model.onConcurrency,
@@ -51,15 +51,14 @@ export async function localAnswerer(
     async start({ mailbox, onActivity }) {
       const resources = resourcesOf(plan.settings, { mailbox, searchThreads, outside });
       if (plan.settings.elsewhere !== undefined) {
-        const { openAgentTarget } = await import("./open-external-agent.js");
         const how = { model, options, context: appContext, resources };
-        target = await openAgentTarget(db, plan.settings.elsewhere, plan.settings, how);
+        external = await openExternalAgent(db, plan.settings.elsewhere, plan.settings, how);
       }
       const parts = { runId, settings: plan.settings, model, tools, suite, judge: judge?.judge ?? null };
-      const context = buildAnswerContext({ ...parts, backend: target?.backend, onActivity }, resources);
+      const context = buildAnswerContext({ ...parts, backend: external?.backend, onActivity }, resources);
       return answerHere(context, new ServerWatch());
     },
-    close: async () => void (await Promise.all([outside.close(), target?.close()])),
+    close: async () => void (await Promise.all([outside.close(), external?.close()])),
   };
 }
 

@@ -1,3 +1,4 @@
+import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
 import { evalsAmong, refuseUncountedRubrics, type ScoringEvals } from "../evals/use-evals.js";
 import { cacheWrites, type Usage } from "../models/model.js";
 import { isRemote } from "../models/model-names.js";
@@ -26,8 +27,6 @@ import { forcedProcess, getRun, thisProcess } from "../traces/runs-store.js";
 import type { Gate } from "../traces/score.js";
 import { type AnswererOfRun, localAnswerer, type OnActivity, type RunActivity } from "./answer-task.js";
 import { Budget, mostOfTask } from "./budget.js";
-import { planRepeat, planResume } from "./execute-run/resume.js";
-import { agentTargetOf, usesMailHere } from "./external-agent.js";
 import { openGates } from "./gates.js";
 import { checkPriced } from "./model-of-run.js";
 import { limitFlags, planNewRun, type RunPlan, refuseFlagsQueueIgnores } from "./plan-run.js";
@@ -83,7 +82,7 @@ async function withDatabase<T>(
 function needsMail(options: RunRequest, { settings }: AppContext): boolean {
   if (options.resume !== undefined || options.repeat !== undefined) return true;
   if (options.suite !== undefined) return false;
-  return usesMailHere(agentTargetOf(options, settings.env));
+  return usesMailHere(externalAgentOf(options, settings.env));
 }
 
 interface OpenDatabase {
@@ -175,8 +174,11 @@ async function planRun(db: Db, request: RunRequest, context: AppContext): Promis
     }
     checkNewRunName(db, name);
   }
-  if (repeat !== undefined) return planRepeat(db, repeat, request, context);
-  if (resume !== undefined) return planResume(db, resume, request, context);
+  if (repeat !== undefined || resume !== undefined) {
+    const { planRepeat, planResume } = await import("./execute-run/resume.js");
+    if (repeat !== undefined) return planRepeat(db, repeat, request, context);
+    if (resume !== undefined) return planResume(db, resume, request, context);
+  }
   if (suite === undefined) return planNewRun(db, request, context);
   const { planSuiteRun } = await import("./plan-run/plan-suite-run.js");
   return planSuiteRun(db, suite, request, context);

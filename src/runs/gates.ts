@@ -14,8 +14,6 @@ import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
-import { junit } from "../reports/junit-report.js";
-import { stepSummary } from "../reports/markdown-report.js";
 import { gateText } from "../reports/run-text.js";
 import { SCORES } from "../scoring/scorers.js";
 import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
@@ -96,9 +94,15 @@ class Gates {
     });
     const { junit: path } = this.options;
     const scores = [scorer, ...others].map(outcomeScore);
-    if (path !== undefined) await writeFileAtomically(path, junit(head, scores, gates, results));
+    if (path !== undefined) {
+      const { junit } = await import("../reports/junit-report.js");
+      await writeFileAtomically(path, junit(head, scores, gates, results));
+    }
     const summary = this.context.settings.env.GITHUB_STEP_SUMMARY;
-    if (summary) appendSummary(summary, stepSummary(head, gates, outcomeScore(scorer), results()), this.context);
+    if (summary) {
+      const { stepSummary } = await import("../reports/markdown-report.js");
+      appendSummary(summary, stepSummary(head, gates, outcomeScore(scorer), results()), this.context);
+    }
     return gates;
   }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import type { Suite, TaskList } from "../agents/agent.js";
+import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
 import { getAgent, saveCurrentVersion } from "../agents/registry-store.js";
 import { pinEvals } from "../evals/use-evals.js";
 import { checkMailboxes, readFingerprint, readImportFilter } from "../mail/corpus.js";
@@ -16,10 +17,14 @@ import { type AttachedTool, attachedOrDefault } from "../tools/tool.js";
 import { NO_LIMITS, type RunLimits, type RunSettings } from "../traces/run-settings.js";
 import type { RunOwner, RunRow } from "../traces/runs-store.js";
 import { createRun, type NewRunRequest, type RunSession } from "./execute-run/create-run.js";
-import { agentTargetOf, refuseFlagsTargetIgnores, usesMailHere } from "./external-agent.js";
 import { type CreatedModel, createModel } from "./model-of-run.js";
 import { agentOfNewRun, type RunOptionName, type RunOptions, type RunRequest } from "./run-options.js";
-import { externalAgentSettings, newRunSettings, refuseOracle } from "./settings-from-options.js";
+import {
+  externalAgentSettings,
+  newRunSettings,
+  refuseFlagsTargetIgnores,
+  refuseOracle,
+} from "./settings-from-options.js";
 
 export const SELECTS_SUITE_TASKS: readonly RunOptionName[] = [
   "task",
@@ -44,7 +49,7 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
   refuseSuiteOptions(given);
   const { env } = context.settings;
   const agentId = agentOfNewRun(request);
-  const target = agentTargetOf(request, env);
+  const target = externalAgentOf(request, env);
   if (target !== undefined) refuseFlagsTargetIgnores(target, request);
   if (target?.kind === "api" && request.apiUrl === undefined) {
     context.note(`The agent is one of ${target.url}, as API_URL says.`);

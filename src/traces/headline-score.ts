@@ -14,8 +14,8 @@ export interface Headline extends Estimate {
 }
 
 /**
- * Returns the headline scorer of a run, or null if none of its tasks is scored. Several runs have one headline scorer in
- * common if possible, otherwise the best one of any of them.
+ * Returns the headline scorer of a run, or null if none of its tasks is scored. Several runs have a common headline
+ * scorer if possible, otherwise the best one of any of them.
  */
 export function headlineScorer(...runs: readonly ScoredTasks[]): HeadlineScorer | null {
   const inAll = HEADLINE_SCORERS.find((scorer) => runs.every((scores) => isScored(scorer, scores)));

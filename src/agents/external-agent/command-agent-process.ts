@@ -1,9 +1,9 @@
 import { StringDecoder } from "node:string_decoder";
 import { z } from "zod";
-import { ModelError, type ModelErrorKind } from "../models/model.js";
-import { firstIssue, type JsonObject, parseJsonOrNull } from "../platform/json.js";
-import { lastOf, type ProgramStart, type SupervisedProcess, startSupervised } from "../platform/processes.js";
-import { redact } from "../platform/secrets.js";
+import { ModelError, type ModelErrorKind } from "../../models/model.js";
+import { firstIssue, type JsonObject, parseJsonOrNull } from "../../platform/json.js";
+import { lastOf, type ProgramStart, type SupervisedProcess, startSupervised } from "../../platform/processes.js";
+import { redact } from "../../platform/secrets.js";
 
 /** More than any answer uses, and small enough that a run's totals remain safe integers. */
 const MAX_TOKENS = 1e12;

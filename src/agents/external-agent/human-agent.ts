@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { ModelError, NO_USAGE, type ToolCall } from "../models/model.js";
-import { type Person, PersonLeft } from "../platform/app-context.js";
-import type { JsonValue } from "../platform/json.js";
-import type { Tool, ToolContext } from "../tools/tool.js";
-import { type AgentBackend, type AgentTask, mailboxOf, type Rollout, rolloutOf, type Transcript } from "./agent.js";
-import { callTool } from "./agent-loop.js";
+import { ModelError, NO_USAGE, type ToolCall } from "../../models/model.js";
+import { type Person, PersonLeft } from "../../platform/app-context.js";
+import type { JsonValue } from "../../platform/json.js";
+import type { Tool, ToolContext } from "../../tools/tool.js";
+import { type AgentBackend, type AgentTask, mailboxOf, type Rollout, rolloutOf, type Transcript } from "../agent.js";
+import { callTool } from "../agent-loop.js";
 
 /**
  * A person as the agent. This baseline shows how hard the questions are for people. The person sees the question, the
