@@ -89,7 +89,7 @@ export type AgentStep =
 export type CallResult = ToolResult | { readonly ok: false; readonly error: string; readonly kind: "timeout" };
 
 export function mailboxOf({ id, variables: { inbox_address, query_date } }: AgentTask) {
-  if (inbox_address === undefined || query_date === undefined) throw new Error(`task ${id} is about no mailbox`);
+  if (inbox_address === undefined || query_date === undefined) throw new Error(`task ${id} does not have a mailbox`);
   return { inbox_address, query_date };
 }
 
@@ -188,7 +188,7 @@ function isKnown(name: string): name is Name {
 function unknownVariable(name: string): UserError {
   return new UserError(
     "prompt_variable",
-    `The prompt asks for {{${name}}}, which there is not.`,
-    `A prompt may use: ${PROMPT_VARIABLES.map((known) => `{{${known}}}`).join(", ")}.`,
+    `Unknown prompt variable {{${name}}}.`,
+    `Available: ${PROMPT_VARIABLES.map((known) => `{{${known}}}`).join(", ")}.`,
   );
 }

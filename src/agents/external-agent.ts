@@ -58,14 +58,14 @@ export function externalAgentOf(options: ExternalAgentOptions, env: Environment)
     "--agent-url": agentUrl,
   }).filter(([, value]) => value !== undefined);
   if (given.length > 1) {
-    throw contradiction(`${given.map(([flag]) => flag).join(" and ")} name different agents`, "Leave one of them out.");
+    throw contradiction(`${given.map(([flag]) => flag).join(" and ")} select different agents`, "Remove one of them.");
   }
   if (options.agent === HUMAN && given.length === 0) return { kind: "human" };
   const url = apiUrl ?? (given.length === 0 ? playgroundUrlOf(env) : undefined);
   if (url === undefined && (workspace !== undefined || options.tellTask)) {
     throw contradiction(
-      `${workspace === undefined ? "--tell-task" : "--workspace"} is for --api-url, which is not given`,
-      "Add --api-url URL (or API_URL), or leave it out: the agent then runs in this program.",
+      `${workspace === undefined ? "--tell-task" : "--workspace"} requires --api-url`,
+      "Pass --api-url URL (or set API_URL), or remove the flag to run the agent in art-e.",
     );
   }
   if (url !== undefined) {
@@ -77,7 +77,11 @@ export function externalAgentOf(options: ExternalAgentOptions, env: Environment)
   if (agentCommand === undefined) return undefined;
   const argv = splitShellWords(agentCommand, "--agent-command");
   if (argv.length > 0) return { kind: "command", argv };
-  throw new UserError("flag_invalid", "--agent-command: expected a program.", "Name one: 'python my_agent.py'.");
+  throw new UserError(
+    "flag_invalid",
+    "--agent-command: expected a program.",
+    "Pass a command line, such as 'python my_agent.py'.",
+  );
 }
 
 /** Returns a stored run's external agent with the options given now. The environment does not change a stored run. */
@@ -132,7 +136,7 @@ export async function openExternalAgent(
   };
   switch (agent.kind) {
     case "human": {
-      if (openPerson === undefined) throw new Error("a person is asked only from the command line");
+      if (openPerson === undefined) throw new Error("a person can answer only from the command line");
       const { humanAgent } = await import("./external-agent/human-agent.js");
       const person = openPerson();
       const backend = humanAgent({ person, toolsFor: offeredTools(db, resources) });
@@ -205,8 +209,8 @@ function checkUrl(flag: string, text: string): string {
   if (url === null) {
     throw new UserError(
       "flag_invalid",
-      `${flag}: expected the address of a server.`,
-      "Give it as http(s)://host[:port][/path], without user name, password or query.",
+      `${flag}: expected a server URL.`,
+      "Pass http(s)://host[:port][/path], without user name, password or query.",
     );
   }
   return trimEndOf(url.href, "/");

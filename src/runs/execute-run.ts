@@ -168,8 +168,8 @@ async function planRun(db: Db, request: RunRequest, context: AppContext): Promis
     if (resume !== undefined) {
       throw new UserError(
         "flags_contradict",
-        "--name names a new run, and --resume goes on with one.",
-        `Name that one: ${commandLine`art-e runs rename ${resume} ${name}`}`,
+        "--name names a new run, but --resume continues an existing one.",
+        `Rename it: ${commandLine`art-e runs rename ${resume} ${name}`}`,
       );
     }
     checkNewRunName(db, name);
@@ -195,7 +195,7 @@ async function answerAll(
   const { settings } = context;
   const stopNow = context.untilSecond(() => {
     const tasks = monitor.underWay();
-    return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} under way will be finished; once more to stop now.`;
+    return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} in flight will be finished. Press Ctrl-C again to stop immediately.`;
   });
   const { otlp, otlpEndpoint } = options;
   const isSending = otlp || otlpEndpoint !== undefined;
@@ -248,7 +248,7 @@ async function answerAll(
 function noteStoredLimits({ runId, limits }: RunPlan, options: RunOptions, { note }: AppContext): void {
   const text = limitsText(limits);
   if (text === "" || (options.resume === undefined && options.repeat === undefined)) return;
-  note(`art-e: limits of run ${runId}: ${text}. Give one again to change it.`);
+  note(`art-e: limits of run ${runId}: ${text}. Pass one again to change it.`);
 }
 
 function forwardTraces(writer: ResultWriter, live: LiveTraces | null): ResultWriter {

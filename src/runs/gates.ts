@@ -69,8 +69,8 @@ class Gates {
     if (differ.length === 0) return;
     throw new UserError(
       "runs_incomparable",
-      `--baseline ${this.options.baseline} cannot be compared with this run. They differ in ${differ.join("; ")}.`,
-      "Make the baseline anew over the same questions and the same mail.",
+      `--baseline ${this.options.baseline}: cannot compare it with this run. They differ in ${differ.join("; ")}.`,
+      "Run the baseline again on the same questions and the same mail.",
     );
   }
 
@@ -109,7 +109,7 @@ class Gates {
   private compareWithBaseline(baseline: ComparableRun, run: ComparableRun): Gate {
     const scorer = scorerOfMetric(this.metric, baseline.head.scores, run.head.scores);
     const [comparison] = compareRuns(baseline, run, [scorer], 0).metrics;
-    if (comparison === undefined) throw new Error("a comparison has the metric that was asked for");
+    if (comparison === undefined) throw new Error("the comparison does not have the requested metric");
     const limit = this.options.noWorseThan ?? DEFAULT_MARGIN;
     return noWorseThan({ metric: this.metric, limit }, baseline.head.runId, comparison);
   }
@@ -166,7 +166,7 @@ async function readBaseline(name: string, { settings }: AppContext): Promise<Com
       throw new UserError(
         "run_unfinished",
         `--baseline ${name}: ${why}`,
-        `Finish it (${commandLine`art-e run --resume ${head.runId}`}), or name another baseline.`,
+        `Finish it (${commandLine`art-e run --resume ${head.runId}`}), or pass another baseline.`,
       );
     }
     return comparableRun(head, results());
@@ -181,7 +181,7 @@ function appendSummary(path: string, markdown: string, { note, settings }: AppCo
     refuseInputs({ flag: "GITHUB_STEP_SUMMARY", path }, [], settings.db);
     appendFileSync(path, markdown);
   } catch (error) {
-    note(`art-e: the step summary could not be written: ${(error as Error).message}`);
+    note(`art-e: cannot write the step summary: ${(error as Error).message}`);
   }
 }
 
@@ -211,7 +211,7 @@ function checkGateOptions({ failUnder = [], minCoverage, baseline, noWorseThan, 
   const asked = [...failUnder.map((threshold) => threshold.metric), ...(metric === undefined ? [] : [metric])];
   const unknown = asked.find((name) => !known.includes(name) && !name.startsWith("judge") && !isEvalScore(name));
   if (unknown !== undefined) {
-    throw new UserError("metric_unknown", `There is no metric "${unknown}".`, `There are ${known.join(", ")}.`);
+    throw new UserError("metric_unknown", `Unknown metric "${unknown}".`, `Available: ${known.join(", ")}.`);
   }
   refuseImpossible(failUnder);
   if (noWorseThan !== undefined) refuseIdleMargin(noWorseThan, metric ?? "accuracy");

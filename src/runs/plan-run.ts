@@ -52,7 +52,7 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
   const target = externalAgentOf(request, env);
   if (target !== undefined) refuseFlagsTargetIgnores(target, request);
   if (target?.kind === "api" && request.apiUrl === undefined) {
-    context.note(`The agent is one of ${target.url}, as API_URL says.`);
+    context.note(`Using the agent at ${target.url} (API_URL).`);
   }
   const unpinned =
     target === undefined
@@ -185,7 +185,7 @@ export function toolsNow(db: Db, settings: RunSettings): readonly AttachedTool[]
 function noteUnsetConditions({ protocol }: { protocol?: "art" | undefined }, db: Db, { note }: AppContext): void {
   if (protocol === undefined || readImportFilter(db) === "art") return;
   note(
-    `--protocol art: the mail in ${db.name} was imported without ART's filter. For it, import into a file of its own: art-e import --filter art --db FILE.`,
+    `--protocol art: the mail in ${db.name} was imported without ART's filter. Import the mail into a separate file: art-e import --filter art --db FILE.`,
   );
 }
 

@@ -112,7 +112,7 @@ export function differences(stored: RunSettings, requested: RunSettings): string
 /** Describes the run's servers whose address has changed. This does not change the answers. */
 export function movedServers(stored: RunSettings, requested: RunSettings): string[] {
   const before = addressesOf(stored);
-  const shown = (address: string | null) => address ?? "the provider's own address";
+  const shown = (address: string | null) => address ?? "the provider's own URL";
   return Object.entries(addressesOf(requested)).flatMap(([server, address]) => {
     const old = before[server as keyof typeof before];
     if (old === undefined || address === undefined || old === address) return [];
@@ -182,7 +182,7 @@ export function unusedAddress(
   const address = variable === null ? undefined : env[variable];
   if (!address) return null;
   if (trimEndOf(address.trim(), "/") === trimEndOf(baseUrl ?? "", "/")) return null;
-  return `the model server is ${baseUrl ?? "the provider's own"}, as the run began, and not that of ${variable}. To change it: --base-url URL`;
+  return `the model server is still ${baseUrl ?? "the provider's own"}, not the one in ${variable}. To change it, pass --base-url URL`;
 }
 
 function differing(stored: RunSettings, asked: Partial<RunSettings>): string[] {
@@ -317,8 +317,8 @@ function refuseExtrasWithoutServer({ id, provider }: ModelName, { header, body }
   if (isRemote(provider) || (header === undefined && body === undefined)) return;
   throw new UserError(
     "flags_contradict",
-    `--${header === undefined ? "body" : "header"} is for requests to a server, and ${id} sends none.`,
-    "Leave it out, or name a model of a provider.",
+    `--${header === undefined ? "body" : "header"} applies only to requests to a server, and ${id} sends none.`,
+    "Remove it, or choose a provider's model.",
   );
 }
 
@@ -328,8 +328,8 @@ export function refuseOracle(model: string, named: string | undefined): void {
   if (model !== ORACLE_MODEL && named === undefined) return;
   throw new UserError(
     "flags_contradict",
-    `${named === undefined ? `The model ${model}` : "--oracle"} is for tasks of a suite.`,
-    "Add --suite DIR, or name another agent.",
+    `${named === undefined ? `The model ${model}` : "--oracle"} applies only to suite tasks.`,
+    "Pass --suite DIR, or another agent.",
   );
 }
 

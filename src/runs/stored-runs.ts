@@ -131,8 +131,8 @@ export function tagRun(
   if (invalid !== undefined) {
     throw new UserError(
       "tag_invalid",
-      `TAGS: "${invalid}" cannot be a tag.`,
-      "Take up to 50 letters, digits, dots, colons, dashes and underscores.",
+      `TAGS: "${invalid}" is not a valid tag.`,
+      "Use up to 50 letters, digits, dots, colons, dashes and underscores.",
     );
   }
   return changeNames(run, context, (db, id) => (how === "add" ? addRunTags : removeRunTags)(db, id, tags));
@@ -158,8 +158,8 @@ export function deleteRuns(names: readonly string[], really: boolean, context: A
     if (names.includes("latest")) {
       throw new UserError(
         "run_unknown",
-        "RUNS: latest is not deleted.",
-        `Name the run: ${commandLine`art-e runs list`}`,
+        "RUNS: cannot delete latest.",
+        `Pass the run id: ${commandLine`art-e runs list`}`,
       );
     }
     const ids = new Set(names.map((name) => getRun(db, name).id));
@@ -222,8 +222,8 @@ function checkRunName(name: string, source: string): void {
   if (NAME.test(name) && !name.endsWith(".json")) return;
   throw new UserError(
     "name_invalid",
-    `${source}: "${name}" cannot name a run.`,
-    "Take up to 100 letters, digits, spaces, dots, dashes and underscores, not beginning with run_ nor ending with .json.",
+    `${source}: "${name}" is not a valid run name.`,
+    "Use up to 100 letters, digits, spaces, dots, dashes and underscores. The name must not start with run_ or end with .json.",
   );
 }
 
@@ -238,7 +238,7 @@ function refuseTakenName(db: Db, name: string, id: string | null): void {
   if (holder === null || holder === id) return;
   throw new UserError(
     "name_taken",
-    `Run ${holder} has the name "${name}".`,
-    `Take another, or rename that one: ${commandLine`art-e runs rename ${holder} OTHER`}`,
+    `Run ${holder} already has the name "${name}".`,
+    `Choose another name, or rename that run: ${commandLine`art-e runs rename ${holder} OTHER`}`,
   );
 }

@@ -135,7 +135,7 @@ export class Episode {
   /** Makes one tool call. Throws on a bug in art-e, or if the call ends the episode and its trace cannot be saved. */
   async call(name: string, args: JsonObject, metadata: unknown): Promise<EpisodeStep> {
     this.stepCount++;
-    if (this.ending !== null) return refusedStep("The episode is over: reset begins another.");
+    if (this.ending !== null) return refusedStep("The episode is over. Start another with reset.");
     const step = this.step(name, args, metadata);
     // The caller receives the error. `interrupt` only waits.
     this.answered = step.catch(() => undefined);
@@ -156,7 +156,7 @@ export class Episode {
   private async step(name: string, args: JsonObject, metadata: unknown): Promise<EpisodeStep> {
     const { timeoutMs } = this.rules;
     if (performance.now() - this.started >= timeoutMs) {
-      const error = `The episode's time of ${timeoutMs / 1_000} s is over.`;
+      const error = `The episode's time limit of ${timeoutMs / 1_000} s was reached.`;
       return this.finish({ ok: false, kind: "timeout", error }, this.loop.end("timeout"), error);
     }
     const latencyMs = performance.now() - this.answeredAt;
@@ -246,7 +246,7 @@ const NEVER = new AbortController().signal;
 const TOO_LONG: CallResult = {
   ok: false,
   kind: "bad_arguments",
-  error: `A call may have ${MAX_CHARS} characters of arguments and ${MAX_NAME_CHARS} of name.`,
+  error: `Call too long: at most ${MAX_CHARS} characters of arguments and ${MAX_NAME_CHARS} characters of name are allowed.`,
 };
 
 /** Returns the step of a call that came after the end. */
@@ -289,11 +289,14 @@ function rewardOf(trace: QuestionTrace, name: ScorerName, { sameMail, judge }: S
   if (value === null) {
     const isUnfound = name === "goldRank" && trace.task.message_ids.length > 0;
     if (isUnfound) return { value: 0, explanation: explanation ?? "" };
-    return { value: overlap, explanation: `semanticScore, as ${name} has no value: ${explanation ?? "none"}` };
+    return {
+      value: overlap,
+      explanation: `semanticScore, because ${name} has no value: ${explanation ?? "no reason given"}`,
+    };
   }
   const paid = scorer.better === "higher" ? value : scorer.kind === "rate" ? 1 - value : 1 / value;
   if (isUnjudged && scorer.judge !== undefined) {
-    const why = `no verdict of the judge (${trace.judge?.reason ?? "not asked"}): semanticScore ${overlap.toFixed(3)}`;
+    const why = `no verdict from the judge (${trace.judge?.reason ?? "not called"}): semanticScore ${overlap.toFixed(3)}`;
     return { value: paid, explanation: `${why} counts as ${overlap >= CORRECT_FROM ? "correct" : "wrong"}` };
   }
   return explanation === undefined ? { value: paid } : { value: paid, explanation };

@@ -513,7 +513,7 @@ describe("a prompt", () => {
     } catch (error) {
       expect(error).toMatchObject({
         code: "prompt_variable",
-        hint: "A prompt may use: {{inbox_address}}, {{query_date}}, {{max_turns}}, {{tools}}, {{snapshot}}, {{home}}.",
+        hint: "Available: {{inbox_address}}, {{query_date}}, {{max_turns}}, {{tools}}, {{snapshot}}, {{home}}.",
       });
     }
   });

@@ -83,7 +83,7 @@ describe("endpoint agent", () => {
       reply({ content: null, tool_calls: [{ id: "1", function: { name: "x", arguments: "{}" } }] }),
     );
     expect(calls.done).toBeInstanceOf(ModelError);
-    expect((calls.done as ModelError).message).toContain("runs its own tools");
+    expect((calls.done as ModelError).message).toContain("must run its own tools");
     await server?.close();
     const { done } = await ask({ status: 404, body: '{"error":{"message":"no such model"}}' });
     expect(done).toMatchObject({ kind: "not_found", message: "404 no such model" });

@@ -73,7 +73,7 @@ export class AgentProcess {
       this.#gone = true;
       const why = "error" in end ? end.error : (end.signal ?? `exit code ${end.code}`);
       const last = this.#stderr();
-      if ("error" in end) this.#fail("not_found", `${start.argv[0]} cannot be started: ${why}`);
+      if ("error" in end) this.#fail("not_found", `cannot start ${start.argv[0]}: ${why}`);
       else this.#fail("server", `the program ended (${why}) without an answer${last === "" ? "" : `: ${last}`}`);
     });
   }
@@ -130,7 +130,7 @@ export class AgentProcess {
     const reply = replySchema.safeParse(parseJsonOrNull(line));
     if (!reply.success) {
       const why = firstIssue(reply.error);
-      this.#break(`the program wrote a line that is no answer (${why}): ${line.slice(0, 200)}`);
+      this.#break(`the program wrote a line that is not an answer (${why}): ${line.slice(0, 200)}`);
       return;
     }
     // A late answer to an earlier question.

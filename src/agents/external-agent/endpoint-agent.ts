@@ -121,7 +121,7 @@ function readReply(body: unknown) {
   const content = text || refused;
   const rawFinishReason = finish_reason ?? "";
   if ((message.tool_calls ?? []).length > 0 && content === "") {
-    throw new ModelError("protocol", "it asks for a tool to be called: an agent runs its own tools", {
+    throw new ModelError("protocol", "it requested a tool call, but an external agent must run its own tools", {
       retryable: false,
     });
   }

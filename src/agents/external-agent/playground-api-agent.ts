@@ -216,7 +216,7 @@ class PlaygroundReader {
     if (call === undefined) return;
     this.#open.delete(id);
     const result = (told === undefined ? undefined : redactJson(told, this.secrets)) ?? {
-      error: "The server told no result.",
+      error: "The server did not send a result.",
     };
     const failed = failedSchema.safeParse(result);
     const { arguments: args } = this.#toToolCall(call);

@@ -103,8 +103,8 @@ function refuseMachineTasks(target: AgentTarget | undefined, tasks: readonly Sui
   if (first === undefined) return;
   throw new UserError(
     "flags_contradict",
-    `${FLAG_OF[target.kind]}: ${others.length + 1} of ${tasks.length} tasks are graded by what is left in a machine, which an agent there cannot reach (${first.id}).`,
-    "Use --agent-command or an agent of this program, or select tasks that are graded by the answer (email_answer).",
+    `${FLAG_OF[target.kind]}: ${others.length + 1} of ${tasks.length} tasks are graded by their machine, which this agent cannot reach (${first.id}).`,
+    "Use --agent-command or an agent in art-e, or select tasks that are graded by the answer (email_answer).",
   );
 }
 
