@@ -187,7 +187,7 @@ function isKnown(name: string): name is Name {
 
 function unknownVariable(name: string): UserError {
   return new UserError(
-    "prompt_variable",
+    "prompt_variable_unknown",
     `Unknown prompt variable {{${name}}}.`,
     `Available: ${PROMPT_VARIABLES.map((known) => `{{${known}}}`).join(", ")}.`,
   );

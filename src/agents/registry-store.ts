@@ -197,7 +197,7 @@ export function describeAgentOfRun(db: Db, runName: string): AgentDescription {
   const { id, settings } = getRun(db, runName);
   if (settings.elsewhere !== undefined) {
     throw new UserError(
-      "agent_elsewhere",
+      "agent_external",
       `The agent of run ${id} is external (${settings.elsewhere.kind}), not in the registry.`,
       "Its prompt and tools are unknown. The run's settings in a results file contain its URL or command.",
     );

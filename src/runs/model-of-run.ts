@@ -25,7 +25,7 @@ export function modelNameOf(options: RunOptions, agent: Agent): ModelName {
   if (provider !== null) parseModelName("any", provider);
   if (provider !== null && parseModelName(own, null).provider !== provider) {
     throw new UserError(
-      "no_model",
+      "model_missing",
       `--model-provider ${provider} requires a model.`,
       `Pass one, such as --model-id ${provider}/NAME.`,
     );

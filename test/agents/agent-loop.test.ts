@@ -512,7 +512,7 @@ describe("a prompt", () => {
       render();
     } catch (error) {
       expect(error).toMatchObject({
-        code: "prompt_variable",
+        code: "prompt_variable_unknown",
         hint: "Available: {{inbox_address}}, {{query_date}}, {{max_turns}}, {{tools}}, {{snapshot}}, {{home}}.",
       });
     }
