@@ -16,7 +16,6 @@ import { trimEndOf } from "../platform/strings.js";
 import type { SelectionOptions } from "../questions/dataset.js";
 import { asksJudge, cheapModel, judgeSettings } from "../scoring/judge-settings.js";
 import type { Db } from "../store/open-store.js";
-import { findOracleFile } from "../suites/oracle.js";
 import type { SuiteFolder } from "../suites/suite-folder.js";
 import { offeredToolIds, toolsDigest } from "../tools/load-tools.js";
 import { type Agent, agentSettingsSchema, attachedOrDefault } from "../tools/tool.js";
@@ -333,8 +332,11 @@ export function refuseOracle(model: string, named: string | undefined): void {
   );
 }
 
-export function oracleSettings(model: string, named: string | undefined, folder: SuiteFolder) {
-  if (model === ORACLE_MODEL) return { oracle: findOracleFile(named, folder) };
+export async function oracleSettings(model: string, named: string | undefined, folder: SuiteFolder) {
+  if (model === ORACLE_MODEL) {
+    const { findOracleFile } = await import("../suites/oracle.js");
+    return { oracle: findOracleFile(named, folder) };
+  }
   if (named !== undefined) throw notFor(model);
   return {};
 }

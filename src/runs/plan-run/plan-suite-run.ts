@@ -39,7 +39,7 @@ export async function planSuiteRun(db: Db, folder: string, request: RunRequest, 
   // API_URL in the environment is only for questions, because most suites' tasks cannot be done through that API.
   const target = externalAgentOf(request, { ...context.settings.env, API_URL: undefined });
   if (target !== undefined) refuseFlagsTargetIgnores(target, request);
-  const oracle = oracleSettings(modelOf(db, target, request), request.oracle, openSuiteFolder(folder));
+  const oracle = await oracleSettings(modelOf(db, target, request), request.oracle, openSuiteFolder(folder));
   const limit = given.has("limit") && request.limit > 0 ? request.limit : null;
   const suite = await openSuite(folder, { ...request, ...oracle, limit }, context);
   const list = await suite.list();

@@ -64,7 +64,7 @@ describe("art-e env serve", () => {
 
   it("refuses invalid arguments in one line", async () => {
     for (const [flags, message] of [
-      ["--reward art", "--reward art needs a judge"],
+      ["--reward art", "--reward art requires a judge"],
       ["--reward nonsense", "--reward: expected art or"],
       ["--agent nobody", 'Unknown agent "nobody"'],
       ["--host 0.0.0.0", "others can reach the server, but no token is set"],
