@@ -327,7 +327,7 @@ describe("eval files", () => {
 
   it("are refused if the file is missing or the folder is empty", async () => {
     mkdirSync(path("empty"));
-    expect((await artE("evals import empty")).stderr).toContain("does not contain .json or .py files");
+    expect((await artE("evals import empty")).stderr).toContain("does not contain .json, .py, .ts or .js files");
     expect((await artE("evals import nowhere.json")).stderr).toContain("Cannot read the eval nowhere.json");
     write("grader.ts", "export const grade = () => true;");
     expect((await artE("evals import grader.ts")).stderr).toContain(
@@ -394,7 +394,7 @@ describe("evals commands", () => {
       }));
     expect(await given("--criterion back")).toEqual(await given("--criterion out"));
     const { length } = await given("--criterion back");
-    expect((await artE("evals labels --criterion back --delete")).stderr).toContain("--delete goes with traces or");
+    expect((await artE("evals labels --criterion back --delete")).stderr).toContain("--delete requires traces or");
     const [{ traceId: first }] = await given("--criterion back");
     expect(await json(`evals labels ${first} --criterion back --delete`)).toEqual({ deleted: 1 });
     expect(await given("--criterion back")).toHaveLength(length - 1);
