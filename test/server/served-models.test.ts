@@ -34,7 +34,7 @@ it("the served models include one of each provider that has a key, and the basel
   ]);
 });
 
-it("the served model is a configured provider's if none is requested, and otherwise an error names the default", () => {
+it("the fallback model is one of a configured provider, or the default if there is none", () => {
   expect(modelsWith("anthropic", "openai").fallback()).toBe(DEFAULT);
   expect(modelsWith("google").fallback()).toBe("google/gemini-3.8-flash");
   expect(modelsWith().fallback()).toBe(DEFAULT);

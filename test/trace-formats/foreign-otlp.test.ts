@@ -355,7 +355,7 @@ it("readOtlp counts a model call inside another model call once", async () => {
   expect(trace.turns).toHaveLength(1);
 });
 
-describe("a file whose spans contain no conversations", () => {
+describe("an OTLP file whose spans contain no conversation", () => {
   const http = [{ name: "GET /", attributes: { "http.method": "GET" } }];
   const silent = [{ name: "chat", attributes: { "gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 5 } }];
 
@@ -366,7 +366,7 @@ describe("a file whose spans contain no conversations", () => {
     await expect(readAll(tracesData(spans))).rejects.toThrow("none of its spans has messages of a model");
   });
 
-  it("is read as far as possible, and the missing parts are reported", async () => {
+  it("is reported, but does not prevent other spans from being read", async () => {
     const { traces, lacking } = await readAll(tracesData(http, "b".repeat(32)), tracesData(vercel(5)));
     expect(traces).toHaveLength(1);
     expect(lacking).toMatchObject({ "neither model calls nor messages, so they were not imported": 1 });
