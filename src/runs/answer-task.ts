@@ -35,7 +35,7 @@ import { failsEveryTask, ServerWatch } from "./detect-dead-server.js";
 import type { CreatedModel } from "./model-of-run.js";
 import type { OpenAgentTarget } from "./open-external-agent.js";
 import type { RunPlan } from "./plan-run.js";
-import type { RunOptions } from "./run-options.js";
+import type { RunOptions } from "./run-flags.js";
 import { type Scoring, scoringOf, withVerdict } from "./score-traces.js";
 import { agentOf } from "./settings-from-options.js";
 

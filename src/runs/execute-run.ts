@@ -30,9 +30,10 @@ import { planRepeat, planResume } from "./execute-run/resume.js";
 import { agentTargetOf, usesMailHere } from "./external-agent.js";
 import { openGates } from "./gates.js";
 import { checkPriced } from "./model-of-run.js";
-import { limitFlags, planNewRun, type RunPlan, refuseFlagsQueueIgnores } from "./plan-run.js";
+import { limitFlags, planNewRun, type RunPlan } from "./plan-run.js";
 import { fromDatabase, saveResults } from "./results-file.js";
-import type { RunOptions, RunRequest } from "./run-options.js";
+import type { RunOptions } from "./run-flags.js";
+import { type RunRequest, refuseFlags } from "./run-options.js";
 import { detectLostDatabase, runTasks, type SessionEnd } from "./run-tasks.js";
 import { scoringOf } from "./score-traces.js";
 import { notesOnSent } from "./settings-from-options.js";
@@ -44,7 +45,7 @@ export function runBenchmark(
   monitor: OpenMonitor,
   openQueue: OpenQueue,
 ): Promise<RunOutcome> {
-  if (request.queue !== undefined) refuseFlagsQueueIgnores(request);
+  if (request.queue !== undefined) refuseFlags("queue", request.given);
   return withDatabase(request, context, (opened) => execute(opened, request, context, monitor, openQueue));
 }
 

@@ -1,31 +1,14 @@
 import { basename } from "node:path";
 import { parseModelName } from "../models/model-names.js";
 import { playgroundUrlOf } from "../models/open-model.js";
-import { flagName, splitShellWords } from "../platform/command-line.js";
+import { splitShellWords } from "../platform/command-line.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { parseServerUrl } from "../platform/http.js";
 import { trimEndOf } from "../platform/strings.js";
 import type { AgentTarget } from "../traces/run-settings.js";
-import type { RunOptions, RunRequest } from "./run-options.js";
-
-const NOT_FOR: Readonly<Record<AgentTarget["kind"], readonly string[]>> = {
-  api: "protocol cache unsafeHostPython baseUrl wireApi header body maxTokens reasoningTokens reasoningEffort temperature record maxTaskCost maxCost maxRunTokens price tpm".split(
-    " ",
-  ),
-  human:
-    "protocol cache unsafeHostPython modelId modelProvider baseUrl wireApi header body maxTokens maxTurns reasoningTokens reasoningEffort temperature record maxTaskCost maxCost maxRunTokens price requestTimeout rpm tpm concurrency suite".split(
-      " ",
-    ),
-  command:
-    "protocol cache unsafeHostPython modelId modelProvider baseUrl wireApi header body maxTokens reasoningTokens reasoningEffort temperature record maxTaskCost requestTimeout rpm tpm".split(
-      " ",
-    ),
-  endpoint:
-    "protocol cache unsafeHostPython modelId modelProvider baseUrl wireApi maxTokens reasoningTokens reasoningEffort temperature record maxTaskCost requestTimeout".split(
-      " ",
-    ),
-};
+import type { RunOptions } from "./run-flags.js";
+import { type RunRequest, refuseFlags } from "./run-options.js";
 
 export const HUMAN = "human";
 
@@ -79,13 +62,9 @@ export function requestedAgentTarget(stored: AgentTarget | undefined, options: R
 }
 
 export function refuseFlagsTargetIgnores({ kind }: AgentTarget, { given, cutoff }: RunRequest): void {
-  const ignored = NOT_FOR[kind].find((name) => given.has(name));
-  if (ignored !== undefined) {
-    const why = kind === "human" ? "is not for a person" : `does not reach an agent of ${FLAG_OF[kind]}`;
-    throw contradiction(`${flagName(ignored)} ${why}`, "Leave it out.");
-  }
+  refuseFlags(kind, given);
   if (given.has("cutoff") && cutoff === "off" && kind !== "command" && kind !== "human") {
-    throw contradiction(`--cutoff off has no say in what an agent of ${FLAG_OF[kind]} may see`, "Leave it out.");
+    throw contradiction(`--cutoff off does not apply to an external agent (${FLAG_OF[kind]})`, "Remove --cutoff.");
   }
 }
 

@@ -13,7 +13,7 @@ import { offeredTools } from "../tools/load-tools.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import type { AgentTarget, RunSettings } from "../traces/run-settings.js";
 import type { CreatedModel } from "./model-of-run.js";
-import type { RunOptions } from "./run-options.js";
+import type { RunOptions } from "./run-flags.js";
 
 export interface OpenAgentTarget {
   readonly backend: AgentBackend;

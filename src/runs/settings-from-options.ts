@@ -21,7 +21,8 @@ import { type Agent, agentSettingsSchema, attachedOrDefault } from "../tools/too
 import type { AgentTarget, RunSettings } from "../traces/run-settings.js";
 import { refuseFlagsTargetIgnores, requestedAgentTarget, targetModelName } from "./external-agent.js";
 import { modelNameOf } from "./model-of-run.js";
-import { chosenScorers, type RunOptions, type RunRequest, wantsJudge } from "./run-options.js";
+import type { RunOptions } from "./run-flags.js";
+import { chosenScorers, type RunRequest, wantsJudge } from "./run-options.js";
 
 /** Returns the agent as it was when the run was created. Its row might have changed since. */
 export function agentOf(settings: RunSettings): Agent {
@@ -323,12 +324,12 @@ function refuseExtrasWithoutServer({ id, provider }: ModelName, { header, body }
 
 const ORACLE_MODEL = "offline/oracle";
 
-export function refuseOracle(model: string, named: string | undefined): void {
-  if (model !== ORACLE_MODEL && named === undefined) return;
+export function refuseOracle(model: string): void {
+  if (model !== ORACLE_MODEL) return;
   throw new UserError(
     "flags_contradict",
-    `${named === undefined ? `The model ${model}` : "--oracle"} is for tasks of a suite.`,
-    "Add --suite DIR, or name another agent.",
+    `The model ${model} only answers suite tasks.`,
+    "Pass --suite FOLDER, or use another agent.",
   );
 }
 

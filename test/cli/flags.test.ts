@@ -1,11 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { ids, readFlags } from "../../src/cli/flags/read-flags.js";
-import { runSchema } from "../../src/cli/flags/run-flags.js";
-import { questionsSchema } from "../../src/cli/flags/selection-flags.js";
+import { z } from "zod";
+import { readFlags } from "../../src/cli/flags/define-command.js";
 import { refuseEmptyValues } from "../../src/cli/parser.js";
 import { UserError } from "../../src/platform/errors.js";
+import { ids, shapeOf } from "../../src/platform/flag-values.js";
 import { refuseContradictions } from "../../src/questions/dataset.js";
+import { QUESTION_FLAGS, runSchema } from "../../src/runs/run-flags.js";
 import { type Line, QUESTIONS, workFolder } from "./art-e.js";
+
+const questionsSchema = z.object(shapeOf(QUESTION_FLAGS));
 
 function thrownBy(work: () => unknown): UserError {
   try {

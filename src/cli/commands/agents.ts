@@ -4,25 +4,24 @@ import { REASONING_EFFORTS } from "../../models/reasoning-effort.js";
 import { commandLine, shellWord } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { writeFileAtomically } from "../../platform/files.js";
+import {
+  file,
+  jsonObject,
+  numberBetween,
+  OVERWRITE_FLAG,
+  oneOf,
+  runName,
+  shapeOf,
+  text,
+  toggle,
+  wholeNumber,
+  words,
+} from "../../platform/flag-values.js";
 import type { Db } from "../../store/open-store.js";
 import { table } from "../../text/format.js";
 import type { CommandContext } from "../command.js";
-import { overwriteShape } from "../flags/flags.js";
-import {
-  contradiction,
-  defineCommand,
-  file,
-  jsonObject,
-  listText,
-  numberBetween,
-  oneOf,
-  runId,
-  text,
-  wholeNumber,
-  wordList,
-} from "../flags/read-flags.js";
-import { reasoningEffort } from "../flags/request-flags.js";
-import { readText } from "../read-text.js";
+import { contradiction, defineCommand } from "../flags/define-command.js";
+import { readText } from "../flags/read-text.js";
 import type { Output } from "../terminal.js";
 
 const agentId = text.meta({ description: "Agent id" });
@@ -31,7 +30,7 @@ const toolIds = z.array(text).meta({ description: "Tool ids" });
 export const showAgentCommand = defineCommand(
   z.object({
     id: text.optional().meta({ description: "Agent id, or ID@VERSION" }),
-    run: runId.optional().meta({ description: "Show the agent as it was in this run" }),
+    run: runName.optional().meta({ description: "Show the agent as it was in this run" }),
   }),
   async ({ id, run }, { settings, out }) => {
     if (run !== undefined && id !== undefined) {
@@ -62,7 +61,7 @@ export const listAgentsCommand = defineCommand(z.object({}), async (_, { setting
 export const importAgentCommand = defineCommand(
   z.object({
     file: file.meta({ description: "YAML file from agents export" }),
-    replace: z.boolean().default(false).meta({ description: "Replace an agent with the same id (its versions stay)" }),
+    replace: toggle.meta({ description: "Replace an agent with the same id (its versions stay)" }),
   }),
   async ({ file, replace }, context) => {
     const yaml = readText(file, "FILE");
@@ -137,7 +136,7 @@ const agentShape = {
       placeholder: "N|default",
       description: "Temperature from 0 to 2, or default (the provider's) [default: the provider's]",
     }),
-  reasoningEffort: orDefault(reasoningEffort)
+  reasoningEffort: orDefault(oneOf(REASONING_EFFORTS))
     .optional()
     .meta({
       placeholder: "EFFORT",
@@ -187,7 +186,7 @@ export const exportAgentCommand = defineCommand(
   z.object({
     id: agentId,
     output: file.optional().meta({ description: "Output file [default: stdout]", alias: "o" }),
-    ...overwriteShape,
+    ...shapeOf(OVERWRITE_FLAG),
   }),
   async ({ id, output: file, overwrite }, { settings, out }) => {
     const { readRegistry } = await import("../../agents/registry-store.js");
@@ -243,7 +242,7 @@ export const listVersionsCommand = defineCommand(z.object({ id: agentId }), asyn
 export const createAgentCommand = defineCommand(
   z.object({
     ...agentShape,
-    tools: listText.transform(wordList).optional().meta({
+    tools: words.optional().meta({
       placeholder: "ID,ID",
       description: "Tool ids, separated by commas [default: email_search,email_get,return_final_answer]",
     }),

@@ -7,6 +7,7 @@ import type { Owner } from "../../mail/owners.js";
 import type { AppContext } from "../../platform/app-context.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
+import { toggle } from "../../platform/flag-values.js";
 import { programVersion } from "../../platform/installation.js";
 import type { Recovery, TableDamage } from "../../runs/database-damage.js";
 import type { MachineAvailability } from "../../sandbox/open-task-machine.js";
@@ -14,19 +15,16 @@ import type { SandboxChoice } from "../../sandbox/python.js";
 import type { Db } from "../../store/open-store.js";
 import { count, mailProgress, summaryBox, table } from "../../text/format.js";
 import type { CommandContext } from "../command.js";
-import { defineCommand } from "../flags/read-flags.js";
+import { defineCommand } from "../flags/define-command.js";
 
 export const doctorCommand = defineCommand(
   z.object({
-    repair: z.boolean().default(false).meta({ description: "Rebuild the full-text index, then check" }),
+    repair: toggle.meta({ description: "Rebuild the full-text index, then check" }),
     recover: z
       .string()
       .optional()
       .meta({ description: "Copy every readable row of a damaged database to this new file" }),
-    owners: z
-      .boolean()
-      .default(false)
-      .meta({ description: "List every owner folder with its address and the address's source" }),
+    owners: toggle.meta({ description: "List every owner folder with its address and the address's source" }),
   }),
   async (flags, context) => {
     const { db } = context.settings;

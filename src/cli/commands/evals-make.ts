@@ -9,30 +9,19 @@ import type { AnnotatorAgreement, EvalLabel, LabelSummary, TraceLabel } from "..
 import type { Suggestion } from "../../evals/suggest.js";
 import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
+import { file, numberAbove, price, runName, text, toggle, wholeNumber } from "../../platform/flag-values.js";
 import { evalLabel } from "../../reports/eval-text.js";
 import { traceText } from "../../reports/trace-text.js";
 import { estimateText } from "../../reports/wording.js";
 import { share, table, usd } from "../../text/format.js";
 import { askedOf, isChatTrace, isSuiteTrace } from "../../traces/trace.js";
 import type { CommandContext } from "../command.js";
-import {
-  contradiction,
-  defineCommand,
-  file,
-  numberAbove,
-  price,
-  runId,
-  text,
-  wholeNumber,
-} from "../flags/read-flags.js";
+import { contradiction, defineCommand } from "../flags/define-command.js";
 import { criterionShape, seedShape } from "./evals.js";
 
 const suggestEvalsSchema = z.object({
   name: evalNameSchema.default("suggested").meta({ description: "Name of the eval with all chosen conditions" }),
-  cases: z
-    .boolean()
-    .default(false)
-    .meta({ description: "Also create regression cases from good answers to questions with a gold answer" }),
+  cases: toggle.meta({ description: "Also create regression cases from good answers to questions with a gold answer" }),
   ...criterionShape,
   ...seedShape,
 });
@@ -103,7 +92,7 @@ function savedLine({ stored: { definition, status }, isNew }: Suggestion["evals"
 const annotatorName = text.max(100, "expected at most 100 characters");
 
 const labelTracesSchema = z.object({
-  run: runId.optional().meta({ description: "Run id, the start of an id, or latest [default: latest]" }),
+  run: runName.optional().meta({ description: "Run id, the start of an id, a run name, or latest [default: latest]" }),
   from: text
     .optional()
     .meta({ description: "Take labels from feedback, judge, scores, or a JSON Lines file instead of asking" }),
@@ -112,11 +101,10 @@ const labelTracesSchema = z.object({
     description:
       "With --from scores: the score (above 0.8 is good, below 0.5 is bad) [default: judgeCorrect, or exactMatch without a judge, taskScore for suites]",
   }),
-  chats: z.boolean().default(false).meta({ description: "Label chats instead of a run" }),
-  hard: z
-    .boolean()
-    .default(false)
-    .meta({ description: "Label hard cases, which are excluded from all figures, instead of a random sample" }),
+  chats: toggle.meta({ description: "Label chats instead of a run" }),
+  hard: toggle.meta({
+    description: "Label hard cases, which are excluded from all figures, instead of a random sample",
+  }),
   annotator: annotatorName.optional().meta({
     placeholder: "NAME",
     description: "Name of the annotator. Also shows traces labeled by others, to measure agreement",
@@ -352,7 +340,7 @@ function summaryOf(trace: EvaluatedTrace): string {
 const listLabelsSchema = z.object({
   traces: z.array(text).default([]).meta({ description: "Only labels of these traces" }),
   annotator: annotatorName.optional().meta({ placeholder: "NAME", description: "Only labels by this annotator" }),
-  delete: z.boolean().default(false).meta({ description: "Delete the labels of the traces or the annotator" }),
+  delete: toggle.meta({ description: "Delete the labels of the traces or the annotator" }),
   output: file.optional().meta({ description: "Write the labels to a file that --from accepts", alias: "o" }),
   ...criterionShape,
 });
@@ -459,7 +447,7 @@ const addEvalSchema = z.object({
     .array(text)
     .default([])
     .meta({ placeholder: "REGEX", description: "The answer matches this regular expression ((?i) ignores case)" }),
-  isJson: z.boolean().default(false).meta({ description: "The answer is JSON" }),
+  isJson: toggle.meta({ description: "The answer is JSON" }),
   jsonKey: z.array(text).default([]).meta({ description: "The answer is JSON with this top-level key" }),
   rubric: text
     .optional()

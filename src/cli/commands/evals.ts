@@ -12,6 +12,7 @@ import type { UncaughtTrace } from "../../evals/test-eval.js";
 import type { DescribedEval } from "../../evals/use-evals.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
+import { file, oneOf, runName, text, toggle, wholeNumber } from "../../platform/flag-values.js";
 import {
   agreementTable,
   contradictionLines,
@@ -22,7 +23,7 @@ import {
 import { estimateText, oneLine } from "../../reports/wording.js";
 import type { EvalRun } from "../../runs/evals-over-run.js";
 import { share, table } from "../../text/format.js";
-import { contradiction, defineCommand, file, oneOf, runId, text, wholeNumber } from "../flags/read-flags.js";
+import { contradiction, defineCommand } from "../flags/define-command.js";
 
 const namedEval = text.meta({ description: "Eval name, or NAME@VERSION" });
 
@@ -31,11 +32,8 @@ const runEvalsSchema = z.object({
     .array(text)
     .min(1, "expected the name of an eval")
     .meta({ description: "Names of evals in use, or NAME@VERSION" }),
-  run: runId.optional().meta({ description: "Run id, the start of an id, or latest [default: latest]" }),
-  chats: z
-    .boolean()
-    .default(false)
-    .meta({ description: "Use chats, and traces from other programs without a task, instead of a run" }),
+  run: runName.optional().meta({ description: "Run id, the start of an id, or latest [default: latest]" }),
+  chats: toggle.meta({ description: "Use chats, and traces from other programs without a task, instead of a run" }),
   trace: text
     .optional()
     .meta({ placeholder: "ID", description: "Use one trace from a run or a chat. Nothing is saved" }),
@@ -177,7 +175,7 @@ export const exportEvalsCommand = defineCommand(
   },
 );
 
-const listEvalsSchema = z.object({ all: z.boolean().default(false).meta({ description: "Include retired versions" }) });
+const listEvalsSchema = z.object({ all: toggle.meta({ description: "Include retired versions" }) });
 
 export const listEvalsCommand = defineCommand(listEvalsSchema, async ({ all }, { settings, out }) => {
   const { describeEvals } = await import("../../evals/use-evals.js");
@@ -220,7 +218,7 @@ export const seedShape = {
 
 const useEvalSchema = z.object({
   name: namedEval,
-  anyway: z.boolean().default(false).meta({ description: "Even without a passed test" }),
+  anyway: toggle.meta({ description: "Even without a passed test" }),
   criterion: criterionNameSchema.optional().meta({ description: "Criterion, for an eval tested for several criteria" }),
 });
 
@@ -255,7 +253,7 @@ export const testEvalCommand = defineCommand(testEvalSchema, async (flags, conte
 
 const showEvalSchema = z.object({
   name: namedEval,
-  code: z.boolean().default(false).meta({ description: "Show the eval as a function" }),
+  code: toggle.meta({ description: "Show the eval as a function" }),
 });
 
 /**

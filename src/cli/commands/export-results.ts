@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
+import { file, listText, OVERWRITE_FLAG, oneOf, shapeOf, splitList } from "../../platform/flag-values.js";
 import { counted } from "../../reports/wording.js";
 import type { ExportedTables } from "../../runs/export-tables.js";
 import { TABLE_FORMATS, TABLES, type TableFormat, tablePath } from "../../trace-formats/tables.js";
-import { overwriteShape } from "../flags/flags.js";
-import { defineCommand, file, listText, oneOf, runNames, wordList } from "../flags/read-flags.js";
+import { defineCommand } from "../flags/define-command.js";
+import { runNames } from "../flags/run-names.js";
 
 const schema = z.object({
   runs: runNames.meta({ description: "Run ids, run names, latest, or results files [default: latest]" }),
@@ -12,7 +13,7 @@ const schema = z.object({
     .default("parquet")
     .meta({ description: `Format: ${TABLE_FORMATS.join(", ")} [default: parquet]` }),
   tables: listText
-    .transform((list) => [...new Set(wordList(list))])
+    .transform((list) => [...new Set(splitList(list))])
     .pipe(z.array(z.enum(TABLES, `expected ${TABLES.join(", ")}, or several of them`)).min(1))
     .optional()
     .meta({ placeholder: "NAME,NAME", description: `Tables: ${TABLES.join(",")} [default: all]` }),
@@ -21,7 +22,7 @@ const schema = z.object({
     description: "Output folder, with one file per table [default: stdout, for one table]",
     alias: "o",
   }),
-  ...overwriteShape,
+  ...shapeOf(OVERWRITE_FLAG),
 });
 
 type Flags = z.output<typeof schema>;

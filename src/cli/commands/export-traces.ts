@@ -1,24 +1,26 @@
 import { z } from "zod";
 import { flagName } from "../../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
+import { file, OVERWRITE_FLAG, oneOf, shapeOf, text, toggle } from "../../platform/flag-values.js";
 import { counted } from "../../reports/wording.js";
+import { OTLP_FLAGS } from "../../runs/run-flags.js";
 import { count } from "../../text/format.js";
 import type { Exported, ExportSource, TraceSelection } from "../../trace-formats/export-traces.js";
 import { FORMATS, type Format } from "../../trace-formats/formats.js";
 import { BANDS } from "../../traces/score.js";
 import type { CommandContext } from "../command.js";
-import { overwriteShape } from "../flags/flags.js";
-import { otlpShape, sendsTraces } from "../flags/otlp-flags.js";
-import { contradiction, defineCommand, file, givenFlags, oneOf, runId, text } from "../flags/read-flags.js";
-import { readTraceSelection, traceSelectionShape } from "../flags/selection-flags.js";
+import { contradiction, defineCommand, givenFlags } from "../flags/define-command.js";
+import { latestRun } from "../flags/run-names.js";
+import { sendsTraces } from "../flags/trace-delivery.js";
+import { readTraceSelection, traceSelectionShape } from "../flags/trace-selection.js";
 import type { Output } from "../terminal.js";
 
 const FORMAT_NAMES = Object.keys(FORMATS) as [Format, ...Format[]];
 const DIALECTS = ["openai", "hf"] as const;
 
 const schema = z.object({
-  run: runId.default("latest").meta({ description: "Run id, the start of an id, or latest" }),
-  chats: z.boolean().default(false).meta({ description: "Export the traces of all chats instead of a run" }),
+  run: latestRun,
+  chats: toggle.meta({ description: "Export the traces of all chats instead of a run" }),
   session: text.optional().meta({ placeholder: "ID", description: "Export the traces of one chat session" }),
   format: oneOf(FORMAT_NAMES)
     .default("jsonl")
@@ -35,8 +37,8 @@ const schema = z.object({
     description: "evals: a folder with the traces per band and a manifest with the reasons",
   }),
   output: file.optional().meta({ description: "Output file [default: stdout]", alias: "o" }),
-  ...overwriteShape,
-  ...otlpShape,
+  ...shapeOf(OVERWRITE_FLAG),
+  ...shapeOf(OTLP_FLAGS),
   ...traceSelectionShape,
 });
 

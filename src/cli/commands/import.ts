@@ -4,11 +4,12 @@ import { CORPUS_FORMATS } from "../../mail/email.js";
 import type { ImportOutcome, ImportProgress, ImportSummary, Skipped } from "../../mail/import.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
+import { file, oneOf, text, toggle, wholeNumber } from "../../platform/flag-values.js";
 import { EMAILS_DATASET } from "../../platform/huggingface.js";
 import { counted } from "../../reports/wording.js";
 import { count, mailProgress, padToWidth, summaryBox } from "../../text/format.js";
 import { programCall } from "../command.js";
-import { contradiction, defineCommand, file, oneOf, text, wholeNumber } from "../flags/read-flags.js";
+import { contradiction, defineCommand } from "../flags/define-command.js";
 import { openProgress, type Progress, type Settings } from "../terminal.js";
 
 const FILTERS = ["none", "art"] as const;
@@ -33,7 +34,7 @@ export const importCommand = defineCommand(
     ownerMap: file
       .optional()
       .meta({ description: "TSV file with owner folder and address. Overrides the address found in the mail" }),
-    strict: z.boolean().default(false).meta({ description: "Stop at the first unusable email, and import nothing" }),
+    strict: toggle.meta({ description: "Stop at the first unusable email, and import nothing" }),
   }),
   async (flags, context) => {
     const { settings, out, letSignalsEnd } = context;

@@ -9,19 +9,17 @@ import { shellWord } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { linkStatOf, statOf } from "../../platform/file-stats.js";
 import { checkWritable, writeFileAtomically } from "../../platform/files.js";
+import { file, toggle } from "../../platform/flag-values.js";
 import { programFile } from "../../platform/installation.js";
 import { registryIdSchema } from "../../tools/tool.js";
 import type { CommandContext } from "../command.js";
-import { CONFIG_NAME } from "../find-config.js";
-import { defineCommand, file } from "../flags/read-flags.js";
+import { CONFIG_NAME } from "../config/find-config.js";
+import { defineCommand } from "../flags/define-command.js";
 
 const SCHEMA = fileURLToPath(programFile("schema/config.schema.json"));
 
 const schema = z.object({
-  yes: z
-    .boolean()
-    .default(false)
-    .meta({ description: "Ask no questions, use defaults based on the available API keys" }),
+  yes: toggle.meta({ description: "Ask no questions, use defaults based on the available API keys" }),
   output: file
     .default(CONFIG_NAME)
     .meta({ description: `New config file (must not exist) [default: ${CONFIG_NAME}]`, alias: "o" }),

@@ -1,13 +1,14 @@
 import { z } from "zod";
 import { EXIT, UserError } from "../../platform/errors.js";
+import { file, shapeOf } from "../../platform/flag-values.js";
 import { calibrationText } from "../../reports/run-text.js";
-import { defineCommand, file } from "../flags/read-flags.js";
-import { judgeShape } from "../flags/scoring-flags.js";
+import { JUDGE_FLAGS } from "../../runs/run-flags.js";
+import { defineCommand } from "../flags/define-command.js";
 
 export const calibrateCommand = defineCommand(
   z.object({
     labels: file.meta({ description: "JSON Lines file with question, gold, answer and a person's label" }),
-    ...judgeShape,
+    ...shapeOf(JUDGE_FLAGS),
   }),
   async (options, context) => {
     const { out } = context;

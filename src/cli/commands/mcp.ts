@@ -3,11 +3,12 @@ import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { z } from "zod";
 import { EXIT, UserError } from "../../platform/errors.js";
+import { address, day, text, toggle, wholeNumber } from "../../platform/flag-values.js";
 import { isLoopback } from "../../platform/http.js";
 import type { MailOffer } from "../../tools/mcp-server.js";
 import { type CommandContext, PROGRAM } from "../command.js";
-import { tokenOf } from "../flags/flags.js";
-import { address, contradiction, day, defineCommand, text, wholeNumber } from "../flags/read-flags.js";
+import { contradiction, defineCommand } from "../flags/define-command.js";
+import { tokenOf } from "../flags/server-flags.js";
 import { untilAborted } from "../terminal.js";
 
 const DEFAULT_PORT = 8788;
@@ -17,8 +18,8 @@ export const mcpCommand = defineCommand(
   z.object({
     inbox: address.meta({ description: "Email address of the mailbox" }),
     before: day.optional().meta({ description: "Hide emails from this date on (YYYY-MM-DD)" }),
-    http: z.boolean().default(false).meta({ description: "Use streamable HTTP instead of stdio" }),
-    printConfig: z.boolean().default(false).meta({ description: "Print the configuration for MCP clients, and exit" }),
+    http: toggle.meta({ description: "Use streamable HTTP instead of stdio" }),
+    printConfig: toggle.meta({ description: "Print the configuration for MCP clients, and exit" }),
     host: text.default("127.0.0.1").meta({
       placeholder: "ADDRESS",
       description: "With --http: address to listen on (ART_E_TOKEN is required if it is not loopback)",

@@ -1,6 +1,17 @@
 import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
+import {
+  file,
+  numberAbove,
+  numberBetween,
+  OVERWRITE_FLAG,
+  shapeOf,
+  text,
+  toggle,
+  url,
+  wholeNumber,
+} from "../../platform/flag-values.js";
 import { programVersion } from "../../platform/installation.js";
 import { openInBrowser } from "../../platform/processes.js";
 import type { CheckedDataset } from "../../questions/check-questions.js";
@@ -8,19 +19,10 @@ import type { DatasetReview, ReviewSummary } from "../../questions/dataset-revie
 import type { EstimatedCalls, MakingEstimate } from "../../questions/estimate-making.js";
 import type { MadeQuestions } from "../../questions/make-questions.js";
 import { PATTERNS_MODEL } from "../../questions/question-models.js";
+import { QUESTION_FLAGS } from "../../runs/run-flags.js";
 import { count, estimate, summaryBox, table, usd } from "../../text/format.js";
-import { overwriteShape, tokenOf } from "../flags/flags.js";
-import {
-  contradiction,
-  defineCommand,
-  file,
-  numberAbove,
-  numberBetween,
-  text,
-  url,
-  wholeNumber,
-} from "../flags/read-flags.js";
-import { questionsSchema } from "../flags/selection-flags.js";
+import { contradiction, defineCommand } from "../flags/define-command.js";
+import { tokenOf } from "../flags/server-flags.js";
 import { reportFault, untilAborted } from "../terminal.js";
 
 /** Milliseconds that running requests get to finish when the server stops. */
@@ -32,7 +34,7 @@ export const reviewQuestionsCommand = defineCommand(
     port: wholeNumber(0, 65_535)
       .default(0)
       .meta({ description: "Port of the page, on this machine only [default: any free port]" }),
-    noOpen: z.boolean().default(false).meta({ description: "Print the page's URL without opening a browser" }),
+    noOpen: toggle.meta({ description: "Print the page's URL without opening a browser" }),
   }),
   async ({ file, port, noOpen }, context) => {
     const { settings, note, out, signal } = context;
@@ -184,8 +186,8 @@ export const makeQuestionsCommand = defineCommand(
     minChars: wholeNumber(1, 5_000)
       .default(40)
       .meta({ description: "Minimum characters per email; a Chinese, Japanese or Korean one counts as four" }),
-    dryRun: z.boolean().default(false).meta({ description: "Estimate calls, tokens and cost without calling a model" }),
-    ...overwriteShape,
+    dryRun: toggle.meta({ description: "Estimate calls, tokens and cost without calling a model" }),
+    ...shapeOf(OVERWRITE_FLAG),
   }),
   async ({ dryRun, ...options }, context) => {
     const { estimateMaking } = await import("../../questions/estimate-making.js");
@@ -201,7 +203,8 @@ export const makeQuestionsCommand = defineCommand(
 );
 
 export const checkQuestionsCommand = defineCommand(
-  questionsSchema.extend({
+  z.object({
+    ...shapeOf(QUESTION_FLAGS),
     file: file.optional().meta({ description: "File of questions (like --dataset)" }),
     limit: wholeNumber(0).default(0).meta({ description: "Maximum number of questions (0 = all)", alias: "l" }),
     checker: text

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
+import { text, toggle } from "../../platform/flag-values.js";
 import type { QueueStatus } from "../../queue/status.js";
 import { count, table } from "../../text/format.js";
-import { queueShape, queueUrlOf } from "../flags/flags.js";
-import { contradiction, defineCommand, text } from "../flags/read-flags.js";
+import { contradiction, defineCommand } from "../flags/define-command.js";
+import { queueShape, queueUrlOf } from "../flags/queue-flag.js";
 
 export const queueStatusCommand = defineCommand(z.object(queueShape), async (flags, { settings, out }) => {
   const url = queueUrlOf(flags, settings);
@@ -39,10 +40,10 @@ function statusText({ queue, runs, workers }: QueueStatus): string {
 export const cleanQueueCommand = defineCommand(
   z.object({
     ...queueShape,
-    id: text.optional().meta({ description: "Run id, or the start of an id" }),
-    all: z.boolean().default(false).meta({ description: "All runs on the queue" }),
+    run: text.optional().meta({ description: "Run id, or the start of an id" }),
+    all: toggle.meta({ description: "All runs on the queue" }),
   }),
-  async ({ id, all, queue }, { settings, out }) => {
+  async ({ run: id, all, queue }, { settings, out }) => {
     if ((id === undefined) !== all) {
       throw contradiction("Name one run, or give --all.", "See art-e queue status.");
     }

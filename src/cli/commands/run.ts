@@ -1,26 +1,32 @@
 import { API_KEY_VARIABLES, isProvider } from "../../models/model-names.js";
 import { Interrupted } from "../../platform/app-context.js";
 import { limitHeapGrowth } from "../../platform/async.js";
-import { commandLine } from "../../platform/command-line.js";
+import { commandLine, flagName } from "../../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
 import { programVersion } from "../../platform/installation.js";
 import { LIMIT_FLAGS } from "../../runs/budget.js";
 import type { OpenMonitor, OpenQueue } from "../../runs/execute-run.js";
-import { agentOfNewRun, outputsOf, type RunRequest } from "../../runs/run-options.js";
+import { RUN_FLAG_GROUPS, type RunOptions, runSchema } from "../../runs/run-flags.js";
+import { agentOfNewRun, inputsOf, outputsOf, type RunRequest } from "../../runs/run-options.js";
 import type { RunStop, SessionEnd } from "../../runs/run-tasks.js";
 import type { RunPage } from "../../server/run-page.js";
-import { checkOutputs, type InputFile, replayFile } from "../../trace-formats/output-files.js";
+import { checkOutputs, type InputFile } from "../../trace-formats/output-files.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { type ConfiguredFlags, explainConfigured, readConfiguredRuns } from "../config/merge-config.js";
-import { tokenOf, withProtocol } from "../flags/flags.js";
-import { sendsTraces } from "../flags/otlp-flags.js";
-import { contradiction, declaredIn, givenFlags, readFlags } from "../flags/read-flags.js";
-import { RUN_FLAG_GROUPS, type RunFlags, runSchema } from "../flags/run-flags.js";
-import { printEstimate, printTotals, terminalProgress } from "../output/run-output.js";
+import { withProtocol } from "../flags/art-protocol.js";
+import { contradiction, declaredIn, givenFlags, readFlags } from "../flags/define-command.js";
+import { tokenOf } from "../flags/server-flags.js";
+import { sendsTraces } from "../flags/trace-delivery.js";
+import { printEstimate, printTotals, terminalProgress } from "../output/print-run.js";
+
+/** Names as typed, per group. */
+const FLAG_GROUPS = Object.fromEntries(
+  Object.entries(RUN_FLAG_GROUPS).map(([title, names]) => [title, names.map((name) => flagName(name).slice(2))]),
+);
 
 export const runCommand: CommandDefinition = (usage) => ({
   ...declaredIn(runSchema, usage),
-  flagGroups: RUN_FLAG_GROUPS,
+  flagGroups: FLAG_GROUPS,
   async run(argv, context) {
     limitHeapGrowth();
     const runs = await prepareRuns(await readConfiguredRuns(argv, context), context);
@@ -222,7 +228,7 @@ function keyOf(model: string): string {
 /** A run whose flags have been checked, before it costs anything. */
 interface PreparedRun {
   readonly configured: ConfiguredFlags;
-  readonly flags: RunFlags;
+  readonly flags: RunOptions;
   readonly request: RunRequest;
 }
 
@@ -258,20 +264,10 @@ async function prepareRun(
     throw contradiction("--watch and --dry-run are given.", "Nothing runs that could be watched.");
   }
   sendsTraces(flags);
-  if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(flags);
+  if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(request);
   const inputs = [{ name: "the file of settings", path: configured.path }, ...inputsOf(flags), ...taken];
   checkOutputs(outputsOf(flags), inputs, { db: settings.db, overwrite: flags.overwrite });
   return { configured, flags, request };
-}
-
-function inputsOf({ dataset, baseline, oracle, modelId, judge }: RunFlags): readonly InputFile[] {
-  return [
-    { name: "the dataset", path: dataset },
-    { name: "the baseline", path: baseline },
-    { name: "the oracle file", path: oracle },
-    { name: "the file of replies", path: replayFile(modelId) },
-    { name: "the judge's file of replies", path: replayFile(judge) },
-  ];
 }
 
 function outputsOfRun({ configured, flags }: PreparedRun): readonly InputFile[] {

@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { address, day, oneOf, text, toggle, wholeNumber } from "../../platform/flag-values.js";
 import { correctedWords, explainedScore, searchHits } from "../../reports/search-text.js";
-import { address, day, defineCommand, oneOf, text, wholeNumber } from "../flags/read-flags.js";
+import { defineCommand } from "../flags/define-command.js";
 
 const ORDERS = ["best", "newest"] as const;
 
@@ -20,7 +21,7 @@ export const searchCommand = defineCommand(
     after: day.optional().meta({ description: "Only emails sent on or after this date" }),
     before: day.optional().meta({ description: "Only emails sent before this date" }),
     cutoff: day.optional().meta({ description: "Search like for a question with this date (later emails are hidden)" }),
-    explain: z.boolean().default(false).meta({ description: "Show the parts of each score, and corrected words" }),
+    explain: toggle.meta({ description: "Show the parts of each score, and corrected words" }),
   }),
   async (flags, { settings, out }) => {
     const { searchMailbox, explainSearch } = await import("../../tools/search-mailbox.js");

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { formatMail } from "../../mail/email.js";
+import { text } from "../../platform/flag-values.js";
 import { traceText } from "../../reports/trace-text.js";
-import { defineCommand, text } from "../flags/read-flags.js";
+import { defineCommand } from "../flags/define-command.js";
 
 /** Width of the longest label, `Message-ID:`. */
 const LABEL_WIDTH = 11;

@@ -2,24 +2,22 @@ import { z } from "zod";
 import type { ImportedTools, ToolDescription } from "../../agents/add-tool.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
-import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../platform/json.js";
-import { firstLine } from "../../reports/wording.js";
-import { table } from "../../text/format.js";
 import {
   address,
-  contradiction,
   day,
-  defineCommand,
   folder,
   jsonObject,
-  listText,
   numberAbove,
   oneOf,
   text,
   wholeNumber,
-  wordList,
-} from "../flags/read-flags.js";
-import { readText } from "../read-text.js";
+  words,
+} from "../../platform/flag-values.js";
+import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../platform/json.js";
+import { firstLine } from "../../reports/wording.js";
+import { table } from "../../text/format.js";
+import { contradiction, defineCommand } from "../flags/define-command.js";
+import { readText } from "../flags/read-text.js";
 import type { Output } from "../terminal.js";
 
 const toolId = text.meta({ description: "Tool id" });
@@ -41,7 +39,7 @@ export const listToolsCommand = defineCommand(
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-const names = listText.transform(wordList);
+const names = words;
 
 /** Tool settings for adding and changing a tool. */
 const toolShape = {

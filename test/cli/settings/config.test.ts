@@ -5,10 +5,10 @@ import { z } from "zod";
 import { configTemplate } from "../../../src/cli/commands/init.js";
 import { configSchema, parseConfig, refuseUntrusted, SECTIONS } from "../../../src/cli/config/config-schema.js";
 import { mergeConfig, namesOfRuns, settingsOfRun } from "../../../src/cli/config/merge-config.js";
-import { describe as describeFlag } from "../../../src/cli/flags/read-flags.js";
-import { runSchema } from "../../../src/cli/flags/run-flags.js";
+import { describe as describeFlag } from "../../../src/cli/flags/define-command.js";
 import { flagName } from "../../../src/platform/command-line.js";
 import { UserError } from "../../../src/platform/errors.js";
+import { runSchema } from "../../../src/runs/run-flags.js";
 
 function refusedBy(work: () => unknown): UserError {
   try {

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
-import { UserError } from "../platform/errors.js";
-import { readNamedFile } from "../platform/files.js";
+import { UserError } from "../../platform/errors.js";
+import { readNamedFile } from "../../platform/files.js";
 
 const MAX_BYTES = 4_000_000;
 

@@ -1,6 +1,8 @@
+import { z } from "zod";
+import { file, oneOf, shapeOf, text, wholeNumber } from "../../platform/flag-values.js";
+import { QUESTION_FLAGS } from "../../runs/run-flags.js";
 import { count } from "../../text/format.js";
-import { defineCommand, file, oneOf, text, wholeNumber } from "../flags/read-flags.js";
-import { questionsSchema } from "../flags/selection-flags.js";
+import { defineCommand } from "../flags/define-command.js";
 
 const FORMATS = ["harbor"] as const;
 
@@ -8,7 +10,8 @@ const NAME = /^(?!.*\.\.)[A-Za-z0-9_-][\w.-]*$/;
 const IMAGE = /^[a-z0-9][\w./:@-]*\{task\}[\w./:@-]*$/;
 
 export const exportEnvironmentCommand = defineCommand(
-  questionsSchema.extend({
+  z.object({
+    ...shapeOf(QUESTION_FLAGS),
     format: oneOf(FORMATS).default("harbor").meta({ description: "harbor: folders of Harbor tasks" }),
     output: file.meta({ placeholder: "FOLDER", description: "New output folder (must not exist)", alias: "o" }),
     limit: wholeNumber(0).default(10).meta({ description: "Maximum number of tasks (0 = all)", alias: "l" }),
