@@ -184,7 +184,11 @@ export const COMMANDS: readonly TableEntry[] = [
   group(
     "evals",
     "Label traces, make evals from the labels, validate and run them",
-    async () => ({ ...(await import("./commands/evals-make.js")), ...(await import("./commands/evals.js")) }),
+    async () => ({
+      ...(await import("./commands/evals/label-traces.js")),
+      ...(await import("./commands/evals/create-evals.js")),
+      ...(await import("./commands/evals/manage-evals.js")),
+    }),
     [
       ["label [run]", "Label traces good or bad, one by one or automatically (--from)", "labelTracesCommand"],
       [

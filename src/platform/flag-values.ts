@@ -127,7 +127,9 @@ export const folder = withTraits(text, { placeholder: "FOLDER", path: "file" });
 export const url = withTraits(text, { placeholder: "URL", risk: "address" });
 export const address = text.meta({ placeholder: "ADDRESS" });
 export const mailbox = withTraits(text, { placeholder: "ADDRESS", completes: "mailboxes" });
-export const agentName = withTraits(text, { placeholder: "ID", completes: "agents" });
+export const agentName = withTraits(text, { completes: "agents" });
+/** Eval name, or NAME@VERSION. */
+export const evalName = withTraits(text, { completes: "evals" });
 /** Run id, the start of one, or `latest`. */
 export const runName = withTraits(text, { placeholder: "RUN", completes: "runs" });
 /** `provider/model`, or `replay/FILE`. */

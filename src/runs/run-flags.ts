@@ -134,7 +134,7 @@ const bodyFields = parsedBy(
   parseBodyFields,
 );
 
-const reasoningEffort = withTraits(oneOf(REASONING_EFFORTS), { placeholder: "EFFORT" });
+const reasoningEffort = oneOf(REASONING_EFFORTS);
 
 export type ScorerChoice = ScorerName | EvalScore;
 
@@ -168,6 +168,7 @@ export const CONFIG_FLAGS = {
 const GENERAL = {
   agent: {
     schema: agentName.optional(),
+    placeholder: "ID",
     alias: "a",
     help: "Agent to test (art-e agents list), or human for yourself. Required for a new run",
     config: "agent.id",
@@ -206,8 +207,7 @@ const GENERAL = {
   stats: { schema: toggle, help: "Show dataset statistics and exit" },
 } satisfies Record<string, RunFlag>;
 
-/** Flags that specify a dataset of questions. */
-export const DATASET_FLAGS = {
+const SPLIT_FLAG = {
   split: {
     schema: oneOf(SPLITS).optional(),
     placeholder: "train|test",
@@ -217,6 +217,9 @@ export const DATASET_FLAGS = {
     notFor: ONLY_QUESTIONS,
     artProtocol: "test",
   },
+} satisfies Record<string, RunFlag>;
+
+const SOURCE_FLAGS = {
   dataset: {
     schema: file.optional(),
     alias: "csv-path",
@@ -243,9 +246,10 @@ export const DATASET_FLAGS = {
   },
 } satisfies Record<string, RunFlag>;
 
-/** Flags that select questions from a dataset. */
-export const QUESTION_FLAGS = {
-  ...DATASET_FLAGS,
+/** Flags that specify a dataset of questions. */
+export const DATASET_FLAGS = { ...SPLIT_FLAG, ...SOURCE_FLAGS };
+
+const QUESTION_SELECTION_FLAGS = {
   minRealism: {
     schema: numberBetween(0, 1).optional(),
     help: "Minimum realism of the questions, from 0 to 1",
@@ -287,8 +291,11 @@ export const QUESTION_FLAGS = {
   },
 } satisfies Record<string, RunFlag>;
 
+/** Flags that specify a dataset and select questions from it. */
+export const QUESTION_FLAGS = { ...DATASET_FLAGS, ...QUESTION_SELECTION_FLAGS };
+
 const QUESTION_RUN_FLAGS = {
-  ...QUESTION_FLAGS,
+  ...SPLIT_FLAG,
   limit: {
     schema: wholeNumber(0).default(10),
     alias: "l",
@@ -297,6 +304,7 @@ const QUESTION_RUN_FLAGS = {
     notFor: STORED,
     artProtocol: 100,
   },
+  ...QUESTION_SELECTION_FLAGS,
   epochs: {
     schema: wholeNumber(1, 1_000).default(1),
     help: "Number of times to ask each question",
@@ -310,6 +318,7 @@ const QUESTION_RUN_FLAGS = {
     replaces: ["agent", "judge"],
     notFor: [...ONLY_QUESTIONS, ...EXTERNAL],
   },
+  ...SOURCE_FLAGS,
   partialInboxes: {
     schema: toggle,
     help: "Also ask about mailboxes that were not imported as such",
@@ -334,8 +343,7 @@ export const SUITE_SELECTION_FLAGS = {
     notFor: ONLY_SUITES,
   },
   tool: {
-    schema: text.optional(),
-    placeholder: "FOLDER",
+    schema: text.meta({ placeholder: "FOLDER" }).optional(),
     help: "Only tasks in this folder of examples/ (or of Harbor tasks), such as jupyter",
     config: "suite.tool",
     notFor: ONLY_SUITES,
@@ -347,8 +355,7 @@ export const SUITE_SELECTION_FLAGS = {
     notFor: ONLY_SUITES,
   },
   index: {
-    schema: text.optional(),
-    placeholder: "FILE",
+    schema: text.meta({ placeholder: "FILE" }).optional(),
     help: "Only tasks listed in this index file, such as test_one.json",
     config: "suite.index",
     notFor: ONLY_SUITES,
@@ -482,6 +489,7 @@ const MODEL_FLAGS = {
   },
   reasoningEffort: {
     schema: reasoningEffort.optional(),
+    placeholder: "EFFORT",
     help: `Reasoning effort: ${REASONING_EFFORTS.join(", ")} [default: the agent's, otherwise the model's]`,
     config: "model.reasoning-effort",
     notFor: EXTERNAL,
@@ -674,6 +682,7 @@ export const JUDGE_FLAGS = {
   },
   judgeReasoningEffort: {
     schema: reasoningEffort.optional(),
+    placeholder: "EFFORT",
     help: "Reasoning effort of the judge [default: its model's]",
     config: "judge.reasoning-effort",
     notFor: ["suite without answers"],

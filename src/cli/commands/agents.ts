@@ -5,6 +5,7 @@ import { commandLine, shellWord } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { writeFileAtomically } from "../../platform/files.js";
 import {
+  agentName,
   file,
   jsonObject,
   numberBetween,
@@ -15,6 +16,7 @@ import {
   text,
   toggle,
   wholeNumber,
+  withTraits,
   words,
 } from "../../platform/flag-values.js";
 import type { Db } from "../../store/open-store.js";
@@ -24,12 +26,12 @@ import { contradiction, defineCommand } from "../flags/define-command.js";
 import { readText } from "../flags/read-text.js";
 import type { Output } from "../terminal.js";
 
-const agentId = text.meta({ description: "Agent id" });
-const toolIds = z.array(text).meta({ description: "Tool ids" });
+const agentId = agentName.meta({ description: "Agent id" });
+const toolIds = withTraits(z.array(text), { completes: "tools" }).meta({ description: "Tool ids" });
 
 export const showAgentCommand = defineCommand(
   z.object({
-    id: text.optional().meta({ description: "Agent id, or ID@VERSION" }),
+    id: agentName.optional().meta({ description: "Agent id, or ID@VERSION" }),
     run: runName.optional().meta({ description: "Show the agent as it was in this run" }),
   }),
   async ({ id, run }, { settings, out }) => {

@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { z } from "zod";
 import { EXIT, UserError } from "../../platform/errors.js";
-import { address, day, text, toggle, wholeNumber } from "../../platform/flag-values.js";
+import { day, mailbox, text, toggle, wholeNumber } from "../../platform/flag-values.js";
 import { isLoopback } from "../../platform/http.js";
 import type { MailOffer } from "../../tools/mcp-server.js";
 import { type CommandContext, PROGRAM } from "../command.js";
@@ -16,7 +16,7 @@ const DEFAULT_PORT = 8788;
 /** Writes only protocol messages to stdout, unless --http is used. Ends when the client closes stdin, or on Ctrl-C. */
 export const mcpCommand = defineCommand(
   z.object({
-    inbox: address.meta({ description: "Email address of the mailbox" }),
+    inbox: mailbox.meta({ description: "Email address of the mailbox" }),
     before: day.optional().meta({ description: "Hide emails from this date on (YYYY-MM-DD)" }),
     http: toggle.meta({ description: "Use streamable HTTP instead of stdio" }),
     printConfig: toggle.meta({ description: "Print the configuration for MCP clients, and exit" }),

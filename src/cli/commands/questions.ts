@@ -11,6 +11,7 @@ import {
   toggle,
   url,
   wholeNumber,
+  withTraits,
 } from "../../platform/flag-values.js";
 import { programVersion } from "../../platform/installation.js";
 import { openInBrowser } from "../../platform/processes.js";
@@ -163,7 +164,9 @@ const checkerShape = {
 
 export const makeQuestionsCommand = defineCommand(
   z.object({
-    inbox: z.array(text).default([]).meta({ description: "Mailboxes [default: all imported ones]" }),
+    inbox: withTraits(z.array(text), { completes: "mailboxes" })
+      .default([])
+      .meta({ description: "Mailboxes [default: all imported ones]" }),
     number: wholeNumber(1, 10_000).default(100).meta({ description: "Number of questions", alias: "n" }),
     output: file.meta({ description: "Output dataset: .jsonl, .csv or .parquet", alias: "o" }),
     model: text.default(PATTERNS_MODEL).meta({

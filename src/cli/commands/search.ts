@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { address, day, oneOf, text, toggle, wholeNumber } from "../../platform/flag-values.js";
+import { address, day, mailbox, oneOf, text, toggle, wholeNumber } from "../../platform/flag-values.js";
 import { correctedWords, explainedScore, searchHits } from "../../reports/search-text.js";
 import { defineCommand } from "../flags/define-command.js";
 
@@ -7,7 +7,7 @@ const ORDERS = ["best", "newest"] as const;
 
 export const searchCommand = defineCommand(
   z.object({
-    inbox_address: address.meta({ description: "Email address of the mailbox" }),
+    inbox_address: mailbox.meta({ description: "Email address of the mailbox" }),
     words: z
       .array(text)
       .min(1, "expected words to look for")

@@ -11,14 +11,14 @@ import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../../tra
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { readConfig } from "../config/merge-config.js";
 import { contradiction, declaredIn, readFlags } from "../flags/define-command.js";
-import { oneRun } from "../flags/run-names.js";
+import { optionalRun } from "../flags/run-names.js";
 import { terminalColumns } from "../terminal.js";
 import { writeSummaries } from "./report.js";
 
 const datasetSchema = z.object(shapeOf(DATASET_FLAGS));
 
 const schema = datasetSchema.extend({
-  run: oneRun.optional(),
+  run: optionalRun,
   corpus: toggle.meta({ description: "Describe the imported mail, with its fingerprint" }),
   runs: toggle.meta({ description: "List the runs, like art-e runs list" }),
   by: oneOf(SLICES)

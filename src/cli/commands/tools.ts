@@ -3,14 +3,15 @@ import type { ImportedTools, ToolDescription } from "../../agents/add-tool.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import {
-  address,
   day,
   folder,
   jsonObject,
+  mailbox,
   numberAbove,
   oneOf,
   text,
   wholeNumber,
+  withTraits,
   words,
 } from "../../platform/flag-values.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../platform/json.js";
@@ -20,7 +21,7 @@ import { contradiction, defineCommand } from "../flags/define-command.js";
 import { readText } from "../flags/read-text.js";
 import type { Output } from "../terminal.js";
 
-const toolId = text.meta({ description: "Tool id" });
+const toolId = withTraits(text, { completes: "tools" }).meta({ description: "Tool id" });
 
 export const listToolsCommand = defineCommand(
   z.object({ category: text.optional().meta({ placeholder: "NAME", description: "Only tools of this category" }) }),
@@ -122,7 +123,7 @@ export const testToolCommand = defineCommand(
       placeholder: "JSON",
       description: "JSON object that overrides the tool's config, like an agent's config",
     }),
-    inbox: address.optional().meta({ description: "Call it like in a task for this mailbox" }),
+    inbox: mailbox.optional().meta({ description: "Call it like in a task for this mailbox" }),
     before: day.optional().meta({ description: "Hide emails from this date on (YYYY-MM-DD)" }),
   }),
   async ({ id, arguments: json = "{}", config = null, inbox = null, before = null }, { settings, out, signal }) => {

@@ -73,7 +73,8 @@ function oneRunAndOthers(usage: string, words: readonly string[], flag: string |
   return { run: flag ?? first, ...Object.fromEntries(assigned) };
 }
 
-function differentRuns(name: string, words: readonly string[], flag: readonly string[]): UserError {
+/** Returns the error for an argument and `--run` that name different runs. */
+export function differentRuns(name: string, words: readonly string[], flag: readonly string[]): UserError {
   return new UserError(
     "flags_contradict",
     `${name} (${words.join(", ")}) and --run (${flag.join(", ")}) differ.`,

@@ -7,7 +7,7 @@ const STATUSES = { running: "running", completed: "completed", stopped: "interru
 >;
 
 export const runFilterShape = {
-  agent: agentName.optional().meta({ description: "Only runs of this agent" }),
+  agent: agentName.optional().meta({ placeholder: "ID", description: "Only runs of this agent" }),
   model: text.optional().meta({ placeholder: "TEXT", description: "Only runs with this text in the model name" }),
   dataset: text
     .optional()

@@ -10,6 +10,9 @@ export const latestRun = runName.default("latest").meta({ description: `${RUN} [
 /** The run argument of a command that needs a run. */
 export const oneRun = runName.meta({ description: RUN });
 
+/** The run argument of a command that can also do without a run. */
+export const optionalRun = runName.optional().meta({ description: RUN });
+
 /** The run argument of a command that works on several runs, the newest by default. */
 export const runNames = withTraits(z.array(text), { completes: "runs" })
   .default(["latest"])

@@ -113,9 +113,9 @@ describe("compare", () => {
 
     it.each([
       ["stats --split test --by year", "--by goes with --run RUN --by SLICE."],
-      ["stats latest --run latest", "RUN_ID and --run both name a run."],
+      ["stats one --run two", "RUN (one) and --run (two) differ."],
       ["stats latest --corpus", "--corpus and --run ask for different figures."],
-      ["report latest --run latest", "RUNS and --run both name runs."],
+      ["report latest --run other", "RUNS (latest) and --run (other) differ."],
       ["stats --run latest --metric sources", "--metric goes with --run RUN --by SLICE."],
       [
         "stats --run latest --by month",

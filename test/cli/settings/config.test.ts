@@ -101,7 +101,7 @@ gates: {baseline: latest, junit: ../junit.xml}
     ["dataset: {split: dev}", 1, "dataset.split: expected train or test.", ""],
     ["run: {scorers: tokenF1}", 1, "run.scorers: expected a list, such as [a, b].", ""],
     ["agent: [a]", 1, "agent: expected settings such as id, command, url.", ""],
-    ["limits: low", 1, "limits: expected settings such as max-cost, max-task-cost, max-run-tokens.", ""],
+    ["limits: low", 1, "limits: expected settings such as max-turns, concurrency, rpm.", ""],
     ["model: {price: {input: -1, output: 1}}", 1, "model.price.input: expected US dollars for a million tokens.", ""],
     ["database: 3", 1, "database: expected a path.", ""],
     ["runs: [a]", 1, "runs: expected NAME: with sections below it.", ""],
