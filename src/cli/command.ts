@@ -60,8 +60,8 @@ export function checkToken(token: string): string {
   if (/^[\x21-\x7e]{16,}$/.test(token)) return token;
   throw new UserError(
     "token_unusable",
-    "The token cannot be used: expected at least 16 characters without white space.",
-    "Make one: openssl rand -hex 24.",
+    "Invalid token: expected at least 16 characters without white space.",
+    "Create a token: openssl rand -hex 24.",
   );
 }
 

@@ -115,7 +115,7 @@ function globalParser(args: readonly string[]): Argv {
     .options(Object.fromEntries(flags))
     .parserConfiguration(PARSER_CONFIGURATION)
     .strict()
-    .demandCommand(1, "No command is given.")
+    .demandCommand(1, "No command given.")
     .help("help")
     .alias("help", "h")
     .version(programVersion())
@@ -261,7 +261,7 @@ export function refuseEmptyValues(args: readonly string[]): void {
   if (at === -1) return;
   const flag = (args[at]?.trim() || args[at - 1] || "").replace(/=\s*$/, "");
   const what = flag.startsWith("-") ? `${flag}: the value` : "An argument";
-  throw new UserError("flag_invalid", `${what} is empty.`, "Give one, or leave it out.");
+  throw new UserError("flag_invalid", `${what} is empty.`, "Pass a value, or remove it.");
 }
 
 const PARSER_CONFIGURATION = {

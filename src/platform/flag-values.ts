@@ -117,7 +117,7 @@ export function numberAbove(min: number, max: number) {
   return z.number(message).gt(min, message).max(max, message);
 }
 
-export const text = z.string("expected a text").min(1, "expected a text");
+export const text = z.string("expected text").min(1, "expected text");
 
 /** A boolean flag. It is off unless it is given. */
 export const toggle = z.boolean().default(false);
@@ -135,7 +135,7 @@ export const runName = withTraits(text, { placeholder: "RUN", completes: "runs" 
 /** `provider/model`, or `replay/FILE`. */
 export const modelName = withTraits(text, { path: "model" });
 
-export const day = z.iso.date("expected a day, YYYY-MM-DD").meta({ placeholder: "DATE" });
+export const day = z.iso.date("expected a date, YYYY-MM-DD").meta({ placeholder: "DATE" });
 
 export function oneOf<const T extends readonly [string, ...string[]]>(values: T) {
   return z.enum(values, `expected ${values.join(" or ")}`);
@@ -164,7 +164,7 @@ const configList = (item: z.ZodType<string | number>) =>
 export const listText = withTraits(text, {
   isList: true,
   placeholder: "NAME,NAME",
-  inConfig: configList(z.string("expected a text")),
+  inConfig: configList(z.string("expected text")),
 });
 
 /** Splits a list at commas and white space, such as `a,b c`. */
@@ -213,14 +213,14 @@ export const thresholds = withTraits(listText, {
     }),
   );
 
-const DOLLARS = "expected US dollars for a million tokens";
+const DOLLARS = "expected US dollars per million tokens";
 const dollars = z.number(DOLLARS).nonnegative(DOLLARS);
 
 /** US dollars per million input, output and cached input tokens, such as `3,15` or `3,15,0.3`. */
 export const price = withTraits(
   z
     .string()
-    .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?){1,2}$/, "expected IN,OUT or IN,OUT,CACHED: US dollars for a million tokens"),
+    .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?){1,2}$/, "expected IN,OUT or IN,OUT,CACHED: US dollars per million tokens"),
   {
     placeholder: "IN,OUT",
     inConfig: z
@@ -235,7 +235,7 @@ export const price = withTraits(
 const numberOr = (word: z.ZodType<string>, message: string) =>
   z.union([z.number(message), word], message).transform(String);
 
-const FAILURES = "expected a number of tasks, or a share such as 5%";
+const FAILURES = "expected a number of tasks, or a percentage such as 5%";
 
 /** Number or percentage of tasks, such as `10` or `5%`. */
 export const failures = withTraits(z.string().regex(/^\d+%?$/, FAILURES), {
@@ -244,7 +244,7 @@ export const failures = withTraits(z.string().regex(/^\d+%?$/, FAILURES), {
 })
   .transform((text) => (text.endsWith("%") ? { share: Number(text.slice(0, -1)) / 100 } : { tasks: Number(text) }))
   .refine((limit) => ("share" in limit ? limit.share > 0 && limit.share <= 1 : limit.tasks >= 1), {
-    message: "expected at least 1, or a share from 1% to 100%",
+    message: "expected at least 1, or a percentage from 1% to 100%",
   });
 
 const CONCURRENCY = "expected auto, or a whole number from 1 to 9999";

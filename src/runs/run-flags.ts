@@ -116,7 +116,7 @@ const headers = parsedBy(
     placeholder: "NAME=VALUE",
     risk: "variables",
     inConfig: z
-      .record(z.string(), z.string("expected a text"), EXPECTED_VALUES)
+      .record(z.string(), z.string("expected text"), EXPECTED_VALUES)
       .transform((values) => Object.entries(values).map(([name, value]) => `${name}=${value}`)),
   }),
   parseHeaders,
@@ -142,10 +142,10 @@ const scorers = words
   .superRefine((names, context) => {
     const unknown = names.filter((name) => !isScorerName(name) && !isEvalScore(name));
     if (names.length === 0 || unknown.length > 0) {
-      const which = unknown.length === 0 ? "no scorer is named" : `there is no scorer ${unknown.join(", ")}`;
+      const which = unknown.length === 0 ? "expected scorers" : `unknown scorer ${unknown.join(", ")}`;
       context.addIssue({
         code: "custom",
-        message: `${which}; there are ${SCORER_NAMES.join(", ")}, and eval:NAME for evals`,
+        message: `${which}. Available: ${SCORER_NAMES.join(", ")}, and eval:NAME for evals`,
       });
     }
   })

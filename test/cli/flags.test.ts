@@ -39,10 +39,10 @@ describe("a value out of its range is refused by its flag's name:", () => {
     [{ rpm: 0 }, "--rpm: expected a number above 0, at most 9007199254740991."],
     [{ epochs: 0 }, "--epochs: expected a whole number from 1 to 1000."],
     [{ maxCost: 0 }, "--max-cost: expected a number above 0, at most 9007199254740991."],
-    [{ maxFailures: "0" }, "--max-failures: expected at least 1, or a share from 1% to 100%."],
-    [{ maxFailures: "101%" }, "--max-failures: expected at least 1, or a share from 1% to 100%."],
-    [{ maxFailures: "few" }, "--max-failures: expected a number of tasks, or a share such as 5%."],
-    [{ price: "3" }, "--price: expected IN,OUT or IN,OUT,CACHED: US dollars for a million tokens."],
+    [{ maxFailures: "0" }, "--max-failures: expected at least 1, or a percentage from 1% to 100%."],
+    [{ maxFailures: "101%" }, "--max-failures: expected at least 1, or a percentage from 1% to 100%."],
+    [{ maxFailures: "few" }, "--max-failures: expected a number of tasks, or a percentage such as 5%."],
+    [{ price: "3" }, "--price: expected IN,OUT or IN,OUT,CACHED: US dollars per million tokens."],
     [{ maxTurns: 0 }, "--max-turns: expected a whole number from 1 to 1000."],
     [{ temperature: 2.1 }, "--temperature: expected a number from 0 to 2."],
     [{ taskTimeout: 0 }, "--task-timeout: expected a number above 0, at most 2147483."],
@@ -50,8 +50,8 @@ describe("a value out of its range is refused by its flag's name:", () => {
     [{ split: "dev" }, "--split: expected train or test."],
     [{ cutoff: "tomorrow" }, "--cutoff: expected query_date or off."],
     [{ wireApi: "soap" }, "--wire-api: expected chat or responses."],
-    [{ agent: "" }, "--agent: expected a text."],
-    [{ name: "" }, "--name: expected a text."],
+    [{ agent: "" }, "--agent: expected text."],
+    [{ name: "" }, "--name: expected text."],
   ])("%o", (flags, message) => {
     const error = thrownBy(() => readFlags("run", runSchema, flags));
     expect(error).toMatchObject({ message, hint: "See art-e run --help.", exitCode: 2 });
@@ -135,7 +135,7 @@ describe("wrong usage", () => {
 
   describe("a command line that means nothing is refused, and what was probably meant is named:", () => {
     it.each([
-      ["--quiet", "No command is given.", "See art-e --help."],
+      ["--quiet", "No command given.", "See art-e --help."],
       ["frobnicate", "Unknown command: frobnicate.", "See art-e --help."],
       ["rnu", "Unknown command: rnu.", "Did you mean run? See art-e --help."],
       ["run --modle-id x", "Unknown flag: --modle-id.", "Did you mean --model-id? See art-e run --help."],
@@ -177,9 +177,9 @@ describe("wrong usage", () => {
       ["export-traces --min-score 0.9 --max-score 0.1", "--min-score 0.9 is above --max-score 0.1."],
       [
         "export-traces --failed --band low",
-        "--failed asks for tasks without a score, --band, --min-score and --max-score for tasks with one.",
+        "--failed cannot be combined with --band, --min-score or --max-score, because failed tasks do not have scores.",
       ],
-      ["stats --corpus --run latest", "--corpus and --run ask for different figures."],
+      ["stats --corpus --run latest", "--corpus and --run cannot be combined."],
     ])("%s", (line, message) => refused(line, message));
   });
 

@@ -36,7 +36,7 @@ export const showAgentCommand = defineCommand(
   }),
   async ({ id, run }, { settings, out }) => {
     if (run !== undefined && id !== undefined) {
-      throw contradiction("--run names the agent: ID cannot be given too.", "Leave one out.");
+      throw contradiction("ID and --run cannot be combined.", "Leave one out.");
     }
     const name = run ?? id;
     if (name === undefined) {
@@ -68,7 +68,7 @@ export const importAgentCommand = defineCommand(
   async ({ file, replace }, context) => {
     const yaml = readText(file, "FILE");
     const { importAgent } = await import("../../agents/agent-file.js");
-    await changeAgent("imported", context, (db) => importAgent(db, yaml, file, replace).id);
+    await changeAgent("Imported", context, (db) => importAgent(db, yaml, file, replace).id);
   },
 );
 
@@ -95,7 +95,7 @@ type Registry = typeof import("../../agents/registry.js");
 
 /** Runs `change`, and prints the new version of the agent whose id `change` returns. */
 async function changeAgent(
-  did: "created" | "changed" | "imported",
+  did: "Created" | "Changed" | "Imported",
   { settings, out }: CommandContext,
   change: (db: Db, registry: Registry) => string,
 ): Promise<void> {
@@ -104,7 +104,7 @@ async function changeAgent(
   const { id, version } = await changeRegistry(settings, (db) => nameVersion(db, change(db, registry)));
   out.result(
     { id, version },
-    () => `Agent ${id} is ${did}: version ${version}. See it: ${commandLine`art-e agents show ${id}`}`,
+    () => `${did} agent ${id} (version ${version}). Show it: ${commandLine`art-e agents show ${id}`}`,
   );
 }
 
@@ -178,10 +178,10 @@ function promptText(prompt: string): string {
 export const setAgentCommand = defineCommand(z.object(agentShape), async (flags, context) => {
   const { columns, settings } = changesOf(flags);
   if (Object.keys({ ...columns, ...settings }).length === 0) {
-    throw new UserError("flag_missing", "agents set: there is nothing to change.", "See art-e agents set --help.");
+    throw new UserError("flag_missing", "agents set needs a change.", "See art-e agents set --help.");
   }
   const change = { ...columns, settings };
-  await changeAgent("changed", context, (db, { updateAgent }) => updateAgent(db, flags.id, change).id);
+  await changeAgent("Changed", context, (db, { updateAgent }) => updateAgent(db, flags.id, change).id);
 });
 
 export const exportAgentCommand = defineCommand(
@@ -203,13 +203,13 @@ export const exportAgentCommand = defineCommand(
     await writeFileAtomically(file, [yaml]);
     out.result(
       { id, file },
-      () => `Agent ${id} is in ${file}. Import it elsewhere: art-e agents import ${shellWord(file)}`,
+      () => `Exported agent ${id} to ${file}. Import it into another database: art-e agents import ${shellWord(file)}`,
     );
   },
 );
 
 export const detachToolCommand = defineCommand(z.object({ id: agentId, tools: toolIds }), ({ id, tools }, context) =>
-  changeAgent("changed", context, (db, { detachTools }) => {
+  changeAgent("Changed", context, (db, { detachTools }) => {
     detachTools(db, id, tools);
     return id;
   }),
@@ -219,7 +219,7 @@ export const deleteAgentCommand = defineCommand(z.object({ id: agentId }), async
   const { changeRegistry } = await import("../../agents/registry-store.js");
   const { deleteAgent } = await import("../../agents/registry.js");
   await changeRegistry(settings, (db) => deleteAgent(db, id));
-  out.result({ id, deleted: true }, () => `Agent ${id} is deleted. Its runs and versions stay.`);
+  out.result({ id, deleted: true }, () => `Deleted agent ${id}. Its runs and versions stay.`);
 });
 
 export const listVersionsCommand = defineCommand(z.object({ id: agentId }), async ({ id }, { settings, out }) => {
@@ -227,7 +227,7 @@ export const listVersionsCommand = defineCommand(z.object({ id: agentId }), asyn
   const versions = await readRegistry(settings, (db) => describeVersions(db, id));
   out.result(versions, () =>
     versions.length === 0
-      ? `${id} has not been changed or run yet: it is at version 1.`
+      ? `${id} is at version 1. It has not been changed or run.`
       : table(
           ["version", "since (UTC)", "model", "runs", "tools"],
           versions.map(({ version, createdAt, model, runs, tools }) => [
@@ -255,7 +255,7 @@ export const createAgentCommand = defineCommand(
       throw new UserError(
         "flag_missing",
         "agents create needs a --prompt.",
-        "Give the text, or a file: --prompt @FILE.",
+        "Pass the prompt, or a file: --prompt @FILE.",
       );
     }
     const agent = {
@@ -266,13 +266,13 @@ export const createAgentCommand = defineCommand(
       settings: Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null)),
       tools: flags.tools?.map((tool) => ({ id: tool })),
     };
-    await changeAgent("created", context, (db, { createAgent }) => createAgent(db, agent).id);
+    await changeAgent("Created", context, (db, { createAgent }) => createAgent(db, agent).id);
   },
 );
 
 export const cloneAgentCommand = defineCommand(
   z.object({ id: agentId, new_id: text.meta({ description: "Id of the copy" }) }),
-  ({ id, new_id }, context) => changeAgent("created", context, (db, { cloneAgent }) => cloneAgent(db, id, new_id).id),
+  ({ id, new_id }, context) => changeAgent("Created", context, (db, { cloneAgent }) => cloneAgent(db, id, new_id).id),
 );
 
 export const attachToolCommand = defineCommand(
@@ -284,7 +284,7 @@ export const attachToolCommand = defineCommand(
       .meta({ placeholder: "JSON", description: "JSON object that overrides the config of each tool" }),
   }),
   ({ id, tools, config = null }, context) =>
-    changeAgent("changed", context, (db, { attachTools }) => {
+    changeAgent("Changed", context, (db, { attachTools }) => {
       attachTools(db, id, tools, config);
       return id;
     }),

@@ -86,9 +86,9 @@ function answerJson(trace: ChatTrace, cited: readonly CitedMail[]) {
 }
 
 const WITHOUT: Readonly<Partial<Record<Ending, string>>> = {
-  out_of_turns: "its turns are used up",
-  tool_protocol_error: "it could not make a usable tool call",
-  timeout: "its time is over",
+  out_of_turns: "it ran out of turns",
+  tool_protocol_error: "it did not make a valid tool call",
+  timeout: "it timed out",
   model_error: "its model failed",
 };
 
@@ -96,17 +96,17 @@ function answerText(trace: ChatTrace, cited: readonly CitedMail[]): string {
   const costUsd = sumCost(trace.turns);
   const without = `No answer: ${trace.error ?? WITHOUT[trace.ending] ?? trace.ending}.`;
   const turns = `${trace.turns.length} ${trace.turns.length === 1 ? "turn" : "turns"}`;
-  const cost = costUsd === null ? "of unknown price" : usd(costUsd);
+  const cost = costUsd === null ? "unknown cost" : usd(costUsd);
   return [
     trace.answer ?? without,
     "",
     ...cited.map(sourceLine),
     ...(cited.length === 0 ? [] : [""]),
-    `${trace.agentId} (${trace.model}): ${turns}, ${duration(trace.durationMs)}, ${cost}. All that was said and read: ${commandLine`art-e show ${trace.traceId}`}`,
+    `${trace.agentId} (${trace.model}): ${turns}, ${duration(trace.durationMs)}, ${cost}. Full trace: ${commandLine`art-e show ${trace.traceId}`}`,
   ].join("\n");
 }
 
 function sourceLine({ messageId, mail }: CitedMail): string {
-  if (mail === null) return `Source: ${messageId} (there is no such mail in the mailbox)`;
+  if (mail === null) return `Source: ${messageId} (not in the mailbox)`;
   return `Source: ${mail.subject || "(no subject)"}, ${mail.date?.slice(0, 10) ?? "no date"}, from ${mail.sender}\n        ${messageId}`;
 }

@@ -24,8 +24,8 @@ export const compareCommand = defineCommand(
     if (flags.runs.length < 2 && !flags.published) {
       throw new UserError(
         "runs_missing",
-        "There is one run only to compare.",
-        "Name two or more runs, or add --published.",
+        "compare needs at least two runs.",
+        "Pass two or more runs, or add --published.",
       );
     }
     const { compareStoredRuns } = await import("../../runs/compare-stored-runs.js");

@@ -167,7 +167,7 @@ async function checkDatabase(repair: boolean, context: AppContext): Promise<Data
   try {
     const checked = await withStore(context.settings, async (db) => {
       if (repair) showRepair(context, (update) => repairIndex(db, update));
-      context.note("Reading the whole file; a large one takes a while.");
+      context.note("Reading the entire file. A large file takes a while.");
       const findings = [...checkHealth(db), checkStoredValues(db)];
       return { findings, facts: await factsOf(db, path), owners: listOwners(db) };
     });
@@ -177,7 +177,7 @@ async function checkDatabase(repair: boolean, context: AppContext): Promise<Data
     const { databaseError } = await import("../../store/database-error.js");
     const known = error instanceof UserError ? error : databaseError(error, path);
     if (known === null || !existsSync(path) || !statSync(path).isFile()) throw error;
-    context.note("The database cannot be used as it is. Examining it table by table.");
+    context.note("The database is damaged. Checking each table.");
     const tables = await examine(path).catch(() => {
       throw known;
     });
@@ -228,7 +228,7 @@ async function recover(target: string, context: CommandContext): Promise<ExitCod
   const { checkDatabaseFile } = await import("../../store/open-store.js");
   checkDatabaseFile(path, true);
   checkDatabaseFile(target, false);
-  context.note(`Reading ${path} table by table; a large one takes a while.`);
+  context.note(`Reading ${path} table by table. A large file takes a while.`);
   const recovery = await recoverDatabase(path, target);
   context.out.result(recovery, () => recoveryText(recovery, path));
   return EXIT.done;

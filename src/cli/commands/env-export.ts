@@ -20,7 +20,7 @@ export const exportEnvironmentCommand = defineCommand(
       .default("art-e")
       .meta({ placeholder: "NAME", description: "Organization in the task names" }),
     dockerImage: text
-      .regex(IMAGE, "expected the name of an image with {task} in it, such as me/art-e:{task}")
+      .regex(IMAGE, "expected an image name that contains {task}, such as me/art-e:{task}")
       .optional()
       .meta({
         placeholder: "IMAGE",
@@ -36,12 +36,12 @@ export const exportEnvironmentCommand = defineCommand(
     if (withoutGoldMail.length > 0) {
       const some = withoutGoldMail.slice(0, 5).join(", ") + (withoutGoldMail.length > 5 ? ", ..." : "");
       context.note(
-        `Tasks whose mailbox holds no gold mail up to their day: ${count(withoutGoldMail.length)} (${some}).`,
+        `${count(withoutGoldMail.length)} tasks do not have their gold emails in the mailbox on their date (${some}).`,
       );
     }
     context.out.result(exported, () =>
       [
-        `${count(exported.tasks)} tasks with ${count(exported.mails)} mails in ${output}`,
+        `${count(exported.tasks)} tasks with ${count(exported.mails)} emails in ${output}`,
         `Check them: harbor run -p ${output} -a oracle`,
       ].join("\n"),
     );

@@ -51,7 +51,7 @@ export const exportResultsCommand = defineCommand(schema, async (flags, context)
   if (settings.json) out.result({ format, ...exported }, () => "");
   else if (output !== undefined) note(written(exported));
   if (exported.withoutTraces.length > 0 && exported.tables.some(({ table }) => table !== "tasks")) {
-    note(`Only in tasks, as results files have no traces: ${exported.withoutTraces.join(", ")}.`);
+    note(`Only included in tasks, because results files do not contain traces: ${exported.withoutTraces.join(", ")}.`);
   }
 });
 
@@ -59,17 +59,17 @@ export const exportResultsCommand = defineCommand(schema, async (flags, context)
 function checkStdout({ tables, format }: Flags, json: boolean): void {
   const why =
     format === "parquet"
-      ? "Parquet is no text"
+      ? "Cannot print Parquet to stdout"
       : tables?.length !== 1
-        ? "Several tables do not fit into one output"
+        ? "Cannot print several tables to stdout"
         : json
-          ? "--json and a table both want stdout"
+          ? "Cannot print a table together with --json"
           : null;
   if (why === null) return;
   throw new UserError(
     "flag_missing",
-    `${why}: --output is needed.`,
-    "Name a folder with --output, or print one table: --tables tasks --format csv.",
+    `${why}.`,
+    "Pass a folder with --output, or print one table: --tables tasks --format csv.",
   );
 }
 

@@ -26,7 +26,7 @@ export const gateCommand: CommandDefinition = (usage) => ({
       [
         { name: "the results file", path: flags.run },
         { name: "the baseline", path: flags.baseline },
-        { name: "the file of settings", path: configured.path },
+        { name: "the config file", path: configured.path },
       ],
       { db: context.settings.db, overwrite: flags.overwrite },
     );
@@ -35,8 +35,8 @@ export const gateCommand: CommandDefinition = (usage) => ({
     if (!openedGates.isRequested) {
       throw new UserError(
         "gate_missing",
-        "No gate is given.",
-        "Add --fail-under accuracy=0.8, --baseline RUN, or --junit FILE, or write gates into art-e.yaml.",
+        "gate needs a gate.",
+        "Add --fail-under accuracy=0.8, --baseline RUN, or --junit FILE, or add gates to art-e.yaml.",
       );
     }
     const { RunSources, unfinished } = await import("../../runs/results-file.js");

@@ -41,8 +41,8 @@ export const importCommand = defineCommand(
     const { source, csvPath, limit, batchSize, filter, ownerMap, strict } = flags;
     if (source.length > 0 && csvPath !== undefined && source.join() !== csvPath) {
       throw contradiction(
-        `SOURCE ${source.join(" ")} and --csv-path ${csvPath} name different sources.`,
-        "Leave --csv-path out, and name all of them as SOURCE.",
+        `SOURCE (${source.join(", ")}) and --csv-path (${csvPath}) differ.`,
+        "Remove --csv-path, and pass all sources as SOURCE.",
       );
     }
     const sources = csvPath === undefined ? source : [csvPath];
@@ -88,10 +88,10 @@ function importSummary({ summary, seconds, skippedFile }: ImportOutcome, file: s
   const rows: [string, string][] = [
     ["Read", count(summary.read)],
     ["Forms", formCounts(summary.forms)],
-    ["Stored", `${count(summary.stored)} new messages, ${count(summary.distinct)} of them distinct mails`],
-    ["Duplicates", `${count(summary.duplicates)} were here already`],
+    ["Stored", `${count(summary.stored)} new messages (${count(summary.distinct)} distinct emails)`],
+    ["Duplicates", `${count(summary.duplicates)} already existed`],
   ];
-  if (summary.renamed > 0) rows.push(["Renamed", `${count(summary.renamed)} bore the Message-ID of a different mail`]);
+  if (summary.renamed > 0) rows.push(["Renamed", `${count(summary.renamed)} had the Message-ID of a different email`]);
   if (dropped !== null) {
     rows.push([
       "Dropped by ART's rules",
@@ -106,7 +106,7 @@ function importSummary({ summary, seconds, skippedFile }: ImportOutcome, file: s
   rows.push(["Inboxes", `${count(summary.inboxes)}${unresolved}`]);
   rows.push(["Time", `${seconds.toFixed(1)} s`]);
   const shown = skipped.first.map(({ where, reason }) => `skipped ${where}: ${reason}`);
-  if (skippedFile !== null) shown.push(`All skipped mails: ${skippedFile}`);
+  if (skippedFile !== null) shown.push(`All skipped emails: ${skippedFile}`);
   return [summaryBox(`ART-E Import (${summary.format} into ${file})`, rows), ...shown].join("\n");
 }
 

@@ -16,8 +16,8 @@ export const calibrateCommand = defineCommand(
     const { judge, figures, shortfall } = await calibrateJudge(options, context);
     out.result({ judge, ...figures }, () => calibrationText(judge, figures));
     if (figures.unscored === figures.labels) {
-      const why = shortfall?.replace(/^art-e: /, "") ?? "There was no answer to judge";
-      throw new UserError("judge_silent", `${why}.`, "Nothing can be compared until the judge answers.", EXIT.failed);
+      const why = shortfall?.replace(/^art-e: /, "") ?? "The judge returned no verdict";
+      throw new UserError("judge_silent", `${why}.`, "Check the judge's model and key.", EXIT.failed);
     }
     if (shortfall !== null) out.note(`${shortfall}.`);
   },

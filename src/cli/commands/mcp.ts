@@ -31,12 +31,12 @@ export const mcpCommand = defineCommand(
   async (flags, context, argv) => {
     const httpOnly = ["host", "port"].find((name) => argv[name] !== undefined);
     if (httpOnly !== undefined && !flags.http) {
-      throw contradiction(`--${httpOnly} is for --http, which is not given.`, "Add --http.");
+      throw contradiction(`--${httpOnly} requires --http.`, "Add --http.");
     }
     if (flags.printConfig && flags.http) {
       throw contradiction(
-        "--print-config is for programs that start the server, --http for those that call it.",
-        "Leave one of them out; over HTTP a client needs the address only.",
+        "--print-config and --http cannot be combined.",
+        "Remove one of them. Over HTTP, a client only needs the URL.",
       );
     }
     // Imported here, because `--help` does not need these modules.
@@ -109,8 +109,8 @@ async function overHttp(
   if (token === null && !isLoopback(host)) {
     throw new UserError(
       "token_unusable",
-      `--host ${host} would let others in, and ART_E_TOKEN is not set.`,
-      "Make one: openssl rand -hex 24.",
+      `--host ${host} accepts other machines and requires a token, but ART_E_TOKEN is not set.`,
+      "Create a token: openssl rand -hex 24.",
     );
   }
   const { listenMcp, mailServer } = await import("../../tools/mcp-server.js");
@@ -119,8 +119,8 @@ async function overHttp(
     (error: NodeJS.ErrnoException) => {
       throw new UserError(
         "port_unusable",
-        `Port ${port} of ${host} cannot be listened on: ${error.code ?? error.message}.`,
-        "Choose another with --port; 0 takes any that is free.",
+        `Cannot listen on port ${port} of ${host}: ${error.code ?? error.message}.`,
+        "Pass another port with --port (0 = any free port).",
         EXIT.failed,
       );
     },

@@ -50,7 +50,7 @@ export const reviewQuestionsCommand = defineCommand(
         token: tokenOf({}, settings),
         report: (fault, requestId) => reportFault(fault, requestId, context.out),
       });
-      note(`art-e: review ${file} at ${server.url} - every decision is saved at once; Ctrl-C ends`);
+      note(`art-e: review ${file} at ${server.url} - every decision is saved immediately. Press Ctrl-C to stop`);
       if (!noOpen && !(await openInBrowser(server.url))) note("art-e: no browser could be opened here");
       await untilAborted(signal);
       await server.close(GRACE_MS, async () => undefined);
@@ -72,7 +72,7 @@ function reviewText({ path, reviewedPath }: DatasetReview, { counts, agreement }
       ["To decide", count(waiting)],
       ["Same as the checks", estimate(agreement.all)],
       ...agreement.byCheck.map((one) => [`  ${one.check}`, estimate(one.agreement)] as const),
-      ...(isSome ? [["Written", `${reviewedPath}: what was accepted or edited`] as const] : []),
+      ...(isSome ? [["Written", `${reviewedPath}: accepted and edited questions`] as const] : []),
     ]),
     ...(isSome ? ["", `Next: ${commandLine`art-e run --agent baseline --dataset ${reviewedPath} --limit 0`}`] : []),
   ].join("\n");
@@ -88,13 +88,13 @@ function madeText(made: MadeQuestions): string {
       ["Questions", count(made.questions) + (made.shortfall === null ? "" : ` (${made.shortfall})`)],
       ["Kinds", listed(made.byKind)],
       ["Unanswerable", count(made.unanswerable)],
-      ["Easy", `${count(made.easy)} repeat a phrase of their mail`],
+      ["Easy", `${count(made.easy)} repeat a phrase of their email`],
       ["Checked by", made.checker ?? "rules alone"],
       [
         "Cost",
         `${costText(made.costUsd)} for ${count(made.calls)} calls, ${count(made.cachedReplies)} more from the cache`,
       ],
-      ["Written", `${made.output}, and how each was made: ${made.provenance}`],
+      ["Written", `${made.output}, and the origin of each question: ${made.provenance}`],
     ]),
     ...(made.hint === null ? [] : [made.hint]),
     ...(refused.length === 0
@@ -103,7 +103,7 @@ function madeText(made: MadeQuestions): string {
     ...(isSynthetic
       ? [
           "",
-          "These questions are synthetic: templates filled with values that patterns find. Good for the search, not for a verdict.",
+          "These questions are synthetic: templates filled with values found by patterns. Use them to test the search, not to judge agents.",
         ]
       : []),
     "",
@@ -217,7 +217,7 @@ export const checkQuestionsCommand = defineCommand(
   }),
   async ({ file, ...given }, context) => {
     if (file !== undefined && given.dataset !== undefined) {
-      throw contradiction("A FILE and --dataset are given.", "Give one of them.");
+      throw contradiction("FILE and --dataset cannot be combined.", "Remove one of them.");
     }
     const flags = { ...given, dataset: file ?? given.dataset };
     const { refuseContradictions } = await import("../../questions/dataset.js");
@@ -238,7 +238,7 @@ function checkedText({ source, checker, questions, unchecked, costUsd }: Checked
       ],
       ["Checked by", checker ?? "rules alone (a model: --checker)"],
       ["Doubtful", count(doubtful.length)],
-      ["Easy", `${count(questions.filter(({ easy }) => easy).length)} repeat a phrase of their mail`],
+      ["Easy", `${count(questions.filter(({ easy }) => easy).length)} repeat a phrase of their email`],
       ...(checker === null ? [] : [["Cost", costText(costUsd)] as [string, string]]),
     ]),
     ...(doubtful.length === 0

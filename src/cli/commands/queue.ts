@@ -29,11 +29,9 @@ function statusText({ queue, runs, workers }: QueueStatus): string {
   return [
     `The queue at ${queue}:`,
     ...(runs.length === 0
-      ? ["No run is there."]
-      : [table(["run", "agent", "waiting", "under way", "to take in", "workers"], runRows)]),
-    workers.length === 0
-      ? "No worker is there."
-      : table(["worker", "version", "under way", "answered", "runs"], workerRows),
+      ? ["No runs."]
+      : [table(["run", "agent", "waiting", "running", "to save", "workers"], runRows)]),
+    workers.length === 0 ? "No workers." : table(["worker", "version", "running", "answered", "runs"], workerRows),
   ].join("\n");
 }
 
@@ -45,14 +43,16 @@ export const cleanQueueCommand = defineCommand(
   }),
   async ({ run: id, all, queue }, { settings, out }) => {
     if ((id === undefined) !== all) {
-      throw contradiction("Name one run, or give --all.", "See art-e queue status.");
+      throw contradiction("queue clean needs RUN or --all.", "List the runs: art-e queue status.");
     }
     const url = queueUrlOf({ queue }, settings);
     const { cleanQueue } = await import("../../queue/status.js");
     const removed = await cleanQueue(url, id);
     if (id !== undefined && removed.length === 0) {
-      throw new UserError("run_unknown", `No run "${id}" is on the queue.`, "See art-e queue status.");
+      throw new UserError("run_unknown", `No run "${id}" is on the queue.`, "List the runs: art-e queue status.");
     }
-    out.result({ removed }, () => (removed.length === 0 ? "There was no run." : `Removed: ${removed.join(", ")}`));
+    out.result({ removed }, () =>
+      removed.length === 0 ? "There were no runs to remove." : `Removed: ${removed.join(", ")}`,
+    );
   },
 );

@@ -73,22 +73,25 @@ function refuseContradictions(
 ): void {
   const beside = ["output", "format", "traces", "open"].find((name) => argv[name] !== undefined);
   if (csv !== undefined && beside !== undefined) {
-    throw contradiction(`--csv writes tables instead of the report, and --${beside} is for that.`, "Give one of them.");
-  }
-  if (traces !== undefined && format !== "html") {
-    throw contradiction(`--traces is for --format html; ${format} has no conversations.`, "Leave it out.");
-  }
-  if (open && format !== "html") {
-    throw contradiction(`--open opens a page, and ${format} is none.`, "Leave it out.");
-  }
-  if (traces === "folder" && output === undefined) {
     throw contradiction(
-      "--traces folder puts the folder beside the page, and the page goes to stdout.",
-      "Give --output.",
+      `--csv writes tables instead of the report and cannot be combined with --${beside}.`,
+      "Remove one of them.",
     );
   }
+  if (traces !== undefined && format !== "html") {
+    throw contradiction(`--traces only applies to --format html.`, "Leave it out.");
+  }
+  if (open && format !== "html") {
+    throw contradiction(`--open only applies to --format html.`, "Leave it out.");
+  }
+  if (traces === "folder" && output === undefined) {
+    throw contradiction("--traces folder cannot be used if the page goes to stdout.", "Pass --output FILE.");
+  }
   if (settings.json && format === "csv" && output === undefined) {
-    throw contradiction("--json and --format csv both want stdout.", "Give --output, or leave one of them out.");
+    throw contradiction(
+      "--json and --format csv cannot both print to stdout.",
+      "Pass --output FILE, or remove one of them.",
+    );
   }
 }
 
@@ -110,7 +113,7 @@ export const reportCommand = defineCommand(reportSchema, async (given, context, 
     await reportPage(flags, context);
     const address = flags.output === undefined ? null : pathToFileURL(flags.output).href;
     if (flags.open && address !== null && !(await openInBrowser(address))) {
-      context.note(`No browser could be started here: open ${address}`);
+      context.note(`Cannot start a browser. Open ${address}`);
     }
   } else await reportSummary(flags, context);
 });
@@ -160,7 +163,7 @@ function printPage({ head, bytes }: WrittenPage, output: string | undefined, con
 
 function whereConversationsAre(traces: WrittenPage["head"]["traces"]): string {
   if (traces.kind === "folder") {
-    return `their conversations are in the folder ${traces.folder} beside it: keep the two together.`;
+    return `its conversations are in the folder ${traces.folder}. Keep both in the same place.`;
   }
   if (traces.kind === "embed") return "their conversations are in the page.";
   return `without their conversations: ${commandLine`art-e show RUN/TASK`} shows them.`;

@@ -64,8 +64,7 @@ async function executeRun({ configured, flags, request }: PreparedRun, context: 
   // A run that could not start answering has nothing to show in a table.
   const isEmpty = end.totals.totalTasks === 0 && end.stopped !== null && end.stopped.by !== "user";
   if (!isEmpty || context.settings.json) printTotals(end.totals, gates, { ...flags, output }, context);
-  if (shortfall !== null)
-    context.note(`${shortfall}. Ask again: ${commandLine`art-e score --run ${end.totals.runId}`}`);
+  if (shortfall !== null) context.note(`${shortfall}. Retry: ${commandLine`art-e score --run ${end.totals.runId}`}`);
   const code = exitCodeOf(end, context);
   const { throwIfMissed } = await import("../../runs/gates.js");
   throwIfMissed(end.totals.runId, gates);
@@ -77,14 +76,14 @@ function exitCodeOf(end: SessionEnd, { note }: CommandContext): ExitCode {
   if (end.stopped !== null) throw stoppedError(end, end.stopped);
   if (notRunnableTasks > 0) {
     note(
-      `art-e: ${notRunnableTasks} of ${totalTasks} tasks cannot be run here, and are in no average. Why: ${commandLine`art-e export-traces --run ${runId} --failed`}; leave them out: --runnable`,
+      `art-e: ${notRunnableTasks} of ${totalTasks} tasks cannot run on this machine, and averages exclude them. See why: ${commandLine`art-e export-traces --run ${runId} --failed`}; exclude them: --runnable`,
     );
   }
   const tried = totalTasks - notRunnableTasks;
   if (failedTasks * 2 <= tried && (tried > 0 || totalTasks === 0)) return EXIT.done;
   if (tried === 0) return EXIT.gate;
   note(
-    `art-e: ${failedTasks} of ${tried} tasks failed. See why: ${commandLine`art-e export-traces --run ${runId} --failed`}; answer them again: ${commandLine`art-e run --resume ${runId} --retry-failed`}`,
+    `art-e: ${failedTasks} of ${tried} tasks failed. See why: ${commandLine`art-e export-traces --run ${runId} --failed`}; retry them: ${commandLine`art-e run --resume ${runId} --retry-failed`}`,
   );
   return EXIT.gate;
 }
@@ -148,8 +147,8 @@ function throwIfAnyFailed(ended: readonly EndedRun[], runs: readonly PreparedRun
   const notBegun = runs.slice(ended.length).map(nameOf);
   if (notBegun.length > 0 || ended.some(({ exitCode }) => exitCode === EXIT.interrupted)) {
     const last = ended.at(-1)?.error;
-    const rest = notBegun.length === 0 ? "" : ` Not begun: ${notBegun.join(", ")}. ${again(notBegun, runs)}`;
-    throw new Interrupted(`${last instanceof Interrupted ? last.message : "stopped between two runs."}${rest}`);
+    const rest = notBegun.length === 0 ? "" : ` Not started: ${notBegun.join(", ")}. ${again(notBegun, runs)}`;
+    throw new Interrupted(`${last instanceof Interrupted ? last.message : "interrupted between two runs."}${rest}`);
   }
   const failed = ended.filter(({ exitCode }) => exitCode !== EXIT.done);
   const worst = WORST_FIRST.find((code) => failed.some(({ exitCode }) => exitCode === code));
@@ -157,7 +156,7 @@ function throwIfAnyFailed(ended: readonly EndedRun[], runs: readonly PreparedRun
   throw new UserError(
     "runs_failed",
     `${failed.length} of ${runs.length} runs did not pass: ${failed.map(({ name, exitCode }) => `${name} (exit code ${exitCode})`).join(", ")}.`,
-    `Each said why above. ${again(
+    `See the errors above. ${again(
       failed.map(({ name }) => name),
       runs,
     )}`,
@@ -166,7 +165,7 @@ function throwIfAnyFailed(ended: readonly EndedRun[], runs: readonly PreparedRun
 }
 
 function again(names: readonly string[], [first]: readonly PreparedRun[]): string {
-  return `To run them: ${commandLine`art-e run --config ${first?.configured.path ?? "FILE"} --only ${names.join(",")}`}`;
+  return `Run them again: ${commandLine`art-e run --config ${first?.configured.path ?? "FILE"} --only ${names.join(",")}`}`;
 }
 
 const nameOf = ({ configured }: PreparedRun) => configured.run ?? "";
@@ -176,7 +175,7 @@ function stoppedError({ totals, asked }: SessionEnd, stopped: RunStop): Error {
   const { runId, totalTasks, model } = totals;
   const saved = `${totalTasks} of ${asked} tasks are saved.`;
   const resume = commandLine`art-e run --resume ${runId}`;
-  if (stopped.by === "user") return new Interrupted(`run ${runId} stopped: ${saved} Go on with: ${resume}`);
+  if (stopped.by === "user") return new Interrupted(`run ${runId} stopped: ${saved} Continue: ${resume}`);
   const { why } = stopped;
   const hint = `${saved} ${hintFor(stopped, { resume, model, hasAnswers: totalTasks > 0 })}`;
   return new UserError("run_stopped", `Run ${runId} stopped: ${why}${why.endsWith(".") ? "" : "."}`, hint, EXIT.failed);
@@ -188,30 +187,30 @@ function hintFor(
 ): string {
   switch (stopped.by) {
     case "limit":
-      if (stopped.flag === "--max-failures") return `Go on with: ${resume}`;
-      return `Go on with a higher limit: ${resume} ${stopped.flag} ${LIMIT_FLAGS[stopped.flag]}`;
+      if (stopped.flag === "--max-failures") return `Continue: ${resume}`;
+      return `Continue with a higher limit: ${resume} ${stopped.flag} ${LIMIT_FLAGS[stopped.flag]}`;
     case "key":
-      return `Check ${keyOf(model)} and the account behind it; when it is accepted: ${resume}`;
+      return `Check ${keyOf(model)} and the account behind it; once the provider accepts it, continue: ${resume}`;
     case "account":
-      if (model.startsWith("human/")) return `Continue with: ${resume}`;
-      return `See that the account behind ${keyOf(model)} has credit and its limits have reset; then continue: ${resume}`;
+      if (model.startsWith("human/")) return `Continue: ${resume}`;
+      return `Check that the account behind ${keyOf(model)} has credit and is below its limits, then continue: ${resume}`;
     case "model":
       if (model.startsWith("command/"))
-        return `See that the program is there and can be started; then go on with: ${resume}`;
+        return `Check that the program exists and can be started, then continue: ${resume}`;
       if (/^(playground|endpoint)\//.test(model)) {
-        return `Check ${addressFlag(model)}, and that the server has this agent; if both are right: ${resume}. Another one is a new run (-a AGENT).`;
+        return `Check ${addressFlag(model)}, and that the server has this agent, then continue: ${resume}. Another agent needs a new run (-a AGENT).`;
       }
       return hasAnswers
-        ? `Go on with a model that the server has: ${resume} --force --model-id PROVIDER/NAME`
-        : "Begin again with a model that the server has (--model-id PROVIDER/NAME), and check --base-url where one is given.";
+        ? `Continue with a model of the server: ${resume} --force --model-id PROVIDER/NAME`
+        : "Start a new run with a model of the server (--model-id PROVIDER/NAME), and check --base-url.";
     case "server":
-      return `See that it runs and can be reached; then go on with: ${resume}${movedHint(model)}`;
+      return `Check that it is running and reachable, then continue: ${resume}${movedHint(model)}`;
   }
 }
 
 /** Local servers often restart on another port. */
 function movedHint(model: string): string {
-  return /^(openai|playground|endpoint)\//.test(model) ? ` (at another address: add ${addressFlag(model)} URL)` : "";
+  return /^(openai|playground|endpoint)\//.test(model) ? ` (at another URL: add ${addressFlag(model)} URL)` : "";
 }
 
 function addressFlag(model: string): string {
@@ -261,11 +260,11 @@ async function prepareRun(
   const request = { ...flags, queue, tags, given: givenFlags(preset) };
   if (flags.stats) return { configured, flags, request };
   if (flags.watch && flags.dryRun) {
-    throw contradiction("--watch and --dry-run are given.", "Nothing runs that could be watched.");
+    throw contradiction("--watch and --dry-run cannot be combined.", "Remove one of them.");
   }
   sendsTraces(flags);
   if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(request);
-  const inputs = [{ name: "the file of settings", path: configured.path }, ...inputsOf(flags), ...taken];
+  const inputs = [{ name: "the config file", path: configured.path }, ...inputsOf(flags), ...taken];
   checkOutputs(outputsOf(flags), inputs, { db: settings.db, overwrite: flags.overwrite });
   return { configured, flags, request };
 }

@@ -19,7 +19,7 @@ export const listRunsCommand = defineCommand(
     const { runs, total } = await runsWithHeadlines(filter, limit, settings);
     const isFiltered = Object.values(filter).some((value) => value !== undefined);
     out.result(runs, () => (total === 0 && isFiltered ? "No run matches." : runTable(runs, terminalColumns())));
-    if (total > runs.length) out.note(`${total - runs.length} older ones are not listed: --limit 0 lists all.`);
+    if (total > runs.length) out.note(`${total - runs.length} older runs are not shown. List all: --limit 0.`);
   },
 );
 
@@ -36,8 +36,8 @@ export const pruneRunsCommand = defineCommand(
     if (argv.keep === undefined && Object.values(which).every((value) => value === undefined || value === false)) {
       throw new UserError(
         "flags_missing",
-        "Nothing says which runs.",
-        "Give --before, --keep, --empty, or another flag.",
+        "runs prune needs a filter.",
+        "Pass --before, --keep, --empty or another filter.",
       );
     }
     const { pruneRuns } = await import("../../runs/stored-runs.js");
@@ -89,7 +89,7 @@ export const renameRunCommand = defineCommand(
     const { renameRun } = await import("../../runs/stored-runs.js");
     const labels = await renameRun(run, name, context);
     context.out.result(labels, () =>
-      labels.name === null ? `Run ${labels.id} has no name now.` : `Run ${labels.id} is named "${labels.name}".`,
+      labels.name === null ? `Run ${labels.id} no longer has a name.` : `Run ${labels.id} is named "${labels.name}".`,
     );
   },
 );
@@ -109,7 +109,7 @@ export const noteRunCommand = defineCommand(
     const { noteRun } = await import("../../runs/stored-runs.js");
     const labels = await noteRun(run, note, context);
     context.out.result(labels, () =>
-      labels.note === null ? `Run ${labels.id} has no note now.` : `Run ${labels.id}: ${labels.note}`,
+      labels.note === null ? `Run ${labels.id} no longer has a note.` : `Run ${labels.id}: ${labels.note}`,
     );
   },
 );

@@ -30,14 +30,14 @@ export const scoreCommand: CommandDefinition = (usage) => ({
       [{ flag: "--output", path: flags.output, kind: "results" }],
       [
         { name: "the judge's file of replies", path: replayFile(flags.judge) },
-        { name: "the file of settings", path: configured.path },
+        { name: "the config file", path: configured.path },
       ],
       { db: settings.db, overwrite: flags.overwrite },
     );
     const { scoreStoredRun } = await import("../../runs/score-traces.js");
     const { totals, shortfall } = await scoreStoredRun(flags, context);
     printTotals(totals, [], flags, context);
-    if (shortfall !== null) context.note(`${shortfall}. Ask again with the same command.`);
+    if (shortfall !== null) context.note(`${shortfall}. Retry with the same command.`);
     return EXIT.done;
   },
 });

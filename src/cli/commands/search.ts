@@ -10,7 +10,7 @@ export const searchCommand = defineCommand(
     inbox_address: mailbox.meta({ description: "Email address of the mailbox" }),
     words: z
       .array(text)
-      .min(1, "expected words to look for")
+      .min(1, "expected words to search for")
       .meta({ description: "Words to search for, or an entire question" }),
     limit: wholeNumber(1, 50).default(10).meta({ description: "Number of emails, from 1 to 50", alias: "l" }),
     order: oneOf(ORDERS)

@@ -84,14 +84,14 @@ function refuseCombinations(flags: z.output<typeof schema>, hasMetric: boolean):
     flags.dataset !== undefined && "--dataset",
   ].filter((flag) => flag !== false);
   if (kinds.length > 1) {
-    throw contradiction(`${kinds.join(" and ")} ask for different figures.`, "Give one at a time.");
+    throw contradiction(`${kinds.join(" and ")} cannot be combined.`, "Run the command once for each.");
   }
   if (flags.csv !== undefined && flags.run === undefined) {
-    throw contradiction("--csv goes with --run RUN.", "Give both, or leave it out.");
+    throw contradiction("--csv requires a run.", "Add it, or remove the flag.");
   }
   const incomplete = flags.by === undefined ? hasMetric && "--metric" : flags.run === undefined && "--by";
   if (incomplete !== false) {
-    throw contradiction(`${incomplete} goes with --run RUN --by SLICE.`, "Give both, or leave it out.");
+    throw contradiction(`${incomplete} requires --run RUN --by SLICE.`, "Add it, or remove the flag.");
   }
 }
 
@@ -132,7 +132,7 @@ function checkSlice({ suite, runId }: RunTotals, by: SliceName): void {
   const slices: readonly string[] = suite === undefined ? QUESTION_SLICES : SUITE_SLICES;
   if (slices.includes(by)) return;
   const over = suite === undefined ? "questions about mailboxes" : `tasks of the suite ${suite.name}`;
-  throw contradiction(`--by ${by}: ${runId} is a run over ${over}.`, `Give one of ${slices.join(", ")}.`);
+  throw contradiction(`--by ${by}: ${runId} is a run over ${over}.`, `Available: ${slices.join(", ")}.`);
 }
 
 /** Also used by `run --stats`. */

@@ -104,7 +104,7 @@ export const listTasksCommand = defineCommand(
     const list = await listTasks(dir, flags, context);
     const { out } = context;
     if (list.unreadable > 0)
-      out.note(`Tasks that cannot be read: ${list.unreadable}. art-e suite check ${shellWord(dir)} says why.`);
+      out.note(`${list.unreadable} tasks cannot be read. See why: art-e suite check ${shellWord(dir)}`);
     out.result(list, () => [taskTable(list.tasks), "", ...countLines(list.tasks)].join("\n"));
   },
 );
@@ -134,7 +134,7 @@ function countLines(tasks: readonly ListedSuiteTask[]): string[] {
   const others = obstacles.length === 0 ? "" : `; the others: ${countEach(obstacles.map(({ state }) => state))}`;
   return [
     `${tasks.length} ${tasks.length === 1 ? "task" : "tasks"}${tasks.length === 0 ? "" : ": "}${countEach(tasks.map(({ takes }) => takes))}`,
-    `run here: ${tasks.length - obstacles.length}${others}`,
+    `runnable on this machine: ${tasks.length - obstacles.length}${others}`,
     ...missing,
   ];
 }

@@ -108,11 +108,11 @@ function readJson(written: string, flag: string): JsonObject {
   try {
     parsed = jsonValueSchema.parse(JSON.parse(json));
   } catch (cause) {
-    throw new UserError("flag_invalid", `${flag}: expected JSON.`, "Give a JSON object, or @FILE.", 2, { cause });
+    throw new UserError("flag_invalid", `${flag}: expected JSON.`, "Pass a JSON object, or @FILE.", 2, { cause });
   }
   const object = jsonObjectSchema.safeParse(parsed);
   if (object.success) return object.data;
-  throw new UserError("flag_invalid", `${flag}: expected a JSON object.`, "A JSON Schema of type object is one.");
+  throw new UserError("flag_invalid", `${flag}: expected a JSON object.`, "Pass a JSON Schema of type object.");
 }
 
 export const testToolCommand = defineCommand(
@@ -161,7 +161,7 @@ export const setToolCommand = defineCommand(
     const { changeRegistry } = await import("../../agents/registry-store.js");
     const { changeTool } = await import("../../agents/add-tool.js");
     await changeRegistry(settings, (db) => changeTool(db, id, described, settings, signal));
-    printToolChange(id, "changed", out);
+    printToolChange(id, "Changed", out);
   },
 );
 
@@ -169,7 +169,7 @@ export const deleteToolCommand = defineCommand(z.object({ id: toolId }), async (
   const { changeRegistry } = await import("../../agents/registry-store.js");
   const { deleteTool } = await import("../../agents/registry.js");
   await changeRegistry(settings, (db) => deleteTool(db, id));
-  out.result({ id, deleted: true }, () => `Tool ${id} is deleted.`);
+  out.result({ id, deleted: true }, () => `Deleted tool ${id}.`);
 });
 
 export const showToolCommand = defineCommand(z.object({ id: toolId }), async ({ id }, { settings, out }) => {
@@ -219,7 +219,7 @@ export const addToolCommand = defineCommand(
       throw new UserError(
         "flag_missing",
         "tools add needs the tool itself.",
-        "Name one of --http URL, --command PROGRAM, --module FILE, --handler-key KEY, --mcp SERVER.",
+        "Pass one of --http URL, --command PROGRAM, --module FILE, --handler-key KEY, --mcp SERVER.",
       );
     }
     const { changeRegistry } = await import("../../agents/registry-store.js");
@@ -231,10 +231,10 @@ export const addToolCommand = defineCommand(
       printImported(imported, out);
       return;
     }
-    if (id === undefined) throw new UserError("flag_missing", "tools add needs ID.", "Choose one for the new tool.");
+    if (id === undefined) throw new UserError("flag_missing", "tools add needs ID.", "Pass an id for the new tool.");
     const described = toolDescription(flags);
     const tool = await changeRegistry(settings, (db) => addTool(db, id, described, settings, signal));
-    printToolChange(tool.id, "added", out);
+    printToolChange(tool.id, "Added", out);
   },
 );
 
@@ -244,25 +244,25 @@ function refuseNames(flags: AddFlags): void {
   const wrong = names.find((name) => flags[name] !== undefined);
   if (wrong === undefined) return;
   throw contradiction(
-    `--mcp takes names and schemas from its server: ${wrong === "id" ? `"${flags.id}"` : `--${wrong}`} cannot be given too.`,
-    "Choose how their ids begin with --prefix.",
+    `${wrong === "id" ? "ID" : `--${wrong}`} cannot be combined with --mcp, which takes names and schemas from its server.`,
+    "Pass a prefix for the tool ids with --prefix.",
   );
 }
 
 function printImported({ added, skipped }: ImportedTools, out: Output): void {
   out.result({ added: added.map(({ id }) => id), skipped }, () =>
     [
-      `${added.length} tools are added${added.length === 0 ? "." : ":"}`,
+      `${added.length} tools added${added.length === 0 ? "." : ":"}`,
       ...added.map(({ id, description }) => `  ${id}: ${firstLine(description, 100)}`),
       ...skipped.map(({ name, why }) => `Left out: ${name}: ${why}`),
     ].join("\n"),
   );
 }
 
-function printToolChange(id: string, change: "added" | "changed", out: Output): void {
+function printToolChange(id: string, change: "Added" | "Changed", out: Output): void {
   out.result(
     { id },
     () =>
-      `Tool ${id} is ${change}. Test it: ${commandLine`art-e tools test ${id} '{…}'`}\nAttach it: ${commandLine`art-e agents attach AGENT ${id}`}`,
+      `${change} tool ${id}. Test it: ${commandLine`art-e tools test ${id} '{…}'`}\nAttach it: ${commandLine`art-e agents attach AGENT ${id}`}`,
   );
 }

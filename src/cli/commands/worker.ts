@@ -52,6 +52,6 @@ function corpusOf(
   if (fetchCorpus !== undefined && !hasDb) return { url: fetchCorpus, token: tokenOf({ tokenFile }, settings) };
   if (fetchCorpus === undefined && tokenFile === undefined) return null;
   throw fetchCorpus === undefined
-    ? contradiction("--token-file is for --fetch-corpus.", "Give both, or neither.")
-    : contradiction("--fetch-corpus and --db are given.", "Give one of them.");
+    ? contradiction("--token-file requires --fetch-corpus.", "Add it, or remove the other one.")
+    : contradiction("--fetch-corpus and --db cannot be combined.", "Remove one of them.");
 }

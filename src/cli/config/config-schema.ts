@@ -26,15 +26,15 @@ export function refuseUntrusted(settings: readonly ConfigSetting[], path: string
   const does = DANGERS[found.risk ?? "program"];
   throw new UserError(
     "config_untrusted",
-    `${path}:${found.line}: ${found.name} ${does}, in a file that --config does not name.`,
+    `${path}:${found.line}: ${found.name} ${does}, in a config file that was not passed with --config.`,
     `If you trust the file: --config ${path}.`,
   );
 }
 
 const DANGERS: Readonly<Record<NonNullable<ConfigField["risk"]>, string>> = {
-  program: "names a program to run",
-  address: "names a server that keys may be sent to",
-  variables: "sends variables of the environment to a server",
+  program: "runs a program",
+  address: "can send keys to a server",
+  variables: "sends environment variables to a server",
 };
 
 function isOfThisMachine(address: unknown): boolean {
@@ -105,7 +105,7 @@ function readDocument(text: string, path: string): YamlDocument {
     return readYamlDocument(text);
   } catch (error) {
     if (!(error instanceof YamlError)) throw error;
-    throw invalidConfig(path, error.line, error.message, "Write it as YAML; art-e init writes an example.");
+    throw invalidConfig(path, error.line, error.message, "art-e init writes an example.");
   }
 }
 
@@ -135,12 +135,12 @@ function firstConfigError({ issues }: z.ZodError, document: YamlDocument, path: 
     return { issue, at, key, line: document.lineOf(at, key) };
   });
   const [first] = placed.sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
-  if (first === undefined) throw new Error("a schema refuses with an issue");
+  if (first === undefined) throw new Error("a schema reports an issue");
   const { issue, at, key, line } = first;
   if (key !== undefined) return unknownKeyError(path, line, at.map(String), key);
   const message = issue.message.replace(/\.$/, "");
   const where = at.length === 0 ? "" : `${at.join(".")}: `;
-  return invalidConfig(path, line, `${where}${message}`, "art-e run --help says what each setting may be.");
+  return invalidConfig(path, line, `${where}${message}`, "See art-e run --help for the values of each setting.");
 }
 
 /**
@@ -185,7 +185,7 @@ const OF_FILE = ["database", "runs"];
 /** Suggests a key by its name in another section, by its flag, or by the nearest name in this section. */
 function probablyMeant(key: string, section: string | undefined, known: readonly string[]): string {
   const word = flagName(key.replaceAll("_", "-").replace(/^-+/, "")).slice("--".length);
-  if (OF_FILE.includes(word)) return `${word} is for the whole file, beside its sections. `;
+  if (OF_FILE.includes(word)) return `${word} belongs at the top level of the file, next to the sections. `;
   const near = didYouMean(word, known);
   if (near !== "") return near;
   const elsewhere = Object.entries(SECTIONS).flatMap(([name, fields]) =>
@@ -195,7 +195,7 @@ function probablyMeant(key: string, section: string | undefined, known: readonly
   );
   if (elsewhere.length > 0) return `Did you mean ${elsewhere.join(" or ")}? `;
   return Object.keys(shape).some((flag) => flagName(flag) === `--${word}`)
-    ? `--${word} is for the command line only. `
+    ? `--${word} only works on the command line. `
     : "";
 }
 
@@ -218,8 +218,8 @@ function secretInFile(what: string): UserError {
   const variables = Object.values(API_KEY_VARIABLES).flat().join(", ");
   return new UserError(
     "config_secret",
-    `${what} has no place in this file.`,
-    `Keys come from the environment, or from .env: ${variables}.`,
+    `${what} does not belong in this file.`,
+    `Put keys into the environment or .env: ${variables}.`,
   );
 }
 
@@ -255,15 +255,15 @@ const SECTION_INFO: Readonly<
     { readonly description: string /** Key of a section written as a text. */; readonly main?: string }
   >
 > = {
-  agent: { description: "The agent to test: its id, or where it runs", main: "id" },
+  agent: { description: "The agent to test: its id, or an external agent", main: "id" },
   model: { description: "The model that the agent uses", main: "id" },
-  dataset: { description: "Questions about mailboxes: the published ones without file", main: "file" },
-  suite: { description: "Tasks of a suite's folder, instead of questions", main: "folder" },
-  run: { description: "How many tasks, how often, what is scored and written" },
-  limits: { description: "What a run, a task and a request may take" },
-  judge: { description: "The model that judges the answers; off: none", main: "model" },
-  gates: { description: "What a run must reach, for art-e run and art-e gate" },
-  traces: { description: "Where traces are sent; keys come from OTEL_EXPORTER_OTLP_HEADERS" },
+  dataset: { description: "Questions about mailboxes. The default is the published dataset", main: "file" },
+  suite: { description: "Suite tasks instead of questions", main: "folder" },
+  run: { description: "Number of tasks and repetitions, scorers, and output files" },
+  limits: { description: "Limits for a run, a task and a request" },
+  judge: { description: "The model that judges the answers, or off", main: "model" },
+  gates: { description: "Minimum results for art-e run and art-e gate" },
+  traces: { description: "OTLP server for traces. Its keys come from OTEL_EXPORTER_OTLP_HEADERS" },
 };
 
 const SECTION_NAMES = Object.keys(SECTION_INFO) as ConfigSection[];
@@ -293,7 +293,7 @@ const runName = z
     /^[\p{L}\p{N}][\p{L}\p{N}._-]{0,49}$/u,
     "expected a name of up to 50 letters, digits, dots, dashes, underscores",
   )
-  .regex(/\D/, "expected a name that is no number");
+  .regex(/\D/, "expected a name that is not a number");
 
 export const configSchema = z.strictObject(
   {
@@ -310,7 +310,7 @@ export const configSchema = z.strictObject(
         "expected NAME: with sections below it",
       )
       .optional()
-      .describe("Runs by their names, in order, each with what differs from the sections of the file"),
+      .describe("Runs by name, in order. Each has the settings that differ from the sections of the file"),
   },
   EXPECTED,
 );

@@ -47,11 +47,7 @@ export async function openConfig(
     return { file: parseConfig(text, path), path, isNamed: named !== null };
   }
   if (argv.only === undefined) return null;
-  throw new UserError(
-    "config_missing",
-    "--only names runs of a file of settings, and there is none.",
-    "Add --config FILE.",
-  );
+  throw new UserError("config_missing", "--only needs a config file.", "Add --config FILE.");
 }
 
 function findConfig(db: string): string | null {

@@ -22,14 +22,14 @@ export function namesOfRuns(only: unknown, { runs }: ConfigFile, path: string): 
   const known = [...runs.keys()];
   if (typeof only !== "string") return known;
   if (known.length === 0) {
-    throw new UserError("config_no_runs", `--only: ${path} has no runs.`, "Write runs: into it, or leave --only out.");
+    throw new UserError("config_no_runs", `--only: ${path} has no runs.`, "Add runs to it, or remove --only.");
   }
   const names = splitList(only);
   const unknown = names.find((name) => !runs.has(name));
   if (unknown === undefined && names.length > 0) return known.filter((name) => names.includes(name));
   throw new UserError(
     "config_no_run",
-    unknown === undefined ? "--only names no run." : `--only: ${path} has no run ${unknown}.`,
+    unknown === undefined ? "--only: expected run names." : `--only: ${path} has no run ${unknown}.`,
     `${didYouMean(unknown ?? "", known)}It has ${known.join(", ")}.`,
   );
 }
@@ -86,7 +86,7 @@ export async function readConfig(
 
   const only = argv.only === undefined ? [] : namesOfRuns(argv.only, opened.file, opened.path);
   if (only.length > 1) {
-    throw contradiction(`--only names ${only.length} runs.`, "Name one of them here.");
+    throw contradiction(`--only: expected one run, not ${only.length}.`, "Pass one of them.");
   }
   return configure(argv, opened, { run: only[0] ?? null, flags }, context);
 }
@@ -103,8 +103,8 @@ export async function readConfiguredRuns(argv: Argv, context: CommandContext): P
   const runs = namesOfRuns(argv.only, opened.file, opened.path);
   if (runs.length > 1 && argv.name !== undefined) {
     throw contradiction(
-      `--name is for one run, and ${opened.path} has ${runs.join(", ")}.`,
-      "Name one with --only, or leave --name out: each run has its name in the file as a tag.",
+      `--name only applies to one run, but ${opened.path} has ${runs.join(", ")}.`,
+      "Select one with --only, or remove --name. Each run is tagged with its name in the file.",
     );
   }
   if (runs.length <= 1) return [await configure(argv, opened, { run: runs[0] ?? null }, context)];

@@ -26,7 +26,7 @@ async function artJudge(env: Environment): Promise<string> {
   if (name !== undefined) return `art:${name}`;
   throw new UserError(
     "judge_missing",
-    "--protocol art has the answers judged, and there is no key for a judge.",
-    "Set the key of a provider, name a judge (--judge art:provider/model), or add --no-judge.",
+    "--protocol art needs a judge, but no API key for one is set.",
+    "Set a provider's key, pass a judge (--judge art:provider/model), or add --no-judge.",
   );
 }

@@ -15,6 +15,6 @@ export function queueUrlOf({ queue }: { readonly queue?: string | undefined }, {
   throw new UserError(
     "flag_missing",
     "--queue is missing.",
-    "Name the Redis server: --queue redis://HOST:PORT, or ART_E_QUEUE_URL, which keeps a password out of the list of processes.",
+    "Pass --queue redis://HOST:PORT, or set ART_E_QUEUE_URL, which keeps a password out of the process list.",
   );
 }

@@ -22,7 +22,7 @@ interface TokenFlags {
 /** Returns the server token from a flag, otherwise from ART_E_TOKEN, or null if neither is set. */
 export function tokenOf(flags: TokenFlags, { env }: Settings): string | null {
   if (flags.token !== undefined && flags.tokenFile !== undefined) {
-    throw contradiction("--token and --token-file are given.", "Give one of them.");
+    throw contradiction("--token and --token-file cannot be combined.", "Remove one of them.");
   }
   const given = flags.tokenFile === undefined ? flags.token : readText(flags.tokenFile, "--token-file");
   const token = (given ?? env.ART_E_TOKEN ?? "").trim();

@@ -57,8 +57,8 @@ export function readTraceSelection(flags: z.output<typeof shape>): TraceSelectio
   }
   if (failed && (minScore.length > 0 || maxScore.length > 0 || band !== undefined)) {
     throw contradiction(
-      "--failed asks for tasks without a score, --band, --min-score and --max-score for tasks with one.",
-      "Export them one after the other.",
+      "--failed cannot be combined with --band, --min-score or --max-score, because failed tasks do not have scores.",
+      "Export them separately.",
     );
   }
   const bounds = [

@@ -75,7 +75,7 @@ describe("compare", () => {
     });
 
     it.each([
-      ["compare full.json", "There is one run only to compare."],
+      ["compare full.json", "compare needs at least two runs."],
       ["compare full.json none.json", "There is no results file none.json."],
       ["compare full.json run_none", 'Unknown run "run_none" in ./art-e.db.'],
       ["compare full.json broken.json", "broken.json is no results file of art-e: runId: "],
@@ -112,11 +112,11 @@ describe("compare", () => {
     });
 
     it.each([
-      ["stats --split test --by year", "--by goes with --run RUN --by SLICE."],
+      ["stats --split test --by year", "--by requires --run RUN --by SLICE."],
       ["stats one --run two", "RUN (one) and --run (two) differ."],
-      ["stats latest --corpus", "--corpus and --run ask for different figures."],
+      ["stats latest --corpus", "--corpus and --run cannot be combined."],
       ["report latest --run other", "RUNS (latest) and --run (other) differ."],
-      ["stats --run latest --metric sources", "--metric goes with --run RUN --by SLICE."],
+      ["stats --run latest --metric sources", "--metric requires --run RUN --by SLICE."],
       [
         "stats --run latest --by month",
         "--by: expected inbox or realism or sources or year or tool or difficulty or guidance or app or tag.",
@@ -215,7 +215,7 @@ describe("gate", () => {
     });
 
     it.each([
-      ["gate base.json", "No gate is given."],
+      ["gate base.json", "gate needs a gate."],
       ["gate base.json --fail-under accuracy", "--fail-under: expected METRIC=VALUE"],
       ["gate base.json --fail-under f1=0.5", 'There is no metric "f1".'],
       ["gate base.json --no-worse-than 0.1", "--no-worse-than goes with --baseline."],

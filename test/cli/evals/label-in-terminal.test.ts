@@ -46,6 +46,6 @@ describe("labelling in the terminal", () => {
     expect((await label(all, ["--criterion", "tone"])).summary).toMatchObject({ labels: { bad: 30 } });
     const { code, stderr } = await label([], ["--criterion", "tone"]);
     expect(code).toBe(2);
-    expect(stderr).toContain("Every trace has a person's label.");
+    expect(stderr).toContain("All traces are labeled by a person.");
   });
 });

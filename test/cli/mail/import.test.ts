@@ -30,7 +30,7 @@ describe("import", () => {
           "Read:       517",
           "Forms:      maildir 517",
           "Stored:     516 new messages, 311 of them distinct mails",
-          "Duplicates: 1 were here already",
+          "Duplicates: 1 already existed",
           "Skipped:    0",
           "Inboxes:    3",
           "Time: #",
@@ -47,7 +47,7 @@ describe("import", () => {
       expect(again).toMatchObject({
         Read: "517",
         Stored: "0 new messages, 0 of them distinct mails",
-        Duplicates: "517 were here already",
+        Duplicates: "517 already existed",
       });
     });
 
@@ -105,7 +105,7 @@ describe("import", () => {
       expect(boxLines(stdout).Skipped).toMatch(/^1: 1 because it has no mail header/);
       expect(stdout).toMatch(/^skipped .*doe-j\/inbox\/␛\[2J2\.: it has no mail header/m);
       expect(stdout).not.toContain("\u001b");
-      expect(stdout).toMatch(/^All skipped mails: mixed\.db\.skipped\.tsv$/m);
+      expect(stdout).toMatch(/^All skipped emails: mixed\.db\.skipped\.tsv$/m);
       expect(read("mixed.db.skipped.tsv")).toMatch(/^\S+doe-j\/inbox\/\S+\tit has no mail header .*\n$/);
     });
 
@@ -291,7 +291,7 @@ describe("import sources", () => {
     expect(boxLines(imported.stdout)).toMatchObject({
       Read: "4",
       Stored: "3 new messages, 3 of them distinct mails",
-      Duplicates: "1 were here already",
+      Duplicates: "1 already existed",
     });
     const limited = await artE("import a.mbox b.mbox.gz c.eml --db limited.db --limit 2 --json");
     expect(JSON.parse(limited.stdout)).toMatchObject({ read: 2, stored: 2 });

@@ -104,7 +104,7 @@ it.each([
 
 it("--open writes a page and hands it to the platform's opener, or says where it is", async () => {
   expect((await artE("report --open -o opened.html", { PATH: "/nowhere" })).stderr).toMatch(
-    /written to opened\.html .+\nNo browser could be started here: open file:\/\/\S+\/opened\.html\n$/s,
+    /written to opened\.html .+\nCannot start a browser. Open file:\/\/\S+\/opened\.html\n$/s,
   );
   write("xdg-open", '#!/bin/sh\necho "$1" > opened\n');
   chmodSync(path("xdg-open"), 0o755);

@@ -113,7 +113,7 @@ describe("report", () => {
 
   it.each([
     ["report --format csv --traces none", "--traces is for --format html; csv has no conversations."],
-    ["report --traces folder", "--traces folder puts the folder beside the page, and the page goes to stdout."],
+    ["report --traces folder", "--traces folder cannot be used if the page goes to stdout."],
     ["report latest latest", /^art-e: The run run_\S+ is named twice\.$/m],
     ["report run_nowhere", 'Unknown run "run_nowhere"'],
     ["report -o nowhere/page.html", "--output: Cannot write nowhere/page.html: the folder nowhere does not exist."],

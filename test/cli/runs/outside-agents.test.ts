@@ -119,7 +119,7 @@ describe("agent command", () => {
     expect(first.code).toBe(1);
     expect(first.stderr).toContain("no-such-program cannot be started: ENOENT");
     expect(first.stderr).toContain(
-      "See that the program is there and can be started; then go on with: art-e run --resume",
+      "Check that the program exists and can be started, then continue: art-e run --resume",
     );
     expect(first.stderr).not.toContain("a model that the server has");
     const other = await artE(args(commandOf("e.log"), "--resume latest"));

@@ -116,7 +116,7 @@ describe("an agent of one's own", () => {
   it.each([
     ["agents create x", "needs a --prompt"],
     ["agents create", "agents create needs ID."],
-    ["agents create x --prompt @none.txt", "there is no such file"],
+    ["agents create x --prompt @none.txt", "the file does not exist"],
     ["agents create x --prompt {{y}}", "{{y}}"],
     ["agents set art-e --name x", "came with art-e"],
     ["agents set carried --db a.db", "nothing to change"],

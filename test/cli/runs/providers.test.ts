@@ -164,7 +164,7 @@ describe("providers", () => {
       const { code, stdout, stderr } = await artE(`${RUN} -o failed.json`, variables(provider));
       expect(code).toBe(3);
       expect(stderr).toMatch(/^art-e: 3 of 3 tasks failed\. See why: art-e export-traces --run run_\S+ --failed; /);
-      expect(stderr).toMatch(/; answer them again: art-e run --resume run_\S+ --retry-failed\n$/);
+      expect(stderr).toMatch(/; retry them: art-e run --resume run_\S+ --retry-failed\n$/);
       const box = boxLines(stdout);
       expect(box).toMatchObject({ Scores: "- (no task was completed)", Endings: "model_error 3" });
 
@@ -190,7 +190,7 @@ describe("providers", () => {
       const { taskResults, runId } = resultsSchema.parse(readJson("refused.json"));
       expect(taskResults).toEqual([]);
       expect(stderr).toBe(
-        `art-e: Run ${runId} stopped: anthropic/claude-sonnet-5-5: 401 the key [key] is revoked.\n       0 of 3 tasks are saved. Check the key in ANTHROPIC_API_KEY and the account behind it; when it is accepted: art-e run --resume ${runId}\n`,
+        `art-e: Run ${runId} stopped: anthropic/claude-sonnet-5-5: 401 the key [key] is revoked.\n       0 of 3 tasks are saved. Check the key in ANTHROPIC_API_KEY and the account behind it; once the provider accepts it, continue: art-e run --resume ${runId}\n`,
       );
       expect(stdout).toBe("");
       expect(provider.requests.length).toBeLessThanOrEqual(2);

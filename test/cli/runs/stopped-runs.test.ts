@@ -103,7 +103,7 @@ describe("dead server", () => {
     const { code, stdout, stderr } = await artE(`${RUN} -l 6`, { ...key, ANTHROPIC_BASE_URL: url });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(
-      /^art-e: Run run_\S+ stopped: the server does not answer \(connection refused\): anthropic\/\S+ connection failed: .*ECONNREFUSED.* \(after 6 attempts\)\.\n {7}0 of 6 tasks are saved\. See that it runs and can be reached; then go on with: art-e run --resume run_\S+\n$/,
+      /^art-e: Run run_\S+ stopped: the server does not answer \(connection refused\): anthropic\/\S+ connection failed: .*ECONNREFUSED.* \(after 6 attempts\)\.\n {7}0 of 6 tasks are saved\. Check that it is running and reachable, then continue: art-e run --resume run_\S+\n$/,
     );
     provider = await startFakeProvider(() => ({ content: "an answer" }));
     // The address is the run's: another is asked for by force.
@@ -183,7 +183,7 @@ describe("resume", () => {
       const { runId } = stopped;
       expect(code).toBe(1);
       expect(stderr).toBe(
-        `art-e: Run ${runId} stopped: --max-cost ${LIMIT} is reached: $0.0600 spent.\n       2 of 6 tasks are saved. Go on with a higher limit: art-e run --resume ${runId} --max-cost USD\n`,
+        `art-e: Run ${runId} stopped: --max-cost ${LIMIT} is reached: $0.0600 spent.\n       2 of 6 tasks are saved. Continue with a higher limit: art-e run --resume ${runId} --max-cost USD\n`,
       );
       expect(stopped).toMatchObject({ status: "interrupted", plannedTasks: 6, totalTasks: 2, completedTasks: 2 });
       expect(stopped.limits).toMatchObject({ maxCostUsd: LIMIT, maxTokens: null });

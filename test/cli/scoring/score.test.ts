@@ -184,7 +184,7 @@ describe("score", () => {
       "--scorers tokenF1,rogueL",
       "there is no scorer rogueL; there are exactMatch, semanticScore, tokenF1",
     ],
-    ["no scorer", "--scorers ,", "no scorer is named"],
+    ["no scorer", "--scorers ,", "expected scorers"],
     ["a judge without its provider", "--judge gpt-4.1", 'Unknown judge model "gpt-4.1".'],
     ["a judge that is no model", "--judge offline/baseline", 'Unknown judge model "offline/baseline".'],
     ["a judge and none", "--judge openai/judge-1 --no-judge", "--no-judge and --judge cannot be combined."],
@@ -260,7 +260,7 @@ describe("judge calibrate", () => {
     expect(stderr).toMatch(
       /^art-e: the judge openai\/judge-silent gave no verdict on 2 of 2 answers: the judge failed: /m,
     );
-    expect(stderr).toContain("Nothing can be compared until the judge answers.");
+    expect(stderr).toContain("Check the judge's model and key.");
   });
 
   it("takes 200 labels without a warning", async () => {

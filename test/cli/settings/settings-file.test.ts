@@ -89,13 +89,13 @@ gates:
     it("does not write its results over the file", async () => {
       const { code, stderr } = await artE(`run --dataset ${QUESTIONS} -o art-e.yaml --overwrite`);
       expect(code).toBe(2);
-      expect(stderr).toContain("art-e.yaml is the file of settings, and would be destroyed.");
+      expect(stderr).toContain("art-e.yaml is the config file, and would be destroyed.");
       expect(read("art-e.yaml")).toBe("agent: baseline\n");
     });
 
     it("refuses a file that is not there or not well-formed", async () => {
       const missing = await artE("run --config nowhere.yaml");
-      expect(missing.stderr).toContain("--config: nowhere.yaml cannot be read: there is no such file.");
+      expect(missing.stderr).toContain("--config: nowhere.yaml cannot be read: the file does not exist.");
       write("art-e.yaml", "agent: baseline\nlimits: {max-cots: 3}\n");
       const wrong = await artE("run --json");
       expect(wrong.code).toBe(2);
@@ -131,7 +131,7 @@ gates:
     it("says that there is none where the file has none", async () => {
       const { code, stderr } = await artE("gate latest");
       expect(code).toBe(2);
-      expect(stderr).toContain("or write gates into art-e.yaml.");
+      expect(stderr).toContain("or add gates to art-e.yaml.");
     });
   });
 });

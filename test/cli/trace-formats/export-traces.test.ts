@@ -206,7 +206,7 @@ describe("export formats", () => {
       ["--dialect hf", "--dialect is of --format chat."],
       ["--reward art", "--reward is of --format art."],
       ["--chats --band low", "--chats and --session ask for chats, which have no scores;"],
-      ["--for evals", "--for evals writes a folder."],
+      ["--for evals", "--for evals needs --output."],
       ["--for evals --band low -o x", "--band asks for something else."],
       ["--for evals --by goldRank -o x", "lower is better for goldRank."],
       ["--for evals -o run.json", "--output: run.json already exists and is not a folder of traces for evals."],

@@ -33,9 +33,9 @@ function suggestionText({ good, bad, candidates, together, evals }: Suggestion):
   const chosen = candidates.filter(({ rejection }) => rejection === null);
   const tried = candidates.filter(({ rejection }) => rejection !== null);
   return [
-    `Training half: ${good} good, ${bad} bad. Figures are by cross-validation in it.`,
+    `Training half: ${good} good, ${bad} bad. The figures are cross-validated within it.`,
     ...(chosen.length === 0
-      ? ["", "No template tells good from bad here better than chance."]
+      ? ["", "No template separates good from bad traces better than chance."]
       : ["", chosenTable(chosen)]),
     ...(chosen.length < 2
       ? []
@@ -81,7 +81,7 @@ function savedLine({ stored: { definition, status }, isNew }: Suggestion["evals"
   const label = evalLabel(definition);
   const next =
     definition.kind === "cases" ? commandLine`art-e evals use ${label}` : commandLine`art-e evals test ${label}`;
-  return `  ${label}${isNew ? "" : ` (was there: ${status})`}   next: ${next}`;
+  return `  ${label}${isNew ? "" : ` (already exists: ${status})`}   next: ${next}`;
 }
 
 const addEvalSchema = z.object({
@@ -114,8 +114,8 @@ export const addEvalCommand = defineCommand(addEvalSchema, async (flags, { setti
   const kinds = [bound !== null, rubricModel !== null, assertions.length > 0].filter((isGiven) => isGiven).length;
   if (kinds > 1 || (name === undefined && kinds > 0)) {
     throw contradiction(
-      kinds > 1 ? "--at-most, --rubric and what is said of the answer do not go together." : "The eval has no name.",
-      "An eval is one of them: art-e evals add NAME --contains TEXT.",
+      kinds > 1 ? "--at-most, --rubric and conditions on the answer cannot be combined." : "evals add needs NAME.",
+      "Pass one of them: art-e evals add NAME --contains TEXT.",
     );
   }
   if (name === undefined) {
@@ -177,11 +177,11 @@ function generationText({ good, bad, criteria, variations, calls, spentUsd }: Ge
     one.saved === null || one.best === null ? [] : [{ ...one, stored: one.saved.stored, best: one.best }],
   );
   return [
-    `Training half: ${good} good, ${bad} bad. The figures below are on these labels, which the model saw: no proof.`,
+    `Training half: ${good} good, ${bad} bad. The figures below are based on these labels, which the model saw, so they do not validate the evals.`,
     "",
     "Criteria:",
     ...criteria.map((criterion) => `  ${oneLine(criterion)}`),
-    ...(saved.length === 0 ? ["", "Nothing is saved."] : ["", savedTable(saved)]),
+    ...(saved.length === 0 ? ["", "Nothing saved."] : ["", savedTable(saved)]),
     ...(saved.length === variations.length ? [] : ["", "Not saved:"]),
     ...variations.flatMap(({ variation, rejection }) =>
       rejection === null ? [] : [`  ${variation}: ${oneLine(rejection)}`],
@@ -228,7 +228,7 @@ export const refineEvalCommand = defineCommand(
     const label = evalLabel(parent.definition);
     out.result({ parent: label, refined: refined?.definition ?? null }, () =>
       refined === null
-        ? `The training labels give no reason to change ${label}.`
+        ? `The training labels do not contradict ${label}, so it stays as it is.`
         : [
             `${evalLabel(refined.definition)}, from ${label}:`,
             "",

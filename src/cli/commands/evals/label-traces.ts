@@ -42,13 +42,13 @@ const labelTracesSchema = z.object({
 export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags, context) => {
   const { from, run, chats, hard, score, criterion, seed, annotator = null } = flags;
   if (score !== undefined && from !== "scores") {
-    throw contradiction("--score goes with --from scores.", "Give both, or neither.");
+    throw contradiction("--score requires --from scores.", "Add it, or remove the other one.");
   }
   if (chats && (run !== undefined || from !== undefined)) {
-    throw contradiction("--chats goes with neither a run nor --from.", "Give one of them.");
+    throw contradiction("--chats cannot be combined with a run or --from.", "Remove one of them.");
   }
   if (hard && from !== undefined) {
-    throw contradiction("--hard does not go with --from.", "Give one of them.");
+    throw contradiction("--hard cannot be combined with --from.", "Remove one of them.");
   }
   const { importLabels } = await import("../../../evals/import-labels.js");
   if (from !== undefined) {
@@ -62,8 +62,10 @@ export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags,
   await withStore(context.settings, async (db) => {
     const options = { run: chats ? null : (run ?? "latest"), criterion, seed, annotator, hard };
     const labelling = await openLabelling(db, options);
-    if (labelling.sentence !== null) context.out.note(`Good is: ${labelling.sentence}`);
-    context.out.note(`On a page: ${commandLine`art-e serve`}, then Label, or /#label/${labelling.runId ?? "chats"}.`);
+    if (labelling.sentence !== null) context.out.note(`Good means: ${labelling.sentence}`);
+    context.out.note(
+      `On a web page: ${commandLine`art-e serve`}, then Label, or /#label/${labelling.runId ?? "chats"}.`,
+    );
     const labelled = await askLabels(labelling, context);
     printSummary(labelled, labelling.summary(), context);
   });
@@ -76,15 +78,15 @@ function printSummary(labelled: number, summary: LabelSummary, { out }: CommandC
   const { labels, selfAgreement, betweenAnnotators } = summary;
   out.result({ labelled, ...summary }, () =>
     [
-      `Labelled ${labelled}. In all: ${countsText(labels, 0)}`,
+      `Labeled ${labelled}. Total: ${countsText(labels, 0)}`,
       ...(selfAgreement.n === 0
         ? []
-        : [`Self-agreement over ${selfAgreement.n} asked again: ${estimateText(selfAgreement)}`]),
+        : [`Self-agreement on ${selfAgreement.n} repeated traces: ${estimateText(selfAgreement)}`]),
       ...(betweenAnnotators.n === 0
         ? []
-        : [`Agreement between annotators over ${betweenAnnotators.n}: ${estimateText(betweenAnnotators)}`]),
+        : [`Agreement between annotators on ${betweenAnnotators.n} traces: ${estimateText(betweenAnnotators)}`]),
       Math.min(labels.good, labels.bad) < WANTED_LABELS
-        ? `Evals are chosen and proved by some ${WANTED_LABELS} good and ${WANTED_LABELS} bad traces: go on with the same command.`
+        ? `Evals need about ${WANTED_LABELS} good and ${WANTED_LABELS} bad traces. Continue with the same command.`
         : `Next: ${commandLine`art-e evals suggest`}`,
     ].join("\n"),
   );
@@ -94,8 +96,8 @@ function countsText(labels: LabelSummary["labels"], unlabelled: number): string 
   const { good, bad, neutral, skip } = labels;
   return [
     `${good} good, ${bad} bad`,
-    ...(neutral + skip === 0 ? [] : [`left out: ${neutral} neutral, ${skip} skipped`]),
-    ...(unlabelled === 0 ? [] : [`without a label: ${unlabelled}`]),
+    ...(neutral + skip === 0 ? [] : [`excluded: ${neutral} neutral, ${skip} skipped`]),
+    ...(unlabelled === 0 ? [] : [`unlabeled: ${unlabelled}`]),
   ].join("; ");
 }
 
@@ -108,7 +110,7 @@ const KEYS: Readonly<Record<string, EvalLabel>> = {
   skip: "skip",
 };
 
-const PROMPT = "g good, b bad, s skip, each with a reason if you like (b wrong year); t whole trace, q quit > ";
+const PROMPT = "g good, b bad, s skip (optionally with a reason: b wrong year), t entire trace, q quit > ";
 
 /**
  * Shows one trace after another on stderr and reads one label per line from stdin. Saves each label immediately.
@@ -118,7 +120,7 @@ async function askLabels(labelling: Labelling, { signal, out }: CommandContext):
   if (labelling.waiting === 0) {
     throw new UserError(
       "labels_complete",
-      "Every trace has a person's label.",
+      "All traces are labeled by a person.",
       "Label another run, or another --criterion.",
     );
   }
@@ -163,7 +165,7 @@ async function ask(
     if (label !== undefined) return { label, note: reason === "" ? null : reason };
     if (key === "q" || key === "quit") return null;
     if (key === "t") note(traceText(trace));
-    else note(`"${line}" is none of g, b, s, t and q.`);
+    else note(`Unknown key "${line}". Press g, b, s, t or q.`);
   }
 }
 
@@ -192,8 +194,8 @@ export const listLabelsCommand = defineCommand(
     if (flags.delete && traces.length === 0 && annotator === null) {
       throw new UserError(
         "labels_unnamed",
-        "--delete goes with traces or --annotator.",
-        "Say whose labels, or of what.",
+        "--delete requires traces or --annotator.",
+        "Pass the traces, or the annotator.",
       );
     }
     const { withStore } = await import("../../../store/open-store.js");
@@ -203,7 +205,7 @@ export const listLabelsCommand = defineCommand(
       const ids = traces.length === 0 ? null : traces.map((name) => getTrace(db, name).traceId);
       if (flags.delete) {
         const deleted = deleteLabels(db, criterion, ids, annotator);
-        out.result({ deleted }, () => `${deleted} ${deleted === 1 ? "label" : "labels"} of ${criterion} deleted.`);
+        out.result({ deleted }, () => `Deleted ${deleted} ${deleted === 1 ? "label" : "labels"} of ${criterion}.`);
         return;
       }
       const labels = allLabels(db, criterion).filter(
@@ -226,7 +228,7 @@ export const listLabelsCommand = defineCommand(
 );
 
 function labelsText(labels: readonly TraceLabel[], agreement: readonly AnnotatorAgreement[]): string {
-  if (labels.length === 0) return "There are no labels.";
+  if (labels.length === 0) return "No labels.";
   return [
     table(
       ["trace", "label", "by", "drawn", "given", "why"],
@@ -240,7 +242,7 @@ function labelsText(labels: readonly TraceLabel[], agreement: readonly Annotator
       : [
           "",
           table(
-            ["annotators", "traces of both", "same label (95 %)", "kappa (95 %)"],
+            ["annotators", "shared traces", "same label (95 %)", "kappa (95 %)"],
             agreement.map(({ annotators, agreement: rate, kappa }) => [
               ...[annotators.join(" and "), String(rate.n), estimateText(rate), estimateText(kappa)],
             ]),
@@ -265,15 +267,15 @@ export const criteriaCommand = defineCommand(criteriaSchema, async ({ name, sent
   if (name !== undefined && criteria.length === 0) {
     throw new UserError(
       "criterion_unknown",
-      `There is no criterion "${name}".`,
-      `Write it: ${commandLine`art-e evals criteria ${name} ${"What a good trace does."}`}`,
+      `Unknown criterion "${name}".`,
+      `Describe it: ${commandLine`art-e evals criteria ${name} ${"What a good trace does."}`}`,
     );
   }
   out.result(criteria, () =>
     criteria.length === 0
-      ? "There are no criteria."
+      ? "No criteria."
       : table(
-          ["criterion", "labelled traces", "a good trace"],
+          ["criterion", "labeled traces", "a good trace"],
           criteria.map((one) => [one.name, String(one.labelled), one.sentence ?? "-"]),
         ),
   );

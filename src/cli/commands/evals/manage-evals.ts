@@ -55,7 +55,7 @@ export const runEvalsCommand = defineCommand(runEvalsSchema, async ({ chats, tra
   const { names, run } = evalsAndRun({ ...flags, chats, trace });
   const { runEvalsOnTrace, runEvalsOverChats, runEvalsOverRun } = await import("../../../runs/evals-over-run.js");
   if ([run !== undefined, chats, trace !== undefined].filter((isGiven) => isGiven).length > 1) {
-    throw contradiction("--run, --chats and --trace do not go together.", "Give one of them.");
+    throw contradiction("A run, --chats and --trace cannot be combined.", "Remove one of them.");
   }
   if (trace !== undefined) {
     const told = await runEvalsOnTrace(names, trace, context);
@@ -67,7 +67,7 @@ export const runEvalsCommand = defineCommand(runEvalsSchema, async ({ chats, tra
           told.map(({ definition: { name, version }, outcome: { score, reason, error } }) => [
             `${name}@${version}`,
             share(score),
-            error === null ? reason : `it failed: ${error}`,
+            error === null ? reason : `error: ${error}`,
           ]),
         ),
     );
@@ -120,7 +120,7 @@ function runText({ runId, traces, evals }: EvalRun): string {
       ? []
       : [
           "",
-          `A gate: ${commandLine`art-e gate ${runId} --fail-under ${`${scoreNameOf(proved.stored.definition)}:corrected=0.9`}`}`,
+          `As a gate: ${commandLine`art-e gate ${runId} --fail-under ${`${scoreNameOf(proved.stored.definition)}:corrected=0.9`}`}`,
         ]),
   ].join("\n");
 }
@@ -156,7 +156,7 @@ export const importEvalsCommand = defineCommand(importEvalsSchema, async ({ file
       imported
         .map(({ path, stored: { definition, status }, isNew, validation }) => {
           const label = evalLabel(definition);
-          return `${path}: ${label}${isNew ? "" : ` (was there: ${status})`}${VALIDATION_TEXT[validation ?? "kept"]}`;
+          return `${path}: ${label}${isNew ? "" : ` (already exists: ${status})`}${VALIDATION_TEXT[validation ?? "kept"]}`;
         })
         .join("\n"),
   );
@@ -165,7 +165,7 @@ export const importEvalsCommand = defineCommand(importEvalsSchema, async ({ file
 const VALIDATION_TEXT = {
   kept: "",
   "tested here": "",
-  "of another version": "; the test in the file is of another version, and is left out",
+  "of another version": "; ignored its test, which belongs to another version",
 } as const;
 
 const exportEvalsSchema = z.object({
@@ -194,8 +194,7 @@ export const listEvalsCommand = defineCommand(listEvalsSchema, async ({ all }, {
   const evals = await describeEvals(all, settings);
   out.result(
     evals.map(({ stored: { definition, status, createdAt }, test }) => ({ ...definition, status, createdAt, test })),
-    () =>
-      evals.length === 0 ? `There are no evals. Make some: ${commandLine`art-e evals suggest`}` : evalTable(evals),
+    () => (evals.length === 0 ? `No evals. Create some: ${commandLine`art-e evals suggest`}` : evalTable(evals)),
   );
 });
 
@@ -231,7 +230,7 @@ export const useEvalCommand = defineCommand(useEvalSchema, async (flags, { setti
     [
       `${evalLabel(definition)} is in use${retired === null ? "" : `; version ${retired} is retired`}`,
       `Run it: ${commandLine`art-e evals run ${definition.name}`}`,
-      ...(definition.reference ? ["It sees gold answers, so chats are not scored by it."] : []),
+      ...(definition.reference ? ["It needs gold answers, so it does not score chats."] : []),
     ].join("\n"),
   );
 });
@@ -323,7 +322,7 @@ export const reviewEvalCommand = defineCommand(reviewEvalSchema, async ({ name, 
   const { definition } = stored;
   out.result({ name: definition.name, version: definition.version, agreement, contradictions }, () =>
     [
-      `${evalLabel(definition)} on the training half, which it may have been made from:`,
+      `${evalLabel(definition)} on the training half, which it might be based on:`,
       "",
       agreementTable(agreement),
       ...(contradictions.length === 0 ? ["", "No label contradicts it."] : contradictionLines(contradictions)),
@@ -332,17 +331,17 @@ export const reviewEvalCommand = defineCommand(reviewEvalSchema, async ({ name, 
 });
 
 function uncaughtText(uncaught: readonly UncaughtTrace[]): string {
-  if (uncaught.length === 0) return "Every bad trace of the training half is failed by some eval.";
+  if (uncaught.length === 0) return "Every bad trace of the training half fails an eval.";
   const more = uncaught.length - LISTED;
   return [
-    `Bad traces of the training half that no eval fails: ${uncaught.length}. What they share is the next criterion.`,
+    `${uncaught.length} bad traces of the training half pass all evals. Look for a common cause: it is the next criterion.`,
     ...uncaught
       .slice(0, LISTED)
       .map(
         ({ traceId, note }) =>
           `  ${commandLine`art-e show ${traceId}`}${note === null ? "" : `  (${oneLine(note, 100)})`}`,
       ),
-    ...(more > 0 ? [`  ... and ${more} more; --json lists all`] : []),
+    ...(more > 0 ? [`  ... and ${more} more; list all with --json`] : []),
   ].join("\n");
 }
 
