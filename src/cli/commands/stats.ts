@@ -87,11 +87,11 @@ function refuseCombinations(flags: z.output<typeof schema>, hasMetric: boolean):
     throw contradiction(`${kinds.join(" and ")} cannot be combined.`, "Run the command once for each.");
   }
   if (flags.csv !== undefined && flags.run === undefined) {
-    throw contradiction("--csv requires a run.", "Add it, or remove the flag.");
+    throw contradiction("--csv requires a run.", "Add --run RUN, or remove --csv.");
   }
   const incomplete = flags.by === undefined ? hasMetric && "--metric" : flags.run === undefined && "--by";
   if (incomplete !== false) {
-    throw contradiction(`${incomplete} requires --run RUN --by SLICE.`, "Add it, or remove the flag.");
+    throw contradiction(`${incomplete} requires --run RUN --by SLICE.`, `Add them, or remove ${incomplete}.`);
   }
 }
 

@@ -52,6 +52,6 @@ function corpusOf(
   if (fetchCorpus !== undefined && !hasDb) return { url: fetchCorpus, token: tokenOf({ tokenFile }, settings) };
   if (fetchCorpus === undefined && tokenFile === undefined) return null;
   throw fetchCorpus === undefined
-    ? contradiction("--token-file requires --fetch-corpus.", "Add it, or remove the other one.")
+    ? contradiction("--token-file requires --fetch-corpus.", "Add --fetch-corpus URL, or remove --token-file.")
     : contradiction("--fetch-corpus and --db cannot be combined.", "Remove one of them.");
 }

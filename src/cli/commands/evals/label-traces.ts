@@ -42,7 +42,7 @@ const labelTracesSchema = z.object({
 export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags, context) => {
   const { from, run, chats, hard, score, criterion, seed, annotator = null } = flags;
   if (score !== undefined && from !== "scores") {
-    throw contradiction("--score requires --from scores.", "Add it, or remove the other one.");
+    throw contradiction("--score requires --from scores.", "Add --from scores, or remove --score.");
   }
   if (chats && (run !== undefined || from !== undefined)) {
     throw contradiction("--chats cannot be combined with a run or --from.", "Remove one of them.");
