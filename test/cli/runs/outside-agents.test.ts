@@ -141,8 +141,8 @@ describe("agent command", () => {
 
   it.each([
     ["--api-url http://x.example", "name different agents"],
-    ["--model-id openai/gpt-4.1", "--model-id does not reach"],
-    ["--record r.jsonl", "--record does not reach"],
+    ["--model-id openai/gpt-4.1", "--model-id does not apply to an external agent"],
+    ["--record r.jsonl", "--record does not apply to an external agent"],
     ["-w ws", "--workspace is for --api-url"],
   ])("is refused with %s", async (flags, message) => {
     const { code, stderr } = await run("true", flags);
@@ -302,7 +302,7 @@ describe("api url", () => {
   it.each([
     ["--api-url ftp://x", "expected the address of a server"],
     ["--api-url http://user:secret@x.example", "expected the address of a server"],
-    ["--api-url http://x.example --max-cost 1", "--max-cost does not reach"],
+    ["--api-url http://x.example --max-cost 1", "--max-cost does not apply to an external agent"],
     ["--api-url http://x.example --cutoff off", "--cutoff off has no say"],
     ["--agent-url http://x.example --max-cost 1", "the price of endpoint/agent_1 is not known"],
     ["--tell-task", "--tell-task is for --api-url"],

@@ -332,18 +332,18 @@ describe("protocol", () => {
       [
         "without a key for a judge",
         "run --protocol art -a baseline",
-        "--protocol art has the answers judged, and there is no key",
+        "--protocol art needs a judge, but no API key for one is set.",
       ],
       ["with an unknown name", "run --protocol iofold -a baseline", "--protocol: expected art."],
       [
         "for a run with its own settings",
         "run --resume latest --protocol art",
-        "--protocol cannot choose anything else.",
+        "--protocol does not apply to a resumed run, which keeps its tasks.",
       ],
       [
         "for an external agent",
         "run --protocol art --no-judge -a x --agent-url http://127.0.0.1:9/v1",
-        "--protocol does not reach an agent of --agent-url",
+        "--protocol does not apply to an external agent (--agent-url).",
       ],
     ])("is refused %s", async (_, line, message) => {
       const { code, stderr } = await artE(

@@ -349,7 +349,7 @@ describe("resume", () => {
       async (flag) => {
         const { code, stderr } = await run(`run --resume latest ${flag}`);
         expect(code).toBe(2);
-        expect(stderr).toContain(`${flag.replace("-l 3", "--limit 3").split(" ")[0]} cannot choose anything else.`);
+        expect(stderr).toContain(`${flag.replace("-l 3", "--limit 3").split(" ")[0]} does not apply to a resumed run, which keeps its tasks.`);
       },
     );
 

@@ -354,7 +354,7 @@ describe("run suite", () => {
       const refused = await run(`--suite ${SUITE} -a data-worker --judge art`);
       expect(refused).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining("--judge is for tasks with a gold answer"),
+        stderr: expect.stringContaining("--judge does not apply to these suite tasks: none of them has a gold answer (email_answer)."),
       });
       const none = await run(`--suite ${SUITE} --tool airbyte -a data-worker`);
       expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining("No task of demo matches the selection") });
