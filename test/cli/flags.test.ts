@@ -164,7 +164,7 @@ describe("wrong usage", () => {
 
   describe("contradictory flags", () => {
     it.each([
-      ["import one -c two", "SOURCE one and --csv-path two name different sources."],
+      ["import one -c two", "SOURCE (one) and --csv-path (two) differ."],
       [
         "run -a x --dataset f.csv --use-json",
         "--dataset cannot be combined with --use-json, which selects the dataset on the hub.",

@@ -36,7 +36,7 @@ it("Ctrl-C twice stops a run immediately with exit code 130, keeps finished task
   expect(boxLines(stdout).Run).toBe(totals.runId);
   expect(stderr.split("\n").filter((line) => line !== "")).toEqual([
     "Stopping: 1 task under way will be finished; once more to stop now.",
-    `art-e: run ${totals.runId} stopped: 2 of 6 tasks are saved. Go on with: art-e run --resume ${totals.runId}`,
+    `art-e: run ${totals.runId} stopped: 2 of 6 tasks are saved. Continue: art-e run --resume ${totals.runId}`,
   ]);
   expect(readdirSync(path("")).filter((name) => name.endsWith(".tmp"))).toEqual([]);
 
@@ -66,7 +66,7 @@ it.each(["SIGINT", "SIGHUP"] as const)("%s once lets running tasks finish, and s
   expect(code).toBe(130);
   const { runId, ...totals } = JSON.parse(stdout);
   expect(totals).toMatchObject({ totalTasks: 3, endings: { answered: 3 } });
-  expect(stderr).toContain(`3 of 9 tasks are saved. Go on with: art-e run --resume ${runId}`);
+  expect(stderr).toContain(`3 of 9 tasks are saved. Continue: art-e run --resume ${runId}`);
   expect(provider.requests).toHaveLength(6);
 });
 

@@ -36,7 +36,7 @@ export const exportEnvironmentCommand = defineCommand(
     if (withoutGoldMail.length > 0) {
       const some = withoutGoldMail.slice(0, 5).join(", ") + (withoutGoldMail.length > 5 ? ", ..." : "");
       context.note(
-        `${count(withoutGoldMail.length)} tasks do not have their gold emails in the mailbox on their date (${some}).`,
+        `Tasks without gold emails in the mailbox on their date: ${count(withoutGoldMail.length)} (${some}).`,
       );
     }
     context.out.result(exported, () =>

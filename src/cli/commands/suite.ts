@@ -3,6 +3,7 @@ import { commandLine, shellWord } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
 import { file, folder, oneOf, shapeOf, text, wholeNumber, withTraits } from "../../platform/flag-values.js";
 import type { JsonObject } from "../../platform/json.js";
+import { counted } from "../../reports/wording.js";
 import { FUNCTIONS_FLAG, QUESTION_FLAGS, SUITE_RESOURCE_FLAGS, SUITE_SELECTION_FLAGS } from "../../runs/run-flags.js";
 import type { ListedSuiteTask, ShownTask } from "../../suites/show-tasks.js";
 import type { FunctionCall, SuiteTask } from "../../tasks/suite-task.js";
@@ -104,7 +105,7 @@ export const listTasksCommand = defineCommand(
     const list = await listTasks(dir, flags, context);
     const { out } = context;
     if (list.unreadable > 0)
-      out.note(`${list.unreadable} tasks cannot be read. See why: art-e suite check ${shellWord(dir)}`);
+      out.note(`${counted(list.unreadable, "task")} cannot be read. See why: art-e suite check ${shellWord(dir)}`);
     out.result(list, () => [taskTable(list.tasks), "", ...countLines(list.tasks)].join("\n"));
   },
 );

@@ -15,7 +15,7 @@ import {
   words,
 } from "../../platform/flag-values.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../platform/json.js";
-import { firstLine } from "../../reports/wording.js";
+import { counted, firstLine } from "../../reports/wording.js";
 import { table } from "../../text/format.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
 import { readText } from "../flags/read-text.js";
@@ -252,7 +252,7 @@ function refuseNames(flags: AddFlags): void {
 function printImported({ added, skipped }: ImportedTools, out: Output): void {
   out.result({ added: added.map(({ id }) => id), skipped }, () =>
     [
-      `${added.length} tools added${added.length === 0 ? "." : ":"}`,
+      `${counted(added.length, "tool")} added${added.length === 0 ? "." : ":"}`,
       ...added.map(({ id, description }) => `  ${id}: ${firstLine(description, 100)}`),
       ...skipped.map(({ name, why }) => `Left out: ${name}: ${why}`),
     ].join("\n"),

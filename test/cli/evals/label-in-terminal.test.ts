@@ -28,7 +28,7 @@ describe("labeling in the terminal", () => {
   it("saves each label immediately, explains unknown input, and ends with the input", async () => {
     const { summary, stderr } = await label(["g", "b the price is of another year", "x", "s", "t", "good"]);
     expect(summary).toMatchObject({ labelled: 4, labels: { good: 2, bad: 1, neutral: 0, skip: 1 } });
-    expect(stderr).toContain('"x" is none of g, b, s, t and q.');
+    expect(stderr).toContain('Unknown key "x". Press g, b, s, t or q.');
     expect(stderr).toContain("Gold:");
   });
 

@@ -29,7 +29,7 @@ describe("import", () => {
           RULE,
           "Read:       517",
           "Forms:      maildir 517",
-          "Stored:     516 new messages, 311 of them distinct mails",
+          "Stored:     516 new messages (311 distinct emails)",
           "Duplicates: 1 already existed",
           "Skipped:    0",
           "Inboxes:    3",
@@ -46,7 +46,7 @@ describe("import", () => {
       const again = boxLines((await artE(`import -c ${MAIL}`)).stdout);
       expect(again).toMatchObject({
         Read: "517",
-        Stored: "0 new messages, 0 of them distinct mails",
+        Stored: "0 new messages (0 distinct emails)",
         Duplicates: "517 already existed",
       });
     });
@@ -290,7 +290,7 @@ describe("import from saved mail", () => {
     expect(imported.stdout).toContain("ART-E Import (mbox, eml into several.db)");
     expect(boxLines(imported.stdout)).toMatchObject({
       Read: "4",
-      Stored: "3 new messages, 3 of them distinct mails",
+      Stored: "3 new messages (3 distinct emails)",
       Duplicates: "1 already existed",
     });
     const limited = await artE("import a.mbox b.mbox.gz c.eml --db limited.db --limit 2 --json");
@@ -310,7 +310,7 @@ describe("import from saved mail", () => {
     const two = await artE("import good.eml --csv-path bad.bin --db none.db");
     expect({ code: two.code, stderr: two.stderr }).toEqual({
       code: 2,
-      stderr: expect.stringContaining("SOURCE good.eml and --csv-path bad.bin name different sources."),
+      stderr: expect.stringContaining("SOURCE (good.eml) and --csv-path (bad.bin) differ."),
     });
   });
 });

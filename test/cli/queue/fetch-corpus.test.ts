@@ -244,8 +244,8 @@ describe("worker --fetch-corpus", needs("redis"), () => {
       [line(url, "x"), {}, /answered 401.*\n.*Set ART_E_TOKEN/],
       [line(elsewhere, "x"), withToken, /answered 404.*\n.*See that art-e serve runs at that address/],
       [line("ftp://x", "x"), {}, /--fetch-corpus: expected the address of art-e serve/],
-      [`${line(url, "x")} --db own.db`, {}, /--fetch-corpus and --db are given/],
-      ["worker --token-file own.db", {}, /--token-file is for --fetch-corpus/],
+      [`${line(url, "x")} --db own.db`, {}, /--fetch-corpus and --db cannot be combined/],
+      ["worker --token-file own.db", {}, /--token-file requires --fetch-corpus/],
     ];
     for (const [words, variables, message] of refused) {
       const { code, stderr } = await artE(words, { ...queue(), ...variables });

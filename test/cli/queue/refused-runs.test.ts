@@ -126,7 +126,10 @@ describe("a queue", needs("redis"), () => {
   });
 
   it.each([
-    ["--concurrency 4", "--concurrency does not apply to a run over a queue, because its tasks are answered on other machines."],
+    [
+      "--concurrency 4",
+      "--concurrency does not apply to a run over a queue, because its tasks are answered on other machines.",
+    ],
     ["--record replies.jsonl", "--record does not apply to a run over a queue"],
     ["--agent-command cat", "An external agent is asked from this machine only."],
   ])("refuses a run with %s", async (flags, message) => {

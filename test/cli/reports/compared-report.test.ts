@@ -95,7 +95,7 @@ it.each([
   ["report one.json one.json", /^art-e: The run run_\S+ is named twice\.$/m],
   [`report gone.json`, "There is no results file gone.json."],
   [`report ${QUESTIONS}`, "is no results file of art-e"],
-  ["report --open --format md", "--open opens a page, and md is none."],
+  ["report --open --format md", "--open only applies to --format html."],
 ])("refuses %s", async (line, message) => {
   const { code, stdout, stderr } = await artE(line);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

@@ -56,7 +56,7 @@ describe("report", () => {
     for (const _ of ["once", "again"]) {
       const { code, stderr } = await artE("report --traces folder -o beside.html");
       expect(code).toBe(0);
-      expect(stderr).toContain("their conversations are in the folder beside-traces beside it: keep the two together.");
+      expect(stderr).toContain("its conversations are in the folder beside-traces. Keep both in the same place.");
     }
     expect(readdirSync(path("beside-traces")).sort()).toEqual(["0-1-1.js", "0-2-1.js", "0-4-1.js", "READ-ME.txt"]);
     expect(readdirSync(path("")).filter((name) => name.endsWith(".tmp"))).toEqual([]);
@@ -112,7 +112,7 @@ describe("report", () => {
   });
 
   it.each([
-    ["report --format csv --traces none", "--traces is for --format html; csv has no conversations."],
+    ["report --format csv --traces none", "--traces only applies to --format html."],
     ["report --traces folder", "--traces folder cannot be used if the page goes to stdout."],
     ["report latest latest", /^art-e: The run run_\S+ is named twice\.$/m],
     ["report run_nowhere", 'Unknown run "run_nowhere"'],
@@ -204,7 +204,7 @@ describe("suite report", () => {
       const stats = await artE("stats --run run_before --csv figures --json");
       expect(JSON.parse(stats.stdout).runId).toBe("run_before");
       expect(read("figures/pairs.csv")).toBe(pairs);
-      expect((await artE("stats --split test --csv figures")).stderr).toMatch(/^art-e: --csv goes with --run RUN\.$/m);
+      expect((await artE("stats --split test --csv figures")).stderr).toMatch(/^art-e: --csv requires a run\.$/m);
     });
 
     it("overwrites no other file", async () => {

@@ -194,7 +194,7 @@ describe("tools test", () => {
   it("calls tools that --mcp imported, and a program with quoted arguments", async () => {
     const file = stdioServerFile(path(""));
     expect(await done(["tools", "add", "--mcp", `'${process.execPath}' "${file}"`, "--prefix", "m"])).toContain(
-      "5 tools are added:\n  m_behave: ",
+      "5 tools added:\n  m_behave: ",
     );
     expect(await done(["tools", "test", "m_behave", '{"do": "echo", "word": "hi"}'])).toContain('"word": "hi"');
     const program = `'${process.execPath}' -e 'process.stdin.on("end", () => console.log("[1]")).resume()'`;

@@ -220,7 +220,7 @@ describe("progress on terminal", () => {
       const stopping = await terminal.until((shown) => shown.includes("Stopping: 2 tasks under way"));
       expect(progressOf(stopping.slice(stopping.indexOf("Stopping: ")))).not.toBe("");
       terminal.press("C-c");
-      const ended = await terminal.until((shown) => /Go on with: .*\n\$$/.test(shown));
+      const ended = await terminal.until((shown) => /Continue: .*\n\$$/.test(shown));
       expect(ended).not.toContain("Answering ");
       expect(ended).not.toContain("^C");
       expect(ended).toMatch(/Stopping: 2 tasks under way will be finished; once more to stop now\.\n═+\n/);

@@ -349,14 +349,16 @@ describe("resume", () => {
       async (flag) => {
         const { code, stderr } = await run(`run --resume latest ${flag}`);
         expect(code).toBe(2);
-        expect(stderr).toContain(`${flag.replace("-l 3", "--limit 3").split(" ")[0]} does not apply to a resumed run, which keeps its tasks.`);
+        expect(stderr).toContain(
+          `${flag.replace("-l 3", "--limit 3").split(" ")[0]} does not apply to a resumed run, which keeps its tasks.`,
+        );
       },
     );
 
     it.each(["--force", "--retry-failed"])("is required by %s", async (flag) => {
       const { code, stderr } = await run(`${RUN} ${flag}`);
       expect(code).toBe(2);
-      expect(stderr).toContain(`${flag} is for --resume, which is not given.`);
+      expect(stderr).toContain(`${flag} does not apply to a new run.`);
     });
 
     it("answers only the failed tasks again with --retry-failed", async () => {

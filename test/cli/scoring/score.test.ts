@@ -90,7 +90,7 @@ describe("run", () => {
     const { code, stderr } = await artE(`${RUN} -l 2 --judge openai/judge-down -o down.json`, variables());
     expect(code).toBe(0);
     expect(stderr).toMatch(
-      /^art-e: the judge openai\/judge-down gave no verdict on 2 of 2 answers: the judge failed: .*\. Ask again: art-e score --run run_/s,
+      /^art-e: the judge openai\/judge-down gave no verdict on 2 of 2 answers: the judge failed: .*\. Retry: art-e score --run run_/s,
     );
     expect(verdictsOf(results("down.json"))).toEqual([null, null]);
     judgeIsDown = false;
@@ -113,7 +113,7 @@ describe("run", () => {
     const before = provider.requests.length;
     const line = `${RUN} -l 4 --dry-run --judge openai/judge-9 --judge-votes 3`;
     expect(JSON.parse((await artE(`${line} --json`, variables())).stdout)).toMatchObject({ tasks: 4, judgeCalls: 12 });
-    expect((await artE(line, variables())).stdout).toContain("12 calls of openai/judge-9, not in the cost");
+    expect((await artE(line, variables())).stdout).toContain("12 calls to openai/judge-9, not included in the cost");
     expect(provider.requests).toHaveLength(before);
   });
 

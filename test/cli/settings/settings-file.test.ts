@@ -221,7 +221,7 @@ runs:
       write("ci/nightly.yaml", FILE.replace("limit: 3,", "seed: 3,"));
       expect((await artE("run --config ci/nightly.yaml")).stderr).toContain("--seed is runs.short.run.seed at");
       const named = await artE("run --config ci/nightly.yaml --name x");
-      expect(named.stderr).toContain("--name is for one run, and ci/nightly.yaml has easy, strict, short.");
+      expect(named.stderr).toContain("--name only applies to one run, but ci/nightly.yaml has easy, strict, short.");
     });
 
     it("estimates each with --dry-run", async () => {
@@ -238,7 +238,7 @@ runs:
       expect((await artE("gate latest --config ci/nightly.yaml --only strict")).code).toBe(3);
       expect((await artE("gate latest --config ci/nightly.yaml --only easy")).code).toBe(0);
       expect((await artE("gate latest --config ci/nightly.yaml --only easy,strict")).stderr).toContain(
-        "--only names 2 runs.",
+        "--only: expected one run, not 2.",
       );
     });
 
@@ -249,7 +249,7 @@ runs:
     });
 
     it("needs a file for --only", async () => {
-      expect((await artE("run -a baseline --only easy")).stderr).toContain("--only names runs of a file of settings");
+      expect((await artE("run -a baseline --only easy")).stderr).toContain("--only needs a config file.");
     });
   });
 
@@ -323,8 +323,8 @@ describe("init", () => {
   it("asks three questions, each until the answer is usable, and writes a file that run accepts", async () => {
     const { code, stderr } = await answer("two words", "baseline", "", "nowhere.jsonl", QUESTIONS);
     expect(code).toBe(0);
-    expect(stderr).toContain("two words is no id of an agent.");
-    expect(stderr).toContain("There is no file or folder nowhere.jsonl.");
+    expect(stderr).toContain("two words is not a valid agent id.");
+    expect(stderr).toContain("nowhere.jsonl does not exist.");
     expect(stderr.match(/\? \[/g)).toHaveLength(5);
     expect(parse(read("art-e.yaml"))).toMatchObject({
       agent: "baseline",

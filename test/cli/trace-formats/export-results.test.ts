@@ -101,9 +101,9 @@ describe("export-results", () => {
   });
 
   it.each([
-    ["", "Cannot print Parquet to stdout: --output is needed."],
-    ["--format csv", "Cannot print several tables to stdout: --output is needed."],
-    ["--format csv --tables tasks --json", "Cannot print a table together with --json: --output is needed."],
+    ["", "Cannot print Parquet to stdout."],
+    ["--format csv", "Cannot print several tables to stdout."],
+    ["--format csv --tables tasks --json", "Cannot print a table together with --json."],
     ["--format xlsx -o x", "--format: expected parquet or csv or jsonl."],
     ["--tables task -o x", "--tables: expected tasks, turns, tool_calls, or several of them."],
     ["latest latest -o x", "is named twice."],

@@ -334,7 +334,7 @@ function uncaughtText(uncaught: readonly UncaughtTrace[]): string {
   if (uncaught.length === 0) return "Every bad trace of the training half fails an eval.";
   const more = uncaught.length - LISTED;
   return [
-    `${uncaught.length} bad traces of the training half pass all evals. Look for a common cause: it is the next criterion.`,
+    `Bad traces of the training half that pass all evals: ${uncaught.length}. A common cause is the next criterion.`,
     ...uncaught
       .slice(0, LISTED)
       .map(
