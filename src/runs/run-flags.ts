@@ -250,6 +250,18 @@ const SOURCE_FLAGS = {
 export const DATASET_FLAGS = { ...SPLIT_FLAG, ...SOURCE_FLAGS };
 
 const QUESTION_SELECTION_FLAGS = {
+  ids: {
+    schema: ids.optional(),
+    help: "Only these task ids, separated by commas",
+    config: "dataset.ids",
+    notFor: ONLY_QUESTIONS,
+  },
+  inbox: {
+    schema: mailbox.optional(),
+    help: "Only questions about this mailbox",
+    config: "dataset.inbox",
+    notFor: ONLY_QUESTIONS,
+  },
   minRealism: {
     schema: numberBetween(0, 1).optional(),
     help: "Minimum realism of the questions, from 0 to 1",
@@ -262,18 +274,6 @@ const QUESTION_SELECTION_FLAGS = {
     config: "dataset.max-sources",
     notFor: ONLY_QUESTIONS,
     artProtocol: 1,
-  },
-  ids: {
-    schema: ids.optional(),
-    help: "Only these task ids, separated by commas",
-    config: "dataset.ids",
-    notFor: ONLY_QUESTIONS,
-  },
-  inbox: {
-    schema: mailbox.optional(),
-    help: "Only questions about this mailbox",
-    config: "dataset.inbox",
-    notFor: ONLY_QUESTIONS,
   },
   excludeKnownBad: {
     schema: toggle,

@@ -2,6 +2,7 @@ import { API_KEY_VARIABLES, isProvider } from "../../models/model-names.js";
 import { Interrupted } from "../../platform/app-context.js";
 import { limitHeapGrowth } from "../../platform/async.js";
 import { commandLine, flagName } from "../../platform/command-line.js";
+import type { Environment } from "../../platform/environment.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
 import { programVersion } from "../../platform/installation.js";
 import { LIMIT_FLAGS } from "../../runs/budget.js";
@@ -13,9 +14,7 @@ import type { RunPage } from "../../server/run-page.js";
 import { checkOutputs, type InputFile } from "../../trace-formats/output-files.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { type ConfiguredFlags, explainConfigured, readConfiguredRuns } from "../config/merge-config.js";
-import { withProtocol } from "../flags/art-protocol.js";
 import { contradiction, declaredIn, givenFlags, readFlags } from "../flags/define-command.js";
-import { tokenOf } from "../flags/server-flags.js";
 import { sendsTraces } from "../flags/trace-delivery.js";
 import { printEstimate, printTotals, terminalProgress } from "../output/print-run.js";
 
@@ -251,7 +250,7 @@ async function prepareRun(
   taken: readonly InputFile[],
   { settings }: CommandContext,
 ): Promise<PreparedRun> {
-  const preset = await withProtocol(configured.argv, settings.env);
+  const preset = await withPresets(configured.argv, settings.env);
   const flags = readFlags("run", runSchema, preset);
   const { refuseContradictions } = await import("../../questions/dataset.js");
   refuseContradictions(flags);
@@ -273,6 +272,13 @@ function outputsOfRun({ configured, flags }: PreparedRun): readonly InputFile[] 
   return outputsOf(flags).map(({ flag, path }) => ({ name: `${flag} of the run ${configured.run}`, path }));
 }
 
+/** Adds the values of `--protocol` for unspecified flags. */
+async function withPresets(argv: ConfiguredFlags["argv"], env: Environment): Promise<ConfiguredFlags["argv"]> {
+  if (argv.protocol === undefined) return argv;
+  const { withProtocol } = await import("../flags/art-protocol.js");
+  return withProtocol(argv, env);
+}
+
 /** Calls `use` with a monitor. With --watch, the monitor also serves the run's page. */
 async function withRunPage<T>(
   { watch }: { readonly watch: boolean },
@@ -281,6 +287,7 @@ async function withRunPage<T>(
   use: (openMonitor: OpenMonitor) => Promise<T>,
 ): Promise<T> {
   if (!watch) return use(openMonitor);
+  const { tokenOf } = await import("../flags/server-flags.js");
   const token = tokenOf({}, context.settings);
   const { RunPage } = await import("../../server/run-page.js");
   let page: RunPage | null = null;

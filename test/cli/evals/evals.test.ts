@@ -378,7 +378,7 @@ describe("evals commands", () => {
     await json("evals retire endless@1");
     expect((await artE("evals add bad --matches (")).stderr).toContain("art-e: matches: ");
     expect((await artE("evals add both --contains x --at-most 3")).code).toBe(2);
-    expect((await artE("evals add --contains x")).stderr).toContain("The eval has no name");
+    expect((await artE("evals add --contains x")).stderr).toContain("evals add needs NAME.");
     for (const name of ["names_day", "short_words", "is_json"]) await json(`evals retire ${name}@1`);
   });
 
@@ -392,7 +392,7 @@ describe("evals commands", () => {
       }));
     expect(await given("--criterion back")).toEqual(await given("--criterion out"));
     const { length } = await given("--criterion back");
-    expect((await artE("evals labels --criterion back --delete")).stderr).toContain("--delete goes with traces or");
+    expect((await artE("evals labels --criterion back --delete")).stderr).toContain("--delete requires traces or");
     const [{ traceId: first }] = await given("--criterion back");
     expect(await json(`evals labels ${first} --criterion back --delete`)).toEqual({ deleted: 1 });
     expect(await given("--criterion back")).toHaveLength(length - 1);

@@ -76,6 +76,6 @@ describe.each(["otlp", "atif"])("traces of another program, as %s", (format) => 
 it("refuses to judge chats, a run and a trace together", async () => {
   expect(await artE("evals run has_source --chats --run latest")).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("--run, --chats and --trace do not go together"),
+    stderr: expect.stringContaining("A run, --chats and --trace cannot be combined"),
   });
 });

@@ -222,7 +222,7 @@ describe("suite report", () => {
       });
       expect(await artE("report --csv mine -o page.html")).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining("--output is for that"),
+        stderr: expect.stringContaining("cannot be combined with --output"),
       });
     });
   });

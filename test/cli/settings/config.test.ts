@@ -125,7 +125,7 @@ gates: {baseline: latest, junit: ../junit.xml}
       "runs.a has no section runs.",
       "runs belongs at the top level of the file, next to the sections.",
     ],
-    ["run: {database: x.db}", 1, "run has no setting database.", "database is for the whole file"],
+    ["run: {database: x.db}", 1, "run has no setting database.", "database belongs at the top level of the file"],
     ["rnus: {}", 1, "There is no section rnus.", "Did you mean runs"],
     ["- agent", 1, "expected sections such as agent, dataset and limits.", ""],
     ["agent: a\nagent: b", 2, "Map keys must be unique.", ""],
@@ -271,7 +271,7 @@ describe("a config file that --config does not name", () => {
   ])("must not set servers or programs: %s", (text) => {
     expect(refusedBy(() => check(text))).toMatchObject({
       code: "config_untrusted",
-      message: expect.stringMatching(/^art-e\.yaml:1: \w+\.[a-z-]+ names a (server|program) /),
+      message: expect.stringMatching(/^art-e\.yaml:1: \w+\.[a-z-]+ (can send keys to a server|runs a program)/),
       hint: "If you trust the file: --config art-e.yaml.",
     });
   });

@@ -95,7 +95,7 @@ gates:
 
     it("refuses a missing or malformed file", async () => {
       const missing = await artE("run --config nowhere.yaml");
-      expect(missing.stderr).toContain("--config: nowhere.yaml cannot be read: the file does not exist.");
+      expect(missing.stderr).toContain("--config: cannot read nowhere.yaml: the file does not exist.");
       write("art-e.yaml", "agent: baseline\nlimits: {max-cots: 3}\n");
       const wrong = await artE("run --json");
       expect(wrong.code).toBe(2);
@@ -291,7 +291,7 @@ runs:
       write("art-e.yaml", "agent: {url: 'http://localhost:1/v1'}\n");
       const elsewhere = await artE(["ask", MARCUS, "Who approved the outage?"]);
       expect(elsewhere.code).toBe(2);
-      expect(elsewhere.stderr).toContain("art-e.yaml:1: agent.url is an agent that art-e ask cannot ask.");
+      expect(elsewhere.stderr).toContain("art-e.yaml:1: art-e ask does not support external agents (agent.url).");
     });
 
     it("use its dataset, unless a run or the mail is requested: stats", async () => {
@@ -361,7 +361,7 @@ describe("init", () => {
   it("never overwrites a file", async () => {
     write("art-e.yaml", "agent: mine\n");
     const { code, stderr } = await artE("init --yes");
-    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("art-e.yaml exists") });
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("art-e.yaml already exists") });
     expect(read("art-e.yaml")).toBe("agent: mine\n");
   });
 

@@ -205,7 +205,7 @@ describe("export formats", () => {
       ["--min-score high", "--min-score: expected a score such as 0.5, or METRIC=VALUE,METRIC=VALUE."],
       ["--dialect hf", "--dialect only applies to --format chat."],
       ["--reward art", "--reward only applies to --format art."],
-      ["--chats --band low", "--chats and --session ask for chats, which have no scores;"],
+      ["--chats --band low", "--chats and --session cannot be combined with a run,"],
       ["--for evals", "--for evals needs --output."],
       ["--for evals --band low -o x", "--for evals cannot be combined with --band."],
       ["--for evals --by goldRank -o x", "lower is better for goldRank."],
