@@ -33,7 +33,7 @@ import { checkPriced } from "./model-of-run.js";
 import { limitFlags, planNewRun, type RunPlan } from "./plan-run.js";
 import { fromDatabase, saveResults } from "./results-file.js";
 import type { RunOptions } from "./run-flags.js";
-import { type RunRequest, refuseFlags } from "./run-options.js";
+import { type RunRequest, refuseFlags, sendsTraces } from "./run-options.js";
 import { detectLostDatabase, runTasks, type SessionEnd } from "./run-tasks.js";
 import { scoringOf } from "./score-traces.js";
 import { notesOnSent } from "./settings-from-options.js";
@@ -196,9 +196,9 @@ async function answerAll(
     const tasks = monitor.underWay();
     return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} under way will be finished; once more to stop now.`;
   });
-  const { otlp, otlpEndpoint } = options;
-  const isSending = otlp || otlpEndpoint !== undefined;
-  const live = isSending ? (await import("../trace-formats/otlp-live.js")).openLiveTraces(db, options, context) : null;
+  const live = sendsTraces(options)
+    ? (await import("../trace-formats/otlp-live.js")).openLiveTraces(db, options, context)
+    : null;
   const mailDb = openReadOnly(settings.db);
   const monitor = openMonitor(opening.activity);
   const waiting = waitForWriter(context, stopNow);

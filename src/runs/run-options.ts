@@ -3,6 +3,7 @@ import { commandLine, flagName } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { traitsOf } from "../platform/flag-values.js";
 import { judgeUse, RESULT_FILE_SCORERS, SCORER_NAMES, SUITE_SCORERS } from "../scoring/scorers.js";
+import type { LiveOptions } from "../trace-formats/otlp-live.js";
 import { type InputFile, type OutputFile, replayFile } from "../trace-formats/output-files.js";
 import {
   flagsWhere,
@@ -51,6 +52,16 @@ export function inputsOf(options: Partial<RunOptions>): readonly InputFile[] {
 function pathIn(options: Partial<RunOptions>, name: RunFlagName): string | undefined {
   const path = options[name];
   return typeof path === "string" ? path : undefined;
+}
+
+/** Returns whether to send traces. Throws a UserError for `--scores` without a server. */
+export function sendsTraces({ otlp, otlpEndpoint, scores }: LiveOptions): boolean {
+  const sends = otlp || otlpEndpoint !== undefined;
+  if (!sends && scores !== undefined) {
+    const message = "--scores only applies if traces are sent.";
+    throw new UserError("flags_contradict", message, "Add --otlp-endpoint URL or --otlp.");
+  }
+  return sends;
 }
 
 export function agentOfNewRun(request: RunRequest): string {

@@ -4,6 +4,7 @@ import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
 import { file, OVERWRITE_FLAG, oneOf, shapeOf, text, toggle } from "../../platform/flag-values.js";
 import { counted } from "../../reports/wording.js";
 import { OTLP_FLAGS } from "../../runs/run-flags.js";
+import { sendsTraces } from "../../runs/run-options.js";
 import { count } from "../../text/format.js";
 import type { Exported, ExportSource, TraceSelection } from "../../trace-formats/export-traces.js";
 import { FORMATS, type Format } from "../../trace-formats/formats.js";
@@ -11,7 +12,6 @@ import { BANDS } from "../../traces/score.js";
 import type { CommandContext } from "../command.js";
 import { contradiction, defineCommand, givenFlags } from "../flags/define-command.js";
 import { latestRun } from "../flags/run-names.js";
-import { sendsTraces } from "../flags/trace-delivery.js";
 import { readTraceSelection, traceSelectionShape } from "../flags/trace-selection.js";
 import type { Output } from "../terminal.js";
 

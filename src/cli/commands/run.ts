@@ -8,14 +8,13 @@ import { programVersion } from "../../platform/installation.js";
 import { LIMIT_FLAGS } from "../../runs/budget.js";
 import type { OpenMonitor, OpenQueue } from "../../runs/execute-run.js";
 import { RUN_FLAG_GROUPS, type RunOptions, runSchema } from "../../runs/run-flags.js";
-import { agentOfNewRun, inputsOf, outputsOf, type RunRequest } from "../../runs/run-options.js";
+import { agentOfNewRun, inputsOf, outputsOf, type RunRequest, sendsTraces } from "../../runs/run-options.js";
 import type { RunStop, SessionEnd } from "../../runs/run-tasks.js";
 import type { RunPage } from "../../server/run-page.js";
 import { checkOutputs, type InputFile } from "../../trace-formats/output-files.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { type ConfiguredFlags, explainConfigured, readConfiguredRuns } from "../config/merge-config.js";
 import { contradiction, declaredIn, givenFlags, readFlags } from "../flags/define-command.js";
-import { sendsTraces } from "../flags/trace-delivery.js";
 import { printEstimate, printTotals, terminalProgress } from "../output/print-run.js";
 
 /** Names as typed, per group. */

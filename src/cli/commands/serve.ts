@@ -5,9 +5,9 @@ import { shapeOf, text, toggle, wholeNumber } from "../../platform/flag-values.j
 import { programVersion } from "../../platform/installation.js";
 import { openInBrowser } from "../../platform/processes.js";
 import { OTLP_FLAGS, REQUEST_FLAGS } from "../../runs/run-flags.js";
+import { sendsTraces } from "../../runs/run-options.js";
 import { defineCommand } from "../flags/define-command.js";
 import { listenShape, tokenOf } from "../flags/server-flags.js";
-import { sendsTraces } from "../flags/trace-delivery.js";
 import { reportFault, untilAborted } from "../terminal.js";
 
 /** Milliseconds between heartbeats on silent streams. */
