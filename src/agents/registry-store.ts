@@ -197,9 +197,9 @@ export function describeAgentOfRun(db: Db, runName: string): AgentDescription {
   const { id, settings } = getRun(db, runName);
   if (settings.elsewhere !== undefined) {
     throw new UserError(
-      "agent_elsewhere",
+      "agent_external",
       `The agent of run ${id} is external (${settings.elsewhere.kind}), not in the registry.`,
-      "Its prompt and tools are not known here; the run's settings in a results file say where it was reached.",
+      "Its prompt and tools are not known here. The run's settings in a results file record how it was reached.",
     );
   }
   const { agentId, agentVersion, prompt, model } = settings;

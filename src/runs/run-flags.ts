@@ -231,7 +231,7 @@ const SOURCE_FLAGS = {
   },
   useJson: {
     schema: toggle,
-    help: "Load the questions with the JSON rows API instead of the Parquet file",
+    help: "Load the questions from the JSON rows API instead of the Parquet file",
     config: "dataset.use-json",
     replaces: ["dataset", "suite"],
     notFor: ONLY_QUESTIONS,

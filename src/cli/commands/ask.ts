@@ -58,7 +58,7 @@ function refuseExternalAgent({ path, used }: ConfiguredFlags): void {
   const found = used.find(({ section, key }) => section === "agent" && key !== "id");
   if (found === undefined) return;
   throw new UserError(
-    "ask_elsewhere",
+    "agent_external",
     `${path}:${found.line}: art-e ask does not support external agents (${found.name}).`,
     `Pass an agent from ${commandLine`art-e agents list`} with --agent, or add --config off.`,
   );

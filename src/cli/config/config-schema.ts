@@ -217,7 +217,7 @@ function refuseSecrets(text: string, path: string): void {
 function secretInFile(what: string): UserError {
   const variables = Object.values(API_KEY_VARIABLES).flat().join(", ");
   return new UserError(
-    "config_secret",
+    "config_secret_refused",
     `${what} does not belong in this file.`,
     `Put keys into the environment or .env: ${variables}.`,
   );

@@ -22,13 +22,13 @@ export function namesOfRuns(only: unknown, { runs }: ConfigFile, path: string): 
   const known = [...runs.keys()];
   if (typeof only !== "string") return known;
   if (known.length === 0) {
-    throw new UserError("config_no_runs", `--only: ${path} has no runs.`, "Add runs to it, or remove --only.");
+    throw new UserError("config_runs_missing", `--only: ${path} has no runs.`, "Add runs to it, or remove --only.");
   }
   const names = splitList(only);
   const unknown = names.find((name) => !runs.has(name));
   if (unknown === undefined && names.length > 0) return known.filter((name) => names.includes(name));
   throw new UserError(
-    "config_no_run",
+    "config_run_unknown",
     unknown === undefined ? "--only: expected run names." : `--only: ${path} has no run ${unknown}.`,
     `${didYouMean(unknown ?? "", known)}It has ${known.join(", ")}.`,
   );

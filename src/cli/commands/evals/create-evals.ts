@@ -2,11 +2,20 @@ import { z } from "zod";
 import { readableFunction } from "../../../evals/as-python.js";
 import type { Candidate } from "../../../evals/choose-templates.js";
 import { criterionNameSchema } from "../../../evals/criteria.js";
-import { evalNameSchema } from "../../../evals/definition.js";
+import { EVAL_LANGUAGES, evalNameSchema } from "../../../evals/definition.js";
 import type { GeneratedVariation, Generation } from "../../../evals/generate.js";
 import type { Suggestion } from "../../../evals/suggest.js";
 import { commandLine } from "../../../platform/command-line.js";
-import { evalName, numberAbove, price, text, toggle, wholeNumber, withTraits } from "../../../platform/flag-values.js";
+import {
+  evalName,
+  numberAbove,
+  oneOf,
+  price,
+  text,
+  toggle,
+  wholeNumber,
+  withTraits,
+} from "../../../platform/flag-values.js";
 import { evalLabel } from "../../../reports/eval-text.js";
 import { share, table, usd } from "../../../text/format.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
@@ -140,6 +149,7 @@ const generateEvalsSchema = z.object({
   name: evalNameSchema
     .optional()
     .meta({ placeholder: "NAME", description: "Prefix of the eval names [default: the criterion, or generated]" }),
+  language: oneOf(EVAL_LANGUAGES).default("python").meta({ description: "Language of the evals" }),
   rounds: wholeNumber(0, 3)
     .default(3)
     .meta({ description: "Number of times to rewrite each eval based on contradicting labels, up to 3" }),

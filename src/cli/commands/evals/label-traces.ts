@@ -195,7 +195,7 @@ export const listLabelsCommand = defineCommand(
       throw new UserError(
         "labels_unnamed",
         "--delete requires traces or --annotator.",
-        "Pass the traces, or the annotator.",
+        "Specify the traces or the annotator whose labels to delete.",
       );
     }
     const { withStore } = await import("../../../store/open-store.js");
