@@ -327,7 +327,7 @@ describe("eval files", () => {
 
   it("are refused if the file is missing or the folder is empty", async () => {
     mkdirSync(path("empty"));
-    expect((await artE("evals import empty")).stderr).toContain("does not contain .json or .py files");
+    expect((await artE("evals import empty")).stderr).toContain("does not contain .json, .py, .ts or .js files");
     expect((await artE("evals import nowhere.json")).stderr).toContain("Cannot read the eval nowhere.json");
     write("grader.ts", "export const grade = () => true;");
     expect((await artE("evals import grader.ts")).stderr).toContain(

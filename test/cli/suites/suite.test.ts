@@ -186,7 +186,7 @@ describe("suite", () => {
       const [odd = ""] = stdout.split("\n\n");
       expect(odd.split("\n")).toHaveLength(12);
       expect(odd.split("\n")[0]).toBe("warning tag_unknown: 20");
-      expect(odd.split("\n")[11]).toBe("  ... and 10 more; list all with --json");
+      expect(odd.split("\n")[11]).toBe("  ... and 10 more; --json lists all");
     });
   });
 

@@ -341,7 +341,7 @@ function uncaughtText(uncaught: readonly UncaughtTrace[]): string {
         ({ traceId, note }) =>
           `  ${commandLine`art-e show ${traceId}`}${note === null ? "" : `  (${oneLine(note, 100)})`}`,
       ),
-    ...(more > 0 ? [`  ... and ${more} more; list all with --json`] : []),
+    ...(more > 0 ? [`  ... and ${more} more; --json lists all`] : []),
   ].join("\n");
 }
 
