@@ -122,7 +122,7 @@ describe("agent command", () => {
     expect(first.stderr).toContain(
       "Check that the program exists and can be started, then continue: art-e run --resume",
     );
-    expect(first.stderr).not.toContain("a model that the server has");
+    expect(first.stderr).not.toContain("a model of the server");
     const other = await artE(args(commandOf("e.log"), "--resume latest"));
     expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining("elsewhere was ") });
     const forced = await artE(args(commandOf("e.log"), "--resume latest --force"));

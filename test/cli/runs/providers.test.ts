@@ -201,7 +201,7 @@ describe("providers", () => {
       const provider = await refusing(404);
       const { code, stdout, stderr } = await artE(`${RUN} --concurrency 2`, variables(provider));
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-      expect(stderr).toContain("0 of 3 tasks are saved. Begin again with a model that the server has (--model-id");
+      expect(stderr).toContain("0 of 3 tasks are saved. Start a new run with a model of the server (--model-id");
       expect(stderr).not.toContain("--resume");
     });
 
