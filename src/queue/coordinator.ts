@@ -6,7 +6,7 @@ import { programVersion } from "../platform/installation.js";
 import type { Answered, AnswererOfRun, TaskAnswerer } from "../runs/answer-task.js";
 import type { Budget } from "../runs/budget.js";
 import { checkQueueRun, type RunPlan } from "../runs/plan-run.js";
-import type { RunOptions } from "../runs/run-options.js";
+import type { RunOptions } from "../runs/run-flags.js";
 import { JudgeShortfall } from "../scoring/judge-settings.js";
 import { identifySuite, ungraded } from "../suites/suite.js";
 import { isQuestion, type PlannedTask } from "../tasks/question.js";

@@ -28,7 +28,7 @@ import type { Budget } from "./budget.js";
 import { failsEveryTask, ServerWatch } from "./detect-dead-server.js";
 import type { CreatedModel } from "./model-of-run.js";
 import type { RunPlan } from "./plan-run.js";
-import type { RunOptions } from "./run-options.js";
+import type { RunOptions } from "./run-flags.js";
 import { type Scoring, scoringOf, withVerdict } from "./score-traces.js";
 import { agentOf } from "./settings-from-options.js";
 

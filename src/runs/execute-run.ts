@@ -29,9 +29,10 @@ import { type AnswererOfRun, localAnswerer, type OnActivity, type RunActivity } 
 import { Budget, mostOfTask } from "./budget.js";
 import { openGates } from "./gates.js";
 import { checkPriced } from "./model-of-run.js";
-import { limitFlags, planNewRun, type RunPlan, refuseFlagsQueueIgnores } from "./plan-run.js";
+import { limitFlags, planNewRun, type RunPlan } from "./plan-run.js";
 import { fromDatabase, saveResults } from "./results-file.js";
-import type { RunOptions, RunRequest } from "./run-options.js";
+import type { RunOptions } from "./run-flags.js";
+import { type RunRequest, refuseFlags, sendsTraces } from "./run-options.js";
 import { detectLostDatabase, runTasks, type SessionEnd } from "./run-tasks.js";
 import { scoringOf } from "./score-traces.js";
 import { notesOnSent } from "./settings-from-options.js";
@@ -43,7 +44,7 @@ export function runBenchmark(
   monitor: OpenMonitor,
   openQueue: OpenQueue,
 ): Promise<RunOutcome> {
-  if (request.queue !== undefined) refuseFlagsQueueIgnores(request);
+  if (request.queue !== undefined) refuseFlags("queue", request.given);
   return withDatabase(request, context, (opened) => execute(opened, request, context, monitor, openQueue));
 }
 
@@ -197,9 +198,9 @@ async function answerAll(
     const tasks = monitor.underWay();
     return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} in flight will be finished. Press Ctrl-C again to stop immediately.`;
   });
-  const { otlp, otlpEndpoint } = options;
-  const isSending = otlp || otlpEndpoint !== undefined;
-  const live = isSending ? (await import("../trace-formats/otlp-live.js")).openLiveTraces(db, options, context) : null;
+  const live = sendsTraces(options)
+    ? (await import("../trace-formats/otlp-live.js")).openLiveTraces(db, options, context)
+    : null;
   const mailDb = openReadOnly(settings.db);
   const monitor = openMonitor(opening.activity);
   const waiting = waitForWriter(context, stopNow);

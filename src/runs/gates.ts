@@ -30,6 +30,7 @@ import {
 } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { type RunSource, RunSources, unfinished } from "./results-file.js";
+import type { GateOptions } from "./run-flags.js";
 
 const DEFAULT_MARGIN = 0.02;
 
@@ -183,17 +184,6 @@ function appendSummary(path: string, markdown: string, { note, settings }: AppCo
   } catch (error) {
     note(`art-e: cannot write the step summary: ${(error as Error).message}`);
   }
-}
-
-export interface GateOptions {
-  readonly failUnder?: readonly { readonly metric: string; readonly limit: number }[] | undefined;
-  /** Minimum share of tasks that an eval in `failUnder` must judge, 0 to 1. */
-  readonly minCoverage?: number | undefined;
-  /** Run name, or path of a results file. */
-  readonly baseline?: string | undefined;
-  readonly noWorseThan?: number | undefined;
-  readonly metric?: string | undefined;
-  readonly junit?: string | undefined;
 }
 
 /** Refuses contradictions and unknown metrics before anything is spent. The judge's scores are not known yet. */

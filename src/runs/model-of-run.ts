@@ -11,7 +11,8 @@ import { UserError } from "../platform/errors.js";
 import type { Agent } from "../tools/tool.js";
 import { refuseInputs, replayFile } from "../trace-formats/output-files.js";
 import type { RunLimits, RunSettings } from "../traces/run-settings.js";
-import { outputsOf, type RunOptions, type RunRequest } from "./run-options.js";
+import type { RunOptions } from "./run-flags.js";
+import { outputsOf, type RunRequest } from "./run-options.js";
 
 /** Concurrent tasks if no server limits the rate. */
 const LOCAL_CONCURRENCY = 5;

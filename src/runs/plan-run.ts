@@ -7,7 +7,6 @@ import { pinEvals } from "../evals/use-evals.js";
 import { checkMailboxes, readFingerprint, readImportFilter } from "../mail/corpus.js";
 import { unrecordedHeader } from "../models/request-extras.js";
 import type { AppContext } from "../platform/app-context.js";
-import { flagName } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
 import { artESuite } from "../questions/dataset.js";
@@ -18,7 +17,8 @@ import { NO_LIMITS, type RunLimits, type RunSettings } from "../traces/run-setti
 import type { RunOwner, RunRow } from "../traces/runs-store.js";
 import { createRun, type NewRunRequest, type RunSession } from "./execute-run/create-run.js";
 import { type CreatedModel, createModel } from "./model-of-run.js";
-import { agentOfNewRun, type RunOptionName, type RunOptions, type RunRequest } from "./run-options.js";
+import type { RunOptions } from "./run-flags.js";
+import { agentOfNewRun, type RunRequest, refuseFlags } from "./run-options.js";
 import {
   externalAgentSettings,
   newRunSettings,
@@ -26,27 +26,9 @@ import {
   refuseOracle,
 } from "./settings-from-options.js";
 
-export const SELECTS_SUITE_TASKS: readonly RunOptionName[] = [
-  "task",
-  "tool",
-  "tag",
-  "index",
-  "counterparts",
-  "runnable",
-];
-
-const ONLY_FOR_SUITES: readonly RunOptionName[] = [...SELECTS_SUITE_TASKS, "functions", "accountSettings"];
-
-function refuseSuiteOptions(given: ReadonlySet<string>): void {
-  const other = ONLY_FOR_SUITES.find((name) => given.has(name));
-  if (other === undefined) return;
-  const message = `${flagName(other)} is for tasks of a suite, and --suite is not given.`;
-  throw new UserError("flags_contradict", message, "Add --suite DIR, or leave it out.");
-}
-
 export async function planNewRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { given } = request;
-  refuseSuiteOptions(given);
+  refuseFlags("questions", given);
   const { env } = context.settings;
   const agentId = agentOfNewRun(request);
   const target = externalAgentOf(request, env);
@@ -59,7 +41,7 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
       ? newRunSettings(db, request, getAgent(db, agentId), context)
       : externalAgentSettings(target, agentId, request, env);
   const settings = { ...unpinned, scorers: await pinEvals(db, unpinned.scorers, context.settings) };
-  refuseOracle(settings.model, request.oracle);
+  refuseOracle(settings.model);
   noteUnsetConditions(request, db, context);
   // Before the download, so that a missing key is found immediately.
   const model = await createModel(settings, request, context);
@@ -67,16 +49,6 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
   const list = await suite.list();
   if (usesMailHere(settings.elsewhere)) checkMailboxes(db, list.tasks, request.partialInboxes);
   return newRunPlan(db, { suite, list, settings, model }, request);
-}
-
-/** Options that each worker sets, or that need files on this machine. */
-const NOT_OVER_A_QUEUE: readonly RunOptionName[] = ["concurrency", "record", "functions", "oracle", "accountSettings"];
-
-export function refuseFlagsQueueIgnores({ given }: RunRequest): void {
-  const ignored = NOT_OVER_A_QUEUE.find((name) => given.has(name));
-  if (ignored === undefined) return;
-  const why = ignored === "concurrency" ? "each worker has its own" : "the tasks are answered on other machines";
-  throw contradiction(`${flagName(ignored)} is not for a run over a queue: ${why}`);
 }
 
 export function checkQueueRun({ settings }: Pick<RunPlan, "settings">): void {
@@ -105,7 +77,7 @@ function contradiction(what: string): UserError {
 export function newRunPlan(
   db: Db,
   { suite, list, settings, model }: Pick<RunPlan, "suite" | "settings" | "model"> & { readonly list: TaskList },
-  options: RunOptions,
+  options: RunRequest,
 ): RunPlan {
   const { set } = list;
   const { split, ...dataset } = set;

@@ -45,7 +45,8 @@ import {
   type Trace,
 } from "../traces/trace.js";
 import { computeRunTotals, saveResults } from "./results-file.js";
-import { chosenScorers, recordedScorers, type ScorerChoice, wantsJudge } from "./run-options.js";
+import type { ScorerChoice } from "./run-flags.js";
+import { chosenScorers, recordedScorers, wantsJudge } from "./run-options.js";
 
 interface ScoreOptions extends JudgeOptions {
   readonly run: string;

@@ -21,7 +21,8 @@ import { offeredToolIds, toolsDigest } from "../tools/load-tools.js";
 import { type Agent, agentSettingsSchema, attachedOrDefault } from "../tools/tool.js";
 import type { AgentTarget, RunSettings } from "../traces/run-settings.js";
 import { modelNameOf } from "./model-of-run.js";
-import { chosenScorers, type RunOptions, type RunRequest, wantsJudge } from "./run-options.js";
+import type { RunOptions } from "./run-flags.js";
+import { chosenScorers, type RunRequest, refuseFlags, wantsJudge } from "./run-options.js";
 
 /** Returns the agent as it was when the run was created. Its row might have changed since. */
 export function agentOf(settings: RunSettings): Agent {
@@ -323,12 +324,12 @@ function refuseExtrasWithoutServer({ id, provider }: ModelName, { header, body }
 
 const ORACLE_MODEL = "offline/oracle";
 
-export function refuseOracle(model: string, named: string | undefined): void {
-  if (model !== ORACLE_MODEL && named === undefined) return;
+export function refuseOracle(model: string): void {
+  if (model !== ORACLE_MODEL) return;
   throw new UserError(
     "flags_contradict",
-    `${named === undefined ? `The model ${model}` : "--oracle"} applies only to suite tasks.`,
-    "Pass --suite DIR, or another agent.",
+    `The model ${model} only answers suite tasks.`,
+    "Pass --suite FOLDER, or use another agent.",
   );
 }
 
@@ -352,32 +353,10 @@ function notFor(model: string): UserError {
   return new UserError("flags_contradict", what, "Leave it out, or run -a oracle.");
 }
 
-const NOT_FOR: Readonly<Record<AgentTarget["kind"], readonly string[]>> = {
-  api: "protocol cache unsafeHostPython baseUrl wireApi header body maxTokens reasoningTokens reasoningEffort temperature record maxTaskCost maxCost maxRunTokens price tpm".split(
-    " ",
-  ),
-  human:
-    "protocol cache unsafeHostPython modelId modelProvider baseUrl wireApi header body maxTokens maxTurns reasoningTokens reasoningEffort temperature record maxTaskCost maxCost maxRunTokens price requestTimeout rpm tpm concurrency suite".split(
-      " ",
-    ),
-  command:
-    "protocol cache unsafeHostPython modelId modelProvider baseUrl wireApi header body maxTokens reasoningTokens reasoningEffort temperature record maxTaskCost requestTimeout rpm tpm".split(
-      " ",
-    ),
-  endpoint:
-    "protocol cache unsafeHostPython modelId modelProvider baseUrl wireApi maxTokens reasoningTokens reasoningEffort temperature record maxTaskCost requestTimeout".split(
-      " ",
-    ),
-};
-
 export function refuseFlagsTargetIgnores({ kind }: AgentTarget, { given, cutoff }: RunRequest): void {
-  const ignored = NOT_FOR[kind].find((name) => given.has(name));
-  if (ignored !== undefined) {
-    const why = kind === "human" ? "is not for a person" : `does not reach an agent of ${FLAG_OF[kind]}`;
-    throw new UserError("flags_contradict", `${flagName(ignored)} ${why}.`, "Leave it out.");
-  }
+  refuseFlags(kind, given);
   if (given.has("cutoff") && cutoff === "off" && kind !== "command" && kind !== "human") {
-    const message = `--cutoff off has no say in what an agent of ${FLAG_OF[kind]} may see.`;
-    throw new UserError("flags_contradict", message, "Leave it out.");
+    const message = `--cutoff off does not apply to an external agent (${FLAG_OF[kind]}).`;
+    throw new UserError("flags_contradict", message, "Remove --cutoff.");
   }
 }

@@ -16,7 +16,7 @@ import { type GivenExtras, openExtras, recordedExtras } from "../models/request-
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { createModel } from "../runs/model-of-run.js";
-import type { RunOptions } from "../runs/run-options.js";
+import type { RunOptions } from "../runs/run-flags.js";
 import { withEvals } from "../runs/score-traces.js";
 import { agentOf, newRunSettings, notesOnSent } from "../runs/settings-from-options.js";
 import { type Db, withStore } from "../store/open-store.js";

@@ -36,7 +36,7 @@ it("Ctrl-C stops a run immediately with exit code 130 if pressed twice, keeps th
   expect(boxLines(stdout).Run).toBe(totals.runId);
   expect(stderr.split("\n").filter((line) => line !== "")).toEqual([
     "Stopping: 1 task in flight will be finished. Press Ctrl-C again to stop immediately.",
-    `art-e: run ${totals.runId} stopped: 2 of 6 tasks are saved. Go on with: art-e run --resume ${totals.runId}`,
+    `art-e: run ${totals.runId} stopped: 2 of 6 tasks are saved. Continue: art-e run --resume ${totals.runId}`,
   ]);
   expect(readdirSync(path("")).filter((name) => name.endsWith(".tmp"))).toEqual([]);
 
@@ -68,7 +68,7 @@ it.each(["SIGINT", "SIGHUP"] as const)(
     expect(code).toBe(130);
     const { runId, ...totals } = JSON.parse(stdout);
     expect(totals).toMatchObject({ totalTasks: 3, endings: { answered: 3 } });
-    expect(stderr).toContain(`3 of 9 tasks are saved. Go on with: art-e run --resume ${runId}`);
+    expect(stderr).toContain(`3 of 9 tasks are saved. Continue: art-e run --resume ${runId}`);
     expect(provider.requests).toHaveLength(6);
   },
 );

@@ -42,7 +42,7 @@ it("a command that a message suggests works when pasted", async () => {
 
   expect(paste(await artE(["runs", "show"]), "Show a complete task: ")).toContain("tool");
   expect(paste(await artE(["runs", "delete", "latest"]), "Pass the run id: ")).toContain("baseline");
-  expect(paste(await artE(["agents", "clone", "baseline", "mine"]), "See it: ")).toContain("mine");
+  expect(paste(await artE(["agents", "clone", "baseline", "mine"]), "Show it: ")).toContain("mine");
 
   const named = await artE(["runs", "rename", "latest", "my run"]);
   expect(named).toContain('is named "my run"');

@@ -3,7 +3,7 @@ import { getVersion } from "../../agents/registry-store.js";
 import { readFingerprint } from "../../mail/corpus.js";
 import type { AppContext } from "../../platform/app-context.js";
 import { yieldBetween } from "../../platform/async.js";
-import { commandLine, flagName } from "../../platform/command-line.js";
+import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { checkWritable } from "../../platform/files.js";
 import { artESuite } from "../../questions/dataset.js";
@@ -23,16 +23,9 @@ import {
 import type { TaskResult } from "../../traces/task-result.js";
 import { createModel } from "../model-of-run.js";
 import type { LocatedSuite } from "../plan-run/locate-suite.js";
-import {
-  createRunOnce,
-  limitsOf,
-  newRunId,
-  outputToKeep,
-  type RunPlan,
-  SELECTS_SUITE_TASKS,
-  toolsNow,
-} from "../plan-run.js";
-import type { RunOptionName, RunOptions, RunRequest } from "../run-options.js";
+import { createRunOnce, limitsOf, newRunId, outputToKeep, type RunPlan, toolsNow } from "../plan-run.js";
+import type { RunOptions } from "../run-flags.js";
+import { type RunRequest, refuseFlags } from "../run-options.js";
 import { differences, movedServers, raisedLimits, requestedSettings, unusedAddress } from "../settings-from-options.js";
 import type { RunSession } from "./create-run.js";
 
@@ -43,7 +36,7 @@ import type { RunSession } from "./create-run.js";
 export async function planResume(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { given } = request;
   const found = getRun(db, name, "newest");
-  refuseOptionsOfNewRun(given, "resume", found);
+  refuseFlagsOfNewRun(given, "resume", found);
   refuseImported(found, "be resumed");
   const { run, changes: suiteChanges } = await locate(db, found, request, context);
   const requested = requestedSettings(run.settings, request, context);
@@ -129,7 +122,7 @@ export function mailChangedSince(db: Db, { corpusFingerprint }: RunRow): string[
 export async function planRepeat(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { given } = request;
   const found = getRun(db, name);
-  refuseOptionsOfNewRun(given, "repeat", found);
+  refuseFlagsOfNewRun(given, "repeat", found);
   refuseImported(found, "be repeated");
   const { run, changes: suiteChanges } = await locate(db, found, request, context);
   const requested = requestedSettings(run.settings, request, context);
@@ -207,46 +200,10 @@ async function suiteOfRun(
   return openSuite(dataset.source, { limit: null, functions, oracle, cutoff, accountSettings }, context);
 }
 
-/** Options that select tasks. A stored run has its tasks in the database. */
-const SELECTS_TASKS: readonly RunOptionName[] = [
-  "split",
-  "dataset",
-  "useJson",
-  "revision",
-  "limit",
-  "minRealism",
-  "maxSources",
-  "ids",
-  "inbox",
-  "excludeKnownBad",
-  "shuffle",
-  "seed",
-  "epochs",
-  "price",
-  "protocol",
-  ...SELECTS_SUITE_TASKS,
-];
-
-const RESUME_ONLY: readonly RunOptionName[] = ["resume", "retryFailed", "agent"];
-
-function refuseOptionsOfNewRun(
-  given: ReadonlySet<string>,
-  how: "resume" | "repeat",
-  { id: runId, split }: RunRow,
-): void {
-  const names = [
-    ...SELECTS_TASKS,
-    // --suite can specify where the run's suite is now.
-    ...(split === "suite" ? [] : (["suite"] as const)),
-    ...(how === "resume" ? [] : RESUME_ONLY),
-  ];
-  const other = names.find((name) => given.has(name));
-  if (other === undefined) return;
-  const message =
-    how === "resume"
-      ? `--resume answers what is missing of run ${runId}: ${flagName(other)} cannot choose anything else.`
-      : `--repeat asks what run ${runId} asked, with the agent it had: ${flagName(other)} cannot change that.`;
-  throw new UserError("flags_contradict", message, "Leave it out, or begin a new run.");
+/** Refuses flags of new runs, and those that do not apply to the tasks of the stored run. */
+function refuseFlagsOfNewRun(given: ReadonlySet<string>, how: "resume" | "repeat", { split }: RunRow): void {
+  refuseFlags(how, given);
+  refuseFlags(split === "suite" ? "suite" : "questions", given);
 }
 
 function toolsOfRun(db: Db, { settings }: RunRow): readonly AttachedTool[] {

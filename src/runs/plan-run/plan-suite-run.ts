@@ -5,7 +5,6 @@ import { isEvalScore } from "../../evals/definition.js";
 import { pinEvals } from "../../evals/use-evals.js";
 import { checkMailboxes } from "../../mail/corpus.js";
 import type { AppContext } from "../../platform/app-context.js";
-import { flagName } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import type { Db } from "../../store/open-store.js";
 import { type AttachedInbox, attachedInbox, questionOfTask } from "../../suites/email-task.js";
@@ -17,14 +16,8 @@ import type { SuiteTask } from "../../tasks/suite-task.js";
 import type { AgentTarget, RunSettings } from "../../traces/run-settings.js";
 import { createModel, modelNameOf } from "../model-of-run.js";
 import { newRunPlan, type RunPlan } from "../plan-run.js";
-import {
-  agentOfNewRun,
-  chosenScorers,
-  type RunOptionName,
-  type RunOptions,
-  type RunRequest,
-  recordedScorers,
-} from "../run-options.js";
+import type { RunOptions } from "../run-flags.js";
+import { agentOfNewRun, chosenScorers, type RunRequest, recordedScorers, refuseFlags } from "../run-options.js";
 import {
   externalAgentSettings,
   newRunSettings,
@@ -35,7 +28,7 @@ import {
 /** Plans a new run over a suite's tasks. Includes all selected tasks unless --limit is given. */
 export async function planSuiteRun(db: Db, folder: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { given } = request;
-  refuse(OF_DATASETS, given, "is not for tasks of a suite");
+  refuseFlags("suite", given);
   // API_URL in the environment is only for questions, because most suites' tasks cannot be done through that API.
   const target = externalAgentOf(request, { ...context.settings.env, API_URL: undefined });
   if (target !== undefined) refuseFlagsTargetIgnores(target, request);
@@ -52,31 +45,6 @@ export async function planSuiteRun(db: Db, folder: string, request: RunRequest, 
   return newRunPlan(db, { suite, list, settings, model }, request);
 }
 
-const OF_DATASETS: readonly RunOptionName[] = [
-  "split",
-  "dataset",
-  "useJson",
-  "revision",
-  "minRealism",
-  "maxSources",
-  "ids",
-  "inbox",
-  "excludeKnownBad",
-  "protocol",
-];
-
-const OF_MAIL: readonly RunOptionName[] = ["cutoff", "partialInboxes"];
-
-const OF_ANSWERS: readonly RunOptionName[] = [
-  "judge",
-  "noJudge",
-  "judgeVotes",
-  "judgeBaseUrl",
-  "judgeReasoningEffort",
-  "judgeHeader",
-  "judgeBody",
-];
-
 interface SuiteMail {
   readonly inboxes: readonly AttachedInbox[];
   readonly hasAnswers: boolean;
@@ -88,10 +56,8 @@ function suiteMail(tasks: readonly SuiteTask[]): SuiteMail {
 }
 
 function refuseMailFlags(given: ReadonlySet<string>, { inboxes, hasAnswers }: SuiteMail): void {
-  if (inboxes.length === 0) refuse(OF_MAIL, given, "is for tasks about a mailbox (attach_inbox), and none of these is");
-  if (!hasAnswers) {
-    refuse(OF_ANSWERS, given, "is for tasks with a gold answer (email_answer), and none of these has one");
-  }
+  if (inboxes.length === 0) refuseFlags("suite without mail", given);
+  if (!hasAnswers) refuseFlags("suite without answers", given);
 }
 
 /**
@@ -108,13 +74,7 @@ function refuseMachineTasks(target: AgentTarget | undefined, tasks: readonly Sui
   );
 }
 
-function refuse(names: readonly RunOptionName[], given: ReadonlySet<string>, why: string): void {
-  const other = names.find((name) => given.has(name));
-  if (other === undefined) return;
-  throw new UserError("flags_contradict", `${flagName(other)} ${why}.`, "Leave it out.");
-}
-
-function modelOf(db: Db, target: AgentTarget | undefined, options: RunOptions): string {
+function modelOf(db: Db, target: AgentTarget | undefined, options: RunRequest): string {
   const agentId = agentOfNewRun(options);
   return target === undefined
     ? modelNameOf(options, getAgent(db, agentId)).id

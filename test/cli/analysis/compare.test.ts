@@ -77,7 +77,7 @@ describe("comparing runs", () => {
     });
 
     it.each([
-      ["compare full.json", "There is one run only to compare."],
+      ["compare full.json", "compare needs at least two runs."],
       ["compare full.json none.json", "Results file none.json does not exist."],
       ["compare full.json run_none", 'Unknown run "run_none" in ./art-e.db.'],
       ["compare full.json broken.json", "broken.json is not a results file of art-e: runId: "],
@@ -114,11 +114,11 @@ describe("comparing runs", () => {
     });
 
     it.each([
-      ["stats --split test --by year", "--by goes with --run RUN --by SLICE."],
-      ["stats latest --run latest", "RUN_ID and --run both name a run."],
-      ["stats latest --corpus", "--corpus and --run ask for different figures."],
-      ["report latest --run latest", "RUNS and --run both name runs."],
-      ["stats --run latest --metric sources", "--metric goes with --run RUN --by SLICE."],
+      ["stats --split test --by year", "--by requires --run RUN --by SLICE."],
+      ["stats one --run two", "RUN (one) and --run (two) differ."],
+      ["stats latest --corpus", "--corpus and --run cannot be combined."],
+      ["report latest --run other", "RUNS (latest) and --run (other) differ."],
+      ["stats --run latest --metric sources", "--metric requires --run RUN --by SLICE."],
       [
         "stats --run latest --by month",
         "--by: expected inbox or realism or sources or year or tool or difficulty or guidance or app or tag.",
@@ -221,7 +221,7 @@ describe("gates", () => {
     });
 
     it.each([
-      ["gate base.json", "No gate is given."],
+      ["gate base.json", "gate needs a gate."],
       ["gate base.json --fail-under accuracy", "--fail-under: expected METRIC=VALUE"],
       ["gate base.json --fail-under f1=0.5", 'Unknown metric "f1".'],
       ["gate base.json --no-worse-than 0.1", "--no-worse-than goes with --baseline."],

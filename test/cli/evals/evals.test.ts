@@ -179,7 +179,7 @@ describe("an eval made from labels", () => {
     expect(readJson("again.json").taskResults[0].scores["eval:short_answer"]).toBeTypeOf("number");
     expect(await artE("score --scorers eval:nobody")).toMatchObject({ code: 2 });
     expect((await artE(`run -a baseline --dataset ${QUESTIONS} --scorers eval:`)).stderr).toContain(
-      "there is no scorer eval:",
+      "unknown scorer eval:",
     );
     const compared = await artE(`compare ${runId} latest --metric eval:short_answer`);
     expect(compared.stdout).toContain("eval:short_answer");
@@ -258,7 +258,7 @@ describe("versions of an eval", () => {
     write("bad.jsonl", read("labels.jsonl").replaceAll('"good"', '"bad"'));
     await json("evals label --from bad.jsonl --criterion all_bad");
     const { stdout } = await artE("evals review --criterion all_bad");
-    expect(stdout).toMatch(/^Bad traces of the training half that no eval fails: \d+/);
+    expect(stdout).toMatch(/^Bad traces of the training half that pass all evals: \d+/);
   });
 });
 
@@ -380,7 +380,7 @@ describe("the evals commands", () => {
     await json("evals retire endless@1");
     expect((await artE("evals add bad --matches (")).stderr).toContain("art-e: matches: ");
     expect((await artE("evals add both --contains x --at-most 3")).code).toBe(2);
-    expect((await artE("evals add --contains x")).stderr).toContain("The eval has no name");
+    expect((await artE("evals add --contains x")).stderr).toContain("evals add needs NAME.");
     for (const name of ["names_day", "short_words", "is_json"]) await json(`evals retire ${name}@1`);
   });
 
@@ -418,7 +418,7 @@ describe("the evals commands", () => {
 
 describe("a criterion", () => {
   it("is a sentence that a person writes and revises", async () => {
-    expect((await artE("evals criteria polite")).stderr).toContain('There is no criterion "polite"');
+    expect((await artE("evals criteria polite")).stderr).toContain('Unknown criterion "polite"');
     await json(["evals", "criteria", "polite", "The answer is polite."]);
     expect(await json("evals criteria polite")).toEqual([
       { name: "polite", sentence: "The answer is polite.", labelled: 0 },

@@ -28,7 +28,7 @@ describe("labeling in the terminal", () => {
   it("saves each label immediately, explains unknown input, and stops at the end of the input", async () => {
     const { summary, stderr } = await label(["g", "b the price is of another year", "x", "s", "t", "good"]);
     expect(summary).toMatchObject({ labelled: 4, labels: { good: 2, bad: 1, neutral: 0, skip: 1 } });
-    expect(stderr).toContain('"x" is none of g, b, s, t and q.');
+    expect(stderr).toContain('Unknown key "x". Press g, b, s, t or q.');
     expect(stderr).toContain("Gold:");
   });
 
@@ -46,6 +46,6 @@ describe("labeling in the terminal", () => {
     expect((await label(all, ["--criterion", "tone"])).summary).toMatchObject({ labels: { bad: 30 } });
     const { code, stderr } = await label([], ["--criterion", "tone"]);
     expect(code).toBe(2);
-    expect(stderr).toContain("Every trace has a person's label.");
+    expect(stderr).toContain("All traces are labeled by a person.");
   });
 });

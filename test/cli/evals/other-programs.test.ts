@@ -76,6 +76,6 @@ describe.each(["otlp", "atif"])("traces from another program, imported as %s,", 
 it("evals run refuses to judge chats, a run and a trace together", async () => {
   expect(await artE("evals run has_source --chats --run latest")).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("--run, --chats and --trace do not go together"),
+    stderr: expect.stringContaining("A run, --chats and --trace cannot be combined"),
   });
 });

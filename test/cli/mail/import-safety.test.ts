@@ -234,7 +234,7 @@ describe("Ctrl-C during an import", () => {
     const { code, stdout, stderr } = await run.ended;
     expect({ code, stdout }).toEqual({ code: 130, stdout: "" });
     expect(stderr.split("\n").filter(Boolean)).toEqual([
-      "Stopping; once more to stop at once.",
+      "Stopping. Press Ctrl-C again to stop immediately.",
       `art-e: import stopped: ${db} is as it was before. Run the same command to start again.`,
     ]);
     expect(filesOf(db)).toEqual(files);

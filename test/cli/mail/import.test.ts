@@ -29,8 +29,8 @@ describe("importing mail", () => {
           RULE,
           "Read:       517",
           "Forms:      maildir 517",
-          "Stored:     516 new messages, 311 of them distinct mails",
-          "Duplicates: 1 were here already",
+          "Stored:     516 new messages (311 distinct emails)",
+          "Duplicates: 1 already existed",
           "Skipped:    0",
           "Inboxes:    3",
           "Time: #",
@@ -46,8 +46,8 @@ describe("importing mail", () => {
       const again = boxLines((await artE(`import -c ${MAIL}`)).stdout);
       expect(again).toMatchObject({
         Read: "517",
-        Stored: "0 new messages, 0 of them distinct mails",
-        Duplicates: "517 were here already",
+        Stored: "0 new messages (0 distinct emails)",
+        Duplicates: "517 already existed",
       });
     });
 
@@ -105,7 +105,7 @@ describe("importing mail", () => {
       expect(boxLines(stdout).Skipped).toMatch(/^1: 1 because it does not have an email header/);
       expect(stdout).toMatch(/^skipped .*doe-j\/inbox\/␛\[2J2\.: it does not have an email header/m);
       expect(stdout).not.toContain("\u001b");
-      expect(stdout).toMatch(/^All skipped mails: mixed\.db\.skipped\.tsv$/m);
+      expect(stdout).toMatch(/^All skipped emails: mixed\.db\.skipped\.tsv$/m);
       expect(read("mixed.db.skipped.tsv")).toMatch(/^\S+doe-j\/inbox\/\S+\tit does not have an email header .*\n$/);
     });
 
@@ -292,8 +292,8 @@ describe("art-e import from saved mail", () => {
     expect(imported.stdout).toContain("ART-E Import (mbox, eml into several.db)");
     expect(boxLines(imported.stdout)).toMatchObject({
       Read: "4",
-      Stored: "3 new messages, 3 of them distinct mails",
-      Duplicates: "1 were here already",
+      Stored: "3 new messages (3 distinct emails)",
+      Duplicates: "1 already existed",
     });
     const limited = await artE("import a.mbox b.mbox.gz c.eml --db limited.db --limit 2 --json");
     expect(JSON.parse(limited.stdout)).toMatchObject({ read: 2, stored: 2 });
@@ -315,7 +315,7 @@ describe("art-e import from saved mail", () => {
     const two = await artE("import good.eml --csv-path bad.bin --db none.db");
     expect({ code: two.code, stderr: two.stderr }).toEqual({
       code: 2,
-      stderr: expect.stringContaining("SOURCE good.eml and --csv-path bad.bin name different sources."),
+      stderr: expect.stringContaining("SOURCE (good.eml) and --csv-path (bad.bin) differ."),
     });
   });
 });

@@ -241,11 +241,11 @@ describe("art-e worker --fetch-corpus", needs("redis"), () => {
     const elsewhere = await listen(plain);
     copyFileSync(path("art-e.db"), path("own.db"));
     const refused: [string, Record<string, string>, RegExp][] = [
-      [line(url, "x"), {}, /answered 401.*\n.*Set ART_E_TOKEN/],
-      [line(elsewhere, "x"), withToken, /answered 404.*\n.*Check that art-e serve runs at this URL/],
+      [line(url, "x"), {}, /returned 401.*\n.*Set ART_E_TOKEN/],
+      [line(elsewhere, "x"), withToken, /returned 404.*\n.*Check that art-e serve runs at this URL/],
       [line("ftp://x", "x"), {}, /--fetch-corpus: expected the URL of art-e serve/],
-      [`${line(url, "x")} --db own.db`, {}, /--fetch-corpus and --db are given/],
-      ["worker --token-file own.db", {}, /--token-file is for --fetch-corpus/],
+      [`${line(url, "x")} --db own.db`, {}, /--fetch-corpus and --db cannot be combined/],
+      ["worker --token-file own.db", {}, /--token-file requires --fetch-corpus/],
     ];
     for (const [words, variables, message] of refused) {
       const { code, stderr } = await artE(words, { ...queue(), ...variables });

@@ -130,8 +130,11 @@ describe("a queue", needs("redis"), () => {
   });
 
   it.each([
-    ["--concurrency 4", "--concurrency is not for a run over a queue: each worker has its own."],
-    ["--record replies.jsonl", "--record is not for a run over a queue"],
+    [
+      "--concurrency 4",
+      "--concurrency does not apply to a run over a queue, because its tasks are answered on other machines.",
+    ],
+    ["--record replies.jsonl", "--record does not apply to a run over a queue"],
     ["--agent-command cat", "An external agent is asked from this machine only."],
   ])("refuses a run if %s is given", async (flags, message) => {
     const { code, stderr } = await artE(`run -a baseline --dataset ${QUESTIONS} --quiet ${flags}`, env());

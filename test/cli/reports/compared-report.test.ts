@@ -95,7 +95,7 @@ it.each([
   ["report one.json one.json", /^art-e: Run run_\S+ is listed twice\.$/m],
   [`report gone.json`, "Results file gone.json does not exist."],
   [`report ${QUESTIONS}`, "is not a results file of art-e"],
-  ["report --open --format md", "--open opens a page, and md is none."],
+  ["report --open --format md", "--open only applies to --format html."],
 ])("report refuses %s", async (line, message) => {
   const { code, stdout, stderr } = await artE(line);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -104,7 +104,7 @@ it.each([
 
 it("report writes a page and opens it in the browser with --open, or prints its path", async () => {
   expect((await artE("report --open -o opened.html", { PATH: "/nowhere" })).stderr).toMatch(
-    /written to opened\.html .+\nNo browser could be started here: open file:\/\/\S+\/opened\.html\n$/s,
+    /written to opened\.html .+\nCannot start a browser. Open file:\/\/\S+\/opened\.html\n$/s,
   );
   write("xdg-open", '#!/bin/sh\necho "$1" > opened\n');
   chmodSync(path("xdg-open"), 0o755);

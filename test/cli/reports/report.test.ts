@@ -56,7 +56,7 @@ describe("art-e report", () => {
     for (const _ of ["once", "again"]) {
       const { code, stderr } = await artE("report --traces folder -o beside.html");
       expect(code).toBe(0);
-      expect(stderr).toContain("their conversations are in the folder beside-traces beside it: keep the two together.");
+      expect(stderr).toContain("its conversations are in the folder beside-traces. Keep both in the same place.");
     }
     expect(readdirSync(path("beside-traces")).sort()).toEqual(["0-1-1.js", "0-2-1.js", "0-4-1.js", "READ-ME.txt"]);
     expect(readdirSync(path("")).filter((name) => name.endsWith(".tmp"))).toEqual([]);
@@ -112,8 +112,8 @@ describe("art-e report", () => {
   });
 
   it.each([
-    ["report --format csv --traces none", "--traces is for --format html; csv has no conversations."],
-    ["report --traces folder", "--traces folder puts the folder beside the page, and the page goes to stdout."],
+    ["report --format csv --traces none", "--traces only applies to --format html."],
+    ["report --traces folder", "--traces folder cannot be used if the page goes to stdout."],
     ["report latest latest", /^art-e: Run run_\S+ is listed twice\.$/m],
     ["report run_nowhere", 'Unknown run "run_nowhere"'],
     ["report -o nowhere/page.html", "--output: Cannot write nowhere/page.html: the folder nowhere does not exist."],
@@ -204,7 +204,7 @@ describe("reporting on a suite", () => {
       const stats = await artE("stats --run run_before --csv figures --json");
       expect(JSON.parse(stats.stdout).runId).toBe("run_before");
       expect(read("figures/pairs.csv")).toBe(pairs);
-      expect((await artE("stats --split test --csv figures")).stderr).toMatch(/^art-e: --csv goes with --run RUN\.$/m);
+      expect((await artE("stats --split test --csv figures")).stderr).toMatch(/^art-e: --csv requires a run\.$/m);
     });
 
     it("overwrites only its own files", async () => {
@@ -222,7 +222,7 @@ describe("reporting on a suite", () => {
       });
       expect(await artE("report --csv mine -o page.html")).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining("--output is for that"),
+        stderr: expect.stringContaining("cannot be combined with --output"),
       });
     });
   });

@@ -96,9 +96,9 @@ describe("art-e ask", () => {
       const { code, stdout, stderr } = await artE(["ask", question.inbox_address, question.question], variables);
       expect([code, stderr]).toEqual([0, "Asking email-search with openai/gpt-6.1-sol.\n"]);
       expect(stdout).toMatch(/^42\n\nSource: /);
-      expect(stdout).toContain("Source: <made@up> (there is no such mail in the mailbox)");
+      expect(stdout).toContain("Source: <made@up> (not in the mailbox)");
       expect(stdout).toMatch(
-        /email-search \(openai\/gpt-6\.1-sol\): 2 turns, .*\$0\.\d+\. All that was said and read: art-e show trace_/,
+        /email-search \(openai\/gpt-6\.1-sol\): 2 turns, .*\$0\.\d+\. Full trace: art-e show trace_/,
       );
       expect(JSON.stringify(provider.requests[0]?.body)).toContain(question.inbox_address);
     });
@@ -118,7 +118,7 @@ describe("art-e ask", () => {
       }));
       const variables = { OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: provider.baseUrl("openai-chat") };
       const { code, stdout } = await artE(["ask", MARCUS, "What?", "--max-turns", "2", "--quiet"], variables);
-      expect([code, stdout]).toEqual([1, expect.stringMatching(/^No answer: its turns are used up\./)]);
+      expect([code, stdout]).toEqual([1, expect.stringMatching(/^No answer: it ran out of turns\./)]);
     });
   });
 

@@ -88,7 +88,7 @@ describe("art-e run -a human", () => {
   it("stops at the end of the input, and continues with --resume", async () => {
     const first = await type(`${RUN} -l 3 -o resumed.json`, ["unknown", "search adder"]).ended;
     expect(first.code).toBe(1);
-    expect(first.stderr).toContain("1 of 3 tasks are saved. Continue with:");
+    expect(first.stderr).toContain("1 of 3 tasks are saved. Continue:");
     const second = await type("run --resume latest", ["unknown", "unknown"]).ended;
     expect(second.code).toBe(0);
     expect(resultsSchema.parse(readJson("resumed.json"))).toMatchObject({ totalTasks: 3, status: "completed" });

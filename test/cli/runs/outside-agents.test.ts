@@ -120,9 +120,9 @@ describe("an agent command", () => {
     expect(first.code).toBe(1);
     expect(first.stderr).toContain("no-such-program: ENOENT");
     expect(first.stderr).toContain(
-      "See that the program is there and can be started; then go on with: art-e run --resume",
+      "Check that the program exists and can be started, then continue: art-e run --resume",
     );
-    expect(first.stderr).not.toContain("a model that the server has");
+    expect(first.stderr).not.toContain("a model of the server");
     const other = await artE(args(commandOf("e.log"), "--resume latest"));
     expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining("elsewhere was ") });
     const forced = await artE(args(commandOf("e.log"), "--resume latest --force"));
@@ -141,8 +141,8 @@ describe("an agent command", () => {
 
   it.each([
     ["--api-url http://x.example", "select different agents"],
-    ["--model-id openai/gpt-4.1", "--model-id does not reach"],
-    ["--record r.jsonl", "--record does not reach"],
+    ["--model-id openai/gpt-4.1", "--model-id does not apply to an external agent"],
+    ["--record r.jsonl", "--record does not apply to an external agent"],
     ["-w ws", "--workspace requires --api-url"],
   ])("is refused if %s is given too", async (flags, message) => {
     const { code, stderr } = await run("true", flags);
@@ -302,8 +302,8 @@ describe("art-e run --api-url", () => {
   it.each([
     ["--api-url ftp://x", "expected a server URL"],
     ["--api-url http://user:secret@x.example", "expected a server URL"],
-    ["--api-url http://x.example --max-cost 1", "--max-cost does not reach"],
-    ["--api-url http://x.example --cutoff off", "--cutoff off has no say"],
+    ["--api-url http://x.example --max-cost 1", "--max-cost does not apply to an external agent"],
+    ["--api-url http://x.example --cutoff off", "--cutoff off does not apply to an external agent"],
     ["--agent-url http://x.example --max-cost 1", "the price of endpoint/agent_1 is unknown"],
     ["--tell-task", "--tell-task requires --api-url"],
   ])("refuses %s before the first request", async (flags, message) => {

@@ -119,13 +119,13 @@ describe("a custom agent", () => {
   it.each([
     ["agents create x", "needs a --prompt"],
     ["agents create", "agents create needs ID."],
-    ["agents create x --prompt @none.txt", "there is no such file"],
+    ["agents create x --prompt @none.txt", "the file does not exist"],
     ["agents create x --prompt {{y}}", "{{y}}"],
     ["agents set art-e --name x", "is built in"],
-    ["agents set carried --db a.db", "nothing to change"],
+    ["agents set carried --db a.db", "agents set needs a change"],
     ["agents list --model x", "agents list does not take --model."],
     ["agents show art-e more", 'agents show does not take "more".'],
-    ["agents show --run latest art-e", "ID cannot be given too"],
+    ["agents show --run latest art-e", "ID and --run cannot be combined"],
     ["agents set mine --tools email_get", "agents set does not take --tools."],
     ["agents detach art-e", "agents detach needs TOOLS."],
     ["tools add x --handler-key none --description d", 'Unknown handler_key "none"'],
@@ -143,7 +143,7 @@ describe("a custom agent", () => {
     ["tools test email_get nonsense", "expected a JSON object"],
     ["tools set days --http http://a.b", "Cannot change the kind of tool"],
     ["tools set days --mcp program", "tools set does not take --mcp."],
-    ["tools add x --mcp program", '"x" cannot be given too'],
+    ["tools add x --mcp program", "ID cannot be combined with --mcp"],
     ["tools list --inbox a@b.c", "tools list does not take --inbox."],
     ["judge frob", "Unknown command: judge frob."],
     ["judge calibrate", "judge calibrate needs LABELS."],
@@ -197,7 +197,7 @@ describe("art-e tools test", () => {
   it("calls tools that --mcp imported, and a program with quoted arguments", async () => {
     const file = stdioServerFile(path(""));
     expect(await done(["tools", "add", "--mcp", `'${process.execPath}' "${file}"`, "--prefix", "m"])).toContain(
-      "5 tools are added:\n  m_behave: ",
+      "5 tools added:\n  m_behave: ",
     );
     expect(await done(["tools", "test", "m_behave", '{"do": "echo", "word": "hi"}'])).toContain('"word": "hi"');
     const program = `'${process.execPath}' -e 'process.stdin.on("end", () => console.log("[1]")).resume()'`;

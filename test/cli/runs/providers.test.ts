@@ -164,7 +164,7 @@ describe("model providers", () => {
       const { code, stdout, stderr } = await artE(`${RUN} -o failed.json`, variables(provider));
       expect(code).toBe(3);
       expect(stderr).toMatch(/^art-e: 3 of 3 tasks failed\. See why: art-e export-traces --run run_\S+ --failed; /);
-      expect(stderr).toMatch(/; answer them again: art-e run --resume run_\S+ --retry-failed\n$/);
+      expect(stderr).toMatch(/; retry them: art-e run --resume run_\S+ --retry-failed\n$/);
       const box = boxLines(stdout);
       expect(box).toMatchObject({ Scores: "- (no task was completed)", Endings: "model_error 3" });
 
@@ -190,7 +190,7 @@ describe("model providers", () => {
       const { taskResults, runId } = resultsSchema.parse(readJson("refused.json"));
       expect(taskResults).toEqual([]);
       expect(stderr).toBe(
-        `art-e: Run ${runId} stopped: anthropic/claude-sonnet-5-5: 401 the key [key] is revoked.\n       0 of 3 tasks are saved. Check the key in ANTHROPIC_API_KEY and the account behind it; when it is accepted: art-e run --resume ${runId}\n`,
+        `art-e: Run ${runId} stopped: anthropic/claude-sonnet-5-5: 401 the key [key] is revoked.\n       0 of 3 tasks are saved. Check the key in ANTHROPIC_API_KEY and the account behind it; once the provider accepts it, continue: art-e run --resume ${runId}\n`,
       );
       expect(stdout).toBe("");
       expect(provider.requests.length).toBeLessThanOrEqual(2);
@@ -201,7 +201,7 @@ describe("model providers", () => {
       const provider = await refusing(404);
       const { code, stdout, stderr } = await artE(`${RUN} --concurrency 2`, variables(provider));
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-      expect(stderr).toContain("0 of 3 tasks are saved. Begin again with a model that the server has (--model-id");
+      expect(stderr).toContain("0 of 3 tasks are saved. Start a new run with a model of the server (--model-id");
       expect(stderr).not.toContain("--resume");
     });
 
@@ -332,18 +332,18 @@ describe("the published protocol", () => {
       [
         "if there is no key for a judge",
         "run --protocol art -a baseline",
-        "--protocol art has the answers judged, and there is no key",
+        "--protocol art needs a judge, but no API key for one is set.",
       ],
       ["if its name is unknown", "run --protocol iofold -a baseline", "--protocol: expected art."],
       [
         "if a run has its own settings",
         "run --resume latest --protocol art",
-        "--protocol cannot choose anything else.",
+        "--protocol does not apply to a resumed run, which keeps its tasks.",
       ],
       [
         "if the agent is external",
         "run --protocol art --no-judge -a x --agent-url http://127.0.0.1:9/v1",
-        "--protocol does not reach an agent of --agent-url",
+        "--protocol does not apply to an external agent (--agent-url).",
       ],
     ])("is refused %s", async (_, line, message) => {
       const { code, stderr } = await artE(

@@ -298,7 +298,7 @@ judge: { model: openai/judge-1, reasoning-effort: none, body: { seed: 3 } }
     const owned = await artE(line, variables());
     write("art-e.yaml", "");
     expect(untrusted).toMatchObject({ code: 2 });
-    expect(untrusted.stderr).toContain("model.body sends variables of the environment to a server");
+    expect(untrusted.stderr).toContain("model.body sends environment variables to a server");
     expect(owned).toMatchObject({ code: 2, stderr: expect.stringContaining("Host is set by art-e itself") });
   });
 });

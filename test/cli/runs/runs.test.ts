@@ -59,7 +59,7 @@ describe("commands about runs", () => {
     it("lists only matching runs, and says how many others there are", async () => {
       expect(await json("runs list --agent baseline --status completed")).toHaveLength(1);
       expect((await artE("runs list --status running")).stdout).toBe("No run matches.\n");
-      expect((await artE("runs list --limit 1")).stderr).toBe("1 older ones are not listed: --limit 0 lists all.\n");
+      expect((await artE("runs list --limit 1")).stderr).toBe("1 older runs are not shown. List all: --limit 0.\n");
       const { code, stderr } = await artE("runs list --status dead");
       expect([code, stderr.split("\n")[0]]).toEqual([2, "art-e: --status: expected running or completed or stopped."]);
     });
@@ -123,7 +123,7 @@ describe("commands about runs", () => {
       await artE(["runs", "rename", good, "mine"]);
       const { code, stderr } = await artE(["runs", "rename", failed, "mine"]);
       expect([code, stderr.split("\n")[0]]).toEqual([2, `art-e: Run ${good} already has the name "mine".`]);
-      expect((await artE(["runs", "rename", good, "--remove"])).stdout).toBe(`Run ${good} has no name now.\n`);
+      expect((await artE(["runs", "rename", good, "--remove"])).stdout).toBe(`Run ${good} no longer has a name.\n`);
       expect((await artE(["runs", "rename", failed, "mine"])).code).toBe(0);
       await artE(["runs", "rename", failed, "--remove"]);
     });
@@ -151,7 +151,7 @@ describe("commands about runs", () => {
       expect((await json("runs prune --agent baseline --keep 1 --yes")).deleted).toBe(true);
       expect((await json("runs list --agent baseline")).map(({ id }: { id: string }) => id)).toEqual([ids[2], good]);
       expect((await json("runs prune --empty --yes")).runs).toMatchObject([{ id: failed }]);
-      expect((await artE("runs prune --yes")).stderr).toContain("Nothing says which runs.");
+      expect((await artE("runs prune --yes")).stderr).toContain("runs prune needs a filter.");
     });
   });
 
@@ -220,7 +220,7 @@ describe("progress on a terminal", () => {
       const stopping = await terminal.until((shown) => shown.includes("Stopping: 2 tasks in flight"));
       expect(progressOf(stopping.slice(stopping.indexOf("Stopping: ")))).not.toBe("");
       terminal.press("C-c");
-      const ended = await terminal.until((shown) => /Go on with: .*\n\$$/.test(shown));
+      const ended = await terminal.until((shown) => /Continue: .*\n\$$/.test(shown));
       expect(ended).not.toContain("Answering ");
       expect(ended).not.toContain("^C");
       expect(ended).toMatch(

@@ -108,7 +108,7 @@ describe("a dead server", () => {
     const { code, stdout, stderr } = await artE(`${RUN} -l 6`, { ...key, ANTHROPIC_BASE_URL: url });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(
-      /^art-e: Run run_\S+ stopped: the server does not answer \(connection refused\): anthropic\/\S+ connection failed: .*ECONNREFUSED.* \(after 6 attempts\)\.\n {7}0 of 6 tasks are saved\. See that it runs and can be reached; then go on with: art-e run --resume run_\S+\n$/,
+      /^art-e: Run run_\S+ stopped: the server does not answer \(connection refused\): anthropic\/\S+ connection failed: .*ECONNREFUSED.* \(after 6 attempts\)\.\n {7}0 of 6 tasks are saved\. Check that it is running and reachable, then continue: art-e run --resume run_\S+\n$/,
     );
     provider = await startFakeProvider(() => ({ content: "an answer" }));
     // The URL belongs to the run: another one requires --force.
@@ -188,7 +188,7 @@ describe("resuming a run", () => {
       const { runId } = stopped;
       expect(code).toBe(1);
       expect(stderr).toBe(
-        `art-e: Run ${runId} stopped: --max-cost ${LIMIT} is reached: $0.0600 spent.\n       2 of 6 tasks are saved. Go on with a higher limit: art-e run --resume ${runId} --max-cost USD\n`,
+        `art-e: Run ${runId} stopped: --max-cost ${LIMIT} is reached: $0.0600 spent.\n       2 of 6 tasks are saved. Continue with a higher limit: art-e run --resume ${runId} --max-cost USD\n`,
       );
       expect(stopped).toMatchObject({ status: "interrupted", plannedTasks: 6, totalTasks: 2, completedTasks: 2 });
       expect(stopped.limits).toMatchObject({ maxCostUsd: LIMIT, maxTokens: null });
@@ -352,14 +352,16 @@ describe("resuming a run", () => {
       async (flag) => {
         const { code, stderr } = await run(`run --resume latest ${flag}`);
         expect(code).toBe(2);
-        expect(stderr).toContain(`${flag.replace("-l 3", "--limit 3").split(" ")[0]} cannot choose anything else.`);
+        expect(stderr).toContain(
+          `${flag.replace("-l 3", "--limit 3").split(" ")[0]} does not apply to a resumed run, which keeps its tasks.`,
+        );
       },
     );
 
     it.each(["--force", "--retry-failed"])("is required by %s", async (flag) => {
       const { code, stderr } = await run(`${RUN} ${flag}`);
       expect(code).toBe(2);
-      expect(stderr).toContain(`${flag} is for --resume, which is not given.`);
+      expect(stderr).toContain(`${flag} does not apply to a new run.`);
     });
 
     it("answers only the failed tasks again with --retry-failed", async () => {

@@ -90,7 +90,7 @@ describe("art-e run with scorers", () => {
     const { code, stderr } = await artE(`${RUN} -l 2 --judge openai/judge-down -o down.json`, variables());
     expect(code).toBe(0);
     expect(stderr).toMatch(
-      /^art-e: the judge openai\/judge-down gave no verdict on 2 of 2 answers: the judge failed: .*\. Ask again: art-e score --run run_/s,
+      /^art-e: the judge openai\/judge-down gave no verdict on 2 of 2 answers: the judge failed: .*\. Retry: art-e score --run run_/s,
     );
     expect(verdictsOf(results("down.json"))).toEqual([null, null]);
     judgeIsDown = false;
@@ -113,7 +113,7 @@ describe("art-e run with scorers", () => {
     const before = provider.requests.length;
     const line = `${RUN} -l 4 --dry-run --judge openai/judge-9 --judge-votes 3`;
     expect(JSON.parse((await artE(`${line} --json`, variables())).stdout)).toMatchObject({ tasks: 4, judgeCalls: 12 });
-    expect((await artE(line, variables())).stdout).toContain("12 calls of openai/judge-9, not in the cost");
+    expect((await artE(line, variables())).stdout).toContain("12 calls to openai/judge-9, not included in the cost");
     expect(provider.requests).toHaveLength(before);
   });
 
@@ -180,9 +180,9 @@ describe("art-e score", () => {
     [
       "an unknown scorer",
       "--scorers tokenF1,rogueL",
-      "there is no scorer rogueL; there are exactMatch, semanticScore, tokenF1",
+      "unknown scorer rogueL. Available: exactMatch, semanticScore, tokenF1",
     ],
-    ["an empty list of scorers", "--scorers ,", "no scorer is named"],
+    ["an empty list of scorers", "--scorers ,", "expected scorers"],
     ["a judge whose provider is missing", "--judge gpt-4.1", 'Unknown judge model "gpt-4.1".'],
     ["a judge that is not a model", "--judge offline/baseline", 'Unknown judge model "offline/baseline".'],
     ["both --judge and --no-judge", "--judge openai/judge-1 --no-judge", "--no-judge and --judge cannot be combined."],
@@ -258,7 +258,7 @@ describe("art-e judge calibrate", () => {
     expect(stderr).toMatch(
       /^art-e: the judge openai\/judge-silent gave no verdict on 2 of 2 answers: the judge failed: /m,
     );
-    expect(stderr).toContain("Nothing can be compared until the judge answers.");
+    expect(stderr).toContain("Check the judge's model and key.");
   });
 
   it("accepts 200 labels, and prints no warning", async () => {

@@ -95,10 +95,10 @@ describe("art-e serve", () => {
   it.each([
     ["--host 0.0.0.0", "no token is set"],
     ["--token short", "at least 16 characters"],
-    ["--token-file nowhere", "there is no such file"],
+    ["--token-file nowhere", "the file does not exist"],
     ["--cors http://a.example/path", "expected one origin"],
     ["--port 70000", "--port: expected a whole number from 0 to 65535"],
-    [`--token ${TOKEN} --token-file x`, "--token and --token-file are given"],
+    [`--token ${TOKEN} --token-file x`, "--token and --token-file cannot be combined"],
   ])("refuses %s", async (line, complaint) => {
     const { code, stderr } = await artE(`serve ${line}`);
     expect(code).toBe(2);

@@ -5,10 +5,10 @@ import { z } from "zod";
 import { configTemplate } from "../../../src/cli/commands/init.js";
 import { configSchema, parseConfig, refuseUntrusted, SECTIONS } from "../../../src/cli/config/config-schema.js";
 import { mergeConfig, namesOfRuns, settingsOfRun } from "../../../src/cli/config/merge-config.js";
-import { describe as describeFlag } from "../../../src/cli/flags/read-flags.js";
-import { runSchema } from "../../../src/cli/flags/run-flags.js";
+import { describe as describeFlag } from "../../../src/cli/flags/define-command.js";
 import { flagName } from "../../../src/platform/command-line.js";
 import { UserError } from "../../../src/platform/errors.js";
+import { runSchema } from "../../../src/runs/run-flags.js";
 
 function refusedBy(work: () => unknown): UserError {
   try {
@@ -89,20 +89,25 @@ gates: {baseline: latest, junit: ../junit.xml}
     ["limits: {maxCost: 3}", 1, "limits has no setting maxCost.", "Did you mean max-cost?"],
     ["max-cost: 3", 1, "There is no section max-cost.", "Did you mean limits.max-cost?"],
     ["suite: {judge-votes: 3}", 1, "suite has no setting judge-votes.", "Did you mean judge.votes?"],
-    ["run: {resume: latest}", 1, "run has no setting resume.", "--resume is for the command line only."],
+    ["run: {resume: latest}", 1, "run has no setting resume.", "--resume only works on the command line."],
     ["limits: {max-run-token: 5}", 1, "limits has no setting max-run-token.", "Did you mean max-run-tokens?"],
     ["run:\n  epochs: 0", 2, "run.epochs: expected a whole number from 1 to 1000.", ""],
     ["limits:\n  max-cost:", 2, "limits.max-cost: expected a number above 0, at most 9007199254740991.", ""],
     ["limits: {concurrency: many}", 1, "limits.concurrency: expected auto, or a whole number from 1 to 9999.", ""],
     ["limits: {concurrency: 0}", 1, "limits.concurrency: expected auto, or a whole number from 1 to 9999.", ""],
-    ["limits: {max-failures: few}", 1, "limits.max-failures: expected a number of tasks, or a share such as 5%.", ""],
+    [
+      "limits: {max-failures: few}",
+      1,
+      "limits.max-failures: expected a number of tasks, or a percentage such as 5%.",
+      "",
+    ],
     ["gates:\n  fail-under:\n    found: high", 3, "gates.fail-under.found: expected a number.", ""],
     ["gates: {fail-under: 0.8}", 1, "gates.fail-under: expected METRIC: VALUE, such as accuracy: 0.8.", ""],
     ["dataset: {split: dev}", 1, "dataset.split: expected train or test.", ""],
     ["run: {scorers: tokenF1}", 1, "run.scorers: expected a list, such as [a, b].", ""],
     ["agent: [a]", 1, "agent: expected settings such as id, command, url.", ""],
-    ["limits: low", 1, "limits: expected settings such as max-cost, max-task-cost, max-run-tokens.", ""],
-    ["model: {price: {input: -1, output: 1}}", 1, "model.price.input: expected US dollars for a million tokens.", ""],
+    ["limits: low", 1, "limits: expected settings such as max-turns, concurrency, rpm.", ""],
+    ["model: {price: {input: -1, output: 1}}", 1, "model.price.input: expected US dollars per million tokens.", ""],
     ["database: 3", 1, "database: expected a path.", ""],
     ["runs: [a]", 1, "runs: expected NAME: with sections below it.", ""],
     ["runs:\n  a: baseline", 2, "runs.a: expected sections such as agent, dataset and limits.", ""],
@@ -114,8 +119,13 @@ gates: {baseline: latest, junit: ../junit.xml}
     ],
     ["runs:\n  a:\n    limits: {max-cots: 1}", 3, "runs.a.limits has no setting max-cots.", "Did you mean max-cost?"],
     ["runs:\n  a:\n    limts: {}", 3, "runs.a has no section limts.", "Did you mean limits?"],
-    ["runs:\n  a: {runs: {}}", 2, "runs.a has no section runs.", "runs is for the whole file, beside its sections."],
-    ["run: {database: x.db}", 1, "run has no setting database.", "database is for the whole file"],
+    [
+      "runs:\n  a: {runs: {}}",
+      2,
+      "runs.a has no section runs.",
+      "runs belongs at the top level of the file, next to the sections.",
+    ],
+    ["run: {database: x.db}", 1, "run has no setting database.", "database belongs at the top level of the file"],
     ["rnus: {}", 1, "There is no section rnus.", "Did you mean runs"],
     ["- agent", 1, "expected sections such as agent, dataset and limits.", ""],
     ["agent: a\nagent: b", 2, "Map keys must be unique.", ""],
@@ -264,7 +274,7 @@ describe("a config file that --config does not specify", () => {
   ])("must not set servers or programs: %s", (text) => {
     expect(refusedBy(() => check(text))).toMatchObject({
       code: "config_untrusted",
-      message: expect.stringMatching(/^art-e\.yaml:1: \w+\.[a-z-]+ names a (server|program) /),
+      message: expect.stringMatching(/^art-e\.yaml:1: \w+\.[a-z-]+ (can send keys to a server|runs a program)/),
       hint: "If you trust the file: --config art-e.yaml.",
     });
   });

@@ -89,13 +89,13 @@ gates:
     it("does not overwrite the file with its results", async () => {
       const { code, stderr } = await artE(`run --dataset ${QUESTIONS} -o art-e.yaml --overwrite`);
       expect(code).toBe(2);
-      expect(stderr).toContain("art-e.yaml is the file of settings, which would be overwritten.");
+      expect(stderr).toContain("art-e.yaml is the config file, which would be overwritten.");
       expect(read("art-e.yaml")).toBe("agent: baseline\n");
     });
 
     it("refuses a missing or malformed file", async () => {
       const missing = await artE("run --config nowhere.yaml");
-      expect(missing.stderr).toContain("--config: nowhere.yaml cannot be read: there is no such file.");
+      expect(missing.stderr).toContain("--config: cannot read nowhere.yaml: the file does not exist.");
       write("art-e.yaml", "agent: baseline\nlimits: {max-cots: 3}\n");
       const wrong = await artE("run --json");
       expect(wrong.code).toBe(2);
@@ -131,7 +131,7 @@ gates:
     it("fails if the file does not contain thresholds", async () => {
       const { code, stderr } = await artE("gate latest");
       expect(code).toBe(2);
-      expect(stderr).toContain("or write gates into art-e.yaml.");
+      expect(stderr).toContain("or add gates to art-e.yaml.");
     });
   });
 });
@@ -221,7 +221,7 @@ runs:
       write("ci/nightly.yaml", FILE.replace("limit: 3,", "seed: 3,"));
       expect((await artE("run --config ci/nightly.yaml")).stderr).toContain("--seed is runs.short.run.seed at");
       const named = await artE("run --config ci/nightly.yaml --name x");
-      expect(named.stderr).toContain("--name is for one run, and ci/nightly.yaml has easy, strict, short.");
+      expect(named.stderr).toContain("--name only applies to one run, but ci/nightly.yaml has easy, strict, short.");
     });
 
     it("estimates the cost of each run with --dry-run", async () => {
@@ -238,7 +238,7 @@ runs:
       expect((await artE("gate latest --config ci/nightly.yaml --only strict")).code).toBe(3);
       expect((await artE("gate latest --config ci/nightly.yaml --only easy")).code).toBe(0);
       expect((await artE("gate latest --config ci/nightly.yaml --only easy,strict")).stderr).toContain(
-        "--only names 2 runs.",
+        "--only: expected one run, not 2.",
       );
     });
 
@@ -249,7 +249,7 @@ runs:
     });
 
     it("is required for --only", async () => {
-      expect((await artE("run -a baseline --only easy")).stderr).toContain("--only names runs of a file of settings");
+      expect((await artE("run -a baseline --only easy")).stderr).toContain("--only needs a config file.");
     });
   });
 
@@ -291,7 +291,7 @@ runs:
       write("art-e.yaml", "agent: {url: 'http://localhost:1/v1'}\n");
       const elsewhere = await artE(["ask", MARCUS, "Who approved the outage?"]);
       expect(elsewhere.code).toBe(2);
-      expect(elsewhere.stderr).toContain("art-e.yaml:1: agent.url is an agent that art-e ask cannot ask.");
+      expect(elsewhere.stderr).toContain("art-e.yaml:1: art-e ask does not support external agents (agent.url).");
     });
 
     it("use its dataset, unless a run or the mail is requested: stats", async () => {
@@ -323,8 +323,8 @@ describe("art-e init", () => {
   it("asks three questions, each until the answer is usable, and writes a file that run accepts", async () => {
     const { code, stderr } = await answer("two words", "baseline", "", "nowhere.jsonl", QUESTIONS);
     expect(code).toBe(0);
-    expect(stderr).toContain("two words is no id of an agent.");
-    expect(stderr).toContain("There is no file or folder nowhere.jsonl.");
+    expect(stderr).toContain("two words is not a valid agent id.");
+    expect(stderr).toContain("nowhere.jsonl does not exist.");
     expect(stderr.match(/\? \[/g)).toHaveLength(5);
     expect(parse(read("art-e.yaml"))).toMatchObject({
       agent: "baseline",
@@ -361,7 +361,7 @@ describe("art-e init", () => {
   it("never overwrites a file", async () => {
     write("art-e.yaml", "agent: mine\n");
     const { code, stderr } = await artE("init --yes");
-    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("art-e.yaml exists") });
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("art-e.yaml already exists") });
     expect(read("art-e.yaml")).toBe("agent: mine\n");
   });
 

@@ -179,7 +179,7 @@ describe("art-e env export --format harbor", () => {
   it.each([
     ["-o tasks", "tasks: it already exists"],
     ["-o new --org ../x", "--org: expected letters"],
-    ["-o new --docker-image python:3.12-slim", "--docker-image: expected the name of an image with {task} in it"],
+    ["-o new --docker-image python:3.12-slim", "--docker-image: expected an image name that contains {task}"],
     ["-o new --format tb", "--format"],
     ["", "--output"],
   ])("refuses %s", async (flags, message) => {
@@ -194,7 +194,7 @@ describe("art-e env export --format harbor", () => {
     const { code, stderr } = await artE(`env export --dataset ${file} -l 0 -o early`);
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: expect.stringContaining("no gold mail up to their day: 1 (test-"),
+      stderr: expect.stringContaining("Tasks without gold emails in the mailbox on their date: 1 (test-"),
     });
   });
 

@@ -184,7 +184,7 @@ describe("offline agents", () => {
       });
 
     it("is accepted only for suite tasks, and only for its agent", async () => {
-      await refused("-a oracle --dataset none.jsonl", "The model offline/oracle applies only to suite tasks.");
+      await refused("-a oracle --dataset none.jsonl", "The model offline/oracle only answers suite tasks.");
       await refused(
         `--suite ${SUITE} -a noop --oracle o.jsonl`,
         "--oracle is for the agent oracle, and the agent's model",

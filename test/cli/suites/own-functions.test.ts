@@ -317,7 +317,7 @@ export const evaluation = {
       const { code, stderr } = await artE("run -a baseline --functions x.js");
       expect({ code, stderr }).toEqual({
         code: 2,
-        stderr: expect.stringContaining("--functions is for tasks of a suite, and --suite is not given."),
+        stderr: expect.stringContaining("--functions does not apply to questions about mailboxes."),
       });
     });
   });

@@ -36,7 +36,7 @@ describe("suite commands", () => {
       feda7272-9969-567e-9182-097176c6c8f0  terminal  cli,data_transformation,abstract          3        check_yaml_file and compare_json_file  files   yes
 
       5 tasks: 3 files, 2 script
-      run here: 5
+      runnable on this machine: 5
       "
     `);
     });
@@ -74,7 +74,7 @@ describe("suite commands", () => {
       const { code, stdout, stderr } = await artE(`suite list ${suite} --json`);
       expect(code).toBe(0);
       expect(JSON.parse(stdout)).toMatchObject({ unreadable: 1 });
-      expect(stderr).toContain("Tasks that cannot be read: 1. art-e suite check");
+      expect(stderr).toContain("1 task cannot be read. See why: art-e suite check");
     });
 
     it.each([
@@ -358,7 +358,9 @@ describe("running a suite", () => {
       const refused = await run(`--suite ${SUITE} -a data-worker --judge art`);
       expect(refused).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining("--judge is for tasks with a gold answer"),
+        stderr: expect.stringContaining(
+          "--judge does not apply to these suite tasks: none of them has a gold answer (email_answer).",
+        ),
       });
       const none = await run(`--suite ${SUITE} --tool airbyte -a data-worker`);
       expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining("No task of demo matches the selection") });

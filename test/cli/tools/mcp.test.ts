@@ -76,7 +76,10 @@ describe("art-e mcp --print-config", () => {
   it("is refused if the mailbox is unknown, or with --http", async () => {
     expect(await artE("mcp --inbox nobody@nowhere.example --print-config")).toMatchObject({ code: 2, stdout: "" });
     const both = await artE(`mcp --inbox ${MARCUS} --print-config --http`);
-    expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining("--http for those that call it") });
+    expect(both).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--print-config and --http cannot be combined"),
+    });
   });
 });
 
@@ -322,7 +325,7 @@ describe("art-e mcp --http", () => {
     const short = await artE(["mcp", "--inbox", MARCUS, "--http", "--port", "0"], { ART_E_TOKEN: "short" });
     expect(short).toMatchObject({ code: 2, stderr: expect.stringContaining("at least 16 characters") });
     const stdio = await artE(["mcp", "--inbox", MARCUS, "--port", "0"]);
-    expect(stdio).toMatchObject({ code: 2, stderr: expect.stringContaining("--port is for --http") });
+    expect(stdio).toMatchObject({ code: 2, stderr: expect.stringContaining("--port requires --http") });
   });
 });
 

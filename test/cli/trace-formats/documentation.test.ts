@@ -67,10 +67,10 @@ describe("the documentation of exports", () => {
 
   const PAGES = ["docs/inspect.md", "docs/training.md", "docs/cli/export-traces.md"];
 
-  /** Without folders, because the test has none. */
+  /** The commands without the usage line, and without folders, because the test has none. */
   const COMMANDS = PAGES.flatMap((page) =>
-    [...readFileSync(join(ROOT, page), "utf8").matchAll(/^(?:\$ )?art-e (export-traces .+)$/gm)].map(([, line = ""]) =>
-      line.replaceAll(/-o \S*\//g, "-o ").replace(/ --db \S+/, ""),
+    [...readFileSync(join(ROOT, page), "utf8").matchAll(/^(?:\$ )?art-e (export-traces [^[\n].*)$/gm)].map(
+      ([, line = ""]) => line.replaceAll(/-o \S*\//g, "-o ").replace(/ --db \S+/, ""),
     ),
   );
 

@@ -97,13 +97,13 @@ describe("art-e export-results", () => {
       ["tasks", 24],
       ["turns", turns],
     ]);
-    expect(stderr).toContain("Only in tasks, as results files have no traces: run_other.");
+    expect(stderr).toContain("Only included in tasks, because results files do not contain traces: run_other.");
   });
 
   it.each([
-    ["", "Parquet is no text: --output is needed."],
-    ["--format csv", "Several tables do not fit into one output: --output is needed."],
-    ["--format csv --tables tasks --json", "--json and a table both want stdout: --output is needed."],
+    ["", "Cannot print Parquet to stdout."],
+    ["--format csv", "Cannot print several tables to stdout."],
+    ["--format csv --tables tasks --json", "Cannot print a table together with --json."],
     ["--format xlsx -o x", "--format: expected parquet or csv or jsonl."],
     ["--tables task -o x", "--tables: expected tasks, turns, tool_calls, or several of them."],
     ["latest latest -o x", "is listed twice."],

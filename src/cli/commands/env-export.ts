@@ -1,6 +1,8 @@
+import { z } from "zod";
+import { file, oneOf, shapeOf, text, wholeNumber } from "../../platform/flag-values.js";
+import { QUESTION_FLAGS } from "../../runs/run-flags.js";
 import { count } from "../../text/format.js";
-import { defineCommand, file, oneOf, text, wholeNumber } from "../flags/read-flags.js";
-import { questionsSchema } from "../flags/selection-flags.js";
+import { defineCommand } from "../flags/define-command.js";
 
 const FORMATS = ["harbor"] as const;
 
@@ -8,7 +10,8 @@ const NAME = /^(?!.*\.\.)[A-Za-z0-9_-][\w.-]*$/;
 const IMAGE = /^[a-z0-9][\w./:@-]*\{task\}[\w./:@-]*$/;
 
 export const exportEnvironmentCommand = defineCommand(
-  questionsSchema.extend({
+  z.object({
+    ...shapeOf(QUESTION_FLAGS),
     format: oneOf(FORMATS).default("harbor").meta({ description: "harbor: folders of Harbor tasks" }),
     output: file.meta({ placeholder: "FOLDER", description: "New output folder (must not exist)", alias: "o" }),
     limit: wholeNumber(0).default(10).meta({ description: "Maximum number of tasks (0 = all)", alias: "l" }),
@@ -17,7 +20,7 @@ export const exportEnvironmentCommand = defineCommand(
       .default("art-e")
       .meta({ placeholder: "NAME", description: "Organization in the task names" }),
     dockerImage: text
-      .regex(IMAGE, "expected the name of an image with {task} in it, such as me/art-e:{task}")
+      .regex(IMAGE, "expected an image name that contains {task}, such as me/art-e:{task}")
       .optional()
       .meta({
         placeholder: "IMAGE",
@@ -33,12 +36,12 @@ export const exportEnvironmentCommand = defineCommand(
     if (withoutGoldMail.length > 0) {
       const some = withoutGoldMail.slice(0, 5).join(", ") + (withoutGoldMail.length > 5 ? ", ..." : "");
       context.note(
-        `Tasks whose mailbox holds no gold mail up to their day: ${count(withoutGoldMail.length)} (${some}).`,
+        `Tasks without gold emails in the mailbox on their date: ${count(withoutGoldMail.length)} (${some}).`,
       );
     }
     context.out.result(exported, () =>
       [
-        `${count(exported.tasks)} tasks with ${count(exported.mails)} mails in ${output}`,
+        `${count(exported.tasks)} tasks with ${count(exported.mails)} emails in ${output}`,
         `Check them: harbor run -p ${output} -a oracle`,
       ].join("\n"),
     );

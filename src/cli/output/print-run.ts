@@ -70,13 +70,13 @@ function flow({ running, waiting, why }: RateLimiterState): string {
   return `${running} running${waiting === 0 ? "" : `, ${waiting} waiting for ${WAITING_FOR[why ?? "concurrency"]}`}`;
 }
 
-/** Returns a text such as `2 workers (a 12/s, b 9/s), 64 tasks under way, waiting for the rate`. */
+/** Returns a text such as `2 workers (a 12/s, b 9/s), 64 tasks running, waiting for the rate`. */
 function workersText({ workers, active, waitingFor }: WorkersState): string {
   if (workers.length === 0) return "no worker";
   const rates = workers.map(({ name, perSecond }) => `${name} ${perSecond.toFixed(1)}/s`).join(", ");
   const who =
     workers.length > MOST_NAMED ? `${count(workers.length)} workers` : `${count(workers.length)} workers (${rates})`;
-  return `${who}, ${count(active)} tasks under way${waitingFor === null ? "" : `, waiting for ${WAITING_FOR[waitingFor]}`}`;
+  return `${who}, ${count(active)} tasks running${waitingFor === null ? "" : `, waiting for ${WAITING_FOR[waitingFor]}`}`;
 }
 
 /** Maximum number of workers listed by name. If there are more, only their number is shown. */
@@ -119,7 +119,7 @@ export function printEstimate(
   const { agentId, model, tasks, usage, costUsd, judge, judgeCalls, seconds } = estimate;
   const basis =
     estimate.basis === null
-      ? "a guess: no earlier run of this agent and model"
+      ? "a guess, because there is no earlier run of this agent and model"
       : `${count(estimate.basis)} tasks of earlier runs`;
   const settings = used.map(({ name, value, line }) => ({ name, value, line }));
   const config = used.length === 0 ? {} : { config: { path, settings } };
@@ -127,8 +127,10 @@ export function printEstimate(
     summaryBox(`ART-E Dry Run: ${agentId} (${model})`, [
       ["Tasks", count(tasks)],
       ["Tokens", `${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out`],
-      ["Cost", costUsd === null ? "unknown (give --price IN,OUT)" : usd(costUsd)],
-      ...(judge === null ? [] : [["Judge", `${count(judgeCalls)} calls of ${judge}, not in the cost`] as const]),
+      ["Cost", costUsd === null ? "unknown (pass --price IN,OUT)" : usd(costUsd)],
+      ...(judge === null
+        ? []
+        : [["Judge", `${count(judgeCalls)} calls to ${judge}, not included in the cost`] as const]),
       ["Time", duration(seconds * 1_000)],
       ["Basis", basis],
       ...settings.map(({ name, value, line }) => [name, `${value} (${path}:${line})`] as const),

@@ -1,50 +1,61 @@
 import { z } from "zod";
-import { EVAL_FORMATS, evalFiles, readableFunction } from "../../evals/as-python.js";
-import { criterionNameSchema, OVERALL } from "../../evals/criteria.js";
+import { EVAL_FORMATS, evalFiles, readableFunction } from "../../../evals/as-python.js";
+import { criterionNameSchema } from "../../../evals/criteria.js";
 import {
   type EvalDefinition,
   scoreNameOf,
   THRESHOLD_NAMES,
   type Validation,
   validationOf,
-} from "../../evals/definition.js";
-import type { UncaughtTrace } from "../../evals/test-eval.js";
-import type { DescribedEval } from "../../evals/use-evals.js";
-import { commandLine } from "../../platform/command-line.js";
-import { EXIT } from "../../platform/errors.js";
+} from "../../../evals/definition.js";
+import type { UncaughtTrace } from "../../../evals/test-eval.js";
+import type { DescribedEval } from "../../../evals/use-evals.js";
+import { commandLine } from "../../../platform/command-line.js";
+import { EXIT } from "../../../platform/errors.js";
+import { evalName, file, oneOf, runName, text, toggle, withTraits } from "../../../platform/flag-values.js";
 import {
   agreementTable,
   contradictionLines,
   evalHistoryText,
   evalLabel,
   evalTestText,
-} from "../../reports/eval-text.js";
-import { estimateText, oneLine } from "../../reports/wording.js";
-import type { EvalRun } from "../../runs/evals-over-run.js";
-import { share, table } from "../../text/format.js";
-import { contradiction, defineCommand, file, oneOf, runId, text, wholeNumber } from "../flags/read-flags.js";
+} from "../../../reports/eval-text.js";
+import { estimateText, oneLine } from "../../../reports/wording.js";
+import type { EvalRun } from "../../../runs/evals-over-run.js";
+import { share, table } from "../../../text/format.js";
+import { contradiction, defineCommand } from "../../flags/define-command.js";
+import { criterionShape } from "../../flags/eval-flags.js";
+import { differentRuns } from "../../flags/run-argument.js";
 
-const namedEval = text.meta({ description: "Eval name, or NAME@VERSION" });
+const namedEval = evalName.meta({ description: "Eval name, or NAME@VERSION" });
 
 const runEvalsSchema = z.object({
-  names: z
-    .array(text)
-    .min(1, "expected the name of an eval")
-    .meta({ description: "Names of evals in use, or NAME@VERSION" }),
-  run: runId.optional().meta({ description: "Run id, the start of an id, or latest [default: latest]" }),
-  chats: z
-    .boolean()
-    .default(false)
-    .meta({ description: "Use chats, and traces from other programs without a task, instead of a run" }),
+  names: withTraits(z.array(text).min(1, "expected the name of an eval"), { completes: "evals" }).meta({
+    description: "Names of evals in use, or NAME@VERSION, optionally followed by a run: its id or latest",
+  }),
+  run: runName.optional().meta({ description: "Run id, the start of an id, a run name, or latest [default: latest]" }),
+  chats: toggle.meta({ description: "Use chats, and traces from other programs without a task, instead of a run" }),
   trace: text
     .optional()
     .meta({ placeholder: "ID", description: "Use one trace from a run or a chat. Nothing is saved" }),
 });
 
-export const runEvalsCommand = defineCommand(runEvalsSchema, async ({ names, run, chats, trace }, context) => {
-  const { runEvalsOnTrace, runEvalsOverChats, runEvalsOverRun } = await import("../../runs/evals-over-run.js");
+/** Words that are runs and not evals, in the list of names. */
+const RUN_WORD = /^(?:latest$|run_\d)/;
+
+/** Returns the evals to run, and the run that follows them or is in `--run`. */
+function evalsAndRun({ names, run }: z.output<typeof runEvalsSchema>) {
+  const last = names.at(-1) ?? "";
+  if (names.length === 1 || !RUN_WORD.test(last)) return { names, run };
+  if (run !== undefined && run !== last) throw differentRuns("RUN", [last], [run]);
+  return { names: names.slice(0, -1), run: last };
+}
+
+export const runEvalsCommand = defineCommand(runEvalsSchema, async ({ chats, trace, ...flags }, context) => {
+  const { names, run } = evalsAndRun({ ...flags, chats, trace });
+  const { runEvalsOnTrace, runEvalsOverChats, runEvalsOverRun } = await import("../../../runs/evals-over-run.js");
   if ([run !== undefined, chats, trace !== undefined].filter((isGiven) => isGiven).length > 1) {
-    throw contradiction("--run, --chats and --trace do not go together.", "Give one of them.");
+    throw contradiction("A run, --chats and --trace cannot be combined.", "Remove one of them.");
   }
   if (trace !== undefined) {
     const told = await runEvalsOnTrace(names, trace, context);
@@ -56,7 +67,7 @@ export const runEvalsCommand = defineCommand(runEvalsSchema, async ({ names, run
           told.map(({ definition: { name, version }, outcome: { score, reason, error } }) => [
             `${name}@${version}`,
             share(score),
-            error === null ? reason : `it failed: ${error}`,
+            error === null ? reason : `error: ${error}`,
           ]),
         ),
     );
@@ -109,7 +120,7 @@ function runText({ runId, traces, evals }: EvalRun): string {
       ? []
       : [
           "",
-          `A gate: ${commandLine`art-e gate ${runId} --fail-under ${`${scoreNameOf(proved.stored.definition)}:corrected=0.9`}`}`,
+          `As a gate: ${commandLine`art-e gate ${runId} --fail-under ${`${scoreNameOf(proved.stored.definition)}:corrected=0.9`}`}`,
         ]),
   ].join("\n");
 }
@@ -130,7 +141,7 @@ const importEvalsSchema = z.object({
 });
 
 export const importEvalsCommand = defineCommand(importEvalsSchema, async ({ files }, { settings, out }) => {
-  const { importEvals } = await import("../../evals/eval-files.js");
+  const { importEvals } = await import("../../../evals/eval-files.js");
   const imported = await importEvals(files, settings);
   out.result(
     imported.map(({ path, stored: { definition, status }, isNew, validation }) => ({
@@ -145,7 +156,7 @@ export const importEvalsCommand = defineCommand(importEvalsSchema, async ({ file
       imported
         .map(({ path, stored: { definition, status }, isNew, validation }) => {
           const label = evalLabel(definition);
-          return `${path}: ${label}${isNew ? "" : ` (was there: ${status})`}${VALIDATION_TEXT[validation ?? "kept"]}`;
+          return `${path}: ${label}${isNew ? "" : ` (already exists: ${status})`}${VALIDATION_TEXT[validation ?? "kept"]}`;
         })
         .join("\n"),
   );
@@ -154,12 +165,11 @@ export const importEvalsCommand = defineCommand(importEvalsSchema, async ({ file
 const VALIDATION_TEXT = {
   kept: "",
   "tested here": "",
-  "of another version": "; the test in the file is of another version, and is left out",
+  "of another version": "; ignored its test, which belongs to another version",
 } as const;
 
 const exportEvalsSchema = z.object({
-  names: z
-    .array(text)
+  names: withTraits(z.array(text), { completes: "evals" })
     .default([])
     .meta({ description: "Names of evals in use, or NAME@VERSION [default: all that are not retired]" }),
   output: file.default("evals").meta({ placeholder: "FOLDER", description: "Output folder", alias: "o" }),
@@ -171,21 +181,20 @@ const exportEvalsSchema = z.object({
 export const exportEvalsCommand = defineCommand(
   exportEvalsSchema,
   async ({ names, output, format }, { settings, out }) => {
-    const { evalsToExport, writeFolder } = await import("../../evals/eval-files.js");
+    const { evalsToExport, writeFolder } = await import("../../../evals/eval-files.js");
     const files = await writeFolder(output, evalFiles(await evalsToExport(names, settings), format));
     out.result({ files }, () => files.join("\n"));
   },
 );
 
-const listEvalsSchema = z.object({ all: z.boolean().default(false).meta({ description: "Include retired versions" }) });
+const listEvalsSchema = z.object({ all: toggle.meta({ description: "Include retired versions" }) });
 
 export const listEvalsCommand = defineCommand(listEvalsSchema, async ({ all }, { settings, out }) => {
-  const { describeEvals } = await import("../../evals/use-evals.js");
+  const { describeEvals } = await import("../../../evals/use-evals.js");
   const evals = await describeEvals(all, settings);
   out.result(
     evals.map(({ stored: { definition, status, createdAt }, test }) => ({ ...definition, status, createdAt, test })),
-    () =>
-      evals.length === 0 ? `There are no evals. Make some: ${commandLine`art-e evals suggest`}` : evalTable(evals),
+    () => (evals.length === 0 ? `No evals. Create some: ${commandLine`art-e evals suggest`}` : evalTable(evals)),
   );
 });
 
@@ -206,26 +215,14 @@ function evalTable(evals: readonly DescribedEval[]): string {
   );
 }
 
-export const criterionShape = {
-  criterion: criterionNameSchema
-    .default(OVERALL)
-    .meta({ placeholder: "NAME", description: "Criterion (failure mode) of the labels [default: overall]" }),
-};
-
-export const seedShape = {
-  seed: wholeNumber(0, 2 ** 31)
-    .default(1)
-    .meta({ description: "Random seed" }),
-};
-
 const useEvalSchema = z.object({
   name: namedEval,
-  anyway: z.boolean().default(false).meta({ description: "Even without a passed test" }),
+  anyway: toggle.meta({ description: "Even without a passed test" }),
   criterion: criterionNameSchema.optional().meta({ description: "Criterion, for an eval tested for several criteria" }),
 });
 
 export const useEvalCommand = defineCommand(useEvalSchema, async (flags, { settings, out }) => {
-  const { useEval } = await import("../../evals/use-evals.js");
+  const { useEval } = await import("../../../evals/use-evals.js");
   const { stored, former } = await useEval(flags, settings);
   const { definition } = stored;
   const retired = former === null ? null : former.definition.version;
@@ -233,7 +230,7 @@ export const useEvalCommand = defineCommand(useEvalSchema, async (flags, { setti
     [
       `${evalLabel(definition)} is in use${retired === null ? "" : `; version ${retired} is retired`}`,
       `Run it: ${commandLine`art-e evals run ${definition.name}`}`,
-      ...(definition.reference ? ["It sees gold answers, so chats are not scored by it."] : []),
+      ...(definition.reference ? ["It needs gold answers, so it does not score chats."] : []),
     ].join("\n"),
   );
 });
@@ -245,7 +242,7 @@ const testEvalSchema = z.object({
 });
 
 export const testEvalCommand = defineCommand(testEvalSchema, async (flags, context) => {
-  const { testEval } = await import("../../evals/test-eval.js");
+  const { testEval } = await import("../../../evals/test-eval.js");
   const { stored, test } = await testEval(flags, context);
   const { name, version } = stored.definition;
   const passed = test.rejections.length === 0;
@@ -255,7 +252,7 @@ export const testEvalCommand = defineCommand(testEvalSchema, async (flags, conte
 
 const showEvalSchema = z.object({
   name: namedEval,
-  code: z.boolean().default(false).meta({ description: "Show the eval as a function" }),
+  code: toggle.meta({ description: "Show the eval as a function" }),
 });
 
 /**
@@ -268,7 +265,7 @@ function definitionLines(definition: EvalDefinition): string[] {
 }
 
 export const showEvalCommand = defineCommand(showEvalSchema, async ({ name, code }, { settings, out }) => {
-  const { describeEval } = await import("../../evals/use-evals.js");
+  const { describeEval } = await import("../../../evals/use-evals.js");
   const { stored, test, versions } = await describeEval(name, settings);
   const { definition, status, createdAt } = stored;
   if (code) {
@@ -289,10 +286,10 @@ export const showEvalCommand = defineCommand(showEvalSchema, async ({ name, code
   );
 });
 
-const historySchema = z.object({ name: text.meta({ description: "Name" }) });
+const historySchema = z.object({ name: evalName.meta({ description: "Name" }) });
 
 export const evalHistoryCommand = defineCommand(historySchema, async ({ name }, { settings, out }) => {
-  const { evalHistory } = await import("../../evals/use-evals.js");
+  const { evalHistory } = await import("../../../evals/use-evals.js");
   const versions = await evalHistory(name, settings);
   out.result(
     versions.map(({ stored: { definition, status, createdAt }, tests }) => ({
@@ -306,7 +303,7 @@ export const evalHistoryCommand = defineCommand(historySchema, async ({ name }, 
 });
 
 const reviewEvalSchema = z.object({
-  name: text.optional().meta({ description: "Eval name, or NAME@VERSION" }),
+  name: evalName.optional().meta({ description: "Eval name, or NAME@VERSION" }),
   ...criterionShape,
 });
 
@@ -315,7 +312,7 @@ const LISTED = 20;
 
 export const reviewEvalCommand = defineCommand(reviewEvalSchema, async ({ name, criterion }, context) => {
   const { out } = context;
-  const { reviewEval, reviewUncaught } = await import("../../evals/test-eval.js");
+  const { reviewEval, reviewUncaught } = await import("../../../evals/test-eval.js");
   if (name === undefined) {
     const uncaught = await reviewUncaught(criterion, context);
     out.result(uncaught, () => uncaughtText(uncaught));
@@ -325,7 +322,7 @@ export const reviewEvalCommand = defineCommand(reviewEvalSchema, async ({ name, 
   const { definition } = stored;
   out.result({ name: definition.name, version: definition.version, agreement, contradictions }, () =>
     [
-      `${evalLabel(definition)} on the training half, which it may have been made from:`,
+      `${evalLabel(definition)} on the training half, which it might be based on:`,
       "",
       agreementTable(agreement),
       ...(contradictions.length === 0 ? ["", "No label contradicts it."] : contradictionLines(contradictions)),
@@ -334,10 +331,10 @@ export const reviewEvalCommand = defineCommand(reviewEvalSchema, async ({ name, 
 });
 
 function uncaughtText(uncaught: readonly UncaughtTrace[]): string {
-  if (uncaught.length === 0) return "Every bad trace of the training half is failed by some eval.";
+  if (uncaught.length === 0) return "Every bad trace of the training half fails an eval.";
   const more = uncaught.length - LISTED;
   return [
-    `Bad traces of the training half that no eval fails: ${uncaught.length}. What they share is the next criterion.`,
+    `Bad traces of the training half that pass all evals: ${uncaught.length}. A common cause is the next criterion.`,
     ...uncaught
       .slice(0, LISTED)
       .map(
@@ -351,36 +348,10 @@ function uncaughtText(uncaught: readonly UncaughtTrace[]): string {
 const retireEvalSchema = z.object({ name: namedEval });
 
 export const retireEvalCommand = defineCommand(retireEvalSchema, async ({ name }, { settings, out }) => {
-  const { retireEval } = await import("../../evals/use-evals.js");
+  const { retireEval } = await import("../../../evals/use-evals.js");
   const { definition } = await retireEval(name, settings);
   out.result(
     { name: definition.name, version: definition.version, status: "retired" },
     () => `${evalLabel(definition)} is retired.`,
   );
 });
-
-const refineEvalSchema = z.object({
-  name: namedEval,
-  ...criterionShape,
-  ...seedShape,
-});
-
-export const refineEvalCommand = defineCommand(
-  refineEvalSchema,
-  async ({ name, criterion, seed }, { settings, out }) => {
-    const { refineEval } = await import("../../evals/suggest.js");
-    const { parent, refined } = await refineEval(name, criterion, seed, settings);
-    const label = evalLabel(parent.definition);
-    out.result({ parent: label, refined: refined?.definition ?? null }, () =>
-      refined === null
-        ? `The training labels give no reason to change ${label}.`
-        : [
-            `${evalLabel(refined.definition)}, from ${label}:`,
-            "",
-            readableFunction(refined.definition),
-            "",
-            `Next: ${commandLine`art-e evals test ${evalLabel(refined.definition)}`}`,
-          ].join("\n"),
-    );
-  },
-);

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Environment } from "../platform/environment.js";
-import { UserError } from "../platform/errors.js";
-import type { CommandContext } from "./command.js";
-import type { ConfigFile } from "./config/config-schema.js";
-import { readText } from "./read-text.js";
+import type { Environment } from "../../platform/environment.js";
+import { UserError } from "../../platform/errors.js";
+import type { CommandContext } from "../command.js";
+import { readText } from "../flags/read-text.js";
+import type { ConfigFile } from "./config-schema.js";
 
 /**
  * Returns the database specified in the config file, which is the `--config` file or otherwise art-e.yaml in the
@@ -20,7 +20,7 @@ export async function configuredDatabase(
   if (path === "off" || !existsSync(path)) return null;
   const text = readText(path, path === CONFIG_NAME ? CONFIG_NAME : "--config");
   if (!/^["']?database["']?\s*:/m.test(text)) return null;
-  const { parseConfig } = await import("./config/config-schema.js");
+  const { parseConfig } = await import("./config-schema.js");
   return parseConfig(text, path).database;
 }
 
@@ -43,15 +43,11 @@ export async function openConfig(
   if (path !== null && named !== "off") {
     const text = readText(path, named === null ? CONFIG_NAME : "--config");
     // Imported only if there is a config file.
-    const { parseConfig } = await import("./config/config-schema.js");
+    const { parseConfig } = await import("./config-schema.js");
     return { file: parseConfig(text, path), path, isNamed: named !== null };
   }
   if (argv.only === undefined) return null;
-  throw new UserError(
-    "config_missing",
-    "--only names runs of a file of settings, and there is none.",
-    "Add --config FILE.",
-  );
+  throw new UserError("config_missing", "--only needs a config file.", "Add --config FILE.");
 }
 
 function findConfig(db: string): string | null {

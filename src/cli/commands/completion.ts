@@ -1,13 +1,22 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { readEnvironment } from "../platform/environment.js";
-import { EXIT, type ExitCode } from "../platform/errors.js";
-import { type Db, withReadOnly } from "../store/open-store.js";
-import { COMPLETE, type Command, type Flags, GLOBAL_FLAGS, nameOf, type TableEntry } from "./command.js";
-import { configuredDatabase } from "./find-config.js";
-import { defineCommand, oneOf } from "./flags/read-flags.js";
-import { readSettings } from "./terminal.js";
+import { readEnvironment } from "../../platform/environment.js";
+import { EXIT, type ExitCode } from "../../platform/errors.js";
+import { type NameKind, oneOf, withTraits } from "../../platform/flag-values.js";
+import { type Db, withReadOnly } from "../../store/open-store.js";
+import {
+  type Argument,
+  COMPLETE,
+  type Command,
+  type Flags,
+  GLOBAL_FLAGS,
+  nameOf,
+  type TableEntry,
+} from "../command.js";
+import { configuredDatabase } from "../config/find-config.js";
+import { defineCommand } from "../flags/define-command.js";
+import { readSettings } from "../terminal.js";
 
 // A completed run name ends with a slash and no space follows it, because the user types a task next.
 const SCRIPTS = {
@@ -32,49 +41,14 @@ complete -c art-e -a '(art-e ${COMPLETE} (commandline -opc)[2..-1] (commandline 
 
 export const completionCommand = defineCommand(
   z.object({
-    shell: oneOf(["bash", "zsh", "fish"]).default("bash").meta({ description: "bash, zsh or fish" }),
+    shell: withTraits(oneOf(["bash", "zsh", "fish"]), { completes: "shells" })
+      .default("bash")
+      .meta({ description: "bash, zsh or fish" }),
   }),
   async ({ shell }, { out }) => {
     out.result({ shell, script: SCRIPTS[shell] }, () => SCRIPTS[shell]);
   },
 );
-
-/** Kinds of names that can be completed. */
-type Kind = "agents" | "evals" | "mailboxes" | "runs" | "shells" | "tasks" | "tools" | "traces" | "suiteTasks";
-
-/** Kind of name for each flag value. */
-const OF_FLAGS: Readonly<Record<string, Kind>> = {
-  agent: "agents",
-  inbox: "mailboxes",
-  run: "runs",
-  resume: "runs",
-  repeat: "runs",
-  replay: "runs",
-  baseline: "runs",
-  ids: "tasks",
-  task: "suiteTasks",
-};
-
-/** Kind of name for each argument. Keys are the first word of the command and the argument's name. */
-const OF_ARGUMENTS: Readonly<Record<string, Kind>> = {
-  "agents id": "agents",
-  "agents tools": "tools",
-  "ask inbox_address": "mailboxes",
-  "compare runs": "runs",
-  "completion shell": "shells",
-  "evals name": "evals",
-  "evals names": "evals",
-  "evals run": "runs",
-  "export-results runs": "runs",
-  "gate name": "runs",
-  "report runs": "runs",
-  "runs run": "runs",
-  "runs runs": "runs",
-  "search inbox_address": "mailboxes",
-  "show name": "traces",
-  "suite id": "suiteTasks",
-  "tools id": "tools",
-};
 
 /** The command line before the word to complete. */
 interface Typed {
@@ -123,9 +97,9 @@ async function candidates(
     suite: nameOf(path[0] ?? entry) === "suite" ? given[0] : givenTo("suite"),
   };
   const flag = findFlag(before.at(-1) ?? "", flags);
-  if (flag !== undefined && flags[flag]?.type !== "boolean") return valuesOf(OF_FLAGS[flag], typed);
+  if (flag !== undefined && flags[flag]?.type !== "boolean") return valuesOf(flags[flag]?.completes, typed);
   if (current.startsWith("-")) return written(flags).filter((name) => !before.includes(name));
-  return valuesOf(OF_ARGUMENTS[`${nameOf(path[0] ?? entry)} ${argumentAt(command, given.length)}`], typed);
+  return valuesOf(argumentAt(command, given.length)?.completes, typed);
 }
 
 /** Returns the words that are not flags or flag values. */
@@ -155,14 +129,14 @@ function written(flags: Flags): string[] {
   return Object.keys(flags).map((name) => `--${name}`);
 }
 
-/** Returns the name of the argument at a position. The last argument might accept several values. */
-function argumentAt({ positionals = {} }: Command, position: number): string | undefined {
-  const names = Object.keys(positionals);
-  const last = names.at(-1);
-  return names[position] ?? (last !== undefined && positionals[last]?.array === true ? last : undefined);
+/** Returns the argument at a position. The last argument might accept several values. */
+function argumentAt({ positionals = {} }: Command, position: number): Argument | undefined {
+  const all = Object.values(positionals);
+  const last = all.at(-1);
+  return all[position] ?? (last?.array === true ? last : undefined);
 }
 
-async function valuesOf(kind: Kind | undefined, { current, flag, suite }: Typed): Promise<readonly string[]> {
+async function valuesOf(kind: NameKind | undefined, { current, flag, suite }: Typed): Promise<readonly string[]> {
   if (kind === undefined) return [];
   if (kind === "shells") return Object.keys(SCRIPTS);
   if (kind === "suiteTasks") return suite === undefined ? [] : lastOfList(current, suiteTasks(suite));
@@ -181,26 +155,26 @@ async function valuesOf(kind: Kind | undefined, { current, flag, suite }: Typed)
 
 /** Returns a function that lists names of a kind. Each import is lazy, because the user is waiting. */
 async function readerOf(
-  kind: Exclude<Kind, "shells" | "suiteTasks">,
+  kind: Exclude<NameKind, "shells" | "suiteTasks">,
   current: string,
   run: string,
 ): Promise<(db: Db) => readonly string[]> {
   switch (kind) {
     case "agents": {
-      const { listAgentIds } = await import("../agents/registry-store.js");
+      const { listAgentIds } = await import("../../agents/registry-store.js");
       return listAgentIds;
     }
     case "tools": {
-      const { listTools } = await import("../tools/tool.js");
+      const { listTools } = await import("../../tools/tool.js");
       return (db) => listTools(db).map(({ id }) => id);
     }
     case "evals": {
-      const { listEvals } = await import("../evals/store.js");
+      const { listEvals } = await import("../../evals/store.js");
       return (db) => [...new Set(listEvals(db).map(({ definition }) => definition.name))];
     }
     case "mailboxes": {
-      const { listImportedInboxes } = await import("../mail/owners.js");
-      const { largestInboxes } = await import("../mail/mailbox-positions.js");
+      const { listImportedInboxes } = await import("../../mail/owners.js");
+      const { largestInboxes } = await import("../../mail/mailbox-positions.js");
       return (db) => {
         const imported = listImportedInboxes(db);
         return imported.size > 0 ? [...imported] : largestInboxes(db, OFFERED).map(({ address }) => address);
@@ -223,13 +197,13 @@ async function readerOf(
 }
 
 async function readRuns() {
-  const { newestRunIds } = await import("../traces/runs-store.js");
+  const { newestRunIds } = await import("../../traces/runs-store.js");
   return (db: Db) => ["latest", ...newestRunIds(db, OFFERED)];
 }
 
 async function readTasksOf() {
-  const { getRun } = await import("../traces/runs-store.js");
-  const { listTaskIds } = await import("../traces/traces-store.js");
+  const { getRun } = await import("../../traces/runs-store.js");
+  const { listTaskIds } = await import("../../traces/traces-store.js");
   return (db: Db, run: string) => listTaskIds(db, getRun(db, run).id).map(String);
 }
 
