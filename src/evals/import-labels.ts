@@ -11,7 +11,7 @@ import { isFailure } from "../tasks/ending.js";
 import { newestFeedback } from "../traces/chats-store.js";
 import { getRun } from "../traces/runs-store.js";
 import { bandOf } from "../traces/score.js";
-import { type Feedback, isSuiteTrace, type Trace } from "../traces/trace.js";
+import type { Feedback, Trace } from "../traces/trace.js";
 import { getTrace, readTraces } from "../traces/traces-store.js";
 import {
   EVAL_LABELS,
@@ -225,7 +225,7 @@ function headlineScore(db: Db, name = "latest"): string {
 /** Derives a label from the judge's verdict in the trace. Null without a verdict. */
 export function labelByJudge(trace: Trace): DerivedLabel | null {
   const { judge } = trace;
-  if (judge === null || judge.verdict === null || isSuiteTrace(trace)) return null;
+  if (judge === null || judge.verdict === null || trace.kind === "suite") return null;
   const note = `${judge.verdict}: ${judge.reason}`;
   if (judge.verdict === "partly") return { label: "neutral", note };
   const isRight = judge.verdict === "correct" || (judge.verdict === "abstained" && isUnanswerable(trace.task));

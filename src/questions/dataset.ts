@@ -78,7 +78,7 @@ function openQuestion(question: Question, cutoff: "query_date" | "off"): OpenedT
   return {
     instruction: question.question,
     ...taskMailbox(question, cutoff),
-    grade: async () => ({ task: question }),
+    grade: async () => ({ kind: "question", task: question }),
     close: async () => {},
   };
 }

@@ -176,7 +176,10 @@ function failedTrace(why: string, planned: PlannedTask, { runId, settings }: Run
   const { agentId, model, maxTurns } = settings;
   const fields = traceFields({ runId, agentId, model, maxTurns }, planned, notAttempted("interrupted", why));
   const { task } = planned;
-  return { ...fields, ...(isQuestion(task) ? { task } : ungraded(task, { state: "agent_error", reason: why })) };
+  return {
+    ...fields,
+    ...(isQuestion(task) ? { kind: "question", task } : ungraded(task, { state: "agent_error", reason: why })),
+  };
 }
 
 interface OutstandingTask {

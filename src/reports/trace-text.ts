@@ -6,7 +6,7 @@ import type { FinalState } from "../tasks/suite-task.js";
 import { count, duration, share } from "../text/format.js";
 import { timesOf } from "../traces/task-result.js";
 import { sumByKind, type TimelineKind, type TimelineSegment, timelineOf } from "../traces/timeline.js";
-import { type ChatTrace, isChatTrace, isSuiteTrace, type Judgement, type Trace } from "../traces/trace.js";
+import type { ChatTrace, Judgement, Trace } from "../traces/trace.js";
 import { type MachineResultView, readMachineResult, readToolResult } from "./trace-view.js";
 import { callLines } from "./wording.js";
 
@@ -18,7 +18,7 @@ const MAX_RECIPIENTS = 6;
 
 /** Formats a trace for the terminal: the question, the messages and calls, the answer and the gold answer. */
 export function traceText(trace: Trace | ChatTrace): string {
-  const isChat = isChatTrace(trace);
+  const isChat = trace.kind === "chat";
   const heading = `${trace.traceId}  ${trace.agentId} (${trace.model})`;
   const head = isChat
     ? [
@@ -74,7 +74,7 @@ function suiteLines(task: TaskFacts): string[] {
 }
 
 function isOfSuite(trace: Trace | ChatTrace): boolean {
-  return "task" in trace && isSuiteTrace(trace);
+  return trace.kind === "suite";
 }
 
 /** The gold answer of a question or the grade of a suite task. */
@@ -82,7 +82,7 @@ function goldLines(trace: Trace): string[] {
   const question = questionOf(trace.task);
   const gold =
     question === null ? [] : [`Gold:     ${question.answer}`, `Emails:   ${question.message_ids.join(", ") || "-"}`];
-  if (!isSuiteTrace(trace)) return gold;
+  if (trace.kind !== "suite") return gold;
   const { score, state, reason } = trace.grade;
   const grade = `Grade:    ${score ?? "not graded"}  ${state}${reason === "" ? "" : `: ${reason}`}`;
   return [...gold, grade, ...pictureLine(trace.left)];

@@ -16,7 +16,7 @@ import { saveTasks } from "../traces/results-store.js";
 import type { RunSettings } from "../traces/run-settings.js";
 import { completeImportedRun, hasRun, insertRun } from "../traces/runs-store.js";
 import { toTaskResult } from "../traces/task-result.js";
-import { isSuiteTrace, judgeSettingsSchema, type Trace } from "../traces/trace.js";
+import { judgeSettingsSchema, type Trace } from "../traces/trace.js";
 import { hasTrace } from "../traces/traces-store.js";
 
 export interface ImportedTraces {
@@ -43,7 +43,7 @@ export async function importTraces(path: string, { settings, note, signal }: App
       for await (const { trace, where } of source.traces()) {
         signal.throwIfAborted();
         if (hasTrace(db, trace.traceId)) throw notUsable(where, `trace ${trace.traceId} is in this database already`);
-        if (!("runId" in trace)) {
+        if (trace.kind === "chat") {
           saveChat(db, trace);
           chats++;
           continue;
@@ -88,7 +88,7 @@ class ImportedRunWriter {
     if (hasRun(db, first.runId)) throw notUsable(where, `run ${first.runId} is in this database already`);
     this.runId = first.runId;
     this.write = openRowWriter(db);
-    const split = isSuiteTrace(first) ? "suite" : (facts.split ?? first.task.split ?? "test");
+    const split = first.kind === "suite" ? "suite" : (facts.split ?? first.task.split ?? "test");
     this.set = { source: file.name, revision: null, ...facts.dataset, sha256: file.sha256, split };
     this.settings = { ...settingsOf(first, file), ...facts.settings };
     this.startedAt = first.startedAt;
@@ -112,7 +112,7 @@ class ImportedRunWriter {
     const task = `${trace.epoch} ${trace.taskId}`;
     if (this.tasks.has(task)) throw notUsable(where, `task ${trace.taskId} of run ${trace.runId} stands there twice`);
     this.tasks.add(task);
-    if (!isSuiteTrace(trace)) saveTasks(this.db, this.set, [trace.task]);
+    if (trace.kind !== "suite") saveTasks(this.db, this.set, [trace.task]);
     this.write(toResultRow(trace, toTaskResult(trace), canBeRetried(trace.ending) ? "failed" : "finished"));
     for (const name of Object.keys(trace.scores)) if (isScorerName(name)) this.scorers.add(name);
     this.epochs = Math.max(this.epochs, trace.epoch);

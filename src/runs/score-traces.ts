@@ -36,14 +36,7 @@ import {
 import { acquireRunLock, getRun, type RunOwner, type RunRow, thisProcess } from "../traces/runs-store.js";
 import type { SameMail } from "../traces/score.js";
 import { toTaskResult } from "../traces/task-result.js";
-import {
-  isSuiteTrace,
-  type Judge,
-  type Judgement,
-  type JudgeSettings,
-  judgeSettingsSchema,
-  type Trace,
-} from "../traces/trace.js";
+import { type Judge, type Judgement, type JudgeSettings, judgeSettingsSchema, type Trace } from "../traces/trace.js";
 import { computeRunTotals, saveResults } from "./results-file.js";
 import { chosenScorers, recordedScorers, type ScorerChoice, wantsJudge } from "./run-options.js";
 
@@ -220,7 +213,7 @@ export async function withVerdict(
  */
 export async function withScores(traces: readonly Trace[], scoring: Scoring, signal: AbortSignal): Promise<Trace[]> {
   const scored = traces.map((trace) =>
-    canBeRetried(trace.ending) && !isSuiteTrace(trace) ? trace : withOwnScores(trace, scoring),
+    canBeRetried(trace.ending) && trace.kind !== "suite" ? trace : withOwnScores(trace, scoring),
   );
   const { definitions } = scoring.evals;
   if (definitions.length === 0) return scored;

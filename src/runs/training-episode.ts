@@ -265,7 +265,11 @@ export class Episode {
     const { question, epoch } = this.task;
     const rollout = { ...this.transcript, ending, answer, sources, remote };
     const fields = { runId, agentId: agent.id, model, maxTurns };
-    return { ...traceFields(fields, { task: question, epoch }, { times, rollout, error }), task: question };
+    return {
+      ...traceFields(fields, { task: question, epoch }, { times, rollout, error }),
+      kind: "question",
+      task: question,
+    };
   }
 }
 

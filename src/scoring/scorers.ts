@@ -364,8 +364,8 @@ export function scoreTrace(
   names: readonly ScorerName[],
 ): Record<string, Score> {
   const task = questionOf(trace.task);
-  const scores = task === null ? {} : scoreQuestion({ ...trace, task }, sameMail, names);
-  return "grade" in trace ? { ...scores, ...scoreGrade(trace.grade) } : scores;
+  const scores = task === null ? {} : scoreQuestion({ ...trace, kind: "question", task }, sameMail, names);
+  return trace.kind === "suite" ? { ...scores, ...scoreGrade(trace.grade) } : scores;
 }
 
 function scoreGrade(grade: TaskGrade): Record<string, Score> {

@@ -358,6 +358,7 @@ async function answerChat(
     signal,
   );
   const trace: ChatTrace = {
+    kind: "chat",
     traceId: `trace_${randomUUID()}`,
     sessionId: chat.sessionId,
     agentId: chat.agent.id,

@@ -168,7 +168,7 @@ async function withMachines(
   return left;
 }
 
-type SuiteTaskRecord = Pick<SuiteTrace, "task" | "grade">;
+type SuiteTaskRecord = Pick<SuiteTrace, "kind" | "task" | "grade">;
 
 /** The suites' names for how a task ended. A graded task is a success, whatever the agent said. */
 const STATES: Readonly<Record<Ending, TaskState>> = {
@@ -198,7 +198,7 @@ async function gradeRollout(
   }
   const graded = await grade();
   const state = graded.state === "success" ? STATES[ending] : graded.state;
-  return { task: factsOf(task), grade: { ...graded, state } };
+  return { kind: "suite", task: factsOf(task), grade: { ...graded, state } };
 }
 
 /** Returns the suite record of a task without a grade, which does not count for or against the agent. */
@@ -206,7 +206,7 @@ export function ungraded(
   task: PlannedSuiteTask,
   { state, reason }: { readonly state: TaskState; readonly reason: string },
 ): SuiteTaskRecord {
-  return { task: factsOf(task), grade: { score: null, state, reason } };
+  return { kind: "suite", task: factsOf(task), grade: { score: null, state, reason } };
 }
 
 function factsOf(task: PlannedSuiteTask): SuiteTaskFacts {

@@ -241,7 +241,7 @@ function bandEntry(trace: Trace, scorer: string, band: Band): BandEntry {
     `${scorer} ${Number(score.toFixed(3))} is ${PURPOSES[band].range}`,
     explanation,
     trace.judge?.verdict ? `judge: ${trace.judge.verdict}: ${trace.judge.reason}` : undefined,
-    "grade" in trace ? trace.grade.reason : undefined,
+    trace.kind === "suite" ? trace.grade.reason : undefined,
     ending === "answered" ? undefined : `ending: ${ending}`,
   ];
   const why = reasons.filter((reason) => reason !== undefined && reason !== "").join("; ");
@@ -264,7 +264,7 @@ export function openTraceTools(db: Db, run: RunRow | null): (trace: ExportedTrac
   if (imported !== undefined) return () => imported.tools;
   const known = new Map<string, readonly ToolSpec[]>();
   return (trace) => {
-    const version = "agentVersion" in trace ? trace.agentVersion : (run?.settings.agentVersion ?? 0);
+    const version = trace.kind === "chat" ? trace.agentVersion : (run?.settings.agentVersion ?? 0);
     const key = `${version} ${trace.agentId}`;
     const specs = known.get(key) ?? toolSpecs(db, trace.agentId, version);
     known.set(key, specs);

@@ -12,7 +12,7 @@ import {
 import { canBeRetried, ENDINGS } from "../tasks/ending.js";
 import { instructionOf, questionOf, taskIdSchema } from "../tasks/question.js";
 import { TASK_STATES } from "../tasks/suite-task.js";
-import { isSuiteTrace, type Trace, type Turn } from "./trace.js";
+import type { Trace, Turn } from "./trace.js";
 
 export const runStatusSchema = z.enum(["running", "completed", "interrupted"]);
 
@@ -69,7 +69,7 @@ function taskFields(trace: Trace) {
     question: instructionOf(trace.task),
     groundTruth: question?.answer ?? "",
   };
-  if (!isSuiteTrace(trace)) return fields;
+  if (trace.kind !== "suite") return fields;
   const { suite: name, tool, snapshot, tags, relatedApps, actionNumber, counterpart } = trace.task;
   return {
     ...fields,

@@ -107,6 +107,36 @@ it("a suite run keeps the folder of its suite, and its tasks become relative to 
   db.close();
 });
 
+it("traces get their kind, and damaged ones stay as they are", () => {
+  const file = path("traces-without-kind.db");
+  writeEarlierFile(file, MAILS, "kinds");
+  const before = new Database(file);
+  before.exec(`
+    INSERT INTO datasets (id, sha256) VALUES ('d1', 'abc');
+    INSERT INTO runs (id, agent_id, model, dataset_id, source, split, settings, corpus_fingerprint, total_tasks, status, started_at)
+    VALUES ('r', 'noop', 'offline/noop', 'd1', 'questions.jsonl', 'test', '{}', '', 1, 'completed', '2026-01-01T00:00:00.000Z');
+  `);
+  const add = before.prepare(
+    "INSERT INTO traces (id, run_id, agent_id, session_id, started_at, ending, trace) VALUES (?, ?, 'noop', 's', '', 'answered', ?)",
+  );
+  const traces = {
+    chat: { traceId: "chat", question: "Who asked?" },
+    question: { traceId: "question", task: { id: 1 }, answer: 'The "grade" of 0.10' },
+    suite: { traceId: "suite", task: { id: "t1" }, grade: { score: 1.0 } },
+  };
+  for (const [id, trace] of Object.entries(traces)) add.run(id, id === "chat" ? null : "r", JSON.stringify(trace));
+  add.run("damaged", "r", '{"traceId":"damaged","ta');
+  add.run("list", "r", "[]");
+  before.close();
+  const db = openStore(file, { mustExist: true });
+  const stored = new Map(db.prepare("SELECT id, trace FROM traces").raw().all() as [string, string][]);
+  for (const [kind, trace] of Object.entries(traces)) {
+    expect(stored.get(kind)).toBe(JSON.stringify({ kind, ...trace }));
+  }
+  expect([stored.get("damaged"), stored.get("list")]).toEqual(['{"traceId":"damaged","ta', "[]"]);
+  db.close();
+});
+
 it("doctor --repair brings it to this version, and finds everything well", async () => {
   const { code, stdout } = await artE(["doctor", "--repair", "--db", earlier("doctor.db")]);
   expect(code).toBe(0);

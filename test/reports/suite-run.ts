@@ -17,7 +17,7 @@ const FACTS: SuiteTaskFacts = {
   ...{ snapshot: "base", tags: ["cli", "abstract"], relatedApps: ["terminal"], actionNumber: 3, counterpart: null },
 };
 
-type Changes = Partial<Omit<SuiteTrace, "task" | "scores">>;
+type Changes = Partial<Omit<SuiteTrace, "kind" | "task" | "scores">>;
 
 /** A trace of a task with this score, or an ungraded one if null. */
 export function suiteTrace(
@@ -32,7 +32,7 @@ export function suiteTrace(
   const scores = Object.entries(SUITE_SCORERS).map(([name, { scoreGrade }]) => [name, scoreGrade(grade)]);
   const ending = score === null ? "not_started" : "answered";
   return {
-    ...{ ...unscored, traceId: `trace_${task.id}`, ending, task, grade, judge: null },
+    ...{ ...unscored, kind: "suite", traceId: `trace_${task.id}`, ending, task, grade, judge: null },
     ...{ error: score === null ? reason : null, ...changes, scores: Object.fromEntries(scores) },
   };
 }

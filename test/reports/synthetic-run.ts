@@ -120,6 +120,7 @@ function syntheticTrace(
   };
   return {
     ...{
+      kind: "question" as const,
       traceId: `trace_${runId}_${task.id}`,
       sessionId: "session_1",
       runId,

@@ -13,7 +13,7 @@ import { evalLabel } from "../../reports/eval-text.js";
 import { traceText } from "../../reports/trace-text.js";
 import { estimateText } from "../../reports/wording.js";
 import { share, table, usd } from "../../text/format.js";
-import { askedOf, isChatTrace, isSuiteTrace } from "../../traces/trace.js";
+import { askedOf } from "../../traces/trace.js";
 import type { CommandContext } from "../command.js";
 import {
   contradiction,
@@ -340,7 +340,7 @@ async function ask(
 
 /** Returns the most requested facts of a trace: the question, the answer, its sources, and the correct answer. */
 function summaryOf(trace: EvaluatedTrace): string {
-  const gold = isChatTrace(trace) ? null : isSuiteTrace(trace) ? trace.grade.reason : trace.task.answer;
+  const gold = trace.kind === "chat" ? null : trace.kind === "suite" ? trace.grade.reason : trace.task.answer;
   return [
     `Question:  ${askedOf(trace)}`,
     `Answer:    ${trace.answer ?? `none (${trace.ending})`}`,

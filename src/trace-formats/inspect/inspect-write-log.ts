@@ -148,7 +148,7 @@ function runId({ run }: ExportContext): string {
 /** The suite's name, or `art-e` for the benchmark. */
 function taskName({ first }: LogTally, run: RunRow | null): string {
   if (run === null) return "chats";
-  return first !== null && "grade" in first ? first.task.suite : "art-e";
+  return first?.kind === "suite" ? first.task.suite : "art-e";
 }
 
 /** Returns only the base name of a local file, because its path may be private. */

@@ -11,8 +11,6 @@ import {
   askedOf,
   type CallStep,
   FACTS_KEY,
-  isChatTrace,
-  isSuiteTrace,
   type Step,
   stepsOf,
   type ToolCallRecord,
@@ -105,7 +103,7 @@ function figuresOf(trace: ExportedTrace): JsonObject {
 function metadataOf(trace: ExportedTrace): JsonObject {
   const { ending, agentId, sessionId, traceId, sources } = trace;
   const shared = { ending, agent_id: agentId, session_id: sessionId, trace_id: traceId, sources };
-  if (isChatTrace(trace)) {
+  if (trace.kind === "chat") {
     const { inbox, queryDate } = trace;
     return {
       ...shared,
@@ -113,7 +111,7 @@ function metadataOf(trace: ExportedTrace): JsonObject {
       ...(queryDate === null ? {} : { query_date: queryDate }),
     };
   }
-  if (isSuiteTrace(trace)) {
+  if (trace.kind === "suite") {
     const { suite, tool, snapshot, tags } = trace.task;
     return { ...shared, suite, tool, snapshot, tags, state: trace.grade.state, reason: trace.grade.reason };
   }
