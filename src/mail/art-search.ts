@@ -1,11 +1,13 @@
 import type BetterSqlite3 from "better-sqlite3";
 import type { Db } from "../store/open-store.js";
 import { Database } from "../store/sqlite.js";
-import { foldText } from "../text/tokenizer.js";
-import { type DateRange, openDateRanges } from "./date-range.js";
-import { allWordsExpression, tokenize } from "./fts5-query.js";
+import { foldText, isUnsegmentedAt, isWordUnit } from "../text/tokenizer.js";
+import { type DateRange, openDateRanges, type PositionRange } from "./date-range.js";
+import { queryTokens, tokenize } from "./fts5-query.js";
 import type { PositionSet } from "./mailbox-positions.js";
+import type { TermPostings } from "./search/fts5-postings.js";
 import { openSearchIndex } from "./search/postings.js";
+import { hasPosition, within } from "./search/ranking.js";
 import { SEARCH_SQL } from "./search.js";
 
 export interface ArtQuery {
@@ -35,66 +37,78 @@ export function openArtSearch(db: Db): (query: ArtQuery) => ArtHit[] {
   const selectMessageId = db.prepare(SEARCH_SQL.messageId).pluck();
   const matchExactly = openExactMatcher();
   return db.transaction(({ keywords, limit, period, namedId, fromIds, toIds }: ArtQuery) => {
-    const words = allWordsExpression(keywords.map((keyword) => `"${keyword.replaceAll('"', " ")}"`).join(" "));
-    if (words === null) return [];
+    const words = keywords.flatMap(wordsOf);
+    if (words.length === 0) return [];
     const expression = keywords.map((keyword) => `"${keyword.replaceAll('"', '""').replaceAll("\0", " ")}"`).join(" ");
-    const written = keywords.flatMap(tokenize);
-    const { mail, matching } = indexNow();
-    const filters = [
+    const { mail, postingsOf } = indexNow();
+    const sets = [
       mail.withParty([namedId], "either"),
       ...(fromIds === null ? [] : [mail.withParty(fromIds, "sender")]),
       ...(toIds === null ? [] : [mail.withParty(toIds, "recipient")]),
     ];
-    const { first, last } = dateRanges.positions(period);
+    const lists = queryTokens(keywords.join(" ")).map((word) => postingsOf(word, namedId));
+    const candidates = inAll(lists, sets, dateRanges.positions(period));
     const hits: ArtHit[] = [];
-    for (let from = first, look = FIRST_BATCH; hits.length < limit; look *= 2) {
-      const positions = takeMembers(matching(words, { first: from, last }), filters, look);
-      const mails = positions
-        .map((position) => [position, selectText.get(position) as MailText] as const)
-        .filter(([, [, subject, body]]) => containsAll(subject, body, written));
-      const mailIds = new Map(mails.map(([position, [mailId]]) => [position, mailId]));
-      for (const [position, snippet] of matchExactly(mails, expression).slice(0, limit - hits.length)) {
-        hits.push({ messageId: selectMessageId.get(mailIds.get(position)) as string, snippet });
+    let next = 0;
+    while (hits.length < limit && next < candidates.length) {
+      // Indexing an email takes longer than anything else here, so no more than the missing hits are indexed.
+      const mails = new Map<number, MailText>();
+      while (mails.size < limit - hits.length && next < candidates.length) {
+        const position = candidates[next++] as number;
+        const text = selectText.get(position) as MailText;
+        if (containsAll(text, words)) mails.set(position, text);
       }
-      if (positions.length < look) break;
-      from = (positions.at(-1) ?? last) + 1;
+      for (const [position, snippet] of matchExactly(mails, expression)) {
+        const [mailId] = mails.get(position) as MailText;
+        hits.push({ messageId: selectMessageId.get(mailId) as string, snippet });
+      }
     }
     return hits;
   });
 }
 
-/** Number of emails in the first batch. Each further batch is twice as large. */
-const FIRST_BATCH = 10;
+/** Returns the positions within the range that are in all lists and all sets. */
+function inAll(lists: readonly TermPostings[], sets: readonly PositionSet[], range: PositionRange): Int32Array {
+  const [shortest, ...others] = lists.toSorted((a, b) => a.rowids.length - b.rowids.length);
+  return within(shortest?.rowids ?? new Int32Array(), range).filter(
+    (position) => sets.every((set) => set.has(position)) && others.every((list) => hasPosition(list, position)),
+  );
+}
 
 type MailText = readonly [mailId: number, subject: string, body: string];
 
-/** Returns the first `count` positions that pass all filters. No other statement can run during an iteration. */
-function takeMembers(positions: Iterable<number>, filters: readonly PositionSet[], count: number): number[] {
-  const members: number[] = [];
-  for (const position of positions) {
-    if (filters.some((filter) => !filter.has(position))) continue;
-    members.push(position);
-    if (members.length === count) break;
+interface KeywordPart {
+  readonly text: string;
+  /** False for keywords with scripts without spaces, whose words are not separated in the text either. */
+  readonly isWord: boolean;
+}
+
+function wordsOf(keyword: string): KeywordPart[] {
+  const parts = tokenize(keyword);
+  const isWord = !parts.some((part) => isUnsegmentedAt(part, 0));
+  return parts.map((text) => ({ text, isWord }));
+}
+
+/** Whether an email contains every word. Excludes most emails that only contain other forms of the words. */
+function containsAll([, subject, body]: MailText, words: readonly KeywordPart[]): boolean {
+  const { text } = foldText(`${subject}\n${body}`);
+  return words.every((word) => (word.isWord ? containsWord(text, word.text) : text.includes(word.text)));
+}
+
+function containsWord(text: string, word: string): boolean {
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
+    const isStart = at === 0 || !isWordUnit(text.charCodeAt(at - 1));
+    const end = at + word.length;
+    if (isStart && (end === text.length || !isWordUnit(text.charCodeAt(end)))) return true;
   }
-  return members;
+  return false;
 }
-
-/**
- * Whether the text contains every word. This fast check excludes most emails that only contain other forms of the
- * words.
- */
-function containsAll(subject: string, body: string, words: readonly string[]): boolean {
-  const text = foldText(`${subject}\n${body}`).text;
-  return words.every((word) => text.includes(word));
-}
-
-type PositionedMail = readonly [position: number, mail: MailText];
 
 /** Filters emails by exact words and returns their snippets. The in-memory index is created on first use. */
-function openExactMatcher(): (mails: readonly PositionedMail[], expression: string) => [number, string][] {
+function openExactMatcher(): (mails: ReadonlyMap<number, MailText>, expression: string) => [number, string][] {
   let memory: { readonly [name in "begin" | "add" | "match" | "rollback"]: BetterSqlite3.Statement } | null = null;
   return (mails, expression) => {
-    if (mails.length === 0) return [];
+    if (mails.size === 0) return [];
     memory ??= openMemoryIndex();
     memory.begin.run();
     try {

@@ -8,6 +8,24 @@ export interface DateRange {
   readonly before: string | null;
 }
 
+/** The mail that an agent can see with a cutoff (ISO 8601 UTC, exclusive), or all mail if the cutoff is null. */
+export function upTo(cutoff: string | null): DateRange {
+  return { after: null, before: cutoff };
+}
+
+export function intersection(a: DateRange, b: DateRange): DateRange {
+  return {
+    after: a.after === null || (b.after !== null && b.after > a.after) ? b.after : a.after,
+    before: a.before === null || (b.before !== null && b.before < a.before) ? b.before : a.before,
+  };
+}
+
+/** Whether mail of this date is in a range. Undated mail is only in the unlimited range: it could be after a cutoff. */
+export function isInRange(date: string | null, { after, before }: DateRange): boolean {
+  if (date === null) return after === null && before === null;
+  return (after === null || date >= after) && (before === null || date < before);
+}
+
 export interface PositionRange {
   readonly first: number;
   readonly last: number;
@@ -22,7 +40,7 @@ export const DATE_RANGE_SQL = {
   oldestFrom: "SELECT position FROM mail_order WHERE date >= ? ORDER BY date, position DESC LIMIT 1",
 } as const;
 
-/** Converts dates to positions, newest first. Undated mail is in no range, because it could be later than a cutoff. */
+/** Converts dates to positions, newest first, by the rule of `isInRange`. */
 export function openDateRanges(db: Db): { positions(period: DateRange): PositionRange } {
   const newestBefore = db.prepare(DATE_RANGE_SQL.newestBefore).pluck();
   const oldestFrom = db.prepare(DATE_RANGE_SQL.oldestFrom).pluck();

@@ -4,7 +4,7 @@ import { parseColumn } from "../store/damaged-row.js";
 import { type Db, withTickTransaction } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
 import { type AddressBook, openAddressBook } from "./address-book.js";
-import { endOfDay, openDateRanges } from "./date-range.js";
+import { endOfDay, isInRange, openDateRanges, upTo } from "./date-range.js";
 import { bareMessageId, type Email } from "./email.js";
 import { largestInboxes } from "./mailbox-positions.js";
 import type { MailQuery } from "./search.js";
@@ -45,7 +45,7 @@ export const LISTING_SQL = {
 export function openMailboxListing(db: Db, inbox: string, cutoff: string | null): MailboxListing {
   const inboxId = openAddressBook(db).idOf(inbox);
   const mails = openMailLookup(db);
-  const { first, last } = openDateRanges(db).positions({ after: null, before: cutoff });
+  const { first, last } = openDateRanges(db).positions(upTo(cutoff));
   const list = db.prepare(LISTING_SQL.list);
   const idsFrom = db.prepare(LISTING_SQL.idsFrom);
   if (inboxId === null) return { list: () => [], complete: () => ({ ids: [], hasMore: false }) };
@@ -63,8 +63,7 @@ export function openMailboxListing(db: Db, inbox: string, cutoff: string | null)
       }[];
       const ids: string[] = [];
       for (const { messageId, mailId, date } of rows) {
-        const isVisible = cutoff === null || (date !== null && date < cutoff);
-        if (!isVisible || !mails.isInInbox(mailId, inboxId)) continue;
+        if (!isInRange(date, upTo(cutoff)) || !mails.isInInbox(mailId, inboxId)) continue;
         if (ids.length === limit) return { ids, hasMore: true };
         ids.push(messageId);
       }
@@ -84,7 +83,7 @@ export function questionQuery(
     inboxId: addresses.idOf(question.inbox_address),
     fromIds: null,
     toIds: null,
-    period: { after: null, before: askedAt },
+    period: upTo(askedAt),
     limit: 10,
     askedAt,
   };

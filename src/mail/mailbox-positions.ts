@@ -4,10 +4,16 @@ import type { AddressCount } from "./owners.js";
 
 /** The mailboxes of all addresses, as positions in date order. */
 
+/** Each column is one JSON array: reading 35,000 rows one by one takes twice as long. */
+const asColumns = (rows: string) =>
+  `SELECT json_group_array(position), json_group_array(sent_at), json_group_array(bytes) FROM (${rows})`;
+
 export const MAILBOX_SQL = {
-  mailbox: `SELECT b.position, unixepoch(o.date), o.bytes
-            FROM mailboxes b CROSS JOIN mail_order o ON o.position = b.position
-            WHERE b.address_id = ? ORDER BY b.position`,
+  mailbox: asColumns(
+    `SELECT b.position, unixepoch(o.date) AS sent_at, o.bytes
+     FROM mailboxes b CROSS JOIN mail_order o ON o.position = b.position
+     WHERE b.address_id = ? ORDER BY b.position`,
+  ),
   parties: "SELECT position, is_sender, is_recipient FROM mailboxes WHERE address_id = ? ORDER BY position",
 } as const;
 
@@ -45,7 +51,6 @@ export interface SearchableMail {
   readonly scratch: { readonly scores: Float64Array; readonly matched: Uint8Array };
 }
 
-type OrderRow = readonly [position: number, sentAt: number | null, bytes: number];
 type PartyRow = readonly [position: number, isSender: number, isRecipient: number];
 
 /** Maximum number of cached sets. A set takes one bit per email in the database and four bytes per member. */
@@ -54,7 +59,9 @@ const MAX_KEPT_SETS = 300;
 /** Opens the mail for searching. Valid until the next import, which renumbers the positions. */
 export function openSearchableMail(db: Db): SearchableMail {
   const selectMailbox = db.prepare(MAILBOX_SQL.mailbox).raw();
-  const selectAll = db.prepare("SELECT position, unixepoch(date), bytes FROM mail_order ORDER BY position").raw();
+  const selectAll = db
+    .prepare(asColumns("SELECT position, unixepoch(date) AS sent_at, bytes FROM mail_order ORDER BY position"))
+    .raw();
   const selectParties = db.prepare(MAILBOX_SQL.parties).raw();
   const total = db.prepare("SELECT coalesce(max(position), 0) FROM mail_order").pluck().get() as number;
   const sentAt = new Float64Array(total + 1).fill(Number.NaN);
@@ -71,27 +78,28 @@ export function openSearchableMail(db: Db): SearchableMail {
     scratch: { scores: new Float64Array(total + 1), matched: new Uint8Array(total + 1) },
     mailbox: (addressId) =>
       remember(String(addressId), () => {
-        const rows = (addressId === null ? selectAll.all() : selectMailbox.all(addressId)) as OrderRow[];
-        for (const [position, sent, length] of rows) {
-          sentAt[position] = sent ?? Number.NaN;
-          bytes[position] = length;
+        const columns = (addressId === null ? selectAll.get() : selectMailbox.get(addressId)) as string[];
+        const [positions, sent, lengths] = columns.map((json) => JSON.parse(json)) as [
+          number[],
+          (number | null)[],
+          number[],
+        ];
+        for (const [i, position] of positions.entries()) {
+          sentAt[position] = sent[i] ?? Number.NaN;
+          bytes[position] = lengths[i] as number;
         }
-        return toSet(rows, total);
+        return new PositionSet(Int32Array.from(positions), total);
       }),
     withParty: (addressIds, role) =>
       remember(`${role} ${addressIds.join()}`, () => {
         const rows = addressIds.flatMap((id) => selectParties.all(id) as PartyRow[]);
         const has = ([, isSender, isRecipient]: PartyRow) =>
           (role !== "recipient" && isSender === 1) || (role !== "sender" && isRecipient === 1);
-        return toSet(rows.filter(has), total);
+        // The same email can involve several of the addresses.
+        const positions = Int32Array.from(rows.filter(has), ([position]) => position).sort();
+        return new PositionSet(positions, total);
       }),
   };
-}
-
-function toSet(rows: readonly (readonly [position: number, ...unknown[]])[], total: number): PositionSet {
-  // The same email can involve several of the addresses.
-  const positions = Int32Array.from(rows, ([position]) => position).sort();
-  return new PositionSet(positions, total);
 }
 
 export function openMailCount(db: Db): (addressId: number) => number {

@@ -3,7 +3,7 @@ import { basename, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { stringify } from "smol-toml";
 import { checkMailboxes } from "../mail/corpus.js";
-import { endOfDay } from "../mail/date-range.js";
+import { endOfDay, isInRange, upTo } from "../mail/date-range.js";
 import { type MailLookup, openMailboxListing, openMailLookup } from "../mail/mail-lookup.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { checkNewFolder, writeFolderAtomically } from "../platform/files.js";
@@ -132,7 +132,7 @@ function readMailbox({ inbox_address, query_date }: Question, lookup: MailLookup
     const heads = listing.list(cursor, PAGE);
     for (const { messageId } of heads) {
       const mail = lookup.get(messageId);
-      if (mail === null || mail.date === null || mail.date >= cutoff) continue;
+      if (mail === null || !isInRange(mail.date, upTo(cutoff))) continue;
       const { sender, to, cc, bcc, subject, date, body } = mail;
       lines.push(`${toWellFormedJson({ message_id: messageId, date, sender, to, cc, bcc, subject, body })}\n`);
       ids.add(messageId);

@@ -1,5 +1,6 @@
 import { type AddressBook, openAddressBook } from "../mail/address-book.js";
 import { type ArtHit, type ArtQuery, openArtSearch } from "../mail/art-search.js";
+import { isInRange, upTo } from "../mail/date-range.js";
 import { type MailLookup, openMailLookup, type StoredMail } from "../mail/mail-lookup.js";
 import { type MailSearch, openMailSearch } from "../mail/search.js";
 import type { Db } from "../store/open-store.js";
@@ -50,7 +51,7 @@ export function findReadableMail(
 }
 
 function isVisible(mail: StoredMail, context: ToolContext, mails: MailLookup, addresses: AddressBook): boolean {
-  if (context.cutoff !== null && (mail.date === null || mail.date >= context.cutoff)) return false;
+  if (!isInRange(mail.date, upTo(context.cutoff))) return false;
   if (context.inbox === null) return true;
   const id = addresses.idOf(context.inbox);
   return id !== null && mails.isInInbox(mail.mailId, id);

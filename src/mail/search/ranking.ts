@@ -2,7 +2,7 @@ import { insertTopK } from "../../platform/async.js";
 import { ALL_POSITIONS, type PositionRange } from "../date-range.js";
 import type { PositionSet, SearchableMail } from "../mailbox-positions.js";
 import type { TermPostings } from "./fts5-postings.js";
-import { NAMED_MONTH_RAISE, recencyRaise } from "./signals.js";
+import { NAMED_MONTH_RAISE, RECENCY_RAISE, recencyRaise } from "./signals.js";
 
 /**
  * Ranks every email that contains any term by its BM25 score over the entire email, raised depending on its date. No
@@ -15,6 +15,9 @@ const B = 0.75;
 
 /** Average email length in UTF-8 bytes. A constant, so that other people's mail does not change a ranking. */
 const AVERAGE_BYTES = 1_600;
+
+/** Maximum factor by which an email's date raises its score. */
+const MAX_RAISE = (1 + RECENCY_RAISE) * (1 + NAMED_MONTH_RAISE);
 
 export interface Term {
   readonly word: string;
@@ -72,11 +75,13 @@ export function rankMails(query: RankedQuery, mail: SearchableMail): RankedMails
     matched[position] = 0;
     if (words === 0 || query.filters.some((filter) => !filter.has(position))) continue;
     if (hasAllTerms) withAllTerms++;
-    const raises = dateRaises(position, months, askedAt, mail);
-    const score = words * (1 + raises.recency) * (1 + raises.namedMonth);
     // Positions are sorted newest first, so the newer email stays first if scores are equal.
-    if (best.length < limit || score > (best[limit - 1] as RankedMail).score)
-      insertTopK(best, { position, score, hasAllTerms }, limit, (a, b) => a.score > b.score);
+    const lowest = best.length < limit ? 0 : (best[limit - 1] as RankedMail).score;
+    // Most emails of a large mailbox cannot rank, whatever their date. Computing their raises would take long.
+    if (words * MAX_RAISE <= lowest) continue;
+    const { recency, namedMonth } = dateRaises(position, months, askedAt, mail);
+    const score = words * (1 + recency) * (1 + namedMonth);
+    if (score > lowest) insertTopK(best, { position, score, hasAllTerms }, limit, (a, b) => a.score > b.score);
   }
   return { best, withAllTerms };
 }

@@ -58,9 +58,7 @@ export function correctTerms(
   source: CorrectionSource,
 ): CorrectedTerms {
   if (correctors.length === 0) return { words, terms, corrections: [] };
-  const unknown = terms
-    .filter((term) => isCorrectable(term) && source.mailsWith(term).length === 0 && !source.isKnown(term))
-    .slice(0, MAX_CORRECTIONS);
+  const unknown = terms.filter((term) => isCorrectable(term) && !source.isKnown(term)).slice(0, MAX_CORRECTIONS);
   if (unknown.length === 0) return { words, terms, corrections: [] };
   const corrected = [...terms];
   const corrections: TermCorrection[] = [];

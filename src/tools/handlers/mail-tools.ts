@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { AddressBook } from "../../mail/address-book.js";
+import { intersection, upTo } from "../../mail/date-range.js";
 import type { MailHit, MailQuery } from "../../mail/search.js";
 import { findReadableMail, type Mailbox, type ToolError, toolError } from "../mailbox.js";
 import type { ToolContext } from "../tool.js";
@@ -167,10 +168,10 @@ export function prepareQuery(
       inboxId: inbox.id,
       fromIds: from.ids,
       toIds: to.ids,
-      period: {
-        after: startOf(call.sent_after),
-        before: earlier(startOf(call.sent_before), context.cutoff),
-      },
+      period: intersection(
+        { after: startOf(call.sent_after), before: startOf(call.sent_before) },
+        upTo(context.cutoff),
+      ),
       limit: call.limit,
       askedAt: context.cutoff,
     },
@@ -199,11 +200,6 @@ function resolveFilter(
 
 function startOf(day: string | undefined): string | null {
   return day === undefined ? null : `${day}T00:00:00Z`;
-}
-
-function earlier(a: string | null, b: string | null): string | null {
-  if (a === null || b === null) return a ?? b;
-  return a < b ? a : b;
 }
 
 /** Returns the inbox that a call may search: the task's own inbox or, outside a task, the requested one. */
