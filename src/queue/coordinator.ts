@@ -10,7 +10,7 @@ import {
   traceFields,
 } from "../runs/answer-task.js";
 import type { Budget } from "../runs/budget.js";
-import { checkQueueRun, type RunPlan } from "../runs/plan-run.js";
+import { queueSettings, type RunPlan } from "../runs/plan-run.js";
 import type { RunOptions } from "../runs/run-options.js";
 import { JudgeShortfall } from "../scoring/judge-settings.js";
 import { identifySuite, ungraded } from "../suites/suite.js";
@@ -56,10 +56,10 @@ export async function queueAnswerer(
   options: RunOptions,
   { note, signal }: AppContext,
 ): Promise<AnswererOfRun> {
-  checkQueueRun(plan);
+  const settings = queueSettings(plan);
   const address = parseQueueUrl(url);
   // Built before connecting: a connection would stay open if this fails.
-  const manifest = await manifestOf(plan, options, signal);
+  const manifest = await manifestOf({ ...plan, settings }, options, signal);
   const redis = await connectRedis(address, lostConnectionNotes(address, note), signal);
   // On an interrupt, do not wait for Redis: results on the queue stay there until the run is resumed.
   const endPatience = () => redis.endPatience();
@@ -72,7 +72,7 @@ export async function queueAnswerer(
       workers: () => tasks?.watch.state() ?? { workers: [], active: 0, waitingFor: null },
     },
     onConcurrency: (listener) => listener(TASKS_AHEAD),
-    shortfall: () => (plan.settings.judge === null ? null : shortfall.text(plan.settings.judge.model)),
+    shortfall: () => (settings.judge === null ? null : shortfall.text(settings.judge.model)),
     async start({ db, budget, mayStart }) {
       tasks = new DispatchedTasks({
         redis,
@@ -97,7 +97,7 @@ export async function queueAnswerer(
 }
 
 async function manifestOf(
-  { runId, settings, tools, over }: RunPlan,
+  { runId, settings, tools, over }: RunPlan & { readonly settings: RunManifest["settings"] },
   options: RunOptions,
   signal: AbortSignal,
 ): Promise<RunManifest> {

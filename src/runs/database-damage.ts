@@ -3,7 +3,7 @@ import { type Finding, repairIndex } from "../mail/integrity.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { replaceFile } from "../platform/files.js";
-import { firstIssue, isJsonObject, type JsonValue, parseJsonOrNull } from "../platform/json.js";
+import { firstIssue, isJsonObject, type JsonObject, parseJsonOrNull } from "../platform/json.js";
 import { DamagedRowError, parseColumn, type Shape } from "../store/damaged-row.js";
 import type { Db } from "../store/database-file.js";
 import { openStore } from "../store/open-store.js";
@@ -16,6 +16,7 @@ import {
   type StoredTable,
 } from "../store/salvage.js";
 import { parseResult } from "../traces/results-store.js";
+import { withRunKind } from "../traces/run-settings.js";
 import { SETTINGS_SHAPE } from "../traces/runs-store.js";
 import { taskResultSchema } from "../traces/task-result.js";
 import { anyTraceSchema, withTraceKind } from "../traces/trace.js";
@@ -114,11 +115,17 @@ function forEachRow(db: Db, table: StoredTable, use: (row: Row) => void): Error 
   }
 }
 
-/** Adds the kind of a trace to rows of earlier versions, because a damaged file cannot be migrated. */
+/** JSON columns that earlier versions wrote without a kind. A damaged file cannot be migrated. */
+const COLUMNS_WITH_KIND: Readonly<Record<string, readonly [string, (value: JsonObject) => JsonObject]>> = {
+  runs: ["settings", withRunKind],
+  traces: ["trace", withTraceKind],
+};
+
 function withKind(table: string, row: Row): Row {
-  if (table !== "traces") return row;
-  const trace = parseJsonOrNull(String(row.trace)) as JsonValue;
-  return isJsonObject(trace) ? { ...row, trace: JSON.stringify(withTraceKind(trace)) } : row;
+  const [column, convert] = COLUMNS_WITH_KIND[table] ?? [];
+  if (column === undefined || convert === undefined) return row;
+  const value = parseJsonOrNull(String(row[column]));
+  return isJsonObject(value) ? { ...row, [column]: JSON.stringify(convert(value)) } : row;
 }
 
 function messageOf(failure: Error | "missing" | null): string[] {

@@ -68,14 +68,14 @@ export function agentTargetOf(options: RunOptions, env: Environment): AgentTarge
 }
 
 /** Returns a stored run's external agent with the options given now. The environment does not change a stored run. */
-export function requestedAgentTarget(stored: AgentTarget | undefined, options: RunOptions): AgentTarget | undefined {
+export function requestedAgentTarget(stored: AgentTarget, options: RunOptions): AgentTarget {
   const { apiUrl, agentCommand, agentUrl, workspace, tellTask } = options;
-  if (apiUrl === undefined && agentCommand === undefined && agentUrl === undefined && stored?.kind === "api") {
+  if (apiUrl === undefined && agentCommand === undefined && agentUrl === undefined && stored.kind === "api") {
     return { ...stored, workspace: workspace ?? stored.workspace, tellTask: tellTask || stored.tellTask };
   }
-  const env = stored?.kind === "api" && stored.workspace !== null ? { WORKSPACE_ID: stored.workspace } : {};
+  const env = stored.kind === "api" && stored.workspace !== null ? { WORKSPACE_ID: stored.workspace } : {};
   const asked = agentTargetOf(options, env) ?? stored;
-  return asked?.kind === "api" && stored?.kind === "api" ? { ...asked, tellTask: tellTask || stored.tellTask } : asked;
+  return asked.kind === "api" && stored.kind === "api" ? { ...asked, tellTask: tellTask || stored.tellTask } : asked;
 }
 
 export function refuseFlagsTargetIgnores({ kind }: AgentTarget, { given, cutoff }: RunRequest): void {
@@ -99,8 +99,8 @@ export function targetModelName(where: AgentTarget, agentId: string, options: Ru
 }
 
 /** Whether the agent reads this database's mail, because it runs in this process or as a subprocess with our tools. */
-export function usesMailHere(elsewhere: AgentTarget | undefined): boolean {
-  return elsewhere === undefined || elsewhere.kind === "command" || elsewhere.kind === "human";
+export function usesMailHere(target: AgentTarget | undefined): boolean {
+  return target === undefined || target.kind === "command" || target.kind === "human";
 }
 
 function checkUrl(flag: string, text: string): string {

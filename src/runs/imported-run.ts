@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import type { ToolSpec } from "../models/model.js";
 import type { AppContext } from "../platform/app-context.js";
@@ -7,13 +6,12 @@ import { isScorerName, SCORERS } from "../scoring/scorers.js";
 import { type Db, openStore, withWriteTransaction } from "../store/open-store.js";
 import { canBeRetried } from "../tasks/ending.js";
 import type { TaskSet } from "../tasks/question.js";
-import { agentSettingsSchema } from "../tools/tool.js";
 import { notUsable, type RunFacts } from "../trace-formats/imported-trace.js";
 import { openImport } from "../trace-formats/open-import.js";
 import { saveChat } from "../traces/chats-store.js";
 import { openRowWriter, toResultRow } from "../traces/result-writer.js";
 import { saveTasks } from "../traces/results-store.js";
-import type { RunSettings } from "../traces/run-settings.js";
+import type { ImportedRunSettings } from "../traces/run-settings.js";
 import { completeImportedRun, hasRun, insertRun } from "../traces/runs-store.js";
 import { toTaskResult } from "../traces/task-result.js";
 import { judgeSettingsSchema, type Trace } from "../traces/trace.js";
@@ -72,7 +70,7 @@ class ImportedRunWriter {
   private readonly tasks = new Set<string>();
   private readonly scorers = new Set<string>();
   private readonly set: TaskSet;
-  private readonly settings: RunSettings;
+  private readonly settings: ImportedRunSettings;
   private readonly runId: string;
   private epochs = 1;
   private startedAt: string;
@@ -122,7 +120,6 @@ class ImportedRunWriter {
 
   complete(tools: readonly ToolSpec[]): void {
     const { db, facts, settings, epochs, startedAt, completedAt, tasks } = this;
-    const { imported } = settings;
     completeImportedRun(db, {
       id: this.runId,
       settings: {
@@ -130,7 +127,7 @@ class ImportedRunWriter {
         tools: tools.map(({ name }) => name),
         epochs,
         scorers: Object.keys(SCORERS).filter((name) => this.scorers.has(name)),
-        ...(imported === undefined ? {} : { imported: { ...imported, tools } }),
+        imported: { ...settings.imported, tools },
       },
       totalTasks: tasks.size,
       startedAt: facts.startedAt ?? startedAt,
@@ -141,31 +138,15 @@ class ImportedRunWriter {
   }
 }
 
-const TASK_TIMEOUT_MS = 600_000;
-
-function settingsOf(trace: Trace, { format, name, sha256 }: ImportedFile): RunSettings {
-  const { maxTokens, toolCalls, toolChoice } = agentSettingsSchema.parse({});
+function settingsOf(trace: Trace, { format, name, sha256 }: ImportedFile): ImportedRunSettings {
   const [first] = trace.messages;
   return {
+    kind: "imported",
     agentId: trace.agentId,
-    agentVersion: 0,
     model: trace.model,
-    baseUrl: null,
-    wireApi: null,
-    prompt: first?.role === "system" ? first.content : "",
+    ...(first?.role === "system" ? { prompt: first.content } : {}),
     tools: [],
-    toolsDigest: createHash("sha256").update("[]").digest("hex"),
     maxTurns: Math.max(1, trace.maxTurns),
-    maxTokens,
-    temperature: null,
-    toolCalls,
-    toolChoice,
-    cutoff: "query_date",
-    taskTimeoutMs: TASK_TIMEOUT_MS,
-    maxTaskCostUsd: null,
-    price: null,
-    concurrency: 1,
-    selection: {},
     epochs: 1,
     scorers: [],
     judge: trace.judge === null ? null : judgeSettingsSchema.parse(trace.judge),

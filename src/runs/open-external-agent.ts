@@ -11,7 +11,7 @@ import { programVersion } from "../platform/installation.js";
 import type { Db } from "../store/open-store.js";
 import { offeredTools } from "../tools/load-tools.js";
 import type { ToolResources } from "../tools/tool-handler.js";
-import type { AgentTarget, RunSettings } from "../traces/run-settings.js";
+import type { AgentTarget, ExternalRunSettings } from "../traces/run-settings.js";
 import type { CreatedModel } from "./model-of-run.js";
 import type { RunOptions } from "./run-options.js";
 
@@ -22,8 +22,7 @@ export interface OpenAgentTarget {
 
 export async function openAgentTarget(
   db: Db,
-  where: AgentTarget,
-  run: RunSettings,
+  run: ExternalRunSettings,
   {
     model,
     options,
@@ -31,6 +30,7 @@ export async function openAgentTarget(
     resources,
   }: { model: CreatedModel; options: RunOptions; context: AgentContext; resources: ToolResources },
 ): Promise<OpenAgentTarget> {
+  const { externalAgent: where } = run;
   if (where.kind === "human") return askPerson(db, openPerson, resources);
   if (where.kind === "command") return openCommand(db, where.argv, model, settings, resources);
   const once =
@@ -58,7 +58,12 @@ async function askPerson(
 
 type Where<K extends AgentTarget["kind"]> = Extract<AgentTarget, { kind: K }>;
 
-function overApi({ url, workspace, tellTask }: Where<"api">, run: RunSettings, options: RunOptions, env: Environment) {
+function overApi(
+  { url, workspace, tellTask }: Where<"api">,
+  run: ExternalRunSettings,
+  options: RunOptions,
+  env: Environment,
+) {
   const [provider = ""] = run.model.split("/");
   return playgroundAgent({
     apiUrl: url,
@@ -73,7 +78,7 @@ function overApi({ url, workspace, tellTask }: Where<"api">, run: RunSettings, o
 
 function overEndpoint(
   { url }: Where<"endpoint">,
-  run: RunSettings,
+  run: ExternalRunSettings,
   extras: SentExtras,
   { priceOf }: CreatedModel,
   env: Environment,

@@ -9,7 +9,7 @@ import { judgeUse, RESULT_FILE_SCORERS, SCORER_NAMES, type ScorerName, SUITE_SCO
 import type { SuiteSelectionOptions } from "../suites/select-tasks.js";
 import type { LiveOptions } from "../trace-formats/otlp-live.js";
 import type { OutputFile } from "../trace-formats/output-files.js";
-import type { RunLimits, RunSettings } from "../traces/run-settings.js";
+import type { OwnRunSettings, RunLimits } from "../traces/run-settings.js";
 import type { GateOptions } from "./gates.js";
 
 /** Options of a run. Undefined options come from the agent, the stored run or a default. */
@@ -52,7 +52,7 @@ export interface RunOptions
   readonly maxTime?: number | undefined;
   readonly maxFailures?: NonNullable<RunLimits["maxFailures"]> | undefined;
   readonly maxTaskCost?: number | undefined;
-  readonly price?: RunSettings["price"] | undefined;
+  readonly price?: OwnRunSettings["price"] | undefined;
   readonly maxTurns?: number | undefined;
   readonly maxTokens?: number | undefined;
   readonly reasoningTokens?: number | undefined;

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { ToolSpec } from "../models/model.js";
 import { UserError } from "../platform/errors.js";
 import { isJsonObject, type JsonObject, type JsonValue, jsonDepth, MAX_JSON_DEPTH } from "../platform/json.js";
-import type { RunSettings } from "../traces/run-settings.js";
+import type { ImportedRunSettings } from "../traces/run-settings.js";
 import type { RunStatus } from "../traces/task-result.js";
 import { anyTraceSchema, type ChatTrace, type Trace, withTraceKind } from "../traces/trace.js";
 
@@ -143,7 +143,7 @@ export interface RunFacts {
   readonly split?: string | undefined;
   readonly dataset?: { readonly source: string; readonly revision: string | null } | undefined;
   readonly corpusFingerprint?: string | undefined;
-  readonly settings?: Partial<RunSettings> | undefined;
+  readonly settings?: Partial<Omit<ImportedRunSettings, "kind" | "imported">> | undefined;
 }
 
 /** The contents of one import file. */

@@ -3,6 +3,8 @@ import { checkHealth } from "../../src/mail/integrity.js";
 import { onMigrationIndexing } from "../../src/store/migrate.js";
 import { openStore } from "../../src/store/open-store.js";
 import { Database } from "../../src/store/sqlite.js";
+import { runSettingsSchema, withRunKind } from "../../src/traces/run-settings.js";
+import { getRun } from "../../src/traces/runs-store.js";
 import { BEN, mail } from "../mail/small-corpus.js";
 import { writeEarlierFile } from "../store/earlier-database.js";
 import { boxLines, workFolder } from "./art-e.js";
@@ -134,6 +136,52 @@ it("traces get their kind, and damaged ones stay as they are", () => {
     expect(stored.get(kind)).toBe(JSON.stringify({ kind, ...trace }));
   }
   expect([stored.get("damaged"), stored.get("list")]).toEqual(['{"traceId":"damaged","ta', "[]"]);
+  db.close();
+});
+
+/** Settings as earlier versions wrote them, with defaults for unknown values. */
+const EARLIER = {
+  ...{ agentId: "email-search", agentVersion: 0, model: "acme/best", baseUrl: null, wireApi: null, prompt: "" },
+  ...{ tools: [], toolsDigest: "d", maxTurns: 10, maxTokens: 2048, temperature: null, toolCalls: "all" },
+  ...{ toolChoice: "auto", cutoff: "query_date", taskTimeoutMs: 600_000, maxTaskCostUsd: null, price: null },
+  ...{ concurrency: 1, selection: {}, epochs: 1, scorers: ["exactMatch"], judge: null },
+};
+const FILE = { format: "inspect", file: "a.eval", sha256: "a", tools: [] };
+const ENVIRONMENT = { protocol: "openenv", reward: "artReward", maxTokens: null };
+
+it("the settings of runs get their kind, and lose the defaults that stood for unknown values", () => {
+  const file = path("settings-without-kind.db");
+  writeEarlierFile(file, MAILS, "kinds");
+  const settings = {
+    own: { ...EARLIER, agentVersion: 3, prompt: "Search." },
+    external: { ...EARLIER, elsewhere: { kind: "command", argv: ["a.py"] }, changes: ["the mail has grown since"] },
+    imported: { ...EARLIER, imported: FILE },
+    stated: { ...EARLIER, imported: FILE, agentVersion: 2, maxTokens: 500, temperature: 0, selection: { limit: 3 } },
+    training: { ...EARLIER, agentVersion: 3, environment: ENVIRONMENT },
+  };
+  const before = new Database(file);
+  before.exec("INSERT INTO datasets (id, sha256) VALUES ('d1', 'abc')");
+  const add = before.prepare(
+    `INSERT INTO runs (id, agent_id, model, dataset_id, source, split, settings, corpus_fingerprint, total_tasks, status, started_at)
+     VALUES (?, 'noop', 'offline/noop', 'd1', 'questions.jsonl', 'test', ?, '', 1, 'completed', '2026-01-01T00:00:00.000Z')`,
+  );
+  for (const [id, earlier] of Object.entries(settings)) add.run(id, JSON.stringify(earlier));
+  add.run("damaged", '{"agentId":"x"');
+  before.close();
+  const db = openStore(file, { mustExist: true });
+  for (const [id, earlier] of Object.entries(settings)) {
+    const now = getRun(db, id).settings;
+    expect(now).toEqual(withRunKind(earlier));
+    expect(() => runSettingsSchema.parse(now)).not.toThrow();
+  }
+  expect(getRun(db, "external").settings).toMatchObject({ kind: "external", externalAgent: { argv: ["a.py"] } });
+  expect(getRun(db, "imported").settings).toEqual({
+    ...{ kind: "imported", agentId: "email-search", model: "acme/best", tools: [], maxTurns: 10, epochs: 1 },
+    ...{ scorers: ["exactMatch"], judge: null, imported: FILE },
+  });
+  expect(getRun(db, "stated").settings).toMatchObject({ agentVersion: 2, maxTokens: 500, selection: { limit: 3 } });
+  expect(getRun(db, "training").settings).not.toHaveProperty("maxTokens");
+  expect(db.prepare("SELECT settings FROM runs WHERE id = 'damaged'").pluck().get()).toBe('{"agentId":"x"');
   db.close();
 });
 

@@ -12,6 +12,7 @@ import {
   toTraceFacts,
 } from "../../traces/trace.js";
 import {
+  agentVersionOf,
   argumentsObject,
   type ExportContext,
   type ExportedTrace,
@@ -35,7 +36,7 @@ export function atifTrajectory(trace: ExportedTrace, context: ExportContext): st
     trajectory_id: trace.traceId,
     agent: {
       name: trace.agentId,
-      version: String(trace.kind === "chat" ? trace.agentVersion : (context.run?.settings.agentVersion ?? 0)),
+      version: String(agentVersionOf(trace, context.run) ?? 0),
       model_name: trace.model,
       ...(tools.length === 0 ? {} : { tool_definitions: tools }),
     },

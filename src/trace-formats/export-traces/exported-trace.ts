@@ -21,6 +21,12 @@ export function epochOf(trace: ExportedTrace): number {
   return trace.kind === "chat" ? 1 : trace.epoch;
 }
 
+/** Returns the version of the agent, or null if it is unknown. External agents have no version. */
+export function agentVersionOf(trace: ExportedTrace, run: RunRow | null): number | null {
+  if (trace.kind === "chat") return trace.agentVersion;
+  return run === null || run.settings.kind === "external" ? null : (run.settings.agentVersion ?? null);
+}
+
 /** Tool names that providers accept. */
 const NAME = /^[\w-]{1,64}$/;
 

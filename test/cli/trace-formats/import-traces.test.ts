@@ -71,7 +71,9 @@ describe("import-traces", () => {
 
   it("keeps traces of every kind", async () => {
     const kinds = ALL_KINDS.map((trace, i) =>
-      trace.kind !== "chat" ? { ...trace, traceId: `trace_${i}`, runId: `run_${i}` } : { ...trace, traceId: `trace_${i}` },
+      trace.kind !== "chat"
+        ? { ...trace, traceId: `trace_${i}`, runId: `run_${i}` }
+        : { ...trace, traceId: `trace_${i}` },
     );
     write("kinds.jsonl", kinds.map((trace) => JSON.stringify(trace)).join("\n"));
     const { code, stdout } = await artE("import-traces kinds.jsonl --db kinds.db --json");
