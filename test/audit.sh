@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Whether npm's report says which vulnerabilities there are, instead of why it could not ask.
+# Whether npm's report contains vulnerabilities instead of a connection error.
 is_report() { node -e 'process.exit("auditReportVersion" in JSON.parse(require("fs").readFileSync(0, "utf8") || "{}") ? 0 : 1)'; }
 
 # Libraries are built in, so that devDependencies reach users too.

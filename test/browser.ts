@@ -7,8 +7,8 @@ import { CHROMIUM, needs } from "./machine-requirements.js";
 /** Pages in a real browser. */
 
 /**
- * What costs as much as a page itself and is never looked at: the pages of the address bar, made for each window, and a
- * renderer in reserve. Of several such lists the browser reads the last, so that the library's own follows.
+ * Features that cost as much as a page and that no test needs: the address bar's pages for each window, and a spare
+ * renderer. The browser uses the last of several such lists, so this one also contains the library's own.
  */
 const FEATURES_OFF = `WebUIOmniboxPopup WebUIOmniboxAimPopup SpareRendererForSitePerProcess
   AvoidUnnecessaryBeforeUnloadCheckSync DestroyProfileOnBrowserClose HttpsUpgrades HttpsFirstBalancedModeAutoEnable
@@ -27,13 +27,13 @@ export interface Opened {
   readonly page: Page;
   /** Errors, warnings and blocked requests. */
   readonly complaints: string[];
-  /** URLs requested besides the page. */
+  /** URLs requested in addition to the page. */
   readonly requests: string[];
 }
 
 /**
- * A browser for a file or a suite, whose pages have a context each. A page that a test opens is closed after it, one of
- * `beforeAll` with the browser.
+ * A browser for a file or a suite, with one context per page. A page that a test opens is closed after the test, and
+ * one opened in `beforeAll` is closed with the browser.
  */
 export class TestBrowser {
   private browser: Browser | undefined;
@@ -80,14 +80,14 @@ export class TestBrowser {
     return opened;
   }
 
-  /** Opens a page of a server. `wrong`: what it complains of as an error, and requests to elsewhere. */
+  /** Opens a page of a server. `wrong`: its errors, and its requests to other hosts. */
   async openServed(url: string, options?: BrowserContextOptions): Promise<{ readonly page: Page; wrong(): string[] }> {
     const { page, complaints, requests } = await this.open(url, options);
     const { origin } = new URL(url);
     return {
       page,
       wrong: () => [
-        // The browser itself reports the 401 that makes the page ask for its token.
+        // The browser itself reports the 401 after which the page requests its token.
         ...complaints.filter((text) => !/^(log|info|debug|warning): |^error: .* 401 /.test(text)),
         ...requests.filter((request) => !request.startsWith(origin) && !request.startsWith("data:")),
       ],

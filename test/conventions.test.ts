@@ -42,7 +42,7 @@ describe("src", () => {
     expect(namesOf(users)).toEqual([]);
   });
 
-  it("has no barrels and no junk drawers", () => {
+  it("contains neither barrels nor junk drawers", () => {
     const junkDrawer = /^(index|utils?|helpers?|common|misc)\.ts$/;
     expect(namesOf(SOURCES.filter(({ name }) => junkDrawer.test(basename(name)) || /\butils?\//.test(name)))).toEqual(
       [],
@@ -60,7 +60,7 @@ describe("src", () => {
     expect(namesOf(SOURCES.filter(({ text }) => off.test(text)))).toEqual([]);
   });
 
-  it("has no comment line wider than 120 characters", () => {
+  it("does not contain comment lines wider than 120 characters", () => {
     const isWide = (line: string) => /^\s*(\/\/|\/?\*)/.test(line) && line.length > 120;
     const wide = SOURCES.filter(({ text }) => linesOf(text).some(isWide));
     expect(namesOf(wide)).toEqual([]);

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { DEMO_MAIL, importInto } from "./runs/demo-setup.js";
 
-/** The demo mail in a database, imported once for all tests: most need it, and none needs its import. */
+/** The demo mail in a database, imported once for all tests, because most need it and none tests its import. */
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The file; to be copied, never opened. */
+    /** The file. Copy it, never open it. */
     demoDatabase: string;
   }
 }

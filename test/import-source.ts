@@ -3,8 +3,9 @@ import { join } from "node:path";
 const ROOT = join(import.meta.dirname, "..");
 
 /**
- * A statement for the code of a child process: it imports these names from a module of `src/`, whose path goes without
- * its ending. What was compiled is kept: compiling costs more than all that such a process does.
+ * A statement for the code of a child process that imports these names from a module of `src/`. The module's path is
+ * without its extension. The compiled code is cached, because compiling takes longer than everything else in such a
+ * process.
  */
 export function importSource(module: string, ...names: readonly string[]): string {
   const [jiti, source] = [join(ROOT, "node_modules/jiti/lib/jiti.mjs"), join(ROOT, "src", `${module}.ts`)];

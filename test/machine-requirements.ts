@@ -1,25 +1,22 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 
-/**
- * What some tests need of the machine. Where it is missing they skip and say so; in CI that fails, unless it is
- * allowed.
- */
+/** Requirements of some tests. Without them, the tests skip with a message, which fails in CI unless it is allowed. */
 
-/** Each with how it is had. */
+/** The requirements, and how to meet them. */
 export const NEEDS = {
-  sandbox: "a sandbox that works: bubblewrap and Python 3, or Docker with its image",
-  browser: "a browser: /usr/bin/chromium, or what ART_E_CHROMIUM names",
+  sandbox: "a working sandbox: bubblewrap and Python 3, or Docker with its image",
+  browser: "a browser: /usr/bin/chromium, or the path in ART_E_CHROMIUM",
   "real-mail": "the folder of real Enron mail that ART_E_ENRON names",
   notebooks:
     "Python packages that run notebooks, in the sandbox: nbclient and ipykernel of the system, or of the folder below /opt that ART_E_PYTHON_PACKAGES names",
   suites: "the folder of real task suites that ART_E_SUITES names",
   origins:
-    "the two suites as their origins have them, with all scripts and archives: flowbook/ and spider2v/ in the folder that ART_E_SUITE_ORIGINS names",
+    "the two complete suites from their origins, with all scripts and archives: flowbook/ and spider2v/ in the folder that ART_E_SUITE_ORIGINS names",
   exports: "the folder of export formats, with their schemas and examples, that ART_E_EXPORTS names",
   training: "the folder of facts about trainers' protocols that ART_E_TRAINING names, with openenv_conformance.py",
   redis: "redis-server, version 6.2 or newer",
-  terminal: "tmux, which shows what is on a terminal",
+  terminal: "tmux, which shows the content of a terminal",
   sqlite3: "sqlite3, the command-line shell of SQLite, as an older version than the program's own: Debian's sqlite3",
   pandas: "pandas for /usr/bin/python3, such as Debian's python3-pandas",
   root: "root, and a checkout that every user may read",
@@ -49,15 +46,18 @@ const THERE: Readonly<Partial<Record<Need, () => boolean>>> = {
   linux: () => process.platform === "linux",
 };
 
-/** False too where only the test itself can tell. */
+/** Also true if only the test itself can check the requirement. */
 export const isMissing = (need: Need): boolean => THERE[need]?.() !== true;
 
-/** As well left to `npm run test:slow`, as a smaller case of it stands beside it. */
+/** Only in `npm run test:slow`, because a smaller case of it is in the same file. */
 export function slow(options: { skip?: boolean; tags?: readonly Need[] } = {}): { skip?: boolean; tags: string[] } {
   return { ...options, tags: ["slow", ...(options.tags ?? [])] };
 }
 
-/** Options of a test or a suite that is skipped where something is missing; the tag tells the report what it was. */
+/**
+ * Options of a test or a suite that is skipped if a requirement is missing. The tag names the requirement for the
+ * report.
+ */
 export function needs(need: Need, isThere = THERE[need]?.() ?? false): { skip: boolean; tags: Need[] } {
   return { skip: !isThere, tags: [need] };
 }

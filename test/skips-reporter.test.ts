@@ -2,7 +2,7 @@ import { afterEach, expect, it, vi } from "vitest";
 import type { TestModule, Vitest } from "vitest/node";
 import SkipsReporter from "./skips-reporter.js";
 
-/** What the reporter says of skipped tests with these tags, and whether it fails. */
+/** The reporter's output for skipped tests with these tags, and whether it fails. */
 function reported(
   tags: readonly string[][],
   variables: Record<string, string | undefined>,
@@ -27,7 +27,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-it("says what was skipped, and fails in CI where it is not allowed by name", () => {
+it("reports skipped tests, and fails in CI unless their requirement is allowed", () => {
   const tags = [["browser"], ["browser"], ["sandbox"]];
   const here = reported(tags, { CI: undefined, ART_E_ALLOW_SKIPS: undefined });
   expect(here).toEqual({
@@ -43,17 +43,17 @@ it("says what was skipped, and fails in CI where it is not allowed by name", () 
   expect(reported(tags, { CI: "true", ART_E_ALLOW_SKIPS: "browser, sandbox" }).failed).toBe(false);
 });
 
-it("names what is missing, where a suite around the test needs something that is there", () => {
+it("names the missing requirement if the suite around the test needs an available one", () => {
   const { failed } = reported([["linux", "notebooks"]], { CI: "true", ART_E_ALLOW_SKIPS: "notebooks" });
   expect(failed).toBe(process.platform !== "linux");
 });
 
-it("fails in CI for a test that skips without saying why, and for a word that it does not know", () => {
+it("fails in CI for a test that skips without a reason, and for an unknown requirement", () => {
   expect(reported([[]], { CI: "true", ART_E_ALLOW_SKIPS: "browser" }).failed).toBe(true);
   expect(() => reported([], { CI: "true", ART_E_ALLOW_SKIPS: "brwoser" })).toThrow("there is no brwoser; there are");
 });
 
-it("says nothing of slow tests where the others run, nor of those where the slow ones do", () => {
+it("does not report slow tests in a run of the others, or the others in a run of the slow ones", () => {
   const ci = { CI: "true", ART_E_ALLOW_SKIPS: "" };
   expect(reported([["slow"], ["slow", "redis"]], ci, ["!slow"])).toEqual({ said: [], failed: false });
   expect(reported([[], ["redis"]], ci, ["slow"])).toEqual({ said: [], failed: false });

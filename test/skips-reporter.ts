@@ -2,8 +2,8 @@ import type { Reporter, TestCase, TestModule, Vitest } from "vitest/node";
 import { isMissing, NEEDS, type Need } from "./machine-requirements.js";
 
 /**
- * Says after the tests what was skipped and what it would have needed. In CI the tests then fail, unless
- * ART_E_ALLOW_SKIPS names it (`sandbox,browser`); a test that is skipped for no such reason always fails there.
+ * Reports skipped tests and their missing requirements at the end. In CI this fails the run, unless ART_E_ALLOW_SKIPS
+ * names the requirement (`sandbox,browser`). A test that is skipped without a requirement always fails there.
  */
 export default class SkipsReporter implements Reporter {
   readonly #allowed = new Set((process.env.ART_E_ALLOW_SKIPS ?? "").split(/[\s,]+/).filter((word) => word !== ""));
@@ -25,7 +25,7 @@ export default class SkipsReporter implements Reporter {
       for (const test of module.children.allTests("skipped")) {
         if (this.#isOfOtherRun(test)) continue;
         const needs = test.tags.filter((tag): tag is Need => tag in NEEDS);
-        // A test inside a suite has the suite's needs too, which may be there.
+        // A test in a suite also has the suite's requirements, which may be met.
         const need = needs.find(isMissing) ?? needs[0] ?? "";
         skipped.set(need, [...(skipped.get(need) ?? []), test]);
       }
@@ -44,7 +44,7 @@ export default class SkipsReporter implements Reporter {
     if (refused) process.exitCode = 1;
   }
 
-  /** Slow cases are left out of `npm test`, and the others of `npm run test:slow`. */
+  /** `npm test` excludes slow cases, and `npm run test:slow` the others. */
   #isOfOtherRun({ tags }: TestCase): boolean {
     const isSlow = tags.includes("slow");
     return this.#tagsFilter.includes(isSlow ? "!slow" : "slow");

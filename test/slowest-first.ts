@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** What starts other programs takes longest for its length. */
+/** Tests that start other programs take longest for their length. */
 const STARTS_PROGRAMS = /\bstart\(|\bneeds\("(sandbox|browser|redis)"/;
 
-/** Files that take long begin first, so that no core is idle at the end. */
+/** Slow files start first, so that all cores are busy until the end. */
 export class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const weight = ({ moduleId }: TestSpecification) => {

@@ -14,8 +14,8 @@ import { agentRun, call, finish, roll, scripted } from "./scripted-model.js";
 const EMPTY = "Your reply was empty. Call a tool, or give your answer.";
 const CUT_OFF = "Your reply was cut off for its length. Be brief: call one tool, or give a short answer.";
 
-describe("the loop throws, and the transcript keeps what was before,", () => {
-  test("what the model port throws", async () => {
+describe("the loop throws, and the transcript keeps the earlier turns, for", () => {
+  test("an exception of the model port", async () => {
     const error = new ModelError("rate_limit", "429", { retryable: true });
     const run = agentRun(scripted([call("echo", { a: 1 }), error]), [echo()]);
     const transcript = newTranscript(run);
@@ -25,7 +25,7 @@ describe("the loop throws, and the transcript keeps what was before,", () => {
     expect(transcript.toolCalls).toHaveLength(1);
   });
 
-  test("what a broken tool throws: that is no fault of the model's", async () => {
+  test("an exception of a broken tool, which is not the model's fault", async () => {
     const run = agentRun(scripted([call("broken")]), [broken]);
     const transcript = newTranscript(run);
     await expect(runAgent(run, transcript)).rejects.toThrow(new TypeError("a wire has come loose"));
@@ -55,7 +55,7 @@ describe("a reply that is neither a call nor an answer", () => {
     ["of no known end and empty", { content: "", finishReason: "other" }, EMPTY],
     ["cut off for its length", { content: "The dues are", finishReason: "length" }, CUT_OFF],
     ["cut off before its first word", { content: "", finishReason: "length" }, CUT_OFF],
-  ] as const)("%s is complained about, and the loop goes on", async (_, line, complaint) => {
+  ] as const)("%s causes a complaint, and the loop continues", async (_, line, complaint) => {
     const rollout = await roll([line, finish("$40")], [ending]);
     expect(rollout).toMatchObject({ ending: "answered", answer: "$40" });
     expect(rollout.requests[1]?.messages).toEqual([
@@ -66,7 +66,7 @@ describe("a reply that is neither a call nor an answer", () => {
     expect(rollout.turns).toHaveLength(2);
   });
 
-  test("uses up a turn: nothing else in all of them is out_of_turns", async () => {
+  test("uses up a turn: if no turn has anything else, the ending is out_of_turns", async () => {
     const rollout = await roll([{}, {}, {}, {}], [ending], { settings: { maxTurns: 4 } });
     expect(rollout).toMatchObject({ ending: "out_of_turns", answer: null, sources: [] });
     expect(rollout.turns).toHaveLength(4);
@@ -80,8 +80,8 @@ describe("tool_protocol_error", () => {
     ["unknown tools", call("no_such_tool")],
     ["unparsable arguments", unusable],
     ["bad arguments", call("echo", { refuse: "bad_arguments" })],
-    ["two bad calls at once", { toolCalls: [...unusable.toolCalls, { name: "nothing", arguments: {} }] }],
-  ])("comes after three turns of %s, before the turns are used up", async (_, line) => {
+    ["two bad calls in one turn", { toolCalls: [...unusable.toolCalls, { name: "nothing", arguments: {} }] }],
+  ])("follows three turns of %s, before the turns are used up", async (_, line) => {
     const rollout = await roll([line, line, line, finish("late")], [echo(), ending]);
     expect(rollout).toMatchObject({ ending: "tool_protocol_error", answer: null, sources: [] });
     expect(rollout.turns).toHaveLength(3);
@@ -90,15 +90,15 @@ describe("tool_protocol_error", () => {
 
   test.each([
     ["that works", call("echo")],
-    ["for a mail that is not there", call("echo", { refuse: "invalid_email" })],
+    ["for a missing email", call("echo", { refuse: "invalid_email" })],
     ["that fails through no fault of the model's", call("echo", { refuse: "failed" })],
-    ["that works beside one that does not", { toolCalls: [...unusable.toolCalls, { name: "echo", arguments: {} }] }],
-  ])("is put off by a call %s", async (_, good) => {
+    ["that works next to a failing call", { toolCalls: [...unusable.toolCalls, { name: "echo", arguments: {} }] }],
+  ])("is postponed by a call %s", async (_, good) => {
     const lines = [unusable, unusable, good, unusable, unusable, finish("$40")];
     expect(await roll(lines, [echo(), ending])).toMatchObject({ ending: "answered", answer: "$40" });
   });
 
-  test("does not come from refusals that the model may meet any number of times", async () => {
+  test("does not follow any number of refusals", async () => {
     const lines = Array.from({ length: 5 }, () => call("echo", { refuse: "invalid_email" }));
     const rollout = await roll(lines, [echo()], { settings: { maxTurns: 5 } });
     expect(rollout.ending).toBe("out_of_turns");
@@ -121,7 +121,7 @@ describe("an answer", () => {
     expect(rollout).toMatchObject({ ending: "answered", answer: "They are $40.", sources: [] });
   });
 
-  test("of the tool counts, not the text beside it", async () => {
+  test("from the tool counts, not the text next to it", async () => {
     const rollout = await roll([{ ...finish("$40"), content: "I am done." }], [ending]);
     expect(rollout.answer).toBe("$40");
   });
@@ -150,14 +150,14 @@ describe("an answer", () => {
     expect(await roll([finish(text, sources)], [ending])).toMatchObject({ ending: "answered", answer: text, sources });
   });
 
-  test("is not what a refusal says; the refusal ends the task, empty or not", async () => {
+  test("is not the text of a refusal, which ends the task, empty or not", async () => {
     const refuse = (content: string) => roll([{ content, finishReason: "refusal" }], [ending]);
     const reason = "The model refused to answer: refusal: I cannot help with that.";
     expect(await refuse("I cannot help with that.")).toMatchObject({ ending: "refused", answer: null, reason });
     expect(await refuse("")).toMatchObject({ ending: "refused", answer: null });
   });
 
-  test("is not a tool call that cannot be read; the model is asked to call again", async () => {
+  test("is not an unreadable tool call, and the model receives a request to call again", async () => {
     const broken = { content: "print(default_api.echo())", finishReason: "broken_call" as const };
     const { answer, messages } = await roll([broken, finish("4.5 cents")], [ending]);
     expect(answer).toBe("4.5 cents");
@@ -168,7 +168,7 @@ describe("an answer", () => {
 describe("of several tool calls in one turn", () => {
   const three = { toolCalls: ["a", "b", "c"].map((word) => ({ name: "echo", arguments: { word } })) };
 
-  test("all are made, in order, each answered under its id", async () => {
+  test("all are made, in order, each answered with its id", async () => {
     const tool = echo();
     const rollout = await roll([three, finish("x")], [tool, ending]);
     expect(tool.calls.map(({ args }) => args)).toEqual([{ word: "a" }, { word: "b" }, { word: "c" }]);
@@ -183,7 +183,7 @@ describe("of several tool calls in one turn", () => {
     );
   });
 
-  test("only the first is made where the agent says so, and the others are told why not", async () => {
+  test("only the first is made if the agent requires it, and the others get the reason", async () => {
     const tool = echo();
     const rollout = await roll([three, finish("x")], [tool, ending], { settings: { toolCalls: "first" } });
     expect(tool.calls.map(({ args }) => args)).toEqual([{ word: "a" }]);
@@ -197,7 +197,7 @@ describe("of several tool calls in one turn", () => {
     expect(results?.[1]?.content).toContain("only the first tool call of a turn is made");
   });
 
-  test("after the answer none is made, and each is told why not", async () => {
+  test("are not made after the answer, and each gets the reason", async () => {
     const tool = echo();
     const all = { toolCalls: [...(finish("$40").toolCalls ?? []), { name: "echo", arguments: { word: "late" } }] };
     const rollout = await roll([all], [tool, ending]);
@@ -219,8 +219,8 @@ describe("of several tool calls in one turn", () => {
   });
 });
 
-describe("the model is asked", () => {
-  test("with the prompt, the conversation, the tools and the agent's settings", async () => {
+describe("the model receives", () => {
+  test("the prompt, the conversation, the tools and the agent's settings", async () => {
     const settings = { maxTokens: 77, temperature: 0.5, toolChoice: "required" } as const;
     const state = { provider: "anthropic", value: [{ type: "thinking", signature: "s" }] };
     const lines = [{ ...call("echo", { a: 1 }), content: "hm", providerState: state }, finish("$40")];
@@ -229,7 +229,7 @@ describe("the model is asked", () => {
       system: "You answer from a mailbox.",
       messages: [{ role: "user", content: "How much are the dues?" }],
       tools: [
-        { name: "echo", description: "gives back what it gets (echo)", parameters: echo().parameters },
+        { name: "echo", description: "returns its arguments (echo)", parameters: echo().parameters },
         { name: "return_final_answer", description: "ends", parameters: ending.parameters },
       ],
       toolChoice: "required",
@@ -246,7 +246,7 @@ describe("the model is asked", () => {
     expect(messages.slice(1, 4)).toEqual(requests[1]?.messages);
   });
 
-  test("and what each turn took is kept: tokens, price, retries, its end", async () => {
+  test("requests whose turns are recorded with tokens, price, retries and duration", async () => {
     const retries = [{ attempt: 1, reason: "529", waitedMs: 5 }];
     const odd = { ...call("echo"), usage: null, retries, rawFinishReason: "tool_use", latencyMs: 12 };
     const { turns } = await roll([odd, finish("$40")], [echo(), ending]);
@@ -274,7 +274,7 @@ const tools = new Map([tool, ending].map((one) => [one.id, one]));
 const make = (call: Partial<ToolCall>) =>
   callTool({ id: "c1", name: "echo", arguments: {}, ...call }, 4, tools, context);
 
-describe("a call the model got wrong is answered with what would be right:", () => {
+describe("a wrong call gets an error with the right form:", () => {
   test.each(["send_email", "", "constructor", "Echo", "echo "])("the unknown tool %j", async (name) => {
     const { message, record, result } = await make({ name });
     const error = `There is no tool "${name}". The tools are: echo, return_final_answer.`;
@@ -283,7 +283,7 @@ describe("a call the model got wrong is answered with what would be right:", () 
     expect(record).toMatchObject({ name, result: null, error, errorKind: "unknown_tool", turn: 4 });
   });
 
-  test("arguments that are no JSON object, which never reach the tool", async () => {
+  test("arguments that are not a JSON object, which never reach the tool", async () => {
     const before = tool.calls.length;
     const { record } = await make({ invalid: '{"query": "du' });
     expect(record).toMatchObject({
@@ -295,18 +295,18 @@ describe("a call the model got wrong is answered with what would be right:", () 
     expect(tool.calls).toHaveLength(before);
   });
 
-  test("an unknown tool with broken arguments is an unknown tool", async () => {
+  test("an unknown tool with broken arguments counts as an unknown tool", async () => {
     expect((await make({ name: "nothing", invalid: "{" })).record.errorKind).toBe("unknown_tool");
   });
 
-  test.each(["bad_arguments", "invalid_email", "failed"] as const)("what the tool refuses as %s", async (refuse) => {
+  test.each(["bad_arguments", "invalid_email", "failed"] as const)("a refusal of the tool as %s", async (refuse) => {
     const { message, record } = await make({ arguments: { refuse } });
     expect(message).toMatchObject({ content: `refused: ${refuse}`, isError: true });
     expect(record).toMatchObject({ arguments: { refuse }, result: null, errorKind: refuse });
   });
 });
 
-test("a call that works gives its result to the model as JSON and to the record as it is", async () => {
+test("a successful call returns its result as JSON to the model and unchanged to the record", async () => {
   const args = { words: ["a", "ä"], limit: 3 };
   const started = performance.now();
   const { message, record, result } = await make({ id: "c9", arguments: args });
@@ -337,7 +337,7 @@ test("a call that works gives its result to the model as JSON and to the record 
 const told = (step: AgentStep) =>
   step.type === "reply" ? step.calls.map(({ name }) => name) : `result of ${step.call.name}`;
 
-it("the loop tells each reply with the calls it makes, and each result, and waits until it has been heard", async () => {
+it("the loop reports each reply with its calls, and each result, and waits for the listener", async () => {
   const steps: unknown[] = [];
   const model = scripted([
     {
@@ -367,7 +367,7 @@ it("the loop tells each reply with the calls it makes, and each result, and wait
   expect(heard.every((since) => since === 0)).toBe(true);
 });
 
-it("calls that are not made are not told", async () => {
+it("calls that are not made are not reported", async () => {
   const steps: unknown[] = [];
   const two = {
     toolCalls: [
@@ -396,10 +396,10 @@ it("a listener that throws ends the run", async () => {
   await expect(runAgent(run, newTranscript(run))).rejects.toThrow("nobody listens");
 });
 
-describe("the cost limit of a task", () => {
+describe("a task's cost limit", () => {
   const free = { ...call("echo"), usage: null };
 
-  it("ends it when it is reached: each turn costs $0.01", async () => {
+  it("ends the task when it is reached: each turn costs $0.01", async () => {
     const lines = [call("echo"), call("echo"), finish("$40")];
     const reached = await roll(lines, [echo(), ending], { maxCostUsd: 0.02 });
     expect(reached).toMatchObject({ ending: "out_of_budget", answer: null, sources: [] });
@@ -413,7 +413,7 @@ describe("the cost limit of a task", () => {
     expect(rollout.turns.map(({ costUsd }) => costUsd)).toEqual([null, null, 0.01]);
   });
 
-  it("counts the cost that the server reports before a price of ours", async () => {
+  it("prefers the cost that the server reports to our own price", async () => {
     const rollout = await roll([{ ...call("echo"), costUsd: 5 }, finish("$40")], [echo(), ending], { maxCostUsd: 4 });
     expect(rollout.turns.map(({ costUsd }) => costUsd)).toEqual([5]);
     const unknown = await roll([{ ...call("echo"), costUsd: null }, finish("$40")], [echo(), ending]);
@@ -421,7 +421,7 @@ describe("the cost limit of a task", () => {
   });
 });
 
-it("a turn records the model that answered, the wait, the cache and what was sent, where a reply has them", async () => {
+it("a turn records the model that answered, the wait, the cache and the sent parameters if the reply contains them", async () => {
   const sent = { maxTokens: 100, temperature: 0, toolChoice: null };
   const providerState = { provider: "script", value: "r1" };
   const line = { ...call("echo"), model: "script-2", waitedMs: 7, cached: true, sent, providerState };
@@ -454,7 +454,7 @@ describe("a prompt", () => {
     "hasOwnProperty",
     "two words",
     "#if tools",
-  ])("that asks for {{%s}} is an error that says what there is", (name) => {
+  ])("with {{%s}} is an error that names the available variables", (name) => {
     const render = () => renderPrompt(`You are {{${name}}}.`, variables);
     expect(render).toThrow(UserError);
     expect(render).toThrow(`{{${name}}}`);
@@ -469,7 +469,7 @@ describe("a prompt", () => {
     }
   });
 
-  test("gets every variable, as often as it asks, with blanks or without", () => {
+  test("gets every variable, any number of times, with or without blanks", () => {
     expect(renderPrompt("{{inbox_address}} {{ query_date }} {{max_turns}} {{max_turns}}", variables)).toBe(
       "marcus.hale@kestrelplains.example 2001-05-14 10 10",
     );
@@ -480,7 +480,7 @@ describe("a prompt", () => {
     expect(renderPrompt('{"a": {}} {{inbox_address}}', odd)).toBe('{"a": {}} {{query_date}} $& $1');
   });
 
-  test("of every seeded agent for mail can be filled in, and tells the inbox and the date", () => {
+  test("of every seeded mail agent can be filled in, and contains the mailbox and the date", () => {
     const { db, close } = openEmpty();
     const agents = listAgents(db).filter(({ id }) => !["data-worker", "noop", "oracle"].includes(id));
     const prompts = agents.map((agent) => renderPrompt(agent.prompt, variables));
@@ -493,7 +493,7 @@ describe("a prompt", () => {
     }
   });
 
-  test("of the agent for suites tells the machine, and says so where a task has none", () => {
+  test("of the suite agent describes the machine, and says if a task has none", () => {
     const { db, close } = openEmpty();
     const { prompt } = getAgent(db, "data-worker");
     close();
@@ -505,7 +505,7 @@ describe("a prompt", () => {
     for (const given of [machine, variables]) expect(renderPrompt(prompt, given)).not.toContain("{{");
   });
 
-  test("lists the tools one a line", () => {
+  test("lists the tools, one per line", () => {
     const { db, close } = openEmpty();
     const tools = loadTools(db, getAgent(db, "art-e"), { mailbox: openMailbox(db) });
     const text = renderPrompt("Your tools:\n{{tools}}", { ...variables, tools: listTools(tools) });

@@ -1,12 +1,12 @@
 import type { JsonSchema, JsonValue } from "../../src/platform/json.js";
 import type { Tool, ToolContext } from "../../src/tools/tool.js";
 
-/** Tools that need no mail: one that gives its arguments back, one that ends the loop, one that is broken. */
+/** Tools that need no mail: the first returns its arguments, the second ends the loop, the third is broken. */
 
 const parameters: JsonSchema = { type: "object", properties: {} };
 
 export interface Echo extends Tool {
-  /** With what it was called, in order. */
+  /** The arguments of each call, in order. */
   readonly calls: { readonly args: JsonValue; readonly context: ToolContext }[];
 }
 
@@ -15,7 +15,7 @@ export function echo(id = "echo"): Echo {
   const calls: Echo["calls"] = [];
   return {
     id,
-    description: `gives back what it gets (${id})`,
+    description: `returns its arguments (${id})`,
     parameters,
     calls,
     async call(args, context) {

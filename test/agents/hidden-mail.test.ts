@@ -12,7 +12,7 @@ import { openMailbox } from "../../src/tools/mailbox.js";
 import { DANA, MARCUS, never, openDemo, type TestDb } from "../runs/demo-setup.js";
 import { agentRun } from "./scripted-model.js";
 
-/** What an agent that goes where it must not is told, over the real tools and mail, by a script in a replay file. */
+/** Responses to an agent that tries to access hidden mail, over the real tools and mail, scripted in a replay file. */
 
 const DANAS = "<12224738.1075840196582.JavaMail.demo@kestrel>";
 const RATIO = "<15512517.1075840196361.JavaMail.demo@kestrel>";
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => demo.close());
 
-/** One call a turn, then the answer. */
+/** A script with one call per turn, then the answer. */
 async function play(
   agent: string,
   calls: readonly { readonly name: string; readonly arguments: JsonValue }[],
@@ -44,7 +44,7 @@ const everythingSaid = ({ messages }: Rollout) => messages.map((message) => mess
 const results = ({ messages }: Rollout) => messages.filter((message) => message.role === "tool");
 
 describe("an agent that", () => {
-  test("searches another inbox is told which is its own, and sees none of the other's mail", async () => {
+  test("searches another mailbox gets the name of the permitted one, and no mail", async () => {
     const search = (inbox_id: string) => ({ name: "email_search", arguments: { query: "standstill", inbox_id } });
     const rollout = await play("email-search", [search(DANA), search(MARCUS)]);
     const [refused, own] = results(rollout);
@@ -59,15 +59,18 @@ describe("an agent that", () => {
   test.each([
     ["email-search", "email_get"],
     ["art-e", "read_email"],
-  ])("reads a mail outside its inbox (%s) is told to use its own results, and never its text", async (agent, name) => {
-    const rollout = await play(agent, [{ name, arguments: { message_id: DANAS } }]);
-    expect(results(rollout)[0]).toMatchObject({
-      isError: true,
-      content: `There is no mail ${DANAS} in the mailbox ${MARCUS} up to ${QUERY_DATE}. Use a message_id from a search result, exactly as it stands there.`,
-    });
-    expect(everythingSaid(rollout)).not.toMatch(/standstill|Adler|twenty-four/);
-    expect(rollout.toolCalls[0]).toMatchObject({ result: null, errorKind: "invalid_email" });
-  });
+  ])(
+    "reads an email outside its mailbox (%s) gets a request to use its own results, and never the email's text",
+    async (agent, name) => {
+      const rollout = await play(agent, [{ name, arguments: { message_id: DANAS } }]);
+      expect(results(rollout)[0]).toMatchObject({
+        isError: true,
+        content: `There is no mail ${DANAS} in the mailbox ${MARCUS} up to ${QUERY_DATE}. Use a message_id from a search result, exactly as it stands there.`,
+      });
+      expect(everythingSaid(rollout)).not.toMatch(/standstill|Adler|twenty-four/);
+      expect(rollout.toolCalls[0]).toMatchObject({ result: null, errorKind: "invalid_email" });
+    },
+  );
 
   test.each([
     [
@@ -95,7 +98,7 @@ describe("an agent that", () => {
     expect(results(open)[1]?.content).toContain("0.62 of a Halvorsen share");
   });
 
-  test("reads a mail that tells it what to do gets it as text in a result, nothing more", async () => {
+  test("reads an email with instructions gets them as text in a result, nothing more", async () => {
     const id = "<25791446.1075840732287.JavaMail.demo@kestrel>";
     const rollout = await play("email-search", [{ name: "email_get", arguments: { message_id: id } }]);
     expect(JSON.parse(results(rollout)[0]?.content ?? "")).toMatchObject({ message_id: id });

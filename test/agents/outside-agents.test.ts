@@ -47,7 +47,7 @@ describe("endpoint agent", () => {
     return { status: 200, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
   }
 
-  it("is one chat completion, with mailbox and day in the system message and in metadata", async () => {
+  it("sends one chat completion, with mailbox and date in the system message and in metadata", async () => {
     const { done, seen, transcript } = await ask(reply({ content: "On May 3." }));
     expect(seen[0]?.path).toBe("/v1/chat/completions");
     expect(seen[0]?.headers.authorization).toBe("Bearer test-key");
@@ -69,16 +69,16 @@ describe("endpoint agent", () => {
     ['{"note": "no answer here"}', '{"note": "no answer here"}', [], "answered"],
     ["{broken", "{broken", [], "answered"],
     ["", null, [], "out_of_turns"],
-  ])("%j is the answer %j", async (content, answer, sources, ending) => {
+  ])("treats %j as the answer %j", async (content, answer, sources, ending) => {
     expect((await ask(reply({ content }, null))).done).toMatchObject({ answer, sources, ending });
   });
 
-  it("tells no tokens where the server does not", async () => {
+  it("reports no tokens if the server does not", async () => {
     const { transcript } = await ask(reply({ content: "x" }, null));
     expect(transcript.turns).toMatchObject([{ usage: null, costUsd: null }]);
   });
 
-  it("is refused where it wants its tools run here, and where the server refuses", async () => {
+  it("is refused if it requests a call of the program's tools, or if the server refuses", async () => {
     const calls = await ask(
       reply({ content: null, tool_calls: [{ id: "1", function: { name: "x", arguments: "{}" } }] }),
     );
@@ -107,7 +107,7 @@ describe("subprocess agent", () => {
 
   type Program = (url: string) => Promise<Partial<ProgramReply>>;
 
-  /** Marcus is asked, on the day given. */
+  /** Asks Marcus a question, on this date. */
   async function answerBy(program: Program, cutoff: string | null = null) {
     const programs = {
       async ask(question: JsonObject & { readonly id: string }): Promise<ProgramReply> {
@@ -135,13 +135,13 @@ describe("subprocess agent", () => {
     return client;
   }
 
-  it("the address given is that of the task's mailbox up to its day, and every call stands in the transcript", async () => {
+  it("receives the URL of the task's mailbox up to its date, and has every call in the transcript", async () => {
     const cutoff = "2000-06-01T00:00:00Z";
     let days: string[] = [];
     const { done, transcript } = await answerBy(async (url) => {
       const client = await connect(url);
       expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["email_search", "email_get"]);
-      // No list of mails here: what is read that way could not be scored.
+      // No list of emails, because reading that way could not be scored.
       expect(client.getServerCapabilities()?.resources).toBeUndefined();
       const found = await client.callTool({ name: "email_search", arguments: { query: "gas contract", limit: 50 } });
       const { emails } = found.structuredContent as { emails: { date: string; message_id: string }[] };
@@ -162,7 +162,7 @@ describe("subprocess agent", () => {
     expect(transcript.turns).toMatchObject([{ usage: null, costUsd: 0.25 }]);
   });
 
-  it("the address is gone with the answer, and is nobody else's", async () => {
+  it("receives an unguessable URL that expires with the answer", async () => {
     let given = "";
     await answerBy(async (url) => {
       given = url;
@@ -172,7 +172,7 @@ describe("subprocess agent", () => {
     await expect(connect(given)).rejects.toThrow(/404|nothing here/i);
   });
 
-  it("what it says meanwhile is kept, and its tokens are priced where it does not say what they cost", async () => {
+  it("has its log output recorded, and its tokens priced if it does not report a cost", async () => {
     const { done, transcript } = await answerBy(async () => ({
       answer: "I don't know",
       usage: { input_tokens: 5, output_tokens: 2, cached_input_tokens: 0 },

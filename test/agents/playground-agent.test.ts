@@ -74,7 +74,7 @@ const stream = (...chunks: (string | Buffer)[]): Asked => ({ play: () => ({ chun
 const said = (text: string) => frame({ type: "text-delta", text });
 
 describe("an agent behind the playground API", () => {
-  it("is asked with the question, and with mailbox, day and turns as variables", async () => {
+  it("receives the question, and mailbox, date and turns as variables", async () => {
     const asked = await ask({ ...stream(said("May 3"), DONE), agent: { token: "secret-token" } });
     expect(asked.server.seen).toHaveLength(1);
     const [chat] = asked.server.seen;
@@ -86,7 +86,7 @@ describe("an agent behind the playground API", () => {
     });
   });
 
-  it("is told the mailbox in the question, and another model, where that is wanted", async () => {
+  it("receives the mailbox in the question, and another model, if requested", async () => {
     const agent = { tellTask: true, model: { provider: "openai", id: "openai/gpt-4.1" } };
     const asked = await ask({ ...stream(said("May 3"), DONE), agent });
     expect(asked.server.seen[0]?.body).toMatchObject({
@@ -96,7 +96,7 @@ describe("an agent behind the playground API", () => {
     });
   });
 
-  it("answers by return_final_answer; every call, result and turn is in the transcript", async () => {
+  it("answers with return_final_answer, and every call, result and turn is in the transcript", async () => {
     const final = { answer: "May 3", sources: ["<1@x>"] };
     const asked = await ask(stream(...answerFrames({ final, text: "Done!" })));
     const done = rollout(asked);
@@ -107,7 +107,7 @@ describe("an agent behind the playground API", () => {
       ["email_get", { message_id: "<1@x>" }, null],
       ["return_final_answer", final, null],
     ]);
-    // A result that came as text is there as the mail it is, so that reading it counts.
+    // A text result appears as the email, so that reading it counts.
     expect(done.toolCalls[1]?.result).toEqual({ message_id: "<1@x>", body: "the mail" });
     expect(done.turns).toHaveLength(4);
     expect(
@@ -118,25 +118,25 @@ describe("an agent behind the playground API", () => {
     );
   });
 
-  it("answers with the text of the last turn alone where it has no such tool", async () => {
+  it("answers with only the last turn's text if it does not have that tool", async () => {
     const done = rollout(await ask(stream(...answerFrames({ text: "It is on May 3." }))));
     expect(done).toMatchObject({ ending: "answered", answer: "It is on May 3.", sources: [] });
   });
 
-  it("may not know, and may end without a word", async () => {
+  it("may abstain, and may end without an answer", async () => {
     expect(rollout(await ask(stream(said("I don't know."), DONE)))).toMatchObject({ ending: "dont_know" });
     await server?.close();
     const silent = rollout(await ask(stream(frame({ type: "finish", messageId: "m" }), DONE)));
     expect(silent).toMatchObject({ ending: "out_of_turns", answer: null });
   });
 
-  it("may say that its own turns were used up", async () => {
+  it("may report that its own turns were used up", async () => {
     const event = { type: "error", errorText: "no turns left", errorCategory: "out_of_turns", retryable: false };
     const done = rollout(await ask(stream(said("hm"), frame(event), DONE)));
     expect(done).toMatchObject({ ending: "out_of_turns", answer: null });
   });
 
-  it("calls at once belong to one turn, and a refused call is an error of the record", async () => {
+  it("may make several calls in one turn, and a refused call is recorded as an error", async () => {
     const call = (id: string) => frame({ type: "tool-call", toolCallId: id, toolName: "email_get" });
     const args = (id: string, text: string) => frame({ type: "tool-call-args", toolCallId: id, args: text });
     const result = (id: string, value: object) => frame({ type: "tool-result", toolCallId: id, result: { ...value } });
@@ -158,7 +158,7 @@ describe("an agent behind the playground API", () => {
     expect(done.messages[1]).toMatchObject({ toolCalls: [{ id: "a" }, { id: "b", invalid: "{not json" }] });
   });
 
-  it("may send frames with CRLF, in many lines, with comments, cut anywhere, also inside a character", async () => {
+  it("may send frames with CRLF, in many lines, with comments, split anywhere, even inside a character", async () => {
     const text = [
       "\ufeff: a comment\r\n\r\n",
       'data: {"type": "text-delta",\r\ndata: "text": "Zürich — "}\r\n\r\n',
@@ -171,13 +171,13 @@ describe("an agent behind the playground API", () => {
     expect(rollout(await ask(stream(...single))).answer).toBe("Zürich — 日本");
   });
 
-  it("may leave out the last empty line", async () => {
+  it("may omit the last empty line", async () => {
     expect(rollout(await ask(stream(said("42"), "data: [DONE]"))).answer).toBe("42");
   });
 });
 
-describe("what fails", () => {
-  it("is asked for again where the stream breaks off, and is one answer in the end", async () => {
+describe("a failure", () => {
+  it("is retried if the stream breaks off, and results in one answer", async () => {
     const broken: Script[] = [
       { chunks: [said("half an"), 'data: {"type":"text-de'] },
       { chunks: [said("half an ans")], last: "reset" },
@@ -193,11 +193,11 @@ describe("what fails", () => {
     ]);
   });
 
-  it("a stream without [DONE] is none, whatever it said", async () => {
+  it("is a stream without [DONE], whatever its content", async () => {
     const asked = await ask(stream(...answerFrames({ text: "42" }).slice(0, -1)));
     expect(failure(asked).message).toBe("playground/x: the stream ended without [DONE] (after 3 attempts)");
     expect(asked.server.seen).toHaveLength(3);
-    // What the last attempt had said stays for the trace.
+    // The trace keeps the last attempt's output.
     expect(asked.transcript.messages.at(-1)).toMatchObject({ role: "assistant", content: "42" });
   });
 
@@ -220,19 +220,19 @@ describe("what fails", () => {
       1,
       "gone (GONE)",
     ],
-  ])("an event %j is asked again as it says", async (event, attempts, message) => {
+  ])("is retried if the event says so: %j", async (event, attempts, message) => {
     const asked = await ask(stream(said("so far"), frame(event as never), said("more"), DONE));
     expect(failure(asked).message).toContain(message);
     expect(asked.server.seen).toHaveLength(attempts);
   });
 
-  it("a stream that falls silent is given up", async () => {
+  it("is a stream that falls silent", async () => {
     const asked = await ask({ play: () => ({ chunks: [said("so")], last: "hang" }), agent: { idleMs: 300 } });
     expect(failure(asked)).toMatchObject({ kind: "timeout", retryable: true });
     expect(asked.server.seen).toHaveLength(3);
   });
 
-  it("429 is asked again after what the server says, other 4xx are not", async () => {
+  it("with 429 is retried after the server's wait, but not with other 4xx", async () => {
     const refused: Script = { status: 429, headers: { "retry-after": "0" }, body: '{"error":{"message":"busy"}}' };
     const asked = await ask({ play: (_, number) => (number === 0 ? refused : { chunks: [said("42"), DONE] }) });
     expect(rollout(asked).turns[0]?.retries).toMatchObject([{ reason: "429 busy" }]);
@@ -244,7 +244,7 @@ describe("what fails", () => {
     expect(bad.server.seen).toHaveLength(1);
   });
 
-  it("an unknown agent, a refused token and a redirect are so for every question", async () => {
+  it("with an unknown agent, a refused token or a redirect applies to every question", async () => {
     const kinds: unknown[] = [];
     for (const script of [
       { status: 404, body: '{"error":{"code":"NOT_FOUND","message":"no agent"}}' },
@@ -262,7 +262,7 @@ describe("what fails", () => {
     ]);
   });
 
-  it("a page of HTML, a frame that is no JSON and one of another form are no answer", async () => {
+  it("is an HTML page, a frame that is not JSON and one in another format", async () => {
     const html = await ask({ play: () => ({ status: 200, headers: { "content-type": "text/html" }, body: "<html>" }) });
     expect(failure(html).message).toContain("text/html");
     await server?.close();
@@ -271,7 +271,7 @@ describe("what fails", () => {
     expect(failure(await ask(stream(frame({ type: "text-delta", text: 5 }), DONE))).message).toContain("at text");
   });
 
-  it("a frame without end is not kept for ever", async () => {
+  it("is an endless frame, which is not kept in memory", async () => {
     const megabyte = "x".repeat(1_000_000);
     const endless = Array.from({ length: 20 }, (_, i) => (i === 0 ? `data: ${megabyte}` : megabyte));
     const asked = await ask(stream(...endless));
@@ -279,14 +279,14 @@ describe("what fails", () => {
     expect(asked.server.seen).toHaveLength(1);
   });
 
-  it("nor is a stream without end", async () => {
+  it("is an endless stream too", async () => {
     const megabyte = said("x".repeat(1_000_000));
     const asked = await ask(stream(...Array.from({ length: 80 }, () => megabyte)));
     expect(failure(asked).message).toContain("longer than 64 MB");
     expect(asked.server.seen).toHaveLength(1);
   });
 
-  it("an abort ends the stream at the server too", async () => {
+  it("an abort closes the stream at the server too", async () => {
     const controller = new AbortController();
     const why = new Error("stopped");
     const asked = await ask({

@@ -20,7 +20,7 @@ export function freshRegistry(): { readonly db: Db; readonly folder: string } {
   };
 }
 
-/** Fails unless `action` is refused with this code and leaves the registry as it was. Returns the words. */
+/** Fails unless `action` is refused with this code and leaves the registry unchanged. Returns the message. */
 export function refused(db: Db, code: string, action: () => unknown): string {
   const before = registryOf(db);
   let thrown: unknown;

@@ -42,7 +42,7 @@ const weather = {
 };
 
 describe("an agent", () => {
-  it("is made with what is said and the defaults for the rest", () => {
+  it("is created with its settings from the command and defaults for the rest", () => {
     expect(createAgent(at.db, mine)).toMatchObject({
       id: "mine",
       name: "mine",
@@ -68,7 +68,7 @@ describe("an agent", () => {
     ["tool_attached", { ...mine, tools: [{ id: "email_get" }, { id: "email_get" }] }, "twice"],
     ["tool_config", { ...mine, tools: [{ id: "email_get", config: { page: 1 } }] }, "page"],
     ["agent_exists", { ...mine, id: "art-e" }, "art-e"],
-  ])("is not made, and nothing with it: %s %j", (code, input, word) => {
+  ])("is not created, nor any part of it: %s %j", (code, input, word) => {
     expect(refused(at.db, code, () => createAgent(at.db, input))).toContain(word);
   });
 
@@ -76,7 +76,7 @@ describe("an agent", () => {
     expect(createAgent(at.db, { ...mine, model: "claude-x" }).model).toBe("anthropic/claude-x");
   });
 
-  it("is changed in what is named only, and its settings can be taken away again", () => {
+  it("changes only in the specified settings, which can be removed again", () => {
     createAgent(at.db, { ...mine, settings: { temperature: 1, maxTurns: 3 } });
     expect(updateAgent(at.db, "mine", { model: "openai/gpt-4.1", settings: { temperature: null } })).toMatchObject({
       prompt: mine.prompt,
@@ -89,7 +89,7 @@ describe("an agent", () => {
     refused(at.db, "agent_unknown", () => updateAgent(at.db, "other", { name: "x" }));
   });
 
-  it("that came with the program is cloned, with its tools and their configs, and not changed", () => {
+  it("that is built in can be cloned with its tools and their configs, but not changed", () => {
     for (const change of [
       () => updateAgent(at.db, "art-e", { name: "x" }),
       () => deleteAgent(at.db, "art-e"),
@@ -105,7 +105,7 @@ describe("an agent", () => {
     expect(configs("mine")).toEqual([null, { pageSize: 1_000_000 }, null]);
   });
 
-  it("gets tools after those it has, also where those were the default ones, and loses all but the last", () => {
+  it("gets additional tools, even after the default ones, and loses all but the last", () => {
     at.db.exec("INSERT INTO agents (id, name, prompt) VALUES ('plain', 'plain', 'p')");
     attachTools(at.db, "plain", ["read_email"], { pageSize: 5_000 });
     expect(toolsOf("plain")).toEqual([...DEFAULTS, "read_email"]);
@@ -120,7 +120,7 @@ describe("an agent", () => {
 });
 
 describe("a tool", () => {
-  it("is made, changed and deleted, unless an agent has it", () => {
+  it("is created, changed and deleted, unless an agent has it", () => {
     expect(createTool(at.db, weather)).toMatchObject({ name: "weather", category: "own", builtin: false });
     createAgent(at.db, mine);
     attachTools(at.db, "mine", ["weather"], { timeoutMs: 1_000 });
@@ -157,11 +157,11 @@ describe("a tool", () => {
       { ...weather, handlerKey: "mcp", handlerConfig: { tool: "a", server: { url: "ws://x" } } },
       "server",
     ],
-  ])("is not made: %s %j", (code, input, word) => {
+  ])("is not created: %s %j", (code, input, word) => {
     expect(refused(at.db, code, () => createTool(at.db, input))).toContain(word);
   });
 
-  it("is not changed so that an agent's config of it would not fit any more, nor is one that came with the program", () => {
+  it("is not changed if an agent's config would become invalid, or if it is built in", () => {
     createTool(at.db, weather);
     refused(at.db, "tool_builtin", () => updateTool(at.db, "email_get", { name: "x" }));
     refused(at.db, "tool_builtin", () => deleteTool(at.db, "email_get"));
@@ -172,7 +172,7 @@ describe("a tool", () => {
 describe("a version", () => {
   const numbers = () => listVersions(at.db, "mine").map(({ version }) => version);
 
-  it("is kept of every change, of the agent and of its tools, and of nothing else", () => {
+  it("is created for every change of the agent and its tools, and for nothing else", () => {
     createTool(at.db, weather);
     createAgent(at.db, mine);
     expect(numbers()).toEqual([1]);
@@ -186,7 +186,7 @@ describe("a version", () => {
     expect(numbers()).toEqual([4, 3, 2, 1]);
   });
 
-  it("holds the tools whole as they were, and outlives the agent; a new one of the name goes on counting", () => {
+  it("contains the complete tools, and outlives the agent; a new agent with its name continues the numbers", () => {
     createTool(at.db, weather);
     createAgent(at.db, { ...mine, tools: [{ id: "weather", config: { timeoutMs: 5 } }] });
     updateTool(at.db, "weather", { description: "Better." });
@@ -198,7 +198,7 @@ describe("a version", () => {
     refused(at.db, "version_unknown", () => getVersion(at.db, "mine", 9));
   });
 
-  it("is made of a change by hand too, as soon as it matters", () => {
+  it("is also created for a manual change, once it matters", () => {
     createAgent(at.db, mine);
     at.db.exec("UPDATE agents SET prompt = 'By hand.' WHERE id = 'mine'");
     expect(currentVersion(at.db, "mine")).toBe(2);
@@ -210,7 +210,7 @@ describe("a version", () => {
     ]);
   });
 
-  it("of an agent broken by hand does not keep the others from being changed", () => {
+  it("of an agent broken by hand does not prevent changes to the others", () => {
     createAgent(at.db, mine);
     at.db.exec("UPDATE agents SET settings = 'x' WHERE id = 'mine'");
     expect(createAgent(at.db, { ...mine, id: "other" }).id).toBe("other");
@@ -288,7 +288,7 @@ const file = (more = "", head = "id: new\nname: New\n") => `${head}prompt: Hi\nt
 const bring = (text: string, replace = false) => importAgent(at.db, text, "agent.yaml", replace);
 
 describe("an agent's file", () => {
-  it.each(ODD_PROMPTS)("goes round with the prompt %j", (prompt) => {
+  it.each(ODD_PROMPTS)("is unchanged after export and import with the prompt %j", (prompt) => {
     makeMine(prompt);
     const yaml = exportAgent(at.db, "mine");
     const other = openEmpty();
@@ -302,19 +302,19 @@ describe("an agent's file", () => {
     other.close();
   });
 
-  it("is read by people: the prompt stands in it as it is written", () => {
+  it("is readable for people, with a literal prompt", () => {
     makeMine();
     expect(exportAgent(at.db, "mine")).toContain("\nprompt: |\n  Answer.\n  Briefly.\ntools:\n");
   });
 
-  it("goes round for every agent that came with the program, under another id", () => {
+  it("is unchanged after export and import under another id, for every built-in agent", () => {
     for (const id of ["art-e", "baseline", "data-worker", "email-search", "noop", "oracle"]) {
       bring(exportAgent(at.db, id).replace(`id: ${id}`, `id: my-${id}`));
       expect(exportAgent(at.db, `my-${id}`).replace(`my-${id}`, id)).toBe(exportAgent(at.db, id));
     }
   });
 
-  it("is not put over what is there and differs, unless that is wanted; the same tool may come twice", () => {
+  it("does not replace a different agent unless requested, and may contain the same tool twice", () => {
     makeMine();
     const yaml = exportAgent(at.db, "mine");
     updateTool(at.db, "weather", { description: "Changed." });
@@ -328,7 +328,7 @@ describe("an agent's file", () => {
     refused(at.db, "agent_builtin", () => bring(exportAgent(at.db, "art-e"), true));
   });
 
-  it("brings nothing where one of its parts cannot be brought", () => {
+  it("imports nothing if one of its parts cannot be imported", () => {
     makeMine();
     const broken = exportAgent(at.db, "mine").replaceAll("weather", "wind").replace("id: mine", "id: new");
     refused(at.db, "tool_unknown", () => bring(broken.replace("- id: email_get", "- id: nothing")));
@@ -340,16 +340,16 @@ const BOMB = Array.from({ length: 12 }, (_, i) => `a${i}: &a${i} [${i === 0 ? "x
   "\n",
 );
 
-describe("a file is refused, with its line, that", () => {
+describe("an agent file is refused, with the line,", () => {
   it.each([
-    ["has a key nobody knows", file("colour: red\n"), 6, "colour"],
-    ["has one within a tool", file("    colour: red\n"), 6, "colour"],
+    ["has an unknown key", file("colour: red\n"), 6, "colour"],
+    ["has an unknown key in a tool", file("    colour: red\n"), 6, "colour"],
     ["has a value of another type", file("settings:\n  maxTurns: many\n"), 7, "settings.maxTurns"],
     ["has a setting out of bounds", file("settings:\n  temperature: 9\n"), 7, "settings.temperature"],
-    ["has an id that none can have", file("", "name: New\nid: a b\n"), 2, "id"],
+    ["has an invalid id", file("", "name: New\nid: a b\n"), 2, "id"],
     ["has no prompt", "id: new\nname: New\ntools: [{id: email_get}]\n", 1, "prompt"],
     ["has a key twice", file("id: again\n"), 6, "unique"],
-    ["is no YAML", file("x: [1, 2\n"), 7, ""],
+    ["is not YAML", file("x: [1, 2\n"), 7, ""],
     ["has an alias", `${BOMB}\n${file()}`, 1, "anchor"],
     ["has an anchor", file("description: &x text\n"), 6, "anchor"],
     ["has a tag", file("description: !!js/function 'x'\n"), 6, "tag"],
@@ -364,7 +364,7 @@ describe("a file is refused, with its line, that", () => {
 
   it.each([
     ["is empty", ""],
-    ["is nested without end", `x: ${"[".repeat(100_000)}`],
+    ["is endlessly nested", `x: ${"[".repeat(100_000)}`],
     ["is far too long", `# ${"x".repeat(4_000_001)}`],
   ])("%s", (_, text) => {
     refused(at.db, "agent_file", () => bring(text));
@@ -390,7 +390,7 @@ describe("import tools", () => {
     );
   };
 
-  it("adds every tool of a server under a name that providers take; each can be called, and its text is no JSON", async () => {
+  it("adds every tool of a server under a name that providers accept; each can be called, and its text is not JSON", async () => {
     const { added, skipped } = await importAll();
     expect(skipped).toEqual([]);
     expect(added.map(({ id }) => id)).toEqual([
@@ -421,7 +421,7 @@ describe("import tools", () => {
     });
   });
 
-  it("tells a second time apart from the first, and leaves out what is no tool, with the reason", async () => {
+  it("distinguishes a repeated import, and skips invalid tools with the reason", async () => {
     await importAll([], "x");
     const { added, skipped } = await importAll(["MALFORMED"], "x");
     expect(added[0]?.id).toBe("x_behave_2");
@@ -432,7 +432,7 @@ describe("import tools", () => {
     ]);
   });
 
-  it("adds nothing of a server that cannot be reached, and shows no secret in saying so", async () => {
+  it("adds nothing from an unreachable server, and shows no secret in the error", async () => {
     const before = listTools(at.db);
     const source = "console.error('bad token ' + process.env.TOKEN); process.exit(1)";
     const request = {
@@ -454,13 +454,16 @@ describe("import tools", () => {
     "common.cjs": `module.exports = { description: "D", parameters: { type: "object" }, call: () => 1 };`,
   };
 
-  it.each(Object.entries(MODULES))("reads what the module %s says of itself", async (name, source) => {
-    writeFileSync(join(at.folder, name), source);
-    expect(await describeModule(join(at.folder, name), [], outside, never)).toMatchObject({
-      description: "D",
-      parameters: { type: "object" },
-    });
-  });
+  it.each(Object.entries(MODULES))(
+    "reads the declared name, description and parameters of the module %s",
+    async (name, source) => {
+      writeFileSync(join(at.folder, name), source);
+      expect(await describeModule(join(at.folder, name), [], outside, never)).toMatchObject({
+        description: "D",
+        parameters: { type: "object" },
+      });
+    },
+  );
 
   it.each([
     ["broken.ts", "export const call = (", "Cannot load the module", /^Fix the module/],

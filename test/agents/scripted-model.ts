@@ -6,18 +6,18 @@ import type { JsonValue } from "../../src/platform/json.js";
 import { type AgentSettings, agentSettingsSchema, type Tool } from "../../src/tools/tool.js";
 import { MARCUS, never } from "../runs/demo-setup.js";
 
-/** A model that says what a test tells it to, and an agent's run around it. */
+/** A model with scripted replies, and an agent's run with it. */
 
 export interface Line extends Partial<Omit<Completion, "toolCalls">> {
   readonly toolCalls?: readonly (Omit<ToolCall, "id"> & { readonly id?: string })[];
 }
 
 export interface Scripted extends Model {
-  /** What it was asked, with the messages as they then were. */
+  /** The received requests, each with its messages at that time. */
   readonly requests: readonly ModelRequest[];
 }
 
-/** Speaks the lines in order; a line that is an error is thrown. Asked for more, it throws a plain Error. */
+/** Replies with the lines in order, and throws a line that is an error. After the last line, throws a plain Error. */
 export function scripted(lines: readonly (Line | Error)[]): Scripted {
   const requests: ModelRequest[] = [];
   return {
@@ -44,7 +44,7 @@ export const call = (name: string, args: JsonValue = {}): Line => ({ toolCalls: 
 export const finish = (answer: string, sources: readonly string[] = []): Line =>
   call("return_final_answer", { answer, sources });
 
-/** What a test may say of a run; the rest is as usual. */
+/** The parts of a run that a test can change. The others have defaults. */
 export interface Changes extends Partial<Omit<AgentRun, "settings">> {
   readonly settings?: Partial<AgentSettings>;
 }

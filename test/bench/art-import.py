@@ -1,6 +1,6 @@
-"""ART's own way to import, after its code: a mail parser, then one transaction into tables with a row per recipient, and
-indexes, full text (FTS5's own tokenizer) at the end. ART parses with the library mail-parser; where that is not installed,
-the standard library does, which is several times as fast.
+"""ART's import, following its code: a mail parser, then one transaction into tables with one row per recipient, and
+indexes and full text (FTS5's own tokenizer) at the end. ART parses with the library mail-parser. If that is not
+installed, this program uses the standard library, which is several times as fast.
 Run as a program: art-import.py CSV DB.
 """
 

@@ -2,9 +2,10 @@ import { Database } from "../../src/store/sqlite.js";
 import { readPlainMails } from "./plain-mail.js";
 
 /**
- * ART's way where there is no Python (where there is, art-import.py): long bodies, mails to many and repeats are left
- * out; one transaction; indexes and full text (FTS5's own tokenizer, no stems) at the end. ART reads a table that is
- * parsed already; here the mail is split as plain-import.ts does. Run as a program: art-import.ts CSV DB.
+ * ART's import if Python is not available (otherwise, see art-import.py): without long bodies, emails to many
+ * recipients and duplicates, in one transaction, with indexes and full text (FTS5's own tokenizer, no stemming) at the
+ * end. ART reads an already parsed table, while this program splits the mail like plain-import.ts. Run as a program:
+ * art-import.ts CSV DB.
  */
 
 const TABLES = `

@@ -6,11 +6,11 @@ import WebSocket, { WebSocketServer } from "ws";
 import { quantiles } from "./quantiles.js";
 
 /**
- * Clients of a training environment, in a process of their own: `env-clients.ts URL --sessions N --episodes N [--pace
- * N]`. Each session plays episodes of three steps (search the question's words, read the first mail found, answer
- * with its subject), one after another; with --pace all of them together take so many steps a second, as sessions of
- * models do, which think before each. Prints figures. `env-clients.ts echo` is an environment that only echoes: it
- * prints its address.
+ * Clients of a training environment, in a separate process: `env-clients.ts URL --sessions N --episodes N [--pace N]`.
+ * Each session plays consecutive episodes of three steps: search the question's words, read the first email found, and
+ * answer with its subject. With --pace, all sessions together take that number of steps per second, like sessions of
+ * models that think before each step. Prints figures. `env-clients.ts echo` is an environment that only echoes, and
+ * prints its URL.
  */
 
 const { positionals, values } = parseArgs({
@@ -23,7 +23,7 @@ const { positionals, values } = parseArgs({
 });
 const [target = ""] = positionals;
 
-/** Of an episode. */
+/** Steps per episode. */
 const STEPS = 3;
 
 if (target === "echo") serveEcho();
@@ -34,7 +34,7 @@ else
 
 interface Answer {
   readonly type: string;
-  // biome-ignore lint/suspicious/noExplicitAny: what is read of it is checked by the types of its use.
+  // biome-ignore lint/suspicious/noExplicitAny: the types of its users check the fields that they read.
   readonly data: any;
 }
 
@@ -56,7 +56,7 @@ async function play(url: string, sessions: number, episodes: number, pace: numbe
   const think = () => (pauseMs === 0 ? undefined : delay(pauseMs * (0.5 + Math.random())));
   await Promise.all(
     clients.map(async ({ ask, close }, i) => {
-      // Spread over an episode: sessions that begin at once would all search at once for a while.
+      // Spread over an episode, because sessions that start simultaneously would all search simultaneously for a while.
       if (pauseMs > 0) await delay((STEPS * pauseMs * i) / sessions);
       while (left-- > 0) {
         const { observation } = await timed(ask, { type: "reset", data: { seed: left } }, resets);

@@ -11,8 +11,8 @@ import type { Quantiles } from "./quantiles.js";
 import { writeKaggleCsv } from "./synthetic-corpus.js";
 
 /**
- * The training environment of the built program, and one that only echoes, in the same run: sessions search, read and
- * answer as fast as they can, and at a pace, as models do that think between their steps.
+ * The built program's training environment, and an echo environment, in the same benchmark: sessions search, read and
+ * answer as fast as possible, and at a pace, like models that think between steps.
  */
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -20,7 +20,7 @@ const BIN = join(ROOT, "bin/art-e.js");
 const JITI = join(ROOT, "node_modules/jiti/lib/jiti-cli.mjs");
 const CLIENTS = join(ROOT, "test/bench/env-clients.ts");
 
-/** Steps a second of all sessions together. */
+/** Steps per second of all sessions together. */
 const PACE = 1_200;
 const SESSIONS = [1, 64, 512];
 
@@ -34,10 +34,10 @@ interface Played {
 interface EnvironmentLine {
   readonly what: string;
   readonly sessions: number;
-  /** Steps a second that the sessions make; null: as many as they can. */
+  /** Steps per second of all sessions, or null for as many as possible. */
   readonly pace: number | null;
   readonly ours: Played & {
-    /** Of all threads, in ms. */
+    /** Over all threads, in ms. */
     readonly cpuMsPerStep: number;
     readonly megabytesBefore: number;
     readonly megabytesAfter: number;
@@ -46,7 +46,7 @@ interface EnvironmentLine {
 }
 
 export interface EnvironmentBenchOptions {
-  /** Episodes of each line. */
+  /** Episodes per line. */
   readonly episodes: number;
   readonly mails: number;
   /** A folder that keeps the synthetic mail. */
@@ -82,7 +82,7 @@ async function benchOver(what: string, db: string, questions: string, episodes: 
   const ours = await start([BIN, "env", "serve", ...flags]);
   const echo = await start([JITI, CLIENTS, "echo"]);
   try {
-    // So that the code of all of them is compiled, and the mailboxes have been read.
+    // So that the code for all lines is compiled, and the mailboxes have been read.
     for (const { url } of [ours, echo]) await play(url, 64, 500, null);
     const lines: EnvironmentLine[] = [];
     for (const [sessions, pace] of [...SESSIONS.map((count) => [count, null] as const), [512, PACE] as const]) {
@@ -103,7 +103,7 @@ async function benchOver(what: string, db: string, questions: string, episodes: 
   }
 }
 
-/** Starts a program that prints its address first. */
+/** Starts a program that prints its URL first. */
 async function start(args: readonly string[]): Promise<{ readonly url: string; readonly process: ChildProcess }> {
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   for (let text = ""; ; ) {
@@ -114,7 +114,7 @@ async function start(args: readonly string[]): Promise<{ readonly url: string; r
   }
 }
 
-/** In a process of its own. */
+/** In a separate process. */
 async function play(url: string, sessions: number, episodes: number, pace: number | null): Promise<Played> {
   const size = ["--sessions", String(sessions), "--episodes", String(episodes)];
   const args = [JITI, CLIENTS, url, ...size, "--pace", String(pace ?? 0)];
@@ -122,7 +122,7 @@ async function play(url: string, sessions: number, episodes: number, pace: numbe
   return JSON.parse(stdout) as Played;
 }
 
-/** Of a process, where there is /proc. */
+/** CPU time of a process, if /proc is available. */
 function usageOf({ pid }: ChildProcess): { readonly cpuMs: number; readonly megabytes: number } {
   const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -140,14 +140,14 @@ function tableOf(lines: readonly EnvironmentLine[]): string {
       "sessions",
       "episodes/s",
       "steps/s",
-      "a step, ms: p50 / p99",
+      "step, ms: p50 / p99",
       "CPU ms",
       "MB",
       "echo: steps/s",
       "p50 / p99",
     ],
     lines.map(({ what, sessions, pace, ours, echo }) => [
-      pace === null ? what : `${what}, ${whole(pace)} steps/s asked`,
+      pace === null ? what : `${what}, ${whole(pace)} steps/s requested`,
       String(sessions),
       whole(ours.episodesPerSecond),
       whole(ours.stepsPerSecond),

@@ -8,14 +8,14 @@ import { runDataEvals } from "../../src/evals/run-evals/run-rules.js";
 import { conditionOf, type EvalTemplate, TEMPLATES } from "../../src/evals/templates.js";
 import { openStore } from "../../src/store/open-store.js";
 
-/** How many traces a second evals run over: the demo's traces, parsed from their text as from the database. */
+/** Number of traces per second that evals process: the demo's traces, parsed from their text as from the database. */
 
 const BIN = fileURLToPath(new URL("../../bin/art-e.js", import.meta.url));
 
 export interface EvalBenchLine {
   readonly what: string;
   readonly tracesPerSecond: number;
-  /** Without the time in which other processes had the core. */
+  /** CPU time, without the time when other processes used the core. */
   readonly tracesPerCpuSecond: number;
 }
 

@@ -6,14 +6,14 @@ import { contextOf } from "../trace-formats/context.js";
 import { BY_TOOL, TOOLS } from "../trace-formats/kinds-of-traces.js";
 import { seeded } from "./random.js";
 
-/** How fast each format of exports is, and how much memory it takes, over traces made by a seed. */
+/** Speed and memory of each export format, over traces made from a seed. */
 
 export interface ExportLine {
   readonly format: Format;
   readonly traces: number;
   readonly tracesPerSecond: number;
   readonly megabytesPerSecond: number;
-  /** Live memory, over that before: after a tenth of the traces, and the most of all tenths. */
+  /** Growth of live memory: after a tenth of the traces, and its maximum over all tenths. */
   readonly megabytesHeldAtFirst: number;
   readonly megabytesHeldAtMost: number;
 }
@@ -56,7 +56,7 @@ function pieces(name: Format, traces: Iterable<ExportedTrace>): Iterable<string 
   return "bytes" in format ? format.bytes(traces, context) : format.pieces(traces, context);
 }
 
-/** Each is parsed from its text, as from the database. */
+/** The traces, parsed from their text as from the database. */
 function syntheticTraces(count: number, onTrace: (i: number) => void): Iterable<ExportedTrace> {
   const random = seeded(1);
   const words = Array.from({ length: 5_000 }, () => Math.floor(random() * 36 ** 6).toString(36));

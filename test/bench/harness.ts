@@ -17,16 +17,19 @@ export interface HarnessBench {
   readonly tasks: number;
   readonly atOnce: number;
   readonly latencyMs: number;
-  /** Tasks a second, three turns each; ours searches real mail, scores and stores, the bare SDK does none of it. */
+  /**
+   * Tasks per second, with three turns per task. Our runs search real mail, score and store; the bare SDK does nothing of
+   * it.
+   */
   readonly ours: number;
-  /** With Node's own fetch, as it comes. */
+  /** With Node's own fetch and default settings. */
   readonly bareSdk: number;
-  /** With undici's fetch over a pool of as many connections as tasks. */
+  /** With undici's fetch over a pool of one connection per task. */
   readonly pooledSdk: number;
   readonly peakMegabytes: number;
 }
 
-/** Both over the same model server in a process of its own. */
+/** Both use the same model server in a separate process. */
 export async function benchHarness(
   file: string,
   folder: string,
@@ -39,7 +42,7 @@ export async function benchHarness(
     const ours: { rate: number; peak: number }[] = [];
     const bare: number[] = [];
     const pooled: number[] = [];
-    // So that the server's own code is compiled: it is none of what is measured.
+    // So that the server's own code is compiled before the measurement.
     await bareOver(baseUrl, 500, 64, "default");
     for (let run = 0; run < runs; run++) {
       ours.push(await oursOver(file, questions, baseUrl, atOnce));
@@ -60,7 +63,7 @@ export async function benchHarness(
   }
 }
 
-/** In a process of its own. */
+/** In a separate process. */
 export async function startModelServer(...args: string[]): Promise<{ url: string; stop(): void }> {
   const server = spawn(process.execPath, [JITI, join(ROOT, "test/bench/model-server.ts"), ...args], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -69,7 +72,7 @@ export async function startModelServer(...args: string[]): Promise<{ url: string
   return { url: `http://127.0.0.1:${Number(data.toString())}`, stop: () => void server.kill() };
 }
 
-/** Questions made of the subjects of mails in the file, each to the mailbox of one of its owners. */
+/** Questions made from the subjects of emails in the file, each about the mailbox of one of its owners. */
 export function writeQuestions(file: string, path: string, tasks: number): string {
   const db = openStore(file, { mustExist: true });
   const rows = db
@@ -83,7 +86,7 @@ export function writeQuestions(file: string, path: string, tasks: number): strin
     const row = rows[i % rows.length];
     return JSON.stringify({
       id: i + 1,
-      question: `What was said about ${row?.subject}?`,
+      question: `What did they say about ${row?.subject}?`,
       answer: "benchmark",
       message_ids: [row?.id],
       how_realistic: 1,
@@ -95,7 +98,7 @@ export function writeQuestions(file: string, path: string, tasks: number): strin
   return path;
 }
 
-/** The built program; start-up and shutdown are left out of the rate, as the run's own clock measures it. */
+/** The built program. The rate excludes startup and shutdown, because it comes from the run's own clock. */
 export async function oursOver(
   file: string,
   questions: string,
@@ -115,7 +118,7 @@ export async function oursOver(
   return { rate: (completedTasks / totalTimeMs) * 1_000, peak: Number(/peak (\d+)\s*$/.exec(stderr)?.[1]) / 1024 };
 }
 
-/** The OpenAI SDK alone, with tools that do nothing. */
+/** Only the OpenAI SDK, with tools that do nothing. */
 async function bareOver(
   baseUrl: string,
   tasks: number,
@@ -133,7 +136,7 @@ async function bareOver(
   const started = performance.now();
   await limit.map(Array.from({ length: tasks }), async () => {
     const messages: OpenAI.ChatCompletionMessageParam[] = [
-      { role: "system", content: "The mailbox is nobody@example.com." },
+      { role: "system", content: "The mailbox is someone@example.com." },
       { role: "user", content: "What was said?" },
     ];
     for (let turn = 0; turn < 3; turn++) {
@@ -155,7 +158,7 @@ async function bareOver(
   return tasks / seconds;
 }
 
-/** The types of undici's fetch are its own. */
+/** undici has its own types for fetch. */
 function over(dispatcher: Agent): Pick<ClientOptions, "fetch"> {
   const pooled = (url: unknown, init: object = {}) => undiciFetch(url as string, { ...init, dispatcher });
   return { fetch: pooled as unknown as typeof fetch };

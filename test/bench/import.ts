@@ -7,7 +7,7 @@ import { median } from "./quantiles.js";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const JITI = join(ROOT, "node_modules/jiti/lib/jiti-cli.mjs");
-/** Prints the peak memory of the process it is loaded into, as the operating system counted it, when it ends. */
+/** Prints the peak memory of its process, as measured by the operating system, when the process ends. */
 const REPORTER = `data:text/javascript,process.on("exit", () => process.stderr.write("\\npeak " + process.resourceUsage().maxRSS))`;
 const NODE = [process.execPath, "--import", REPORTER];
 
@@ -24,7 +24,7 @@ const script = (name: string) => (csv: string, db: string) => [
   db,
 ];
 
-/** Each a whole process, from the same file. What each does and leaves out is described in docs/performance.md. */
+/** Every import is a separate process, from the same file. docs/performance.md describes the differences. */
 const IMPORTS = {
   naive: { name: "naive: MIME library, a commit per 100, FTS triggers", command: script("naive-import") },
   plain: { name: "plain bulk load: header split, index at the end", command: script("plain-import") },
@@ -40,12 +40,12 @@ const IMPORTS = {
   },
 } satisfies Record<string, Importer>;
 
-/** The library that ART parses with. */
+/** The library that ART uses to parse mail. */
 function hasMailParser(): boolean {
   return spawnSync("python3", ["-c", "import mailparser"]).status === 0;
 }
 
-/** A Python whose SQLite has FTS5. */
+/** A Python with FTS5 in its SQLite. */
 function hasPython(): boolean {
   const code = "import sqlite3; sqlite3.connect(':memory:').execute('CREATE VIRTUAL TABLE t USING fts5(x)')";
   return spawnSync("python3", ["-c", code]).status === 0;
@@ -54,14 +54,14 @@ function hasPython(): boolean {
 export type ImportKind = keyof typeof IMPORTS;
 export const IMPORT_KINDS = Object.keys(IMPORTS) as ImportKind[];
 
-/** The database of each. */
+/** The database of each import. */
 export type ImportFiles = Readonly<Record<ImportKind, string>>;
 
 export interface ImportLine {
   readonly kind: ImportKind;
   readonly name: string;
   readonly seconds: number;
-  /** Of the mails read, whatever became of them. */
+  /** Read emails, whatever happened to them. */
   readonly mailsPerSecond: number;
   readonly peakMegabytes: number;
   readonly fileMegabytes: number;
@@ -74,7 +74,7 @@ export interface ImportBench {
   readonly lines: readonly ImportLine[];
 }
 
-/** Imports of these kinds (with `naive`) in turn, `runs` times. The files are kept for the search. */
+/** Imports of these kinds (including `naive`) in turn, `runs` times. The files are kept for the search. */
 export function benchImport(
   csv: string,
   files: ImportFiles,
@@ -86,7 +86,7 @@ export function benchImport(
     for (const { kind, figures } of measured)
       figures.push(measure(IMPORTS[kind].command(csv, files[kind]), files[kind]));
   }
-  // The naive file has a row for every mail read.
+  // The naive file has one row per read email.
   const mails = countIds(files.naive);
   return { mails, lines: measured.map(({ kind, figures }) => toLine(kind, figures, mails, countIds(files[kind]))) };
 }

@@ -14,14 +14,17 @@ import { writeKaggleCsv } from "./synthetic-corpus.js";
 
 /**
  * `npm run bench -- import|search|search-quality|get|harness|otlp|suite|export|evals|queue|env|start|all [--mails N |
- * --csv FILE] [--tasks N] [--runs N] [--keep DIR] [--workers N,N] [--json]`: ours and what else one would do in the
- * same run, over a corpus made by a seed or over a real file in Kaggle's form. `suite` is over the built program and
- * the demo suite, 100 tasks unless --tasks says otherwise. `export` writes as many traces as there are tasks in each
- * format, and `evals` runs over as many, and looks for planted faults in --runs label sets of each. `otlp` runs as many pairs of runs, one of which sends its traces, as --runs
- * says. `env` plays as many episodes as there are tasks against the training environment of the built program, over the
- * demo's mail and over so many mails. Four are not in `all`: `env`; `queue` runs over Redis with so many workers (1,2,4), and in one process with as many
- * slots; `search-quality` needs the real mail that ART_E_ENRON names, and is not about time; `start` starts commands of
- * the built program that do little, --runs times (10).
+ * --csv FILE] [--tasks N] [--runs N] [--keep DIR] [--workers N,N] [--json]`: compares art-e with its alternatives in
+ * the same run, over a corpus made from a seed or over a real file in Kaggle's format.
+ *
+ * `suite` measures the built program over the demo suite, by default with 100 tasks. `export` writes one trace per task
+ * in each format. `evals` processes as many traces, and searches for planted faults in --runs label sets per fault.
+ * `otlp` measures --runs pairs of runs, with and without sending traces.
+ *
+ * Four are not in `all`. `env` plays one episode per task against the built program's training environment, over the
+ * demo's mail and over --mails emails. `queue` runs over Redis with each number of workers (1,2,4), and in one process
+ * with the same number of slots. `search-quality` needs the real mail in ART_E_ENRON, and does not measure time.
+ * `start` starts short commands of the built program --runs times (10).
  */
 
 const SUBJECTS = [
@@ -133,17 +136,17 @@ const files = Object.fromEntries(
 ) as unknown as ImportFiles;
 
 try {
-  // Made once for a folder that is kept: the same seed makes the same mail.
+  // Created once for a folder that is kept, because the same seed makes the same mail.
   if (!existsSync(csv)) {
-    console.error(`Making ${mails.toLocaleString("en-US")} mails in ${folder} ...`);
+    console.error(`Creating ${mails.toLocaleString("en-US")} emails in ${folder} ...`);
     await writeKaggleCsv(csv, { mails, seed: 1 });
   }
-  // A search over what is there already needs no import.
+  // A search over existing files needs no import.
   const isAll = subject === "import" || subject === "all";
-  // Nothing searches the plain bulk load, and at 500,000 emails it takes minutes.
+  // No search uses the plain bulk load, and at 500,000 emails it takes minutes.
   const kinds = IMPORT_KINDS.filter((kind) => isAll || kind !== "plain");
   const reuse = !isAll && kinds.every((kind) => existsSync(files[kind]));
-  if (!reuse) console.error("Importing them, in each of the ways ...");
+  if (!reuse) console.error("Importing them in each of the ways ...");
   const imported = reuse ? null : benchImport(csv, files, Number(values.runs), kinds);
   let searched: SearchLine[] = [];
   const harness: HarnessBench[] = [];
@@ -159,7 +162,7 @@ try {
     );
   }
   if (subject === "otlp") {
-    console.error("Running agents, with and without sending their traces ...");
+    console.error("Running agents with and without sending their traces ...");
     const size = { tasks: Number(values.tasks), atOnce: 64, latencyMs: 0, pairs: Number(values.runs) };
     sent = await benchLiveOtlp(files.ours, join(folder, "questions.jsonl"), size);
   }
@@ -186,7 +189,7 @@ try {
 function evalTable(lines: readonly EvalBenchLine[]): string {
   const whole = (value: number) => Math.round(value).toLocaleString("en-US");
   return table(
-    ["evals over traces of the demo", "traces/s", "traces per CPU second"],
+    ["evals over demo traces", "traces/s", "traces per CPU second"],
     lines.map(({ what, tracesPerSecond, tracesPerCpuSecond }) => [
       what,
       whole(tracesPerSecond),
@@ -197,7 +200,7 @@ function evalTable(lines: readonly EvalBenchLine[]): string {
 
 function exportTable(lines: readonly ExportLine[]): string {
   return table(
-    ["export of traces of 30 KB", "traces/s", "MB/s", "MB held at first", "MB held at most"],
+    ["export of traces of 30 KB", "traces/s", "MB/s", "growth after 10%, MB", "peak growth, MB"],
     lines.map(({ format, tracesPerSecond, megabytesPerSecond, megabytesHeldAtFirst, megabytesHeldAtMost }) => [
       format,
       ...[tracesPerSecond, megabytesPerSecond, megabytesHeldAtFirst, megabytesHeldAtMost].map((n) => n.toFixed(0)),
@@ -207,10 +210,10 @@ function exportTable(lines: readonly ExportLine[]): string {
 
 function liveOtlpTable({ tasks, atOnce, latencyMs, pairs, without, sending, ratio }: LiveOtlpBench): string {
   return table(
-    ["tasks of 3 turns, a second, medians", "sending nothing", "--otlp-endpoint", "median of ratios"],
+    ["tasks per second (3 turns), medians", "sending nothing", "--otlp-endpoint", "median of ratios"],
     [
       [
-        `${pairs} pairs of ${tasks.toLocaleString("en-US")} tasks, ${atOnce} at once, ${latencyMs} ms a call`,
+        `${pairs} pairs of ${tasks.toLocaleString("en-US")} tasks, ${atOnce} concurrent, ${latencyMs} ms per call`,
         ...[without.toFixed(0), sending.toFixed(0), ratio.toFixed(3)],
       ],
     ],
@@ -242,16 +245,16 @@ function searchTable(lines: readonly SearchLine[]): string {
       ms(warm),
       ms(sql),
       p99Ratio < 1 ? `1/${(1 / p99Ratio).toFixed(1)}` : `${p99Ratio.toFixed(1)} times`,
-      overlap === null ? "-" : `${Math.round(overlap * 100)} %`,
+      overlap === null ? "-" : `${Math.round(overlap * 100)}%`,
     ]),
   );
 }
 
 function harnessTable(lines: readonly HarnessBench[]): string {
   return table(
-    ["tasks of 3 turns, a second", "ours", "bare openai SDK", "with a pool", "ours, peak MB"],
+    ["tasks per second (3 turns)", "ours", "bare openai SDK", "with a pool", "ours, peak MB"],
     lines.map(({ tasks, atOnce, latencyMs, ours, bareSdk, pooledSdk, peakMegabytes }) => [
-      `${tasks.toLocaleString("en-US")} tasks, ${atOnce} at once, ${latencyMs} ms a call`,
+      `${tasks.toLocaleString("en-US")} tasks, ${atOnce} concurrent, ${latencyMs} ms per call`,
       ours.toFixed(0),
       bareSdk.toFixed(0),
       pooledSdk.toFixed(0),
@@ -274,11 +277,11 @@ function plantedTable({ faults, found, notFound, shuffled, generated, intervals 
         share(tnr),
       ]),
     ),
-    `Found in every set without wrong labels: ${found.length} of ${found.length + notFound.length} faults; not ${notFound.join(", ") || "none"}.`,
-    `Shuffled labels: in ${shuffled.chosen} of ${shuffled.sets} sets a template was chosen, in ${shuffled.accepted} accepted.`,
+    `Found in every set without wrong labels: ${found.length} of ${found.length + notFound.length} faults. Not found: ${notFound.join(", ") || "none"}.`,
+    `Shuffled labels: a template was chosen in ${shuffled.chosen} of ${shuffled.sets} sets, and accepted in ${shuffled.accepted}.`,
     generated === null
-      ? "Evals that a model writes were not tried: there is no sandbox."
-      : `Shuffled labels: in ${generated.chosen} of ${generated.sets} sets an eval of a model was saved, in ${generated.accepted} accepted.`,
+      ? "Evals written by a model were not tested because no sandbox is available."
+      : `Shuffled labels: an eval written by a model was saved in ${generated.chosen} of ${generated.sets} sets, and accepted in ${generated.accepted}.`,
     "",
     table(
       ["labels", "draws", "TPR's interval holds", "TNR's interval holds"],

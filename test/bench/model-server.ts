@@ -3,12 +3,12 @@ import type { AddressInfo } from "node:net";
 import { parseArgs } from "node:util";
 
 /**
- * A model that needs no time to think, in a process of its own: OpenAI's chat format, three turns a task (search,
- * read the first mail found, answer). Run as a program: `model-server.ts [--latency MS] [--rpm N] [--pad
- * CHARACTERS]`; prints its port. With `--rpm` it refuses what comes faster than so many requests a minute (a bucket
- * of ten seconds' worth), with a Retry-After; `GET /figures` tells what it took and refused in each minute. `--pad`
- * makes every reply as long as that. Spans are taken too, and dropped. `GET /calls` tells how many tool calls it
- * asked for and how many conversations it began.
+ * A model without thinking time, in a separate process: OpenAI's chat format, three turns per task (search, read the
+ * first email found, answer). Run as a program: `model-server.ts [--latency MS] [--rpm N] [--pad CHARACTERS]`. Prints
+ * its port. With `--rpm`, it refuses requests above N per minute (a bucket of ten seconds), with a Retry-After, and
+ * `GET /figures` returns the accepted and refused requests per minute. `--pad` makes every reply that long. The server
+ * also accepts spans, and drops them. `GET /calls` returns the number of requested tool calls and of started
+ * conversations.
  */
 
 const { values } = parseArgs({
@@ -22,13 +22,13 @@ const latencyMs = Number(values.latency);
 const perSecond = values.rpm === undefined ? Number.POSITIVE_INFINITY : Number(values.rpm) / 60;
 const text = "thinking ".repeat(Math.ceil(Number(values.pad) / 9));
 
-/** Of each minute from the first request on. */
+/** Per minute from the first request. */
 const minutes: { taken: number; refused: number }[] = [];
 let firstAt: number | null = null;
 let bucket = perSecond * 10;
 let filledAt = performance.now();
 
-/** Seconds to wait; 0 where the request is taken. */
+/** Seconds to wait, or 0 if the request is accepted. */
 function admit(): number {
   const now = performance.now();
   firstAt ??= now;
@@ -81,8 +81,8 @@ server.keepAliveTimeout = 60_000;
 server.listen(0, "127.0.0.1", () => console.log((server.address() as AddressInfo).port));
 
 /**
- * Read with the eye on a few words, not parsed: it shares its machine's cores with what is measured. A quote within a
- * text is escaped, so that none of them can stand there.
+ * Searches for a few words instead of parsing, because the server shares its machine's cores with the measured program.
+ * Quotes within a string are escaped, so that these words cannot occur there.
  */
 function completion(body: string): unknown {
   const [asked = "", found = "", read] = body.split('"role":"tool"');
@@ -96,7 +96,7 @@ function completion(body: string): unknown {
   return call("email_search", { query: question, inbox_id: inbox });
 }
 
-/** Tool calls asked for, and conversations begun. */
+/** Requested tool calls, and started conversations. */
 let calls = 0;
 let begun = 0;
 

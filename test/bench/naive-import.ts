@@ -4,8 +4,8 @@ import PostalMime from "postal-mime";
 import { Database } from "../../src/store/sqlite.js";
 
 /**
- * The import that one would write first: a library for the mail, a commit every 100 rows, every copy indexed at once by
- * FTS triggers. Run as a program: naive-import.ts CSV DB.
+ * A typical first attempt at an import: a library for the mail, a commit every 100 rows, and every copy indexed
+ * immediately by FTS triggers. Run as a program: naive-import.ts CSV DB.
  */
 
 const SCHEMA = `

@@ -1,13 +1,13 @@
 import type Database from "better-sqlite3";
 
-/** A hit's Message-ID, as every search of these gives it. */
+/** A hit's Message-ID, as returned by each of these searches. */
 export interface SqlHit {
   readonly message_id: string;
 }
 
 const quoted = (words: readonly string[], joined: string) => words.map((word) => `"${word}"`).join(joined);
 
-/** ART's search over the tables of `art-import.py`: all words, newest first, the inbox by sender and recipients. */
+/** ART's search over the tables of `art-import.py`: all words, newest first, the mailbox by sender and recipients. */
 export function openArtSearch(db: Database.Database) {
   const newest = db.prepare(
     `SELECT e.message_id, snippet(emails_fts, -1, '<b>', '</b>', ' ... ', 15) AS snippet
@@ -18,7 +18,7 @@ export function openArtSearch(db: Database.Database) {
   return (words: readonly string[], address: string) => newest.all(quoted(words, " "), address, address) as SqlHit[];
 }
 
-/** iofold's search over the tables of `naive-import.ts`: best match, one inbox per mail. */
+/** iofold's search over the tables of `naive-import.ts`: best match, one mailbox per email. */
 export function openNaiveSearch(db: Database.Database) {
   const best = (condition: string) =>
     db.prepare(

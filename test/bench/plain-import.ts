@@ -2,8 +2,8 @@ import { Database } from "../../src/store/sqlite.js";
 import { readPlainMails } from "./plain-mail.js";
 
 /**
- * A plain bulk load, as a careful script does it: one transaction, rows first, indexes and full text at the end. Every
- * copy is a mail of its own, its inbox is the folder's name. Run as a program: plain-import.ts CSV DB.
+ * A plain bulk load like a careful script's: one transaction, rows first, indexes and full text at the end. Every copy
+ * is a separate email, and its mailbox is the folder's name. Run as a program: plain-import.ts CSV DB.
  */
 
 const TABLES = `

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { parse } from "csv-parse";
 
 /**
- * Mail out of Kaggle's CSV as a short script reads it: header and body split at the first empty line, no MIME, no
+ * Reads mail from Kaggle's CSV like a short script: header and body split at the first empty line, without MIME and
  * charsets.
  */
 

@@ -18,11 +18,12 @@ import { listedMails, openedMail, type QuestionTrace, type ReturnedMail } from "
 import { startFakeProvider } from "../providers/fake-provider.js";
 
 /**
- * Whether evals find planted faults from labels as a user gives them: in the order of the queue, with some asked again,
- * and some given wrong. Chosen and accepted by the program, measured on a third of the traces that nobody labelled.
+ * Measures whether evals find planted faults from labels like a user's: in the order of the queue, with repeated and
+ * wrong ones. The program chooses and accepts the evals, which are then measured on the third of the traces without
+ * labels.
  */
 
-/** What is planted in bad traces, and what all traces need for it. */
+/** The change that plants the fault in bad traces, and the preparation of all traces for it. */
 interface Fault {
   readonly all?: (trace: QuestionTrace) => Partial<QuestionTrace>;
   readonly bad: (trace: QuestionTrace, other: QuestionTrace) => Partial<QuestionTrace>;
@@ -35,7 +36,7 @@ const asking =
     answer: `${trace.answer} ${answer}`,
   });
 
-/** Faults by the template that is made for each. */
+/** Faults by the template that detects each. */
 const WITH_TEMPLATE: Readonly<Record<string, Fault>> = {
   numbers_from_mail: { bad: ({ answer }) => ({ answer: `${answer} In all 987,654.32.` }) },
   sources_exist: { bad: () => ({ sources: ["<invented@nowhere>"] }) },
@@ -110,7 +111,7 @@ const WITH_TEMPLATE: Readonly<Record<string, Fault>> = {
   short_answer: { bad: ({ answer }) => ({ answer: `${answer} ${"and so on and on ".repeat(40)}` }) },
 };
 
-/** What nobody can tell without reading: no template is made for it. */
+/** Faults that can only be noticed by reading. No template detects them. */
 const WITHOUT_TEMPLATE: Readonly<Record<string, Fault>> = {
   answer_to_another_question: { bad: (_, other) => ({ answer: other.answer }) },
   half_of_the_answer: { bad: ({ answer }) => ({ answer: answer?.slice(0, Math.ceil(answer.length / 2)) ?? null }) },
@@ -120,7 +121,9 @@ const WITHOUT_TEMPLATE: Readonly<Record<string, Fault>> = {
 
 const FAULTS: Readonly<Record<string, Fault>> = { ...WITH_TEMPLATE, ...WITHOUT_TEMPLATE };
 
-/** Changes the mails that an answer names as its sources, where a call listed them; opened ones by their first. */
+/**
+ * Changes the emails that an answer cites: listed ones in the calls that listed them, opened ones by the first call.
+ */
 function changeMails(
   calls: QuestionTrace["toolCalls"],
   sources: readonly string[],
@@ -143,10 +146,10 @@ const BAD = 0.3;
 export interface PlantedLine {
   readonly noise: number;
   readonly sets: number;
-  /** Sets in which the fault's own template was chosen, or any where it has none, and its eval then accepted. */
+  /** Sets with the fault's own template chosen (or any template, if it has none) and its eval accepted. */
   readonly chosen: number;
   readonly accepted: number;
-  /** Of the chosen, against the truth of traces that were never labelled. */
+  /** Rates of the chosen evals on unlabeled traces, compared with the truth. */
   readonly tpr: number | null;
   readonly tnr: number | null;
 }
@@ -154,7 +157,7 @@ export interface PlantedLine {
 export interface IntervalLine {
   readonly labels: number;
   readonly draws: number;
-  /** Share of the draws whose interval holds the rate over all traces. */
+  /** Fraction of the draws whose interval contains the rate over all traces. */
   readonly tpr: number;
   readonly tnr: number;
 }
@@ -166,21 +169,21 @@ interface ShuffledSets {
 }
 
 export interface PlantedBench {
-  /** With a template. */
+  /** Faults with a template. */
   readonly faults: readonly PlantedLine[];
-  /** Of all faults, those with an accepted eval in every set without wrong labels. */
+  /** Faults with an accepted eval in every set without wrong labels. */
   readonly found: readonly string[];
   readonly notFound: readonly string[];
-  /** Evals that a model writes by labels without a meaning, and that have none: sets in which any was saved, accepted. */
+  /** Random evals that a model writes from random labels: sets with a saved eval, and with an accepted one. */
   readonly generated: ShuffledSets | null;
-  /** Labels without a meaning: sets in which any template was chosen, and accepted. */
+  /** Random labels: sets with a chosen template, and with an accepted one. */
   readonly shuffled: ShuffledSets;
   readonly intervals: readonly IntervalLine[];
 }
 
-/** `texts`: traces of the demo, as JSON. `seeds`: label sets of each fault. */
+/** `texts`: traces of the demo, as JSON. `seeds`: label sets per fault. */
 export async function benchPlantedFaults(texts: readonly string[], seeds: number): Promise<PlantedBench> {
-  // In an order, and with durations, that do not change from one run of the demo to the next.
+  // In a fixed order, and with durations that do not vary between runs of the demo.
   const base = texts
     .map((text) => JSON.parse(text) as QuestionTrace)
     .filter(isClean)
@@ -227,13 +230,13 @@ export async function benchPlantedFaults(texts: readonly string[], seeds: number
 
 async function inTurn<T>(names: readonly string[], seeds: number, make: (name: string, seed: number) => Promise<T>) {
   const made: T[] = [];
-  // Each of its own draw of traces, order and wrong labels.
+  // Each set has its own draw of traces, order and wrong labels.
   for (const [i, name] of names.entries())
     for (let set = 0; set < seeds; set++) made.push(await make(name, 1 + i + set * names.length));
   return made;
 }
 
-/** A trace that no template with a fixed bound fails. */
+/** A trace that passes all templates with a fixed bound. */
 function isClean(trace: QuestionTrace): boolean {
   const rules = TEMPLATES.filter(({ name, bound }) => bound !== "cut" && name in FAULTS).map(ruleOf);
   return runDataEvals(rules, trace).every(({ score }) => score === 1) && trace.sources.length > 0;
@@ -252,12 +255,12 @@ interface PlantedSet {
   /** Any eval at all. */
   readonly any: boolean;
   readonly anyAccepted: boolean;
-  /** Of the eval that was chosen for the fault, over the traces that nobody labelled. */
+  /** Rates of the eval that was chosen for the fault, over the unlabeled traces. */
   readonly tpr: number | null;
   readonly tnr: number | null;
 }
 
-/** One database with traces of which some are bad, labelled in the order of the queue. */
+/** A database with traces, some of them bad, labeled in the order of the queue. */
 async function plantedSet(
   base: readonly QuestionTrace[],
   fault: string,
@@ -305,7 +308,7 @@ async function isAccepted(name: string, settings: Parameters<typeof suggestEvals
   }
 }
 
-/** Over the traces that nobody labelled. */
+/** Over the unlabeled traces. */
 function truthOf(db: Db, name: string, bad: ReadonlyMap<string, boolean>) {
   const { definition } = getEval(db, name);
   if (definition.kind !== "rules") throw new Error("templates are rules");
@@ -326,7 +329,7 @@ function truthOf(db: Db, name: string, bad: ReadonlyMap<string, boolean>) {
 
 const CALL_USD = 0.001;
 
-/** A model writes Python whose scores have nothing to do with the labels, which have nothing to do with the traces. */
+/** A model writes Python whose scores are independent of the labels, which are independent of the traces. */
 async function generatedSets(base: readonly QuestionTrace[], sets: number): Promise<ShuffledSets> {
   const provider = await startFakeProvider(({ tools, question }) => {
     const usage = { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0 };
@@ -378,7 +381,7 @@ async function generatedSets(base: readonly QuestionTrace[], sets: number): Prom
   return counts;
 }
 
-/** An eval that errs (has_source, against another truth), measured by more and more labels. */
+/** An eval with errors (has_source, against another truth), measured with a growing number of labels. */
 async function intervalLines(base: readonly QuestionTrace[], draws: number): Promise<IntervalLine[]> {
   const lines: IntervalLine[] = [];
   for (const labels of [120, 240, 480, 960]) {
@@ -397,11 +400,11 @@ async function intervalLines(base: readonly QuestionTrace[], draws: number): Pro
         return passes ? trace : { ...trace, sources: [] };
       });
       const template = TEMPLATES.find(({ name }) => name === "has_source");
-      if (template === undefined) throw new Error("there is such a template");
+      if (template === undefined) throw new Error("unknown template has_source");
       saveDraft(db, ruleOf(template), "2026-01-01T00:00:00.000Z");
       const truth = { tpr: counts.goodPassed / counts.good, tnr: counts.badFailed / counts.bad };
       for (let seed = 1; seed <= draws; seed++) {
-        // As if nothing had been labelled before: halves stay for good otherwise.
+        // Resets the labels, because a question's half is otherwise permanent.
         for (const name of ["eval_labels", "eval_traces", "eval_questions", "eval_tests"])
           db.exec(`DELETE FROM ${name}`);
         await label(db, bad, { labels, noise: 0, seed });
@@ -422,7 +425,7 @@ function isWithin({ low, high }: Estimate, value: number): boolean {
   return (low ?? 0) <= value && value <= (high ?? 1);
 }
 
-/** Labels the first traces of the queue, wrong with the chance `noise`, those that are asked again too. */
+/** Labels the first traces of the queue, each wrong with probability `noise`, including repeated ones. */
 async function label(
   db: Db,
   bad: ReadonlyMap<string, boolean>,
@@ -440,7 +443,7 @@ async function label(
   db.exec("COMMIT");
 }
 
-/** Traces of chats, each of a question of its own. */
+/** Traces of chats, each with its own question. */
 function saveTraces(
   db: Db,
   base: readonly QuestionTrace[],

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { table } from "../../src/text/format.js";
 import { benchQueue, type QueueBench } from "./queue.js";
 
-/** Prints the rates of runs over a queue, and what each part takes. */
+/** Prints the rates of runs over a queue, and the resources of each process. */
 export async function printQueueBench(
   tasks: number,
   { workers, keep, json }: { workers: string; keep?: string | undefined; json: boolean },
@@ -23,7 +23,7 @@ export async function printQueueBench(
 function rates(lines: readonly QueueBench[]): string {
   return table(
     [
-      "64 slots a worker, 200 ms a call",
+      "64 slots per worker, 200 ms per call",
       "one process, tasks/s",
       "over the queue",
       "share",
@@ -34,7 +34,7 @@ function rates(lines: readonly QueueBench[]): string {
       `${workers} workers, ${tasks} tasks`,
       oneProcess.toFixed(1),
       overQueue.toFixed(1),
-      `${Math.round((overQueue / oneProcess) * 100)} %`,
+      `${Math.round((overQueue / oneProcess) * 100)}%`,
       ...[memory.coordinator, memory.redis].map(({ early, late }) => `${early.toFixed(0)}, ${late.toFixed(0)}`),
     ]),
   );

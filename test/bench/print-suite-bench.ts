@@ -6,7 +6,7 @@ import { benchPlain, benchSuite, type SuiteBench } from "./suite.js";
 const AT_ONCE = [1, 8];
 const PLAIN_TIMES = 20;
 
-/** Tasks one at a time and eight at once, and plain commands. */
+/** Single tasks, eight concurrent tasks, and plain commands. */
 export async function printSuiteBench(tasks: number, asJson: boolean): Promise<void> {
   const plain = await benchPlain(PLAIN_TIMES);
   const suites: SuiteBench[] = [];
@@ -15,7 +15,7 @@ export async function printSuiteBench(tasks: number, asJson: boolean): Promise<v
   if (asJson) return console.log(JSON.stringify({ machine, plain, suites }, null, 2));
   const ms = ({ p50, p95 }: Quantiles) => `${p50.toFixed(0)} / ${p95.toFixed(0)}`;
   const columns = suites.map(
-    ({ atOnce, tasksPerSecond }) => `${atOnce} at once, ${tasksPerSecond.toFixed(1)} a second`,
+    ({ atOnce, tasksPerSecond }) => `${atOnce} concurrent, ${tasksPerSecond.toFixed(1)} per second`,
   );
   const names = Object.keys(suites[0]?.phases ?? {}) as (keyof SuiteBench["phases"])[];
   const rows = names.map((name) => [name, ...suites.map(({ phases }) => ms(phases[name]))]);

@@ -10,18 +10,21 @@ import { startRedis } from "../queue/redis-server.js";
 import { startModelServer, writeQuestions } from "./harness.js";
 import { writeKaggleCsv } from "./synthetic-corpus.js";
 
-/** A run over a queue against the same run in one process with as many slots: its rate, and what each part takes. */
+/**
+ * Compares a run over a queue with the same run in one process with as many slots: its rate, and the resources of each
+ * process.
+ */
 
 const BIN = join(fileURLToPath(new URL("../../", import.meta.url)), "bin/art-e.js");
 
-/** At the end of a process: microseconds of processor time, of all its threads. */
+/** At the end of a process: CPU time of all its threads, in microseconds. */
 const REPORTER = `data:text/javascript,process.on("exit", () => process.stderr.write("\\ncpu " + JSON.stringify(process.cpuUsage()) + "\\n"))`;
 
 export interface QueueBenchOptions {
   readonly tasks: number;
-  /** Each a run with so many workers. */
+  /** Runs with different numbers of workers. */
   readonly workers: readonly number[];
-  /** Of each worker. */
+  /** Per worker. */
   readonly slots: number;
   readonly latencyMs: number;
 }
@@ -30,12 +33,12 @@ export interface QueueBench {
   readonly workers: number;
   readonly tasks: number;
   readonly slots: number;
-  /** Tasks a second, of three model calls each. */
+  /** Tasks per second, with three model calls each. */
   readonly oneProcess: number;
   readonly overQueue: number;
-  /** Milliseconds of processor time a task. `oneProcess`: all of the other run. */
+  /** CPU milliseconds per task. `oneProcess`: of the entire other run. */
   readonly processor: Readonly<Record<"oneProcess" | "coordinator" | "workers" | "redis", number>>;
-  /** A task. */
+  /** Per task. */
   readonly redis: { readonly commands: number; readonly kilobytesIn: number; readonly kilobytesOut: number };
   /** MB after a third of the run, and near its end. */
   readonly memory: Readonly<Record<"coordinator" | "redis", { readonly early: number; readonly late: number }>>;
@@ -143,7 +146,7 @@ class Bench {
   }
 }
 
-/** Milliseconds of its processor time. */
+/** CPU milliseconds of the process. */
 async function stopped(worker: ChildProcess): Promise<number> {
   const stderr = text(worker.stderr);
   const ended = once(worker, "close");
@@ -177,7 +180,7 @@ async function redisFigures(redis: Redis) {
   };
 }
 
-/** Looks every half second. The returned function ends it. */
+/** Samples every half second. The returned function stops it. */
 function watchMemory(child: ChildProcess, redis: Redis): () => QueueBench["memory"] {
   const samples: { coordinator: number; redis: number }[] = [];
   const look = async () => {

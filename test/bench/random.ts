@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same for the same seed (mulberry32), each in [0, 1). */
+/** Pseudorandom numbers in [0, 1) that are the same for the same seed (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

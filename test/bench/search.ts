@@ -12,17 +12,15 @@ import { below, seeded } from "./random.js";
 
 export interface SearchLine {
   readonly what: string;
-  /** The handler in a process that has not searched before; the file is in memory. */
+  /** The handler in a process without earlier searches, with the file in memory. */
   readonly cold: Quantiles;
   /** The handler in a process that has searched for the same words in the same mailboxes, with another limit. */
   readonly warm: Quantiles;
-  /** The SQL of a system of today, which keeps nothing between queries. */
+  /** The SQL of a current system, which stores nothing between queries. */
   readonly sql: Quantiles;
-  /** Our warm p99 over theirs. */
+  /** Our warm p99 divided by theirs. */
   readonly p99Ratio: number;
-  /**
-   * Of the mails that either lists among its ten, the share that both list; copies count as one. Null: not compared.
-   */
+  /** Fraction of the emails in either top ten that are in both, or null if not compared. Copies count as one. */
   readonly overlap: number | null;
 }
 
@@ -32,13 +30,13 @@ interface Owner {
 }
 
 const QUERIES = 300;
-/** The SQL takes long over a whole question. */
+/** The SQL is slow for an entire question. */
 const QUESTIONS = 100;
 
 /**
- * Ours and the SQL of today's systems over the same mail, with the file in memory. Words are drawn from the text of a
- * mail of the mailbox, so that common ones come as often as they stand there. What an inbox is differs: ours holds what
- * lies in the owner's folders too, ART's what was sent from or to the address, iofold's one folder's mail.
+ * Compares our search with the SQL of current systems over the same mail, with the file in memory. Words are drawn from
+ * an email in the mailbox, so common words are drawn as often as they occur. Definitions of a mailbox differ: ours
+ * includes the owner's folders, ART's contains mail from or to the address, iofold's is the mail of one folder.
  */
 export function benchSearch(files: ImportFiles): SearchLine[] {
   const db = openStore(files.ours, { mustExist: true });
@@ -67,9 +65,9 @@ export function benchSearch(files: ImportFiles): SearchLine[] {
     before: null,
   }));
   const [largest] = owners;
-  if (largest === undefined) throw new Error("the mail has no owners to search for");
+  if (largest === undefined) throw new Error("the mail has zero owners to search for");
   const questions = Array.from({ length: QUESTIONS }, () => ({ text: words(8), owner: largest, before: null }));
-  // Mails without a date come last.
+  // Undated emails come last.
   const datedQuestions = questions.map((one) => ({ ...one, before: dateAt.get(1 + below(random, dated)) as string }));
   const ids = db.prepare("SELECT message_id FROM messages ORDER BY random() LIMIT 2000").pluck().all() as string[];
   const inLargest = db
@@ -90,7 +88,7 @@ export function benchSearch(files: ImportFiles): SearchLine[] {
     ),
     compare(
       db,
-      `email_search, 8 words, ${inLargest.toLocaleString("en-US")} mails (iofold: any word)`,
+      `email_search, 8 words, ${inLargest.toLocaleString("en-US")} emails (iofold: any word)`,
       questions,
       searchBest,
       ({ text, owner }) => naive.any(text, owner.folder),
@@ -98,7 +96,7 @@ export function benchSearch(files: ImportFiles): SearchLine[] {
     ),
     compare(
       db,
-      "the same, before a day",
+      "the same, before a date",
       datedQuestions,
       searchBest,
       ({ text, owner, before }) => naive.anyBefore(text, owner.folder, before),
@@ -141,7 +139,7 @@ function resultOf(result: ToolResult | Promise<ToolResult>): unknown {
 interface Asked {
   readonly text: readonly string[];
   readonly owner: Owner;
-  /** Mail sent before it (ISO 8601 UTC). */
+  /** Only mail sent before this time (ISO 8601 UTC). */
   readonly before: string | null;
 }
 
@@ -152,7 +150,7 @@ function openReading(file: string): BetterSqlite3.Database {
   return db;
 }
 
-/** Owners with an address, whose folders hold most first. */
+/** Owners with an address, largest folders first. */
 function ownersOf(db: Db): Owner[] {
   return db
     .prepare(
@@ -162,7 +160,7 @@ function ownersOf(db: Db): Owner[] {
     .all() as Owner[];
 }
 
-/** The Message-IDs that a search lists. */
+/** The Message-IDs that a search returns. */
 type Answer<T> = (mailbox: Mailbox, query: T, limit?: number) => readonly string[];
 
 function compare<T>(
@@ -174,8 +172,8 @@ function compare<T>(
   canonical: (hits: readonly SqlHit[]) => readonly string[] = () => [],
 ): SearchLine {
   const mailbox = openMailbox(db);
-  // Once unmeasured, so that both files are in memory and the code of both is compiled. The other limit keeps the
-  // results from being remembered.
+  // Once without measuring, so that both files are in memory and both programs are compiled. The other limit prevents
+  // cached results.
   for (const query of asked) ours(mailbox, query, 9);
   const pairs = asked.map((query) => ({ ours: ours(openMailbox(db), query), theirs: canonical(sql(query)) }));
   const warm = latencies(
@@ -203,7 +201,7 @@ function overlapOf(pairs: readonly { ours: readonly string[]; theirs: readonly s
   return both / either;
 }
 
-/** `prepare` makes what a query is asked of, unmeasured. */
+/** `prepare` creates the connection for a query, without measuring it. */
 function latencies<T, P>(asked: readonly T[], answer: (query: T, prepared: P) => unknown, prepare: () => P): Quantiles {
   return quantiles(
     asked.map((query) => {

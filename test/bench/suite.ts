@@ -15,17 +15,17 @@ import { runSetUp } from "../../src/suites/task/task-setup.js";
 import type { SuiteTask } from "../../src/tasks/suite-task.js";
 import { type Quantiles, quantiles } from "./quantiles.js";
 
-/** What a task of a suite costs beside its agent: a machine, its set-up, grading; and the same by plain commands. */
+/** The cost of a suite task without its agent: machine, setup and grading, compared with plain commands. */
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const DEMO = join(ROOT, "fixtures/suites/demo");
-const PHASES = ["sandbox start", "set-up", "agent's files", "grading", "end"] as const;
+const PHASES = ["sandbox start", "setup", "agent's files", "grading", "end"] as const;
 
 export interface SuiteBench {
   readonly tasks: number;
   readonly atOnce: number;
   readonly tasksPerSecond: number;
-  /** Of all tasks, milliseconds. */
+  /** Over all tasks, in milliseconds. */
   readonly phases: Readonly<Record<(typeof PHASES)[number], Quantiles>>;
 }
 
@@ -34,7 +34,7 @@ export interface PlainLine {
   readonly ms: Quantiles;
 }
 
-/** The oracle's lines of the demo suite again and again. Every score is checked. */
+/** The demo suite's oracle lines, repeated. Every score is checked. */
 export async function benchSuite(tasks: number, atOnce: number): Promise<SuiteBench> {
   const suite = openSuiteFolder(DEMO);
   const byId = new Map(readSuite(suite).tasks.map(({ task }) => [task.id, task]));
@@ -59,7 +59,7 @@ export async function benchSuite(tasks: number, atOnce: number): Promise<SuiteBe
     mark("sandbox start");
     const refusal = await runSetUp({ task, machine, options: { suiteRoot: suite.root }, signal: never });
     if (refusal !== null) throw new Error(refusal.reason);
-    mark("set-up");
+    mark("setup");
     await applyOracleLine(line, task, DEMO, machine, never);
     mark("agent's files");
     const { score, reason } = await graders.evaluate(task, machine, join(work, String(i)), never);
@@ -84,7 +84,7 @@ export async function benchSuite(tasks: number, atOnce: number): Promise<SuiteBe
   }
 }
 
-/** One after another. */
+/** Sequentially. */
 export async function benchPlain(times: number): Promise<PlainLine[]> {
   const folder = mkdtempSync(join(tmpdir(), "art-e-bench-plain-"));
   const task = join(DEMO, "examples/terminal", readdirSync(join(DEMO, "examples/terminal"))[0] ?? "");

@@ -10,7 +10,7 @@ export interface CorpusShape {
 const VOCABULARY = 60_000;
 const OWNERS = 150;
 
-/** Of 150 owners the largest holds 30 times the mail of the smallest: 30,000 and 1,000 of 500,000. */
+/** The largest of 150 owners has 30 times the mail of the smallest: 30,000 and 1,000 of 500,000. */
 function weightOf(i: number): number {
   return 1 + 29 * ((OWNERS - i) / OWNERS) ** 11.4;
 }
@@ -20,9 +20,9 @@ const FOLDERS = ["inbox", "all_documents", "discussion_threads", "deleted_items"
 const SENT = ["sent", "_sent_mail", "sent_items"];
 
 /**
- * Writes a corpus in Kaggle's form, the same for the same seed: a Zipf vocabulary, log-normal bodies, 150 owners, and
- * copies across folders and mailboxes under their own Message-IDs, so that about 52 % of the mails are distinct, as in
- * the Enron mail.
+ * Writes a corpus in Kaggle's format that is the same for the same seed: a Zipf vocabulary, log-normal bodies, 150
+ * owners, and copies across folders and mailboxes with their own Message-IDs, so that about 52% of the emails are
+ * distinct, as in the Enron mail.
  */
 export async function writeKaggleCsv(path: string, { mails, seed }: CorpusShape): Promise<void> {
   const random = seeded(seed);
@@ -92,7 +92,7 @@ export async function writeKaggleCsv(path: string, { mails, seed }: CorpusShape)
   await once(file, "close");
 }
 
-/** An address as Exchange exported it; half of the people outside have no name. */
+/** An address as exported by Exchange. Half of the external people have only an address. */
 function displayed(address: string): string {
   const [, first = "", last = "", digits = ""] = /^([a-z]+)\.([a-z]+)(\d*)@/.exec(address) ?? [];
   if (digits === "") return `${last}, ${first} </O=ENRON/OU=NA/CN=RECIPIENTS/CN=${first.slice(0, 1)}${last}>`;
@@ -118,7 +118,7 @@ const SYLLABLES =
     " ",
   );
 
-/** Words of two to five syllables, the commonest the shortest, a few of them numbers. */
+/** Words of two to five syllables. The most common ones are the shortest, and some are numbers. */
 function vocabulary(random: () => number): string[] {
   const seen = new Set<string>();
   for (let rank = 0; seen.size < VOCABULARY; rank++) {

@@ -17,13 +17,13 @@ import { afterAll, beforeAll, inject, vi } from "vitest";
 import type { Question } from "../../src/tasks/question.js";
 import { closeSpareHosts, runCommandLine } from "./command-line-processes.js";
 
-/** The built program as a child process, in a folder of its own and with nothing of this process's environment. */
+/** Runs the built program as a child process, in its own folder and without this process's environment variables. */
 
 export const ROOT = join(import.meta.dirname, "../..");
 export const BIN = join(ROOT, "bin/art-e.js");
 export const MAIL = join(ROOT, "fixtures/demo/maildir");
 export const QUESTIONS = join(ROOT, "fixtures/demo/questions.jsonl");
-/** Labels of the baseline's answers, by tasks of the run `latest`. */
+/** Labels of the baseline's answers, per task of the run `latest`. */
 export const LABELS = join(ROOT, "fixtures/demo/labels.jsonl");
 export const MARCUS = "marcus.hale@kestrelplains.example";
 
@@ -33,10 +33,10 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Variables that a process reads once. */
+/** Variables that a process reads only at its start. */
 const OF_A_PROCESS = new Set(["TMPDIR", "NODE_OPTIONS", "TZ", "HTTP_PROXY", "HTTPS_PROXY"]);
 
-/** Words of a command line, as one text where none of them holds a space. */
+/** Words of a command line, as one string if no word contains a space. */
 export type Line = string | readonly string[];
 type Variables = Readonly<Record<string, string>>;
 
@@ -72,7 +72,7 @@ export function startProgram(folder: string, program: string, args: readonly str
   return { child, ended };
 }
 
-/** The address that a server says when it has started. */
+/** The URL that a server prints when it has started. */
 export async function addressOf({ child, ended }: Started): Promise<string> {
   const said = new Promise<string>((resolve) => {
     let text = "";
@@ -85,13 +85,13 @@ export async function addressOf({ child, ended }: Started): Promise<string> {
   return Promise.race([said, ended.then(({ stderr }) => Promise.reject(new Error(`it ended: ${stderr}`)))]);
 }
 
-/** Ctrl-C twice: the first lets the tasks under way be finished, and is answered; the second stops them. */
+/** Presses Ctrl-C twice: after the first, running tasks finish and the program says so; the second stops them. */
 export async function interruptTwice(child: ChildProcess, signal: NodeJS.Signals = "SIGINT"): Promise<void> {
   await interrupt(child, signal);
   child.kill(signal);
 }
 
-/** Ctrl-C once; resolves with what the program has said since, once it has answered. */
+/** Presses Ctrl-C once. Resolves with the output since then, once the program has responded. */
 export function interrupt(child: ChildProcess, signal: NodeJS.Signals = "SIGINT"): Promise<string> {
   child.kill(signal);
   return new Promise((resolve) => {
@@ -105,25 +105,25 @@ export function interrupt(child: ChildProcess, signal: NodeJS.Signals = "SIGINT"
 
 export interface WorkFolder {
   path(name: string): string;
-  /** Runs to the end, in a process that has run others before where nothing forbids it. */
+  /** Runs the command line to its end, if possible in a process that has already run others. */
   artE(line: Line, variables?: Variables): Promise<Ended>;
   start(line: Line, variables?: Variables): Started;
   write(name: string, content: string | Buffer): string;
   read(name: string): string;
-  // biome-ignore lint/suspicious/noExplicitAny: what a test reads of it, it checks.
+  // biome-ignore lint/suspicious/noExplicitAny: each test checks the fields that it reads.
   readJson(name: string): any;
 }
 
 /**
- * What a folder begins with: nothing; mail, imported into its `art-e.db`; or the demo's mail with the baseline's answers
- * to all of its questions as the run `latest` and in `results.json`, and with the demo's labels of them.
+ * Initial content of a folder: nothing; mail, imported into its `art-e.db`; or the demo's mail with the baseline's
+ * answers to all demo questions, as the run `latest` and in `results.json`, and with the demo's labels for them.
  */
 interface Beginning {
   readonly mail?: string;
   readonly demo?: "answered" | "labelled";
 }
 
-/** A working folder for the tests of one file, gone after them. */
+/** A working folder for the tests of one file, deleted after them. */
 export function workFolder({ mail, demo }: Beginning = {}): WorkFolder {
   let folder = "";
   beforeAll(async () => {
@@ -136,7 +136,7 @@ export function workFolder({ mail, demo }: Beginning = {}): WorkFolder {
   });
   afterAll(async () => {
     closeSpareHosts();
-    // A child of a killed program may write for a moment still. rmSync's own retries do not see new files.
+    // A child of a killed program may still write for a moment. rmSync's own retries do not see new files.
     await vi.waitFor(() => rmSync(folder, { recursive: true, force: true }), { timeout: 10_000, interval: 100 });
   });
   const path = (name: string) => join(folder, name);
@@ -158,7 +158,7 @@ export function workFolder({ mail, demo }: Beginning = {}): WorkFolder {
   };
 }
 
-/** Made by the first test file of a test run that asks for it, and copied by the others. */
+/** The first test file that needs the folder creates it. The others copy it. */
 async function demoFolder(state: "answered" | "labelled"): Promise<string> {
   const shared = dirname(inject("demoDatabase"));
   const folder = join(shared, state);
@@ -186,11 +186,11 @@ export const demoQuestions: readonly Question[] = jsonLines(readFileSync(QUESTIO
 
 export function demoQuestion(id: number): Question {
   const found = demoQuestions.find((question) => question.id === id);
-  if (found === undefined) throw new Error(`the demo has no question ${id}`);
+  if (found === undefined) throw new Error(`unknown demo question ${id}`);
   return found;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: what a test reads of it, it checks.
+// biome-ignore lint/suspicious/noExplicitAny: each test checks the fields that it reads.
 export function jsonLines(text: string): any[] {
   return text
     .split("\n")
@@ -198,7 +198,7 @@ export function jsonLines(text: string): any[] {
     .map((line) => JSON.parse(line));
 }
 
-/** Every file of a folder and below it, its bytes as latin1. */
+/** Every file in a folder and its subfolders, its bytes as latin1. */
 export function everyFile(folder: string): { name: string; bytes: string }[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .map((name) => join(folder, name))

@@ -9,18 +9,18 @@ type Env = Readonly<Record<string, string>>;
 
 interface Host {
   readonly child: ChildProcess;
-  /** Called at the end of the command line under way. */
+  /** Called when the running command line ends. */
   onEnded(ended: Ended | Error): void;
 }
 
-/** How many wait for the next test file; each holds some 100 MB. */
+/** Number of idle processes kept for the next test file. Each uses about 100 MB. */
 const KEPT = 2;
 
 const idle: Host[] = [];
 
 /**
- * Runs a command line in a process that has run others before, of earlier test files too; as many processes as command
- * lines are under way at once. They end with the process of the tests.
+ * Runs a command line in a process that is reused, also across test files. There are as many processes as concurrent
+ * command lines. They end with the test process.
  */
 export async function runCommandLine(args: readonly string[], cwd: string, env: Env): Promise<Ended> {
   const host = idle.pop() ?? (await openHost(cwd, env));
@@ -33,7 +33,7 @@ export async function runCommandLine(args: readonly string[], cwd: string, env: 
   return ended;
 }
 
-/** After a test file. */
+/** Call after a test file. */
 export function closeSpareHosts(): void {
   for (const { child } of idle.splice(KEPT)) child.kill("SIGKILL");
 }
@@ -44,7 +44,7 @@ async function openHost(cwd: string, env: Env): Promise<Host> {
   await once(child, "message");
   child.on("message", (ended) => host.onEnded(ended as Ended));
   child.on("exit", (code) => {
-    host.onEnded(new Error(`the process that ran art-e ended with ${code}: this line wants one of its own`));
+    host.onEnded(new Error(`the process that ran art-e ended with ${code}: run this line in a separate process`));
   });
   return host;
 }

@@ -7,7 +7,7 @@ const choice = await chooseSandbox();
 const { artE, path } = workFolder({ mail: MAIL });
 
 describe("doctor", () => {
-  it("finds an imported file in order, and tells whose mail is in it", async () => {
+  it("reports no faults in an imported file, and whose mail it contains", async () => {
     const { code, stdout } = await artE("doctor --owners");
     expect(code).toBe(0);
     expect(boxLines(stdout)).toMatchObject({
@@ -28,7 +28,7 @@ describe("doctor", () => {
     expect(stdout).toMatch(/^hale-m +marcus\.hale@kestrelplains\.example +sent$/m);
   });
 
-  it("with --json writes one document, and --quiet no note beside it", async () => {
+  it("writes one document with --json, and no additional note with --quiet", async () => {
     const { code, stdout, stderr } = await artE("doctor --json --quiet");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const { findings, owners, sandbox, snapshots } = JSON.parse(stdout);
@@ -50,7 +50,7 @@ describe("doctor", () => {
     expect(owners).toHaveLength(3);
   });
 
-  it("tells of this machine without a database, which suites do not need", async () => {
+  it("reports on this machine without a database, which suites do not need", async () => {
     const { code, stdout } = await artE("doctor --db none.db");
     expect(code).toBe(1);
     expect(boxLines(stdout)).toMatchObject({
@@ -61,7 +61,7 @@ describe("doctor", () => {
     expect(await artE("doctor --owners --db none.db")).toMatchObject({ code: 2, stdout: "" });
   });
 
-  it("fails where the index does not agree with the mails, and --repair mends that", async () => {
+  it("fails if the index does not match the emails, and --repair fixes the index", async () => {
     const db = openStore(path("art-e.db"), { mustExist: true });
     db.exec("INSERT INTO emails_fts (emails_fts) VALUES ('delete-all')");
     db.close();

@@ -6,7 +6,7 @@ import { type FakeProvider, startFakeProvider } from "../providers/fake-provider
 import { machinesStart } from "../suites/machines-start.js";
 import { addressOf, BIN, jsonLines, MAIL, ROOT, startProgram, workFolder } from "./art-e.js";
 
-/** What stands in examples/ works as its README says. */
+/** The files in examples/ work as described in its README. */
 
 const { artE, path, readJson } = workFolder({ mail: MAIL });
 const EXAMPLES = join(ROOT, "examples");
@@ -30,7 +30,7 @@ const ran = async (line: string | readonly string[]) => {
   return stdout;
 };
 
-it("the README names every example, with commands that there are", () => {
+it("the README names every example, with existing commands", () => {
   const page = readFileSync(join(EXAMPLES, "README.md"), "utf8");
   const linked = [...page.matchAll(/^\| \[([^\]]+)\]/gm)].map(([, name]) => name);
   expect(linked.sort()).toEqual(
@@ -40,7 +40,7 @@ it("the README names every example, with commands that there are", () => {
   );
 });
 
-it("the program is the one that the page on external agents shows, and finds mail", async () => {
+it("the program is the one shown on the page about external agents, and finds mail", async () => {
   const program = readFileSync(join(EXAMPLES, "first_mail_agent.py"), "utf8");
   const page = readFileSync(join(ROOT, "docs/external-agents.md"), "utf8");
   expect(page).toContain(program.slice(program.indexOf("import ")));
@@ -51,7 +51,7 @@ it("the program is the one that the page on external agents shows, and finds mai
   expect(taskResults.some(({ sourcesCorrect }: { sourcesCorrect: boolean }) => sourcesCorrect)).toBe(true);
 });
 
-it("the agent and the tool can be imported, joined and run", async () => {
+it("the agent and the tool can be imported, combined and run", async () => {
   await ran("agents import examples/agent.yaml");
   await ran("tools add business_days --module examples/business-days-tool.ts");
   expect(
@@ -63,7 +63,7 @@ it("the agent and the tool can be imported, joined and run", async () => {
   expect(await ran("run -a careful --dataset fixtures/demo/questions.jsonl -l 1 --no-judge")).toContain("1 completed");
 });
 
-it("the settings make two runs, whose gates are met", async () => {
+it("the settings define two runs that meet their gates", async () => {
   const { runs } = JSON.parse(await ran("run --config examples/settings.yaml --json --quiet"));
   const shown = runs.map(({ name, totalTasks, gates }: { name: string; totalTasks: number; gates: object[] }) => [
     name,
@@ -76,11 +76,11 @@ it("the settings make two runs, whose gates are met", async () => {
   ]);
 });
 
-it("the suite has no errors", async () => {
+it("the suite passes its check", async () => {
   expect(await ran("suite check examples/suite")).toContain("1 tasks read, 0 errors");
 });
 
-it("the commands of train-with-trl make a first step, with a stand-in for TRL", async () => {
+it("the commands of train-with-trl make a first step with a stand-in for TRL", async () => {
   cpSync(join(EXAMPLES, "train-with-trl"), path("copy/examples/train-with-trl"), { recursive: true });
   symlinkSync(join(ROOT, "fixtures"), path("copy/fixtures"));
   const folder = path("copy/examples/train-with-trl");
@@ -119,7 +119,7 @@ describe("in a sandbox", needs("sandbox", machinesStart), () => {
     expect(evals).toEqual([expect.objectContaining({ name: "brief_scorer" })]);
   });
 
-  it("the suite's task is solved by an agent that does it, and not by one that does nothing", async () => {
+  it("the suite's task is solved by an agent that does the work, but not by an idle one", async () => {
     const score = async (agent: string) => {
       await ran(`run --suite examples/suite -a ${agent} --quiet -o ${agent}.json`);
       return readJson(`${agent}.json`).taskResults[0].suite.score;

@@ -17,7 +17,7 @@ function thrownBy(work: () => unknown): UserError {
   throw new Error("nothing was refused");
 }
 
-describe("a value out of its range is refused by its flag's name:", () => {
+describe("readFlags with an invalid value", () => {
   it.each([
     [{ limit: -1 }, "--limit: expected a whole number of at least 0."],
     [{ limit: 1.5 }, "--limit: expected a whole number of at least 0."],
@@ -46,13 +46,13 @@ describe("a value out of its range is refused by its flag's name:", () => {
     [{ wireApi: "soap" }, "--wire-api: expected chat or responses."],
     [{ agent: "" }, "--agent: expected a text."],
     [{ name: "" }, "--name: expected a text."],
-  ])("%o", (flags, message) => {
+  ])("refuses %o", (flags, message) => {
     const error = thrownBy(() => readFlags("run", runSchema, flags));
     expect(error).toMatchObject({ message, hint: "See art-e run --help.", exitCode: 2 });
   });
 });
 
-it("the borders of a range are in it", () => {
+it("readFlags accepts the limits of a range", () => {
   const flags = { limit: 0, minRealism: 0, maxSources: 1, temperature: 2, taskTimeout: 2_147_483 };
   expect(readFlags("run", runSchema, { ...flags, concurrency: "9999" })).toMatchObject({
     ...flags,
@@ -64,7 +64,7 @@ it("the borders of a range are in it", () => {
   });
 });
 
-it("run without flags is what --help says it is", () => {
+it("readFlags returns the defaults that --help shows", () => {
   expect(readFlags("run", runSchema, {})).toEqual({
     useJson: false,
     excludeKnownBad: false,
@@ -91,21 +91,21 @@ it("run without flags is what --help says it is", () => {
   });
 });
 
-describe("--ids are read", () => {
+describe("ids", () => {
   it.each([
     ["one", "7", [7]],
     ["several with commas", "3,1,2", [3, 1, 2]],
     ["several with commas and spaces", "3, 1 2", [3, 1, 2]],
-  ])("from %s", (_, given, expected) => {
+  ])("parses %s", (_, given, expected) => {
     expect(ids.parse(given)).toEqual(expected);
   });
 });
 
-it("a value with an equals sign in it is not empty", () => {
+it("refuseEmptyValues accepts an equals sign in a value", () => {
   expect(() => refuseEmptyValues(["run", "-l", "0", "--ids=1,2", "a = b"])).not.toThrow();
 });
 
-it("flags do not contradict each other where one says more of the other", () => {
+it("refuseContradictions accepts a flag that refines another one", () => {
   const given = { useJson: true, excludeKnownBad: true, shuffle: true, seed: 4 };
   expect(() => refuseContradictions(questionsSchema.parse(given))).not.toThrow();
   const file = { dataset: "copy.parquet", excludeKnownBad: true };
@@ -115,7 +115,7 @@ it("flags do not contradict each other where one says more of the other", () => 
 describe("wrong usage", () => {
   const { artE } = workFolder();
 
-  /** Refused with exit code 2: one line that says what is wrong, one that says what to do, and nothing else anywhere. */
+  /** Expects exit code 2, a line with the fault, another with the next step, and no other output. */
   async function refused(
     line: Line,
     message: string,
@@ -127,7 +127,7 @@ describe("wrong usage", () => {
     expect([said, hint, more]).toEqual([`art-e: ${message}`, todo, [""]]);
   }
 
-  describe("a command line that means nothing is refused, and what was probably meant is named:", () => {
+  describe("an invalid command line", () => {
     it.each([
       ["--quiet", "No command is given.", "See art-e --help."],
       ["frobnicate", "Unknown command: frobnicate.", "See art-e --help."],
@@ -141,10 +141,10 @@ describe("wrong usage", () => {
       ["agents clone a", "agents clone needs NEW_ID.", "See art-e agents clone --help."],
       ["agents list --model x", "agents list does not take --model.", "See art-e agents list --help."],
       ["agents list x", 'agents list does not take "x".', "See art-e agents list --help."],
-    ])("%s", refused);
+    ])("is refused, with a suggestion: %s", refused);
   });
 
-  describe("a flag that cannot be used is named as it is written:", () => {
+  describe("an unusable flag", () => {
     it.each<[Line, string]>([
       ["run -a x -l", "-l needs a value."],
       ["run --db", "--db needs a value."],
@@ -153,10 +153,10 @@ describe("wrong usage", () => {
       ["run --limit=", "--limit: the value is empty."],
       [["import", ""], "An argument is empty."],
       ["run -a x -l many", "--limit: expected a whole number of at least 0."],
-    ])("%s", (line, message) => refused(line, message));
+    ])("is named as the user typed it: %s", (line, message) => refused(line, message));
   });
 
-  describe("flags that contradict each other are refused before anything is opened:", () => {
+  describe("contradictory flags", () => {
     it.each([
       ["import one -c two", "SOURCE one and --csv-path two name different sources."],
       [
@@ -174,29 +174,29 @@ describe("wrong usage", () => {
         "--failed asks for tasks without a score, --band, --min-score and --max-score for tasks with one.",
       ],
       ["stats --corpus --run latest", "--corpus and --run ask for different figures."],
-    ])("%s", (line, message) => refused(line, message));
+    ])("are refused before any file is opened: %s", (line, message) => refused(line, message));
   });
 
-  describe("run is refused", () => {
-    it("without --agent", () => refused(`run --dataset ${QUESTIONS}`, "--agent is missing."));
+  describe("run", () => {
+    it("is refused without --agent", () => refused(`run --dataset ${QUESTIONS}`, "--agent is missing."));
 
-    it("with --workspace and no server that it would be one of", () =>
+    it("is refused with --workspace but no server", () =>
       refused("run -a baseline -w ws_1", "--workspace is for --api-url, which is not given."));
   });
 
-  it("a mistyped agent is answered with the nearest one, after which all are listed", async () => {
+  it("is reported with the nearest agent and a list of all if an agent is mistyped", async () => {
     const { code, stderr } = await artE("agents show baselin");
     expect(code).toBe(2);
     expect(stderr).toMatch(/^art-e: There is no agent "baselin"\.\n {7}Did you mean baseline\? The agents are: /);
   });
 
-  it("help COMMAND is COMMAND --help", async () => {
+  it("is explained by both help COMMAND and COMMAND --help", async () => {
     const [help, flag] = await Promise.all([artE("help suite check"), artE("suite check --help")]);
     expect(help).toEqual(flag);
     expect((await artE("help")).stdout).toBe((await artE("--help")).stdout);
   });
 
-  it("--json gives what was wrong as one line of JSON on stderr", async () => {
+  it("is reported as one line of JSON on stderr with --json", async () => {
     const { code, stdout, stderr } = await artE("stats --run nobody --json");
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(JSON.parse(stderr)).toEqual({
@@ -204,7 +204,7 @@ describe("wrong usage", () => {
     });
   });
 
-  it("--verbose adds the stack to what was wrong", async () => {
+  it("is reported with its stack with --verbose", async () => {
     const { code, stderr } = await artE("run --verbose");
     expect(code).toBe(2);
     expect(stderr).toMatch(/^art-e: --agent is missing\.\n {7}.+\nUserError: .+\n {4}at /);

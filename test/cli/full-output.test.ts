@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { BIN, MAIL, QUESTIONS } from "./art-e.js";
 
-/** Linux's device on which every write fails with ENOSPC. */
+/** The Linux device that fails every write with ENOSPC. */
 const FULL = "/dev/full";
 
 describe.runIf(existsSync(FULL))("stdout on a full disk", () => {
@@ -27,7 +27,7 @@ describe.runIf(existsSync(FULL))("stdout on a full disk", () => {
     },
   );
 
-  it("stops a run whose recording cannot be written, with one error", () => {
+  it("stops a run with one error if its recording cannot be written", () => {
     const folder = mkdtempSync(join(tmpdir(), "full-output-"));
     const program = (...args: string[]) =>
       spawnSync(process.execPath, [BIN, ...args, "--db", join(folder, "a.db")], { encoding: "utf8" });

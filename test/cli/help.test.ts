@@ -26,7 +26,7 @@ describe("help", () => {
   }
 
   const GLOBAL = /\nGlobal flags: --db FILE, --cache-dir FOLDER, --json, [^.]+\. See art-e --help\.\n$/;
-  /** Wrapped or padded lines are compared by their words. */
+  /** Ignores wrapping and padding: only the words are compared. */
   const inWords = (text: string) => text.replace(/\s+/g, " ");
 
   /** `-l, --limit N` */
@@ -321,8 +321,8 @@ describe("completion", () => {
   const offered = async (...words: string[]) =>
     (await artE(["--complete-words", ...words])).stdout.split("\n").filter((word) => word !== "");
 
-  describe("a word that is being typed", () => {
-    it("is offered commands, subcommands and flags", async () => {
+  describe("of a partial word", () => {
+    it("offers commands, subcommands and flags", async () => {
       expect(await offered("ru")).toEqual(["run", "runs"]);
       expect(await offered("--db", "art-e.db", "sui")).toEqual(["suite"]);
       expect(await offered("agents", "cl")).toEqual(["clone"]);
@@ -330,7 +330,7 @@ describe("completion", () => {
       expect(await offered("--no")).toEqual(["--no-progress"]);
     });
 
-    it("is offered the agents and runs of the database where one belongs", async () => {
+    it("offers the database's agents and runs if a value is one", async () => {
       expect(await offered("run", "-a", "base")).toEqual(["baseline"]);
       expect(await offered("agents", "show", "email-")).toEqual(["email-search"]);
       for (const words of [
@@ -343,7 +343,7 @@ describe("completion", () => {
       }
     });
 
-    it("is offered mailboxes, tools, evals, tasks and traces", async () => {
+    it("offers mailboxes, tools, evals, tasks and traces", async () => {
       expect(await offered("search", "marc")).toEqual([MARCUS]);
       expect(await offered("ask", "marc")).toEqual([MARCUS]);
       expect(await offered("mcp", "--inbox", "marc")).toEqual([MARCUS]);
@@ -363,7 +363,7 @@ describe("completion", () => {
       expect(await offered("completion", "z")).toEqual(["zsh"]);
     });
 
-    it("is left to the shell where any word will do, and where there is no database", async () => {
+    it("leaves free values to the shell, and everything without a database", async () => {
       expect(await offered("run", "--suite", "")).toEqual([]);
       expect(await offered("import", "")).toEqual([]);
       expect(await offered("--db", "none.db", "run", "-a", "")).toEqual([]);
@@ -377,8 +377,8 @@ describe("completion", () => {
       env: { PATH: `${path(".")}:${process.env.PATH}`, HOME: path(".") },
     });
 
-  describe("the script", () => {
-    it("of bash completes a word", () => {
+  describe("the completion script", () => {
+    it("completes a word in bash", () => {
       const { stdout, stderr } = inBash(
         'eval "$(art-e completion bash)"; COMP_WORDS=(art-e stats --run run_); COMP_CWORD=3; _art_e; echo $COMPREPLY; complete -p art-e',
       );
@@ -386,7 +386,7 @@ describe("completion", () => {
       expect(stdout).toBe(`${run}\ncomplete -o bashdefault -o default -F _art_e art-e\n`);
     });
 
-    it("of bash leaves no space after the name of a run, whose task comes next", () => {
+    it("adds no space after a run's name in bash, because its task comes next", () => {
       const { stdout, stderr } = inBash(
         `eval "$(art-e completion bash)"; compopt() { echo "compopt:$2"; }; COMP_WORDS=(art-e show ${run.slice(0, -1)}); COMP_CWORD=2; _art_e; echo $COMPREPLY`,
       );

@@ -12,7 +12,7 @@ afterEach(() => provider.close());
 
 const ANSWERED = demoQuestions.slice(0, 2);
 
-/** Answers two questions, and leaves every other waiting. */
+/** Answers two questions, and lets all others wait. */
 const stalling = () =>
   startFakeProvider((request) => {
     const known = ANSWERED.find(({ question }) => question === request.question);
@@ -22,7 +22,7 @@ const stalling = () =>
 const RUN = `run -a email-search --dataset ${QUESTIONS} --concurrency 1`;
 const variables = () => ({ ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
 
-it("Ctrl-C twice stops a run at once with exit code 130, keeps what was finished and says so", async () => {
+it("Ctrl-C twice stops a run immediately with exit code 130, keeps finished tasks and says so", async () => {
   provider = await stalling();
   const { child, ended } = start(`${RUN} -l 6 -o partial.json`, variables());
   await provider.received(3);
@@ -44,36 +44,33 @@ it("Ctrl-C twice stops a run at once with exit code 130, keeps what was finished
   expect(runs).toMatchObject([{ id: totals.runId, status: "interrupted", tasks: 2, totalTasks: 6 }]);
 });
 
-it.each(["SIGINT", "SIGHUP"] as const)(
-  "%s once lets the tasks under way finish, and begins no other",
-  async (signal) => {
-    let release = () => {};
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    provider = await startFakeProvider(async (request) => {
-      await released;
-      return request.turn === 0
-        ? { toolCalls: [{ name: "email_get", arguments: { message_id: "<a@b>" } }] }
-        : { content: "an answer" };
-    });
-    const line = `run -a email-search --dataset ${QUESTIONS} --concurrency 3 -l 9 --json`;
-    const { child, ended } = start(line, variables());
-    await provider.received(3);
-    expect(await interrupt(child, signal)).toContain(
-      "Stopping: 3 tasks under way will be finished; once more to stop now.",
-    );
-    release();
-    const { code, stdout, stderr } = await ended;
-    expect(code).toBe(130);
-    const { runId, ...totals } = JSON.parse(stdout);
-    expect(totals).toMatchObject({ totalTasks: 3, endings: { answered: 3 } });
-    expect(stderr).toContain(`3 of 9 tasks are saved. Go on with: art-e run --resume ${runId}`);
-    expect(provider.requests).toHaveLength(6);
-  },
-);
+it.each(["SIGINT", "SIGHUP"] as const)("%s once lets running tasks finish, and starts no others", async (signal) => {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  provider = await startFakeProvider(async (request) => {
+    await released;
+    return request.turn === 0
+      ? { toolCalls: [{ name: "email_get", arguments: { message_id: "<a@b>" } }] }
+      : { content: "an answer" };
+  });
+  const line = `run -a email-search --dataset ${QUESTIONS} --concurrency 3 -l 9 --json`;
+  const { child, ended } = start(line, variables());
+  await provider.received(3);
+  expect(await interrupt(child, signal)).toContain(
+    "Stopping: 3 tasks under way will be finished; once more to stop now.",
+  );
+  release();
+  const { code, stdout, stderr } = await ended;
+  expect(code).toBe(130);
+  const { runId, ...totals } = JSON.parse(stdout);
+  expect(totals).toMatchObject({ totalTasks: 3, endings: { answered: 3 } });
+  expect(stderr).toContain(`3 of 9 tasks are saved. Go on with: art-e run --resume ${runId}`);
+  expect(provider.requests).toHaveLength(6);
+});
 
-it("a run whose process was killed is listed as interrupted, and one that goes on as running", async () => {
+it("a run whose process was killed is listed as interrupted, and a live one as running", async () => {
   provider = await stalling();
   const { child, ended } = start(`${RUN} -l 6 --json`, variables());
   await provider.received(3);
@@ -91,12 +88,12 @@ it("a run whose process was killed is listed as interrupted, and one that goes o
   expect(gate).toMatchObject({ code: 2, stderr: expect.stringContaining("is not finished") });
 });
 
-it("SIGTERM twice while the server asks everybody to wait half a minute ends the run at once, with --json as one document", async () => {
+it("SIGTERM twice ends a run immediately while the server makes it wait half a minute, and prints one JSON document", async () => {
   const [third] = demoQuestions.slice(ANSWERED.length);
   provider = await startFakeProvider(async (request) => {
     const known = ANSWERED.find(({ question }) => question === request.question);
     if (known !== undefined) return { content: known.answer };
-    // The fourth has asked before it would have to wait.
+    // The fourth request was sent before it would have to wait.
     await provider.received(4);
     if (request.question === third?.question) return { fail: "status", status: 429, headers: { "retry-after": "30" } };
     await delay(200);
@@ -110,6 +107,6 @@ it("SIGTERM twice while the server asks everybody to wait half a minute ends the
   const { code, stdout } = await ended;
   expect(code).toBe(130);
   expect(JSON.parse(stdout)).toMatchObject({ totalTasks: 2, endings: { answered: 2 } });
-  // Who had waited would have asked again.
+  // A waiting task would have sent its request again.
   expect(provider.requests).toHaveLength(4);
 });

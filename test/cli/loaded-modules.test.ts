@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import { BIN, MARCUS, QUESTIONS } from "./art-e.js";
 
-/** What a command loads to start: nothing that it does not need, counted instead of timed. */
+/** Counts the modules that a command loads at startup, instead of measuring the time. */
 
 let folder = "";
 
@@ -24,7 +24,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The modules that a command line loads: names of packages, and files of `src/`, by the maps of the built files. */
+/** The modules that a command line loads: package names, and files of `src/` according to the source maps. */
 function loadedBy(line: string): string[] {
   writeFileSync(join(folder, "loaded"), "");
   const register = `import { register } from "node:module"; register(${JSON.stringify(pathToFileURL(join(folder, "hooks.mjs")).href)});`;
@@ -68,7 +68,7 @@ it.each([
     /^undici$|genai-prices|dockerfile-ast|smol-toml|openai|anthropic/,
   ],
   ["suite list --help", 220, /better-sqlite3|^src\/sandbox\//],
-])("art-e %s loads at most %i modules, and none that it does not need", (line, most, needless) => {
+])("art-e %s loads at most %i modules, and no unneeded ones", (line, most, needless) => {
   const loaded = loadedBy(line);
   expect(loaded.filter((name) => needless.test(name))).toEqual([]);
   expect(loaded.length).toBeLessThanOrEqual(most);

@@ -30,7 +30,7 @@ function versionOf(file: string): unknown {
   return version;
 }
 
-it("a file of an earlier version is indexed anew by the first command that opens it, and says so once", async () => {
+it("the first command that opens a file of an earlier version rebuilds its index, and says so once", async () => {
   const db = earlier("search.db");
   const first = await artE(["search", BEN, "ask", "--db", db]);
   expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining("<dash@plains.example>") });
@@ -45,7 +45,7 @@ it("a file of an earlier version is indexed anew by the first command that opens
   }
 });
 
-it("the two indexes of a large import become one", () => {
+it("merges the two indexes of a large import", () => {
   const file = path("two-indexes.db");
   writeEarlierFile(file, MAILS, "one_index");
   const before = new Database(file);
@@ -70,14 +70,14 @@ it("the two indexes of a large import become one", () => {
   ] as const) {
     expect(ids(words)).toEqual([`<${found}@plains.example>`]);
   }
-  // Tokens of the former column of mailboxes.
+  // Tokens of the mailboxes column, which no longer exists.
   for (const token of ["in1", "from*", "in*"]) expect(ids(token)).toEqual([]);
   expect(db.prepare("SELECT count(*) FROM mailboxes").pluck().get()).toBe(2 * MAILS.length);
   expect([...checkHealth(db)].filter(({ ok }) => !ok)).toEqual([]);
   db.close();
 });
 
-it("a suite run keeps the folder of its suite, and its tasks become relative to it", () => {
+it("keeps the suite folder of a suite run, with task paths relative to it", () => {
   const file = path("suite-run.db");
   writeEarlierFile(file, MAILS, "occurrences");
   const root = "/home/ann/suites/flowbook";
@@ -185,7 +185,7 @@ it("the settings of runs get their kind, and lose the defaults that stood for un
   db.close();
 });
 
-it("doctor --repair brings it to this version, and finds everything well", async () => {
+it("doctor --repair upgrades the file, and finds no faults", async () => {
   const { code, stdout } = await artE(["doctor", "--repair", "--db", earlier("doctor.db")]);
   expect(code).toBe(0);
   expect(boxLines(stdout)["Full-text index"]).toBe("ok: agrees with the mails");
@@ -193,7 +193,7 @@ it("doctor --repair brings it to this version, and finds everything well", async
   expect(found).toContain("<japanese@plains.example>");
 });
 
-it("an import into it adds to what is there", async () => {
+it("an import into the file adds to its content", async () => {
   const db = earlier("import.db");
   const imported = await artE([
     "import",
@@ -208,7 +208,7 @@ it("an import into it adds to what is there", async () => {
   expect((await artE(["doctor", "--db", db])).code).toBe(0);
 });
 
-it("where that is broken off the file is as it was, and the next command does it whole", () => {
+it("an interrupted migration leaves the file as it was, and the next command completes it", () => {
   const file = earlier("broken-off.db");
   const before = versionOf(file);
   onMigrationIndexing((done) => {
@@ -222,6 +222,6 @@ it("where that is broken off the file is as it was, and the next command does it
   const heard: number[] = [];
   onMigrationIndexing((done) => heard.push(done));
   openStore(file, { mustExist: true }).close();
-  // Three migrations rebuild the index, or a part of it.
+  // Three migrations rebuild the index or part of it.
   expect(heard).toEqual([0, MAILS.length, MAILS.length, MAILS.length]);
 });

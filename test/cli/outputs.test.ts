@@ -18,7 +18,7 @@ describe("outputs", () => {
     write("replies.jsonl", '{"key":"k"}\n');
   });
 
-  /** Every command that writes a file, as it is typed up to the file's name. */
+  /** Every command that writes a file, up to the file's name. */
   const WRITERS = [
     "run -a baseline --dataset questions.jsonl -o",
     "run -a baseline --dataset questions.jsonl --junit",
@@ -42,13 +42,13 @@ describe("outputs", () => {
     else expect(readFileSync(path(file)).equals(before), line).toBe(true);
   }
 
-  describe("no output destroys the database", () => {
+  describe("the database", () => {
     const names = ["art-e.db", "sub/../art-e.db", "link.json", "hard.json"];
-    it.each(WRITERS.map((typed, i) => `${typed} ${names[i % names.length]}`))("%s", (line) =>
+    it.each(WRITERS.map((typed, i) => `${typed} ${names[i % names.length]}`))("is not overwritten by %s", (line) =>
       refused(`${line} --overwrite`, "art-e.db", /: \S+ is the database, and would be destroyed\./),
     );
 
-    it("nor its log, nor any other SQLite file, nor one that is about to be made", async () => {
+    it("and its log, other SQLite files and files about to be created are not overwritten", async () => {
       await refused("export-traces -o art-e.db-wal", "art-e.db-wal", /is part of the database/);
       write("foreign.sqlite", Buffer.from("SQLite format 3\0 and more"));
       await refused("export-traces --overwrite -o foreign.sqlite", "foreign.sqlite", /is a SQLite file/);
@@ -63,15 +63,15 @@ describe("outputs", () => {
     });
   });
 
-  describe("an output below a file is refused", () => {
+  describe("a path below a file", () => {
     const folders = ["report --csv", "export-results latest -o", "export-traces --for evals -o", "demo -o"];
     const exported = "env export --dataset questions.jsonl -o";
-    it.each([...WRITERS, ...folders, exported])("%s", (line) =>
+    it.each([...WRITERS, ...folders, exported])("is refused by %s", (line) =>
       refused(`${line} questions.jsonl/x`, "questions.jsonl", /: Cannot (write|create) \S+: \S+ is not a folder\.$/m),
     );
   });
 
-  describe("no output destroys an input", () => {
+  describe("an input file", () => {
     const run = "run -a baseline --dataset questions.jsonl --overwrite";
     it.each([
       [`${run} -o questions.jsonl`, "questions.jsonl", /--output: \S+ is the dataset/],
@@ -91,38 +91,38 @@ describe("outputs", () => {
         /file of replies/,
       ],
       ["import mail.partial --db mail", "mail.partial", /mail\.partial is read by this import/],
-    ])("%s", async (line, file, why) => {
+    ])("is not overwritten by %s", async (line, file, why) => {
       if (file === "mail.partial") write(file, "From: a@b.c\n\nHello.\n");
       await refused(line, file, why);
     });
 
-    it("the replies that an agent of one's own answers from", async () => {
+    it("is not overwritten if it contains the stored replies for a custom agent", async () => {
       expect(await artE("agents clone baseline mine")).toMatchObject({ code: 0 });
       expect(await artE("agents set mine --model replay/replies.jsonl")).toMatchObject({ code: 0 });
       const line = "run -a mine --dataset questions.jsonl --record replies.jsonl";
       await refused(line, "replies.jsonl", /--record: replies\.jsonl is the file of replies/);
     });
 
-    it("an import does not remove a file that lies where it makes the database", async () => {
+    it("is not removed by an import if it has the name of the new database", async () => {
       write("other.db.partial", "mine");
       await refused(`import ${MAIL} --db other.db`, "other.db.partial", /other\.db\.partial.+no import has left/);
     });
   });
 
   describe("a file of another kind", () => {
-    it.each(WRITERS)("is not lost to %s", async (typed) => {
+    it.each(WRITERS)("is not overwritten by %s", async (typed) => {
       write("notes.txt", "my notes\n");
       await refused(`${typed} notes.txt`, "notes.txt", /--\w+: notes\.txt exists and is not a .+\n {7}.+--overwrite/);
     });
 
-    it.each(WRITERS)("is written over by %s with --overwrite, and one of the same kind without", async (typed) => {
+    it.each(WRITERS)("is overwritten by %s with --overwrite, and a file of the same kind without it", async (typed) => {
       write("mine.txt", "my notes\n");
       expect(await artE(`${typed} mine.txt --overwrite --quiet`), typed).toMatchObject({ code: 0 });
       expect(read("mine.txt"), typed).not.toContain("my notes");
       expect(await artE(`${typed} mine.txt --quiet`), typed).toMatchObject({ code: 0 });
     });
 
-    it("the folder beside a page is not lost where it holds more than conversations", async () => {
+    it("stays in the folder next to a page if that folder contains more than conversations", async () => {
       mkdirSync(path("page-traces"));
       write("page-traces/READ-ME.txt", "Conversations of page.html\n");
       write("page-traces/thesis.tex", "years of work");
@@ -146,7 +146,7 @@ describe("outputs", () => {
 });
 
 describe("named pipes", () => {
-  /** Opening a named pipe that nobody writes to never ends: it is refused wherever a file is read. */
+  /** Opening a named pipe without a writer blocks forever, so all commands refuse to read one. */
 
   const { artE, path, write } = workFolder({ mail: MAIL });
   const RUN = `run -a email-search --model-id offline/baseline --dataset ${QUESTIONS} -l 1 --quiet`;
@@ -172,13 +172,13 @@ describe("named pipes", () => {
     "serve --token-file pipe",
     "agents import pipe.yaml",
     "tools add mine --command cat --parameters @pipe",
-  ])("%s ends, and says why", async (line) => {
+  ])("end %s with the reason", async (line) => {
     const { code, stderr } = await artE(line);
     expect(code).not.toBe(0);
     expect(stderr).toMatch(/\bpipe(\.\w+)?\b.*(a named pipe|is not mail in a form)/);
   });
 
-  it("writes to a pipe that is read", async () => {
+  it("can be written to if there is a reader", async () => {
     const read = text(createReadStream(path("pipe")));
     expect(await artE(`${RUN} -o pipe`)).toMatchObject({ code: 0 });
     expect(JSON.parse(await read)).toMatchObject({ completedTasks: 1 });

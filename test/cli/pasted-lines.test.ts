@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
 import { BIN, MAIL, MARCUS, QUESTIONS, workFolder } from "./art-e.js";
 
-/** Command lines in messages do what they say when they are pasted, whatever the files are called. */
+/** Command lines in messages work when pasted, whatever the file names. */
 
 const work = workFolder();
 const FOLDER = "Marcus' mail";
@@ -19,7 +19,7 @@ beforeAll(async () => {
   expect(imported).toContain(`search ${MARCUS} WORDS ${SHOWN}`);
 });
 
-/** All that a command line writes. */
+/** The entire output of a command line. */
 async function artE(words: readonly string[]): Promise<string> {
   const { stdout, stderr } = await work.artE([...words, "--db", DB], {
     PATH: `${work.path("bin")}:${process.env.PATH}`,
@@ -27,7 +27,7 @@ async function artE(words: readonly string[]): Promise<string> {
   return stdout + stderr;
 }
 
-/** The line after `before` runs in a shell. */
+/** The line after `before` is run in a shell. */
 function paste(text: string, before: string): string {
   const line = text.slice(text.indexOf(before) + before.length).split("\n")[0] ?? "";
   expect(line).toMatch(/^art-e /);
@@ -35,7 +35,7 @@ function paste(text: string, before: string): string {
   return execFileSync("bash", ["-c", line], { cwd: work.path(""), env, encoding: "utf8" });
 }
 
-it("leads from a message to the command that it names", async () => {
+it("a command from a message works when pasted", async () => {
   const ran = await artE(["run", "-a", "baseline", "--dataset", QUESTIONS, "-l", "2", "-o", `${FOLDER}/r s.json`]);
   const shown = ran.replace("/TASK", "/1").replace(/ --db '[^\n]*(?=, art-e)/, (flag) => `${flag}\n`);
   expect(paste(shown, "Traces:   ")).toContain("Merriwell");
@@ -59,14 +59,14 @@ it.each([
   ["agents", "set", "baseline", "--max-turns", "2"],
   ["tools", "delete", "email_search"],
   ["runs", "show", "nothing"],
-])("names the database in what art-e %s says", async (...words) => {
+])("names the database in the commands that art-e %s suggests", async (...words) => {
   const text = await artE(words);
   const lines = text.match(/\bart-e (?:agents|evals|run|runs|score|search|show|stats|tools) [^\n]*/g) ?? [];
   expect(lines.length, text).toBeGreaterThan(0);
   for (const line of lines.filter((each) => !each.includes("--help"))) expect(line).toContain(SHOWN);
 });
 
-it("names no database where a plain call opens it", async () => {
+it("omits the database if a plain call opens the same one", async () => {
   const text = async (words: string) => {
     const { stdout, stderr } = await work.artE(words);
     return stdout + stderr;
@@ -77,7 +77,7 @@ it("names no database where a plain call opens it", async () => {
   expect(await text("evals list --db art-e.db")).toMatch(/art-e evals suggest --db art-e\.db$/m);
 });
 
-it("does not name the files of the server's machine to clients of a server", async () => {
+it("does not show file names of the server's machine to a server's clients", async () => {
   const started = work.start(["serve", "--port", "0", "--db", DB, "--json"]);
   let written = "";
   const url = await new Promise<string>((resolve) => {

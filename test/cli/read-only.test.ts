@@ -8,7 +8,7 @@ const choice = await chooseSandbox();
 const hasBubblewrap = choice.ok && choice.sandbox.kind === "bubblewrap";
 const { path } = workFolder({ demo: "answered" });
 
-/** Runs art-e where the folder of its database cannot be written, as on a disk that is mounted read-only. */
+/** Runs art-e with a read-only database folder, as on a disk that is mounted read-only. */
 function inReadOnlyFolder(words: readonly string[]) {
   const folder = path("shelf");
   mkdirSync(folder, { recursive: true });
@@ -33,7 +33,7 @@ describe("a database that cannot be written", needs("sandbox", hasBubblewrap), (
     expect(stdout).toContain(shown);
   });
 
-  it("is checked, but for what is a write", async () => {
+  it("is checked, except for checks that need to write", async () => {
     const { code, stdout } = await inReadOnlyFolder(["doctor"]);
     expect({ code, index: boxLines(stdout)["Full-text index"] }).toEqual({
       code: 0,
@@ -41,7 +41,7 @@ describe("a database that cannot be written", needs("sandbox", hasBubblewrap), (
     });
   });
 
-  it("is not changed, and says what to do", async () => {
+  it("is not changed, and the error gives the next step", async () => {
     const { code, stderr } = await inReadOnlyFolder(["agents", "create", "mine", "--prompt", "Find."]);
     expect(code).toBe(1);
     expect(stderr).toMatch(

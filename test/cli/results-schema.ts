@@ -6,9 +6,9 @@ import { type BenchmarkResult, benchmarkResultSchema, runTotalsSchema } from "..
 import type { TaskResult } from "../../src/traces/task-result.js";
 import { ROOT } from "./art-e.js";
 
-/** The results file as the shipped JSON Schema's source describes it: a field more or less is an error. */
+/** The results file according to the source of the shipped JSON Schema. A missing or additional field is an error. */
 
-/** The JSON Schema as it ships. */
+/** The shipped JSON Schema. */
 export const shippedSchema = z.fromJSONSchema(
   JSON.parse(readFileSync(join(ROOT, "schema/results.schema.json"), "utf8")),
 );
@@ -19,7 +19,7 @@ export const resultsSchema = benchmarkResultSchema;
 /** Results of a run of art-e's own agent loop. */
 export const ownResultsSchema = benchmarkResultSchema.extend({ settings: ownRunSettingsSchema });
 
-/** What two runs over the same questions must have in common: all but times and ids. */
+/** Everything that two runs over the same questions must have in common: all but times and ids. */
 export function answersOf({
   taskResults,
 }: BenchmarkResult): Omit<

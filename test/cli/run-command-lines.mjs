@@ -1,10 +1,10 @@
 /**
- * Runs command lines of the built program one after the other in this process, so that a test does not pay for loading
- * it each time. Order: `{ args, cwd, env }`; answer: `{ code, stdout, stderr }`.
+ * Runs command lines of the built program one after another in this process, so that a test does not load the program
+ * each time. Request: `{ args, cwd, env }`. Reply: `{ code, stdout, stderr }`.
  */
 import { main } from "../../dist/cli.js";
 
-/** Where what a command writes goes meanwhile. */
+/** The running command's output. */
 const texts = { stdout: "", stderr: "" };
 for (const name of ["stdout", "stderr"]) {
   process[name].write = (chunk, encoding, callback) => {
@@ -23,7 +23,7 @@ process.on("message", async ({ args, cwd, env }) => {
   texts.stdout = "";
   texts.stderr = "";
   const code = await main(args);
-  // What a process that ends takes with it.
+  // State that would end with the process.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.removeAllListeners(signal);
   for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners("error");
   process.send({ code, ...texts });

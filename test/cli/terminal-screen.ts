@@ -6,16 +6,16 @@ import { BIN } from "./art-e.js";
 /** The built program on a real terminal, whose screen can be read. */
 
 export interface TerminalScreen {
-  /** Types a command line of art-e into the shell. */
+  /** Types an art-e command line into the shell. */
   run(line: string): void;
-  /** As tmux names keys: `C-c`. */
+  /** A key in tmux notation: `C-c`. */
   press(key: string): void;
-  /** The screen and what was scrolled off it, once it is as wished; fails with the last one. Long lines are joined. */
+  /** The screen with its scrollback, once it meets the condition. Fails with the last screen. Long lines are joined. */
   until(isShown: (screen: string) => boolean): Promise<string>;
   close(): void;
 }
 
-/** Opens a shell in a terminal of so many columns and 24 lines; `folder` is also where its socket lies. */
+/** Opens a shell in a terminal of N columns and 24 lines. `folder` also contains its socket. */
 export function openTerminal(
   folder: string,
   columns: number,

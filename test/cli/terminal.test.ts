@@ -8,16 +8,16 @@ import { type ProgressState, progressLine, progressText } from "../../src/cli/te
 import { MAIL, QUESTIONS, workFolder } from "./art-e.js";
 
 describe("terminal", () => {
-  /** Words of others may not steer the terminal that they are printed on. */
+  /** Text from others must not control the terminal that it is printed on. */
 
   const { artE, path } = workFolder({ mail: MAIL });
-  /** Colours, a new title for the window, and the same begun by one byte of C1. */
+  /** Colors, a new window title, and the same with a one-byte C1 prefix. */
   const EVIL = "\u001b[31mred\u001b]0;title\u0007\u009b2J\u007f";
 
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the output is searched for them.
   const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/;
 
-  it.each([401, 400, 200])("the error of a provider (%s)", async (status) => {
+  it.each([401, 400, 200])("escapes the error of a provider (%s)", async (status) => {
     const server = createServer((_, response) => {
       response.writeHead(status, { "content-type": "application/json" });
       response.end(JSON.stringify(status === 200 ? EVIL : { error: { message: `refused: ${EVIL}`, type: EVIL } }));
@@ -36,7 +36,7 @@ describe("terminal", () => {
     server.close().closeAllConnections();
   });
 
-  it("a name in an archive, which --strict tells", async () => {
+  it("escapes a name in an archive that --strict reports", async () => {
     const archive = pack();
     archive.entry({ name: `maildir/${EVIL}/inbox/1.` }, "not a mail");
     archive.finalize();
@@ -46,7 +46,7 @@ describe("terminal", () => {
     expect(stderr).toContain("maildir/␛[31mred");
   });
 
-  it("the name, description and prompt of an agent and a tool", async () => {
+  it("escapes the name, description and prompt of an agent and a tool", async () => {
     const words = ["--name", EVIL, "--description", EVIL];
     const agent = await artE(["agents", "create", "evil", "--prompt", EVIL, ...words]);
     const tool = await artE([
@@ -70,7 +70,7 @@ describe("terminal", () => {
     }
   });
 
-  it("an unknown name is told back without what it would do", async () => {
+  it("escapes an unknown name in the error", async () => {
     const { code, stderr } = await artE(["agents", "show", EVIL]);
     expect([code, stderr]).toEqual([2, expect.not.stringMatching(CONTROL)]);
   });
@@ -85,8 +85,8 @@ const STATE: ProgressState = {
   more: ["1 failed", "", "3 running, 5 waiting for a slot", "12,345 tokens"],
 };
 
-describe("the line of a progress", () => {
-  it("shows what matters, a bar in what is left, and the rest where there is room", () => {
+describe("progress line", () => {
+  it("shows the essentials, a bar in the remaining space, and the rest if there is room", () => {
     const main = "12 %  semantic 0.412  12/100  $0.0123  44.0 s left";
     expect(progressLine(STATE, 77)).toBe(`Answering ██░░░░░░░░░░░░░░ ${main}`);
     expect(progressLine(STATE, 100)).toMatch(/^Answering █+░+ 12 % .+ left {2}1 failed$/);
@@ -99,24 +99,24 @@ describe("the line of a progress", () => {
     expect(progressLine(STATE, columns).length).toBeLessThanOrEqual(columns);
   });
 
-  it("leaves out the bar, then the title, where there is no room", () => {
+  it("omits the bar, then the title, if the terminal is too narrow", () => {
     expect(progressLine(STATE, 62)).toMatch(/^Answering 12 % {2}semantic/);
     expect(progressLine(STATE, 52)).toMatch(/^12 % {2}semantic .+ left$/);
     expect(progressLine(STATE, 20)).toBe("12 %  semantic 0.412");
   });
 
-  it("has no bar, share or time left where the total is not known", () => {
+  it("omits bar, percentage and remaining time if the total is unknown", () => {
     const state = { title: "Reading", done: 5, total: null, elapsedMs: 1_000, main: "5 mails" };
     expect(progressLine(state, 80)).toBe("Reading 5 mails");
     expect(progressLine({ ...state, done: 0, total: 0, main: "" }, 30)).toMatch(/^Reading ░+ $/);
   });
 
-  it("shows control characters of others as such", () => {
+  it("shows control characters as visible ones", () => {
     expect(progressLine({ ...STATE, title: "\u001b[2J" }, 80)).not.toContain("\u001b");
     expect(progressText({ ...STATE, more: ["\u001b[2J"] })).not.toContain("\u001b");
   });
 
-  it("says all of it in a log", () => {
+  it("contains everything in a log", () => {
     expect(progressText(STATE)).toBe(
       "Answering 12 %  semantic 0.412  12/100  $0.0123  44.0 s left  1 failed  3 running, 5 waiting for a slot  12,345 tokens",
     );

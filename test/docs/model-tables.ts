@@ -59,7 +59,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
     ),
 };
 
-/** docs/models.md with its generated tables as the code has them now. */
+/** docs/models.md with its generated tables in their current state. */
 export function modelsPage(): string {
   return Object.entries(TABLES).reduce(
     (page, [name, write]) => {

@@ -3,13 +3,13 @@ import { join } from "node:path";
 
 export const NOTICES = join(import.meta.dirname, "../../THIRD_PARTY_NOTICES.md");
 
-/** The build writes it. */
+/** The build writes this file. */
 const LICENSES = join(import.meta.dirname, "../../dist/THIRD_PARTY_LICENSES.txt");
 
-/** What precedes the list of packages is written by hand. */
+/** The text before the list of packages is written by hand. */
 export const PACKAGES_HEADING = "## Packages\n";
 
-/** THIRD_PARTY_NOTICES.md with its lists of packages as the build and package-lock.json have them now. */
+/** THIRD_PARTY_NOTICES.md with its lists of packages from the build and package-lock.json. */
 export function noticesWithPackages(): string {
   const lock = JSON.parse(readFileSync(join(import.meta.dirname, "../../package-lock.json"), "utf8"));
   const { dependencies, optionalDependencies } = lock.packages[""];

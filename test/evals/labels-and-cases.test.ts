@@ -61,7 +61,7 @@ describe("regression cases", () => {
     { answer: "The price of Kestrel: $1,500,000 from 2001-05-14 (Bob).", message_ids: ["<gold@x>", "<copy@x>"] },
   );
 
-  it("contain what the gold answer and the good answer share, the rarest words first", () => {
+  it("contain the words common to the gold answer and the good answer, the rarest words first", () => {
     expect(regressionCaseOf(good, common)).toEqual({
       task: 1,
       must_contain: ["$1,500,000", "2001-05-14", "price"],

@@ -41,27 +41,27 @@ function refusal(): UserError {
 }
 
 describe("an import into a file is refused", () => {
-  it("while another import makes that file, and does not disturb it", async () => {
+  it("while another import creates the file, which is not disturbed", async () => {
     const living = await importOne();
     expect(refusal()).toMatchObject({ code: "db_busy", message: expect.stringContaining(`${path}.partial`) });
     living.finish();
     expect(mailsAt()).toBe(1);
   });
 
-  it("where the file is of another program, which is left as it was", () => {
+  it("if the file belongs to another program, and leaves it unchanged", () => {
     writeFileSync(path, "A letter.");
     expect(refusal().code).toBe("db_not_ours");
     expect(readFileSync(path, "utf8")).toBe("A letter.");
   });
 
-  it("where its folder is not there", () => {
+  it("if its folder does not exist", () => {
     path = join(folder, "no", "mail.db");
     expect(refusal().code).toBe("db_folder_missing");
   });
 });
 
 describe("a new file", () => {
-  it("is not there before it is whole, and nothing else stays beside it", async () => {
+  it("appears only when complete, and leaves nothing else next to it", async () => {
     const file = await importOne();
     expect(existsSync(path)).toBe(false);
     file.finish();
@@ -69,13 +69,13 @@ describe("a new file", () => {
     expect(mailsAt()).toBe(1);
   });
 
-  it("that is abandoned leaves nothing", async () => {
+  it("leaves nothing if abandoned", async () => {
     (await importOne()).abandon();
     expect(readdirSync(folder)).toEqual([]);
   });
 
   it.each(["", "SQLite format 3\0", "SQLite format 3\0and half of the rest"])(
-    "takes the place of what a killed import left (%j)",
+    "replaces the remains of a killed import (%j)",
     async (left) => {
       writeFileSync(`${path}.partial`, left);
       (await importOne()).finish();
@@ -84,22 +84,19 @@ describe("a new file", () => {
     },
   );
 
-  it.each([false, true])(
-    "takes the place of one that was killed when it was whole (its log still there: %s)",
-    async (log) => {
-      (await importOne()).finish();
-      const left = new Database(path);
-      if (log) left.exec("CREATE TABLE more (x)");
-      for (const end of log ? ["", "-wal"] : [""]) copyFileSync(`${path}${end}`, `${path}.partial${end}`);
-      left.close();
-      rmSync(path);
-      (await importOne()).finish();
-      expect(readdirSync(folder)).toEqual([basename(path)]);
-      expect(mailsAt()).toBe(1);
-    },
-  );
+  it.each([false, true])("replaces a complete file whose import was killed (log still present: %s)", async (log) => {
+    (await importOne()).finish();
+    const left = new Database(path);
+    if (log) left.exec("CREATE TABLE more (x)");
+    for (const end of log ? ["", "-wal"] : [""]) copyFileSync(`${path}${end}`, `${path}.partial${end}`);
+    left.close();
+    rmSync(path);
+    (await importOne()).finish();
+    expect(readdirSync(folder)).toEqual([basename(path)]);
+    expect(mailsAt()).toBe(1);
+  });
 
-  it("never takes the place of one that was made meanwhile, and leaves nothing beside it", async () => {
+  it("never replaces a file that was created meanwhile, and leaves nothing next to it", async () => {
     const file = await importOne();
     writeFileSync(path, "Made meanwhile.");
     expect(() => file.finish()).toThrow(expect.objectContaining({ code: "db_appeared" }));
@@ -108,8 +105,8 @@ describe("a new file", () => {
   });
 });
 
-describe("a file that is there", () => {
-  it("is added to in its place, and keeps what it held when the import is abandoned", async () => {
+describe("an existing file", () => {
+  it("is extended in place, and is unchanged if the import is abandoned", async () => {
     (await importOne()).finish();
     (await importOne()).finish();
     expect(mailsAt()).toBe(2);
@@ -117,7 +114,7 @@ describe("a file that is there", () => {
     expect(mailsAt()).toBe(2);
   });
 
-  it("can be read while it is written to, as it was before", async () => {
+  it("stays readable in its old state while an import writes to it", async () => {
     (await importOne()).finish();
     const writing = openForImport(path);
     writing.db.exec("BEGIN IMMEDIATE; DELETE FROM corpus_state");

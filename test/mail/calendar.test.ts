@@ -8,7 +8,7 @@ function eventOf(lines: readonly string[], method?: string): string {
 }
 
 describe("calendarText", () => {
-  it("keeps what the sender of a reply wrote (RFC 5546 3.2.3)", () => {
+  it("keeps the text of a reply's sender (RFC 5546 3.2.3)", () => {
     const lines = [
       "ATTENDEE;PARTSTAT=DECLINED;CN=Ben:mailto:ben@x.example",
       "COMMENT:On a farm\\, sorry.",
@@ -46,7 +46,7 @@ describe("calendarText", () => {
     [["RDATE;VALUE=PERIOD:20240722T080000Z/PT1H"], "Also on: 2024-07-22 08:00 UTC for 1 h"],
     [["RECURRENCE-ID;TZID=Asia/Tokyo:20240722T080000"], "Occurrence: 2024-07-22 08:00 Asia/Tokyo"],
     [["RECURRENCE-ID;RANGE=THISANDFUTURE:20240722T080000Z"], "Occurrence: 2024-07-22 08:00 UTC and later"],
-  ])("tells which occurrences %j are meant", (lines, text) => {
+  ])("names the affected occurrences for %j", (lines, text) => {
     expect(eventOf(lines)).toBe(text);
   });
 

@@ -31,7 +31,7 @@ const pythonMail = z.object({
 type PythonMail = z.infer<typeof pythonMail>;
 const pythonReply = z.object({ mail: pythonMail.nullable(), errors: z.array(z.string()) });
 
-/** File names that collections give their emails. */
+/** File names that collections use for their emails. */
 const MAIL_NAME = /(?:\.(?:eml|msg|txt|mail|mime|email|elm|out|in)|:2,[A-Z]*|^[^.]+)$/i;
 const FIRST_LINE = /^(?:From |[!-9;-~]+[ \t]*:)/;
 const IDENTIFYING = /^(?:From|To|Subject|Date|Message-ID|Received|MIME-Version)[ \t]*:/im;
@@ -43,7 +43,7 @@ function* mailsIn(folder: string): Generator<string> {
     if (!entry.isFile() || !MAIL_NAME.test(entry.name) || statSync(path).size > MAX_BYTES) continue;
     const raw = readFileSync(path).toString("latin1");
     const head = raw.slice(0, 20_000).split(/\n\s*\n/, 1)[0] ?? "";
-    // A mailbox is not one email.
+    // Skips mailboxes.
     if (FIRST_LINE.test(head) && IDENTIFYING.test(head) && !/\n\nFrom \S+ .*\d{4}\n[\w-]+:/.test(raw)) yield path;
   }
 }
@@ -83,7 +83,7 @@ const isSameList = (ours: readonly string[], theirs: readonly string[]) => {
 const listedNames = (body: string) =>
   [...body.matchAll(/^- (.*) \([^()]*, [\d,]+ bytes?\)$/gm)].map(([, name]) => name ?? "");
 
-/** Null if both agree; otherwise what each reads. */
+/** Both results, or null if they agree. */
 function differenceOf(field: Field, { ours, theirs }: Compared): [ours: string, theirs: string] | null {
   const differ = (one: unknown, other: unknown): [string, string] => [JSON.stringify(one), JSON.stringify(other)];
   switch (field) {
@@ -105,7 +105,7 @@ function differenceOf(field: Field, { ours, theirs }: Compared): [ours: string, 
     case "body": {
       if (theirs.body === null) return null;
       const text = theirs.body.type === "text/html" ? htmlToText(theirs.body.text) : theirs.body.text;
-      // Ours also contains the other text parts, attachments and forwarded email.
+      // Our result also contains the other text parts, attachments and forwarded emails.
       return collapsed(ours.body).includes(collapsed(text)) ? null : differ(ours.body, text);
     }
     case "attachments": {
@@ -116,7 +116,7 @@ function differenceOf(field: Field, { ours, theirs }: Compared): [ours: string, 
   }
 }
 
-/** Where to look in two long texts. */
+/** Where to look in two long strings. */
 function excerpt([ours, theirs]: readonly [string, string]): string {
   let at = 0;
   while (at < ours.length && ours[at] === theirs[at]) at++;
@@ -173,7 +173,7 @@ async function main() {
     ),
   );
   console.log(
-    `${counts.compared} compared, ${counts.agree} agree in every field, ${counts.refused} refused as no email, ${counts.pythonFailed} raise an error in Python`,
+    `${counts.compared} compared, ${counts.agree} agree in every field, ${counts.refused} refused because they are not email, ${counts.pythonFailed} raise an error in Python`,
   );
   console.log(`Slowest: ${Math.round(slowest.ms)} ms, ${slowest.path}`);
 }

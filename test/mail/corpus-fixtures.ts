@@ -18,14 +18,14 @@ export interface RawMail {
   readonly raw: Buffer;
 }
 
-/** A temporary folder that is gone after the test file. */
+/** A temporary folder that is deleted after the test file. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "art-e-corpus-"));
   afterAll(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** The authored mails, in the order of their paths. */
+/** The authored emails, ordered by path. */
 export function authoredMails(): RawMail[] {
   const root = join(FIXTURES, "maildir");
   const files = readdirSync(root, { recursive: true, encoding: "utf8" })
@@ -34,7 +34,7 @@ export function authoredMails(): RawMail[] {
   return files.sort().map((file) => ({ path: relative(root, file), raw: readFileSync(file) }));
 }
 
-/** What each authored mail must be read as, written by hand; without `inbox`. */
+/** The expected fields of each authored email without `inbox`, written by hand. */
 export function expectedMails(): Omit<FiledEmail, "inbox" | "form">[] {
   return JSON.parse(readFileSync(join(FIXTURES, "expected.json"), "utf8"));
 }
@@ -46,7 +46,7 @@ export interface ReadResult {
   readonly error: unknown;
 }
 
-/** Reads a source to its end or to its error, which is kept beside what came before it. */
+/** Reads a source to its end or its error. Returns the error together with the emails before it. */
 export async function readAll(source: CorpusSource, signal = new AbortController().signal): Promise<ReadResult> {
   const emails: FiledEmail[] = [];
   const bad: BadEmail[] = [];
@@ -80,12 +80,12 @@ export async function writeTar(file: string, entries: readonly TarEntry[], gzip:
   await (gzip ? pipeline(archive, createGzip(), target) : pipeline(archive, target));
 }
 
-/** RFC 4180 with every field quoted, as Kaggle's file is. */
+/** RFC 4180 with every field quoted, like Kaggle's file. */
 export function csv(rows: readonly (readonly string[])[], lineEnd = "\n"): string {
   return rows.map((row) => row.map((field) => `"${field.replaceAll('"', '""')}"`).join(",") + lineEnd).join("");
 }
 
-/** The mails as text in a UTF-8 file, line ends as Python's text mode leaves them. */
+/** The emails as text in a UTF-8 file, with the line ends of Python's text mode. */
 export function kaggleCsv(mails: readonly RawMail[]): string {
   return csv([["file", "message"], ...mails.map(({ path, raw }) => [path, textOf(raw).replace(/\r\n/g, "\n")])]);
 }
@@ -108,7 +108,7 @@ export function parsedCsv(emails: readonly Omit<FiledEmail, "form">[]): string {
   return csv([["body", "date", "recipients", "sender", "subject", "inbox", "message_id"], ...rows]);
 }
 
-/** mboxrd: every `From ` line of a mail, quoted or not, gains one `>`. */
+/** mboxrd: every `From ` line of an email, quoted or not, gets another `>`. */
 export function mbox(mails: readonly RawMail[]): Buffer {
   const separator = Buffer.from("From someone@example.com Mon May 14 16:39:00 2001\n");
   const parts = mails.flatMap(({ raw }) => [

@@ -5,11 +5,11 @@ import type { Db } from "../../src/store/open-store.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { type Imported, type ImportOptions, importFrom } from "./import-setup.js";
 
-/** Small corpora written in a test, imported as the program imports any. */
+/** Small corpora written in a test, imported by the program's own import. */
 
 let made = 0;
 
-/** A mail unlike any other but for what the test says of it. */
+/** An email with these fields and otherwise unique ones. */
 export function mail(changes: Partial<FiledEmail> = {}): FiledEmail {
   const n = ++made;
   return {
@@ -29,7 +29,7 @@ export function mail(changes: Partial<FiledEmail> = {}): FiledEmail {
   };
 }
 
-/** A source that holds what a test gives it. */
+/** A source with these emails. */
 export function sourceOf(mails: readonly FiledEmail[]): CorpusSource {
   async function* batches(signal: AbortSignal): AsyncGenerator<CorpusBatch> {
     signal.throwIfAborted();
@@ -42,14 +42,14 @@ export function importMails(db: Db, mails: readonly FiledEmail[], options?: Impo
   return importFrom(db, sourceOf(mails), options);
 }
 
-/** A fresh database with these mails in it. */
+/** A fresh database with these emails. */
 export async function openWithMails(...mails: FiledEmail[]): Promise<TestDb> {
   const test = openEmpty();
   await importMails(test.db, mails);
   return test;
 }
 
-/** What of the mail does not depend on the order of reading: all that anyone is shown. */
+/** The part of the stored mail that does not depend on the order of reading: everything a user can see. */
 export function content(db: Db) {
   return {
     fingerprint: readFingerprint(db),
@@ -66,10 +66,10 @@ export function content(db: Db) {
   };
 }
 
-/** FTS5's own check of the index against the text of the mails; throws where they differ. */
+/** FTS5's own check of the index against the text of the emails. Throws if they differ. */
 export function checkIndex(db: Db): void {
   for (const table of FTS_TABLES) {
-    // mail_words keeps no text to compare with.
+    // mail_words stores no text that could be compared.
     const rank = BigInt(table === "emails_fts" ? 1 : 0);
     db.prepare(`INSERT INTO ${table} (${table}, rank) VALUES ('integrity-check', ?)`).run(rank);
   }

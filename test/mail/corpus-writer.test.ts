@@ -27,8 +27,8 @@ function openWriter() {
 
 const first = mail({ messageId: "<a@x>", to: ["bob@x.example"], cc: ["cy@x.example"], body: "Lunch at noon?" });
 
-describe("what becomes of a mail", () => {
-  it("new: content that was not here", () => {
+describe("CorpusWriter.add", () => {
+  it("returns new for unknown content", () => {
     const writer = openWriter();
     expect(writer.changed).toBe(false);
     expect(writer.add(first)).toBe("new");
@@ -42,20 +42,20 @@ describe("what becomes of a mail", () => {
     ["date", { date: "2001-05-14T12:00:01Z" }],
     ["missing date", { date: null }],
     ["body", { body: "Lunch at noon!" }],
-  ])("new: another %s alone makes another mail", (_what, change) => {
+  ])("returns new if only another %s differs", (_what, change) => {
     const writer = openWriter();
     writer.add(first);
     expect(writer.add({ ...first, messageId: "<b@x>", ...change })).toBe("new");
   });
 
-  it("copy: the same content under another Message-ID, in whichever header its recipients stand", () => {
+  it("returns copy for the same content under another Message-ID, in any recipient header", () => {
     const writer = openWriter();
     writer.add(first);
     expect(writer.add({ ...first, messageId: "<b@x>", owner: "bob", path: "bob/inbox/1." })).toBe("copy");
     expect(writer.add({ ...first, messageId: "<c@x>", to: ["cy@x.example", "bob@x.example"], cc: [] })).toBe("copy");
   });
 
-  it("copy: without its content, where a mail with the same was added before, and only there", () => {
+  it("returns copy, without storing the content again, only if an equal email was added before", () => {
     const writer = openWriter();
     expect(() => writer.addWithoutContent(first)).toThrow("<a@x>");
     writer.add(first);
@@ -63,7 +63,7 @@ describe("what becomes of a mail", () => {
     expect(() => writer.addWithoutContent({ ...first, messageId: "<c@x>", body: "Other" })).toThrow("<c@x>");
   });
 
-  it("known: the same Message-ID with the same content, and nothing changes", () => {
+  it("returns known for the same Message-ID with the same content, and changes nothing", () => {
     openWriter().add({ ...first, path: "bob/inbox/1.", owner: "bob" });
     const again = openWriter();
     expect(again.add({ ...first, path: "bob/inbox/1.", owner: "bob" })).toBe("known");
@@ -71,14 +71,14 @@ describe("what becomes of a mail", () => {
     expect(again.changed).toBe(false);
   });
 
-  it("known, but lies in another owner's folders now as well", () => {
+  it("returns known for another owner's copy, and adds it to that owner's folders", () => {
     openWriter().add({ ...first, path: "bob/inbox/1.", owner: "bob" });
     const again = openWriter();
     expect(again.add({ ...first, path: "cy/inbox/1.", owner: "cy" })).toBe("known");
     expect(again.changed).toBe(true);
   });
 
-  it("renamed: a Message-ID that belongs to a different mail; both are kept, and found again as known", () => {
+  it("returns renamed for a Message-ID of a different email, keeps both, and finds them again as known", () => {
     const other = { ...first, body: "Quite another mail." };
     const writer = openWriter();
     expect([writer.add(first), writer.add(other), writer.add(other), writer.add(first)]).toEqual([
@@ -93,10 +93,10 @@ describe("what becomes of a mail", () => {
     expect(new Set(ids.map((id) => mails.get(id)?.body))).toEqual(new Set([first.body, other.body]));
   });
 
-  it("renamed with all digits of its hash where another mail of its Message-ID has the same eight", () => {
+  it("returns renamed with the full hash if another email with its Message-ID has the same eight digits", () => {
     const bodies = new Map<string, string>();
     let pair: readonly string[] = [];
-    // Of 300,000 hashes some ten pairs agree in their first 32 bits.
+    // Of 300,000 hashes, about ten pairs share their first 32 bits.
     for (let n = 0; pair.length === 0 && n < 300_000; n++) {
       const start = toStorableMail({ ...first, body: `${n}` }, () => true).contentHash.slice(0, 8);
       const other = bodies.get(start);
@@ -112,7 +112,7 @@ describe("what becomes of a mail", () => {
     expect(new Set(ids.map((id) => bodyOf.get(id)))).toEqual(new Set([one, two, first.body]));
   });
 
-  it("renamed and met again in another owner's folders, lies in both", async () => {
+  it("files a renamed email in both folders if another owner has it too", async () => {
     const other = { ...first, body: "Quite another mail.", path: "x/inbox/1.", owner: "x" };
     const third = { ...other, path: "y/inbox/1.", owner: "y" };
     const map = new Map([
@@ -150,16 +150,16 @@ describe("the order of reading", () => {
     ...["cy/inbox/1.", "bob/sent/1.", "bob/inbox/3."].map((path) => {
       return { ...first, messageId: "<filed@x>", body: "Filed.", path, owner: path.split("/")[0] ?? null };
     }),
-    // One Message-ID, four different mails, one of them twice.
+    // One Message-ID, four different emails, one of them twice.
     ...["one", "two", "three", "four", "two"].map((body, i) => {
       return { ...first, messageId: "<clash@x>", body, path: `cy/clash/${i}.`, owner: "cy" };
     }),
-    // The same moment, and none.
+    // The same time, and no time.
     ...Array.from({ length: 5 }, (_, n) => mail({ messageId: `<same${n}@x>`, body: `b${n}` })),
     ...Array.from({ length: 3 }, (_, n) => mail({ messageId: `<none${n}@x>`, body: `n${n}`, date: null })),
   ];
 
-  it("does not show in what is stored, in its order or in the fingerprint", async () => {
+  it("does not affect the stored rows, their order or the fingerprint", async () => {
     const random = seeded(1);
     await importMails(test.db, MAILS);
     const expected = content(test.db);
@@ -172,7 +172,7 @@ describe("the order of reading", () => {
     }
   });
 
-  it("does not show between one import and several", async () => {
+  it("does not matter between one import and several", async () => {
     await importMails(test.db, MAILS);
     const parts = openEmpty();
     for (const one of shuffled(MAILS, seeded(2))) await importMails(parts.db, [one]);
@@ -180,7 +180,7 @@ describe("the order of reading", () => {
     parts.close();
   });
 
-  it("but any other mail, mailbox or Message-ID gives another fingerprint", async () => {
+  it("changes the fingerprint only with another email, mailbox or Message-ID", async () => {
     const fingerprintOf = async (...changed: Parameters<typeof importMails>[1]) => {
       const other = openEmpty();
       await importMails(other.db, changed);
@@ -201,8 +201,8 @@ describe("the order of reading", () => {
   });
 });
 
-describe("a form without folders", () => {
-  it("takes no mail out of the folder that another form has filed it in", async () => {
+describe("a source format without folders", () => {
+  it("removes no email from the folder that another format has filed it in", async () => {
     const filed = { ...first, path: "bob/sent/1.", owner: "bob" };
     await importMails(test.db, [filed, first]);
     const row = "SELECT path, owner_id AS owner FROM messages";

@@ -68,7 +68,7 @@ describe("parseEmail reads addresses", () => {
     ["Exchange's address types", "Lea [SMTP:lea@x.example]", ["lea@x.example"]],
     ["undisclosed recipients with a domain", "<undisclosed-recipients:@mx.example;>", []],
     ["undisclosed recipients with semicolons", "undisclosed-recipients;;", []],
-    ["a group with a comment behind it", "unlisted-recipients:; (no To-header on input)", []],
+    ["a group with a comment after it", "unlisted-recipients:; (no To-header on input)", []],
     ["a group with comments (RFC 5322 A.5)", "(none)(start)Nobody  :(at all(that I know))  ;", []],
     ["words after an address in brackets", "<lea@x.example goes here>", ["lea@x.example"]],
     ["a name without an address", "=?utf-8?q?caf=C3=A9?= team", ["café team"]],
@@ -113,7 +113,7 @@ describe("parseEmail separates header and body", () => {
     expect(await parseEmail(Buffer.from(raw))).toMatch(/^it has no mail header/);
   });
 
-  it("and takes the mail out of an .emlx file", async () => {
+  it("and extracts the email from an .emlx file", async () => {
     const mail = "From: a@x.example\n\npens\n";
     expect((await read(`${mail.length}\n${mail}<?xml version="1.0"?><plist/>`)).body).toBe("pens");
   });
@@ -190,7 +190,7 @@ describe("parseEmail decodes", () => {
     expect(await bodyOf(`text/plain; charset="${charset}"`, Buffer.from(bytes))).toBe(text);
   });
 
-  it("UTF-8 under an East Asian label, and what is not UTF-8 by the label", async () => {
+  it("UTF-8 with an East Asian charset label, but other bytes according to the label", async () => {
     const utf8 = Buffer.from("下周的会议 pens");
     for (const label of ["gb2312", "big5", "shift_jis", "euc-kr"]) {
       expect(await bodyOf(`text/plain; charset=${label}`, utf8)).toBe("下周的会议 pens");
@@ -199,7 +199,7 @@ describe("parseEmail decodes", () => {
     expect(await bodyOf("text/plain; charset=gb2312", Buffer.from("c1aacda8", "hex"))).toBe("联通");
   });
 
-  it("HTML by its meta element", async () => {
+  it("HTML according to its meta element", async () => {
     const html = Buffer.from('<meta charset="koi8-r"><p>\xcd\xc9\xd2</p>', "latin1");
     expect(await bodyOf("text/html", html)).toBe("мир");
   });
@@ -239,7 +239,7 @@ describe("parseEmail converts HTML", () => {
 });
 
 describe("htmlToText", () => {
-  it("marks up to 20 levels of quotation, so that the text stays as long as its source", () => {
+  it("marks up to 20 quotation levels, so that the text is not longer than its source", () => {
     const nested = (depth: number) => `${"<blockquote>".repeat(depth)}pens${"</blockquote>".repeat(depth)}`;
     expect(htmlToText(nested(3))).toBe("> > > pens");
     expect(htmlToText(nested(500))).toBe(`${"> ".repeat(20)}pens`);
@@ -248,7 +248,7 @@ describe("htmlToText", () => {
   });
 });
 
-describe("MboxMessages splits", () => {
+describe("MboxMessages", () => {
   const mail = (subject: string) =>
     `From: a@x.example\nDate: Sat, 4 Mar 2006 08:15:00 +0000\nSubject: ${subject}\n\npens\n`;
   const split = (text: string) => {
@@ -262,16 +262,16 @@ describe("MboxMessages splits", () => {
     "From 184@xxx",
     "From a@x.example Sat, 4 Mar 2006 08:15:00 +0000",
     "From a@x.example 2006-03-04 08:15",
-  ])("at %j before a header", (separator) => {
+  ])("splits at %j before a header", (separator) => {
     expect(split(`${separator}\n${mail("1")}\n${separator}\n${mail("2")}`)).toHaveLength(2);
   });
 
-  it("at a separator without a blank line before it", () => {
+  it("splits at a separator without a blank line before it", () => {
     const separator = "From - Sat Mar 04 08:15:00 2006";
     expect(split(`${separator}\n${mail("1")}${separator}\n${mail("2")}`)).toHaveLength(2);
   });
 
-  it.each(["From - well, me and Lea.", "From the pens:\nTo: two\n", "From here"])("nothing at %j", (line) => {
+  it.each(["From - well, me and Lea.", "From the pens:\nTo: two\n", "From here"])("does not split at %j", (line) => {
     expect(split(`From \n${mail("1")}\n${line}\n\nend\n`)).toHaveLength(1);
   });
 });

@@ -11,7 +11,7 @@ import { query } from "./small-corpus.js";
 
 const { emptyDb, path } = importFolder();
 
-/** Files under a new folder, as an import reads them. */
+/** Files in a new folder, read like in an import. */
 function maildir(name: string, files: Readonly<Record<string, string>>): string {
   for (const [file, text] of Object.entries(files)) {
     mkdirSync(dirname(path(`${name}/${file}`)), { recursive: true });
@@ -84,7 +84,7 @@ describe("display names", () => {
     );
   });
 
-  it("are no words of the indexed text", async () => {
+  it("are not indexed as words of the text", async () => {
     const db = emptyDb();
     await importFrom(db, KITCHEN);
     const count = (words: string) =>
@@ -106,7 +106,7 @@ describe("display names", () => {
     }
   });
 
-  it("are added to mail that was imported without them, and searched at once by an open search", async () => {
+  it("are added to mail that was imported without them, and immediately visible to an open search", async () => {
     const db = emptyDb();
     await importFrom(db, KITCHEN);
     db.exec("DELETE FROM mail_names; INSERT INTO mail_words (mail_words) VALUES ('delete-all')");
@@ -122,7 +122,7 @@ describe("display names", () => {
 });
 
 describe("displayNames", () => {
-  it("keeps at most 100 names of an email, each of at most 200 characters", () => {
+  it("returns at most 100 names per email, each of at most 200 characters", () => {
     const names = Array.from({ length: 5_000 }, (_, i) => `Person ${String(i).padStart(4, "0")}${"x".repeat(500)}`);
     const kept = displayNames({ names, lists: [names.join(", ")] }, []);
     expect(kept).toHaveLength(100);

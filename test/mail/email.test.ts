@@ -14,13 +14,13 @@ const mail = {
   body: "One\nTwo",
 };
 
-test("a mail is its headers, an empty line and its body; empty lists are left out", () => {
+test("formatEmail writes headers, an empty line and the body, and omits empty lists", () => {
   expect(formatMail(mail)).toBe(
     "Message-ID: <1@x>\nDate: 2001-02-03T04:05:06Z\nFrom: a@x\nTo: b@x, c@x\nSubject: Dues\n\nOne\nTwo",
   );
 });
 
-test("values can be aligned, and a mail without a date says so", () => {
+test("formatEmail can align values, and notes a missing date", () => {
   const [id, date, from] = formatMail({ ...mail, date: null }, 11).split("\n");
   expect([id, date, from]).toEqual(["Message-ID: <1@x>", "Date:       unknown", "From:       a@x"]);
 });
@@ -30,7 +30,7 @@ it.each([
   ["Fine.\n> when?", "Fine."],
   ["On May 1 Bo Kim wrote:\nold", ""],
   ["nothing quoted", "nothing quoted"],
-])("the own text of %j is %j", (body, own) => expect(ownText(body)).toBe(own));
+])("ownText of %j returns %j", (body, own) => expect(ownText(body)).toBe(own));
 
 const { emptyDb, path, write } = importFolder();
 
@@ -45,7 +45,7 @@ const MAIL: Email = {
   body: "Hello.",
 };
 
-/** The rules of a mail alone, and of the mail before it. */
+/** Applies the rules for single emails, then the rules that depend on previous emails. */
 function artFilter() {
   const filter = openArtFilter();
   return (email: Email) => filter(applyArtRules(email));
@@ -57,32 +57,32 @@ describe("ART's filter", () => {
   it.each([
     [5_000, null],
     [5_001, "long_body"],
-  ])("of a body of %d characters says %s", (length, rule) => {
+  ])("returns for a body of %d characters: %s", (length, rule) => {
     expect(artFilter()({ ...MAIL, body: "x".repeat(length) })).toBe(rule);
   });
 
   it.each([
     [30, null],
     [31, "many_recipients"],
-  ])("of %d recipients says %s, wherever they stand", (count, rule) => {
+  ])("returns for %d recipients in any field: %s", (count, rule) => {
     expect(artFilter()({ ...MAIL, to: people(count) })).toBe(rule);
     const spread = { ...MAIL, to: people(count - 20), cc: people(10, 100), bcc: people(10, 200) };
     expect(artFilter()(spread)).toBe(rule);
   });
 
-  it("counts an address as often as it stands there: bcc repeats cc in this mail", () => {
+  it("counts repeated addresses, such as bcc repeating cc in this mail", () => {
     expect(artFilter()({ ...MAIL, to: people(10), cc: people(10), bcc: people(10) })).toBeNull();
     expect(artFilter()({ ...MAIL, to: people(11), cc: people(10), bcc: people(10) })).toBe("many_recipients");
     const repeated = { beforeBody: "", behindBody: "", recipients: 31 };
     expect(artFilter()({ ...MAIL, asWritten: repeated })).toBe("many_recipients");
   });
 
-  it("measures and compares the body as it was written, white space at its ends and all", () => {
+  it("measures and compares the original body, including surrounding white space", () => {
     const written = (beforeBody: string, behindBody: string) => ({ beforeBody, behindBody, recipients: 1 });
     const body = "x".repeat(4_990);
     expect(artFilter()({ ...MAIL, body, asWritten: written("\n", "\n".repeat(9)) })).toBeNull();
     expect(artFilter()({ ...MAIL, body, asWritten: written("\n", "\n".repeat(10)) })).toBe("long_body");
-    // Code points, as Python counts them.
+    // Code points, like in Python.
     expect(artFilter()({ ...MAIL, body: "\u{1f600}".repeat(5_000) })).toBeNull();
     const filter = artFilter();
     expect(filter(MAIL)).toBeNull();
@@ -90,7 +90,7 @@ describe("ART's filter", () => {
     expect(filter({ ...MAIL, asWritten: written("", "\n") })).toBe("repeat");
   });
 
-  it("passes the first of mails alike in subject, body and sender, whatever else differs", () => {
+  it("accepts the first email with the same subject, body and sender, whatever else differs", () => {
     const filter = artFilter();
     expect(filter(MAIL)).toBeNull();
     expect(filter({ ...MAIL, messageId: "<2@example.com>", to: people(3), date: "2001-01-01T00:00:00Z" })).toBe(
@@ -101,26 +101,26 @@ describe("ART's filter", () => {
     }
   });
 
-  it("does not mistake where one field ends and the next begins", () => {
+  it("does not confuse the end of one field with the start of the next", () => {
     const filter = artFilter();
     expect(filter({ ...MAIL, subject: "a", body: "b,c" })).toBeNull();
     expect(filter({ ...MAIL, subject: "a,b", body: "c" })).toBeNull();
     expect(filter({ ...MAIL, subject: 'a","b', body: "c" })).toBeNull();
   });
 
-  it("does not count a mail it has dropped as seen", () => {
+  it("does not remember dropped emails as duplicates", () => {
     const filter = artFilter();
     expect(filter({ ...MAIL, to: people(31) })).toBe("many_recipients");
     expect(filter(MAIL)).toBeNull();
   });
 
-  it("names the first rule of the three where several drop a mail", () => {
+  it("names the first of several rules that drop an email", () => {
     expect(artFilter()({ ...MAIL, to: people(31), body: "x".repeat(5_001) })).toBe("long_body");
   });
 });
 
 describe("an import with ART's filter", () => {
-  it("stores a mail whose first copy it dropped for the white space at its end", async () => {
+  it("stores an email whose first copy was dropped for its surrounding white space", async () => {
     const header = { From: "a@example.com", To: "b@example.com", Subject: "white space" };
     const text = "x".repeat(4_990);
     write("ends/doe-j/inbox/1.", mailText({ ...header, "Message-ID": "<1@x>" }, `${text}${"\n".repeat(20)}`));
@@ -131,7 +131,7 @@ describe("an import with ART's filter", () => {
     expect(db.prepare("SELECT body FROM emails").pluck().get()).toBe(text);
   });
 
-  it("drops by each rule what the rule names, and stores the rest", async () => {
+  it("drops emails according to each rule, and stores the rest", async () => {
     const header = { From: "a@example.com", To: "b@example.com" };
     const mails = [
       mailText({ ...header, "Message-ID": "<1@x>", Subject: "short" }),
@@ -159,7 +159,7 @@ describe("an import with ART's filter", () => {
     expect(ids).toEqual(["<1@x>", "<4@x>", "<6@x>"]);
   });
 
-  it("keeps of the demo mailbox what the rules, asked of the stored mail, let pass", async () => {
+  it("stores the demo emails that pass the rules when applied to the stored mail", async () => {
     const db = emptyDb();
     const { summary } = await importFrom(db, DEMO, { filter: "art" });
     expect(accountedFor(summary)).toBe(517);

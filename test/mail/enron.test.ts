@@ -27,7 +27,7 @@ describe("the real mail", needs("real-mail"), () => {
     }
   });
 
-  /** Every message as it can be read, and who holds it: what the fingerprint is made of, mail by mail. */
+  /** Every message with its readers, as in the fingerprint, email by email. */
   const messagesOf = (db: Db) =>
     new Map(
       (
@@ -40,37 +40,40 @@ describe("the real mail", needs("real-mail"), () => {
       ).map(([id, mail]) => [id, mail]),
     );
 
-  it.each(FORMS)("is imported whole from %s", (form) => {
+  it.each(FORMS)("is imported completely from %s", (form) => {
     const { summary } = imports.get(form) as Imported;
     expect(summary).toMatchObject({ format: form, read: 1329, skipped: { mails: 0 }, inboxes: 5, unresolvedOwners: 0 });
     expect(accountedFor(summary)).toBe(1329);
     expect(readCorpusStats(dbs.get(form) as Db).messages).toBe(1329);
   });
 
-  // 895 by ART's own code over the same rows (82 long bodies, 51 lists of recipients, 301 repeats left out).
-  it.each(["maildir.tar.gz", "emails.csv", "emails.parquet"])("keeps of %s what ART's filter keeps", async (file) => {
-    const { summary } = await importFrom(emptyDb(), join(ENRON, file), { filter: "art" });
-    expect(summary).toMatchObject({ stored: 895, dropped: { long_body: 82, many_recipients: 51, repeat: 301 } });
-  });
+  // 895 according to ART's own code on the same rows (82 long bodies, 51 recipient lists, 301 duplicates dropped).
+  it.each(["maildir.tar.gz", "emails.csv", "emails.parquet"])(
+    "keeps the same emails of %s as ART's filter",
+    async (file) => {
+      const { summary } = await importFrom(emptyDb(), join(ENRON, file), { filter: "art" });
+      expect(summary).toMatchObject({ stored: 895, dropped: { long_body: 82, many_recipients: 51, repeat: 301 } });
+    },
+  );
 
-  it.each(FORMS)("is sound after the import from %s", (form) => {
+  it.each(FORMS)("has an intact database after the import from %s", (form) => {
     expect([...checkHealth(dbs.get(form) as Db)].filter(({ ok }) => !ok)).toEqual([]);
   });
 
-  it.each(FORMS.slice(1))("is mail by mail the same from %s as from the archive", (form) => {
+  it.each(FORMS.slice(1))("is the same from %s as from the archive, email by email", (form) => {
     const [wanted, found] = [messagesOf(dbs.get("tar") as Db), messagesOf(dbs.get(form) as Db)];
     const differing = [...wanted].filter(([id, mail]) => found.get(id) !== mail);
     expect(differing.map(([id, mail]) => [id, mail, found.get(id)])).toEqual([]);
     expect(found.size).toBe(wanted.size);
   });
 
-  it("leaves one fingerprint, whichever form it came from", () => {
+  it("has the same fingerprint in every source format", () => {
     const stats = FORMS.map((form) => readCorpusStats(dbs.get(form) as Db));
     expect(new Set(stats.map((one) => JSON.stringify(one))).size).toBe(1);
     expect(stats[0]?.fingerprint).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it.each(FORMS)("from %s is all there already after the import from the archive", async (form) => {
+  it.each(FORMS)("from %s adds nothing after the import from the archive", async (form) => {
     const db = dbs.get("tar") as Db;
     const before = contentOf(db);
     const again = { tar: "maildir.tar.gz", "kaggle-csv": "emails.csv", parquet: "emails.parquet", maildir: null }[form];

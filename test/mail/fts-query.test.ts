@@ -4,15 +4,15 @@ import { openMailSearch } from "../../src/mail/search.js";
 import { mail, openWithMails } from "./corpus-setup.js";
 import { withAllWords } from "./small-corpus.js";
 
-describe("a text without words", () => {
-  it.each(["", " \t\n", '"', '""', '" "', "!?.,;:()[]{}", "***", "\0", "-", "''"])("%j asks for nothing", (text) => {
+describe("matchExpression for a text without words", () => {
+  it.each(["", " \t\n", '"', '""', '" "', "!?.,;:()[]{}", "***", "\0", "-", "''"])("returns null for %j", (text) => {
     expect(tokenize(text)).toEqual([]);
     expect(contentTokens(text)).toEqual([]);
     expect(allWordsExpression(text)).toBeNull();
   });
 });
 
-describe("an expression", () => {
+describe("matchExpression", () => {
   it.each([
     ["gas price", '"gas" AND "price"'],
     ["gas gas GAS", '"gas"'],
@@ -34,7 +34,7 @@ describe("an expression", () => {
     ["会議室", '"会議 議室"'],
     ["会 議", '"会" * AND "議" *'],
     ["Q3予算2002年", '"q3 予算 算 2002 年" *'],
-  ])("of %j holds quoted words and nothing else", (text, expression) => {
+  ])("contains only quoted words for %j", (text, expression) => {
     expect(allWordsExpression(text)).toBe(expression);
   });
 
@@ -44,27 +44,27 @@ describe("an expression", () => {
     ["config*", '"config" *'],
     ["会議", '"会議"'],
     ["会", '"会" *'],
-  ])("of the term %s looks it up", (term, expression) => expect(termExpression(term)).toBe(expression));
+  ])("looks up the term %s", (term, expression) => expect(termExpression(term)).toBe(expression));
 
-  it("has no more than 64 parts", () => {
+  it("has at most 64 parts", () => {
     const words = Array.from({ length: 70 }, (_, n) => `w${n}`);
     expect(allWordsExpression(words.join(" "))?.split(" AND ")).toEqual(words.slice(0, 64).map((word) => `"${word}"`));
     expect(contentTokens(words.join(" "))).toEqual(words.slice(0, 64));
   });
 });
 
-describe("the words worth matching on", () => {
+describe("contentWords", () => {
   it.each([
     ["What is the gas price of gas?", ["gas", "price"]],
     ["what is it", ["what", "is", "it"]],
     ["来週の会議は?", ["来週", "週の", "の会", "会議", "議は"]],
     ["会 of 2002年", ["会", "2002", "年"]],
-  ])("of %j are %j", (text, words) => {
+  ])("returns for %j: %j", (text, words) => {
     expect(contentTokens(text)).toEqual(words);
   });
 });
 
-describe("letters beyond ASCII", async () => {
+describe("non-ASCII letters", async () => {
   const words = ["Zürich", "ZÜRICH", "Καφές", "kafé", "İzmir", "\u212aelvin", "МОСКВА"];
   const test = await openWithMails(...words.map((word, n) => mail({ messageId: `<${n}>`, body: `at ${word} today` })));
   afterAll(() => test.close());
@@ -85,7 +85,7 @@ describe("letters beyond ASCII", async () => {
     ["izmir", ["İzmir"]],
     ["Kelvin", ["\u212aelvin"]],
     ["москва", ["МОСКВА"]],
-  ])("%s finds %j: neither case nor accents count", (asked, found) => {
+  ])("match regardless of case and accents: %s finds %j", (asked, found) => {
     const expected = found.map((word) => `at ${word} today`);
     expect(bodies(asked).sort()).toEqual(expected.sort());
     expect(bodies(`${asked} TODAY`).sort()).toEqual(expected.sort());

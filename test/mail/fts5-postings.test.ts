@@ -5,7 +5,7 @@ import { Database } from "../../src/store/sqlite.js";
 import { stemOf } from "../../src/text/porter.js";
 import { below, seeded } from "../bench/random.js";
 
-/** Posting lists next to those that SQLite itself returns (fts5vocab). */
+/** Compares posting lists with SQLite's own (fts5vocab). */
 
 const WORDS = ["gas", "price", "prices", "meeting", "zebra", "naïve", "café", "x".repeat(300), "a", "ab", "abc"];
 
@@ -82,7 +82,7 @@ describe.each([
     expect(read(word, (rowid) => rowid > lastRowid, null)).toEqual([]);
   });
 
-  it.each(["", "b", "gasoline", "zz", "0"])("has no rows for %j", (word) => {
+  it.each(["", "b", "gasoline", "zz", "0"])("returns empty lists for %j", (word) => {
     expect(read(word, () => true, null)).toEqual([]);
   });
 });

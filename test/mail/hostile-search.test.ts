@@ -6,7 +6,7 @@ import type { Db } from "../../src/store/open-store.js";
 import { addressId, BEN, CAT, DAN, idsOf, mail, openCorpus, query, withAllWords } from "./small-corpus.js";
 
 const CUTOFF = endOfDay("2001-05-14");
-/** Every word that could be taken for something else; mail of others names every mailbox. */
+/** Every word that could be misread as syntax. Other people's mail mentions every mailbox. */
 const NAMES = [1, 2, 3, 4].map((id) => `in${id} from${id} to${id}`).join(" ");
 const TEXT = `AND OR NOT NEAR subject body parties ${NAMES} what's Q3-budget 5 a@b * ^ - the gas 🙂 café \ud83d x`;
 let db: Db;
@@ -25,7 +25,7 @@ beforeAll(() => {
 });
 afterAll(() => db.close());
 
-/** What both ways find; fails where that is mail of others, or later than the cutoff. */
+/** The results of both search orders. Fails if they contain other people's mail, or mail after the cutoff. */
 function askBoth(words: string): string[] {
   const asked = { ...ofBen, words };
   const best = search.bestFirst(asked);
@@ -139,12 +139,12 @@ const HOSTILE = [
 
 const short = (words: string) => (words.length > 40 ? `${words.slice(0, 40)}… (${words.length})` : words);
 
-describe("no search string fails, or finds mail of others or after the cutoff:", () => {
+describe("a search string neither fails nor finds other people's mail or mail after the cutoff:", () => {
   test.each(HOSTILE.map((words) => [JSON.stringify(short(words)), words] as const))("%s", (_, words) => {
     askBoth(words);
   });
 
-  test("1,000 by chance", () => {
+  test("1,000 random strings", () => {
     const syntax = fc.constantFrom(
       '"',
       "AND",
@@ -184,37 +184,37 @@ describe("no search string fails, or finds mail of others or after the cutoff:",
   });
 });
 
-describe("what stands in a search string is text:", () => {
+describe("special characters in a search string are plain text:", () => {
   test.each([
     ["an operator", "AND"],
     ["another", "OR NOT"],
-    ["what would be a column", "subject:gas"],
-    ["what would be a mailbox", "parties in1"],
+    ["a column name", "subject:gas"],
+    ["a mailbox term", "parties in1"],
     ["a word with an apostrophe", "what's"],
     ["words joined by punctuation", "Q3-budget"],
     ["a sum", "$5"],
     ["an address", "a@b"],
     ["an emoji", "🙂"],
-    ["letters beyond ASCII", "café"],
+    ["non-ASCII letters", "café"],
     ["a prefix", "gas*"],
-    ["a quote that is never closed", '"gas'],
+    ["an unclosed quote", '"gas'],
     ["two words with a NUL between them", "gas\0🙂"],
-  ])("%s is looked for, and found", (_, words) => {
+  ])("finds %s", (_, words) => {
     const hits = withAllWords(search, { ...ofBen, words });
     expect(idsOf(hits)).toEqual(["last-second", "visible"]);
   });
 
-  test.each(["", " ", "*", '""', "!?", "\0"])("%j has no word, so that nothing is found", (words) => {
+  test.each(["", " ", "*", '""', "!?", "\0"])("finds nothing for %j, which contains no word", (words) => {
     expect(withAllWords(search, { ...ofBen, words })).toEqual([]);
     expect(search.bestFirst({ ...ofBen, words })).toEqual({ hits: [], total: 0 });
   });
 
-  test("the names of mailboxes in the index are no words of a mail", () => {
+  test("index terms for mailboxes do not match as words of an email", () => {
     const plain = openCorpus([mail("1", { body: "gas" })]);
     const words = openMailSearch(plain);
     expect(withAllWords(words, query("in1"))).toEqual([]);
     expect(words.bestFirst(query("in1 from1 to2"))).toEqual({ hits: [], total: 0 });
-    // To the stemmer these are the same words.
+    // The stemmer treats these words as equal.
     for (const word of ["in1s", "from1s", "to2s", "IN1", '"in1 from1"', "in1s gas"]) {
       expect(withAllWords(words, query(word))).toEqual([]);
       expect(words.bestFirst(query(word)).hits.filter((hit) => hit.match === "all_words")).toEqual([]);
@@ -223,7 +223,7 @@ describe("what stands in a search string is text:", () => {
     plain.close();
   });
 
-  test("a mail that writes of mailboxes lies in none of them", () => {
+  test("an email that mentions mailboxes is not in them", () => {
     for (const words of ["in1", "gas", "in2 OR in3"]) {
       const asked = { ...query(words), inboxId: addressId(db, DAN), limit: 50 };
       expect(idsOf(withAllWords(search, { ...asked, words: "gas" }))).toEqual(["of-others"]);
@@ -234,7 +234,7 @@ describe("what stands in a search string is text:", () => {
   });
 });
 
-describe("a query of any length", () => {
+describe("a search with a query of any length", () => {
   const MILLION = 1_000_000;
   test.each([
     ["words", Array.from({ length: MILLION }, (_, i) => `w${i}`).join(" ")],
@@ -242,7 +242,7 @@ describe("a query of any length", () => {
     ["words joined by marks", "gas-".repeat(MILLION)],
     ["quotes", '"'.repeat(MILLION)],
     ["one word", "x".repeat(MILLION)],
-  ])("%s does not hold the search up", { timeout: 30_000 }, (_, words) => {
+  ])("ends in time for %s", { timeout: 30_000 }, (_, words) => {
     withAllWords(search, { ...ofBen, words });
     search.bestFirst({ ...ofBen, words });
   });

@@ -17,7 +17,7 @@ describe("an owner map", () => {
   const { path, write } = importFolder();
   const mapOf = (text: string) => Object.fromEntries(readOwnerMap(write("owners.tsv", text)));
 
-  it("is read line by line, with or without a heading, comments, blank lines and further columns", () => {
+  it("is read line by line, with or without a header, comments, blank lines and additional columns", () => {
     const wanted = { "doe-j": "jane.doe@example.com", "roe-r": "r.roe@example.com" };
     const lines = ["doe-j\tJane.Doe@Example.com", "roe-r \t r.roe@example.com\t12 mails\tsure"];
     expect(mapOf(lines.join("\n"))).toEqual(wanted);
@@ -25,7 +25,7 @@ describe("an owner map", () => {
     expect(mapOf(["folder\taddress", "# the board", "", lines[0], "   ", lines[1]].join("\n"))).toEqual(wanted);
   });
 
-  it("behind a byte order mark keeps the name of its first folder", () => {
+  it("preserves its first folder's name after a byte order mark", () => {
     expect(mapOf("\ufeffdoe-j\tjane.doe@example.com\n")).toEqual({ "doe-j": "jane.doe@example.com" });
   });
 
@@ -35,16 +35,16 @@ describe("an owner map", () => {
 
   it.each([
     ["a folder without an address", "doe-j\tj@x.com\nroe-r\n", 2, "roe-r"],
-    ["an address that is none", "doe-j\tj@x.com\n\n# note\nroe-r\tsomeone\n", 4, "roe-r\tsomeone"],
+    ["an invalid address", "doe-j\tj@x.com\n\n# note\nroe-r\tsomeone\n", 4, "roe-r\tsomeone"],
     ["an address without a folder", "folder\taddress\n\tj@x.com\n", 2, "\tj@x.com"],
-    ["spaces for a tab", "doe-j\tj@x.com\r\nroe-r r@x.com\r\n", 2, "roe-r r@x.com"],
-  ])("with %s names the line", (_, text, line, found) => {
+    ["spaces instead of a tab", "doe-j\tj@x.com\r\nroe-r r@x.com\r\n", 2, "roe-r r@x.com"],
+  ])("is refused with %s, and the error names the line", (_, text, line, found) => {
     const file = write("broken.tsv", text);
     const message = `${file}, line ${line}: expected an owner folder, a tab and an address, found "${found}".`;
     expect(() => readOwnerMap(file)).toThrow(expect.objectContaining({ code: "owner_map_row", exitCode: 2, message }));
   });
 
-  it("that is not there is named", () => {
+  it("is named in the error if missing", () => {
     expect(() => readOwnerMap(path("none.tsv"))).toThrow(UserError);
     expect(() => readOwnerMap(path("none.tsv"))).toThrow(`Cannot read the owner map ${path("none.tsv")}: ENOENT`);
   });
@@ -53,9 +53,9 @@ describe("an owner map", () => {
 const sentFrom = (path: string, sender: string, changes = {}) =>
   mail({ path, owner: path.split("/")[0] ?? null, sender, ...changes });
 
-describe("who sends from an owner's sent folders", () => {
+describe("senders in an owner's sent folders", () => {
   it.each(["sent", "sent_items", "_sent_mail", "Sent Items", ".Sent/cur", "old/sent", "my_sent", "sent/2001"])(
-    "is counted in %s",
+    "are counted in %s",
     async (folder) => {
       const { db, close } = await openWithMails(sentFrom(`lee-k/${folder}/1.`, "kim@x.example"));
       expect([...countSentFolderSenders(db).values()]).toEqual([[{ address: "kim@x.example", mails: 1 }]]);
@@ -64,7 +64,7 @@ describe("who sends from an owner's sent folders", () => {
   );
 
   it.each(["inbox", "presentations", "consent", "essential/x", "deleted_items"])(
-    "is not counted in %s",
+    "are not counted in %s",
     async (folder) => {
       const { db, close } = await openWithMails(sentFrom(`lee-k/${folder}/1.`, "kim@x.example"));
       expect(countSentFolderSenders(db).size).toBe(0);
@@ -72,7 +72,7 @@ describe("who sends from an owner's sent folders", () => {
     },
   );
 
-  it("is counted for every owner alone, whoever sends most first, then by address; no sender is nobody", async () => {
+  it("are counted per owner, by frequency and then address, without missing senders", async () => {
     const { db, close } = await openWithMails(
       sentFrom("sentry-a/sent/1.", "zoe@x.example"),
       sentFrom("sentry-a/sent/2.", "zoe@x.example"),
@@ -95,8 +95,8 @@ describe("who sends from an owner's sent folders", () => {
   });
 });
 
-describe("whom an owner's mail is addressed to", () => {
-  it("is counted over the different mails of the owner's folders, most first", async () => {
+describe("recipients of an owner's mail", () => {
+  it("are counted over the different emails in the owner's folders, most frequent first", async () => {
     const twice = sentFrom("lee-k/inbox/1.", "bob@x.example", { to: ["kim@x.example"], cc: ["all@x.example"] });
     const { db, close } = await openWithMails(
       twice,
@@ -119,8 +119,8 @@ describe("whom an owner's mail is addressed to", () => {
   });
 });
 
-describe("the inboxes that were imported", () => {
-  it("are those of the owners whose address is known, and of the addresses that a source names", async () => {
+describe("imported inboxes", () => {
+  it("belong to owners with a known address, and to addresses that a source names", async () => {
     const { db, close } = await openWithMails(
       sentFrom("lee-k/sent/1.", "kim.lee@x.example"),
       sentFrom("ghost-g/inbox/1.", "", { to: [] }),
@@ -155,7 +155,7 @@ describe("resolve owners", () => {
 
   let sources = 0;
 
-  /** The owners of a mail root of which only senders, recipients and folders matter. */
+  /** The owners of a mail root, determined only by senders, recipients and folders. */
   async function ownersFrom(mails: readonly Filed[], options: Parameters<typeof importFrom>[2] = {}) {
     const root = `owners-${sources++}`;
     let n = 0;
@@ -174,7 +174,7 @@ describe("resolve owners", () => {
   const PAT = "pat.smith@example.com";
 
   describe("the address of an owner folder", () => {
-    it("is for the demo mailbox what its page says", async () => {
+    it("matches the demo mailbox's documentation", async () => {
       const page = readFileSync(join(DEMO, "../README.md"), "utf8");
       const listed = [...page.matchAll(/^\| `([a-z-]+)` \| (\S+@\S+) \|/gm)].map(([, folder, address]) => [
         folder,
@@ -186,7 +186,7 @@ describe("resolve owners", () => {
       expect(Object.entries(ownersOf(db)).map(([folder, [address]]) => [folder, address])).toEqual(listed);
     });
 
-    it("is that of the authored mails' owners", async () => {
+    it("is correct for the authored emails", async () => {
       const db = emptyDb();
       await importFrom(db, AUTHORED);
       expect(ownersOf(db)).toMatchObject({
@@ -195,7 +195,7 @@ describe("resolve owners", () => {
       });
     });
 
-    it.each(["sent", "sent_items", "_sent_mail", "Sent Items"])("is whoever sends from the folder %s", async (sent) => {
+    it.each(["sent", "sent_items", "_sent_mail", "Sent Items"])("is the sender in the folder %s", async (sent) => {
       const mails = [
         { folder: `doe-j/${sent}`, from: JANE, to: PAT },
         { folder: "doe-j/inbox", from: PAT, to: JANE, times: 5 },
@@ -203,7 +203,7 @@ describe("resolve owners", () => {
       expect((await ownersFrom(mails)).owners).toEqual({ "doe-j": [JANE, "sent"] });
     });
 
-    it("is the person of the folder's name, where an assistant sends more from the sent folder", async () => {
+    it("is the person in the folder's name, even if an assistant sends more from the sent folder", async () => {
       const mails = [
         { folder: "doe-j/sent", from: PAT, to: "x@example.com", times: 30 },
         { folder: "doe-j/sent", from: JANE, to: "x@example.com" },
@@ -211,7 +211,7 @@ describe("resolve owners", () => {
       expect((await ownersFrom(mails)).owners).toEqual({ "doe-j": [JANE, "sent"] });
     });
 
-    it("is the one addressed, where only an assistant sends", async () => {
+    it("is the recipient, if only an assistant sends", async () => {
       const mails = [
         { folder: "doe-j/sent", from: PAT, to: "x@example.com", times: 3 },
         { folder: "doe-j/inbox", from: "x@example.com", to: `${PAT}, ${JANE}` },
@@ -219,7 +219,7 @@ describe("resolve owners", () => {
       expect((await ownersFrom(mails)).owners).toEqual({ "doe-j": [JANE, "received"] });
     });
 
-    it("is without sent mail the addressee who bears the folder's name, though a list is addressed more often", async () => {
+    it("is, without sent mail, the recipient that matches the folder's name, even if a list gets more mail", async () => {
       const mails = [
         { folder: "doe-j/inbox", from: PAT, to: "all.staff@example.com", times: 9 },
         { folder: "doe-j/inbox", from: PAT, to: `${JANE}, all.staff@example.com` },
@@ -227,12 +227,12 @@ describe("resolve owners", () => {
       expect((await ownersFrom(mails)).owners).toEqual({ "doe-j": [JANE, "received"] });
     });
 
-    it("is found though the folder's name is misspelt at its end", async () => {
+    it("is found even if the folder's name has a typo at its end", async () => {
       const mails = [{ folder: "crandell-s/inbox", from: PAT, to: "x@example.com, sean.crandall@example.com" }];
       expect((await ownersFrom(mails)).owners).toEqual({ "crandell-s": ["sean.crandall@example.com", "received"] });
     });
 
-    it("is that of the right one of two with the same last name", async () => {
+    it("is the right one of two people with the same last name", async () => {
       const mails = [
         { folder: "doe-j/inbox", from: PAT, to: "martin.doe@example.com", times: 5 },
         { folder: "doe-j/inbox", from: PAT, to: JANE },
@@ -240,13 +240,13 @@ describe("resolve owners", () => {
       expect((await ownersFrom(mails)).owners).toEqual({ "doe-j": [JANE, "received"] });
     });
 
-    it("is not there where no mail tells", async () => {
+    it("is unknown if the mail does not reveal it", async () => {
       const { db, owners } = await ownersFrom([{ folder: "doe-j/inbox", from: "", to: "" }]);
       expect(owners).toEqual({ "doe-j": [null, null] });
       expect((await importFrom(db, AUTHORED)).summary.unresolvedOwners).toBe(1);
     });
 
-    it("is found by a later source that tells", async () => {
+    it("is found in a later source", async () => {
       const { db } = await ownersFrom([{ folder: "doe-j/inbox", from: PAT, to: "all.staff@example.com" }]);
       write("later/doe-j/sent/1.", mailText({ "Message-ID": "<later@x>", From: JANE, To: PAT }));
       await importFrom(db, path("later"));
@@ -264,14 +264,14 @@ describe("resolve owners", () => {
       ["nobody-n", "n@example.com"],
     ]);
 
-    it("says more than the mail, and only of the folders that are there", async () => {
+    it("overrides the mail, but only for existing folders", async () => {
       expect((await ownersFrom(mails, { ownerMap })).owners).toEqual({
         "doe-j": ["j.doe@elsewhere.example", "map"],
         "roe-r": ["r.roe@example.com", "sent"],
       });
     });
 
-    it("stays in force for later imports without one, and gives way to a newer one", async () => {
+    it("applies to later imports without one, until a newer one replaces it", async () => {
       const { db, root } = await ownersFrom(mails, { ownerMap });
       await importFrom(db, root);
       expect(ownersOf(db)["doe-j"]).toEqual(["j.doe@elsewhere.example", "map"]);
@@ -279,7 +279,7 @@ describe("resolve owners", () => {
       expect(ownersOf(db)["doe-j"]).toEqual([JANE, "map"]);
     });
 
-    it("given with mail that is all there already, changes the inboxes and the fingerprint", async () => {
+    it("changes the inboxes and the fingerprint even if all mail was already imported", async () => {
       const { db, root } = await ownersFrom(mails);
       const fingerprint = () => db.prepare("SELECT fingerprint FROM corpus_state").pluck().get();
       const before = fingerprint();

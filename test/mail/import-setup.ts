@@ -14,13 +14,13 @@ import {
 } from "../../src/mail/import/import-corpus.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 
-/** Imports into database files of their own, and what is left in them. */
+/** Imports into separate database files, and their contents. */
 
 const ROOT = join(import.meta.dirname, "../..");
 export const DEMO = join(ROOT, "fixtures/demo/maildir");
 export const AUTHORED = join(ROOT, "fixtures/corpus/maildir");
 
-/** A folder of its own for the tests of one file, gone after them together with its databases. */
+/** A folder for the tests of one file, deleted afterwards with its databases. */
 export function importFolder() {
   const folder = mkdtempSync(join(tmpdir(), "art-e-ingest-"));
   const open: Db[] = [];
@@ -55,7 +55,7 @@ export type ImportOptions = Partial<Omit<ImportRequest, "sources">> & {
   readonly onProgress?: (progress: ImportProgress) => unknown;
 };
 
-/** Imports a source of mail, named by its path or already open. */
+/** Imports a mail source, given by path or already open. */
 export async function importFrom(db: Db, mail: string | CorpusSource, options: ImportOptions = {}): Promise<Imported> {
   const { signal = new AbortController().signal, onProgress, ...asked } = options;
   const skipped: BadEmail[] = [];
@@ -79,16 +79,16 @@ export async function importFrom(db: Db, mail: string | CorpusSource, options: I
   return { summary: await importCorpus(db, request, hear, signal), skipped, progress };
 }
 
-/** Mails counted under every heading of a summary; the figure it must come to is `read`. */
+/** Sum of the counts of a summary. It must equal `read`. */
 export function accountedFor({ stored, duplicates, skipped, dropped }: ImportSummary): number {
   const byRule = Object.values(dropped ?? {}).reduce((sum, mails) => sum + mails, 0);
   return stored + duplicates + skipped.mails + byRule;
 }
 
-/** Made with the file itself, or saying when and by which import: no content. */
+/** Tables created with the file, or with time and id of an import: no content. */
 const NO_CONTENT = new Set(["imports", "migrations", "agents", "tools"]);
 
-/** Every row of every other table: how many a table has, and a digest of them. */
+/** The number of rows of every other table, and their digest. */
 export function contentOf(db: Db): Record<string, string> {
   const tables = db
     .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
@@ -105,7 +105,7 @@ function digest(db: Db, table: string): string {
   return `${texts.length} rows, ${createHash("sha256").update(texts.join("\n")).digest("hex")}`;
 }
 
-/** A mail of plain text with the given fields. */
+/** A plain-text email with these fields. */
 export function mailText(fields: Readonly<Record<string, string>>, body = "Hello."): string {
   const header = Object.entries(fields).map(([name, value]) => `${name}: ${value}\n`);
   return `${header.join("")}\n${body}\n`;

@@ -19,7 +19,7 @@ describe("import corpus", () => {
   const count = (db: ReturnType<typeof emptyDb>, table: string) =>
     db.prepare(`SELECT count(*) FROM ${table}`).pluck().get() as number;
 
-  /** A source that gives some batches and then does something else. */
+  /** A source that returns some batches and then calls a function. */
   function sourceOf(batches: readonly CorpusBatch[], then: () => void = () => undefined): CorpusSource {
     return {
       format: "maildir",
@@ -41,7 +41,7 @@ describe("import corpus", () => {
     ["the demo mailbox", DEMO, { read: 517, stored: 516, distinct: 311, duplicates: 1, inboxes: 3 }],
     ["the authored mails", AUTHORED, { read: 12, stored: 12, distinct: 12, duplicates: 0, inboxes: 3 }],
   ])("importing %s", (_, mail, figures) => {
-    it("counts every mail once, and the counts are those of the file", async () => {
+    it("counts every email once, with the same counts as the file", async () => {
       const db = emptyDb();
       const { summary, skipped } = await importFrom(db, mail);
       expect(summary).toMatchObject({ ...figures, dropped: null, unresolvedOwners: 0 });
@@ -54,7 +54,7 @@ describe("import corpus", () => {
       expect(readCorpusStats(db)).toMatchObject({ messages: summary.stored, inboxes: summary.inboxes });
     });
 
-    it("again changes nothing", async () => {
+    it("changes nothing if repeated", async () => {
       const db = emptyDb();
       await importFrom(db, mail);
       const before = contentOf(db);
@@ -64,7 +64,7 @@ describe("import corpus", () => {
       expect(count(db, "imports")).toBe(2);
     });
 
-    it("gives the same file whatever the batch size", async () => {
+    it("creates the same file for any batch size", async () => {
       const files = [];
       for (const batchSize of [1, 7, 1_000_000]) {
         const db = emptyDb();
@@ -77,7 +77,7 @@ describe("import corpus", () => {
   });
 
   describe("a second source", () => {
-    it("adds to what is there, in whichever order the two come", async () => {
+    it("adds its mail, in either order of the two sources", async () => {
       const [one, other] = [emptyDb(), emptyDb()];
       await importFrom(one, DEMO);
       const first = readFingerprint(one);
@@ -91,7 +91,7 @@ describe("import corpus", () => {
       expect(readFingerprint(other)).toBe(readFingerprint(one));
     });
 
-    it("of the same mail in another form adds nothing", async () => {
+    it("adds nothing if it has the same mail in another format", async () => {
       const db = emptyDb();
       await importFrom(db, AUTHORED);
       const before = contentOf(db);
@@ -101,7 +101,7 @@ describe("import corpus", () => {
       expect(contentOf(db)).toEqual(before);
     });
 
-    it("with the Message-ID of another mail keeps both, the later under a changed one, once", async () => {
+    it("keeps both emails with the same Message-ID, the later one renamed, once", async () => {
       const db = emptyDb();
       const fields = { "Message-ID": "<1@example.com>", From: "a@example.com", Subject: "one" };
       write("clash/first/doe-j/inbox/1.", mailText(fields));
@@ -116,7 +116,7 @@ describe("import corpus", () => {
   });
 
   describe("a limit", () => {
-    it.each([1, 20, 499, 500, 501, 516])("of %d mails reads as many", async (limit) => {
+    it.each([1, 20, 499, 500, 501, 516])("of %d reads that number of emails", async (limit) => {
       const db = emptyDb();
       const { summary } = await importFrom(db, DEMO, { limit, batchSize: 7 });
       expect(summary.read).toBe(limit);
@@ -127,7 +127,7 @@ describe("import corpus", () => {
       expect((await importFrom(emptyDb(), DEMO, { limit: 10_000 })).summary.read).toBe(517);
     });
 
-    it("is one of mails that can be used: the others come on top, and are counted", async () => {
+    it("counts only usable emails, and reports the others in addition", async () => {
       const [first] = await batchesOf(AUTHORED);
       const bad = ["1", "2", "3"].map((where) => ({ where, reason: "it is empty" }));
       const source = sourceOf([{ mails: first?.mails ?? [], bad, bytesRead: 3 }]);
@@ -136,7 +136,7 @@ describe("import corpus", () => {
     });
   });
 
-  describe("a mail that cannot be used", () => {
+  describe("an unusable email", () => {
     const mixed = () => {
       for (const n of [1, 2, 3]) write(`mixed/doe-j/inbox/${n}.`, mailText({ Subject: `mail ${n}` }));
       write("mixed/doe-j/inbox/4.", "");
@@ -145,7 +145,7 @@ describe("import corpus", () => {
       return path("mixed");
     };
 
-    it("is named with its reason, and the others are stored", async () => {
+    it("is listed with its reason, and the others are stored", async () => {
       const { summary, skipped } = await importFrom(emptyDb(), mixed());
       const header = "it has no mail header (Message-ID, Date, From, To or Subject)";
       expect(skipped).toEqual(
@@ -174,7 +174,7 @@ describe("import corpus", () => {
       expect(count(db, "imports")).toBe(1);
     });
 
-    it("is kept in the summary up to the tenth, and told to the listener every time", async () => {
+    it("is listed in the summary up to the tenth, and always reported to the listener", async () => {
       const bad = Array.from({ length: 700 }, (_, n) => ({ where: `row ${n}`, reason: `of reason ${n}` }));
       const { summary, skipped } = await importFrom(emptyDb(), sourceOf([{ mails: [], bad, bytesRead: 1 }]));
       expect(skipped).toEqual(bad);
@@ -184,7 +184,7 @@ describe("import corpus", () => {
     });
   });
 
-  describe("an import that does not come to its end leaves the file as it was", () => {
+  describe("an incomplete import leaves the file unchanged", () => {
     async function leftAfter(run: (db: ReturnType<typeof emptyDb>) => Promise<unknown>) {
       const db = emptyDb();
       await importFrom(db, AUTHORED);
@@ -195,12 +195,12 @@ describe("import corpus", () => {
       );
       expect(contentOf(db)).toEqual(before);
       expect(count(db, "imports")).toBe(1);
-      // Nothing stands in the way of the next.
+      // A later import succeeds.
       expect((await importFrom(db, DEMO)).summary.stored).toBe(516);
       return error;
     }
 
-    it("when the source breaks off in the middle", async () => {
+    it("when the source fails in the middle", async () => {
       const batches = await batchesOf(DEMO);
       expect(batches.length).toBeGreaterThan(1);
       const broken = new UserError("broken_source", "the source is cut off", "Fetch it again.");
@@ -210,7 +210,7 @@ describe("import corpus", () => {
       expect(await leftAfter((db) => importFrom(db, source))).toBe(broken);
     });
 
-    it.each([1, 250, 510])("when it is aborted after %d mails", async (after) => {
+    it.each([1, 250, 510])("when it is aborted after %d emails", async (after) => {
       const controller = new AbortController();
       const reason = new Error("stopped by the user");
       const emails = (await batchesOf(DEMO)).flatMap((batch) => batch.mails);
@@ -219,7 +219,7 @@ describe("import corpus", () => {
       expect(await leftAfter((db) => importFrom(db, oneByOne, { signal: controller.signal, onProgress }))).toBe(reason);
     });
 
-    it("when it is aborted between two mails of one batch", async () => {
+    it("when it is aborted between two emails of one batch", async () => {
       const controller = new AbortController();
       const reason = new Error("stopped by the user");
       setImmediate(() => controller.abort(reason));
@@ -228,21 +228,21 @@ describe("import corpus", () => {
       expect(await leftAfter((db) => importFrom(db, sourceOf(batches), slow))).toBe(reason);
     });
 
-    it("when it is aborted while the index is made", async () => {
+    it("when it is aborted during indexing", async () => {
       const controller = new AbortController();
       const reason = new Error("stopped by the user");
       const onProgress = ({ phase }: ImportProgress) => phase === "index" && controller.abort(reason);
       expect(await leftAfter((db) => importFrom(db, DEMO, { signal: controller.signal, onProgress }))).toBe(reason);
     });
 
-    it("when it had been aborted before", async () => {
+    it("when it was aborted before its start", async () => {
       const reason = new Error("stopped by the user");
       expect(await leftAfter((db) => importFrom(db, DEMO, { signal: AbortSignal.abort(reason) }))).toBe(reason);
     });
   });
 
   describe("the listener", () => {
-    it("hears of mails that only become more, first of reading, then of indexing", async () => {
+    it("receives growing numbers of emails, first for reading, then for indexing", async () => {
       const { progress } = await importFrom(emptyDb(), DEMO);
       const phases = progress.map(({ phase }) => phase);
       expect([...new Set(phases)]).toEqual(["read", "index"]);
@@ -281,7 +281,7 @@ const anyMail = fc.record({
   ),
 });
 
-it("a batch of mail comes out of its packed form as it was, also when it was cloned for another thread", () => {
+it("a packed batch of emails is unchanged after unpacking, even after cloning for another thread", () => {
   const bad = [{ where: "mail.csv row 2", reason: "it is empty" }];
   fc.assert(
     fc.property(fc.array(anyMail), fc.nat(), (mails, bytesRead) => {
@@ -291,20 +291,20 @@ it("a batch of mail comes out of its packed form as it was, also when it was clo
   );
 });
 
-describe("200 mutilated mails", () => {
+describe("200 mutilated emails", () => {
   const { emptyDb, path } = importFolder();
   const MAILS = mutilatedMails(200, 2001);
   const folder = path("maildir/doe-j/inbox");
   mkdirSync(folder, { recursive: true });
   for (const [n, { raw }] of MAILS.entries()) writeFileSync(`${folder}/${n}.`, raw);
 
-  it("are imported or named with a reason, each of them", async () => {
+  it("are each imported or listed with a reason", async () => {
     const db = emptyDb();
     const { summary, skipped } = await importFrom(db, path("maildir"));
     expect(summary.read).toBe(200);
     expect(accountedFor(summary)).toBe(200);
     expect(skipped).toHaveLength(summary.skipped.mails);
-    // Some are beyond reading, but most are not.
+    // A few are unreadable, but not most.
     expect(summary.skipped.mails).toBeGreaterThan(0);
     expect(summary.stored).toBeGreaterThan(150);
     const inFile = db.prepare("SELECT path FROM messages").pluck().all() as string[];
@@ -313,7 +313,7 @@ describe("200 mutilated mails", () => {
     for (const { reason } of skipped) expect(reason).toMatch(/^it (is empty|is binary data|has no mail header)/);
   });
 
-  it("can each be read by its id afterwards, and the file is sound", async () => {
+  it("can each be read by id afterwards, and the file is intact", async () => {
     const db = emptyDb();
     await importFrom(db, path("maildir"));
     const mails = openMailLookup(db);
@@ -326,7 +326,7 @@ describe("200 mutilated mails", () => {
     expect([...checkHealth(db)].filter(({ ok }) => !ok)).toEqual([]);
   });
 
-  it("imported again change nothing", async () => {
+  it("change nothing if imported again", async () => {
     const db = emptyDb();
     await importFrom(db, path("maildir"));
     const before = contentOf(db);

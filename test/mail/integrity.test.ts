@@ -12,27 +12,27 @@ afterEach(() => test.close());
 
 const ill = () => [...checkHealth(test.db)].filter(({ ok }) => !ok).map(({ check }) => check);
 
-describe("a damaged file is told, and of what", () => {
+describe("checkMail reports the damaged part of a file", () => {
   it.each([
-    ["a mail changed behind the index", "Full-text index", "UPDATE mails SET subject = 'zebra' WHERE id = 1"],
-    ["an index without its mails", "Full-text index", "INSERT INTO emails_fts (emails_fts) VALUES ('delete-all')"],
-    ["a mail without a Message-ID", "Counts", "DELETE FROM messages WHERE mail_id = 1"],
+    ["an email that differs from the index", "Full-text index", "UPDATE mails SET subject = 'zebra' WHERE id = 1"],
+    ["an index without its emails", "Full-text index", "INSERT INTO emails_fts (emails_fts) VALUES ('delete-all')"],
+    ["an email without a Message-ID", "Counts", "DELETE FROM messages WHERE mail_id = 1"],
     ["a stray row", "Foreign keys", "PRAGMA foreign_keys = OFF; UPDATE filings SET owner_id = 999 WHERE mail_id = 1"],
-    ["a query without its index", "Query plans", "DROP INDEX idx_mail_order_date"],
+    ["a query without a usable index", "Query plans", "DROP INDEX idx_mail_order_date"],
   ])("%s: %s", (_what, check, damage) => {
     test.db.exec(damage);
     expect(ill()).toEqual([check]);
   });
 });
 
-describe("a whole file", () => {
-  it("is found well in every check, and is not changed by that", () => {
+describe("an intact file", () => {
+  it("passes every check, and is not changed", () => {
     const before = contentOf(test.db);
     expect([...checkHealth(test.db)].map(({ ok }) => ok)).toEqual(Array(5).fill(true));
     expect(contentOf(test.db)).toEqual(before);
   });
 
-  it("without mail is well too", () => {
+  it("passes every check even without mail", () => {
     test.db.exec(
       "DELETE FROM filings; DELETE FROM mail_names; DELETE FROM mail_order; DELETE FROM messages; DELETE FROM mails",
     );
@@ -42,7 +42,7 @@ describe("a whole file", () => {
 });
 
 describe("repair", () => {
-  it("makes the order and the index anew from the mails", () => {
+  it("rebuilds the order and the index from the emails", () => {
     const before = content(test.db);
     test.db.exec(
       "INSERT INTO emails_fts (emails_fts) VALUES ('delete-all'); DELETE FROM mail_order WHERE position > 9",

@@ -10,7 +10,7 @@ import { UserError } from "../../src/platform/errors.js";
 import { csv, readAll, temporaryFolder, writeParquet, writeTar } from "./corpus-fixtures.js";
 import { importFolder, importFrom } from "./import-setup.js";
 
-/** Mail in the layouts in which people have it: exports, profiles of mail programs, archives, and all of it mixed. */
+/** Mail in common layouts: exports, profiles of mail programs, archives, and a mixture of them. */
 
 const base = await temporaryFolder();
 let folders = 0;
@@ -47,7 +47,7 @@ const fileOf = (name: string, content: string | Buffer) => join(folderOf({ [name
 const ME = "me@my.example";
 let emails = 0;
 
-/** An email unlike any other. */
+/** A unique email. */
 function email(from = "ida@brook.example", to = ME, body = "Plums."): string {
   const n = ++emails;
   return `Message-ID: <${n}@x>\nDate: Mon, 2 Feb 2026 09:15:00 +0100\nFrom: ${from}\nTo: ${to}\nSubject: Mail ${n}\n\n${body}\n`;
@@ -69,7 +69,7 @@ function emlx(): string {
 
 const { emptyDb } = importFolder();
 
-/** What an import reports, and the owner of each address. */
+/** The summary of an import, and the owner of each address. */
 async function importOf(...[source, options]: [string, Parameters<typeof importFrom>[2]?]) {
   const db = emptyDb();
   const { summary, skipped } = await importFrom(db, source, options);
@@ -88,7 +88,7 @@ const takeout = (): Tree => ({
 describe("Google Takeout", () => {
   const whole = { read: 17, stored: 15, forms: { mbox: 15 }, skipped: { mails: 2 } };
 
-  it("is read from a folder, from its parent, and from the folder of mail alone", async () => {
+  it("is read from a folder, from its parent, and from the folder with only mail", async () => {
     const folder = folderOf(takeout(), "ida");
     for (const source of [folder, join(folder, "Takeout")]) {
       expect(await importOf(source)).toMatchObject({ ...whole, owners: { ida: ME } });
@@ -96,7 +96,7 @@ describe("Google Takeout", () => {
     expect(await importOf(join(folder, "Takeout/Mail"))).toMatchObject({ read: 16, stored: 15, owners: { ida: ME } });
   });
 
-  it("is read from a .zip and a .tgz, whose name is that of the owner", async () => {
+  it("is read from a .zip and a .tgz, with the file name as owner", async () => {
     const zip = zipOf(takeout(), "takeout-20260202T081500Z-001.zip");
     expect(await importOf(zip)).toMatchObject({ ...whole, format: "zip", owners: { "takeout-20260202T081500Z": ME } });
     const tgz = await tarOf(takeout(), "takeout-20260202T081500Z-1-002.tgz");
@@ -120,7 +120,7 @@ describe("a Thunderbird profile", () => {
     "Mail/Local Folders/Old.sbd/2025.sbd/May": mbox(1, email, () => "From - "),
   });
 
-  it("is read to its last sub-folder, and an account is one owner", async () => {
+  it("is read to its last sub-folder, with one owner per account", async () => {
     const result = await importOf(folderOf(profile(), "abc.default-release"));
     expect(result).toMatchObject({
       format: "mbox",
@@ -151,7 +151,7 @@ describe("a Thunderbird profile", () => {
     expect(owners).toEqual({ "Local Folders": "one@my.example", "Mail/Local Folders": "two@my.example" });
   });
 
-  it("without its .msf files passes --strict", async () => {
+  it("passes --strict without its .msf files", async () => {
     const { "prefs.js": _, ...mail } = profile();
     expect(await importOf(folderOf(mail, "abc"), { strict: true })).toMatchObject({ stored: 15 });
     await expect(importOf(folderOf(profile(), "abc"), { strict: true })).rejects.toThrow("prefs.js: it has no mail");
@@ -200,12 +200,12 @@ describe("an .emlx file", () => {
 
   it.each([
     ["with its exact count", `${mail.length}\n${mail}${list}`],
-    ["with spaces behind the count", `${mail.length}        \n${mail}${list}`],
-    ["with CRLF, which makes the count too small", `${mail.length}\n${mail}`.replaceAll("\n", "\r\n") + list],
-    ["with a count that is too large", `${mail.length + 20}\n${mail}${list}`],
+    ["with spaces after the count", `${mail.length}        \n${mail}${list}`],
+    ["with CRLF, which makes the count too low", `${mail.length}\n${mail}`.replaceAll("\n", "\r\n") + list],
+    ["with a count that is too high", `${mail.length + 20}\n${mail}${list}`],
     ["without its property list", `${mail.length}\n${mail}`],
     ["of more than 64 KB", `${mail.length + 100_000}\n${mail.trimEnd()}${" ".repeat(100_000)}\n${list}`],
-  ])("%s is read without its frame", async (_, text) => {
+  ])("%s is read without its wrapper", async (_, text) => {
     const { emails: found } = await readAll(await openCorpus(fileOf("1.emlx", text), null));
     expect(found.map(({ subject, body, form }) => [subject, body, form])).toEqual([["Plums", "Two.", "emlx"]]);
   });
@@ -240,7 +240,7 @@ describe("Maildirs", () => {
 });
 
 describe("mailboxes of an account", () => {
-  it("do not make the other owners in its folder its own", async () => {
+  it("do not affect the other owners in the account's folder", async () => {
     const { owners } = await importOf(
       folderOf(
         {
@@ -256,8 +256,8 @@ describe("mailboxes of an account", () => {
   });
 });
 
-describe("an mbox that is called after a mailbox", () => {
-  it("has its folder as owner, and one with any other name its own", async () => {
+describe("an mbox", () => {
+  it("has its folder as owner if named after a mailbox, otherwise its own name", async () => {
     const folder = folderOf({ Sent: mbox(4, sent) }, "ida");
     expect((await importOf(join(folder, "Sent"))).owners).toEqual({ ida: ME });
     expect((await importOf(fileOf("piet.mbox", mbox(2)))).owners).toEqual({ piet: ME });
@@ -266,7 +266,7 @@ describe("an mbox that is called after a mailbox", () => {
   });
 });
 
-/** A file of every form, and how many emails of it there are. */
+/** A file of every format, and its number of emails. */
 const everything = (): Tree => ({
   "a/in.mbox": mbox(3),
   "a/old.mbox.gz": gzipSync(mbox(2)),
@@ -293,8 +293,8 @@ const everything = (): Tree => ({
 
 const FORMS = { mbox: 5, eml: 2, emlx: 1, maildir: 3, "kaggle-csv": 1, "parsed-csv": 1 };
 
-describe("a folder of everything", () => {
-  it("is imported, or listed with the reason, to the last file", async () => {
+describe("a folder with files in every format", () => {
+  it("is imported or listed with the reason, including the last file", async () => {
     const folder = folderOf(everything());
     const shard = {
       messageId: "<p@x>",
@@ -332,7 +332,7 @@ describe("a folder of everything", () => {
     ["a gzipped tar", (tree: Tree) => tarOf(tree, "all.tar.gz")],
     ["a zip in a tar", async (tree: Tree) => tarOf({ "all.zip": readFileSync(zipOf(tree, "all.zip")) }, "outer.tar")],
     ["a tar in a zip", async (tree: Tree) => zipOf({ "all.tgz": readFileSync(await tarOf(tree, "all.tgz")) }, "o.zip")],
-  ])("is read as well from %s", async (_, pack) => {
+  ])("is also read from %s", async (_, pack) => {
     const result = await importOf(await pack(everything()));
     expect(result.forms).toEqual(FORMS);
     expect(result.list.map(({ where }) => where.replace(/.* /, "")).sort()).toEqual([
@@ -342,14 +342,14 @@ describe("a folder of everything", () => {
     ]);
   });
 
-  it("is refused if none of its files is mail", async () => {
+  it("is refused if no file is mail", async () => {
     const folder = folderOf({ "notes.txt": "To do\n", "a/b.html": "<p>Subject: plums</p>" });
     await expect(openCorpus(folder, null)).rejects.toThrow("none of its 2 files is mail");
     const many = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`${n}.txt`, "To do\n"]));
     expect(await importOf(folderOf({ ...many, "z.eml": email() }))).toMatchObject({ read: 61, stored: 1 });
   });
 
-  it("is read beyond a damaged file, which is listed", async () => {
+  it("is read past a damaged file, which is listed", async () => {
     const whole = gzipSync(mbox(50, () => email("a@x.example", ME, `${Math.sin(emails)}`.repeat(30))));
     const folder = folderOf({
       "a.mbox.gz": whole.subarray(0, whole.length / 2),
@@ -369,7 +369,7 @@ describe("a folder of everything", () => {
     ]);
   });
 
-  it("follows links to shards outside of it, as in a cache, and no others", async () => {
+  it("follows links to its own shards as in a cache, but no other links", async () => {
     const outside = folderOf({ "blob.csv": csv([["message"], [email()]]), "secret.eml": email() });
     const folder = folderOf({ "1.eml": email() });
     symlinkSync(join(outside, "blob.csv"), join(folder, "emails.csv"));
@@ -381,7 +381,7 @@ describe("a folder of everything", () => {
 });
 
 describe("a zip archive", () => {
-  it("that is encrypted is listed entry by entry", async () => {
+  it("is listed entry by entry if encrypted", async () => {
     const folder = folderOf({ "secret.eml": email() });
     if (!existsSync("/usr/bin/zip")) return;
     execFileSync("zip", ["-q", "-P", "plums", "mail.zip", "secret.eml"], { cwd: folder });
@@ -390,7 +390,7 @@ describe("a zip archive", () => {
     expect(bad).toEqual([{ where: "mail.zip entry secret.eml", reason: "it is encrypted" }]);
   });
 
-  it("with hostile names gives the emails around them, and nothing is written", async () => {
+  it("returns the valid emails among hostile names, and writes nothing", async () => {
     const names = ["../../evil.eml", "/etc/evil.eml", "C:\\evil.eml", "a\\..\\..\\evil.eml"];
     const tree = Object.fromEntries([...names.map((name) => [name, email()]), ["good.eml", email()]]);
     const { bad, emails: found, error } = await readAll(await openCorpus(zipOf(tree, "mail.zip"), null));
@@ -404,14 +404,14 @@ describe("a zip archive", () => {
     ]);
   });
 
-  it("that is an Office document is no archive of mail", async () => {
+  it("is not treated as a mail archive if it is an Office document", async () => {
     const docx = readFileSync(zipOf({ "[Content_Types].xml": "<Types/>", "word/document.xml": "<w/>" }, "a.docx"));
     const { list, stored } = await importOf(folderOf({ "letter.docx": docx, "1.eml": email() }));
     expect(stored).toBe(1);
     expect(list.map(({ reason }) => reason)).toEqual(["it is an Office document, not mail"]);
   });
 
-  it("that is cut off is an error that names it", async () => {
+  it("is reported by name if truncated", async () => {
     const whole = readFileSync(zipOf({ "in.mbox": mbox(50) }, "mail.zip"));
     const cut = fileOf("mail.zip", whole.subarray(0, whole.length / 2));
     const { error } = await readAll(await openCorpus(cut, null));
@@ -419,7 +419,7 @@ describe("a zip archive", () => {
     expect(String(error)).toContain("mail.zip is cut off or damaged after 0 whole entries: ");
   });
 
-  it("within more than four archives is not unpacked", async () => {
+  it("is not unpacked inside more than four archives", async () => {
     let zip = zipOf({ "1.eml": email() }, "0.zip");
     for (let i = 1; i < 6; i++) zip = zipOf({ [`${i - 1}.zip`]: readFileSync(zip), [`${i}.eml`]: email() }, `${i}.zip`);
     const { list, stored } = await importOf(zip);
@@ -427,13 +427,13 @@ describe("a zip archive", () => {
     expect(list.map(({ reason }) => reason)).toEqual(["it is an archive within 4 archives, which is not unpacked"]);
   });
 
-  it("that expands like a decompression bomb ends in an error, not in hours of reading", () => {
+  it("fails quickly if it is a decompression bomb", () => {
     expect(() => checkExpansion(5_000, 900_000_000)).not.toThrow();
     expect(() => checkExpansion(100_000_000, 2_000_000_000)).not.toThrow();
     expect(() => checkExpansion(5_000_000, 1_100_000_000)).toThrow("it expands to more than 200 times its size");
   });
 
-  it("reports its bytes as it is read", async () => {
+  it("reports its bytes while being read", async () => {
     const source = await openCorpus(zipOf({ "a.mbox": mbox(30), "b.eml": email() }, "mail.zip"), null);
     const { bytesRead } = await readAll(source);
     expect(bytesRead).toBeGreaterThan(0);

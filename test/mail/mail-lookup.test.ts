@@ -21,7 +21,7 @@ describe("mail lookup", () => {
       mail("other", { sender: FLO, to: [GUS], body: "gas for Gus" }),
       mail("alone", { sender: "", to: [], body: "no one" }),
       mail("twice", { to: [BEN, CAT, BEN], cc: [CAT, DAN, FLO], bcc: [DAN, GUS, BEN], body: "named twice" }),
-      // As some systems write them.
+      // In the format of some systems.
       { ...mail("x", { body: "without brackets" }), messageId: "bare@plains.example" },
       { ...mail("x", { body: "with spaces" }), messageId: "<sp ace@plains.example>" },
     ],
@@ -33,9 +33,9 @@ describe("mail lookup", () => {
 
   afterAll(() => db.close());
 
-  describe("a mail is not found", () => {
+  describe("an unknown email", () => {
     test.each(["", " ", "<>", "<nobody@plains.example>", "a@plains", "%", "<A@PLAINS.EXAMPLE>", "\0", "\ud83d"])(
-      "under %j, which then names itself only",
+      "is not found under %j, which identifies only itself",
       (id) => {
         expect(mails.get(id)).toBeNull();
         expect(mails.canonicalId(id)).toBe(id);
@@ -43,7 +43,7 @@ describe("mail lookup", () => {
     );
   });
 
-  describe("a mail", () => {
+  describe("an email", () => {
     test.each([
       "<a@plains.example>",
       "a@plains.example",
@@ -56,13 +56,13 @@ describe("mail lookup", () => {
     });
 
     test.each(["bare@plains.example", "<sp ace@plains.example>", "sp ace@plains.example"])(
-      "whose Message-ID is written oddly is found under %j",
+      "with an unusual Message-ID is found under %j",
       (id) => {
         expect(mails.get(id)).not.toBeNull();
       },
     );
 
-    test("is one under all of its Message-IDs, and found once by a search, under the first", () => {
+    test("is the same under all of its Message-IDs, and found once by a search, under the first", () => {
       const copies = ["c", "a", "b"].map((id) => `<${id}@plains.example>`);
       expect(copies.map((id) => mails.get(id)?.messageId)).toEqual(copies);
       expect(new Set(copies.map((id) => mails.get(id)?.mailId)).size).toBe(1);
@@ -70,7 +70,7 @@ describe("mail lookup", () => {
       expect(idsOf(withAllWords(search, query("filed three times")))).toEqual(["a"]);
     });
 
-    test("comes whole, its recipients apart", () => {
+    test("is returned completely, with its recipients by field", () => {
       expect(mails.get("<all@plains.example>")).toEqual({
         mailId: expect.any(Number),
         messageId: "<all@plains.example>",
@@ -84,40 +84,40 @@ describe("mail lookup", () => {
       });
     });
 
-    test("names each recipient once, where it stands first", () => {
+    test("has each recipient once, in the first field that contains it", () => {
       expect(mails.get("<twice@plains.example>")).toMatchObject({ to: [BEN, CAT], cc: [DAN, FLO], bcc: [GUS] });
       expect(mails.get("<alone@plains.example>")).toMatchObject({ to: [], cc: [], bcc: [], sender: "" });
     });
   });
 
-  describe("a mail lies in the mailbox", () => {
+  describe("an email is in the mailbox", () => {
     const isIn = (id: string, address: string) => mails.isInInbox(mails.get(id)?.mailId ?? -1, addressId(db, address));
     const found = (address: string) => idsOf(withAllWords(search, query("gas", { inboxId: addressId(db, address) })));
 
     test.each([
       ["its sender", ANN],
       ["a recipient", BEN],
-      ["one it went to in copy", CAT],
-      ["one it went to in blind copy", DAN],
-      ["the owner of the folder it was filed in", EVE],
-    ])("of %s, for reading as for searching", (_, address) => {
+      ["a cc recipient", CAT],
+      ["a bcc recipient", DAN],
+      ["the owner of its folder", EVE],
+    ])("of %s, for reading and searching", (_, address) => {
       expect(isIn("all@plains.example", address)).toBe(true);
       expect(found(address)).toEqual(["all"]);
     });
 
-    test.each([FLO, GUS])("of nobody else: not of %s", (address) => {
+    test.each([FLO, GUS])("but not of %s", (address) => {
       expect(isIn("all@plains.example", address)).toBe(false);
       expect(found(address)).toEqual(["other"]);
     });
 
-    test("of everybody in whose folders a copy lies", () => {
+    test("of everyone with a copy in their folders", () => {
       for (const id of ["a", "b", "c"]) {
         const inboxes = [ANN, BEN, CAT, DAN, EVE, FLO, GUS].filter((address) => isIn(`${id}@plains.example`, address));
         expect(inboxes).toEqual([ANN, BEN, EVE, GUS]);
       }
     });
 
-    test("of no address whose number begins or ends with the same digits", () => {
+    test("but not of addresses whose number starts or ends with the same digits", () => {
       const to = Array.from({ length: 30 }, (_, i) => `p${i}@crowd.example`);
       const crowd = openCorpus(to.map((address, i) => mail(`${i}`, { sender: "", to: [address], body: `gas ${i}` })));
       const book = openAddressBook(crowd);
@@ -128,14 +128,14 @@ describe("mail lookup", () => {
       crowd.close();
     });
 
-    test("not where there is no such mail, or no such address", () => {
+    test("only if both email and address exist", () => {
       expect(mails.isInInbox(999, addressId(db, ANN))).toBe(false);
       expect(mails.isInInbox(1, 999)).toBe(false);
     });
   });
 });
 
-describe("a listing of a mailbox", () => {
+describe("a mailbox listing", () => {
   const day = (number: number) => `2001-05-${String(number).padStart(2, "0")}T10:00:00Z`;
 
   const db = openCorpus([
@@ -147,7 +147,7 @@ describe("a listing of a mailbox", () => {
 
   const listing = openMailboxListing(db, BEN, null);
 
-  test("is newest first, in pages that follow each other", () => {
+  test("is newest first, in consecutive pages", () => {
     const first = listing.list(null, 3);
     expect(first.map(({ messageId, subject, sender, date }) => ({ messageId, subject, sender, date }))).toEqual(
       [4, 3, 2].map((n) => ({
@@ -174,7 +174,7 @@ describe("a listing of a mailbox", () => {
     expect(listing.complete("b", 3)).toEqual({ ids: [], hasMore: false });
   });
 
-  test("of an address that no mail names is empty", () => {
+  test("is empty for an unknown address", () => {
     const nobody = openMailboxListing(db, "nobody@plains.example", null);
     expect(nobody.list(null, 9)).toEqual([]);
     expect(nobody.complete("a", 9)).toEqual({ ids: [], hasMore: false });
@@ -194,7 +194,7 @@ describe("mailbox sizes", () => {
     return db;
   }
 
-  test("the largest inboxes are counted as searches count them, most mail first", () => {
+  test("have the same counts as searches, largest first", () => {
     const db = corpus(randomMails(100, 3), FOLDERS);
     const inboxes = largestInboxes(db, 100);
     const count = openMailCount(db);
@@ -204,7 +204,7 @@ describe("mailbox sizes", () => {
     expect(largestInboxes(db, 2)).toEqual(inboxes.slice(0, 2));
   });
 
-  test("words of the mail that look like the index's own are no inboxes", () => {
+  test("ignore words of the mail that look like index terms", () => {
     const db = corpus([mail("one", { subject: "in1 in2 in77", body: "in1 in2 in77" }), mail("two", { to: [ANN] })]);
     expect(largestInboxes(db, 9)).toEqual([
       { address: ANN, mails: 2 },
@@ -212,7 +212,7 @@ describe("mailbox sizes", () => {
     ]);
   });
 
-  test("without mail there are none", () => {
+  test("are empty without mail", () => {
     expect(largestInboxes(corpus([]), 9)).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ import { addressesOfValue, addressList } from "../../src/mail/import/readers/tab
 import { parseTableDate } from "../../src/mail/mime/mail-date.js";
 import { readAll, temporaryFolder } from "./corpus-fixtures.js";
 
-/** Tables of mail as spreadsheets, pandas, databases and dataset libraries write them. */
+/** Mail tables in the formats of spreadsheets, pandas, databases and dataset libraries. */
 
 const folder = await temporaryFolder();
 let files = 0;
@@ -31,7 +31,7 @@ describe("a CSV file of raw emails is found", () => {
     ["with tabs", `message\tfile\n${cell(mail(1))}\ta/1.\n${cell(mail(2))}\ta/2.\n`],
     ["with vertical bars", `file|message\r\na/1.|${cell(mail(1))}\r\na/2.|${cell(mail(2))}\r\n`],
     ["with a byte order mark", `\ufeffFILE,MESSAGE\na/1.,${cell(mail(1))}\na/2.,${cell(mail(2))}\n`],
-    ["with further columns", `,file,label,message\n0,a/1.,spam,${cell(mail(1))}\n1,a/2.,ham,${cell(mail(2))}\n`],
+    ["with additional columns", `,file,label,message\n0,a/1.,spam,${cell(mail(1))}\n1,a/2.,ham,${cell(mail(2))}\n`],
   ])("%s", async (_, text) => {
     const { emails, bad } = await read(text);
     expect(bad).toEqual([]);
@@ -42,10 +42,10 @@ describe("a CSV file of raw emails is found", () => {
   });
 
   it.each([
-    ["only a column of them", `message\n${cell(mail(1))}\n${cell(mail(2))}\n`],
-    ["the column under another name", `label,Raw_Message\n1,${cell(mail(1))}\n0,${cell(mail(2))}\n`],
+    ["only this column", `message\n${cell(mail(1))}\n${cell(mail(2))}\n`],
+    ["another column name", `label,Raw_Message\n1,${cell(mail(1))}\n0,${cell(mail(2))}\n`],
     [
-      "a first one that is longer than what is examined",
+      "a first email longer than the examined part",
       `message\n${cell(mail(1) + "x".repeat(100_000))}\n${cell(mail(2))}\n`,
     ],
   ])("with %s", async (_, text) => {
@@ -66,7 +66,7 @@ describe("a CSV file of parsed emails is found", () => {
   const row = ["<1@x>", "lea@x.example", "tom@x.example", "Plums", "Two."];
   it.each([
     ["with capitalized names", ["Message-ID", "From", "To", "Subject", "Body"], ","],
-    ["with names of databases", ["MESSAGE_ID", "SENDER_ADDRESS", "RECIPIENTS", "SUBJECT", "CONTENT"], ","],
+    ["with database column names", ["MESSAGE_ID", "SENDER_ADDRESS", "RECIPIENTS", "SUBJECT", "CONTENT"], ","],
     ["with semicolons", ["message_id", "from", "to", "subject", "body"], ";"],
     ["with tabs", ["message_id", "from", "to", "subject", "body"], "\t"],
   ])("%s", async (_, names, delimiter) => {
@@ -83,7 +83,7 @@ describe("a CSV file of parsed emails is found", () => {
     ]);
   });
 
-  it("without Message-IDs if it has all else of a mail", async () => {
+  it("without Message-IDs if it has all other fields", async () => {
     const { emails } = await read("From,To,Subject,Body\nlea@x.example,tom@x.example,Plums,Two.\n");
     expect(emails.map(({ messageId, subject }) => [messageId, subject])).toEqual([
       [expect.stringMatching(/^<[0-9a-f]{32}@missing>$/), "Plums"],
@@ -123,9 +123,9 @@ describe("addressList reads", () => {
     ["JSON objects", '[{"name":"Lea","email":"lea@x.example"},{"name":"Tom","email":"tom@x.example"}]', both],
     ["PostgreSQL's array", "{lea@x.example,tom@x.example}", both],
     ["addresses with spaces between", "lea@x.example tom@x.example", both],
-    ["addresses on lines of their own", "lea@x.example\ntom@x.example", both],
+    ["addresses on separate lines", "lea@x.example\ntom@x.example", both],
     ["a header with names", "Ray, Lea <lea@x.example>", "Ray, Lea <lea@x.example>"],
-    ["a header that begins with a comment", "(home) lea@x.example", "(home) lea@x.example"],
+    ["a header with a comment first", "(home) lea@x.example", "(home) lea@x.example"],
     ["Exchange's address type", "[SMTP:lea@x.example]", "[SMTP:lea@x.example]"],
   ])("%s", (_, text, list) => {
     expect(addressList(text)).toBe(list);
@@ -214,7 +214,7 @@ describe("a Parquet file", () => {
     ]);
   });
 
-  it("of raw emails is read as Kaggle's CSV", async () => {
+  it("of raw emails is read like Kaggle's CSV", async () => {
     const { emails } = await readAll(await openCorpus(file("raw.parquet", { file: "a/1.", message: mail(1) }), null));
     expect(emails.map(({ messageId, owner, form }) => [messageId, owner, form])).toEqual([["<1@x>", "a", "parquet"]]);
   });

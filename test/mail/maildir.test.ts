@@ -7,7 +7,7 @@ import { readAll, temporaryFolder } from "./corpus-fixtures.js";
 const base = await temporaryFolder();
 let folders = 0;
 
-/** A folder with a small mail at each of the paths. */
+/** A folder with a small email at each of the paths. */
 async function folderWith(...paths: string[]): Promise<string> {
   const root = join(base, String(folders++));
   await mkdir(root);
@@ -18,7 +18,7 @@ async function folderWith(...paths: string[]): Promise<string> {
   return root;
 }
 
-/** Root may read everything, nobody no more than others. */
+/** Root can read everything, so these tests need another user. */
 async function withoutRights<T>(work: () => Promise<T>): Promise<T> {
   if (process.getuid?.() !== 0) return work();
   await chmod(base, 0o755);
@@ -26,7 +26,7 @@ async function withoutRights<T>(work: () => Promise<T>): Promise<T> {
   return work().finally(() => process.seteuid?.(0));
 }
 
-/** Reads all files, even if none of them is mail. */
+/** Reads all files, even without any mail. */
 const openFolder = (folder: string) => openCorpus(folder, "maildir");
 
 const placesOf = async (folder: string) => {
@@ -34,8 +34,8 @@ const placesOf = async (folder: string) => {
   return emails.map(({ path, owner }) => `${owner}: ${path}`);
 };
 
-describe("a mail that cannot be read", () => {
-  it("is bad, and the others are read", async () => {
+describe("an unreadable email", () => {
+  it("is counted as bad, and the others are read", async () => {
     const root = await folderWith("o/inbox/1.", "o/inbox/3.");
     await writeFile(join(root, "o/inbox/2."), "");
     await writeFile(join(root, "o/inbox/.DS_Store"), Buffer.alloc(100));
@@ -51,7 +51,7 @@ describe("a mail that cannot be read", () => {
     ]);
   });
 
-  it("is bad where it is a symbolic link, even one that leads in a circle", async () => {
+  it("is counted as bad if it is a symbolic link, even a circular one", async () => {
     const root = await folderWith("o/inbox/1.");
     await symlink(join(root, "o/inbox/1."), join(root, "o/inbox/2."));
     await symlink(root, join(root, "o/inbox/circle"));
@@ -60,7 +60,7 @@ describe("a mail that cannot be read", () => {
     expect(bad.map(({ reason }) => reason)).toEqual(Array(2).fill("it is a symbolic link, which is not followed"));
   });
 
-  it("is bad where the system refuses it", async () => {
+  it("is counted as bad if the system denies access", async () => {
     const root = await folderWith("o/inbox/1.", "o/inbox/2.");
     await chmod(join(root, "o/inbox/1."), 0);
     const { emails, bad } = await withoutRights(async () => readAll(await openFolder(root)));
@@ -69,10 +69,10 @@ describe("a mail that cannot be read", () => {
   });
 });
 
-describe("the place of a mail is the same from every folder one may start at", () => {
+describe("an email's path does not depend on the starting folder", () => {
   const paths = ["o/inbox/1.", "o/inbox/sub/2.", "p/sent/1."];
 
-  it("the folder maildir, its parent, and a folder of owners under any other name", async () => {
+  it("with the folder maildir, its parent, and a folder of owners under any other name", async () => {
     const parent = await folderWith(...paths.map((path) => `maildir/${path}`), "other.eml");
     const all = ["o: o/inbox/1.", "o: o/inbox/sub/2.", "p: p/sent/1."];
     // An email next to the folder maildir is read too.
@@ -81,17 +81,17 @@ describe("the place of a mail is the same from every folder one may start at", (
     expect(await placesOf(await folderWith(...paths))).toEqual(all);
   });
 
-  it("one owner's folder", async () => {
+  it("with one owner's folder", async () => {
     const parent = await folderWith(...paths.map((path) => `maildir/${path}`));
     expect(await placesOf(join(parent, "maildir/o"))).toEqual(["o: o/inbox/1.", "o: o/inbox/sub/2."]);
     expect(await placesOf(`${join(parent, "maildir/p")}/`)).toEqual(["p: p/sent/1."]);
   });
 
-  it("a folder of mails alone, which has no owner", async () => {
+  it("without an owner for a folder with only emails", async () => {
     expect(await placesOf(await folderWith("1.eml", "2.eml"))).toEqual(["null: 1.eml", "null: 2.eml"]);
   });
 
-  it("a real Maildir, without what is not delivered yet and the server's own files", async () => {
+  it("with a real Maildir, without undelivered mail and the server's own files", async () => {
     const root = await folderWith(
       "joan/cur/1:2,S",
       "joan/new/2",
@@ -106,8 +106,8 @@ describe("the place of a mail is the same from every folder one may start at", (
   });
 });
 
-describe("many mails", () => {
-  it("come in the order of their names, in batches, until the signal aborts", async () => {
+describe("many emails", () => {
+  it("are ordered by name, in batches, until the signal aborts", async () => {
     const names = Array.from({ length: 1203 }, (_, n) => `o/inbox/${String(n).padStart(4, "0")}.`);
     const source = await openFolder(await folderWith(...names));
     expect((await readAll(source)).emails.map(({ path }) => path)).toEqual(names);

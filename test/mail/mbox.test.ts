@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { isMboxStart, MboxMessages } from "../../src/mail/import/readers/mbox.js";
 
-/** Separators of mail programs, and text that looks like one (RFC 4155 leaves the form of the separator open). */
+/** Separators of mail programs, and text that looks like one (RFC 4155 does not define the form of the separator). */
 
 const email = (subject: string, body = "Plums.") =>
   `From: lea@x.example\nDate: Sat, 4 Mar 2006 08:15:00 +0000\nSubject: ${subject}\n\n${body}\n`;
 
-/** The emails of an mbox that is read in pieces of this size. */
+/** Reads an mbox in pieces of this size. Returns its emails. */
 function split(text: string, size = Number.MAX_SAFE_INTEGER): string[] {
   const bytes = Buffer.from(text);
   const messages = new MboxMessages();
@@ -44,14 +44,14 @@ describe("MboxMessages splits at", () => {
   it.each([
     ["a byte order mark", `\ufeff${ASCTIME}\n`],
     ["blank lines", `\n\r\n \n${ASCTIME}\n`],
-  ])("the first separator behind %s", (_, start) => {
+  ])("the first separator after %s", (_, start) => {
     expect(split(`${start}${email("1")}\n${ASCTIME}\n${email("2")}`)).toHaveLength(2);
     expect(isMboxStart(Buffer.from(start + email("1")))).toBe(true);
   });
 
   it.each([
     [
-      "Thunderbird's with its status",
+      "Thunderbird's, with a status header",
       "From - Sat Mar 04 08:15:00 2006\nX-Mozilla-Status: 0001\nX-Mozilla-Status2: 00000000\n",
       "",
     ],
@@ -62,7 +62,7 @@ describe("MboxMessages splits at", () => {
     expect(split(`${separator}${email("1")}${end}${separator}${email("2")}${end}`)).toHaveLength(2);
   });
 
-  it("a name without address and date before a header that only mail programs see", () => {
+  it("a name without address and date before the headers of mail programs", () => {
     const stored = "Received: from hub\nMessage-ID: <1@x>\nX-UID: 1\n";
     expect(split(`From Lea Ray\n${stored}${email("1")}\nFrom Lea Ray\n${stored}${email("2")}`)).toHaveLength(2);
   });
@@ -73,7 +73,7 @@ describe("MboxMessages splits at", () => {
   });
 });
 
-describe("MboxMessages keeps whole", () => {
+describe("MboxMessages does not split", () => {
   it.each([
     ["a sentence", "From here on we take the tram."],
     ["a sentence with a dash", "From - well, me and Tom."],
@@ -82,11 +82,11 @@ describe("MboxMessages keeps whole", () => {
     ["a separator without a header", `${ASCTIME}\nstill the first email`],
     ["a list", "From the shop:\nTo: two pens\nSubject: ink"],
     [
-      "a quoted email below a sentence",
+      "a quoted email after a sentence",
       "From my notes:\nFrom: tom@x.example\nDate: 3 March\nTo: lea@x.example\nSubject: pens",
     ],
     [
-      "a patch of git",
+      "a git patch",
       "From 0123456789abcdef0123456789abcdef01234567 Mon Sep 17 00:00:00 2001\nFrom: Tom <tom@x.example>\nDate: Sat, 4 Mar 2006 08:15:00 +0000\nSubject: [PATCH] ink",
     ],
   ])("%s", (_, text) => {
@@ -95,7 +95,7 @@ describe("MboxMessages keeps whole", () => {
     expect(mails[0]).toContain(`${text}\n\nend`);
   });
 
-  it("what the Content-Length covers, if a separator follows it", () => {
+  it("text covered by the Content-Length, if a separator follows it", () => {
     const body = `Plums.\n\n${ASCTIME}\n${email("inner")}\nend\n`;
     const mbox = (length: number) =>
       `${ASCTIME}\nContent-Length: ${length}\n${email("1", body.trimEnd())}\n${ASCTIME}\n${email("2")}`;
@@ -104,7 +104,7 @@ describe("MboxMessages keeps whole", () => {
     expect(split(mbox(1_000_000))).toHaveLength(3);
   });
 
-  it("and unquotes lines of mboxrd", () => {
+  it("unquoted lines of mboxrd", () => {
     expect(split(`${ASCTIME}\n${email("1", ">From here\n>>From there")}`)[0]).toContain("From here\n>From there");
   });
 });

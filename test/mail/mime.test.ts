@@ -12,7 +12,7 @@ async function parsed(raw: string | Buffer): Promise<Email> {
   return email;
 }
 
-describe("an address field", () => {
+describe("addressesOf", () => {
   const addressesOf = async (field: string) => (await parsed(`Subject: x\nTo: ${field}\n\n`)).to;
 
   it.each([
@@ -21,7 +21,7 @@ describe("an address field", () => {
     ["an empty group", "undisclosed-recipients:;"],
     ["commas", " , ,"],
     ["a lone quote", '"'],
-  ])("has none in %s", async (_what, field) => {
+  ])("returns an empty list for %s", async (_what, field) => {
     expect(await addressesOf(field)).toEqual([]);
   });
 
@@ -39,7 +39,7 @@ describe("an address field", () => {
       ["a@example.com", "b@example.com", "c@example.com"],
     ],
     ["dots in a row", "k..allen@example.com", ["k..allen@example.com"]],
-    ["a leading dot behind a name", "legal <.hall@example.com>", [".hall@example.com"]],
+    ["a leading dot after a name", "legal <.hall@example.com>", [".hall@example.com"]],
     ["an apostrophe", "p..o'neil@example.com", ["p..o'neil@example.com"]],
     ["quotes around a whole address", "'pat@example.com', \"sam@example.com\"", ["pat@example.com", "sam@example.com"]],
     ["a quoted local part", '"kirk.(e-mail)"@example.com', ["kirk.(e-mail)@example.com"]],
@@ -49,16 +49,16 @@ describe("an address field", () => {
     ["a bracket that never opens", "a@example.com>", ["a@example.com"]],
     ["an encoded name", "=?utf-8?Q?a=2C_b?= <x@example.com>", ["x@example.com"]],
     ["semicolons", "a@example.com; b@example.com", ["a@example.com", "b@example.com"]],
-  ])("has those of %s", async (_what, field, addresses) => {
+  ])("returns the addresses of %s", async (_what, field, addresses) => {
     expect(await addressesOf(field)).toEqual(addresses);
   });
 
-  it("keeps a text without an address only where there is nothing better", async () => {
+  it("returns text without an address only if there is nothing better", async () => {
     expect(await addressesOf("Board Room 3, postmaster")).toEqual(["board room 3", "postmaster"]);
     expect(await addressesOf("Board Room 3, a@example.com")).toEqual(["a@example.com"]);
   });
 
-  it("gives the same when it reads its own addresses", async () => {
+  it("returns the same list for its own output", async () => {
     const once = await addressesOf('"Cedar, Leo" <\'leo@example.com\'>, <"kirk.(e-mail)"@example.com>, .x@example.com');
     expect(await addressesOf(once.join(", "))).toEqual(once);
   });
@@ -96,14 +96,14 @@ describe("parseMailDate", () => {
     ["two-digit years below 50", "Mon, 10 Sep 01 09:05:00 GMT", "2001-09-10T09:05:00Z"],
     ["two-digit years from 50 on", "Mon, 10 Sep 50 09:05:00 GMT", "1950-09-10T09:05:00Z"],
     ["three-digit years", "Mon, 10 Sep 101 09:05:00 GMT", "2001-09-10T09:05:00Z"],
-    ["names of zones", "Mon, 10 Sep 2001 09:05:00 PDT", "2001-09-10T16:05:00Z"],
-    ["military zones, which mean nothing", "Mon, 10 Sep 2001 09:05:00 K", "2001-09-10T09:05:00Z"],
+    ["zone names", "Mon, 10 Sep 2001 09:05:00 PDT", "2001-09-10T16:05:00Z"],
+    ["military zones, which are ignored", "Mon, 10 Sep 2001 09:05:00 K", "2001-09-10T09:05:00Z"],
     ["no zone", "Mon, 10 Sep 2001 09:05:00", "2001-09-10T09:05:00Z"],
     ["nested comments", "Mon, 10 (the (very) tenth) Sep 2001 09:05:00 (a) +0100", "2001-09-10T08:05:00Z"],
     ["white space around colons", "Mon , 10 Sep 2001 09 : 05 : 07 +0000", "2001-09-10T09:05:07Z"],
     ["hyphens", "10-Sep-2001 09:05:00 +0000", "2001-09-10T09:05:00Z"],
     ["a leap second", "Sun, 31 Dec 2000 23:59:60 +0000", "2001-01-01T00:00:00Z"],
-  ])("reads the obsolete and the odd: %s", (_what, header, iso) => {
+  ])("reads obsolete and unusual forms: %s", (_what, header, iso) => {
     expect(parseMailDate(header)).toBe(iso);
   });
 });
@@ -128,7 +128,7 @@ describe("parseIsoDate", () => {
 });
 
 describe("isoSeconds", () => {
-  it("has no text for what is no date", () => {
+  it("returns null for an invalid date", () => {
     expect(isoSeconds(new Date(Number.NaN))).toBeNull();
     expect(isoSeconds(new Date(8.64e15))).toBeNull();
   });
@@ -138,7 +138,7 @@ const PIECES = ["Subject", "subject", "To", "Cc", "X-To", "Received", ":", ": ",
 const anyText = fc.array(fc.constantFrom(...PIECES), { maxLength: 40 }).map((pieces) => pieces.join(""));
 
 describe("line ends", () => {
-  it("CRLF, LF and CR all become LF, as by one pattern", () => {
+  it("are all converted to LF: CRLF, LF and CR, as by one pattern", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(withLineFeeds(text)).toBe(text.replace(/\r\n?/g, "\n"));
@@ -164,11 +164,11 @@ describe("header fields", () => {
     });
   }
 
-  it("are unfolded and gathered by name, whatever stands between them", () => {
+  it("are unfolded and grouped by name, in any order", () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        // Without blank lines, which would end the header.
-        // A line without a colon, or one of white space, also ends it.
+        // Without blank lines, which would end the header. A line without a colon, or with only white space, also ends
+        // it.
         const lines = `From: a@x\n${text}`.split(/[\r\n]+/).filter((line) => /^[!-~]+:|^[ \t]+\S/.test(line));
         const header = lines.join("\r\n").trimEnd();
         const { headers } = splitMessage(Buffer.from(`${header}\n\nSubject: in the body`));
@@ -186,7 +186,7 @@ describe("parseEmail refuses", () => {
     ["nothing", "", "it is empty"],
     ["a text without header", "Hello,\n\nworld", "it has no mail header (Message-ID, Date, From, To or Subject)"],
     [
-      "fields that no mail is known by",
+      "fields that are not typical of mail",
       "Colour: blue\n\nSubject: no",
       "it has no mail header (Message-ID, Date, From, To or Subject)",
     ],
@@ -201,7 +201,7 @@ describe("parseEmail refuses", () => {
 });
 
 describe("parseEmail reads headers", () => {
-  it("with CRLF, LF and CR as line ends alike", async () => {
+  it("with CRLF, LF and CR as line ends", async () => {
     const lf = "Message-ID: <1@example.com>\nTo: a@example.com,\n\tb@example.com\nSubject: Hi\n\nOne\n\nTwo\n";
     const wanted = await parsed(lf);
     expect(wanted).toMatchObject({ to: ["a@example.com", "b@example.com"], subject: "Hi", body: "One\n\nTwo" });
@@ -210,7 +210,7 @@ describe("parseEmail reads headers", () => {
     expect(await parsed(lf.replace(/\n/g, (end, at: number) => (at % 2 === 0 ? end : "\r\n")))).toEqual(wanted);
   });
 
-  it("behind a byte order mark, blank lines or an mbox line", async () => {
+  it("after a byte order mark, blank lines or an mbox line", async () => {
     for (const before of [
       "\ufeff",
       "\r\n\n",
@@ -221,7 +221,7 @@ describe("parseEmail reads headers", () => {
     }
   });
 
-  it("whatever the case of their names, with white space before the colon", async () => {
+  it("in any case, with white space before the colon", async () => {
     expect(await parsed("SUBJECT : Hi\nfrom:a@example.com\n\n")).toMatchObject({
       subject: "Hi",
       sender: "a@example.com",
@@ -232,7 +232,7 @@ describe("parseEmail reads headers", () => {
     expect(await parsed("Subject: Hi")).toMatchObject({ subject: "Hi", body: "" });
   });
 
-  it("reads header bytes that are not UTF-8 as windows-1252", async () => {
+  it("with bytes that are not UTF-8 as windows-1252", async () => {
     expect((await parsed(Buffer.from("Subject: caf\xe9 \xfc\n\n", "latin1"))).subject).toBe("café ü");
   });
 
@@ -242,14 +242,14 @@ describe("parseEmail reads headers", () => {
     );
   });
 
-  it("taking all of a repeated To and the first of anything else", async () => {
+  it("with all repeated To fields, but the first of any other field", async () => {
     const email = await parsed(
       "To: a@example.com\nSubject: one\nTo: b@example.com\nSubject: two\nX-To: c@example.com\n\n",
     );
     expect(email).toMatchObject({ to: ["a@example.com", "b@example.com"], subject: "one" });
   });
 
-  it("taking the Sender where there is no From", async () => {
+  it("with the Sender if From is missing", async () => {
     expect((await parsed("Sender: list@example.com\n\n")).sender).toBe("list@example.com");
   });
 
@@ -258,11 +258,11 @@ describe("parseEmail reads headers", () => {
     [" <1@example.com> (added)", "<1@example.com>"],
     ["\n\t<1@\n example.com>", "<1@example.com>"],
     ["1@example.com", "<1@example.com>"],
-  ])("the Message-ID %j", async (header, messageId) => {
+  ])("with the Message-ID %j", async (header, messageId) => {
     expect((await parsed(`Message-ID: ${header}\nSubject: x\n\n`)).messageId).toBe(messageId);
   });
 
-  it("making up a Message-ID that depends on the content alone", async () => {
+  it("with a generated Message-ID that depends only on the content", async () => {
     const raw = "Message-ID: \nFrom: a@example.com\nSubject: x\n\nBody\n";
     const { messageId } = await parsed(raw);
     expect(messageId).toMatch(/^<[0-9a-f]{32}@missing>$/);
@@ -285,8 +285,8 @@ describe("parseEmail reads bodies", () => {
       "“don’t” €",
     ],
     ["UTF-8", "text/plain; charset=UTF-8", "8bit", "Z\xc3\xbcrich", "Zürich"],
-    ["UTF-8 under the label of what it was", "text/plain; charset=iso-8859-1", "8bit", "Z\xc3\xbcrich", "Zürich"],
-    ["what is no UTF-8 though it says so", "text/plain; charset=utf-8", "8bit", "Z\xfcrich", "Z\ufffdrich"],
+    ["UTF-8 labeled with its former charset", "text/plain; charset=iso-8859-1", "8bit", "Z\xc3\xbcrich", "Zürich"],
+    ["other bytes labeled UTF-8", "text/plain; charset=utf-8", "8bit", "Z\xfcrich", "Z\ufffdrich"],
     ["another charset", "text/plain; charset=koi8-r", "8bit", "\xf0\xf2\xe9", "ПРИ"],
     [
       "quoted-printable",
@@ -297,14 +297,14 @@ describe("parseEmail reads bodies", () => {
     ],
     ["quoted-printable in UTF-8", "text/plain; charset=utf-8", "quoted-printable", "Z=C3=BCrich", "Zürich"],
     ["base64", "text/plain; charset=us-ascii", "base64", "SGVsbG8=", "Hello"],
-    ["an encoding of no meaning", "text/plain", "x-unknown", "Hello", "Hello"],
+    ["an unknown encoding", "text/plain", "x-unknown", "Hello", "Hello"],
     ["flowed text", "text/plain; format=flowed", "7bit", "one \ntwo\n", "one two"],
     ["enriched text without its markup (RFC 1896)", "text/enriched", "7bit", "<bold>a</bold> << b", "a < b"],
     ["base64 of other kinds of text", "text/x-notes", "base64", "SGVsbG8=", "Hello"],
     ["a type that is none", "text", "7bit", "Hello", "Hello"],
     ["HTML", "text/html; charset=windows-1252", "8bit", "<p>Caf\xe9 &amp; bar<br>open</p>", "Café & bar\nopen"],
     [
-      "a picture, which has no text",
+      "a picture, which contains nothing readable",
       "image/gif",
       "base64",
       "R0lGODlh",
@@ -317,7 +317,7 @@ describe("parseEmail reads bodies", () => {
     expect((await parsed(withType(type, encoding, body))).body).toBe(text);
   });
 
-  it("taking the plain one of two versions, with attachments behind it", async () => {
+  it("with the plain-text alternative, followed by attachments", async () => {
     const body = [
       "--b",
       "Content-Type: multipart/alternative; boundary=a",
@@ -344,14 +344,14 @@ describe("parseEmail reads bodies", () => {
     );
   });
 
-  it("as they stand where their structure is refused", async () => {
+  it("as raw text if their structure is invalid", async () => {
     let nested = "deep";
     for (let i = 0; i < 300; i++) nested = `--b${i}\nContent-Type: multipart/mixed; boundary=b${i - 1}\n\n${nested}`;
     const email = await parsed(withType("multipart/mixed; boundary=b299", "7bit", nested));
     expect(email.body).toContain("deep");
   });
 
-  it("without blank lines before or white space after, keeping what lies between", async () => {
+  it("without blank lines before or white space after the text, preserving the rest", async () => {
     expect((await parsed("Subject: x\n\n\r\n \t\n  a \n\n\nb\t\r\n \n\n")).body).toBe("  a \n\n\nb");
   });
 
@@ -384,7 +384,7 @@ const text = (content: string, type = "text/plain; charset=utf-8", headers: read
 const attached = (name: string) => `Content-Disposition: attachment; filename="${name}"`;
 let made = 0;
 
-/** A mail as mail programs write it, every part in base64. */
+/** An email in the format of mail programs, every part in base64. */
 function mailOf(parts: readonly PartText[], type = "multipart/mixed", subject = "Numbers"): Buffer {
   const boundary = `b${++made}x`;
   const lines = [
@@ -450,14 +450,14 @@ const INVITED = [
 ].join("\n");
 
 describe("calendar parts", () => {
-  it("are read as what, when, where and who", async () => {
+  it("are read as subject, time, place and participants", async () => {
     const body = await bodyOf(mailOf([text("See below."), text(INVITATION, "text/calendar; method=REQUEST")]));
     expect(body).toContain(`----- Attachment: text/calendar -----\n\n${INVITED}`);
     const named = mailOf([text("x"), { type: "application/octet-stream; name=a.ics", content: INVITATION }]);
     expect(await bodyOf(named)).toContain(INVITED);
   });
 
-  it.each(["7bit", "base64"])("are so too where one in %s is the whole mail", async (encoding) => {
+  it.each(["7bit", "base64"])("are read the same if one in %s is the entire email", async (encoding) => {
     const content = encoding === "base64" ? Buffer.from(INVITATION).toString("base64") : INVITATION;
     const headers = ["From: a@b.example", "Content-Type: text/calendar", `Content-Transfer-Encoding: ${encoding}`];
     expect(await bodyOf(Buffer.from(`${headers.join("\r\n")}\r\n\r\n${content}`))).toBe(INVITED);
@@ -469,12 +469,12 @@ describe("calendar parts", () => {
     ["DTSTART:20010312T140000Z\nDURATION:PT1H30M", "When: 2001-03-12 14:00 UTC for 1 h 30 min"],
     ["DTSTART:20010312T220000Z\nDTEND:20010313T010000Z", "When: 2001-03-12 22:00 to 2001-03-13 01:00 UTC"],
     ["DTSTART:some day\nSTATUS:CANCELLED", "When: some day\nStatus: cancelled"],
-  ])("with %j say %j", (lines, said) => {
+  ])("with %j contain %j", (lines, said) => {
     const source = `BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:x\n${lines}\nEND:VEVENT\nEND:VCALENDAR`;
     expect(calendarText(Buffer.from(source), "")).toBe(`Event: x\n${said}`);
   });
 
-  it("that hold no event, or are cut off, stay as they are", () => {
+  it("without an event, or truncated, stay unchanged", () => {
     for (const source of ["", "no calendar", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:x"]) {
       expect(calendarText(Buffer.from(source), "")).toBe(source);
     }
@@ -482,7 +482,7 @@ describe("calendar parts", () => {
 });
 
 describe("attachments", () => {
-  it("are listed with name, type and size behind the body, and what is text stands behind the list", async () => {
+  it("are listed with name, type and size after the body, followed by the text of readable ones", async () => {
     const body = await bodyOf(
       mailOf([
         text("Please see below."),
@@ -531,7 +531,7 @@ describe("attachments", () => {
       "“ü”",
     ],
     ["as UTF-16", text("", "text/plain", [attached("a.txt")]), Buffer.from("\ufeffGrüße", "utf16le"), "Grüße"],
-    ["as a type that says nothing", text("", "application/octet-stream", [attached("a.log")]), "failed", "failed"],
+    ["with a generic type", text("", "application/octet-stream", [attached("a.log")]), "failed", "failed"],
     ["as JSON", text("", "application/json", [attached("a.json")]), '{"a":1}', '{"a":1}'],
     ["as HTML", text("", "text/html", [attached("a.html")]), "<p>Caf&eacute;</p>", "Café"],
     [
@@ -547,20 +547,20 @@ describe("attachments", () => {
 
   it.each([
     ["rich text", "text/rtf", "a.rtf", "{\\rtf1 zebra}"],
-    ["bytes that call themselves text", "text/plain", "a.txt", "zebra\0\0\x01"],
+    ["binary data labeled as text", "text/plain", "a.txt", "zebra\0\0\x01"],
     ["a program", "application/octet-stream", "a.exe", "zebra"],
-  ])("that are %s are listed, not read", async (_what, type, name, content) => {
+  ])("that are %s are listed, but not read", async (_what, type, name, content) => {
     const body = await bodyOf(mailOf([text("See below."), text(content, type, [attached(name)])]));
     expect(body).toBe(`See below.\n\nAttachments:\n- ${name} (${type}, ${content.length} bytes)`);
   });
 
-  it("that are texts within the body are listed, and not repeated", async () => {
+  it("that are text in the body are listed, but not repeated", async () => {
     const inline = text("the notes", "text/plain; name=notes.txt", ["Content-Disposition: inline; filename=notes.txt"]);
     const body = await bodyOf(mailOf([text("Notes:"), inline]));
     expect(body).toBe("Notes:\n\nthe notes\n\nAttachments:\n- notes.txt (text/plain, 9 bytes)");
   });
 
-  it("have names on one line, whatever is in them, and may have none", async () => {
+  it("have one-line names, whatever the characters, or none", async () => {
     const encoded = "=?utf-8?B?R3LDvMOfZSAyMDAx?=.pdf";
     const body = await bodyOf(
       mailOf([
@@ -578,7 +578,7 @@ describe("attachments", () => {
     ]);
   });
 
-  it("are all there is in a mail that is one file", async () => {
+  it("are the entire body of an email that is one file", async () => {
     const one = (type: string, disposition: string) =>
       Buffer.from(`Subject: x\nContent-Type: ${type}\n${disposition}\n\nzebra\n`);
     expect(await bodyOf(one("application/pdf; name=a.pdf", "X-None: 1"))).toContain(
@@ -589,7 +589,7 @@ describe("attachments", () => {
     );
   });
 
-  it("of a million characters and more are cut, and say so", async () => {
+  it("with a million characters or more are truncated, with a note", async () => {
     const body = await bodyOf(
       mailOf([text("See below."), text("x".repeat(1_000_010), "text/plain", [attached("a.txt")])]),
     );
@@ -597,7 +597,7 @@ describe("attachments", () => {
   });
 });
 
-describe("a forwarded mail", () => {
+describe("a forwarded email", () => {
   const inner = mailOf(
     [text("The zebra is striped."), text("k,v", "text/csv", [attached("inner.csv")])],
     "multipart/mixed",
@@ -608,7 +608,7 @@ describe("a forwarded mail", () => {
     ["attached", ["Content-Disposition: attachment; filename=stripes.eml"], "- stripes.eml (message/rfc822"],
     ["inline", ["Content-Disposition: inline"], "- (no name) (message/rfc822"],
     ["without a disposition", [], "- (no name) (message/rfc822"],
-  ])("that is %s stands behind the body with its header and its own attachments", async (_how, headers, listed) => {
+  ])("that is %s is appended to the body with its header and attachments", async (_how, headers, listed) => {
     const body = await bodyOf(mailOf([text("FYI"), { type: "message/rfc822", content: inner, headers }]));
     expect(body).toContain(listed);
     expect(body).toContain(
@@ -633,14 +633,14 @@ describe("a forwarded mail", () => {
     expect(body.split("The zebra is striped.")).toHaveLength(2);
   });
 
-  it("in a digest, and as a file whose type says nothing, is one too", async () => {
+  it("is also recognized in a digest, or as a file with a generic type", async () => {
     const digest = mailOf([text("one"), { type: "message/rfc822", content: inner }], "multipart/digest");
     expect(await bodyOf(digest)).toContain("----- Forwarded mail: Stripes -----");
     const file = { type: "application/octet-stream", content: inner, headers: [attached("stripes.eml")] };
     expect(await bodyOf(mailOf([text("FYI"), file]))).toContain("----- Forwarded mail: Stripes -----");
   });
 
-  it("in a forwarded mail in a forwarded mail is read five deep, and listed deeper", async () => {
+  it("is read up to five levels deep, and listed below that", async () => {
     let raw = mailOf([text("innermost zebra")], "multipart/mixed", "level 0");
     for (let level = 1; level <= 7; level++) {
       raw = mailOf(

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { below, seeded } from "../bench/random.js";
 import { AUTHORED, DEMO } from "./import-setup.js";
 
-/** Mails as accidents leave them: the same ones for the same seed. */
+/** Accidentally damaged emails, the same for the same seed. */
 
 type Random = () => number;
 type Mutilation = (raw: Buffer, random: Random) => Buffer;
 
-/** Every authored mail of the fixtures, in the order of their paths. */
+/** Every authored email of the fixtures, ordered by path. */
 export function fixtureMails(): Buffer[] {
   return [AUTHORED, DEMO].flatMap((root) =>
     readdirSync(root, { recursive: true, encoding: "utf8" })
@@ -20,12 +20,12 @@ export function fixtureMails(): Buffer[] {
 }
 
 export interface Mutilated {
-  /** What was done, in order. */
+  /** The names of the applied changes, in order. */
   readonly how: string;
   readonly raw: Buffer;
 }
 
-/** Each a fixture mail with one to three things done to it. */
+/** Fixture emails, each with one to three changes. */
 export function mutilatedMails(count: number, seed: number): Mutilated[] {
   const random = seeded(seed);
   const mails = fixtureMails();
@@ -33,7 +33,7 @@ export function mutilatedMails(count: number, seed: number): Mutilated[] {
   return Array.from({ length: count }, (_, n) => {
     let raw = pick(mails, random);
     const done: string[] = [];
-    // Each kind comes first as often as any other.
+    // Each kind comes first equally often.
     for (let i = 1 + below(random, 3); i > 0; i--) {
       const name = done.length === 0 ? (names[n % names.length] ?? "") : pick(names, random);
       raw = MUTILATIONS[name]?.(raw, random) ?? raw;

@@ -11,10 +11,7 @@ import { parseEmail } from "../../src/mail/mime/parse-email.js";
 import { ENRON, needs } from "../machine-requirements.js";
 import { fixtureMails, mutilatedMails } from "./mutilate.js";
 
-/**
- * The parser of this program against the library postal-mime, field by field; where they differ, it must be on
- * purpose.
- */
+/** Compares our parser with the library postal-mime, field by field. Every difference must be intended. */
 
 interface Named {
   readonly how: string;
@@ -34,7 +31,7 @@ async function byUs(raw: Buffer): Promise<Fields | null> {
   return { ...rest, messageId, to: to.join(", "), cc: cc.join(", "), bcc: bcc.join(", "), date: email.date ?? "" };
 }
 
-/** What the library makes of a mail, in our form. */
+/** The library's result, in our format. */
 function byLibrary(mail: LibraryMail): Fields {
   return {
     messageId: normalizeMessageId(mail.messageId ?? ""),
@@ -48,7 +45,7 @@ function byLibrary(mail: LibraryMail): Fields {
   };
 }
 
-/** Lower case, each once, groups in the place of their names, names only where there is no address at all. */
+/** Lower case, without duplicates, groups replaced by their addresses, names only without any address. */
 function addressesOf(list: readonly Address[] | undefined): string[] {
   const flat = (list ?? []).flatMap((entry) => entry.group ?? [entry]);
   const texts = flat.map(({ address, name }) => (address || name || "").replaceAll('"', "").trim().toLowerCase());
@@ -67,29 +64,29 @@ interface Difference {
   readonly theirs: string;
   readonly raw: Buffer;
   readonly mail: LibraryMail;
-  /** The first value of a header, as the library unfolds it. */
+  /** The first value of a header, as unfolded by the library. */
   readonly header: (name: string) => string;
 }
 
-/** One of the differences that we want: what it is, and how it is known. */
+/** An intended difference: its name, and a check that recognizes it. */
 type Explanation = readonly [name: string, holds: (difference: Difference) => boolean];
 
 const ADDRESSES: readonly Field[] = ["sender", "to", "cc", "bcc"];
 const without = (text: string, pattern: RegExp) => text.replace(pattern, "");
 
-/** The day and time a header must be written in for nobody to have a choice (RFC 5322 3.3). */
+/** A date header without any freedom of interpretation (RFC 5322 3.3). */
 const PLAIN_DATE =
   /^(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), )?\d{1,2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [1-9]\d{3} \d\d:\d\d(?::[0-5]\d)? [+-]\d{4}(?: \([A-Z]+\))?$/;
 
 const EXPLANATIONS: readonly Explanation[] = [
   [
-    "control characters in an address: NUL becomes U+FFFD and the others stay, the library drops them",
+    "control characters in an address stay, and NUL becomes U+FFFD; the library drops them",
     ({ field, ours, theirs }) =>
       // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about them.
       ADDRESSES.includes(field) && without(ours, /[\0-\x1f\x7f\ufffd]/g) === without(theirs, /[\0-\x1f\x7f\ufffd]/g),
   ],
   [
-    "quotes and brackets around an address are no part of it",
+    "quotes and brackets around an address are removed",
     ({ field, ours, theirs }) => {
       const bare = (text: string) => [...new Set(text.split(", ").map((one) => without(one, /^[<' ]+|[>' ]+$/g)))];
       return (
@@ -100,42 +97,42 @@ const EXPLANATIONS: readonly Explanation[] = [
     },
   ],
   [
-    "a mail without From is from its Sender",
+    "an email without From uses its Sender",
     ({ field, ours, theirs, mail }) =>
       field === "sender" && theirs === "" && ours === addressesOf(mail.sender === undefined ? [] : [mail.sender])[0],
   ],
   [
-    "a year of four digits is kept, where the library takes 0001 for 2001",
+    "a four-digit year is kept; the library reads 0001 as 2001",
     ({ field, ours, theirs, header }) =>
       field === "date" && / 000\d /.test(header("date")) && ours.startsWith("000") && ours.slice(2) === theirs.slice(2),
   ],
   [
-    "a leap second is the next minute, where the library takes it for the minute's beginning",
+    "a leap second is the next minute; the library uses the same minute",
     ({ field, ours, theirs, header }) =>
       field === "date" && /:60\b/.test(header("date")) && Date.parse(ours) - Date.parse(theirs) === 60_000,
   ],
   [
-    "a date in an old or damaged form is read, where the library leaves its text",
+    "a date in an obsolete or damaged form is read; the library returns its text",
     ({ field, theirs, mail, header }) => field === "date" && theirs === "" && (mail.date ?? "") === header("date"),
   ],
   [
-    "a date that is not RFC 5322's is not guessed at",
+    "a date in a non-RFC 5322 format is not guessed",
     ({ field, ours, header }) => field === "date" && ours === "" && !PLAIN_DATE.test(header("date")),
   ],
   [
-    "HTML alone is turned into text, where the library gives it as HTML",
+    "HTML without plain text is converted to text; the library returns HTML",
     ({ field, ours, theirs, mail }) => {
       const html = (mail.html ?? "").replaceAll("&amp;", "&");
       return field === "body" && theirs === "" && html !== "" && ours.split(/\s+/).every((word) => html.includes(word));
     },
   ],
   [
-    "attachments are listed and read behind the text",
+    "attachments are listed and read after the text",
     ({ field, ours, theirs }) =>
       field === "body" && ours.startsWith(theirs) && /^\s*Attachments:\n- /.test(ours.slice(theirs.length)),
   ],
   [
-    "text of an unknown or broken type is read as text, where the library makes it an attachment",
+    "text with an unknown or broken type is read as text; for the library it is an attachment",
     ({ field, ours, theirs, mail }) =>
       field === "body" &&
       theirs === "" &&
@@ -152,18 +149,18 @@ const EXPLANATIONS: readonly Explanation[] = [
       ) && (field === "body" ? ours.includes(theirs.slice(0, 20)) : ours === ""),
   ],
   [
-    "header bytes that are not UTF-8 are windows-1252, where the library has U+FFFD",
+    "header bytes that are not UTF-8 are windows-1252; the library returns U+FFFD",
     ({ field, theirs }) => field !== "body" && theirs.includes("\ufffd"),
   ],
   [
-    "a multipart or base64 body that is not in its declared form is kept as text",
+    "a multipart or base64 body with an invalid encoding is kept as text",
     ({ field, ours, header }) =>
       field === "body" &&
       ours !== "" &&
       (/multipart/i.test(header("content-type")) || /base64/i.test(header("content-transfer-encoding"))),
   ],
   [
-    "a body in a wrongly declared charset is decoded by its bytes",
+    "a body with a wrong charset label is decoded based on its bytes",
     ({ field, ours, theirs, raw }) =>
       field === "body" &&
       !isUtf8(bodyOf(raw)) &&
@@ -171,11 +168,11 @@ const EXPLANATIONS: readonly Explanation[] = [
       inAscii(ours) === inAscii(theirs),
   ],
   [
-    "UTF-8 is kept whatever the label says",
+    "UTF-8 is kept for any label",
     ({ field, ours, theirs, raw }) => field === "body" && isUtf8(bodyOf(raw)) && inAscii(ours) === inAscii(theirs),
   ],
   [
-    "eight-bit text without a label is windows-1252 where it is no UTF-8, the library says U+FFFD",
+    "unlabeled eight-bit text that is not UTF-8 is windows-1252; the library returns U+FFFD",
     ({ field, ours, theirs, mail }) =>
       field === "body" &&
       !/charset/i.test(mail.headers.find(({ key }) => key === "content-type")?.value ?? "") &&
@@ -184,7 +181,7 @@ const EXPLANATIONS: readonly Explanation[] = [
   ],
 ];
 
-/** What can be compared of two decodings of the same bytes. */
+/** The comparable part of two decodings of the same bytes. */
 const inAscii = (text: string) => text.replace(/[^\n -~]+/g, "?");
 
 const attached = (content: string | Uint8Array | ArrayBuffer) =>
@@ -194,7 +191,7 @@ const bodyOf = (raw: Buffer) => raw.subarray(/\n\r?\n/.exec(raw.toString("latin1
 
 const LONE_CR = "a lone CR ends a line";
 
-/** How often each explanation was needed, and what none explains. */
+/** How often each explanation was needed, and the unexplained differences. */
 async function compare(mails: readonly Named[]) {
   const explained: Record<string, number> = {};
   const unexplained: string[] = [];
@@ -204,7 +201,7 @@ async function compare(mails: readonly Named[]) {
     if (ours === null) continue;
     compared++;
     const library = await libraryOf(raw);
-    // As the parser reads it; looked at only where the mail as it stands does not explain a difference.
+    // The parser's own result, used only if the email itself does not explain a difference.
     const withLineEnds = Buffer.from(raw.toString("latin1").replace(/\r(?!\n)/g, "\r\n"), "latin1");
     for (const field of FIELDS) {
       if (ours[field] === library.fields[field]) continue;
@@ -252,41 +249,41 @@ async function realMails(): Promise<Named[]> {
 }
 
 describe("the parser and postal-mime", () => {
-  it("differ over the fixture mails in what is meant to differ alone", async () => {
+  it("differ over the fixture emails only in intended ways", async () => {
     const { compared, explained, unexplained } = await compare(
       fixtureMails().map((raw, n) => ({ how: `fixture mail ${n}`, raw })),
     );
     expect(unexplained).toEqual([]);
     expect(compared).toBe(529);
     expect(explained).toEqual({
-      "quotes and brackets around an address are no part of it": 1,
-      "a mail without From is from its Sender": 1,
-      "a year of four digits is kept, where the library takes 0001 for 2001": 2,
-      "a leap second is the next minute, where the library takes it for the minute's beginning": 1,
-      "a date in an old or damaged form is read, where the library leaves its text": 1,
-      "HTML alone is turned into text, where the library gives it as HTML": 1,
-      "text of an unknown or broken type is read as text, where the library makes it an attachment": 1,
+      "quotes and brackets around an address are removed": 1,
+      "an email without From uses its Sender": 1,
+      "a four-digit year is kept; the library reads 0001 as 2001": 2,
+      "a leap second is the next minute; the library uses the same minute": 1,
+      "a date in an obsolete or damaged form is read; the library returns its text": 1,
+      "HTML without plain text is converted to text; the library returns HTML": 1,
+      "text with an unknown or broken type is read as text; for the library it is an attachment": 1,
     });
   });
 
-  it("differ over 500 mutilated mails in what is meant to differ alone", async () => {
+  it("differ over 500 mutilated emails only in intended ways", async () => {
     const { compared, unexplained } = await compare(mutilatedMails(500, 7));
     expect(unexplained).toEqual([]);
     expect(compared).toBeGreaterThan(450);
   });
 
-  it("differ over UTF-8 under another label", async () => {
+  it("differ over mislabeled UTF-8", async () => {
     const raw = Buffer.from("Subject: x\nContent-Type: text/plain; charset=iso-8859-1\n\nGrüße aus Köln");
     expect(await compare([{ how: "UTF-8", raw }])).toMatchObject({
-      explained: { "UTF-8 is kept whatever the label says": 1 },
+      explained: { "UTF-8 is kept for any label": 1 },
       unexplained: [],
     });
   });
 
-  it("differ over 1,329 real mails in quotes around addresses alone", needs("real-mail"), async () => {
+  it("differ over 1,329 real emails only in quotes around addresses", needs("real-mail"), async () => {
     const { compared, explained, unexplained } = await compare(await realMails());
     expect(unexplained).toEqual([]);
     expect(compared).toBe(1329);
-    expect(explained).toEqual({ "quotes and brackets around an address are no part of it": 14 });
+    expect(explained).toEqual({ "quotes and brackets around an address are removed": 14 });
   });
 });

@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import { openMailSearch } from "../../src/mail/search.js";
 import { mail, openCorpus, query } from "./small-corpus.js";
 
-/** Queries and bodies that are the same in another spelling: each must find the other, without the word corrector. */
+/**
+ * Queries and bodies with different spellings of the same words: each must find the other without the word corrector.
+ */
 const PAIRS: readonly (readonly [string, string])[] = [
   ["final", "ﬁnal"],
   ["office", "oﬃce"],
@@ -55,7 +57,7 @@ describe("a search finds the email that says", () => {
   it.each([...PAIRS, ...PAIRS.map(([one, other]) => [other, one] as const)])("%j as %j", (asked, written) => {
     const db = openCorpus([
       mail("written", { body: `It says ${written} here`, date: "2001-01-05T10:00:00Z" }),
-      // The words as asked are known, so that no corrector is used.
+      // The exact query words are known, so that no corrector is used.
       mail("asked", { body: `It says ${asked} here`, date: "2001-01-05T11:00:00Z" }),
       mail("neither", { body: "It says nothing of the kind", date: "2001-01-05T12:00:00Z" }),
     ]);
@@ -67,14 +69,14 @@ describe("a search finds the email that says", () => {
 });
 
 describe("a search for a compound of three words", () => {
-  it("finds it as one word", () => {
+  it("finds the compound written as one word", () => {
     const db = openCorpus([mail("written", { body: "the dayaheadmarket" })]);
     expect(openMailSearch(db, []).bestFirst(query("day-ahead-market")).hits).toMatchObject([{ match: "all_words" }]);
     db.close();
   });
 });
 
-describe("a search does not take for one", () => {
+describe("a search distinguishes", () => {
   it.each([
     ["along", "a long contract"],
     ["Spain", "it's pain"],
@@ -93,8 +95,8 @@ describe("a search does not take for one", () => {
   });
 });
 
-describe("the snippet of a hit", () => {
-  it("shows the place where a word stands in another spelling", () => {
+describe("a hit's snippet", () => {
+  it("shows a word in a different spelling", () => {
     const body = `${"Nothing of note in this line.\n".repeat(40)}The cut off is at noon.\n${"Nor here.\n".repeat(40)}`;
     const db = openCorpus([mail("written", { body })]);
     expect(openMailSearch(db, []).bestFirst(query("cutoff")).hits[0]?.snippet).toContain("The cut off is at noon");

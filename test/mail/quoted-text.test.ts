@@ -3,7 +3,7 @@ import { ownText } from "../../src/mail/email.js";
 
 const OLD = "The old text of the other person.";
 
-/** A reply above a quotation that begins with these lines. */
+/** A reply above a quotation that starts with these lines. */
 const replyAbove = (...quotation: string[]) => ["My answer.", "", ...quotation, "", OLD].join("\n");
 
 describe("ownText", () => {
@@ -12,7 +12,7 @@ describe("ownText", () => {
     ["English on two lines", "On Mon, May 14, 2001 at 10:00 AM, Cy Oldenburger\n<cy@x.example> wrote:"],
     ["English on three lines", "On Mon, May 14, 2001\nat 10:00 AM, Cy Oldenburger\n<cy@x.example> wrote:"],
     ["Yahoo", "--- Cy Old <cy@x.example> wrote:"],
-    ["a name alone", "Cy Old wrote:"],
+    ["only a name", "Cy Old wrote:"],
     ["a date at the end", "Cy Old <cy@x.example> wrote on 14 May 2001 10:00:"],
     ["German", "Am 14.05.2001 um 10:00 schrieb Cy Old:"],
     ["French", "Le lun. 14 mai 2001 à 10:00, Cy Old <cy@x.example> a écrit :"],
@@ -72,7 +72,7 @@ describe("ownText", () => {
     expect(ownText(replyAbove(lines))).toBe("My answer.");
   });
 
-  it("is the text below and between marked lines", () => {
+  it("returns the text below and between marked lines", () => {
     expect(ownText("On May 1 Bo wrote:\n> When?\n> Where?\n\nAt noon, here.")).toBe("At noon, here.");
     expect(ownText("> Do you want one?\nYes, please.\n> And when?\nOn Friday.")).toBe("Yes, please.\nOn Friday.");
     expect(ownText("Bo wrote:\n\n> a\n\nb\n\n-----Original Message-----\n> c\n\nd")).toBe("b\n\n\nd");
@@ -82,12 +82,12 @@ describe("ownText", () => {
     expect(ownText(`> When?\n\nNow.\n\n-----Original Message-----\nFrom: Cy\n\n${OLD}`)).toBe("Now.");
   });
 
-  it("does not contain what a program broke off a marked line", () => {
+  it("excludes the wrapped end of a marked line", () => {
     const long = `> ${"word ".repeat(14)}and`;
     expect(ownText(`${long}\nbroken off\n> more\n\nMine.`)).toBe("Mine.");
   });
 
-  it("does not contain lines marked by initials", () => {
+  it("excludes lines marked with initials", () => {
     expect(ownText(replyAbove("Cy> old", "Cy>> older").replace(`\n\n${OLD}`, ""))).toBe("My answer.");
   });
 
@@ -111,7 +111,7 @@ describe("ownText", () => {
     expect(ownText("> a\n> b")).toBe("");
   });
 
-  it("takes time that grows with the length of the body", () => {
+  it("takes linear time in the length of the body", () => {
     const body = `${"To: a@b.example, c\n".repeat(2)}${"On a@b.example\n".repeat(2)}Cy> wrote:\n> x\n`.repeat(20_000);
     const start = performance.now();
     ownText(body);

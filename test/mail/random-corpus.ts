@@ -3,11 +3,11 @@ import type { FiledEmail } from "../../src/mail/email.js";
 import type { PlainQuery } from "./search-reference.js";
 import { ANN, BEN, CAT, DAN, mail } from "./small-corpus.js";
 
-/** A small corpus by chance, always the same one, and questions to it. */
+/** A small random corpus that is always the same, with queries. */
 
 export const PEOPLE = [ANN, BEN, CAT, DAN, "eve@hills.example", "flo@hills.example"] as const;
 
-/** Whose folders they are; the mail says nothing of Flo's. */
+/** The folders' owners. The mail does not reveal Flo's address. */
 export const FOLDERS: Readonly<Record<string, string>> = { "ann-a": ANN, "ben-b": BEN, "flo-f": PEOPLE[5] };
 
 export const STOP = ["and", "or", "not", "the", "of", "what", "is", "to", "when", "about", "s", "please"];
@@ -26,7 +26,7 @@ const RARE = [
   "e3",
   "2001",
 ];
-/** Accents, Cyrillic, and scripts that write no spaces. */
+/** Accents, Cyrillic, and scripts without spaces. */
 const BEYOND_ASCII = [
   "Müller",
   "MULLER",
@@ -77,7 +77,7 @@ const text = (maxLength: number, minLength = 0) =>
     .map((words) => words.flat().join("").trimEnd());
 const someone = fc.constantFrom(...PEOPLE.slice(0, 5));
 const several = (maxLength: number) => fc.uniqueArray(someone, { maxLength });
-/** Few seconds, so that some mails share one. */
+/** Few seconds, so that some emails share one. */
 const date = fc
   .integer({ min: 0, max: 400 })
   .map((n) => `${new Date(Date.UTC(2001, 0, 1) + n * 7_200_000).toISOString().slice(0, 19)}Z`);
@@ -96,7 +96,7 @@ const anyMail = fc.record({
       weight: 8,
       arbitrary: fc.tuple(text(30), fc.constantFrom(...QUOTED), text(60)).map((parts) => parts.join("")),
     },
-    // Longer than ranking reads.
+    // Longer than the part that ranking reads.
     { weight: 1, arbitrary: fc.tuple(text(40), text(40, 5)).map(([a, b]) => `${a} ${"filler ".repeat(2_900)}${b}`) },
   ),
   owner: fc.option(fc.constantFrom(...Object.keys(FOLDERS))),

@@ -14,7 +14,7 @@ import { hubSetup, never, QUICK, sendFile, sendJson } from "../platform/hub-serv
 import { parquetOf, questionRows } from "../questions/question-rows.js";
 import { mailEntries, readAll, type TarEntry, temporaryFolder, writeParquet, writeTar } from "./corpus-fixtures.js";
 
-/** The records of a text that comes in pieces of the given size, and the error it ended with. */
+/** The records of a text that arrives in pieces of this size, and the final error. */
 function split(text: string | Buffer, pieceSize = Number.MAX_SAFE_INTEGER): { records: string[][]; error: unknown } {
   const bytes = Buffer.from(text);
   const splitter = new CsvRecords("emails.csv");
@@ -35,7 +35,7 @@ const byLibrary = (text: string): string[][] =>
   parse(text, { relax_column_count: true, skip_empty_lines: true, bom: true, record_delimiter: ["\r\n", "\n"] });
 
 describe("CsvRecords refuses", () => {
-  it("a quote that is never closed, after the rows before it, naming the row", () => {
+  it("an unclosed quote, after the rows before it, with the row number", () => {
     const { records, error } = split('file,message\na,"one"\nb,"two\nthree');
     expect(records).toEqual([
       ["file", "message"],
@@ -45,7 +45,7 @@ describe("CsvRecords refuses", () => {
     expect(error).toMatchObject({ message: "emails.csv is cut off in row 3: a quoted field never ends" });
   });
 
-  it("a quote that never closes behind more than 64 MB, in little memory", () => {
+  it("an unclosed quote before more than 64 MB, using little memory", () => {
     const piece = Buffer.from('x""y,\n'.repeat(1_000_000));
     const splitter = new CsvRecords("emails.csv");
     expect([...splitter.push(Buffer.from('a,b\n1,2\n"'))]).toHaveLength(2);
@@ -60,7 +60,7 @@ describe("a field of more than 64 MB", () => {
   it.each([
     ["quoted", '"', '"'],
     ["plain", "", ""],
-  ])("that is %s is passed over, and what stands around it is not", (_how, open, close) => {
+  ])("is skipped if %s, but the fields around it are kept", (_how, open, close) => {
     const splitter = new CsvRecords("emails.csv");
     const piece = Buffer.alloc(8 * 1024 * 1024, "x");
     const records = [...splitter.push(Buffer.from(`a,b\n1,${open}`))];
@@ -86,7 +86,7 @@ describe("CsvRecords splits", () => {
       ],
     ],
     [
-      "CRLF and a last line without end",
+      "CRLF and an unterminated last line",
       "a,b\r\nc,d",
       [
         ["a", "b"],
@@ -102,9 +102,9 @@ describe("CsvRecords splits", () => {
         ["", ""],
       ],
     ],
-    ["a field that is empty at the end of the file", "a,", [["a", ""]]],
-    ["empty lines, which say nothing", "a\n\n\r\nb\n", [["a"], ["b"]]],
-    ["a quoted empty field alone in its line", 'a\n""\n', [["a"], [""]]],
+    ["an empty field at the end of the file", "a,", [["a", ""]]],
+    ["empty lines, which are skipped", "a\n\n\r\nb\n", [["a"], ["b"]]],
+    ["a line with only a quoted empty field", 'a\n""\n', [["a"], [""]]],
     ["a byte order mark", '\ufeff"a",b\n', [["a", "b"]]],
     ["nothing", "", []],
     ["only a byte order mark", "\ufeff", []],
@@ -127,7 +127,7 @@ describe("CsvRecords agrees with csv-parse", () => {
     return quoted || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   });
 
-  it("on well-formed files, field by field, however they are cut into pieces", () => {
+  it("on well-formed files, field by field, for any division into pieces", () => {
     fc.assert(
       fc.property(
         fc.array(fc.array(written, { minLength: 1, maxLength: 4 }), { maxLength: 6 }),
@@ -186,12 +186,12 @@ describe("tarball", async () => {
 
   describe("a broken archive", () => {
     it.each([0.2, 0.5, 0.999])(
-      "gzipped and cut off at %d of its length gives the mails before the cut, then the error",
+      "gzipped and truncated at %d of its length returns the emails before that, then the error",
       async (part) => {
         const whole = gzipSync(await tar(mailEntries(manyMails)));
         const cut = whole.subarray(0, Math.floor(whole.length * part));
         const { emails, error } = await read(cut);
-        // What zlib itself can get out of the piece is the measure.
+        // The expected number is what zlib itself can decompress.
         const bytes = gunzipSync(cut, { finishFlush: 2 }).length;
         let wanted = 0;
         for (let at = 0; wanted < manyMails.length; wanted++) {
@@ -199,7 +199,7 @@ describe("tarball", async () => {
           if (at > bytes) break;
         }
         expect(wanted).toBeGreaterThan(0);
-        // The last mail's padding may lie behind the cut, the mail itself before it.
+        // The last email's padding may be after the truncation, the email itself before it.
         expect([wanted, wanted + 1]).toContain(emails.length);
         expect(error).toBeInstanceOf(UserError);
         expect(String(error)).toMatch(
@@ -217,21 +217,21 @@ describe("tarball", async () => {
       expect(error).toBeInstanceOf(UserError);
     });
 
-    it("cut off within a mail gives the mails before it, then the error", async () => {
+    it("truncated within an email returns the emails before it, then the error", async () => {
       const whole = await tar(mailEntries(manyMails.slice(0, 3)));
       const { emails, error } = await read(whole.subarray(0, 512 + 512 + 512 + 30));
       expect(emails.map(({ messageId }) => messageId)).toEqual(["<0@example.com>"]);
       expect(error).toMatchObject({ message: expect.stringContaining("after 1 whole entries") });
     });
 
-    it("cut off exactly between two mails is known by its missing end mark", async () => {
+    it("truncated exactly between two emails is detected because its end mark is missing", async () => {
       const whole = await tar(mailEntries(manyMails.slice(0, 3)));
       const { emails, error } = await read(whole.subarray(0, 1024));
       expect(emails).toHaveLength(1);
       expect(error).toMatchObject({ message: expect.stringContaining("the end mark is missing") });
     });
 
-    it("with a header that is none is an error after the mails before it", async () => {
+    it("with an invalid header throws after the emails before it", async () => {
       const whole = await tar(mailEntries(manyMails.slice(0, 3)));
       whole.fill(0x41, 1024, 1536);
       const { emails, error } = await read(whole);
@@ -240,7 +240,7 @@ describe("tarball", async () => {
     });
   });
 
-  describe("an entry that must not be touched is bad, and the mails around it are read", () => {
+  describe("counts a forbidden entry as bad, and reads the emails around it", () => {
     it.each([
       ["../../etc/passwd", {}, "its path leads out of the archive"],
       ["maildir/../../x", {}, "its path leads out of the archive"],
@@ -263,7 +263,7 @@ describe("tarball", async () => {
   });
 
   describe("an archive", () => {
-    it("keeps its own order, and passes over folders", async () => {
+    it("keeps its own order, and skips folders", async () => {
       const names = ["maildir/b/inbox/2.", "maildir/a/inbox/1.", "maildir/b/inbox/1."];
       const entries = names.map((name, n) => ({ name, content: mail(n) }));
       const { emails, bad } = await read(await tar([{ name: "maildir/b/", type: "directory" }, ...entries]));
@@ -283,7 +283,9 @@ describe("tarball", async () => {
   });
 });
 
-it("a group of more rows than are read at once gives every mail once, in order", { timeout: 120_000 }, async () => {
+it("returns every email once and in order from a row group that is read in several steps", {
+  timeout: 120_000,
+}, async () => {
   const file = join(await temporaryFolder(), "long.parquet");
   const mails = Array.from({ length: 100_100 }, (_, i) => ({
     messageId: `<${i}@x.example>`,
@@ -308,7 +310,7 @@ it("a group of more rows than are read at once gives every mail once, in order",
   expect(wrong).toBe(-1);
 });
 
-describe("the mail", () => {
+describe("the mail dataset", () => {
   const COMMIT = "0123456789abcdef0123456789abcdef01234567";
   const { folder, hub } = hubSetup();
 
@@ -328,7 +330,7 @@ describe("the mail", () => {
     }));
   }
 
-  /** A hub with the dataset of the mail; `change` may answer a request otherwise. */
+  /** A hub with the mail dataset. `change` can replace a response. */
   function mailHub(change: (req: IncomingMessage, res: ServerResponse) => boolean = () => false) {
     return hub((req, res) => {
       if (change(req, res)) return;
@@ -342,7 +344,7 @@ describe("the mail", () => {
 
   const at = (endpoint: string): Hub => ({ endpoint, token: null, retry: QUICK });
 
-  it("is refused where a shard is missing from the list", async () => {
+  it("is refused if a shard is missing from the list", async () => {
     const server = await mailHub((req, res) => {
       if (!req.url?.includes("/tree/")) return false;
       sendJson(res, tree(SHARDS.slice(1)));
@@ -354,7 +356,7 @@ describe("the mail", () => {
     });
   });
 
-  it("is refused where a shard is not what the list says", async () => {
+  it("is refused if a shard does not match the list", async () => {
     const other = Buffer.from(SHARDS[1]?.bytes ?? []);
     other[100] = (other[100] ?? 0) ^ 1;
     const server = await mailHub((req, res) => {
@@ -367,14 +369,14 @@ describe("the mail", () => {
     });
   });
 
-  it("is refused where the hub cannot be reached, with what to do by hand", async () => {
+  it("is refused with instructions for a manual download if the hub is unreachable", async () => {
     await expect(downloadEnronEmails(at("http://127.0.0.1:1"), folder(), never)).rejects.toMatchObject({
       code: "download_failed",
       hint: expect.stringContaining("art-e import FOLDER"),
     });
   });
 
-  it("comes in three shards of one commit, which is recorded", async () => {
+  it("has three shards of one commit, which is recorded", async () => {
     const server = await mailHub();
     const progress: [number, number | null][] = [];
     const shards = await downloadEnronEmails(at(server.endpoint), folder(), never, (bytes, total) => {
@@ -392,14 +394,14 @@ describe("the mail", () => {
     });
   });
 
-  it("is not asked for again once it is cached, not even what main stands for", async () => {
+  it("makes no request once cached, not even for the commit of main", async () => {
     const server = await mailHub();
     const first = await downloadEnronEmails(at(server.endpoint), folder(), never);
     expect(server.seen).toHaveLength(5);
     expect(await downloadEnronEmails(at("http://127.0.0.1:1"), folder(), never)).toBe(first);
   });
 
-  it("that failed at a shard stays at its commit and fetches only what is missing", async () => {
+  it("stays at its commit after a failed shard, and downloads only missing ones", async () => {
     let failing = true;
     const server = await mailHub((req, res) => {
       if (!failing || !req.url?.includes("00002-of-00003")) return false;

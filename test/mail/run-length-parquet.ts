@@ -4,13 +4,13 @@ import { serializeTCompactProtocol } from "hyparquet-writer/src/thrift.js";
 
 interface Claims {
   readonly columns: readonly string[];
-  /** Of the file, as its footer says. */
+  /** Number of rows according to the footer. */
   readonly rows: number;
-  /** Of each page, as its header says. */
+  /** Number of values per page according to its header. */
   readonly values: number;
 }
 
-/** A Parquet file of a few hundred bytes: of each column one page, and in it one run of nulls. */
+/** A Parquet file of a few hundred bytes: each column has one page with a single run of nulls. */
 export function runLengthParquet({ columns, rows, values }: Claims): Buffer {
   const writer = new ByteWriter();
   const magic = () => {

@@ -27,19 +27,19 @@ describe("address book", () => {
 
   describe("the address book finds", () => {
     test.each(["", " ", "\t\n", "nobody", "nobody@plains.example", "*", '"', "\0", "🙂", "ann ben"])(
-      "none for %j",
+      "nothing for %j",
       (text) => {
         expect(book.matching(text)).toEqual({ found: "none" });
         expect(book.idOf(text)).toBeNull();
       },
     );
 
-    test("too many for what says too little, and how many that are at least", () => {
+    test("too many addresses for a short query, with their minimum number", () => {
       expect(book.matching("@")).toEqual({ found: "too_many", count: 201 });
       expect(book.matching("crowd.example")).toEqual({ found: "too_many", count: 201 });
     });
 
-    test("as many as are allowed", () => {
+    test("as many addresses as are allowed", () => {
       expect(book.matching("@crowd.example")).toEqual({ found: "too_many", count: 201 });
       expect(addressesOf("p1@crowd")).toHaveLength(1);
       const fits = openCorpus([mail("1", { to: crowd(200) })]);
@@ -47,18 +47,21 @@ describe("address book", () => {
       fits.close();
     });
 
-    test.each([KAY, KAY.toUpperCase(), ` ${KAY}\n`])("the address itself for %j, not those that contain it", (text) => {
-      expect(addressesOf(text)).toEqual([KAY]);
-      expect(book.idOf(text)).toBe(addressId(db, KAY));
-    });
+    test.each([KAY, KAY.toUpperCase(), ` ${KAY}\n`])(
+      "the address itself for %j, not longer ones that contain it",
+      (text) => {
+        expect(addressesOf(text)).toEqual([KAY]);
+        expect(book.idOf(text)).toBe(addressId(db, KAY));
+      },
+    );
 
     test.each([
       ["part of an address", "mann@", [KAY, LONG_KAY]],
-      ["a name as people write it", "Kay  Mann", [KAY, LONG_KAY]],
-      ["a name in other letters", "MCKAY", [LONG_KAY]],
-      ["a percent sign as such", "%", ["50%_off@shop.example"]],
-      ["an underscore as such", "_", ["50%_off@shop.example"]],
-      ["an apostrophe as such", "o'n", ["o'neil@plains.example"]],
+      ["a normally written name", "Kay  Mann", [KAY, LONG_KAY]],
+      ["a name in another case", "MCKAY", [LONG_KAY]],
+      ["a literal percent sign", "%", ["50%_off@shop.example"]],
+      ["a literal underscore", "_", ["50%_off@shop.example"]],
+      ["a literal apostrophe", "o'n", ["o'neil@plains.example"]],
     ])("every address with %s", (_, text, addresses) => {
       expect(addressesOf(text)).toEqual(addresses);
     });
@@ -70,24 +73,24 @@ describe("address book", () => {
       idsOf(withAllWords(search, query("gas", changes))).sort((a, b) => a.localeCompare(b));
     const ids = (...addresses: string[]) => addresses.map((address) => addressId(db, address));
 
-    test("by sender finds what was sent by one of them, not what went to them", () => {
+    test("by sender finds mail from one of the addresses, not to them", () => {
       expect(found({ fromIds: ids(KAY) })).toEqual(["2"]);
       expect(found({ fromIds: ids(KAY, ANN) })).toEqual(["1", "2"]);
     });
 
-    test("by recipient finds what went to one of them, not what they sent", () => {
+    test("by recipient finds mail to one of the addresses, not from them", () => {
       expect(found({ toIds: ids(KAY) })).toEqual(["1"]);
       expect(found({ toIds: ids(KAY, "p7@crowd.example") })).toEqual(["1", "2"]);
       expect(found({ toIds: ids(ANN) })).toEqual([]);
     });
 
-    test("holds together with the others, in both ways of searching", () => {
+    test("applies together with the others, in both search orders", () => {
       const both = { fromIds: ids(ANN, KAY), toIds: ids(KAY, "p7@crowd.example"), inboxId: addressId(db, ANN) };
       expect(found(both)).toEqual(["1"]);
       expect(idsOf(search.bestFirst(query("gas unheard", both)).hits)).toEqual(["1"]);
     });
 
-    test("of 200 addresses is not too long for the index", () => {
+    test("can contain 200 addresses", () => {
       const some = book.matching("p1");
       const all = ids(...crowd(200));
       expect(some.found).toBe("some");
@@ -96,7 +99,7 @@ describe("address book", () => {
       expect(idsOf(search.bestFirst(query("gas", { toIds: all })).hits)).toEqual(["2"]);
     });
 
-    test("of nobody's address does not exist: Ben is not in this mail", () => {
+    test("of an unknown address finds nothing: Ben is not in this mail", () => {
       expect(book.idOf(BEN)).toBeNull();
     });
   });
@@ -124,9 +127,9 @@ describe("date range", () => {
   const inPeriod = (after: string | null, before: string | null) =>
     idsOf(withAllWords(search, query("gas", { period: { after, before }, limit: 50 }))).sort();
 
-  test("newest first is the order of the file, mail without a date behind all other", () => {
+  test("newest first is the order of the file, with undated mail at the end", () => {
     const ids = idsOf(withAllWords(search, query("gas", { limit: 50 })));
-    // The twins are of one second: either may come first.
+    // The twins have the same second, so either may be first.
     expect(ids.map((id) => (id === "twin" ? "first" : id))).toEqual(
       "next last noon first first old undated".split(" "),
     );
@@ -134,24 +137,29 @@ describe("date range", () => {
 
   describe("a period", () => {
     test.each<[string, string | null, string | null, string[]]>([
-      ["without bounds holds everything, mail without a date too", null, null, [...Object.keys(DATES), "undated"]],
-      ["begins with its first second", DATES.first, null, ["first", "last", "next", "noon", "twin"]],
-      ["leaves out what is a second older", "2001-05-14T00:00:01Z", null, ["last", "next", "noon"]],
-      ["ends before its last second", null, DATES.next, ["first", "last", "noon", "old", "twin"]],
-      ["leaves in what is a second older than that", null, "2001-05-15T00:00:01Z", Object.keys(DATES)],
-      ["of one day holds that day", DATES.first, DATES.next, ["first", "last", "noon", "twin"]],
-      ["of one second holds all mail of it", DATES.first, "2001-05-14T00:00:01Z", ["first", "twin"]],
+      ["without limits contains everything, including undated mail", null, null, [...Object.keys(DATES), "undated"]],
+      ["includes its first second", DATES.first, null, ["first", "last", "next", "noon", "twin"]],
+      ["excludes mail that is a second older", "2001-05-14T00:00:01Z", null, ["last", "next", "noon"]],
+      ["excludes its last second", null, DATES.next, ["first", "last", "noon", "old", "twin"]],
+      ["includes mail that is a second older than that", null, "2001-05-15T00:00:01Z", Object.keys(DATES)],
+      ["of one day contains that day", DATES.first, DATES.next, ["first", "last", "noon", "twin"]],
+      ["of one second contains all mail of that second", DATES.first, "2001-05-14T00:00:01Z", ["first", "twin"]],
       ["between two mails is empty", "2001-05-14T13:00:00Z", "2001-05-14T14:00:00Z", []],
       ["without length is empty", DATES.noon, DATES.noon, []],
-      ["that ends before it begins is empty", DATES.next, DATES.first, []],
+      ["that ends before its start is empty", DATES.next, DATES.first, []],
       ["before all mail is empty", null, "1990-01-01T00:00:00Z", []],
       ["after all mail is empty, mail without a date or not", "2010-01-01T00:00:00Z", null, []],
-      ["in days begins and ends where the days begin", "2001-05-14", "2001-05-15", ["first", "last", "noon", "twin"]],
+      [
+        "in days starts and ends at the start of the days",
+        "2001-05-14",
+        "2001-05-15",
+        ["first", "last", "noon", "twin"],
+      ],
     ])("%s", (_, after, before, ids) => {
       expect(inPeriod(after, before)).toEqual([...ids].sort());
     });
 
-    test("that is bounded never holds mail without a date, however far its bounds", () => {
+    test("with a limit never contains undated mail, however wide it is", () => {
       expect(inPeriod("0000-01-01T00:00:00Z", null)).not.toContain("undated");
       expect(inPeriod(null, "9999-12-31T23:59:59Z")).not.toContain("undated");
     });
@@ -165,7 +173,7 @@ describe("date range", () => {
       expect(total).toBe(4);
     });
 
-    test("of a file without mail is empty", () => {
+    test("is empty in a file without mail", () => {
       const empty = openCorpus([]);
       for (const period of [
         { after: null, before: null },
@@ -189,11 +197,11 @@ describe("date range", () => {
       expect(endOfDay(day)).toBe(end);
     });
 
-    test("as a cutoff leaves the whole day to be seen, and nothing later", () => {
+    test("includes the entire day if it is the cutoff, and nothing later", () => {
       expect(inPeriod(null, endOfDay("2001-05-14"))).toEqual(["first", "last", "noon", "old", "twin"]);
     });
 
-    test("of the last day that can be written is after all mail of it", () => {
+    test("on the last valid date is after all mail of that day", () => {
       expect(endOfDay("9999-12-31") > "9999-12-31T23:59:59Z").toBe(true);
     });
   });

@@ -19,7 +19,7 @@ const ENDINGS = [
   ),
 ];
 
-/** The words of what is written in this repository, with every ending on some of them. */
+/** The words in this repository's texts, with every suffix on some of them. */
 function englishWords(): string[] {
   const texts = readdirSync(ROOT)
     .filter((name) => name.endsWith(".md"))
@@ -43,12 +43,12 @@ const words = englishWords();
 
 const finds = (term: string, text: string) => termMatcher([term])(text).length === 1;
 
-describe("of the words with one stem", () => {
+describe("words with the same stem", () => {
   const byStem = new Map<string, string[]>();
   for (const word of words) byStem.set(stemOf(word), [...(byStem.get(stemOf(word)) ?? []), word]);
   const families = [...byStem.values()].filter((family) => family.length > 1);
 
-  test("each finds every other one", () => {
+  test("each match every other one", () => {
     expect(families.length).toBeGreaterThan(1_000);
     const missed = families.flatMap((family) =>
       family.flatMap((a) => family.filter((b) => !finds(a, b)).map((b) => `${a} does not find ${b}`)),
@@ -56,7 +56,7 @@ describe("of the words with one stem", () => {
     expect(missed).toEqual([]);
   });
 
-  test("each finds letters at random with the same stem", () => {
+  test("each match random letters with the same stem", () => {
     const letters = fc.string({ unit: fc.constantFrom(..."aeiybdlnst"), minLength: 1, maxLength: 5 });
     const word = fc.tuple(letters, fc.constantFrom("", ...ENDINGS)).map((parts) => parts.join(""));
     const pair = fc.tuple(word, fc.constantFrom("", ...ENDINGS)).map(([a, ending]) => [a, stemOf(a) + ending] as const);
@@ -68,7 +68,7 @@ describe("of the words with one stem", () => {
     );
   });
 
-  test("the first stands for all, in the order they were asked in", () => {
+  test("are represented by the first one, in query order", () => {
     expect(distinctTerms(["prices", "gas", "pricing", "gas", "price", "zebra"])).toEqual(["prices", "gas", "zebra"]);
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...words.slice(0, 300)), { maxLength: 20 }), (list) => {
@@ -80,8 +80,8 @@ describe("of the words with one stem", () => {
   });
 });
 
-describe("what the index finds by a word", () => {
-  test("is found in the text by that word, and nothing else is", () => {
+describe("a word in the index", () => {
+  test("has the same matches in the text", () => {
     const sample = words.filter((_, i) => i % 11 === 0 || i < 20);
     const db = openCorpus(sample.map((word, i) => mail(`${i}`, { body: word })));
     const search = openMailSearch(db);
@@ -108,7 +108,7 @@ describe("what the index finds by a word", () => {
     ["İstanbul", "İstanbul"],
     [`${"x".repeat(63)}s`, "x".repeat(63)],
     [`${"x".repeat(64)}s`, `${"x".repeat(64)}s`],
-  ])("%s finds %s, in both", (asked, written) => {
+  ])("%s matches %s in both", (asked, written) => {
     const db = openCorpus([mail("1", { body: `So ${written}, then.` })]);
     const [hit] = withAllWords(openMailSearch(db), query(asked));
     expect(hit?.messageId).toBe("<1@plains.example>");
@@ -118,7 +118,7 @@ describe("what the index finds by a word", () => {
 });
 
 describe("an occurrence", () => {
-  test("is a whole word, says where it stands and which term it is", () => {
+  test("is a complete word with its position and term", () => {
     const find = termMatcher(["gas", "price"]);
     expect(find("Gas: gasoline, bigas, gas_price; PRICES")).toEqual([
       { start: 0, end: 3, term: 0 },
@@ -128,7 +128,7 @@ describe("an occurrence", () => {
     ]);
   });
 
-  test("has letters beyond ASCII in its word, as the index does", () => {
+  test("includes the word's non-ASCII letters, like the index", () => {
     const find = termMatcher(["caf", "café", "🙂"]);
     expect(find("café caf🙂 🙂 caf")).toEqual([
       { start: 0, end: 4, term: 1 },
@@ -137,7 +137,7 @@ describe("an occurrence", () => {
     ]);
   });
 
-  test("ends at curly quotes and dashes, and has its accents with it, however they are written", () => {
+  test("ends at curly quotes and dashes, and includes accents in any encoding", () => {
     const find = termMatcher(["resume", "ask"]);
     expect(find("a ‘Résumé’ re\u0301sume\u0301s—ask…")).toEqual([
       { start: 3, end: 9, term: 0 },
@@ -146,7 +146,7 @@ describe("an occurrence", () => {
     ]);
   });
 
-  test("of a script without spaces stands wherever it is written, and words end there", () => {
+  test("matches anywhere in a script without spaces, which also ends other words", () => {
     const find = termMatcher(["会議", "budget", "𠮟𠮷", "年"]);
     expect(find("新会議室 Budgetの会議 𠮷𠮟𠮷 2002年")).toEqual([
       { start: 1, end: 3, term: 0 },
@@ -157,18 +157,18 @@ describe("an occurrence", () => {
     ]);
   });
 
-  test("is one of the terms that were asked for, where not all are", () => {
+  test("belongs to one of the requested terms, even if not all are used", () => {
     const find = termMatcher(["gas", "price", "oil"]);
     expect(find("oil and gas prices", [0, 2]).map(({ term }) => term)).toEqual([2, 0]);
     expect(find("oil and gas prices", [])).toEqual([]);
   });
 
-  test("of a word too long for the index to stem has every letter of it", () => {
+  test("includes every letter of a word that is too long for the index's stemmer", () => {
     const long = "x".repeat(64);
     expect(termMatcher([`${long}s`])(`${long} ${long}s`)).toHaveLength(1);
   });
 
-  test("of two words stands where both do, with nothing but separators between them", () => {
+  test("of two words needs both, with only separators between them", () => {
     const find = termMatcher(["trade mark"]);
     expect(find("trade Trade-marks, mark; trades (Märk) trade of mark trade")).toEqual([
       { start: 6, end: 17, term: 0 },
@@ -177,7 +177,7 @@ describe("an occurrence", () => {
     expect(find("fairtrade mark, trade market")).toEqual([]);
   });
 
-  test("that ends in an asterisk is the beginning of words", () => {
+  test("of a term with an asterisk matches the start of words", () => {
     const find = termMatcher(["config*", "москв*"]);
     expect(find("Configuration, config reconfigure CONFIGS Москве")).toEqual([
       { start: 0, end: 13, term: 0 },
@@ -187,19 +187,19 @@ describe("an occurrence", () => {
     ]);
   });
 
-  test("stands where it stood before capitals were made small", () => {
+  test("has its position from before lowercasing", () => {
     const find = termMatcher(["gas"]);
     expect(find("İİ GAS")).toEqual([{ start: 3, end: 6, term: 0 }]);
   });
 
-  test("is found in one text as in another, and there is none without terms", () => {
+  test("does not depend on earlier texts, and needs a term", () => {
     const find = termMatcher(["gas"]);
     expect([find("gas"), find("x"), find("gas")].map((found) => found.length)).toEqual([1, 0, 1]);
     expect(termMatcher([])("gas")).toEqual([]);
   });
 });
 
-/** What is shown: 240 characters, dots at both ends with their spaces. */
+/** The shown snippet: 240 characters, plus dots and their spaces at both ends. */
 const LONGEST = 248;
 
 const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
@@ -211,30 +211,30 @@ const shown = (body: string, words: string) => snippet(body, finder(words)(body)
 const filler = (length: number) => "lorem ipsum ".repeat(length / 12 + 1).slice(0, length);
 
 describe("a snippet", () => {
-  test("of a short body is the body, its white space collapsed", () => {
+  test("of a short body is the body with collapsed white space", () => {
     expect(shown("Gas\n\n  is\tdear. ", "gas")).toBe("Gas is dear.");
     expect(shown("", "gas")).toBe("");
     expect(shown(" \n ", "gas")).toBe("");
   });
 
-  test("of a body without the words is its beginning, and says that there is more", () => {
+  test("of a body without the words is its start, followed by dots", () => {
     const text = shown(filler(1_000), "gas");
     expect(text).toMatch(/^lorem ipsum .* \.\.\.$/);
     expect(text.length).toBeLessThanOrEqual(LONGEST);
   });
 
-  test("says that it does not begin at the beginning", () => {
+  test("has leading dots if it starts later than the body", () => {
     expect(shown(`${filler(500)} gas`, "gas")).toMatch(/^\.\.\. .*gas$/);
   });
 
-  test("shows where most of the words stand together, not where the first one stands", () => {
+  test("shows the place with most query words together, not the first occurrence", () => {
     const body = `gas ${filler(400)} gas contract ${filler(400)} the price of the gas in the contract ${filler(400)}`;
     const text = shown(body, "gas contract price");
     expect(text).toContain("the price of the gas in the contract");
     expect(text).toMatch(/^\.\.\. .* \.\.\.$/);
   });
 
-  test("counts different words, not how often one stands there", () => {
+  test("counts different words, not repetitions of one", () => {
     const text = shown(`${"gas ".repeat(50)} ${filler(400)} gas and the contract ${filler(400)}`, "gas contract");
     expect(text).toContain("gas and the contract");
   });
@@ -247,7 +247,7 @@ describe("a snippet", () => {
     expect(shown(`${filler(400)} the pricing of it ${filler(400)}`, "prices")).toContain("pricing");
   });
 
-  test("is looked for far into a long mail", () => {
+  test("is searched for far into a long email", () => {
     const body = `a zebra ${filler(22_000)} zebra and horse ${filler(1_000)}`;
     const shownOf = (subject: string) =>
       openMailSearch(openCorpus([mail("1", { subject, body })])).bestFirst(query("zebra horse")).hits[0]?.snippet;
@@ -255,7 +255,7 @@ describe("a snippet", () => {
   });
 
   test.each(["bestFirst", "newestFirst"] as const)(
-    "shows a word at the far end of what is read, and the beginning where it stands behind it (%s)",
+    "shows a word at the end of the searched part, but the start for a word after it (%s)",
     (order) => {
       const at = (length: number) => {
         const search = openMailSearch(openCorpus([mail("1", { body: `${filler(length)} zebra ${filler(1_000)}` })]));
@@ -274,16 +274,16 @@ describe("a snippet", () => {
   test.each([
     ["a word longer than a snippet", `${filler(300)} ${"x".repeat(3_000)} gas`, "x".repeat(3_000), "xxxxxxxx"],
     ["a body without a space", `${"-".repeat(500)}gas${"-".repeat(500)}`, "gas", "gas"],
-    ["a body of white space for the most part", `${"\n".repeat(500)}gas${" ".repeat(2_000)}end`, "gas", "gas"],
+    ["a body that is mostly white space", `${"\n".repeat(500)}gas${" ".repeat(2_000)}end`, "gas", "gas"],
     ["a rule before the word", `${"=".repeat(300)} gas ${"=".repeat(300)}`, "gas", "gas"],
-    ["a very long word behind it", `${filler(300)} gas ${"x".repeat(3_000)}`, "gas", "gas"],
-  ])("of %s shows the word, and is no longer than others", (_, body, words, within) => {
+    ["a very long word after it", `${filler(300)} gas ${"x".repeat(3_000)}`, "gas", "gas"],
+  ])("of %s shows the word, and is not longer than others", (_, body, words, within) => {
     const text = shown(body, words);
     expect(text).toContain(within);
     expect(text.length).toBeLessThanOrEqual(LONGEST);
   });
 
-  test("shows a word of the query, is of bounded length, on one line and cuts no character in two", () => {
+  test("is one line of bounded length with a query word, and splits no character", () => {
     const part = fc.oneof(
       { weight: 6, arbitrary: fc.constantFrom("lorem", "ipsum", "dolor,", "--", "(sit)", "amet.") },
       { weight: 1, arbitrary: fc.constantFrom("gas", "Contracts", "PRICING", "zebra", "café") },
@@ -312,7 +312,7 @@ describe("a snippet", () => {
     expect(within).toBeGreaterThan(300);
   });
 
-  test("comes with every hit, made of the words of the query", () => {
+  test("is part of every hit, made from the query words", () => {
     const db = openCorpus([mail("1", { body: `${filler(500)} the meetings ${filler(500)} gas` })]);
     const search = openMailSearch(db);
     for (const { hits } of [

@@ -27,14 +27,14 @@ describe("namedMonths", () => {
     ["gas 4500", []],
   ])("finds in %j the months %j", (words, months) => expect(periods(words)).toEqual(months));
 
-  it("ends a month where the next begins, also at the end of a year", () => {
+  it("ends a month at the start of the next, also at the end of a year", () => {
     expect(namedMonths("in December 2000", [])[0]?.period).toEqual({
       after: "2000-12-01T00:00:00Z",
       before: "2001-01-01T00:00:00Z",
     });
   });
 
-  it("gives the names and the year of the month as its words", () => {
+  it("returns the names and the year of the month as its words", () => {
     expect([...(namedMonths("September 2000", [])[0]?.words ?? [])]).toEqual(["2000", "september", "sep", "sept"]);
   });
 });
@@ -64,7 +64,7 @@ describe("ranked emails", () => {
     query(words, { inboxId: addressId(db, BEN), askedAt, limit: 9 });
   const best = (words: string, askedAt: string | null = null) => idsOf(search.bestFirst(ask(words, askedAt)).hits);
 
-  it("come first if they are of a named month", () => {
+  it("come first if they are from a named month", () => {
     expect(best("gas price").slice(0, 2)).toEqual(["july", "june"]);
     expect(best("gas price in June").slice(0, 2)).toEqual(["june", "july"]);
   });
@@ -103,13 +103,13 @@ describe("ranked emails", () => {
     other.close();
   });
 
-  it("do not contain a grouped number as other numbers", () => {
+  it("do not match parts of a grouped number as separate numbers", () => {
     const other = openCorpus([mail("other", { body: "41,501 and 500 and 141,500" })]);
     expect(openMailSearch(other, []).bestFirst(query("41500")).hits).toEqual([]);
     other.close();
   });
 
-  it("count as containing the words of a named month once", () => {
+  it("match a named month's words only once", () => {
     const { hits } = search.explainBestFirst(ask("price in July 2001"));
     const occurrences = (hit: (typeof hits)[number]) => hit.explanation.words.map((one) => [one.word, one.occurrences]);
     expect(hits.map(occurrences)).toEqual([
@@ -131,7 +131,7 @@ describe("ranked emails", () => {
     ]);
   });
 
-  it("do not count words about mail, unless there are no others", () => {
+  it("ignore words about mail, unless the query consists of them", () => {
     const words = (text: string) =>
       search.explainBestFirst(ask(text)).hits[0]?.explanation.words.map(({ word }) => word) ?? [];
     expect(words("the message about gas")).toEqual(["gas"]);
@@ -139,7 +139,7 @@ describe("ranked emails", () => {
     expect(words("message")).toEqual(["message"]);
   });
 
-  it("are ordered by a score that is the product of its explained parts", () => {
+  it("are ordered by a score that is the product of its explained factors", () => {
     const { hits } = search.explainBestFirst(ask("What did Ann want for gas in June?", "2001-07-12T00:00:00Z"));
     for (const { explanation } of hits) {
       const words = explanation.words.reduce((sum, { score }) => sum + score, 0);
@@ -150,12 +150,12 @@ describe("ranked emails", () => {
     expect(scores).toEqual(scores.toSorted((a, b) => b - a));
   });
 
-  it("are none for words that no email can contain", () => {
+  it("are empty for words that no email can contain", () => {
     expect(search.explainBestFirst(ask("?!"))).toEqual({ hits: [], total: 0, corrections: [] });
   });
 });
 
-it("finds the short email that answers behind forty newsletters with more of the words, for any limit", () => {
+it("a search finds the short email with the answer after forty newsletters with more of the words, for any limit", () => {
   const db = openCorpus([
     ...Array.from({ length: 40 }, (_, i) =>
       mail(`news${i}`, { body: `storage, capacity, offer, market: ${"and so on ".repeat(900)} ${i}` }),
@@ -170,7 +170,7 @@ it("finds the short email that answers behind forty newsletters with more of the
   db.close();
 });
 
-describe("the search of real mail", needs("real-mail"), () => {
+describe("a search of real mail", needs("real-mail"), () => {
   const { emptyDb } = importFolder();
   let db: Db;
   beforeAll(async () => {

@@ -15,7 +15,7 @@ afterAll(() => {
   for (const db of open) db.close();
 });
 
-/** One corpus, to be asked in both ways. */
+/** The corpus for both searches. */
 function corpusOf(mails: readonly FiledEmail[]) {
   const db = openCorpus(mails, FOLDERS);
   open.push(db);
@@ -45,7 +45,7 @@ function plainMail(email: FiledEmail, hash: string): PlainMail {
   return { ...email, recipients, inboxes: [email.sender, ...recipients, ...owner], hash };
 }
 
-/** Copies are one mail: under the first of its names, in the mailboxes of all. */
+/** Copies count as one email, under the first Message-ID, in all mailboxes. */
 function distinct(mails: readonly PlainMail[]): PlainMail[] {
   const byHash = new Map<string, PlainMail>();
   for (const copy of mails) {
@@ -62,8 +62,8 @@ const originals = randomMails(300, SEED);
 const copies = originals.slice(0, 12).map((email, i) => ({ ...email, messageId: `<a${i}@x>`, owner: "flo-f" }));
 const small = corpusOf([...originals, ...copies]);
 
-describe("over 300 mails by chance, a search finds what reading every mail finds", () => {
-  test(`best first, with its marks and its total, in ${RUNS} searches`, () => {
+describe("over 300 random emails, a search finds the same emails as a full scan", () => {
+  test(`best first, with its scores and its total, in ${RUNS} searches`, () => {
     const seen = { all_words: 0, best_match: 0, both: 0 };
     fc.assert(
       fc.property(anyQuery, (query) => {
@@ -79,7 +79,7 @@ describe("over 300 mails by chance, a search finds what reading every mail finds
   });
 });
 
-/** `contract` stands in all but the oldest hundred, `meeting` in every fifth, `zebra` in eight. */
+/** `contract` occurs in all but the oldest hundred, `meeting` in every fifth, `zebra` in eight. */
 const many = corpusOf(
   Array.from({ length: 1_500 }, (_, i) =>
     mail(`n${10_000 + i}`, {
@@ -95,18 +95,18 @@ function ask(words: string, changes: Partial<PlainQuery> = {}): PlainQuery {
   return { words, inbox: null, from: null, to: null, after: null, before: null, limit: 10, ...changes };
 }
 
-describe("over 1,500 mails", () => {
+describe("over 1,500 emails", () => {
   const cases: [string, PlainQuery][] = [
     ["a word in 1,400 of them", ask("contract")],
-    ["such a word beside a rare one", ask("contract zebra", { limit: 50 })],
-    ["such a word beside one that no mail holds", ask("contract unheard")],
+    ["such a word and a rare one", ask("contract zebra", { limit: 50 })],
+    ["such a word and an unknown one", ask("contract unheard")],
     ["two such words", ask("contract number", { limit: 50 })],
-    ["two such words that do not stand together", ask('"contract number zebra" number', { limit: 50 })],
+    ["two such words that never occur together", ask('"contract number zebra" number', { limit: 50 })],
     ["such a word in a mailbox that holds fewer", ask("contract zebra", { inbox: CAT, limit: 50 })],
     ["such a word in a period that holds fewer", ask("contract zebra", { before: "2001-01-30T00:00:00Z", limit: 50 })],
     ["more than 200 mails with every word", ask("meeting", { limit: 50 })],
     ["more than 200 mails with every word, and more of them asked for", ask("meeting", { limit: 300 })],
-    ["more than 200 mails with every word, of which the best are old", ask("contract budget meeting", { limit: 3 })],
+    ["more than 200 emails with every word and old best ones", ask("contract budget meeting", { limit: 3 })],
     ["more best matches than are weighed", ask("meeting zebra unheard", { limit: 150 })],
     ["rare words only", ask("zebra budget", { limit: 50 })],
     ["one mailbox", ask("meeting number", { inbox: ANN, limit: 20 })],
@@ -118,13 +118,13 @@ describe("over 1,500 mails", () => {
     expect(hits.length).toBeGreaterThan(0);
   });
 
-  test("every mail with all words is counted in total, however few are listed", () => {
+  test("counts all emails with all words in the total, for any limit", () => {
     const { hits, total } = many.search.bestFirst(many.toQuery(ask("meeting", { limit: 5 })));
     expect({ listed: hits.length, total }).toEqual({ listed: 5, total: 300 });
   });
 });
 
-test("a search that was opened before an import weighs words as one that was opened after it", () => {
+test("weights words after an import equally in a search opened before it and one opened after it", () => {
   const db = openCorpus([
     mail("gas", { body: "gas gas gas gas" }),
     mail("zebra", { body: `zebra ${"and so on ".repeat(50)}` }),
@@ -152,7 +152,7 @@ test("a search that was opened before an import weighs words as one that was ope
   expect(first(before)).toBe("<zebra@plains.example>");
 });
 
-test("a search that was opened before an import finds the mails that stand elsewhere after it", () => {
+test("finds emails whose position in the file changed in an import, in a search opened before it", () => {
   const on = (day: number) => new Date(Date.UTC(2001, 4, day)).toISOString().replace(".000", "");
   const about = (name: string, day: number) => mail(name, { body: `gas in ${name}`, date: on(day) });
   const db = openCorpus([about("may", 1), about("june", 32)]);

@@ -1,7 +1,7 @@
 import { stemOf } from "../../src/text/porter.js";
 
 /**
- * A reference implementation of the mail search over plain arrays: no index, and no shared code but the stemmer, which
+ * A reference implementation of the mail search over plain arrays, without an index. It shares only the stemmer, which
  * test/text/tokenizer.test.ts compares with FTS5.
  */
 
@@ -11,10 +11,10 @@ export interface PlainMail {
   readonly body: string;
   readonly sender: string;
   readonly recipients: readonly string[];
-  /** Everybody in whose mailbox it lies. */
+  /** The addresses whose mailboxes contain the email. */
   readonly inboxes: readonly string[];
   readonly date: string | null;
-  /** Puts mails of one second in order. */
+  /** Orders emails with the same second. */
   readonly hash: string;
 }
 
@@ -34,13 +34,13 @@ interface Word {
   stem: string;
   readonly start: number;
   end: number;
-  /** One character of a script without spaces, */
+  /** A single character of a script without spaces. */
   readonly isAlone: boolean;
-  /** and it follows another one at once. */
+  /** Whether the character directly follows another one. */
   readonly isJoined: boolean;
 }
 
-/** What is looked for in the order in which it must stand. */
+/** The words of the phrase in their required order. */
 type Phrase = readonly Pick<Word, "stem" | "isJoined" | "isAlone">[];
 
 interface ReadMail {
@@ -93,7 +93,7 @@ const LETTER = /[\p{L}\p{N}🙂]/u;
 const NO_SPACES = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Hangul}\p{sc=Thai}]/u;
 const ACCENT = /[\u0300-\u036f]/u;
 
-/** Words in lower case without accents; of scripts without spaces every character is one. */
+/** Words in lower case without accents. In scripts without spaces, every character is a word. */
 export function wordsOf(text: string): Word[] {
   const words: Word[] = [];
   let open: Word | null = null;
@@ -130,11 +130,11 @@ export function wordsOf(text: string): Word[] {
   return words;
 }
 
-/** The words of each piece; quoted text is one piece. */
+/** The words of each piece. Quoted text is one piece. */
 function piecesOf(query: string) {
   const parts = query.split('"');
   return parts.flatMap((part, i): { readonly words: Word[]; readonly isQuoted: boolean }[] => {
-    // Between an opening and a closing quote; a last quote without a partner is none.
+    // Text between an opening and a closing quote. An unpaired last quote does not count.
     if (i % 2 === 1 && i < parts.length - 1) return [{ words: wordsOf(part), isQuoted: true }];
     return part.split(/\s/).map((piece) => ({ words: wordsOf(piece), isQuoted: false }));
   });
@@ -159,7 +159,7 @@ function termsOf(query: string, stopWords: ReadonlySet<string>): Phrase[] {
   return [...new Map(terms.map((term) => [term.map(({ stem }) => stem).join(), term])).values()];
 }
 
-/** Whether the words from one on are the phrase; the first may follow anything. */
+/** Whether the phrase starts at this word. Anything may precede it. */
 function isAt(text: readonly Word[], at: number, phrase: Phrase): boolean {
   return phrase.every(
     ({ stem, isJoined }, i) => text[at + i]?.stem === stem && (i === 0 || text[at + i]?.isJoined === isJoined),
@@ -170,7 +170,7 @@ function count(text: readonly Word[], phrase: Phrase): number {
   return text.filter((_, at) => isAt(text, at, phrase)).length;
 }
 
-/** Occurrences in the text. A name counts once, as does a phrase or a single character of a script without spaces. */
+/** Occurrences in the text. A name, a phrase or a single character of a script without spaces counts once. */
 function frequency({ subject, body, names }: ReadMail, term: Phrase): number {
   const inText = count(subject, term) + count(body, term);
   const isOneWord = term.length === 1 && term[0]?.isAlone !== true;
@@ -188,7 +188,7 @@ function isAsked(mail: PlainMail, { inbox, from, to, after, before }: PlainQuery
   return mail.date !== null && (after === null || mail.date >= after) && (before === null || mail.date < before);
 }
 
-/** Mail without a date counts as the oldest. */
+/** Undated mail counts as the oldest. */
 function isNewer(a: PlainMail, b: PlainMail): boolean {
   if (a.date === b.date) return a.hash > b.hash;
   return b.date === null || (a.date !== null && a.date > b.date);

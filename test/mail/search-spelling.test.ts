@@ -5,7 +5,7 @@ import type { Db } from "../../src/store/open-store.js";
 import { ANN, addressId, BEN, CAT, DAN, fill, idsOf, mail, openCorpus, query, withAllWords } from "./small-corpus.js";
 
 describe("corrected search", () => {
-  /** Words that are in no mail of a mailbox are searched for in another spelling. */
+  /** Words that occur in no email of a mailbox are replaced by a similar spelling. */
 
   const on = (day: number) => `2001-05-${String(day).padStart(2, "0")}T10:00:00Z`;
 
@@ -49,7 +49,7 @@ describe("corrected search", () => {
   const correctionsOf = (asked: MailQuery, of = search) =>
     of.explainBestFirst(asked).corrections.map(({ word, taken, by, mails }) => [word, taken, by, mails]);
 
-  describe("a word that is in no mail", () => {
+  describe("an unknown word", () => {
     it.each([
       ["Hanvold", ["hanvold", "hanevold", "spelling", 1], "hanevold"],
       ["hanevodl", ["hanevodl", "hanevold", "spelling", 1], "hanevold"],
@@ -73,7 +73,7 @@ describe("corrected search", () => {
       ["day light", "daylight"],
       ["day-light", "daylight"],
       ["internationalregistration", "long-words"],
-    ])("%s is not corrected, because it is found as it is written otherwise", (words, found) => {
+    ])("%s is not corrected, because another form of it is found", (words, found) => {
       expect(correctionsOf(ofBen(words))).toEqual([]);
       expect(idsOf(withAllWords(search, ofBen(words)))).toEqual([found]);
     });
@@ -83,25 +83,25 @@ describe("corrected search", () => {
       ["part numbers", "AB1201 Q3x"],
       ["characters of a script without spaces", "会議室の子算 予算案会議室"],
       ["short words", "gaz prixe1 dsk"],
-      ["a word with the stem of a word near it", "online"],
-      ["a word with nothing near it", "Kowalczyk"],
-      ["a word near one that mails have in another form alone", "collar"],
+      ["a word with the same stem as a similar word", "online"],
+      ["a word without a similar one", "Kowalczyk"],
+      ["a word near one that emails contain only in another form", "collar"],
       ["a very long word", `${"hanevold".repeat(500)} gaspriceofthegaspriceofthegaspriceofthe`],
-    ])("%s stay as they are", (_, words) => expect(correctionsOf(ofBen(words))).toEqual([]));
+    ])("is not corrected for %s", (_, words) => expect(correctionsOf(ofBen(words))).toEqual([]));
 
-    it("is not corrected to a word of the query, or twice", () => {
+    it("is not corrected to a query word, or twice", () => {
       expect(correctionsOf(ofBen("Hanvold Hanevold"))).toEqual([]);
       expect(correctionsOf(ofBen("daylihgt daylights"))).toEqual([]);
       expect(correctionsOf(ofBen("config configuration"))).toEqual([]);
       expect(correctionsOf(ofBen("hanvold hanevodl"))).toEqual([["hanvold", "hanevold", "spelling", 1]]);
     });
 
-    it("is one of at most four that are corrected", () => {
+    it("is one of at most four corrected words", () => {
       const words = ["hanvold", "inovice", "config", "janaury", "daylihgt"];
       expect(correctionsOf(ofBen(words.join(" "))).map(([word]) => word)).toEqual(words.slice(0, 4));
     });
 
-    it("shows in the snippet and the score as the word that was taken", () => {
+    it("appears in the snippet and the score as the corrected word", () => {
       const long = "nothing of note. ".repeat(40);
       const other = openCorpus([mail("long", { body: `${long} Signed, Hanevold. ${long}` })]);
       opened.push(other);
@@ -110,7 +110,7 @@ describe("corrected search", () => {
       expect(hits[0]?.explanation.words).toEqual([expect.objectContaining({ word: "hanevold", occurrences: 1 })]);
     });
 
-    it("names a month as what was taken", () => {
+    it("selects a month if its correction is a month", () => {
       const other = openCorpus([
         mail("of-january", { date: "2001-01-05T10:00:00Z", body: "gas" }),
         mail("january", { body: "january" }),
@@ -120,7 +120,7 @@ describe("corrected search", () => {
       expect(hits.find((hit) => idsOf([hit])[0] === "of-january")?.explanation.raises.namedMonth).toBe(0.5);
     });
 
-    it("takes the word of most mails", () => {
+    it("is replaced by the word with most emails", () => {
       expect(correctionsOf(ofBen("hane-old hanexold", { period: { after: null, before: null } }))).toEqual([
         ["hanexold", "hanewold", "spelling", 2],
       ]);
@@ -128,7 +128,7 @@ describe("corrected search", () => {
   });
 
   describe("other words", () => {
-    it("are searched for as they are typed", () => {
+    it("are searched for exactly as typed", () => {
       const plain = openMailSearch(db, []);
       for (const words of ["gas price", "trade mark", "Hanevold config", "contract", "会議室 2001", "only Москва"]) {
         const asked = ofBen(words.replace("config", "configuration"));
@@ -136,11 +136,11 @@ describe("corrected search", () => {
       }
     });
 
-    it("that the mailbox has from another sender, or from earlier, are not corrected", () => {
+    it("are not corrected if the mailbox has them from another sender, or earlier", () => {
       expect(correctionsOf(ofBen("contract", { fromIds: [addressId(db, DAN)] }))).toEqual([]);
       const after = { after: on(11), before: "2001-05-15T00:00:00Z" };
       expect(correctionsOf(ofBen("contract", { period: after }))).toEqual([]);
-      // Where it is in no mail of the mailbox, only what the filter lets through is taken.
+      // If the word is not in the mailbox, its correction must match the filter.
       expect(correctionsOf(ofBen("contacct", { fromIds: [addressId(db, DAN)] }))).toEqual([
         ["contacct", "contact", "spelling", 1],
       ]);
@@ -148,8 +148,8 @@ describe("corrected search", () => {
     });
   });
 
-  describe("what other mail holds does not show", () => {
-    it("mail of other mailboxes", () => {
+  describe("a correction reveals nothing about", () => {
+    it("mail in other mailboxes", () => {
       for (const words of ["Kristoffersen", "sunflowr", "sunflo", "sun flower"]) {
         expect(search.explainBestFirst(ofBen(words))).toEqual({ hits: [], total: 0, corrections: [] });
       }
@@ -157,7 +157,7 @@ describe("corrected search", () => {
       expect(correctionsOf(ofDan)).toEqual([["kristoffersen", "kristofersen", "spelling", 1]]);
     });
 
-    it("mail after the end of the time that is searched", () => {
+    it("mail after the searched period", () => {
       expect(correctionsOf(ofBen("Anderson"))).toEqual([]);
       expect(correctionsOf(ofBen("Hanexold"))).toEqual([["hanexold", "hanevold", "spelling", 1]]);
       expect(correctionsOf(ofBen("Anderson", { period: { after: null, before: null } }))).toEqual([
@@ -165,12 +165,12 @@ describe("corrected search", () => {
       ]);
     });
 
-    it("an empty time has nothing to take", () => {
+    it("anything in an empty period", () => {
       expect(correctionsOf(ofBen("Hanvold", { period: { after: null, before: "1990-01-01T00:00:00Z" } }))).toEqual([]);
     });
   });
 
-  it("an import in between is seen at once", () => {
+  it("sees an import in between immediately", () => {
     const grown = openCorpus([mail("first", { body: "gas" })]);
     opened.push(grown);
     const before = openMailSearch(grown);
@@ -182,11 +182,11 @@ describe("corrected search", () => {
   });
 });
 
-describe("words a letter away", () => {
-  it("are all of those, once each, without the word itself", () => {
+describe("similar words", () => {
+  it("contain each word once, and not the original", () => {
     const variants = editVariants("ab");
     expect(variants).toEqual(expect.arrayContaining(["a", "b", "ba", "zb", "az", "zab", "azb", "abz"]));
-    // Two left out, one swap, 2 x 25 changed, and 26 put in at three positions, of which "aab" and "abb" come twice.
+    // Two deletions, one swap, 2 x 25 replacements, and 26 insertions at three positions. "aab" and "abb" occur twice.
     expect(variants).toHaveLength(2 + 1 + 50 + 3 * 26 - 2);
     expect(new Set(variants).size).toBe(variants.length);
     expect(variants).not.toContain("ab");
@@ -204,9 +204,9 @@ describe("words a letter away", () => {
     ["straße", "strasße"],
     ["תשובח", "תשוב"],
     ["תושבח", "תשובח"],
-  ])("%s has %s", (word, other) => expect(editVariants(word)).toContain(other));
+  ])("of %s include %s", (word, other) => expect(editVariants(word)).toContain(other));
 
-  it("puts in letters of the word's own script, and none of a script without a list", () => {
+  it("contain letters of the word's own script, and none for scripts without an alphabet", () => {
     expect(editVariants("мсква").join("")).not.toMatch(/[a-z]/);
     expect(editVariants("תשובח")).toHaveLength(5 + 4);
   });

@@ -7,7 +7,7 @@ import { listOwners, setOwnerAddress } from "../../src/mail/owners.js";
 import type { MailHit, MailQuery, MailSearch } from "../../src/mail/search.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 
-/** Small corpora, made through the parts of the store that an import uses. */
+/** Small corpora, made with the store functions that an import uses. */
 
 export const ANN = "ann@plains.example";
 export const BEN = "ben@plains.example";
@@ -16,7 +16,7 @@ export const DAN = "dan@hills.example";
 
 export const ALWAYS = { after: null, before: null };
 
-/** From Ann to Ben about nothing: two of these without changes are copies of one mail. */
+/** An empty email from Ann to Ben. Two of these without changes are copies of one email. */
 export function mail(id: string, changes: Partial<FiledEmail> = {}): FiledEmail {
   return {
     messageId: `<${id}@plains.example>`,
@@ -35,7 +35,7 @@ export function mail(id: string, changes: Partial<FiledEmail> = {}): FiledEmail 
   };
 }
 
-/** Stores mail as an import does; `owners` gives folders their addresses. */
+/** Stores emails like an import. `owners` maps folders to addresses. */
 export function fill(
   db: Db,
   mails: readonly FiledEmail[],
@@ -72,12 +72,12 @@ export function addressId(db: Db, address: string): number {
   return id;
 }
 
-/** A query of everybody's mail of all times. */
+/** A query over all mailboxes and dates. */
 export function query(words: string, changes: Partial<MailQuery> = {}): MailQuery {
   return { words, inboxId: null, fromIds: null, toIds: null, period: ALWAYS, limit: 10, askedAt: null, ...changes };
 }
 
-/** The emails with every content word of a query, newest first, whatever its limit. */
+/** The emails with every content word of a query, newest first, for any limit. */
 export function withAllWords(search: MailSearch, asked: MailQuery): MailHit[] {
   const { hits } = search.bestFirst({ ...asked, limit: 1_000 });
   const dateOf = (hit: MailHit) => hit.date ?? "";
@@ -86,6 +86,6 @@ export function withAllWords(search: MailSearch, asked: MailQuery): MailHit[] {
     .sort((a, b) => (dateOf(a) === dateOf(b) ? 0 : dateOf(a) > dateOf(b) ? -1 : 1));
 }
 
-/** As `mail` was given them. */
+/** The ids given to `mail`. */
 export const idsOf = (hits: readonly { readonly messageId: string }[]) =>
   hits.map(({ messageId }) => messageId.replace(/^<|@plains\.example>$/g, ""));

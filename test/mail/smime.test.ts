@@ -2,7 +2,7 @@ import { deflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { parseEmail } from "../../src/mail/mime/parse-email.js";
 
-/** CMS (RFC 5652) in DER; `indefinite` in the BER of programs that stream. */
+/** CMS (RFC 5652) in DER, or, if `indefinite`, in the BER of programs that stream. */
 function element(tag: number, ...contents: Buffer[]): Buffer {
   const content = Buffer.concat(contents);
   if (content.length < 128) return Buffer.concat([Buffer.from([tag, content.length]), content]);
@@ -49,12 +49,12 @@ describe("an opaque S/MIME part", () => {
   it.each([
     ["in DER", cms(SIGNED, string(ENTITY))],
     ["in pieces", cms(SIGNED, pieces, indefinite)],
-    ["that is compressed", cms(COMPRESSED, string(deflateSync(ENTITY)))],
-  ])("is read like the entity that was signed: %s", async (_how, content) => {
+    ["compressed", cms(COMPRESSED, string(deflateSync(ENTITY)))],
+  ])("is read like the signed entity: %s", async (_how, content) => {
     expect(await bodyOf(content)).toBe(TEXT);
   });
 
-  it("is read under its older and general types, and without its encodings", async () => {
+  it("is read under its older and generic types, and without its encodings", async () => {
     const content = cms(SIGNED, string(ENTITY));
     expect(await bodyOf(content, "application/x-pkcs7-mime")).toBe(TEXT);
     expect(await bodyOf(content, 'application/octet-stream; name="smime.p7m"')).toBe(TEXT);
@@ -76,11 +76,11 @@ describe("an opaque S/MIME part", () => {
   });
 
   it.each([
-    ["certificates alone", cms(SIGNED, null)],
+    ["only certificates", cms(SIGNED, null)],
     ["damaged data", Buffer.from("3080060000ff", "hex")],
     ["no CMS", Buffer.from("hello")],
-    ["compressed data that is damaged", cms(COMPRESSED, string(Buffer.from("no zlib")))],
-    ["data that is nested without end", Buffer.alloc(200_000, Buffer.from([0x30, 0x80]))],
+    ["damaged compressed data", cms(COMPRESSED, string(Buffer.from("no zlib")))],
+    ["endlessly nested data", Buffer.alloc(200_000, Buffer.from([0x30, 0x80]))],
   ])("is an attachment with %s", async (_what, content) => {
     expect(await bodyOf(content)).toMatch(/^Attachments:\n- smime\.p7m \(application\/pkcs7-mime, [\d,]+ bytes\)$/);
   });
@@ -92,13 +92,13 @@ describe("an opaque S/MIME part", () => {
 });
 
 describe("an encrypted email", () => {
-  it("is said to be encrypted with S/MIME", async () => {
+  it("is described as encrypted with S/MIME", async () => {
     expect(await bodyOf(cms(ENVELOPED, null))).toMatch(
       /^\[Encrypted with S\/MIME: the text cannot be read\.\]\n\nAttachments:\n- smime\.p7m/,
     );
   });
 
-  it("is said to be encrypted with OpenPGP (RFC 3156 4)", async () => {
+  it("is described as encrypted with OpenPGP (RFC 3156 4)", async () => {
     const raw = [
       "From: a@x.example",
       'Content-Type: multipart/encrypted; protocol="application/pgp-encrypted"; boundary=b',

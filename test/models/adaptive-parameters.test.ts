@@ -19,7 +19,7 @@ const refuse = (message: string, more: object = {}): Answer => ({
   body: { error: { message, type: "invalid_request_error", ...more } },
 });
 
-/** A model at a server that refuses requests by their body. `null` means that the request is accepted. */
+/** A model at a server that refuses requests depending on their body. `null` means that the request is accepted. */
 async function modelAt(format: WireFormat, name: string, refusal: (body: Body) => Answer | null, query = "") {
   provider = await startFakeProvider(() => refusal(provider.requests.at(-1)?.body as Body) ?? { content: "ok" });
   const baseUrl = `${provider.baseUrl(format)}${query}`;
@@ -52,7 +52,7 @@ describe("a model whose server refuses a parameter", () => {
     expect(notes).toEqual([expect.stringContaining("max_completion_tokens")]);
   });
 
-  it("sends the older field to a server that does not know the newer one", async () => {
+  it("sends the older field to a server that does not support the newer one", async () => {
     const { ask, bodies } = await modelAt("openai-chat", "gpt-5", (body) =>
       body.max_completion_tokens === undefined ? null : refuse("max_completion_tokens: Extra inputs are not permitted"),
     );
@@ -128,13 +128,13 @@ describe("a model whose server refuses a parameter", () => {
     ["a value out of range", "temperature must be between 0 and 1", "bad_request"],
     ["a parameter that was not sent", "top_p is not supported", "bad_request"],
     ["a full context", "input length and `max_tokens` exceed context limit: 199000 + 512 > 200000", "context_overflow"],
-  ])("fails at once for %s", async (_, message, kind) => {
+  ])("fails immediately for %s", async (_, message, kind) => {
     const { ask, bodies } = await modelAt("openai-chat", "m", () => refuse(message));
     await expect(ask()).rejects.toMatchObject({ kind });
     expect(bodies()).toHaveLength(1);
   });
 
-  it("fails if the server refuses what it asked for", async () => {
+  it("fails if the server refuses a value that it requested", async () => {
     const { ask, bodies } = await modelAt("openai-chat", "m", () => refuse(MAX_TOKENS));
     await expect(ask()).rejects.toMatchObject({ kind: "bad_request" });
     expect(bodies()).toHaveLength(2);
@@ -142,9 +142,9 @@ describe("a model whose server refuses a parameter", () => {
 });
 
 describe("a base URL with a query", () => {
-  it.each(WIRE_FORMATS)("keeps it behind the path over %s", async (format) => {
+  it.each(WIRE_FORMATS)("keeps it after the path over %s", async (format) => {
     const { ask } = await modelAt(format, "m", () => null, "?api-version=2024-10-21");
-    // The fake provider tells formats by the end of the path.
+    // The fake provider recognizes formats from the end of the path.
     await ask().catch(() => undefined);
     expect(provider.requests[0]?.path).toMatch(
       /(completions|responses|messages|generateContent)\?api-version=2024-10-21$/,

@@ -20,7 +20,7 @@ describe("pickPassage", () => {
   };
   const question = "What is the storage capacity in Reno in May in the South?";
 
-  it("prefers the email with the best passage to one that has more of the words in other places", () => {
+  it("prefers the email with the best passage to one with more query words in other places", () => {
     expect(pickPassage(question, [short, long], [])?.mail).toBe(short);
   });
 

@@ -6,8 +6,8 @@ import { asMessage, exchange, REQUEST } from "./wire.js";
 const send = (name: string, answer: Answer = { content: "ok" }, changes = {}) =>
   exchange("anthropic", anthropicModel, name, answer, changes);
 
-describe("a request to Anthropic", () => {
-  test("in full", async () => {
+describe("an Anthropic request", () => {
+  test("contains all parts of a full conversation", async () => {
     const { sent } = await send("claude-sonnet-4-5");
     expect(sent).toMatchObject({ method: "POST", path: "/v1/messages" });
     expect(sent.headers).toMatchObject({ "anthropic-version": "2023-06-01", "x-api-key": "test-key" });
@@ -47,7 +47,7 @@ describe("a request to Anthropic", () => {
     });
   });
 
-  test("of the least: no system prompt, no tools, no temperature", async () => {
+  test("contains no system prompt, tools or temperature if minimal", async () => {
     const changes = { system: " ", tools: [], temperature: undefined, messages: [{ role: "user", content: "Hello" }] };
     const { sent } = await send("claude-sonnet-4-5", { content: "ok" }, changes);
     expect(sent.body).toEqual({
@@ -66,13 +66,13 @@ describe("a request to Anthropic", () => {
     ["claude-fable-5", undefined, "auto"],
     ["claude-mythos-preview", undefined, "auto"],
     ["glm-4.6", 0, "any"],
-  ])("to %s: temperature %s, tool choice %s", async (name, temperature, type) => {
+  ])("for %s: temperature %s, tool choice %s", async (name, temperature, type) => {
     const { sent } = await send(name);
     expect(sent.body).toMatchObject({ tool_choice: { type } });
     expect((sent.body as { temperature?: number }).temperature).toBe(temperature);
   });
 
-  test("with an empty result leaves its text out", async () => {
+  test("omits the text of an empty result", async () => {
     const messages = [
       ...REQUEST.messages.slice(0, 2),
       { role: "tool", toolCallId: "c1", name: "email_search", content: "", isError: false },
@@ -84,7 +84,7 @@ describe("a request to Anthropic", () => {
     ]);
   });
 
-  test("sends a reply with thinking back as it was, without its empty text", async () => {
+  test("returns a reply with thinking unchanged, except for its empty text", async () => {
     const thinking = { type: "thinking", thinking: "hm", signature: "sig" };
     const redacted = { type: "redacted_thinking", data: "xyz" };
     const use = { type: "tool_use", id: "t1", name: "email_search", input: { b: 1, a: 2 } };
@@ -116,13 +116,13 @@ describe("a reply that ends in thinking", () => {
     ["cut off by max_tokens", "max_tokens", [cut], "length", null],
     ["ended without a word", "end_turn", [thinking, redacted, { type: "text", text: " " }], "stop", null],
     ["cut off after some words", "max_tokens", [thinking, text, cut], "length", [thinking, text]],
-  ])("%s goes back without it", async (_, stop_reason, content, finishReason, kept) => {
+  ])("%s is returned without it", async (_, stop_reason, content, finishReason, kept) => {
     const first = await send("claude-opus-5", { fail: "body", body: { content, stop_reason, usage: null } });
     expect(first.reply.finishReason).toBe(finishReason);
     const messages = [{ role: "user", content: "q" }, asMessage(first.reply), { role: "user", content: "again" }];
     const second = await send("claude-opus-5", { content: "ok" }, { messages });
     const { messages: turns } = second.sent.body as { messages: { role: string; content: { text?: string }[] }[] };
-    // Two turns of the user that follow each other are one.
+    // Two consecutive user turns are merged.
     expect(turns.map(({ role }) => role)).toEqual(kept === null ? ["user"] : ["user", "assistant", "user"]);
     if (kept !== null) expect(turns[1]?.content).toEqual(kept);
     expect(turns.flatMap((turn) => (turn.role === "user" ? turn.content.map((block) => block.text) : []))).toEqual([
@@ -132,7 +132,7 @@ describe("a reply that ends in thinking", () => {
   });
 });
 
-describe("a reply of Anthropic", () => {
+describe("an Anthropic reply", () => {
   test("counts cache reads and writes as input", async () => {
     const usage = {
       input_tokens: 10,
@@ -146,7 +146,7 @@ describe("a reply of Anthropic", () => {
     expect(reply.providerState).toBeUndefined();
   });
 
-  test("tells apart what was written to the cache for an hour", async () => {
+  test("counts one-hour cache writes separately", async () => {
     const usage = {
       inputTokens: 100,
       outputTokens: 5,

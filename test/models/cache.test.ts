@@ -50,25 +50,25 @@ describe("replay", () => {
 
   const protocol = { name: "ModelError", kind: "protocol", retryable: false };
 
-  describe("replay refuses", () => {
+  describe("refuses", () => {
     test.each([
       ["not JSON", '{"taskQuestion": "q", "replies": []}\n{"task', "line 2"],
       ["something else", '{"hello": 1}', "entry 1"],
-      ["a misspelt field", '[{"replies": [{"contents": "x"}]}]', "replies.0"],
+      ["a misspelled field", '[{"replies": [{"contents": "x"}]}]', "replies.0"],
       ["half a recording", '{"key": "x", "model": "m"}', "completion"],
-    ])("a file that holds %s", async (_, text, where) => {
+    ])("a file with %s", async (_, text, where) => {
       const error = await replay(text).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(UserError);
       expect((error as UserError).message).toContain(where);
       expect((error as UserError).message).toContain(file);
     });
 
-    test("a request that no entry answers", async () => {
+    test("a request without an entry", async () => {
       const model = await replay('{"taskQuestion": "known", "replies": [{"content": "a"}]}');
       await expect(model.complete(asked("unknown"), never)).rejects.toMatchObject(protocol);
     });
 
-    test("a turn after the script's last", async () => {
+    test("a turn after the script's end", async () => {
       const model = await replay('{"replies": [{"content": "a"}]}');
       await expect(model.complete(asked("q", 1), never)).rejects.toMatchObject(protocol);
     });
@@ -87,7 +87,7 @@ describe("replay", () => {
     test.each([
       ["as lines", `${JSON.stringify(one)}\n\n${JSON.stringify(any)}\n`],
       ["as one list", JSON.stringify([one, any], null, 2)],
-    ])("%s answers each question by its turn, in any order", async (_, text) => {
+    ])("%s answers each question according to its turn, in any order", async (_, text) => {
       const model = await replay(text);
       expect(model.id).toBe(`replay/${file}`);
       expect(await model.complete(asked(" one ", 1), never)).toMatchObject({
@@ -110,7 +110,7 @@ describe("replay", () => {
   });
 
   describe("a recording", () => {
-    /** Says how often it was asked. */
+    /** Answers with the number of requests so far. */
     function counting(): Model {
       let calls = 0;
       return {
@@ -119,7 +119,7 @@ describe("replay", () => {
       };
     }
 
-    test("is answered from: the nth time the nth reply, then no more", async () => {
+    test("returns the nth reply for the nth request, then no more", async () => {
       const lines: string[] = [];
       const live = recording(counting(), (line) => lines.push(line));
       const given = [];
@@ -132,7 +132,7 @@ describe("replay", () => {
       await expect(model.complete({ ...asked("a"), maxTokens: 11 }, never)).rejects.toMatchObject(protocol);
     });
 
-    test("fails again where the call had failed for good, or outlasted its task", async () => {
+    test("repeats a failure if the call finally failed, or exceeded its task's timeout", async () => {
       const retries = [{ attempt: 1, reason: "500", waitedMs: 3 }];
       const failure = new ModelError("server", "x/y: 500 (after 2 attempts)", { retryable: true, retries });
       const late = new DOMException("late", "TimeoutError");
@@ -153,7 +153,7 @@ describe("replay", () => {
       await expect(model.complete(asked("a"), never)).rejects.toMatchObject({ name: "TimeoutError" });
     });
 
-    test("does not hold calls that were interrupted", async () => {
+    test("does not contain interrupted calls", async () => {
       const lines: string[] = [];
       const broken: Model = { id: "x/y", complete: () => Promise.reject(new Error("no")) };
       const live = recording(broken, (line) => lines.push(line));
@@ -162,7 +162,7 @@ describe("replay", () => {
     });
   });
 
-  test("a key depends on everything that decides a reply, and on no order of keys", () => {
+  test("distinguishes requests by everything that affects a reply, but not by key order", () => {
     const base = asked("q");
     const tool = { name: "t", description: "d", parameters: { a: 1, b: 2 } };
     const swapped = { name: "t", description: "d", parameters: { b: 2, a: 1 } };
@@ -200,7 +200,7 @@ describe("reply cache", () => {
     task: { id: 1, epoch },
   });
 
-  /** Answers every question with its number in the order of asking. */
+  /** Answers every question with the number of requests so far. */
   function counting(answer = (call: number) => `answer ${call}`) {
     const state = { calls: 0 };
     const model: Model = { id: SERVER.model, complete: async () => replyOf(answer(++state.calls)) };
@@ -217,8 +217,8 @@ describe("reply cache", () => {
   const files = () =>
     readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => /\.(json|tmp)$/.test(name));
 
-  describe("a reply that is kept", () => {
-    test("comes again with its latency, usage, cost and retries, marked", async () => {
+  describe("a stored reply", () => {
+    test("is returned with its latency, usage, cost and retries, marked as cached", async () => {
       const { model, state } = counting();
       const first = await opened(model).complete(asked("q"), never);
       expect(first).toMatchObject({ content: "answer 1", costUsd: 0.5 });
@@ -227,7 +227,7 @@ describe("reply cache", () => {
       expect(state.calls).toBe(1);
     });
 
-    test("is of its repeat, and of whichever task asks the same", async () => {
+    test("belongs to its epoch, and to any task with the same request", async () => {
       const { model, state } = counting();
       const cache = opened(model);
       await cache.complete(asked("q"), never);
@@ -237,12 +237,12 @@ describe("reply cache", () => {
     });
 
     test.each([
-      ["cut in its middle", (text: string) => text.slice(0, text.length / 2)],
+      ["truncated in the middle", (text: string) => text.slice(0, text.length / 2)],
       ["empty", () => ""],
-      ["of other bytes", (text: string) => text.replace("answer 1", "answer 7")],
+      ["changed", (text: string) => text.replace("answer 1", "answer 7")],
       ["another request's", (text: string) => text.replace(/"key":"./, '"key":"-')],
-      ["of another form", () => '{"key": 1}'],
-    ])("is a miss where its file is %s, and is written anew", async (_, damage) => {
+      ["in another format", () => '{"key": 1}'],
+    ])("is a miss if its file is %s, and is rewritten", async (_, damage) => {
       const { model, state } = counting();
       await opened(model).complete(asked("q"), never);
       const path = join(folder, files()[0] ?? "");
@@ -252,8 +252,8 @@ describe("reply cache", () => {
       expect(state.calls).toBe(2);
     });
 
-    test("is whole whenever it is read while 256 write it, and nothing is left beside it", async () => {
-      // Large, so that writing takes a while, and each of a length of its own.
+    test("can always be read completely while 256 writers write it, and leaves no other files", async () => {
+      // Large, so that writing takes time, and each with a different length.
       const { model } = counting((call) => `answer ${call} ${"x".repeat(30_000 + 100 * call)}`);
       const [one, other] = [opened(model), opened(model)];
       let written = false;
@@ -279,7 +279,7 @@ describe("reply cache", () => {
     });
   });
 
-  test("errors are not kept", async () => {
+  test("does not store errors", async () => {
     const broken: Model = {
       id: "openai/m",
       complete: () => Promise.reject(new ModelError("server", "500", { retryable: true })),
@@ -288,13 +288,13 @@ describe("reply cache", () => {
     expect(files()).toEqual([]);
   });
 
-  test("a folder that cannot be written to costs no reply", async () => {
+  test("returns the reply even if the folder is not writable", async () => {
     writeFileSync(join(folder, "file"), "");
     const cache = cachingReplies(counting().model, SERVER, join(folder, "file"));
     expect(await cache.complete(asked("q"), never)).toMatchObject({ content: "answer 1" });
   });
 
-  test("a key depends on the server and on everything that decides a reply", () => {
+  test("distinguishes requests by server and everything else that affects a reply", () => {
     const base = asked("q");
     const keys = [
       cacheKey(SERVER, base),

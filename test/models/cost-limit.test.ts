@@ -11,7 +11,10 @@ const REQUEST: ModelRequest = {
   maxTokens: 1_000,
 };
 
-/** A thousand tokens in and out, at a dollar a thousand out: a call may cost some 1 dollar, and costs `used` tokens. */
+/**
+ * A thousand tokens in and out, at one dollar per thousand output tokens. The estimate is about 1 dollar per call, and
+ * the real cost is for `used` tokens.
+ */
 const priceOf = ({ outputTokens }: Usage) => outputTokens / 1_000;
 
 const never = new AbortController().signal;
@@ -50,7 +53,7 @@ function limitCost(limited: Model, maxCostUsd: number | null) {
   return { model: limit.applyTo(withPrices(limited, priceOf), priceOf), limit };
 }
 
-describe("a limit of cost", () => {
+describe("a cost limit", () => {
   it("makes no call that could exceed it", async () => {
     const limited = limitCost(model(100).model, 1.25);
     for (let i = 0; i < 3; i++) await limited.model.complete(REQUEST, never);
@@ -61,7 +64,7 @@ describe("a limit of cost", () => {
     expect(limited.limit.calls).toBe(3);
   });
 
-  it("lets calls wait while those under way could use it up", async () => {
+  it("makes calls wait while running ones could use it up", async () => {
     const { model: slow, most } = model(10);
     const limited = limitCost(slow, 2.5);
     await Promise.all(Array.from({ length: 20 }, () => limited.model.complete(REQUEST, never)));
@@ -70,7 +73,7 @@ describe("a limit of cost", () => {
     expect(limited.limit.spentUsd).toBeCloseTo(0.2, 10);
   });
 
-  it("holds for several models together", async () => {
+  it("applies to several models together", async () => {
     const limit = new CostLimit(1.55);
     const [writer, checker] = [model(300), model(300)].map((one) =>
       limit.applyTo(withPrices(one.model, priceOf), priceOf),
@@ -81,13 +84,13 @@ describe("a limit of cost", () => {
     expect(limit).toMatchObject({ calls: 2, spentUsd: 0.6 });
   });
 
-  it("counts only, where there is none", async () => {
+  it("only counts if it is unlimited", async () => {
     const counted = limitCost(model(1_000_000).model, null);
     await Promise.all([counted.model.complete(REQUEST, never), counted.model.complete(REQUEST, never)]);
     expect(counted.limit).toMatchObject({ calls: 2, spentUsd: 2_000 });
   });
 
-  it("charges the most where a server does not say what was used, and nothing for a call that failed", async () => {
+  it("charges the maximum if the server reports no usage, and nothing for a failed call", async () => {
     const silent = limitCost(model(null).model, 5);
     await silent.model.complete(REQUEST, never);
     expect(silent.limit.spentUsd).toBe(1);

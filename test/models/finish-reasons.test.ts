@@ -25,7 +25,7 @@ describe("finishReasonOf", () => {
     ["MISSING_THOUGHT_SIGNATURE", "broken_call"],
   ])("maps %s without calls to %s", (raw, meaning) => expect(finishReasonOf(raw, 0)).toBe(meaning));
 
-  it.each(["stop", "", "UNEXPECTED_TOOL_CALL", "some_new_reason"])("lets complete calls decide next to %j", (raw) =>
+  it.each(["stop", "", "UNEXPECTED_TOOL_CALL", "some_new_reason"])("ignores %j next to complete calls", (raw) =>
     expect(finishReasonOf(raw, 1)).toBe("tool_calls"),
   );
 

@@ -14,8 +14,8 @@ const replied = (parts: readonly JsonValue[], finishReason = "STOP", rest = {}):
   body: { candidates: [{ content: { role: "model", parts }, finishReason }], ...rest },
 });
 
-describe("a request to Google", () => {
-  test("in full", async () => {
+describe("a Google request", () => {
+  test("contains all parts of a full conversation", async () => {
     const { sent } = await send();
     expect(sent).toMatchObject({ method: "POST", path: "/v1beta/models/gemini-2.0-flash:generateContent" });
     expect(sent.headers["x-goog-api-key"]).toBe("test-key");
@@ -58,7 +58,7 @@ describe("a request to Google", () => {
     });
   });
 
-  test("as Google's own SDK sends it", async () => {
+  test("is the same as from Google's own SDK", async () => {
     const provider = await startFakeProvider([{ content: "ok" }]);
     const { sent } = await send();
     const { systemInstruction, contents, generationConfig, tools, toolConfig } = sent.body as GenerateContentRequest;
@@ -78,19 +78,19 @@ describe("a request to Google", () => {
     await provider.close();
   });
 
-  test("to a tuned model names it whole", async () => {
+  test("names a tuned model completely", async () => {
     const { sent } = await send({ content: "ok" }, {}, "tunedModels/my mail");
     expect(sent.path).toBe("/v1beta/tunedModels/my%20mail:generateContent");
   });
 
-  test("leaves a reply out that was only thought", async () => {
+  test("omits a reply that contains only thoughts", async () => {
     const { reply } = await send(replied([{ text: "I should", thought: true }], "MAX_TOKENS"));
     const messages = [{ role: "user", content: "q" }, asMessage(reply), { role: "user", content: "again" }];
     const { sent } = await send({ content: "ok" }, { messages });
     expect(sent.body).toMatchObject({ contents: [{ role: "user", parts: [{ text: "q" }, { text: "again" }] }] });
   });
 
-  test("sends all parts of a signed reply back, and ids only where Google gave them", async () => {
+  test("returns all parts of a signed reply, and ids only if Google sent them", async () => {
     const parts = [
       { text: "I should search.", thought: true },
       { functionCall: { name: "f", args: {}, id: "g1" }, thoughtSignature: "sig==" },
@@ -123,7 +123,7 @@ describe("a request to Google", () => {
   });
 });
 
-describe("a reply of Google", () => {
+describe("a Google reply", () => {
   test.each([
     ["STOP", "stop"],
     ["MAX_TOKENS", "length"],
@@ -142,7 +142,7 @@ describe("a reply of Google", () => {
     expect(reply).toMatchObject({ finishReason: "refusal", rawFinishReason: "PROHIBITED_CONTENT" });
   });
 
-  test("without a candidate and without a reason is no reply", async () => {
+  test("without a candidate or a reason is not a reply", async () => {
     await expect(send({ fail: "body", body: { candidates: [] } })).rejects.toMatchObject({ kind: "protocol" });
   });
 
@@ -165,18 +165,18 @@ describe("a reply of Google", () => {
   test.each([
     ["in seconds", () => "7", 7_000],
     ["as a date", () => new Date(Date.now() + 60_000).toUTCString(), 60_000],
-  ])("that says when to come back in its Retry-After, %s", async (_, after, waitMs) => {
+  ])("with a Retry-After header is retried after %s", async (_, after, waitMs) => {
     const busy = send({ fail: "status", status: 429, headers: { "retry-after": after() } });
     const { retryAfterMs } = (await busy.catch((error: unknown) => error)) as ModelError;
     expect(Math.abs((retryAfterMs ?? 0) - waitMs)).toBeLessThan(2_000);
   });
 
-  test("that is too long is given up while it is read", async () => {
+  test("that is too long is abandoned while being read", async () => {
     const huge = send(replied([{ text: "a".repeat(9_000_000) }]));
     await expect(huge).rejects.toMatchObject({ kind: "protocol", retryable: false });
   });
 
-  test("that says when to come back, and one to a wrong key", async () => {
+  test("with a wait is retried after it, unless the key is wrong", async () => {
     const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.07s" }];
     const busy = { error: { code: 429, message: "quota", details } };
     await expect(send({ fail: "status", status: 429, body: busy })).rejects.toMatchObject({ retryAfterMs: 34_070 });

@@ -12,7 +12,7 @@ import { toReplyBody } from "../providers/wire-reply.js";
 import { WIRE_FORMATS, type WireFormat } from "../providers/wire-request.js";
 import { asMessage, exchange, modelOver } from "./wire.js";
 
-/** What every model behind a wire format must do, whatever its provider calls things. Over real HTTP. */
+/** Required behavior of every model behind a wire format, whatever the provider's terms. Over real HTTP. */
 
 const KEY = "sk-test-0123456789abcdef";
 
@@ -41,7 +41,7 @@ function modelOf(format: WireFormat, baseUrl: string, attempts = 1, timeoutMs = 
   return resolveModel(name, { apiKey: KEY, baseUrl, wireApi, timeoutMs }, policy);
 }
 
-/** The reply and the results of its calls, as the agent's loop puts them behind a request. */
+/** The reply and the results of its calls, appended to a request like in the agent's loop. */
 function continued(request: ModelRequest, reply: Completion, ...results: { content: string; isError?: boolean }[]) {
   const tools = results.map((result, i): Message => {
     const { id, name } = reply.toolCalls[i] ?? { id: "", name: "" };
@@ -86,19 +86,19 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     [502, "server", true],
     [503, "overloaded", true],
     [529, "overloaded", true],
-  ] as const)("status %i is %s, retryable %s", async (status, kind, retryable) => {
+  ] as const)("maps status %i to %s, retryable %s", async (status, kind, retryable) => {
     provider.push({ fail: "status", status, message: "what went wrong" });
     const error = await failure();
     expect(error).toMatchObject({ kind, status, retryable, retries: [] });
     expect(error.message).toContain("what went wrong");
   });
 
-  test("a prompt too long for the model is told from other bad requests", async () => {
+  test("distinguishes too long a prompt from other bad requests", async () => {
     provider.push({ fail: "status", status: 400, message: "prompt is too long: 210000 tokens > 200000 maximum" });
     expect(await failure()).toMatchObject({ kind: "context_overflow", retryable: false });
   });
 
-  test("a key in an error is blacked out, also where the provider repeats it", async () => {
+  test("redacts a key in an error, even if the provider repeats it", async () => {
     provider.push({
       fail: "status",
       status: 401,
@@ -111,46 +111,43 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     expect(error.message).toContain("[key]");
   });
 
-  test("an error page is one short line", async () => {
+  test("shortens an error page to one line", async () => {
     provider.push({ fail: "status", status: 502, body: `<html>\n<h1>Bad</h1>\n${"x".repeat(5000)}</html>` });
     const error = await failure();
     expect(error.message).not.toContain("\n");
     expect(error.message.length).toBeLessThan(400);
   });
 
-  test.each(["reset", "cut-off", "half-json"] as const)(
-    "a reply that is damaged (%s) is worth another try",
-    async (fail) => {
-      provider.push({ fail });
-      const error = await failure();
-      expect(error.retryable).toBe(true);
-      expect(["network", "protocol"]).toContain(error.kind);
-    },
-  );
+  test.each(["reset", "cut-off", "half-json"] as const)("retries a damaged reply (%s)", async (fail) => {
+    provider.push({ fail });
+    const error = await failure();
+    expect(error.retryable).toBe(true);
+    expect(["network", "protocol"]).toContain(error.kind);
+  });
 
-  test("a web page is no API's reply, however often it is asked for", async () => {
+  test("does not retry a web page, which is not an API reply", async () => {
     provider.push({ fail: "html" });
     expect(await failure()).toMatchObject({ kind: "protocol", retryable: false });
   });
 
-  test("a reply of another form is a protocol error", async () => {
+  test("throws a protocol error for a reply in another format", async () => {
     provider.push({ fail: "body", body: { hello: "world" } });
     expect(await failure()).toMatchObject({ kind: "protocol", retryable: true });
   });
 
-  test("nobody at the address is a network error", async () => {
+  test("throws a network error if nothing listens at the URL", async () => {
     await provider.close();
     expect(await failure()).toMatchObject({ kind: "network", retryable: true, status: null });
   });
 
-  test.each(["silence", "stall"] as const)("a server in %s runs into the time-out", async (fail) => {
+  test.each(["silence", "stall"] as const)("times out if the server is in %s", async (fail) => {
     provider.push({ fail });
     const hurried = await modelOf(format, provider.baseUrl(format), 1, 150);
     await expect(hurried.complete(ask, never)).rejects.toMatchObject({ kind: "timeout", retryable: true });
   });
 
   test.each(["silence", "stall"] as const)(
-    "an abort in flight rejects with its reason (%s) and is not retried",
+    "rejects with the reason of an abort in flight (%s), without a retry",
     async (fail) => {
       provider.push({ fail }, { content: "too late" });
       const patient = await modelOf(format, provider.baseUrl(format), 3);
@@ -163,12 +160,12 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     },
   );
 
-  test("an abort beforehand sends nothing", async () => {
+  test("sends nothing after an abort", async () => {
     await expect(model.complete(ask, AbortSignal.abort(new Error("stopped")))).rejects.toThrow("stopped");
     expect(provider.requests).toHaveLength(0);
   });
 
-  test("failures are tried again and written down", async () => {
+  test("retries failures and records them", async () => {
     provider.push({ fail: "status", status: 529 }, { fail: "reset" }, { fail: "half-json" }, { content: "in May" });
     const trying = await modelOf(format, provider.baseUrl(format), 4);
     const reply = await trying.complete(ask, never);
@@ -177,7 +174,7 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     expect(reply.retries[0]?.reason).toContain("529");
   });
 
-  test("a reply that never comes right fails with all its attempts", async () => {
+  test("fails with all attempts if no reply is valid", async () => {
     provider.push({ fail: "status", status: 500 }, { fail: "status", status: 500 }, { fail: "status", status: 429 });
     const error = await failure(3);
     expect(error).toMatchObject({ kind: "rate_limit", status: 429 });
@@ -185,7 +182,7 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     expect(provider.requests).toHaveLength(3);
   });
 
-  test("text", async () => {
+  test("sends and returns text", async () => {
     provider.push({ content: "It is on Monday — 3 pm. ✓" });
     const reply = await model.complete(ask, never);
     expect(reply).toMatchObject({
@@ -200,12 +197,12 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     expect(model.id).toMatch(/^(anthropic|openai|google)\/fake-1$/);
   });
 
-  test("a byte that is not UTF-8 costs one character", async () => {
+  test("replaces only one character for a byte that is not UTF-8", async () => {
     provider.push({ fail: "invalid-utf8" });
     expect((await model.complete(ask, never)).content).toBe("before|\uFFFD|after");
   });
 
-  test("a tool call, and the request a model can read it from", async () => {
+  test("returns a tool call, and sends a request that describes the tool", async () => {
     provider.push({ toolCalls: [{ name: "email_search", arguments: { query: "meeting", limit: 5 } }] });
     const reply = await model.complete({ ...ask, toolChoice: "required" }, never);
     expect(reply.finishReason).toBe("tool_calls");
@@ -215,7 +212,7 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     expect(provider.requests[0]?.headers["content-type"]).toBe("application/json");
   });
 
-  test("several calls at once, their results in order, one of them an error", async () => {
+  test("returns several calls with their results in order, including an error", async () => {
     const call = (query: string) => ({ name: "email_search", arguments: { query } });
     const dialogue = await startFakeProvider((request) => {
       if (request.turn === 0) return { content: "Let me look.", toolCalls: [call("meeting"), call("agenda")] };
@@ -233,7 +230,7 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     await dialogue.close();
   });
 
-  test("arguments that are not an object come as invalid, with their text", async () => {
+  test("marks arguments that are not an object as invalid, with their text", async () => {
     const broken = format.startsWith("openai") ? '{"query": "meet' : ["meeting"];
     provider.push({ toolCalls: [{ name: "email_search", arguments: broken }] }, { content: "sorry" });
     const reply = await model.complete(ask, never);
@@ -243,7 +240,7 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     expect((await model.complete(next, never)).content).toBe("sorry");
   });
 
-  test("empty and repeated call ids are made unique in the whole conversation", async () => {
+  test("makes empty and repeated call ids unique in the entire conversation", async () => {
     const calls = ["", "same", "same"].map((id) => ({ id, name: "email_search", arguments: {} }));
     provider.push({ toolCalls: calls, reasoning: "b64==" }, { toolCalls: calls }, { content: "done" });
     const first = await model.complete(ask, never);
@@ -259,21 +256,21 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     expect(last.content).toBe("done");
   });
 
-  test("the same reply gets the same ids", async () => {
+  test("assigns the same ids to the same reply", async () => {
     const reply = { toolCalls: [{ id: "", name: "email_search", arguments: {} }] };
     provider.push(reply, reply);
     const [a, b] = [await model.complete(ask, never), await model.complete(ask, never)];
     expect(a.toolCalls).toEqual(b.toolCalls);
   });
 
-  test("a refusal is told from an answer", async () => {
+  test("distinguishes a refusal from an answer", async () => {
     provider.push({ content: "I cannot help with that.", finishReason: "refusal" });
     const reply = await model.complete(ask, never);
     expect(reply.finishReason).toBe("refusal");
     expect(reply.content).toBe("I cannot help with that.");
   });
 
-  test("a reply cut off by its length limit says so", async () => {
+  test("marks a reply that its length limit truncated", async () => {
     provider.push({ content: "The meeting is", finishReason: "length" });
     expect(await model.complete(ask, never)).toMatchObject({ content: "The meeting is", finishReason: "length" });
   });
@@ -291,18 +288,18 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     expect(await model.complete(ask, never)).toMatchObject({ content: "4.5 cents", reasoning: "Maybe 9.9?" });
   });
 
-  test("cached input is part of the input", async () => {
+  test("counts cached input as part of the input", async () => {
     provider.push({ content: "x", usage: { inputTokens: 1000, outputTokens: 7, cachedInputTokens: 900 } });
     const { usage } = await model.complete(ask, never);
     expect(usage).toEqual({ inputTokens: 1000, outputTokens: 7, cachedInputTokens: 900 });
   });
 
-  test("usage is null where the server does not say", async () => {
+  test("returns usage null if the server does not report it", async () => {
     provider.push({ content: "x", usage: null });
     expect((await model.complete(ask, never)).usage).toBeNull();
   });
 
-  test("what the provider wants back travels back, and only what the agent kept of the calls", async () => {
+  test("sends back the provider's state, with only the calls that the agent kept", async () => {
     const call = { name: "email_search", arguments: { query: "a" } };
     provider.push(
       { content: "thinking", toolCalls: [call, call], reasoning: "opaque+signature==" },
@@ -320,7 +317,7 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     expect(calls).toBe(expected);
   });
 
-  test("state of another provider is not sent", async () => {
+  test("does not send another provider's state", async () => {
     provider.push({ content: "done" });
     const foreign = { provider: "elsewhere", value: { secret: "opaque" } };
     const messages: Message[] = [
@@ -332,13 +329,13 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     expect(JSON.stringify(provider.requests[0]?.body)).not.toContain("opaque");
   });
 
-  test("half a surrogate pair is not sent", async () => {
+  test("does not send half a surrogate pair", async () => {
     provider.push({ content: "ok" });
     await model.complete({ ...ask, messages: [{ role: "user", content: "cut \ud83d here" }] }, never);
     expect(JSON.stringify(provider.requests[0]?.body)).toContain("cut \ufffd here");
   });
 
-  test("connections are kept alive, after errors too", async () => {
+  test("keeps connections alive, even after errors", async () => {
     provider.push({ fail: "status", status: 500 }, ...Array.from({ length: 9 }, () => ({ content: "ok" })));
     const trying = await modelOf(format, provider.baseUrl(format), 2);
     for (let i = 0; i < 9; i++) await trying.complete(ask, never);
@@ -347,7 +344,7 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
   });
 });
 
-/** The id by which a provider finds a reply in its own logs. */
+/** The id of a reply in the provider's own logs. */
 
 describe.each([
   ["anthropic", anthropicModel, "id", "msg_1"],
@@ -359,12 +356,12 @@ describe.each([
   const idOf = async (id: JsonValue) =>
     (await exchange(format, make, "asked", { fail: "body", body: { ...whole, [field]: id } })).reply.responseId;
 
-  test("is kept", async () => {
+  test("is recorded", async () => {
     const { reply } = await exchange(format, make, "asked", { content: "ok" });
     expect(reply.responseId).toBe(expected);
   });
 
-  test("is left out where it is no id, and the reply is taken all the same", async () => {
+  test("is omitted if invalid, and the reply is accepted anyway", async () => {
     expect(await idOf("")).toBeUndefined();
     expect(await idOf(7)).toBeUndefined();
     expect(await idOf(null)).toBeUndefined();

@@ -25,14 +25,14 @@ function refusal(id: string, provider: string | null): UserError {
 }
 
 describe("parseModelName refuses", () => {
-  test("two providers at once, naming both flags", () => {
+  test("two providers together, naming both flags", () => {
     const error = refusal("anthropic/claude-sonnet-4-5", "openai");
     expect(error.message).toContain("--model-provider openai");
     expect(error.message).toContain("--model-id anthropic/claude-sonnet-4-5");
     expect(error.hint).toContain("--base-url");
   });
 
-  test("an unknown prefix with nobody to ask, listing the providers", () => {
+  test("an unknown prefix without a server, listing the providers", () => {
     expect(refusal("meta-llama/Llama-3", null).hint).toContain("anthropic, openai, google, offline, replay");
   });
 
@@ -41,7 +41,7 @@ describe("parseModelName refuses", () => {
   });
 
   test.each(["llama3", "my-model", "gpt-oss-20b", "gemma-3-27b-it", "sonnet", "openai"])(
-    "the bare name %s, which is no provider's, with the spelling that works",
+    "the bare name %s without a known provider, with the spelling that works",
     (id) => {
       const error = refusal(id, null);
       expect(error.code).toBe("unknown_model");
@@ -50,7 +50,7 @@ describe("parseModelName refuses", () => {
     },
   );
 
-  test.each(["", "  ", "anthropic/", "replay/"])("no name: %j", (id) => {
+  test.each(["", "  ", "anthropic/", "replay/"])("an empty name: %j", (id) => {
     expect(refusal(id, null).code).toBe("no_model");
   });
 });
@@ -81,7 +81,7 @@ describe("parseModelName reads", () => {
     expect(parseModelName(id, given)).toEqual({ provider, name, id: `${provider}/${name}` });
   });
 
-  test("another provider's prefix as part of the name at an own server", () => {
+  test("another provider's prefix as part of the name at a custom server", () => {
     const name = parseModelName("anthropic/claude-x", "openai", true);
     expect(name).toEqual({ provider: "openai", name: "anthropic/claude-x", id: "openai/anthropic/claude-x" });
   });
@@ -104,11 +104,11 @@ const SUCCESSIONS = [
   ["google/gemini-3.7-flash", "gemini-3.8-flash"],
 ] as const;
 
-describe("after a model came", () => {
+describe("the successor of a model", () => {
   test.each(SUCCESSIONS)("%s: %s", (id, successor) => {
     const name = parseModelName(id, null);
     expect(successorOf(name)).toBe(successor);
-    // Which is the last of its line, and one that can be paid for.
+    // It is the last in its line, and has a price.
     expect(successorOf({ ...name, name: successor })).toBeNull();
     expect(
       priceOf(`${name.provider}/${successor}`, { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0 }),
@@ -122,12 +122,12 @@ describe("after a model came", () => {
     "openai/gpt-4o-transcribe",
     "openai/llama3",
     "google/gemini-9",
-  ])("%s: nobody says", (id) => {
+  ])("is unknown: %s", (id) => {
     expect(successorOf(parseModelName(id, null))).toBeNull();
   });
 });
 
-test("the models taken by default are the last of their lines and have a price", () => {
+test("default models are the last of their lines and have a price", () => {
   const judges = Object.entries(JUDGE_MODELS).map(([provider, name]) => `${provider}/${name}`);
   for (const id of [DEFAULT_MODEL, ...Object.values(ANSWERING_MODELS), ...judges]) {
     expect(successorOf(parseModelName(id, null)), id).toBeNull();
@@ -135,7 +135,7 @@ test("the models taken by default are the last of their lines and have a price",
   }
 });
 
-test("a model that is not found any more is told with the one after it, other errors are as they were", async () => {
+test("an unknown-model error names the successor, and other errors are unchanged", async () => {
   const provider = await startFakeProvider([
     { fail: "status", status: 404, message: "model: claude-sonnet-4-5" },
     { fail: "status", status: 400, message: "a bad request" },
@@ -184,7 +184,7 @@ describe("resolveModel refuses", () => {
     }
   });
 
-  test("a key that no header can hold, without repeating it", async () => {
+  test("a key that is not a valid header value, without repeating it", async () => {
     const error = await resolve("openai/gpt-4.1", { apiKey: "sk-secret\nkey" }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(UserError);
     expect(String(error)).not.toContain("secret");
@@ -197,11 +197,11 @@ describe("resolveModel refuses", () => {
     },
   );
 
-  test("a wire format for a provider that has one only", async () => {
+  test("a wire format for a provider that has only one", async () => {
     await expect(resolve("google/gemini-2.5-pro", { wireApi: "chat" })).rejects.toThrow("--wire-api chat");
   });
 
-  test("an offline model there is not, and a replay file there is not", async () => {
+  test("an unknown offline model, and a missing replay file", async () => {
     await expect(resolve("offline/gpt", {})).rejects.toThrow(UserError);
     await expect(resolve("replay/no-such-file.jsonl", {})).rejects.toThrow("no-such-file.jsonl");
   });
@@ -215,14 +215,14 @@ describe("resolveModel", () => {
     ["chat" as const, "/v1/chat/completions"],
     ["responses" as const, "/v1/responses"],
     [null, "/v1/chat/completions"],
-  ])("asks another server for the wire format %s", async (wireApi, path) => {
+  ])("requests the wire format from another server: %s", async (wireApi, path) => {
     provider = await startFakeProvider([{ content: "hi" }]);
     const model = await resolve("openai/x", { wireApi, baseUrl: `${provider.url}/v1/` });
     await model.complete(request, never);
     expect(provider.requests[0]?.path).toBe(path);
   });
 
-  test("needs no key for an own openai server", async () => {
+  test("needs no key for a custom openai server", async () => {
     provider = await startFakeProvider([{ content: "hi" }]);
     const model = await resolve("openai/llama", { apiKey: null, baseUrl: `${provider.url}/v1` });
     await model.complete(request, never);
@@ -234,14 +234,14 @@ describe("resolveModel", () => {
     expect(model.id).toBe("offline/baseline");
   });
 
-  test("knows where the door finds each key", () => {
+  test("accepts two key variables for Google, and needs none offline", () => {
     expect(API_KEY_VARIABLES.google).toEqual(["GOOGLE_API_KEY", "GEMINI_API_KEY"]);
     expect(API_KEY_VARIABLES.offline).toEqual([]);
   });
 });
 
-describe("sdk environment", () => {
-  /** The SDKs read environment variables by themselves; only what is handed in may reach a request. */
+describe("SDK environment", () => {
+  /** The SDKs read environment variables themselves. Only explicit values may reach a request. */
 
   const STRANGE = {
     ANTHROPIC_BASE_URL: "http://127.0.0.1:9",
@@ -270,7 +270,7 @@ describe("sdk environment", () => {
     await provider.close();
   });
 
-  test.each(WIRE_FORMATS)("nothing of the environment is in a request over %s", async (format) => {
+  test.each(WIRE_FORMATS)("does not affect a request over %s", async (format) => {
     const { name, wireApi } = modelOver(format, "m");
     const connection = { apiKey: "ours", baseUrl: provider.baseUrl(format), wireApi, timeoutMs: 5000 } as const;
     const model = await resolveModel(name, connection);

@@ -26,7 +26,7 @@ const policy = { attempts: 6, baseMs: 1000, maxMs: 60_000, totalMs: 600_000, ran
 const busy = (retryAfterMs: number | null = null) =>
   new ModelError("rate_limit", "429 busy", { status: 429, retryable: true, retryAfterMs });
 
-/** A model that fails with each of these and then answers. */
+/** A model that throws each of these errors and then answers. */
 function failing(...errors: unknown[]): Model & { calls: number } {
   return {
     id: "test/model",
@@ -48,7 +48,7 @@ function sleeper() {
 const never = new AbortController().signal;
 
 describe("withRetry gives up", () => {
-  test("at once on an error no retry mends", async () => {
+  test("immediately on an error that a retry cannot fix", async () => {
     const error = new ModelError("auth", "401 no", { status: 401, retryable: false });
     const model = failing(error);
     await expect(withRetry(model, policy).complete(request, never)).rejects.toMatchObject({
@@ -58,7 +58,7 @@ describe("withRetry gives up", () => {
     expect(model.calls).toBe(1);
   });
 
-  test("on a throw that is no model error, as it is", async () => {
+  test("on an unknown exception, which is rethrown", async () => {
     const fault = new TypeError("ours");
     await expect(withRetry(failing(fault), policy).complete(request, never)).rejects.toBe(fault);
   });
@@ -78,7 +78,7 @@ describe("withRetry gives up", () => {
     expect((error as ModelError).retries.map((retry) => retry.attempt)).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test("rather than wait longer than it may in all", async () => {
+  test("instead of waiting longer than its total limit", async () => {
     const { sleep, waits } = sleeper();
     const model = failing(busy(300_000), busy(700_000));
     const error = await withRetry(model, policy, sleep)
@@ -99,7 +99,7 @@ describe("withRetry gives up", () => {
 });
 
 describe("withRetry waits", () => {
-  test("not at all when the first attempt answers", async () => {
+  test("not at all if the first attempt succeeds", async () => {
     const { sleep, waits } = sleeper();
     const got = await withRetry(failing(), policy, sleep).complete(request, never);
     expect(got).toEqual({ ...reply, waitedMs: expect.any(Number) });
@@ -107,7 +107,7 @@ describe("withRetry waits", () => {
     expect(waits).toEqual([]);
   });
 
-  test("twice as long every time, by a random part, up to the most", async () => {
+  test("twice as long every time, with a random variation, up to the maximum", async () => {
     const { sleep, waits } = sleeper();
     const errors = Array.from({ length: 8 }, () => busy());
     const got = await withRetry(failing(...errors), { ...policy, attempts: 9 }, sleep).complete(request, never);
@@ -116,14 +116,14 @@ describe("withRetry waits", () => {
     expect(got.latencyMs).toBe(5);
   });
 
-  test("as long as the server asks, and a little apart from the others", async () => {
+  test("as long as the server requests, with a small random addition", async () => {
     const { sleep, waits } = sleeper();
     await withRetry(failing(busy(7000), busy(0)), policy, sleep).complete(request, never);
     expect(waits).toEqual([7500, 500]);
   });
 });
 
-describe("a reply names the model asked, or its snapshot", () => {
+describe("a reply's model name matches the requested one, or is its snapshot", () => {
   test.each([
     ["openai/gpt-4.1", "gpt-4.1"],
     ["openai/gpt-4.1", "gpt-4.1-2025-04-14"],
@@ -143,7 +143,7 @@ describe("a reply names the model asked, or its snapshot", () => {
   });
 });
 
-describe("a reply names another model", () => {
+describe("a reply's model name does not match", () => {
   test.each([
     ["anthropic/claude-sonnet-4-5", "claude-sonnet-5-5"],
     ["anthropic/claude-sonnet-4-5-20250929", "claude-sonnet-4-5-20251231"],
@@ -155,7 +155,7 @@ describe("a reply names another model", () => {
     expect(isOtherModel(asked, named)).toBe(true);
   });
 
-  test("and of what was not asked of a server nobody expects a name", () => {
+  test("a reply from a replay or script needs no model name", () => {
     expect(otherModels("replay/file.jsonl", { "gpt-4.1": 2 })).toEqual([]);
     expect(otherModels("command/agent.py", { "gpt-4.1": 2 })).toEqual([]);
     expect(otherModels("openai/gpt-4.1", { "gpt-4.1": 2, "gpt-6-luna": 1 })).toEqual(["gpt-6-luna"]);
@@ -170,16 +170,16 @@ const FORMATS = [
   ["google", googleModel],
 ] as const;
 
-describe.each(FORMATS)("the model that a reply names in the %s format", (format, make) => {
+describe.each(FORMATS)("the model name in a reply in the %s format", (format, make) => {
   const named = async (model: string | null) =>
     (await exchange(format, make, "asked-model", { content: "ok", model })).reply.model;
 
-  test("is kept, on one line", async () => {
+  test("is recorded on one line", async () => {
     expect(await named("another-model")).toBe("another-model");
     expect(await named(" two\nlines ")).toBe("two lines");
   });
 
-  test("is left out where there is none, and where it is no name", async () => {
+  test("is null if missing or invalid", async () => {
     expect(await named(null)).toBeUndefined();
     expect(await named("")).toBeUndefined();
     expect(await named("x".repeat(201))).toBeUndefined();
@@ -189,7 +189,7 @@ describe.each(FORMATS)("the model that a reply names in the %s format", (format,
 describe.each(FORMATS.filter(([format]) => format.startsWith("openai")))(
   "tokens written to a cache in the %s format",
   (format, make) => {
-    test("are told apart", async () => {
+    test("are counted separately", async () => {
       const usage = { inputTokens: 100, outputTokens: 5, cachedInputTokens: 20, cacheWriteTokens: 70 };
       const { reply } = await exchange(format, make, "gpt-6.1-sol", { content: "a", usage });
       expect(reply.usage).toEqual(usage);
@@ -197,7 +197,7 @@ describe.each(FORMATS.filter(([format]) => format.startsWith("openai")))(
   },
 );
 
-test("each other model is told of once, and no more than twenty of them", async () => {
+test("each different model is reported once, and at most twenty of them", async () => {
   let n = 0;
   const provider = await startFakeProvider(() => {
     n++;

@@ -36,7 +36,7 @@ const MAILS = [
   },
 ];
 
-/** Runs the baseline to its end; `handle` is the tools. */
+/** Runs the baseline to its end. `handle` implements the tools. */
 async function play(
   question: string,
   tools: readonly ToolSpec[],
@@ -74,22 +74,22 @@ const mailbox = (name: string, args: { [key: string]: JsonValue }): JsonValue | 
 };
 
 describe("the baseline gives up", () => {
-  test("on a search that finds nothing, without sources", async () => {
+  test("after a search without results, without sources", async () => {
     const { answer, calls } = await play("Who?", OURS, () => ({ emails: [], total: 0 }));
     expect(answer).toEqual({ answer: "I don't know", sources: [] });
     expect(calls).toHaveLength(2);
   });
 
-  test("on a search that fails", async () => {
+  test("after a failed search", async () => {
     const { answer } = await play("Who?", OURS, () => new Error("inbox_id is missing"));
     expect(answer).toEqual({ answer: "I don't know", sources: [] });
   });
 
-  test("without a search tool, and in words without a tool for the answer", async () => {
+  test("without a search tool, and in plain text without a tool for the answer", async () => {
     expect((await play("Who?", [tool("other")], mailbox)).answer).toBe("I don't know");
   });
 
-  test("after four searches by fewer and fewer keywords", async () => {
+  test("after four searches with fewer and fewer keywords", async () => {
     const question = "When is the quarterly Caledonia pipeline inspection in 1999?";
     const { answer, calls } = await play(question, ART, () => []);
     const keywords = calls
@@ -110,7 +110,7 @@ describe("the baseline gives up", () => {
 });
 
 describe("the baseline", () => {
-  test("searches, reads the first mails in one turn, answers with a sentence and its source", async () => {
+  test("searches, reads the first emails in one turn, answers with a sentence and its source", async () => {
     const question = "When and at what time is the budget review?";
     const { calls, answer, reply } = await play(question, OURS, mailbox);
     expect(calls).toEqual([
@@ -133,28 +133,28 @@ describe("the baseline", () => {
     ["What is the phone number for budget review questions?", "Call Dana Whitfield at 713-555-0188 with questions."],
     ["Who takes questions on the budget review?", "Call Dana Whitfield at 713-555-0188 with questions."],
     ["Where is the budget review?", "It is now on Thursday, May 10 at 2:30 pm in room EB3812."],
-  ])("looks for what the question asks: %s", async (question, expected) => {
+  ])("searches for the subject of the question: %s", async (question, expected) => {
     const { answer } = await play(question, OURS, mailbox);
     expect(answer).toMatchObject({ answer: expected });
   });
 
-  test("answers the same the second time", async () => {
+  test("returns the same answer again", async () => {
     const [a, b] = [await play("When is lunch?", OURS, mailbox), await play("When is lunch?", OURS, mailbox)];
     expect(a).toEqual(b);
   });
 
-  test("leaves the first mail only for one that is clearly better", async () => {
+  test("prefers a later email to the first only if it is clearly better", async () => {
     const { answer } = await play("When is the lunch with Lee?", OURS, mailbox);
     expect(answer).toEqual({ answer: "Lunch on Friday?", sources: ["<2@x>"] });
   });
 
-  test("names the inbox from the system prompt where the search insists on it", async () => {
+  test("uses the mailbox in the system prompt if the search requires one", async () => {
     const tools = [tool("email_search", "query", "inbox_id"), ...OURS.slice(1)];
     const { calls } = await play("Who?", tools, mailbox, "You help dana.w@example.com. Today is 2001-05-03.");
     expect(calls[0]?.[0]?.arguments).toMatchObject({ inbox_id: "dana.w@example.com" });
   });
 
-  test("plays ART's tools, whose results are a bare list", async () => {
+  test("plays ART's tools, whose results are plain lists", async () => {
     let searches = 0;
     const { answer, calls } = await play("When is the Budget review?", ART, (name, args) => {
       if (name !== "search_emails") return mailbox("email_get", args);
@@ -175,7 +175,7 @@ describe("the baseline", () => {
     expect(answer).toMatchObject({ sources: ["<1@x>"] });
   });
 
-  test("answers from the snippets where no mail can be read", async () => {
+  test("answers from the snippets if it cannot read mail", async () => {
     const failing = (name: string) => (name === "email_search" ? hits(MAILS) : new Error("not in this inbox"));
     expect((await play("When is lunch?", OURS, failing)).answer).toEqual({
       answer: "Lunch on Friday?",
@@ -183,7 +183,7 @@ describe("the baseline", () => {
     });
   });
 
-  test("keeps an answer from a mail of one endless line short", async () => {
+  test("shortens an answer from an email with one endless line", async () => {
     const body = `${"word ".repeat(2000)}the deadline is June 5 ${"word ".repeat(2000)}`;
     const { answer } = await play("When is the deadline?", OURS, (name) =>
       name === "email_search" ? hits(MAILS.slice(0, 1)) : { message_id: "<1@x>", subject: "s", body },

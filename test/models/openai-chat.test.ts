@@ -11,7 +11,7 @@ const replied = (message: object, finish_reason: string | null = "stop") =>
   ({ fail: "body", body: { choices: [{ message: message as never, finish_reason }] } }) as const;
 
 describe("a chat completion request", () => {
-  test("in full", async () => {
+  test("contains all parts of a full conversation", async () => {
     const { sent } = await send("qwen3");
     expect(sent).toMatchObject({ method: "POST", path: "/v1/chat/completions" });
     expect(sent.body).toEqual({
@@ -53,7 +53,7 @@ describe("a chat completion request", () => {
   });
 
   test.each(["o1", "o3-mini", "o4-mini-2025-04-16", "gpt-5", "gpt-5.1", "openai/gpt-5-mini"])(
-    "to %s, which reasons",
+    "for %s, which reasons",
     async (name) => {
       const { sent } = await send(name);
       expect(sent.body).toMatchObject({ max_completion_tokens: 512 + 16_384 });
@@ -63,13 +63,13 @@ describe("a chat completion request", () => {
   );
 
   test.each(["gpt-4.1", "gpt-5-chat-latest", "o-llama", "meta-llama/Llama-3"])(
-    "to %s, which does not",
+    "for %s, which does not reason",
     async (name) => {
       expect((await send(name)).sent.body).toMatchObject({ max_tokens: 512, temperature: 0 });
     },
   );
 
-  test("sends the signature of a tool call back with the call", async () => {
+  test("returns the signature of a tool call with the call", async () => {
     const signature = { extra_content: { google: { thought_signature: "SIG" } } };
     const call = { id: "a", function: { name: "f", arguments: "{}" } };
     const first = await send("m", replied({ content: null, tool_calls: [{ ...call, ...signature }] }));
@@ -87,7 +87,7 @@ describe("a chat completion request", () => {
     expect(tool_calls.map((call) => call.function.name)).toEqual(["email_search_now", "unnamed_tool", "x".repeat(64)]);
   });
 
-  test("leaves out an empty reply, and joins the user's messages around it", async () => {
+  test("omits an empty reply, and joins the user messages around it", async () => {
     const { sent } = await send(
       "m",
       { content: "ok" },
@@ -103,7 +103,7 @@ describe("a chat completion request", () => {
     expect(sent.body).toMatchObject({ messages: [{ role: "user", content: "When?\n\nPlease call a tool." }] });
   });
 
-  test("sends reasoning back under the name it came by", async () => {
+  test("returns reasoning in the field from which it was read", async () => {
     const details = [{ type: "reasoning.encrypted", data: "xyz" }];
     const first = await send(
       "m",
@@ -133,19 +133,19 @@ describe("a chat completion", () => {
     expect(reply).toMatchObject({ finishReason, rawFinishReason: raw ?? "", usage: null });
   });
 
-  test("with calls is one with calls, whatever its last word", async () => {
+  test("with calls is treated as a call, whatever its finish reason", async () => {
     const call = { function: { name: "f", arguments: "" } };
     const { reply } = await send("m", replied({ content: "", tool_calls: [call] }));
     expect(reply).toMatchObject({ finishReason: "tool_calls", toolCalls: [{ name: "f", arguments: {} }] });
   });
 
-  test("whose arguments are an object already", async () => {
+  test("can have an object as arguments", async () => {
     const call = { id: "a", function: { name: "f", arguments: { query: "x" } } };
     const { reply } = await send("m", replied({ tool_calls: [call] }));
     expect(reply.toolCalls).toEqual([{ id: "a", name: "f", arguments: { query: "x" } }]);
   });
 
-  test("in parts", async () => {
+  test("can have several parts", async () => {
     const { reply } = await send(
       "m",
       replied({
@@ -158,12 +158,12 @@ describe("a chat completion", () => {
     expect(reply.content).toBe("ab");
   });
 
-  test("that is an error inside a 200", async () => {
+  test("with an error inside a 200 throws that error", async () => {
     const body = { error: { code: 429, message: "upstream is busy" } };
     await expect(send("m", { fail: "body", body })).rejects.toMatchObject({ kind: "rate_limit", retryable: true });
   });
 
-  test("an account without money is not asked again", async () => {
+  test("is not retried for an account without credit", async () => {
     const answer = {
       fail: "status",
       status: 429,
@@ -174,7 +174,7 @@ describe("a chat completion", () => {
   });
 });
 
-test("OpenAI's own server is told from others", () => {
+test("isOpenAiServer recognizes OpenAI's own server", () => {
   expect(isOpenaiServer(null)).toBe(true);
   expect(isOpenaiServer("https://api.openai.com/v1")).toBe(true);
   expect(isOpenaiServer("http://localhost:8000/v1")).toBe(false);

@@ -10,7 +10,7 @@ const send = (name: string, answer: Answer = { content: "ok" }, changes = {}) =>
 const replied = (body: { [key: string]: JsonValue }): Answer => ({ fail: "body", body });
 
 describe("a Responses request", () => {
-  test("in full", async () => {
+  test("contains all parts of a full conversation", async () => {
     const { sent } = await send("gpt-4.1");
     expect(sent).toMatchObject({ method: "POST", path: "/v1/responses" });
     expect(sent.body).toEqual({
@@ -48,13 +48,13 @@ describe("a Responses request", () => {
     });
   });
 
-  test("to a model that reasons asks for its reasoning and sends no temperature", async () => {
+  test("requests reasoning and sends no temperature for a reasoning model", async () => {
     const { sent } = await send("gpt-5-mini", { content: "ok" }, { maxTokens: 5, reasoningTokens: 0 });
     expect(sent.body).toMatchObject({ include: ["reasoning.encrypted_content"], max_output_tokens: 16, store: false });
     expect(sent.body).not.toHaveProperty("temperature");
   });
 
-  test("sends reasoning items back in their place, but none that only the server's store holds", async () => {
+  test("returns reasoning items in their place, except for items that only the server has stored", async () => {
     const kept = { id: "rs_1", type: "reasoning", summary: [], encrypted_content: "xyz" };
     const stored = { id: "rs_2", type: "reasoning", summary: [] };
     const call = { id: "fc_1", type: "function_call", call_id: "a", name: "f", arguments: "{}" };
@@ -70,14 +70,14 @@ test.each([
   ["gpt-5.1-codex", true],
   ["ft:gpt-4.1-2025-04-14:acme:mail:xyz", false],
   ["gpt-5-chat-latest", false],
-])("%s keeps its reasoning between calls: %s", async (name, reasons) => {
+])("a request for %s keeps its reasoning between calls: %s", async (name, reasons) => {
   const { sent } = await send(name);
   const { include, temperature } = sent.body as { include?: string[]; temperature?: number };
   expect(include).toEqual(reasons ? ["reasoning.encrypted_content"] : undefined);
   expect(temperature).toBe(reasons ? undefined : 0);
 });
 
-test("a model of another name keeps it from its first reasoning on", async () => {
+test("a request for a model with another name keeps its reasoning after the first one", async () => {
   const call = { toolCalls: [{ name: "f", arguments: {} }] };
   const provider = await startFakeProvider([{ ...call, reasoning: "xyz" }, { content: "ok" }]);
   const baseUrl = provider.baseUrl("openai-responses");
@@ -89,7 +89,7 @@ test("a model of another name keeps it from its first reasoning on", async () =>
   await provider.close();
 });
 
-test("a reply that was only reasoning is not sent back: the API refuses it alone", async () => {
+test("a request omits a reply with only reasoning, which the API refuses alone", async () => {
   const reasoning = { id: "rs_1", type: "reasoning", summary: [], encrypted_content: "xyz" };
   const body = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" }, output: [reasoning] };
   const { reply } = await send("gpt-5", replied(body));
@@ -120,7 +120,7 @@ describe("a Response", () => {
     await expect(send("m", replied(body))).rejects.toMatchObject({ kind, retryable });
   });
 
-  test("failed by invalid_prompt inside a 200 is a refusal", async () => {
+  test("that failed with invalid_prompt inside a 200 is a refusal", async () => {
     const body = { status: "failed", error: { code: "invalid_prompt", message: "no" }, output: [] };
     expect((await send("m", replied(body))).reply).toMatchObject({ finishReason: "refusal", content: "" });
   });

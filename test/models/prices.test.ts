@@ -6,17 +6,17 @@ const million = { inputTokens: 1_000_000, outputTokens: 0, cachedInputTokens: 0 
 const day = new Date("2025-11-01");
 
 test.each(["openai/no-such-model", "openai/meta-llama/Llama-3", "nobody/gpt-4.1", "gpt-4.1"])(
-  "%s has no price",
+  "priceOf returns null for %s",
   (id) => {
     expect(priceOf(id, million)).toBeNull();
   },
 );
 
-test.each(["offline/baseline", "replay/runs/one.jsonl"])("%s is free", (id) => {
+test.each(["offline/baseline", "replay/runs/one.jsonl"])("priceOf returns 0 for %s", (id) => {
   expect(priceOf(id, million)).toBe(0);
 });
 
-test("input, output and cached input have their own prices", () => {
+test("priceOf prices input, output and cached input separately", () => {
   const small = { inputTokens: 1000, outputTokens: 0, cachedInputTokens: 0 };
   const price = (changes: object) => priceOf("anthropic/claude-sonnet-4-5", { ...small, ...changes }, day) ?? 0;
   expect(price({})).toBeCloseTo(0.003, 10);
@@ -24,34 +24,34 @@ test("input, output and cached input have their own prices", () => {
   expect(price({ cachedInputTokens: 1000 })).toBeCloseTo(0.0003, 10);
 });
 
-test("each provider's models are found", () => {
+test("priceOf returns prices for each provider's models", () => {
   for (const id of ["openai/gpt-4.1", "openai/o4-mini", "google/gemini-2.5-pro", "anthropic/claude-haiku-4-5"]) {
     expect(priceOf(id, million), id).toBeGreaterThan(0);
   }
 });
 
-test("more cached than there was, as some servers count, is priced as all of it", () => {
+test("priceOf limits cached tokens to the input tokens, because some servers count more", () => {
   const odd = { inputTokens: 1000, outputTokens: 0, cachedInputTokens: 2000 };
   expect(priceOf("anthropic/claude-sonnet-4-5", odd, day)).toBeCloseTo(0.0003, 10);
 });
 
 const thousand = { inputTokens: 1000, outputTokens: 0, cachedInputTokens: 0 };
 
-test("what is written to a cache costs 1.25 times plain input, and 2 times for an hour", () => {
+test("priceOf charges 1.25 times plain input for cache writes, and 2 times for one hour", () => {
   const written = { ...thousand, cacheWriteTokens: 1000 };
   const cost = (usage: typeof thousand) => priceOf("anthropic/claude-sonnet-4-6", usage, new Date("2026-11-22"));
   expect(cost(thousand)).toBeCloseTo(0.003, 10);
   expect(cost(written)).toBeCloseTo(0.00375, 10);
   expect(cost({ ...written, cacheWrite1hTokens: 1000 } as typeof thousand)).toBeCloseTo(0.006, 10);
   expect(cost({ ...written, cacheWrite1hTokens: 400 } as typeof thousand)).toBeCloseTo(0.00465, 10);
-  // More than there was, as some servers count.
+  // More than the input, as some servers count.
   expect(cost({ ...thousand, cachedInputTokens: 900, cacheWriteTokens: 5000 } as typeof thousand)).toBeCloseTo(
     0.000645,
     10,
   );
 });
 
-test("a price that was given holds for cached input and cache writes too", () => {
+test("a price that the user sets applies to cached input and cache writes too", () => {
   const price = { input: 2, output: 10, cachedInput: 0.5 };
   const usage = {
     inputTokens: 1000,
@@ -63,7 +63,7 @@ test("a price that was given holds for cached input and cache writes too", () =>
   expect(priceAt(price, usage)).toBeCloseTo((200 * 2 + 300 * 0.5 + 400 * 2.5 + 100 * 4 + 100 * 10) / 1e6, 12);
 });
 
-describe("our own table has what the library has not", () => {
+describe("our own table adds models that the library does not have", () => {
   const of = (id: string, usage = thousand, at = "2026-11-22") => priceOf(id, usage, new Date(at));
   const both = { ...thousand, outputTokens: 1000 };
 
@@ -79,21 +79,21 @@ describe("our own table has what the library has not", () => {
     expect(of(id, both)).toBeCloseTo(usd, 10);
   });
 
-  test("long prompts are dearer from the token after the bound, the whole of them", () => {
+  test("and charges more for an entire prompt that is longer than the threshold", () => {
     const tokens = (inputTokens: number) => of("anthropic/claude-haiku-5-5", { ...both, inputTokens });
     expect(tokens(100_000)).toBeCloseTo(0.0105, 10);
     expect(tokens(100_001)).toBeCloseTo(0.0525005, 10);
     expect(of("openai/gpt-6.1-terra", { ...both, inputTokens: 272_001 })).toBeCloseTo(0.544002 + 0.0075, 10);
   });
 
-  test("prices change on their day", () => {
+  test("and changes prices on their day", () => {
     expect(of("google/gemini-4-argon", both, "2026-12-01T00:00:00Z")).toBeCloseTo(0.024, 10);
     const cached = { ...thousand, cachedInputTokens: 1000 };
     expect(of("anthropic/claude-sonnet-5-5", cached, "2026-10-06")).toBeCloseTo(0.0002, 10);
     expect(of("anthropic/claude-sonnet-5-5", cached)).toBeCloseTo(0.0001, 10);
   });
 
-  test("an alias costs what it stands for", () => {
+  test("and prices an alias like its model", () => {
     expect(of("google/gemini-flash-latest")).toBe(of("google/gemini-3.8-flash"));
   });
 
@@ -102,7 +102,7 @@ describe("our own table has what the library has not", () => {
     ["openai/openai/gpt-6.1-terra", "openai/gpt-6.1-terra"],
     ["openai/anthropic/claude-sonnet-5.5", "anthropic/claude-sonnet-5-5"],
     ["openai/google/gemini-3.8-flash", "google/gemini-3.8-flash"],
-  ])("%s costs what %s does: routers put the maker before the name", (id, makers) => {
+  ])("and prices %s like %s, because routers put the vendor before the name", (id, makers) => {
     expect(of(id)).toBeGreaterThan(0);
     expect(of(id)).toBe(of(makers));
   });
@@ -113,12 +113,12 @@ describe("our own table has what the library has not", () => {
     "openai/meta-llama/Llama-3",
     "google/gemini-pro-latest",
     "anthropic/claude-mythos-9",
-  ])("%s is not guessed at", (id) => {
+  ])("and does not guess a price for %s", (id) => {
     expect(of(id)).toBeNull();
   });
 });
 
-test("a reply costs what the model that it names costs, else what the one asked does", () => {
+test("a reply has the price of the model that it names, otherwise of the requested one", () => {
   const cost = (answeredBy?: string) => priceOfReply("google/gemini-2.5-pro", answeredBy, million);
   expect(cost("gemini-3.8-flash")).toBe(priceOf("google/gemini-3.8-flash", million));
   expect(cost("something-else")).toBe(priceOf("google/gemini-2.5-pro", million));

@@ -4,7 +4,7 @@ import { ModelError } from "../../src/models/model.js";
 import { providerError, retryAfterMs, scrub, toModelError } from "../../src/models/provider-errors.js";
 
 describe("toModelError", () => {
-  test("leaves a fault of our own as it is", () => {
+  test("does not change an internal error", () => {
     const fault = new TypeError("Cannot read properties of undefined");
     expect(toModelError(fault, ["key"])).toBe(fault);
     const wrongCall = Object.assign(new TypeError("bad argument"), { code: "ERR_INVALID_ARG_TYPE" });
@@ -24,7 +24,7 @@ describe("toModelError", () => {
     expect(String(error)).toContain(code);
   });
 
-  test("tells where a reply is not of its form", () => {
+  test("names the invalid part of a reply", () => {
     const bad = z.object({ choices: z.array(z.string()) }).safeParse({ choices: 1 });
     expect(String(toModelError(bad.error, ["key"]))).toContain("choices");
   });
@@ -67,7 +67,7 @@ describe("providerError", () => {
     [500, "context shift is disabled"],
     [413, "Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 9000, please reduce"],
     [429, "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 50000."],
-  ])("takes %i %s for a full context", (status, message) => {
+  ])("treats %i %s as a full context", (status, message) => {
     expect(httpError(status, message)).toMatchObject({ kind: "context_overflow", retryable: false });
   });
 
@@ -76,7 +76,7 @@ describe("providerError", () => {
     [400, "max_tokens is too large", "bad_request"],
     [400, "the value of temperature exceeds the limit of 2", "bad_request"],
     [400, "tool_choice is not supported", "bad_request"],
-  ])("takes %i %s for no full context", (status, message, kind) => {
+  ])("does not treat %i %s as a full context", (status, message, kind) => {
     expect(httpError(status, message)).toMatchObject({ kind });
   });
 
@@ -174,7 +174,7 @@ describe("providerError", () => {
       { kind: "auth", retryable: false },
     ],
     [
-      "an overloaded server by its code",
+      "an overloaded server from its code",
       400,
       "busy",
       { error: { code: "slow_down", message: "busy" } },
@@ -223,7 +223,7 @@ test.each([
   ["AIzaSyD-abc_123 is wrong", "[key] is wrong"],
   ["Authorization: Bearer abc.def", "Authorization: Bearer [key]"],
   ["mine: secret-1\nnext   line", "mine: [key] next line"],
-])("scrub: %j", (text, clean) => {
+])("scrub redacts %j", (text, clean) => {
   expect(scrub(text, ["secret-1"])).toBe(clean);
 });
 
@@ -234,7 +234,7 @@ test.each([
   ["retry-after", ""],
   ["retry-after-ms", "x"],
   ["x-retry", "5"],
-])("nothing in %s: %j", (name, value) => {
+])("retryAfterMs returns null for %s: %j", (name, value) => {
   expect(retryAfterMs(headers(name, value))).toBeNull();
 });
 
@@ -244,22 +244,22 @@ test.each([
   ["retry-after", "-3", 0],
   ["retry-after-ms", "1250.5", 1250.5],
   ["retry-after", "Sun, 06 Nov 1994 08:49:37 GMT", 0],
-])("%s: %s is %d ms", (name, value, ms) => {
+])("retryAfterMs reads %s: %s as %d ms", (name, value, ms) => {
   expect(retryAfterMs(headers(name, value))).toBe(ms);
 });
 
-test("a date in an hour", () => {
+test("retryAfterMs reads a date one hour later", () => {
   const inAnHour = new Date(Date.now() + 3_600_000).toUTCString();
   const ms = retryAfterMs(headers("retry-after", inAnHour)) ?? 0;
   expect(ms).toBeGreaterThan(3_500_000);
   expect(ms).toBeLessThanOrEqual(3_600_000);
 });
 
-test("the exact header goes first", () => {
+test("retryAfterMs prefers the exact header", () => {
   expect(retryAfterMs(new Headers({ "retry-after": "60", "retry-after-ms": "200" }))).toBe(200);
 });
 
-test("Google's RetryInfo, among other details", () => {
+test("retryAfterMs finds Google's RetryInfo among other details", () => {
   const info = { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "3.5s" };
   expect(retryAfterMs(undefined, [{ "@type": "type.googleapis.com/google.rpc.Help" }, info])).toBe(3500);
   expect(retryAfterMs(undefined, [{ ...info, retryDelay: "later" }])).toBeNull();

@@ -18,13 +18,13 @@ import { SELF_SIGNED } from "../providers/self-signed.js";
 import { WIRE_FORMATS } from "../providers/wire-request.js";
 import { modelOver, REQUEST } from "./wire.js";
 
-/** Begins to listen, and gives the address. */
+/** Starts to listen, and returns the URL. */
 async function listen(server: TcpServer): Promise<string> {
   await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-describe("post json", () => {
+describe("postJson", () => {
   interface Canned {
     readonly status: number;
     readonly body: string;
@@ -81,7 +81,7 @@ describe("post json", () => {
     return { url: host, close: () => void raw.close() };
   }
 
-  /** What the rest of the program sees of a failed call. */
+  /** The parts of a failed call that the rest of the program sees. */
   async function failure(call: () => Promise<unknown>) {
     const error = await call().then(
       () => null,
@@ -92,8 +92,8 @@ describe("post json", () => {
     return { kind, status, retryable, retryAfterMs, message };
   }
 
-  describe("beside the OpenAI SDK", () => {
-    it("the same request is sent", async () => {
+  describe("compared with the OpenAI SDK", () => {
+    it("sends the same request", async () => {
       canned = { status: 200, body: '{"id":"1","text":"naïve – 💰"}' };
       received.length = 0;
       expect(await ours()).toEqual(await sdk());
@@ -107,7 +107,7 @@ describe("post json", () => {
     const said = (message: string, code?: string) => JSON.stringify({ error: { message, code } });
     it.each<[string, Canned]>([
       ["400", { status: 400, body: said("no such thing") }],
-      ["400 for a context that is full", { status: 400, body: said("too long", "context_length_exceeded") }],
+      ["400 for a full context", { status: 400, body: said("too long", "context_length_exceeded") }],
       ["401", { status: 401, body: said("Incorrect API key provided: sk-test-0123456789.", "invalid_api_key") }],
       ["404", { status: 404, body: said("no such model", "model_not_found") }],
       ["408", { status: 408, body: said("too slow") }],
@@ -116,12 +116,12 @@ describe("post json", () => {
       ["429 without money", { status: 429, body: said("pay", "insufficient_quota") }],
       ["500 in HTML", { status: 500, body: "<h1>no</h1>", headers: { "content-type": "text/html" } }],
       ["503", { status: 503, body: said("busy") }],
-    ])("status %s means the same", async (_, answer) => {
+    ])("treats status %s the same", async (_, answer) => {
       canned = answer;
       expect(await failure(ours)).toEqual(await failure(sdk));
     });
 
-    it("an error in a form of the server's own is told, which the SDK leaves out", async () => {
+    it("includes the server's own error format, which the SDK omits", async () => {
       canned = { status: 422, body: '{"detail":"messages: field required"}' };
       expect(await failure(ours)).toMatchObject({
         kind: "bad_request",
@@ -130,15 +130,18 @@ describe("post json", () => {
       expect((await failure(sdk)).message).not.toContain("field required");
     });
 
-    it("an error without a body is told by its status", async () => {
+    it("describes an error without a body based on its status", async () => {
       canned = { status: 502, body: "" };
       expect(await failure(ours)).toMatchObject({ kind: "server", retryable: true, message: "502 without a body" });
     });
 
     it.each<[string, Canned]>([
-      ["401 whose body cannot be unpacked", { status: 401, body: "", headers: { "content-encoding": "gzip" } }],
+      [
+        "401 with a body that cannot be decompressed",
+        { status: 401, body: "", headers: { "content-encoding": "gzip" } },
+      ],
       ["500 with a body of 9 MB", { status: 500, body: "a".repeat(9_000_000) }],
-    ])("status %s means what the status says", async (_, answer) => {
+    ])("maps status %s like the status alone", async (_, answer) => {
       canned = answer;
       expect(await failure(ours)).toEqual({
         ...(await failure(sdk)),
@@ -149,27 +152,27 @@ describe("post json", () => {
       );
     });
 
-    it("a reply that is no JSON is a fault of the protocol", async () => {
+    it("throws a protocol error for a reply that is not JSON", async () => {
       canned = { status: 200, body: '{"id":' };
       expect(await failure(ours)).toMatchObject({ kind: "protocol", retryable: true });
       expect(await failure(ours)).toEqual(await failure(sdk));
     });
   });
 
-  describe("a server that does not speak HTTP", () => {
+  describe("with a server that does not speak HTTP", () => {
     const asked = (url: string) => () => postJson(url, {}, jsonBytes(BODY), options());
 
     it.each([
       ["garbage", "garbage\r\n\r\n"],
-      ["a chunk of no size", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nnone\r\n"],
+      ["a chunk without a size", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nnone\r\n"],
       ["nothing", ""],
-    ])("is a fault of the network where it sends %s", async (_, bytes) => {
+    ])("throws a network error if it sends %s", async (_, bytes) => {
       const raw = await rawServer(bytes);
       expect(await failure(asked(`http://${raw.url}/v1`))).toMatchObject({ kind: "network", retryable: true });
       raw.close();
     });
 
-    it("nor TLS, likewise", async () => {
+    it("throws a network error if it does not speak TLS", async () => {
       const raw = await rawServer("HTTP/1.1 400 Bad Request\r\n\r\n");
       expect(await failure(asked(`https://${raw.url}/v1`))).toMatchObject({ kind: "network", retryable: true });
       raw.close();
@@ -191,8 +194,8 @@ describe("post json", () => {
     expect(failsEveryTask(error)).toMatchObject({ by: "server" });
   });
 
-  it("is given up at once where the connection is still being made", async () => {
-    // It takes connections and never says a word, so that the handshake waits.
+  it("is abandoned immediately on an abort while connecting", async () => {
+    // The server accepts connections and never replies, so that the handshake waits.
     const silent = createTcpServer(() => undefined);
     const { port } = new URL(await listen(silent));
     const reason = new Error("enough");
@@ -206,26 +209,23 @@ describe("post json", () => {
     silent.close();
   });
 
-  it.each([301, 302, 307, 308])(
-    "follows a server that has moved within its origin (%s), with the same bytes",
-    async (status) => {
-      const bodies: string[] = [];
-      const moved = createServer((request, response) => {
-        if (request.url === "/v1") response.writeHead(status, { location: "/v2" }).end();
-        else {
-          request.on("data", (chunk: Buffer) => bodies.push(`${request.method} ${chunk}`));
-          request.on("end", () => response.end('{"id":"there"}'));
-        }
-      });
-      const url = `${await listen(moved)}/v1`;
-      expect((await postJson(url, {}, jsonBytes(BODY), options())).body).toEqual({ id: "there" });
-      expect(bodies).toEqual([`POST ${JSON.stringify(BODY)}`]);
-      moved.closeAllConnections();
-      moved.close();
-    },
-  );
+  it.each([301, 302, 307, 308])("follows a redirect within its origin (%s), with the same bytes", async (status) => {
+    const bodies: string[] = [];
+    const moved = createServer((request, response) => {
+      if (request.url === "/v1") response.writeHead(status, { location: "/v2" }).end();
+      else {
+        request.on("data", (chunk: Buffer) => bodies.push(`${request.method} ${chunk}`));
+        request.on("end", () => response.end('{"id":"there"}'));
+      }
+    });
+    const url = `${await listen(moved)}/v1`;
+    expect((await postJson(url, {}, jsonBytes(BODY), options())).body).toEqual({ id: "there" });
+    expect(bodies).toEqual([`POST ${JSON.stringify(BODY)}`]);
+    moved.closeAllConnections();
+    moved.close();
+  });
 
-  it("follows no circle", async () => {
+  it("detects redirect loops", async () => {
     let asked = 0;
     const circle = createServer((_, response) => {
       asked++;
@@ -242,14 +242,14 @@ describe("post json", () => {
     circle.close();
   });
 
-  describe("a server that is slower than its time", () => {
+  describe("with a server that is slower than the timeout", () => {
     const HEAD = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n";
     const TIMEOUT = { kind: "timeout", retryable: true, message: "no complete reply within 0.15 s" };
 
     it.each([
-      ["says nothing", ""],
+      ["sends nothing", ""],
       ["stops in the middle of its reply", `${HEAD}{"id":`],
-    ])("is given up where it %s, and its connection closed", async (_, bytes) => {
+    ])("gives up if it %s, and closes the connection", async (_, bytes) => {
       let open = 0;
       const slow = createTcpServer((socket) => {
         open++;
@@ -262,7 +262,7 @@ describe("post json", () => {
       slow.close();
     });
 
-    it("is given up where it has moved to another that says nothing", async () => {
+    it("gives up if it redirects to a silent server", async () => {
       const moved = createServer((request, response) => {
         if (request.url === "/v1") response.writeHead(307, { location: "/there" }).end();
       });
@@ -272,7 +272,7 @@ describe("post json", () => {
       moved.close();
     });
 
-    it("has none of it left once it has answered: a later abort changes nothing", async () => {
+    it("leaves no timer after a reply: a later abort changes nothing", async () => {
       canned = { status: 200, body: '{"id":"1"}' };
       const controller = new AbortController();
       const url = `${baseUrl}/chat/completions`;
@@ -284,7 +284,7 @@ describe("post json", () => {
   });
 });
 
-describe("sdk fetch", () => {
+describe("SDK fetch", () => {
   type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
   const BODY = JSON.stringify({ said: "naïve – 💰" });
@@ -317,16 +317,16 @@ describe("sdk fetch", () => {
 
   const ask = (path: string, init: RequestInit = {}) => sdkFetch((headers) => headers)(`${url}${path}`, init);
 
-  describe("a reply is read whole", () => {
+  describe("reads a reply completely", () => {
     it.each(["/plain", "/gzip", "/deflate", "/br", "/mark"])("as it comes from %s", async (path) => {
       expect(await (await ask(path)).json()).toEqual(JSON.parse(BODY));
     });
 
-    it("and is refused where it is cut off while packed, to be asked for again", async () => {
+    it("and refuses it with a retry if it was truncated while compressed", async () => {
       await expect((await ask("/cut")).text()).rejects.toMatchObject({ kind: "protocol", retryable: true });
     });
 
-    it.each(["/bomb", "/huge"])("and is refused where it is larger than any reply, as that of %s", async (path) => {
+    it.each(["/bomb", "/huge"])("and refuses it if it is larger than any reply, like %s", async (path) => {
       await expect((await ask(path)).text()).rejects.toMatchObject({ kind: "protocol", retryable: false });
     });
   });
@@ -334,7 +334,7 @@ describe("sdk fetch", () => {
   describe("a request", () => {
     const init = { method: "POST", body: "{}", headers: { authorization: "Bearer k", "x-other": "1", cookie: "a=b" } };
 
-    it.each(["/headers", "/moved"])("carries only the headers of a plain one, to %s", async (path) => {
+    it.each(["/headers", "/moved"])("contains only the headers of a plain fetch, to %s", async (path) => {
       const sent = (await (await ask(path, init)).json()) as Record<string, string>;
       expect(sent.authorization).toBe("Bearer k");
       expect(sent).not.toHaveProperty("x-other");
@@ -346,7 +346,7 @@ describe("sdk fetch", () => {
 const never = new AbortController().signal;
 const forever = () => new Promise<never>(() => undefined);
 
-it("gives what the work gives, and leaves nothing behind on the signal", async () => {
+it("withTimeout returns the result of the work, and leaves no listener on the signal", async () => {
   expect(await withDeadline(never, 60_000, async () => 7)).toBe(7);
   await expect(withDeadline(never, 60_000, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
   const thrown = () => {
@@ -356,7 +356,7 @@ it("gives what the work gives, and leaves nothing behind on the signal", async (
   expect(getEventListeners(never, "abort")).toEqual([]);
 });
 
-it("is a time-out that may be tried again, though the work never ends", async () => {
+it("withTimeout throws a retryable timeout, even if the work never ends", async () => {
   let inner: AbortSignal | undefined;
   const call = withDeadline(never, 20, (signal) => {
     inner = signal;
@@ -366,7 +366,7 @@ it("is a time-out that may be tried again, though the work never ends", async ()
   expect(inner?.aborted).toBe(true);
 });
 
-it("ends with the outer signal's reason, whatever the work says of it", async () => {
+it("withTimeout rejects with the outer signal's reason, whatever the work throws", async () => {
   const controller = new AbortController();
   const reason = new Error("enough");
   const hanging = withDeadline(controller.signal, 60_000, forever);
@@ -381,7 +381,7 @@ it("ends with the outer signal's reason, whatever the work says of it", async ()
 });
 
 describe("redirects", () => {
-  /** A model server that sends its callers elsewhere must not make them take the key and the prompt along. */
+  /** A model server's redirect must not forward the key and the prompt to another server. */
 
   const received: string[] = [];
 
@@ -407,7 +407,7 @@ describe("redirects", () => {
     for (const at of [stranger, server]) at.close().closeAllConnections();
   });
 
-  test("a redirect says nothing about the model, so no successor is named", async () => {
+  test("a redirect does not concern the model, so no successor is named", async () => {
     status = 302;
     const name = parseModelName("openai/gpt-4.1", null);
     const connection = { apiKey: "sk-x", baseUrl: `${serverUrl}/v1`, wireApi: "chat", timeoutMs: 5_000 } as const;
@@ -418,7 +418,7 @@ describe("redirects", () => {
   });
 
   test.each(WIRE_FORMATS.flatMap((format) => [301, 302, 303, 307, 308].map((code) => [format, code] as const)))(
-    "%s: a redirect (%s) to another host is an error that names the host, and nothing goes there",
+    "%s: a redirect (%s) to another host is an error that names the host, and sends nothing there",
     async (format, code) => {
       status = code;
       const { name, wireApi } = modelOver(format, "m");
@@ -431,7 +431,7 @@ describe("redirects", () => {
       expect(received).toEqual([]);
       expect(error).toMatchObject({ retryable: false, retries: [] });
       expect(error.message).not.toContain("sk-secret");
-      // A 303 asks for another request, which is none of ours.
+      // A 303 requires another request, which art-e does not send.
       if (code !== 303) {
         expect(error.kind).toBe("not_found");
         expect(error.message).toContain(`${code} redirects to ${strangerUrl}, which is sent neither`);

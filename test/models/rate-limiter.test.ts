@@ -24,11 +24,11 @@ function open(options: Partial<RateLimiterOptions> = {}) {
   return { time, throttle };
 }
 
-/** A call that takes no tokens. */
+/** A call that uses no tokens. */
 const through = <T>(throttle: RateLimiter, work: () => Promise<T>, signal = never) =>
   throttle.call(work, () => 0, signal);
 
-/** As many callers as the limiter allows make one call after the other, half a second after each refusal. */
+/** The maximum number of concurrent callers each make one call after another, half a second after each refusal. */
 function keepCalling(time: SimulatedTime, throttle: RateLimiter, request: () => Promise<void>): void {
   const caller = async () => {
     for (;;) {
@@ -47,7 +47,7 @@ function keepCalling(time: SimulatedTime, throttle: RateLimiter, request: () => 
 const NOTHING = { running: 0, waiting: 0, why: null };
 const between = (times: readonly number[], from: number, to: number) => times.filter((at) => at > from && at <= to);
 
-/** The most that fell into any minute. */
+/** The maximum number in any minute. */
 function fullestMinute(times: readonly number[]): number {
   let first = 0;
   return times.reduce((most, at, i) => {
@@ -56,13 +56,13 @@ function fullestMinute(times: readonly number[]): number {
   }, 0);
 }
 
-describe("a server that allows 600 requests a minute, by", () => {
+describe("a server that allows 600 requests per minute, with", () => {
   const cases = Object.keys(SERVERS).flatMap((name) => [100, 1500].map((latencyMs) => [name, latencyMs] as const));
 
-  it.each(cases)("%s, answering in %i ms: is used, and hardly ever refuses", async (name, latencyMs) => {
+  it.each(cases)("%s, answering in %i ms: is used, and almost never refuses", async (name, latencyMs) => {
     const { time, throttle } = open();
     const admit = SERVERS[name]?.();
-    if (admit === undefined) throw new Error(`there is no server ${name}`);
+    if (admit === undefined) throw new Error(`unknown server ${name}`);
     const { answered, refused } = load(time, throttle, admit, latencyMs);
     await time.until(5 * MINUTE);
     expect(between(answered, MINUTE, 5 * MINUTE).length / (4 * 600)).toBeGreaterThanOrEqual(0.95);
@@ -77,7 +77,7 @@ describe("a server that queues calls until they time out", () => {
 
   it("gets half as many concurrent calls after each round of timeouts, until none times out", async () => {
     const { time, throttle } = open();
-    // It answers one call after the other, in 600 ms each.
+    // The server answers one call after another, in 600 ms each.
     let freeAt = 0;
     const request = async () => {
       freeAt = Math.max(freeAt, time.now()) + 600;
@@ -103,8 +103,8 @@ describe("a server that queues calls until they time out", () => {
   });
 });
 
-describe("a wait that the server asks for", () => {
-  /** Answers 100 requests a second, but refuses the 50th. */
+describe("a wait that the server requests", () => {
+  /** Answers 100 requests per second, but refuses the 50th. */
   function refusingOnce(retryAfterMs: number | null) {
     const { time, throttle } = open({ concurrency: 4 });
     let asked = 0;
@@ -122,7 +122,7 @@ describe("a wait that the server asks for", () => {
     return { time, throttle, answered };
   }
 
-  it("is kept by everybody, and not for longer", async () => {
+  it("applies to all calls, and no longer than requested", async () => {
     const { time, answered, throttle } = refusingOnce(10_000);
     await time.until(5_000);
     expect(throttle.state()).toMatchObject({ refused: 1, waiting: 4, running: 0, why: "server" });
@@ -133,15 +133,15 @@ describe("a wait that the server asks for", () => {
     expect(answered.length).toBeGreaterThan(before);
   });
 
-  it.each([3_600_000, 1e15])("of %i ms stops nobody else", async (retryAfterMs) => {
+  it.each([3_600_000, 1e15])("of %i ms stops no other call", async (retryAfterMs) => {
     const { time, answered } = refusingOnce(retryAfterMs);
     await time.until(2 * MINUTE);
     expect(between(answered, MINUTE, 2 * MINUTE).length).toBeGreaterThan(1000);
   });
 });
 
-describe("a call that is aborted", () => {
-  it("while it waits leaves the queue with the reason, and the others go on", async () => {
+describe("an aborted call", () => {
+  it("leaves the queue with the reason, and the others continue", async () => {
     const { time, throttle } = open({ concurrency: 1 });
     const controller = new AbortController();
     const done: string[] = [];
@@ -161,14 +161,14 @@ describe("a call that is aborted", () => {
     expect(throttle.state()).toMatchObject(NOTHING);
   });
 
-  it("beforehand is not made", async () => {
+  it("is not made if the abort came first", async () => {
     const { throttle } = open();
     const reason = new Error("Ctrl-C");
     await expect(through(throttle, () => Promise.resolve(1), AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(throttle.state()).toMatchObject(NOTHING);
   });
 
-  it("while the server asks to wait leaves no timer behind once nobody waits", async () => {
+  it("leaves no timer after the last waiting call, even if the server requested a wait", async () => {
     const { time, throttle } = open();
     await through(throttle, () => Promise.reject(refusal(30_000))).catch(() => undefined);
     const controller = new AbortController();
@@ -184,17 +184,17 @@ describe("a call that is aborted", () => {
   });
 });
 
-describe("a cap", () => {
-  it.each([6, 60, 600])("of %i requests a minute is kept, and used", async (rpm) => {
+describe("a limit", () => {
+  it.each([6, 60, 600])("of %i requests per minute is not exceeded, and used", async (rpm) => {
     const { time, throttle } = open({ rpm });
     const { answered } = load(time, throttle, () => 0, 100);
     await time.until(5 * MINUTE);
-    // Half a second of the rate may come at once.
+    // Half a second of the rate can be used immediately.
     expect(fullestMinute(answered)).toBeLessThanOrEqual(rpm + Math.max(1, rpm / 120));
     expect(between(answered, MINUTE, 5 * MINUTE).length).toBeGreaterThanOrEqual(0.97 * 4 * rpm);
   });
 
-  it.each([500, 3_000])("of 60,000 tokens a minute is kept with calls of %i, and used", async (tokens) => {
+  it.each([500, 3_000])("of 60,000 tokens per minute is not exceeded with calls of %i, and used", async (tokens) => {
     const { time, throttle } = open({ concurrency: 20, tpm: 60_000 });
     const ended: number[] = [];
     const client = async () => {
@@ -209,13 +209,13 @@ describe("a cap", () => {
     };
     for (let i = 0; i < 20; i++) void client();
     await time.until(10 * MINUTE);
-    // Ten seconds of the budget may come at once, and one call is let in on credit.
+    // Ten seconds of the budget can be used immediately, and one call is let in on credit.
     expect(fullestMinute(ended) * tokens).toBeLessThanOrEqual(60_000 + 10_000 + 2 * tokens);
     expect(between(ended, MINUTE, 10 * MINUTE).length * tokens).toBeLessThanOrEqual(9 * 60_000 + 10_000 + tokens);
     expect(between(ended, MINUTE, 10 * MINUTE).length * tokens).toBeGreaterThanOrEqual(0.95 * 9 * 60_000);
   });
 
-  it("below what one call takes still lets one after another through", async () => {
+  it("that is lower than one call still lets one call after another through", async () => {
     const { time, throttle } = open({ concurrency: 5, tpm: 600 });
     let ended = 0;
     for (let i = 0; i < 5; i++)
@@ -231,14 +231,14 @@ describe("a cap", () => {
   });
 });
 
-describe("auto", () => {
+describe("automatic concurrency", () => {
   const limits = (throttle: RateLimiter) => {
     const seen: number[] = [];
     throttle.onLimit((limit) => seen.push(limit));
     return seen;
   };
 
-  it("begins with 20 and doubles while nothing is refused, up to 256", async () => {
+  it("starts with 20 and doubles up to 256 while no call is refused", async () => {
     const { time, throttle } = open();
     const seen = limits(throttle);
     load(time, throttle, () => 0, 100);
@@ -246,7 +246,7 @@ describe("auto", () => {
     expect([...new Set(seen)]).toEqual([20, 40, 80, 160, 256]);
   });
 
-  it("shrinks by a fifth for all that were refused together, and grows slowly from then on", async () => {
+  it("shrinks by a fifth for simultaneous refusals, and grows slowly afterwards", async () => {
     const { time, throttle } = open();
     const seen = limits(throttle);
     const overloaded = new ModelError("overloaded", "529", { status: 529, retryable: true });
@@ -261,7 +261,7 @@ describe("auto", () => {
     expect(seen.slice(0, 4)).toEqual([20, 16, 17, 18]);
   });
 
-  it("does not grow where the limit was never reached", async () => {
+  it("does not grow if its limit was never reached", async () => {
     const { throttle } = open();
     const seen = limits(throttle);
     for (let i = 0; i < 200; i++) await through(throttle, () => Promise.resolve());
@@ -279,7 +279,7 @@ describe("auto", () => {
 });
 
 describe("a server that refuses at random", () => {
-  /** Calls answered per second in the last of three minutes. Refused calls are repeated after half a second. */
+  /** Answered calls per second in the last of three minutes. Refused calls are repeated after half a second. */
   async function callsPerSecond(refused: number, latencyMs: number, concurrency: number | "auto"): Promise<number> {
     const { time, throttle } = open({ concurrency });
     const random = seeded(3);
@@ -306,7 +306,7 @@ describe("a server that refuses at random", () => {
     [0.1, 1_000, 32],
     [0.2, 100, 4],
   ])("%d of the calls, answering in %i ms to %i callers: is used", async (refused, latencyMs, callers) => {
-    // What the callers reach if nothing else holds them back.
+    // The rate of the callers if nothing else limits them.
     const free = (callers * (1 - refused)) / ((latencyMs * (1 - refused) + (20 + 500) * refused) / 1000);
     expect(await callsPerSecond(refused, latencyMs, callers)).toBeGreaterThan(0.7 * free);
   });
@@ -316,14 +316,17 @@ describe("a server that refuses at random", () => {
     [0.05, 100],
     [0.05, 1_000],
     [0.1, 100],
-  ])("%d of the calls, answering in %i ms: gets more callers with auto", async (refused, latencyMs) => {
-    const twenty = (20 * (1 - refused)) / ((latencyMs * (1 - refused) + (20 + 500) * refused) / 1000);
-    expect(await callsPerSecond(refused, latencyMs, "auto")).toBeGreaterThan(1.2 * twenty);
-  });
+  ])(
+    "%d of the calls, answering in %i ms: gets more callers with automatic concurrency",
+    async (refused, latencyMs) => {
+      const twenty = (20 * (1 - refused)) / ((latencyMs * (1 - refused) + (20 + 500) * refused) / 1000);
+      expect(await callsPerSecond(refused, latencyMs, "auto")).toBeGreaterThan(1.2 * twenty);
+    },
+  );
 });
 
 describe("a server that refuses one call, the 30th", () => {
-  it.each([null, 1_000])("and requests a wait of %s ms, is used in full within two minutes", async (retryAfterMs) => {
+  it.each([null, 1_000])("with a requested wait of %s ms is fully used within two minutes", async (retryAfterMs) => {
     const { time, throttle } = open({ concurrency: 56 });
     let calls = 0;
     const answered: number[] = [];
@@ -373,7 +376,7 @@ describe("a server with a few slots that refuses further calls", () => {
   );
 });
 
-describe("after whatever came", () => {
+describe("after all these calls", () => {
   const outcome = fc.record({
     at: fc.integer({ min: 0, max: 5_000 }),
     lasts: fc.integer({ min: 0, max: 2_000 }),
@@ -387,7 +390,7 @@ describe("after whatever came", () => {
     tpm: fc.option(fc.constantFrom(100, 60_000)),
   });
 
-  it("nothing is left: every call has ended, none waits and no timer runs", async () => {
+  it("no call or timer remains", async () => {
     await fc.assert(
       fc.asyncProperty(options, fc.array(outcome, { maxLength: 30 }), async (given, calls) => {
         const time = new SimulatedTime();
@@ -420,7 +423,7 @@ describe("after whatever came", () => {
   });
 });
 
-/** Begins requests as soon as they may be, from one moment to another; each is answered at once. */
+/** Starts requests as soon as allowed, from one moment to another. Each is answered immediately. */
 function drive(rate: AdaptiveRate, from: number, to: number): number {
   let begun = 0;
   for (let now = from; now <= to; ) {
@@ -436,7 +439,7 @@ function drive(rate: AdaptiveRate, from: number, to: number): number {
   return begun;
 }
 
-/** So many requests a second, without asking. */
+/** A number of requests per second, regardless of the limiter. */
 function busy(rate: AdaptiveRate, seconds: number, perSecond: number): void {
   for (let i = 0; i < seconds * perSecond; i++) {
     rate.take((i * 1000) / perSecond);
@@ -444,8 +447,8 @@ function busy(rate: AdaptiveRate, seconds: number, perSecond: number): void {
   }
 }
 
-describe("a rate that was told", () => {
-  it("is kept from the first request on", () => {
+describe("a configured rate", () => {
+  it("applies from the first request", () => {
     const rate = new AdaptiveRate(600 / 60_000);
     expect(rate.waitMs(0)).toBe(0);
     rate.take(0);
@@ -454,33 +457,33 @@ describe("a rate that was told", () => {
     expect(rate.waitMs(100)).toBeCloseTo(0, 6);
   });
 
-  it("lets half a second of it through at once after a rest, and no more", () => {
+  it("allows half a second of requests immediately after a rest, and no more", () => {
     const rate = new AdaptiveRate(600 / 60_000);
     rate.waitMs(0);
     rate.take(0);
     expect(drive(rate, 1_000_000, 1_000_000)).toBe(5);
   });
 
-  it("is never exceeded, however long nothing is refused", () => {
+  it("is never exceeded, however long no request is refused", () => {
     expect(drive(new AdaptiveRate(600 / 60_000), 0, 600_000)).toBeLessThanOrEqual(6_005);
   });
 });
 
-describe("a rate that nobody told", () => {
-  it("is none until a refusal", () => {
+describe("an automatic rate", () => {
+  it("is unlimited until a refusal", () => {
     const rate = new AdaptiveRate(null);
     busy(rate, 10, 100);
     expect(rate.waitMs(10_000)).toBe(0);
   });
 
-  it("is not learned from a refusal after few requests", () => {
+  it("is not learned from a refusal after only a few requests", () => {
     const rate = new AdaptiveRate(null);
     busy(rate, 1, 19);
     rate.refused(1_000, 500, 10_000);
     expect(rate.waitMs(1_000)).toBe(0);
   });
 
-  it("is learned from what passed until the server's wait is over", () => {
+  it("is learned from the accepted requests until the server's wait is over", () => {
     const rate = new AdaptiveRate(null);
     busy(rate, 10, 10);
     rate.refused(10_000, 9_900, 10_000);
@@ -490,7 +493,7 @@ describe("a rate that nobody told", () => {
     expect(begun).toBeLessThanOrEqual(47);
   });
 
-  it("falls once for requests that were under way together", () => {
+  it("decreases once for concurrent requests", () => {
     const once = new AdaptiveRate(null);
     const often = new AdaptiveRate(null);
     for (const rate of [once, often]) {
@@ -501,7 +504,7 @@ describe("a rate that nobody told", () => {
     expect(drive(often, 10_100, 19_000)).toBe(drive(once, 10_100, 19_000));
   });
 
-  it("grows again where nothing is refused any more", () => {
+  it("increases again if no request is refused any more", () => {
     const rate = new AdaptiveRate(null);
     busy(rate, 10, 10);
     rate.refused(10_000, 9_900, 10_000);
@@ -524,8 +527,8 @@ const slow: Model = {
 
 it.each<[string, Partial<RateLimiterOptions>, string]>([
   ["a slot", { concurrency: 1 }, "slot"],
-  ["a limit of requests", { rpm: 1_200 }, "throttled"],
-])("a call that waits for %s says so in its reply", async (_, options, kind) => {
+  ["a request limit", { rpm: 1_200 }, "throttled"],
+])("a call that waits for %s reports it in its reply", async (_, options, kind) => {
   const limiter = new RateLimiter({ concurrency: 8, rpm: null, tpm: null, ...options });
   const model = withRetry(withRateLimit(slow, limiter));
   const { signal } = new AbortController();
@@ -533,7 +536,7 @@ it.each<[string, Partial<RateLimiterOptions>, string]>([
   expect(replies.map(({ waits = [] }) => waits.map((wait) => wait.kind))).toEqual([[], [kind], [kind]]);
 });
 
-it("tells a slot, throttling, failed attempts and pauses apart, and leaves the last attempt out", () => {
+it("a reply separates waiting for a slot, rate limits, failed attempts and pauses, without the last attempt", () => {
   let now = 1_000;
   const waits = new CallWaits(() => now);
   const after = (ms: number, progress: Parameters<CallWaits["add"]>[0]) => {

@@ -14,7 +14,7 @@ const policy = { attempts: 1, baseMs: 1, maxMs: 2, totalMs: 60_000, random: () =
 let provider: FakeProvider;
 afterEach(() => provider.close());
 
-/** A model at a server that refuses a request with the text that `refusal` gives for its body. */
+/** A model at a server that refuses a request with the message that `refusal` returns for its body. */
 async function modelAt(format: WireFormat, name: string, refusal: (body: Body) => string | null = () => null) {
   provider = await startFakeProvider((): Answer => {
     const message = refusal(provider.requests.at(-1)?.body as Body);
@@ -36,14 +36,14 @@ async function modelAt(format: WireFormat, name: string, refusal: (body: Body) =
 }
 
 describe("a reasoning effort", () => {
-  it("is not sent if none is set", async () => {
+  it("is not sent by default", async () => {
     const { ask, bodies } = await modelAt("openai-chat", "gpt-5.1");
     const reply = await ask("low", { reasoningEffort: undefined });
     expect(bodies()[0]).not.toHaveProperty("reasoning_effort");
     expect(reply.sent).not.toHaveProperty("reasoningEffort");
   });
 
-  it.each(REASONING_EFFORTS)("%s is sent as it is over OpenAI's formats", async (effort) => {
+  it.each(REASONING_EFFORTS)("%s is sent unchanged over OpenAI's formats", async (effort) => {
     const chat = await modelAt("openai-chat", "gpt-5.1");
     const reply = await chat.ask(effort);
     expect(chat.bodies()[0]).toMatchObject({ reasoning_effort: effort });
@@ -78,7 +78,7 @@ describe("a reasoning effort", () => {
   it.each<[WireFormat, string]>([
     ["anthropic", "claude-3-5-haiku-20241022"],
     ["google", "gemini-2.0-flash"],
-  ])("is left out for a model of %s that does not reason, and the reply says so", async (format, name) => {
+  ])("is omitted for a model of %s that does not reason, and the reply says so", async (format, name) => {
     const { ask, bodies } = await modelAt(format, name);
     const { sent } = await ask("high");
     expect(JSON.stringify(bodies())).not.toMatch(/thinking|effort/i);
@@ -89,7 +89,7 @@ describe("a reasoning effort", () => {
     });
   });
 
-  it("leaves room for the reasoning beside the reply, above Anthropic's budget", async () => {
+  it("leaves room for the reasoning in addition to the reply, above Anthropic's budget", async () => {
     const { ask, bodies } = await modelAt("anthropic", "claude-haiku-4-5");
     await ask("high");
     await ask("max", { maxTokens: 32_000 });
@@ -97,14 +97,14 @@ describe("a reasoning effort", () => {
     await ask("low", { reasoningTokens: 0 });
     expect(bodies().map(({ max_tokens, thinking }) => [max_tokens, thinking])).toEqual([
       [512 + 24_576, { type: "enabled", budget_tokens: 24_576 }],
-      // The API accepts no smaller budget.
+      // The API does not accept a smaller budget.
       [32_000 + 1_024, { type: "enabled", budget_tokens: 1_024 }],
       [512 + 5_000, { type: "enabled", budget_tokens: 5_000 }],
       [512 + 1_024, { type: "enabled", budget_tokens: 1_024 }],
     ]);
   });
 
-  it("leaves out temperature and forced tool calls while Claude thinks", async () => {
+  it("omits temperature and forced tool calls while Claude thinks", async () => {
     const { ask, bodies } = await modelAt("anthropic", "claude-sonnet-4-6");
     const { sent } = await ask("high");
     expect(bodies()[0]).toMatchObject({ tool_choice: { type: "auto" } });
@@ -164,7 +164,7 @@ describe("a server that refuses a reasoning effort", () => {
     expect(notes).toEqual([expect.stringContaining("not sent")]);
   });
 
-  it("gets a budget if it does not know adaptive thinking, and a level if it knows no budget", async () => {
+  it("receives a budget if it does not support adaptive thinking, and a level if it does not support budgets", async () => {
     const older = await modelAt("anthropic", "claude-sonnet-9", (body) =>
       JSON.stringify(body.thinking ?? "").includes("adaptive")
         ? "adaptive thinking is not supported on this model"
@@ -192,7 +192,7 @@ describe("a server that refuses a reasoning effort", () => {
     expect(bodies()[1]?.generationConfig).toMatchObject({ thinkingConfig: { thinkingBudget: 128 } });
   });
 
-  it("is not asked forever if it contradicts itself", async () => {
+  it("stops receiving efforts if it contradicts itself", async () => {
     const { ask, bodies } = await modelAt("openai-chat", "m", ({ reasoning_effort }) =>
       reasoning_effort === "low"
         ? "reasoning_effort: supported values are 'high'"

@@ -25,7 +25,7 @@ describe("separateReply", () => {
   it.each([
     ["a closed block", "<think>\nMaybe 9.9?\n</think>\n\n4.5 cents", "4.5 cents", "Maybe 9.9?"],
     ["a block that the prompt opened", "Maybe 9.9?\n</think>\n\n4.5 cents", "4.5 cents", "Maybe 9.9?"],
-    ["a block that was cut off", "<think>Maybe 9.9", "", "Maybe 9.9"],
+    ["a truncated block", "<think>Maybe 9.9", "", "Maybe 9.9"],
     ["two blocks", "<think>a</think>4.5 <think>b</think>cents", "4.5 cents", "a\n\nb"],
     ["an opening tag inside a block", "<think>a <think> b</think>4.5 cents", "4.5 cents", "a <think> b"],
     ["Mistral's tags", "[THINK]a[/THINK]4.5 cents", "4.5 cents", "a"],
@@ -58,7 +58,7 @@ describe("separateReply", () => {
 
   it.each([
     ["Hermes", '<tool_call>\n{"name": "email_search", "arguments": {"query": "adder"}}\n</tool_call>'],
-    ["Hermes, cut off behind the JSON", '<tool_call>{"name": "email_search", "arguments": {"query": "adder"}}'],
+    ["Hermes, truncated after the JSON", '<tool_call>{"name": "email_search", "arguments": {"query": "adder"}}'],
     [
       "arguments as JSON text",
       '<tool_call>{"name":"email_search","arguments":"{\\"query\\":\\"adder\\"}"}</tool_call>',
@@ -121,7 +121,7 @@ describe("separateReply", () => {
     expect(toolCalls.map((one) => one.arguments)).toEqual([{ query: "a" }, { query: "b" }]);
   });
 
-  it("gives an argument the type of its parameter", () => {
+  it("converts an argument to the type of its parameter", () => {
     const { toolCalls } = separate(
       "<function=email_search><parameter=query>2001</parameter><parameter=limit>5</parameter></function>",
     );
@@ -130,7 +130,7 @@ describe("separateReply", () => {
 
   it.each([
     ["a tool that does not exist", '<tool_call>{"name": "web_search", "arguments": {}}</tool_call>'],
-    ["JSON that cannot be read", '<tool_call>{"name": "email_search", "arguments": {"que</tool_call>'],
+    ["unreadable JSON", '<tool_call>{"name": "email_search", "arguments": {"que</tool_call>'],
     ["Python", 'print(default_api.email_search(query="adder"))'],
   ])("marks a call as broken: %s", (_, content) => {
     expect(separate(content)).toMatchObject({ content, toolCalls: [], finishReason: "broken_call" });
@@ -140,9 +140,9 @@ describe("separateReply", () => {
     ["a message id", "It is in <31893264.1075840732105.JavaMail.demo@kestrel>."],
     ["a comparison", "volumes < 500 and prices > 20"],
     ["JSON that is an answer", '{"answer": "4.5 cents", "sources": []}'],
-    ["JSON with the name of no tool", '{"name": "Marcus Hale", "arguments": {"a": 1}}'],
+    ["JSON without the name of a tool", '{"name": "Marcus Hale", "arguments": {"a": 1}}'],
     ["an answer about analysis", "analysis of the adder: 4.5 cents"],
-  ])("leaves other text as it is: %s", (_, content) => {
+  ])("does not change other text: %s", (_, content) => {
     const reply = plain(content);
     expect(separateReply(reply, { tools: [SEARCH], messages: [] })).toBe(reply);
   });
@@ -186,16 +186,16 @@ describe("separateReply", () => {
     "unknown_tool(query='x')",
     "The email says [email_search(query='x')].",
     "<answer>42</answer> and more",
-  ])("leaves an answer as it is: %s", (content) => {
+  ])("does not change an answer: %s", (content) => {
     expect(separate(content)).toMatchObject({ content, toolCalls: [], finishReason: "stop" });
   });
 
-  it("looks for no calls if the request has no tools", () => {
+  it("does not search for calls in a request without tools", () => {
     const content = '{"name": "email_search", "arguments": {"query": "adder"}}';
     expect(separate(content, []).content).toBe(content);
   });
 
-  it("does not look for calls in text when the server sent some", () => {
+  it("does not search text for calls if the server sent some", () => {
     const content = '<tool_call>{"name":"email_search","arguments":{"query":"b"}}</tool_call>';
     const call = { id: "x", name: "email_search", arguments: { query: "a" } };
     const reply: Completion = { ...plain(content), toolCalls: [call], finishReason: "tool_calls" };

@@ -183,7 +183,7 @@ it("a refusal that arrives as an error with status 200 has the usage that its se
   expect(reply).toMatchObject({ finishReason: "refusal", usage: { inputTokens: 90 }, costUsd: 0.5 });
 });
 
-describe("a reply that broke off", () => {
+describe("an incomplete reply", () => {
   const policy = { attempts: 3, baseMs: 1, maxMs: 2, totalMs: 60_000, random: () => 0.5 };
   const usage = { inputTokens: 100, outputTokens: 20, cachedInputTokens: 0 };
   const broken = { content: "The add", finishReason: "other", usage } as const;
@@ -196,7 +196,7 @@ describe("a reply that broke off", () => {
     return model.complete(REQUEST, new AbortController().signal).finally(() => provider.close());
   }
 
-  it("is paid for: its tokens and its cost are in the reply after it", async () => {
+  it("is charged: its tokens and its cost are in the next reply", async () => {
     const reply = await complete([broken, { content: "ok", usage }]);
     expect(reply).toMatchObject({
       content: "ok",
@@ -206,7 +206,7 @@ describe("a reply that broke off", () => {
     expect(reply.costUsd).toBeCloseTo(0.04, 10);
   });
 
-  it("costs what its server reports", async () => {
+  it("costs as much as its server reports", async () => {
     const reply = await complete([
       { ...broken, costUsd: 0.5 },
       { content: "ok", usage, costUsd: 0.25 },

@@ -91,8 +91,8 @@ describe.each(WIRE_FORMATS)("extra headers and fields over %s", (format) => {
   });
 });
 
-describe("what a run records of extras", () => {
-  it("is the name of a variable, the value of a public header and the body, but no other value", () => {
+describe("the recorded extras of a run", () => {
+  it("contain the variable's name, a public header's value and the body, but no other value", () => {
     const extras = given(
       [
         "HTTP-Referer=https://example.com",
@@ -116,12 +116,12 @@ describe("what a run records of extras", () => {
     expect(recordedExtras({})).toEqual({});
   });
 
-  it("hides a key in a public header too", () => {
+  it("hide a key in a public header too", () => {
     const { header } = given(["User-Agent=sk-abcdefghijklmnopqrstuvwx"], []);
     expect(recordedExtras({ header }).extraHeaders).toEqual({ "User-Agent": "[not recorded]" });
   });
 
-  it("is completed by the values that are given again, in any order and case", () => {
+  it("are completed with the values given again, in any order and case", () => {
     const first = given(["A=1", "B=${B}", "C=3"], ["top_p=1"]);
     const recorded = recordedExtras(first);
     const again = given(["c=3", "a=1"], []);
@@ -132,7 +132,7 @@ describe("what a run records of extras", () => {
     expect(() => openExtras(recorded, {}, { B: "2" })).toThrow("--header A: its value was not recorded");
   });
 
-  it("needs each variable to be set, and to be a header's value", () => {
+  it("require each variable to be set, and to be a valid header value", () => {
     const recorded = recordedExtras(given(["X-Key=${KEY}"], ['user="${WHO}"']));
     expect(() => openExtras(recorded, {}, { WHO: "ada" })).toThrow(
       "--header X-Key: the environment variable KEY is not set",
@@ -141,7 +141,7 @@ describe("what a run records of extras", () => {
     expect(() => openExtras(recorded, {}, { KEY: "a\nb", WHO: "ada" })).toThrow("characters that no header has");
   });
 
-  it("tells cached replies apart", () => {
+  it("distinguish cached replies", () => {
     const server = { model: "openai/m", baseUrl: "http://localhost/v1", wireApi: "chat" as const };
     const keys = [{}, { extraBody: { seed: 1 } }, { extraBody: { seed: 2 } }, { extraHeaders: { A: "1" } }].map(
       (extras) => cacheKey({ ...server, ...extras }, REQUEST),
@@ -164,7 +164,7 @@ describe("parseHeaders", () => {
     expect(parseHeaders([text])).toEqual({ ok: false, problem });
   });
 
-  it("refuses a name that is given twice, and keeps further equals signs", () => {
+  it("refuses a repeated name, and keeps further equals signs", () => {
     expect(parseHeaders(["A=1", "a=2"])).toEqual({ ok: false, problem: "a is given twice" });
     expect(parseHeaders(["A=b=c"])).toEqual({ ok: true, value: { A: "b=c" } });
   });

@@ -3,7 +3,7 @@ import { ModelError } from "../../src/models/model.js";
 import type { Clock, RateLimiter } from "../../src/models/rate-limiter.js";
 import { seeded } from "../bench/random.js";
 
-/** Time that passes only when a test lets it, and servers that take so many requests in it. */
+/** Time that passes only when a test advances it, and servers with a limited number of requests in that time. */
 
 export const MINUTE = 60_000;
 
@@ -32,7 +32,7 @@ export class SimulatedTime implements Clock {
     return this.sleepers.length;
   }
 
-  /** Lets time pass up to a moment; everything that wakes before it is done. */
+  /** Advances time to a moment, after all timers before it. */
   async until(moment: number): Promise<void> {
     for (;;) {
       await settled();
@@ -46,15 +46,15 @@ export class SimulatedTime implements Clock {
   }
 }
 
-/** Everything that waits for no time is done. */
+/** Runs all pending work that does not wait for time. */
 export async function settled(): Promise<void> {
   for (let i = 0; i < 20; i++) await Promise.resolve();
 }
 
-/** Takes a request at a moment, in ms: 0, or how long to wait before the next may be taken. */
+/** Handles a request at a moment in ms. Returns 0, or the wait until the next one is allowed. */
 export type Admit = (now: number) => number;
 
-/** Servers that allow 600 requests a minute, each in its own way. */
+/** Servers that allow 600 requests per minute, each with another algorithm. */
 export const SERVERS: Readonly<Record<string, () => Admit>> = {
   "a fixed window": () => {
     let window = 0;
@@ -99,7 +99,7 @@ export interface Served {
 export const refusal = (retryAfterMs: number | null) =>
   new ModelError("rate_limit", "429", { status: 429, retryable: true, retryAfterMs });
 
-/** As many clients as the throttle asks for call a server without rest, and wait a little when they are refused. */
+/** The number of clients that the limiter allows call a server without rest, and wait a little when refused. */
 export function load(time: SimulatedTime, throttle: RateLimiter, admit: Admit, latencyMs: number): Served {
   const random = seeded(7);
   const answered: number[] = [];

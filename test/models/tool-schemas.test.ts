@@ -15,11 +15,11 @@ const converted = (property: JsonValue, rest: JsonSchema = {}) => {
 };
 
 describe("googleSchema", () => {
-  test.each([{}, { type: "object" }, { type: "object", properties: {} }])("has no parameters in %j", (schema) => {
+  test.each([{}, { type: "object" }, { type: "object", properties: {} }])("omits parameters for %j", (schema) => {
     expect(googleSchema(schema as JsonSchema)).toBeNull();
   });
 
-  test("drops what the API refuses, at every depth", () => {
+  test("drops unsupported keywords at every depth", () => {
     const schema = googleSchema({
       $schema: "https://json-schema.org/draft/2020-12/schema",
       type: "object",
@@ -75,7 +75,7 @@ describe("googleSchema", () => {
     expect(converted(given)).toEqual(expected);
   });
 
-  test("follows references, and stops where they run in circles", () => {
+  test("follows references, and stops at circular ones", () => {
     const $defs = { word: { type: "string" }, tree: { type: "array", items: { $ref: "#/$defs/tree" } } };
     expect(converted({ $ref: "#/$defs/word", description: "A word." }, { $defs })).toEqual({
       type: "string",
@@ -99,7 +99,7 @@ describe("adaptTools", () => {
   };
   const text = { type: "string" } as const;
 
-  it("leaves an ordinary schema as it is", () => {
+  it("does not change an ordinary schema", () => {
     const parameters = { type: "object", properties: { a: text }, required: ["a"], additionalProperties: false };
     expect(adapted(parameters)).toMatchObject({ tool: { description: "Does it.", parameters }, notes: [] });
   });
@@ -188,18 +188,18 @@ describe("adaptTools", () => {
   });
 });
 
-describe("restored names of parameters", () => {
+describe("restored parameter names", () => {
   const FILTER = { type: "object", properties: { $top: { type: "integer" }, "odata.type": { type: "string" } } };
 
   it.each<[string, JsonSchema, JsonValue, JsonValue]>([
     [
-      "behind a $ref",
+      "in a $ref",
       { type: "object", properties: { query: { $ref: "#/$defs/Filter" } }, $defs: { Filter: FILTER } },
       { query: { _top: 5 } },
       { query: { $top: 5 } },
     ],
     [
-      "behind definitions, in an array",
+      "in definitions, in an array",
       {
         type: "object",
         properties: { all: { type: "array", items: { $ref: "#/definitions/F" } } },
@@ -215,7 +215,7 @@ describe("restored names of parameters", () => {
       { query: { $top: 5 } },
     ],
     [
-      "in the branches of oneOf, of which each has its own",
+      "in the branches of oneOf, each with its own",
       {
         type: "object",
         properties: {
@@ -273,7 +273,7 @@ describe("restored names of parameters", () => {
       { _a: { _top: 1 }, other: { _top: 2 } },
       { $a: { $top: 1 }, other: { $top: 2 } },
     ],
-  ])("are those of the tool %s", (_, parameters, sent, restored) => {
+  ])("equal the tool's own names %s", (_, parameters, sent, restored) => {
     for (const dialect of ["anthropic", "google"] as const) {
       const { tools, restore } = adaptTools([{ name: "t", description: "", parameters }], dialect);
       expect(restore("t", sent)).toEqual(restored);
@@ -281,7 +281,7 @@ describe("restored names of parameters", () => {
     }
   });
 
-  it("renames in required of a branch and in dependentRequired what the properties are named", () => {
+  it("also apply to required in a branch and in dependentRequired", () => {
     const parameters = {
       type: "object",
       properties: {

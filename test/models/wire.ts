@@ -3,7 +3,7 @@ import type { Completion, Message, Model, ModelRequest } from "../../src/models/
 import { type Answer, type SeenRequest, startFakeProvider } from "../providers/fake-provider.js";
 import type { WireFormat } from "../providers/wire-request.js";
 
-/** What the tests of the wire formats share: a conversation that has every kind of message, and a way to send it. */
+/** Shared by the wire format tests: a conversation with every kind of message, and a way to send it. */
 
 export const CONVERSATION: readonly Message[] = [
   { role: "user", content: "When is the meeting?" },
@@ -37,19 +37,19 @@ export const REQUEST: ModelRequest = {
   temperature: 0,
 };
 
-/** A reply as the agent's loop puts it behind a request. */
+/** A reply, appended to a request like in the agent's loop. */
 export function asMessage({ content, toolCalls, providerState }: Completion): Message {
   return { role: "assistant", content, toolCalls: [...toolCalls], providerState };
 }
 
-/** The name of a model over a wire format, and how it is opened there. */
+/** The name of a model over a wire format, and how to open it. */
 export function modelOver(format: WireFormat, name: string) {
   const provider = format.startsWith("openai") ? "openai" : (format as "anthropic" | "google");
   const wireApi = format === "openai-chat" ? "chat" : format === "openai-responses" ? "responses" : null;
   return { name: { provider, name, id: `${provider}/${name}` }, wireApi } as const;
 }
 
-/** One request to a server that gives `answer`: what was sent, and what came of it. */
+/** Sends one request to a server that replies with `answer`. Returns the request and the result. */
 export async function exchange(
   format: WireFormat,
   make: (name: string, endpoint: Endpoint) => Model,

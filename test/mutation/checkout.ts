@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Mutant } from "./mutants.js";
 
-/** Neither needed by the tests nor theirs to change. Hidden files may hold keys. */
+/** Not needed by the tests, and not theirs to change. Hidden files may contain keys. */
 const NOT_COPIED = /^(\..*|node_modules|coverage)$/;
 
-/** `timeout`: the tests did not end in time, most often because the mutant loops for ever. It counts as killed. */
+/** `timeout`: the tests did not end in time, usually because the mutant loops forever. It counts as killed. */
 export type MutantOutcome = "killed" | "survived" | "timeout";
 
-/** A copy of the project in which one source file at a time is mutated. */
+/** A copy of the project for mutating one source file at a time. */
 export class Checkout {
   private readonly folder = mkdtempSync(join(tmpdir(), "art-e-mutants-"));
 
@@ -27,7 +27,7 @@ export class Checkout {
     const text = readFileSync(path, "utf8");
     writeFileSync(path, `${text.slice(0, mutant.start)}${mutant.replacement}${text.slice(mutant.end)}`);
     try {
-      // Programs and threads of tests are the built ones.
+      // Tests start the built programs and threads.
       if ((await this.node("build.js")) !== 0) return "killed";
       for (const tests of stages) {
         const outcome = await this.vitest(tests, timeoutMs);
@@ -39,7 +39,9 @@ export class Checkout {
     }
   }
 
-  /** How long the tests take without a mutant. Throws where they fail: then no mutant could survive. */
+  /**
+   * The duration of the tests without a mutant. Throws if they fail, because then every mutant would count as killed.
+   */
   async measure(tests: readonly string[]): Promise<number> {
     const started = performance.now();
     await this.node("build.js");
@@ -62,7 +64,7 @@ export class Checkout {
     return code === 0 ? "survived" : code === null ? "timeout" : "killed";
   }
 
-  /** The exit code; null where it was killed. */
+  /** The exit code, or null if the process was killed. */
   private node(
     program: string,
     args: readonly string[] = [],

@@ -31,7 +31,7 @@ const REQUIRED_SHARE = 0.85;
 
 interface Survivor {
   readonly file: string;
-  /** The line, trimmed: line numbers move. */
+  /** The trimmed line, because line numbers change. */
   readonly code: string;
   readonly replacement: string;
   readonly reason: string;
@@ -69,7 +69,7 @@ process.once("SIGINT", () => interrupted.abort());
 
 const outcomes = new Map<ModuleMutant, MutantOutcome>();
 const queue = [...sample];
-// Copied immediately: the project can change while this runs.
+// Copied immediately, because the project can change while this runs.
 const checkouts = Array.from({ length: Number(flags.jobs) }, () => new Checkout(process.cwd()));
 try {
   const timeouts = await measureModules();
@@ -112,7 +112,7 @@ function report(): void {
     if (tried > 0) console.log(`${module}: ${tried - survivors.filter(inModule).length} of ${tried} killed`);
   }
   const unexplained = survivors.filter(({ mutant }) => reasonOf(mutant) === undefined);
-  console.log(`${((100 * killed) / outcomes.size).toFixed(1)} % killed; ${100 * REQUIRED_SHARE} % are required`);
+  console.log(`${((100 * killed) / outcomes.size).toFixed(1)}% killed; required: ${100 * REQUIRED_SHARE}%`);
   console.log(`${survivors.length} survived, ${unexplained.length} of them without a reason in survivors.json`);
   process.exitCode = killed >= REQUIRED_SHARE * outcomes.size && unexplained.length === 0 ? 0 : 1;
 }

@@ -30,11 +30,11 @@ it.each([
   ["joined strings", 'const name = first + "-";'],
   ["a property that is not called", "const limits = range.max;"],
   ["a method of Object.prototype", "a.toString();"],
-])("leaves %s as they are", (_, text) => {
+])("does not mutate %s", (_, text) => {
   expect(mutated(text)).toEqual([]);
 });
 
-it("says where a mutant stands", () => {
+it("reports the line of a mutant", () => {
   const [mutant] = mutantsOfText("some.ts", "const a = b;\n  return a > c;\n");
   expect(mutant).toMatchObject({ file: "some.ts", line: 2, code: "return a > c;", original: ">", replacement: ">=" });
 });

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import ts from "typescript";
 
-/** One small change of a source file: the text from `start` to `end` is replaced. */
+/** A small change to a source file: the text from `start` to `end` is replaced. */
 export interface Mutant {
   readonly file: string;
   readonly line: number;
-  /** The line it stands in, trimmed. */
+  /** The trimmed line that contains it. */
   readonly code: string;
   readonly start: number;
   readonly end: number;
@@ -15,7 +15,7 @@ export interface Mutant {
 
 const K = ts.SyntaxKind;
 
-/** Comparisons move their boundary rather than turn round: boundaries are what tests forget. */
+/** Comparisons move their boundary instead of being reversed, because tests tend to miss boundaries. */
 const OPERATORS: Readonly<Partial<Record<ts.SyntaxKind, string>>> = {
   [K.LessThanToken]: "<=",
   [K.LessThanEqualsToken]: "<",
@@ -32,10 +32,10 @@ const OPERATORS: Readonly<Partial<Record<ts.SyntaxKind, string>>> = {
   [K.PlusEqualsToken]: "-=",
 };
 
-/** Methods that are replaced by their opposite. */
+/** Methods, each replaced with its opposite. */
 const METHODS: Readonly<Record<string, string>> = { some: "every", every: "some", min: "max", max: "min" };
 
-/** All mutants of a file, in the order of its text. */
+/** The mutants of a file, in the order of its text. */
 export function mutantsOf(file: string): Mutant[] {
   return mutantsOfText(file, readFileSync(file, "utf8"));
 }
@@ -79,7 +79,7 @@ function mutate(node: ts.Node, add: (node: ts.Node, replacement: string) => void
   }
 }
 
-/** The difference of two strings is NaN: a test that notices it shows nothing. */
+/** The difference of two strings is NaN, which tests would detect for the wrong reason. */
 function isConcatenation({ left, right }: ts.BinaryExpression): boolean {
   return [left, right].some((side) => ts.isStringLiteralLike(side) || ts.isTemplateExpression(side));
 }

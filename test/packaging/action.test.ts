@@ -8,7 +8,7 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { BIN, MAIL, QUESTIONS, ROOT } from "../cli/art-e.js";
 
-/** The GitHub Action: its file, and the very commands of its steps in a clean folder. */
+/** The GitHub Action: its file, and the exact commands of its steps in a clean folder. */
 
 const TEXT = readFileSync(join(ROOT, "action.yml"), "utf8");
 
@@ -35,17 +35,17 @@ const action = z
 type Step = z.output<typeof stepSchema>;
 
 describe("action.yml", () => {
-  it("is an action by GitHub's schema", () => {
+  it("is an action according to GitHub's schema", () => {
     expect(validateAction(TEXT)).toEqual({ actionType: "action", errors: [] });
     expect(validateAction(TEXT.replace("shell: bash", "shel: bash")).errors).not.toEqual([]);
   });
 
-  it("uses every input it declares, and no other", () => {
+  it("uses every declared input, and no others", () => {
     const used = [...JSON.stringify(action.runs).matchAll(/\binputs\.([\w-]+)/g)].map(([, name]) => name);
     expect([...new Set(used)].sort()).toEqual(Object.keys(action.inputs).sort());
   });
 
-  it("names other actions by a major version, and puts no expression into a script", () => {
+  it("pins other actions to a major version, and contains no expression in a script", () => {
     for (const { uses, run, shell } of action.runs.steps) {
       expect(uses ?? "actions/x@v1").toMatch(/^actions\/[\w/-]+@v\d+$/);
       expect(run ?? "").not.toContain("${{");
@@ -54,7 +54,7 @@ describe("action.yml", () => {
   });
 });
 
-/** A job that runs the steps of the action that are commands, but for the one that installs the program. */
+/** A job that runs the command steps of the action, except for the installation of the program. */
 class Job {
   readonly folder = mkdtempSync(join(tmpdir(), "art-e-action-"));
   readonly steps: Record<string, string> = {};
@@ -70,7 +70,7 @@ class Job {
     symlinkSync(process.execPath, join(this.folder, "bin/node"));
   }
 
-  /** Returns the exit code and what was printed. */
+  /** Returns the exit code and the output. */
   run(name: string): { code: number | null; stdout: string; stderr: string } {
     const step = action.runs.steps.find((each) => each.name === name);
     if (step?.run === undefined) throw new Error(`no step "${name}" has commands`);
@@ -128,7 +128,7 @@ afterAll(() => {
   for (const job of jobs) job.remove();
 });
 
-/** Each starts the program four times. */
+/** The tests start the program four times each. */
 const SLOW = { tags: ["slow"] };
 
 describe("a job with the action", () => {
@@ -160,23 +160,19 @@ describe("a job with the action", () => {
     expect(readFileSync(passed.path("temp/art-e/junit.xml"), "utf8")).toContain('tests="15"');
   });
 
-  it(
-    "ends the step with 3 where a gate of the file of settings is missed, and still has results to report",
-    SLOW,
-    () => {
-      const missed = jobWith({ config: "ci/nightly.yaml", args: "-l 5", "import-args": "--batch-size 100" });
-      mkdirSync(missed.path("work/ci"));
-      const settings = `agent: baseline\ndataset: ${QUESTIONS}\ngates: {fail-under: {exactMatch: 0.9}}\n`;
-      writeFileSync(missed.path("work/ci/nightly.yaml"), settings);
-      expect(missed.run("Name the files").code).toBe(0);
-      expect(missed.run("Import the mail").code).toBe(0);
-      expect(missed.run("Run the agent")).toMatchObject({ code: 3, stderr: expect.stringContaining("exactMatch") });
-      expect(missed.output("run-id")).toMatch(/^run_/);
-      expect(missed.run("Write the report").code).toBe(0);
-    },
-  );
+  it("ends the step with code 3 if a gate of the config file is missed, and still outputs results", SLOW, () => {
+    const missed = jobWith({ config: "ci/nightly.yaml", args: "-l 5", "import-args": "--batch-size 100" });
+    mkdirSync(missed.path("work/ci"));
+    const settings = `agent: baseline\ndataset: ${QUESTIONS}\ngates: {fail-under: {exactMatch: 0.9}}\n`;
+    writeFileSync(missed.path("work/ci/nightly.yaml"), settings);
+    expect(missed.run("Name the files").code).toBe(0);
+    expect(missed.run("Import the mail").code).toBe(0);
+    expect(missed.run("Run the agent")).toMatchObject({ code: 3, stderr: expect.stringContaining("exactMatch") });
+    expect(missed.output("run-id")).toMatch(/^run_/);
+    expect(missed.run("Write the report").code).toBe(0);
+  });
 
-  it("does the runs of a file, and reports them together", SLOW, () => {
+  it("executes the runs of a file, and reports them together", SLOW, () => {
     const several = jobWith({ config: "nightly.yaml", only: "all,own" });
     const settings = `agent: baseline
 dataset: ${QUESTIONS}
@@ -201,7 +197,7 @@ runs:
     expect(readFileSync(several.path("summary.md"), "utf8").match(/^### ART-E: /gm)).toHaveLength(2);
   });
 
-  it("ends with the error of a run that could not begin, without results", () => {
+  it("ends with the error of a run that could not start, without results", () => {
     const wrong = jobWith({ args: "-a nobody" });
     expect(wrong.run("Name the files").code).toBe(0);
     expect(wrong.run("Import the mail").code).toBe(0);

@@ -6,12 +6,12 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { ROOT } from "../cli/art-e.js";
 
-/** What can be seen of the image without Docker. */
+/** The properties of the image that can be checked without Docker. */
 
 const TEXT = readFileSync(join(ROOT, "Dockerfile"), "utf8");
 const dockerfile = DockerfileParser.parse(TEXT);
 
-/** The instructions of one kind, their arguments on one line. */
+/** The instructions of one kind, with their arguments on one line. */
 const argumentsOf = (keyword: string) =>
   dockerfile
     .getInstructions()
@@ -19,18 +19,18 @@ const argumentsOf = (keyword: string) =>
     .map((instruction) => (instruction.getRawArgumentsContent() ?? "").replace(/\s*\\\n\s*/g, " "));
 
 describe("the Dockerfile", () => {
-  it("has no mistake that a linter finds", () => {
+  it("passes the linter", () => {
     expect(validate(TEXT)).toEqual([]);
     expect(validate(TEXT.replace("USER node", "USR node"))).not.toEqual([]);
   });
 
-  it("begins with slim images of a Node version", () => {
+  it("starts from slim images of a Node version", () => {
     const images = argumentsOf("FROM");
     expect(images.length).toBe(2);
     for (const image of images) expect(image).toMatch(/^node:\d+-slim( AS \w+)?$/);
   });
 
-  it("installs no more packages than it names, and leaves no lists behind", () => {
+  it("installs only the packages it names, and leaves no package lists behind", () => {
     const installs = argumentsOf("RUN").filter((command) => command.includes("apt-get install"));
     expect(installs.length).toBe(1);
     for (const command of installs) {
@@ -40,7 +40,7 @@ describe("the Dockerfile", () => {
     expect(installs.at(-1)).toMatch(/ bubblewrap .*python3 /);
   });
 
-  it("has every file of the package, each of which is in the project", () => {
+  it("contains every file of the package, and they all exist in the project", () => {
     const { files } = z
       .object({ files: z.array(z.string()) })
       .parse(JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")));
@@ -52,7 +52,7 @@ describe("the Dockerfile", () => {
     expect(copied.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
 
-  it("runs art-e as a user without rights, in the volume that holds the database", () => {
+  it("runs art-e as an unprivileged user, in the volume with the database", () => {
     expect(argumentsOf("USER")).toEqual(["node"]);
     expect(argumentsOf("VOLUME")).toEqual(["/data"]);
     expect(argumentsOf("WORKDIR").at(-1)).toBe("/data");
@@ -61,10 +61,10 @@ describe("the Dockerfile", () => {
   });
 });
 
-describe("the context of the build", () => {
+describe("the build context", () => {
   const ignored = readFileSync(join(ROOT, ".dockerignore"), "utf8").split("\n");
 
-  it("has neither keys nor mail nor what is built anew", () => {
+  it("contains neither keys, mail nor build output", () => {
     expect(ignored).toEqual(expect.arrayContaining(["**/.env", "*.db", "*.db-*", "**/node_modules", "dist", ".git"]));
   });
 });

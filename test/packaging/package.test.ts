@@ -5,7 +5,10 @@ import { Spec, Validation } from "@cyclonedx/cyclonedx-library";
 import { describe, expect, it } from "vitest";
 import { ROOT } from "../cli/art-e.js";
 
-/** What reaches users besides the program: the bill of materials, the built files, and the workflows that publish. */
+/**
+ * Everything that reaches users in addition to the program: the bill of materials, the built files, and the publishing
+ * workflows.
+ */
 
 const readText = (path: string) => readFileSync(join(ROOT, path), "utf8");
 
@@ -17,13 +20,13 @@ describe("dist/sbom.cdx.json", () => {
       .filter(({ properties }: { properties: { value: string }[] }) => properties[0]?.value === placement)
       .map(({ purl }: { purl: string }) => decodeURIComponent(purl));
 
-  it("is valid by the schema of CycloneDX 1.6", async () => {
+  it("is valid according to the CycloneDX 1.6 schema", async () => {
     const validator = new Validation.JsonStrictValidator(Spec.Version.v1dot6);
     expect(await validator.validate(text)).toBeNull();
     expect(await validator.validate(text.replace('"library"', '"librari"'))).not.toBeNull();
   });
 
-  it("lists every package that is built in, with its version", () => {
+  it("lists every bundled package with its version", () => {
     const licenses = readText("dist/THIRD_PARTY_LICENSES.txt");
     const builtIn = [...licenses.matchAll(/^(\S+) (\d+\.\d+\.\d+\S*) \(.+\)$/gm)].map(
       ([, name, version]) => `pkg:npm/${name}@${version}`,
@@ -43,7 +46,7 @@ describe("dist/sbom.cdx.json", () => {
     expect(installed).not.toContain("bullmq");
   });
 
-  it("says what depends on what, and nothing that differs between two builds", () => {
+  it("lists dependencies, and nothing that differs between two builds", () => {
     const refs = new Set(components.map((component: { "bom-ref": string }) => component["bom-ref"]));
     const needed = dependencies.flatMap(({ dependsOn = [] }: { dependsOn?: string[] }) => dependsOn);
     expect(needed.filter((ref: string) => !refs.has(ref))).toEqual([]);
@@ -61,19 +64,19 @@ it("no built file names a source map, which the package does not contain", () =>
   expect(mapped).toEqual([]);
 });
 
-it("lockfiles name no registry", () => {
+it("lockfiles do not name a registry", () => {
   for (const path of ["package-lock.json", "node-20/package-lock.json"]) {
     expect(readText(path)).not.toContain('"resolved": "http');
   }
 });
 
-it("the lockfile has better-sqlite3 13, and says that npm need not compile it", () => {
+it("the lockfile contains better-sqlite3 13, and prevents npm from compiling it", () => {
   // npm forgets `gypfile` when it writes the file, and would then compile on every installation, despite the binaries.
   const { version, gypfile } = JSON.parse(readText("package-lock.json")).packages["node_modules/better-sqlite3"];
   expect({ version, gypfile }).toEqual({ version: expect.stringMatching(/^13\./), gypfile: false });
 });
 
-it("workflows are valid by GitHub's schema", () => {
+it("workflows are valid according to GitHub's schema", () => {
   for (const name of readdirSync(join(ROOT, ".github/workflows"))) {
     const text = readText(`.github/workflows/${name}`);
     expect([name, validateWorkflow(text)]).toEqual([name, { actionType: "workflow", errors: [] }]);

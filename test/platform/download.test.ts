@@ -211,7 +211,7 @@ describe("downloadFile resumes", () => {
   }
 
   describe("an interrupted download", () => {
-    it("continues where it stopped after each of two interruptions", async () => {
+    it("continues from the last byte after each of two interruptions", async () => {
       const { handler, onProgress } = cuttingAt([THIRD, 2 * THIRD]);
       const server = await hub(handler);
       await downloadFile(request(server.endpoint, { onProgress }));

@@ -13,7 +13,7 @@ export interface Seen {
 
 export interface HubServer extends AsyncDisposable {
   readonly endpoint: string;
-  /** All requests, in order. */
+  /** The requests so far, in order. */
   readonly seen: readonly Seen[];
 }
 

@@ -39,7 +39,7 @@ describe("checkedEndpoint", () => {
 describe("questions from the Parquet file", () => {
   const FILE = parquetOf(questionRows(5));
 
-  it("are refused if the pinned revision does not have the known size", async () => {
+  it("are refused if the pinned revision has another size", async () => {
     const server = await hub((req, res) => sendFile(req, res, FILE));
     await expect(load(server.endpoint, { revision: QUESTIONS_REVISION })).rejects.toMatchObject({
       message: expect.stringContaining(`has ${FILE.length} bytes, not 267520`),

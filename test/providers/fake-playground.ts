@@ -2,27 +2,24 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import type { AddressInfo } from "node:net";
 import type { JsonValue } from "../../src/platform/json.js";
 
-/**
- * A server that speaks the playground API on 127.0.0.1, well or badly: each request gets the script that `play`
- * chooses.
- */
+/** A server with the playground API on 127.0.0.1, well-behaved or not: `play` chooses a script for each request. */
 
 export interface SeenChat {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  // biome-ignore lint/suspicious/noExplicitAny: what a test reads of it, it checks.
+  // biome-ignore lint/suspicious/noExplicitAny: each test checks the fields that it reads.
   readonly body: any;
 }
 
 export type Script =
-  /** Written one by one, each in a packet of its own, then the end of the stream. */
+  /** Written one by one, each in a separate packet, followed by the end of the stream. */
   | { readonly chunks: readonly (string | Buffer)[]; readonly last?: "end" | "reset" | "hang" }
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string };
 
 export interface FakePlayground {
   readonly url: string;
   readonly seen: readonly SeenChat[];
-  /** Streams that nobody has ended yet. */
+  /** Streams that have not been ended yet. */
   open(): number;
   close(): Promise<void>;
 }
@@ -76,7 +73,7 @@ export function frame(event: JsonValue): string {
 
 export const DONE = "data: [DONE]\n\n";
 
-/** A whole answer: a search, a mail, and the answer by tool or in text. */
+/** A complete answer: a search, an email, and the answer by tool or in text. */
 export function answerFrames(answer: {
   text?: string;
   final?: { answer: string; sources: readonly string[] };

@@ -5,15 +5,15 @@ import { type ProviderReply, toErrorBody, toReplyBody } from "./wire-reply.js";
 import { type ParsedRequest, parseRequest, type WireFormat } from "./wire-request.js";
 
 /**
- * A provider of models on 127.0.0.1, for tests over real HTTP. One server speaks all four wire formats; which one is
- * told from the path of each request:
+ * A model provider on 127.0.0.1, for tests over real HTTP. One server supports all four wire formats. The path of each
+ * request determines the format:
  *
  *     POST /v1/messages                            Anthropic messages
  *     POST /v1/chat/completions                    OpenAI chat completions
  *     POST /v1/responses                           OpenAI responses
  *     POST /v1beta/models/NAME:generateContent     Google
  *
- * It answers from a list, used up in order, or from a function of the parsed request, which can play a whole agent:
+ * The answers come from a list, in order, or from a function of the parsed request, which can play an entire agent:
  *
  *     const provider = await startFakeProvider((request) =>
  *       request.turn === 0
@@ -24,12 +24,12 @@ import { type ParsedRequest, parseRequest, type WireFormat } from "./wire-reques
  *     expect(provider.requests[0]?.headers.authorization).toBe("Bearer test-key");
  *     await provider.close();
  *
- * An answer is a reply in words of no provider (`ProviderReply`) or a failure (`Failure`). A function that throws, a
- * list that has run out and a request of no known form are answered 400 with the reason, which no client tries again.
+ * An answer is a reply in provider-neutral form (`ProviderReply`) or a failure (`Failure`). If the function throws, the
+ * list is used up or the request has an unknown format, the server returns 400 with the reason, which no client retries.
  */
 
 export type Failure =
-  /** An HTTP error. `body` stands in for the provider's usual one. */
+  /** An HTTP error. `body` replaces the provider's usual one. */
   | {
       readonly fail: "status";
       readonly status: number;
@@ -40,48 +40,48 @@ export type Failure =
     }
   /** The connection is reset before a byte is sent. */
   | { readonly fail: "reset" }
-  /** A 200 whose body ends in the middle, with the connection. */
+  /** A 200 whose connection closes in the middle of the body. */
   | { readonly fail: "cut-off" }
-  /** A 200 whose body is whole, valid HTTP, and half a JSON document. */
+  /** A 200 with complete, valid HTTP, but half a JSON document. */
   | { readonly fail: "half-json" }
-  /** A 200 with a page of HTML, as gateways send. */
+  /** A 200 with an HTML page, as gateways send. */
   | { readonly fail: "html" }
   /** A 200 with a byte in the text that is not UTF-8, between `before|` and `|after`. */
   | { readonly fail: "invalid-utf8" }
-  /** Headers and half a body, then nothing until the client or `close` ends it. */
+  /** Headers and half a body, then nothing until the client or `close` ends the connection. */
   | { readonly fail: "stall" }
-  /** Nothing at all until the client or `close` ends it. */
+  /** Nothing at all until the client or `close` ends the connection. */
   | { readonly fail: "silence" }
   /** A 200 with this body. */
   | { readonly fail: "body"; readonly body: JsonValue };
 
 export type Answer = ProviderReply | Failure;
 
-/** A request as it came over the wire. */
+/** A request as received over the network. */
 export interface SeenRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
-  /** Parsed JSON; the text where it is none. */
+  /** Parsed JSON, or the text if it is not JSON. */
   readonly body: unknown;
 }
 
 export interface FakeProvider {
   /** `http://127.0.0.1:PORT`. */
   readonly url: string;
-  /** What to hand to a client as its base URL: OpenAI's formats end in `/v1`. */
+  /** Base URL for a client. For OpenAI's formats it ends in `/v1`. */
   baseUrl(format: WireFormat): string;
   /** Every request so far, in order of arrival. */
   readonly requests: readonly SeenRequest[];
-  /** Connections that were opened: fewer than requests where they are kept alive. */
+  /** Number of opened connections. Fewer than requests if they are kept alive. */
   readonly connections: number;
-  /** Resolves when no connection is open: of a client that has ended, everything it had sent has been read then. */
+  /** Resolves when no connection is open. All requests of a client that has ended have been read by then. */
   idle(): Promise<void>;
-  /** Resolves when `count` requests have arrived in all. */
+  /** Resolves when `count` requests have arrived in total. */
   received(count: number): Promise<void>;
-  /** Puts further answers at the end of the list. */
+  /** Appends answers to the list. */
   push(...answers: Answer[]): void;
-  /** Ends open connections and stops listening. */
+  /** Closes open connections and stops listening. */
   close(): Promise<void>;
 }
 
@@ -139,7 +139,7 @@ export async function startFakeProvider(script: readonly Answer[] | AnswerFuncti
       }),
     async idle() {
       while (sockets.size > 0) await new Promise((resolve) => setTimeout(resolve, 2));
-      // Of the last of them a request may have been read, but not yet been handed on.
+      // A request from the last connection may have been read, but not processed yet.
       await new Promise(setImmediate);
     },
     push: (...answers) => {
@@ -161,7 +161,7 @@ async function readRequest(incoming: IncomingMessage): Promise<SeenRequest> {
   try {
     body = JSON.parse(text);
   } catch {
-    // Kept as text; parsing it by format then says what was wrong.
+    // Kept as text, because parsing it in the wire format then reports the error.
   }
   return { method: incoming.method ?? "", path: incoming.url ?? "", headers: incoming.headers, body };
 }

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, request as sendRequest } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 
-/** An HTTP proxy on 127.0.0.1 that leads every host to one port of this machine. */
+/** An HTTP proxy on 127.0.0.1 that forwards every host to one local port. */
 export interface TestProxy {
   readonly url: string;
   /** `POST http://host/path` and `CONNECT host:port`, in order of arrival. */

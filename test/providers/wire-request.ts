@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The four wire formats the fake provider speaks. */
+/** The four wire formats that the fake provider supports. */
 export type WireFormat = "anthropic" | "openai-chat" | "openai-responses" | "google";
 
 export const WIRE_FORMATS: readonly WireFormat[] = ["anthropic", "openai-chat", "openai-responses", "google"];
@@ -16,15 +16,18 @@ export interface SeenCall {
   readonly arguments: unknown;
 }
 
-/** A request in words of no provider. Google's calls carry no id: there, and in the results, it is the tool's name. */
+/**
+ * A request in provider-neutral form. Google's calls are without ids, so the tool's name replaces it there and in the
+ * results.
+ */
 export interface ParsedRequest {
   readonly format: WireFormat;
   readonly model: string;
   readonly system: string;
   readonly messages: readonly SeenMessage[];
-  /** Names, in the order they were sent. */
+  /** Names, in the order of the request. */
   readonly tools: readonly string[];
-  /** Replies the model has given so far in this conversation. */
+  /** Number of the model's replies so far in this conversation. */
   readonly turn: number;
   /** The first user message. */
   readonly question: string;
@@ -35,7 +38,7 @@ export interface ParsedRequest {
 const text = z.string();
 const json = z.record(z.string(), z.unknown());
 
-/** Throws where the body is not of the format: a test then sees a 400. */
+/** Throws if the body is not in the format, so that a test sees a 400. */
 export function parseRequest(format: WireFormat, path: string, body: unknown): ParsedRequest {
   const parsed = PARSERS[format](json.parse(body), path);
   const turn = parsed.messages.filter((message) => message.role === "assistant").length;
@@ -111,7 +114,7 @@ const PARSERS: Record<WireFormat, (body: Body, path: string) => Parsed> = {
       } else if (item.role === "user") {
         messages.push({ role: "user", content: text.parse(item.content) });
       } else if (last?.role === "assistant") {
-        // Reasoning, text and calls of one reply are neighbouring items.
+        // Reasoning, text and calls of one reply are adjacent items.
         const content = last.content + texts(item.content);
         messages[messages.length - 1] = { role: "assistant", content, toolCalls: [...last.toolCalls, ...calls] };
       } else {

@@ -4,7 +4,7 @@ import type { Redis } from "ioredis";
 import { expect } from "vitest";
 import { freePort } from "./redis-server.js";
 
-/** Ways in which a real Redis server temporarily refuses commands. Each returns a function that ends the refusal. */
+/** Ways to make a real Redis server temporarily refuse commands. Each returns a function that ends the refusal. */
 export const REFUSALS: Readonly<Record<string, (redis: Redis) => Promise<() => Promise<unknown>>>> = {
   async OOM(redis) {
     await redis.config("SET", "maxmemory", "1");

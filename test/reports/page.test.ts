@@ -151,7 +151,7 @@ describe("a report of a run with 10,000 tasks", { ...needs("browser"), timeout: 
     await page.getByRole("dialog").waitFor({ state: "hidden" });
   });
 
-  // Prints from the browser with only the visible rows. The unlimited height of print would show all tasks at once.
+  // Prints from the browser with only the visible rows. The unlimited height of print would show all tasks together.
   it("prints the first tasks, without controls for the screen", async () => {
     await page.evaluate('dispatchEvent(new Event("beforeprint"))');
     await page.emulateMedia({ media: "print" });

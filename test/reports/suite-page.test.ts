@@ -10,7 +10,7 @@ import { saveSuiteRun, suiteTrace, withCall } from "./suite-run.js";
 
 /** A report of a run over a suite, in a real browser. */
 
-/** The text as laid out, one line per block. */
+/** The text of the rendered page, one line per block. */
 const textOf = async (element: Locator) => (await element.allInnerTexts()).join("\n");
 
 const HOSTILE = `"><img src=x onerror="window.taken = 1">/../</script><script>window.taken = 2</script>`;

@@ -37,7 +37,7 @@ export function suiteTrace(
   };
 }
 
-/** One turn with one tool call. */
+/** A turn with one tool call. */
 export function withCall(
   name: string,
   args: Record<string, string>,

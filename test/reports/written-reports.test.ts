@@ -149,7 +149,9 @@ describe("a JUnit XML report", () => {
   });
 });
 
-/** XML 1.0: only its characters, no bare & or <, every element closed in order, attributes without line breaks. */
+/**
+ * Checks XML 1.0: only its characters, no bare & or <, every element closed in order, attributes without line breaks.
+ */
 function checkWellFormed(text: string): void {
   expect(text.isWellFormed()).toBe(true);
   expect(text.match(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/u)).toBeNull();

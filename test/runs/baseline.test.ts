@@ -21,7 +21,7 @@ describe("baseline", () => {
   afterAll(() => demo.close());
 
   describe("the baseline over the demo questions", () => {
-    test("completes every one of them", () => {
+    test("completes every question", () => {
       expect(alone.results).toHaveLength(set.questions.length);
       expect(alone.results.map((result) => result.taskId)).toEqual(
         set.questions.map(({ id }) => id).sort((a, b) => a - b),
@@ -39,7 +39,7 @@ describe("baseline", () => {
       }
     });
 
-    test("finds the gold mail mostly, and never by looking after its date", () => {
+    test("usually finds the gold email, and never in mail from after the question's date", () => {
       const { foundGold, readGold, sourcesCorrect } = alone.totals;
       expect(foundGold).toBeGreaterThanOrEqual(0.95);
       expect(readGold).toBeGreaterThanOrEqual(0.8);
@@ -50,13 +50,13 @@ describe("baseline", () => {
       }
     });
 
-    test("answers byte for byte the same, one at a time and sixteen at once", async () => {
+    test("returns identical answers with one and with sixteen concurrent tasks", async () => {
       const many = await benchmark(demo.db, { agentId: "baseline", model: await baseline(), set, concurrency: 16 });
       expect(many.results).toHaveLength(73);
       expect(answersOf(many)).toBe(answersOf(alone));
     });
 
-    test("plays ART's tools as well", async () => {
+    test("supports ART's tools too", async () => {
       const art = await benchmark(demo.db, { agentId: "art-e", model: await baseline(), set });
       expect(art.totals).toMatchObject({ completedTasks: 73, failedTasks: 0 });
       expect(art.totals.foundGold).toBeGreaterThan(0.3);
@@ -67,7 +67,7 @@ describe("baseline", () => {
       }
     });
 
-    test("has no gold scores where the question has no gold mail", async () => {
+    test("leaves gold scores empty for a question without gold email", async () => {
       const unanswerable = await unanswerableSet();
       const { totals, results } = await benchmark(demo.db, {
         agentId: "baseline",
@@ -82,7 +82,7 @@ describe("baseline", () => {
       expect(totals.avgSemanticScore).not.toBeNull();
     });
 
-    test("sees what comes after its date where the cutoff is off", async () => {
+    test("finds mail from after the question's date if the cutoff is off", async () => {
       const unanswerable = await unanswerableSet();
       const ask = {
         agentId: "baseline",
@@ -97,8 +97,8 @@ describe("baseline", () => {
     });
   });
 
-  describe("what a run leaves behind", () => {
-    test("a run that says how it was made, over which mail and which questions", () => {
+  describe("the output of a run contains", () => {
+    test("the run's settings, mail and questions", () => {
       const { run, totals } = alone;
       expect(run).toMatchObject({
         id: totals.runId,
@@ -120,7 +120,7 @@ describe("baseline", () => {
       expect(demo.db.prepare("SELECT count(*) FROM art_e_tasks").pluck().get()).toBe(73 + 8);
     });
 
-    test("a trace for each result, with the conversation, the question and the scores in it", () => {
+    test("a trace per result, with its conversation, question and scores", () => {
       expect(alone.traces.map(({ traceId }) => traceId)).toEqual(alone.results.map(({ traceId }) => traceId));
       const trace = alone.traces[0];
       expect(trace).toMatchObject({
@@ -139,7 +139,7 @@ describe("baseline", () => {
       expect(new Set(alone.traces.map(({ sessionId }) => sessionId)).size).toBe(73);
     });
 
-    test("events: the run, each task begun and finished once, each finished one saved when it is told", async () => {
+    test("events: the run, each task started and finished once, each finished one reported as saved", async () => {
       const model = await baseline();
       let unsaved = 0;
       const { events, totals } = await benchmark(demo.db, {
@@ -164,7 +164,7 @@ describe("baseline", () => {
       expect([...ended].sort(compareTaskIds)).toEqual([...begun].sort(compareTaskIds));
     });
 
-    test("events: with one place a task is answered before the next is begun, saved or not", async () => {
+    test("events: with one place, a task is finished before the next one starts, saved or not", async () => {
       const { events } = await benchmark(demo.db, {
         agentId: "baseline",
         model: await baseline(),
@@ -182,7 +182,7 @@ describe("baseline", () => {
       );
     });
 
-    test("of no questions at all: averages that are null, not NaN", async () => {
+    test("null averages for a run without questions, not NaN", async () => {
       const { totals, run } = await benchmark(demo.db, {
         agentId: "baseline",
         model: await baseline(),
@@ -228,17 +228,17 @@ describe("the baseline over real Enron mail", needs("real-mail"), () => {
     expect(readCorpusStats(real.db)).toMatchObject({ messages: 1329, inboxes: 5, unresolvedOwners: 0 });
   });
 
-  test("completes every question, none failed", () => {
+  test("completes every question without a failure", () => {
     expect(alone.totals).toMatchObject({ totalTasks: 60, completedTasks: 60, failedTasks: 0 });
   });
 
-  test("finds the gold mail and cites it as often as a search by words can", () => {
+  test("finds and cites the gold email at the rate expected from a keyword search", () => {
     const missed = alone.results.filter((result) => !result.sourcesCorrect).map((result) => result.taskId);
     expect(alone.totals.foundGold).toBeGreaterThanOrEqual(0.97);
     expect(alone.totals.sourcesCorrect, `not cited: ${missed.join(", ")}`).toBeGreaterThanOrEqual(0.8);
   });
 
-  test("answers byte for byte the same, one at a time and sixteen at once", async () => {
+  test("returns identical answers with one and with sixteen concurrent tasks", async () => {
     expect(answersOf(await run(16))).toBe(answersOf(alone));
   });
 });

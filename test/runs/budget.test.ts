@@ -32,7 +32,7 @@ function opened(limits: Partial<RunLimits> = {}, workedMs = 0) {
   };
 }
 
-test("a task may cost all of its turns at full length, and nothing that is known where no price is", () => {
+test("the estimated maximum per task assumes all turns at full length, and is zero for an unknown price", () => {
   const settings = { kind: "own", maxTurns: 2, maxTokens: 10, maxTaskCostUsd: null } as OwnRunSettings;
   const asked: Usage[] = [];
   const priced = mostOfTask(settings, (usage) => {
@@ -49,20 +49,20 @@ test("a task may cost all of its turns at full length, and nothing that is known
 });
 
 describe("a budget", () => {
-  test("without limits is never spent", async () => {
+  test("is never exhausted without limits", async () => {
     const { add, pass } = opened();
     expect(await add("model_error", 1_000, 1_000, 1e9)).toBeNull();
     expect(pass(1e12)).toBeNull();
   });
 
-  test("in dollars is spent when it is reached, not before", async () => {
+  test("in dollars is exhausted when reached, not before", async () => {
     const { add } = opened({ maxCostUsd: 0.5 });
     expect(await add("answered", 1, 0.25)).toBeNull();
     expect(await add("answered", 1, null)).toBeNull();
     expect(await add("answered", 1, 0.25)).toBe("--max-cost 0.5 is reached: $0.5000 spent");
   });
 
-  test("in tokens counts those in and out, cached ones once", async () => {
+  test("in tokens counts input and output, cached tokens once", async () => {
     const { add } = opened({ maxTokens: 400 });
     expect(await add("answered", 1, null, 100)).toBeNull();
     expect(await add("answered", 1, null, 100)).toBe("--max-run-tokens 400 is reached: 400 used");
@@ -74,7 +74,7 @@ describe("a budget", () => {
     expect(pass(1)).toBe("--max-time is over");
   });
 
-  test("of failures counts what has failed, and not what has no answer", async () => {
+  test("of failures counts failed tasks, but not abstentions", async () => {
     const { add } = opened({ maxFailures: { tasks: 2 } });
     for (const ending of ["out_of_turns", "dont_know", "out_of_budget", "model_error"] as const) {
       expect(await add(ending)).toBeNull();
@@ -82,13 +82,13 @@ describe("a budget", () => {
     expect(await add("timeout")).toBe("--max-failures 2 is reached");
   });
 
-  test("of a share of failures holds from the twentieth task on", async () => {
+  test("of a failure percentage applies from the twentieth task", async () => {
     const { add } = opened({ maxFailures: { share: 0.05 } });
     expect(await add("model_error", 19)).toBeNull();
     expect(await add("answered")).toBe("--max-failures 5% is reached: 19 of 20 tasks failed");
   });
 
-  test("of a share of failures is reached at exactly this share", async () => {
+  test("of a failure percentage is reached at exactly that percentage", async () => {
     const { add } = opened({ maxFailures: { share: 0.1 } });
     expect(await add("answered", 18)).toBeNull();
     expect(await add("model_error", 2)).toBe("--max-failures 10% is reached: 2 of 20 tasks failed");
@@ -103,14 +103,14 @@ describe("a budget", () => {
     expect(budget.reached()).toEqual({ flag: "--max-cost", why: "--max-cost 1 is reached: $1.0000 spent" });
   });
 
-  test("of a share of failures is not reached just below it", async () => {
+  test("of a failure percentage is not reached just below it", async () => {
     const { add } = opened({ maxFailures: { share: 0.1 } });
     expect(await add("answered", 30)).toBeNull();
     expect(await add("model_error", 3)).toBeNull();
     expect(await add("model_error")).toBe("--max-failures 10% is reached: 4 of 34 tasks failed");
   });
 
-  test("bears what earlier sessions have spent, but not their failures", async () => {
+  test("includes the cost of earlier sessions, but not their failures", async () => {
     const { charge, add, budget } = opened({ maxCostUsd: 1, maxTokens: 100, maxFailures: { tasks: 1 } });
     charge(0.5, 10);
     expect(budget.reached()).toBeNull();
@@ -120,41 +120,41 @@ describe("a budget", () => {
     expect(other.budget.reached()?.why).toBe("--max-run-tokens 20 is reached: 20 used");
   });
 
-  test("in time bears what earlier sessions have worked", () => {
+  test("in time includes the working time of earlier sessions", () => {
     const { pass } = opened({ maxTimeMs: 60_000 }, 50_000);
     expect(pass(9_999)).toBeNull();
     expect(pass(1)).toBe("--max-time is over");
   });
 });
 
-describe("what a further task may cost is reserved", () => {
+describe("a task's possible cost is reserved", () => {
   const call = (costUsd: number, tokens = 0) => ({ costUsd, tokens });
   const cost = (costUsd: number): TaskCost => ({ spent: { costUsd, usage: NO_USAGE }, judgeCostUsd: 0 });
 
-  test("by what its limits allow, as long as no task has ended", () => {
+  test("based on its limits, until the first task has ended", () => {
     const { budget } = opened({ maxCostUsd: 1 });
     const started = [0.3, 0.6, 0.9].map(() => [budget.hasRoom(), budget.start()] as const);
     expect(started.map(([hasRoom]) => hasRoom)).toEqual([true, true, true]);
-    // Three of at most $0.30 are under way.
+    // Three tasks of at most $0.30 are running.
     expect([budget.hasRoom(), budget.reached()]).toEqual([false, null]);
   });
 
-  test("and what those under way have spent of it is not reserved again", async () => {
+  test("without the part that running tasks have already spent", async () => {
     const { budget } = opened({ maxCostUsd: 1.25, maxTokens: 1_250 });
     const tasks = [budget.start(), budget.start(), budget.start()];
     for (const task of tasks) await task.afterCall(call(0.1, 100));
-    // $0.30 spent, three of at most $0.20 more, and one of $0.30; and so in tokens.
+    // $0.30 spent, three of at most $0.20 more, and one of $0.30. The same in tokens.
     expect(budget.hasRoom()).toBe(true);
     budget.start();
     expect(budget.hasRoom()).toBe(false);
   });
 
-  test("by what tasks of the run have cost, which those under way have spent a part of", async () => {
+  test("based on the cost of finished tasks, minus the part that running ones have spent", async () => {
     const { budget } = opened({ maxCostUsd: 1 });
     for (const dollars of [0.1, 0.1, 0.1]) await budget.start().end(cost(dollars), "answered");
     const tasks = Array.from({ length: 7 }, () => budget.hasRoom() && budget.start());
     expect([tasks.includes(false), budget.hasRoom(), budget.reached()]).toEqual([false, false, null]);
-    // One costs less than its share: that leaves room for another.
+    // One costs less than expected, which leaves room for another.
     for (const task of tasks) if (task !== false) await task.afterCall(call(0.08));
     await (tasks[0] as TaskBudget).end(cost(0.08), "answered");
     expect(budget.spent.costUsd).toBeCloseTo(0.86, 10);
@@ -163,7 +163,7 @@ describe("what a further task may cost is reserved", () => {
     expect(budget.hasRoom()).toBe(true);
   });
 
-  test("and where none fits any more, the limit is reached", async () => {
+  test("and the limit is reached if no further task fits", async () => {
     const { budget } = opened({ maxCostUsd: 1 });
     await budget.start().end(cost(0.6), "answered");
     expect(budget.reached()).toEqual({
@@ -172,7 +172,7 @@ describe("what a further task may cost is reserved", () => {
     });
   });
 
-  test("and a call that was counted is not counted again with its task", async () => {
+  test("without counting a call again when its task ends", async () => {
     const { budget } = opened({ maxCostUsd: 10 });
     const task = budget.start();
     await task.afterCall(call(0.2, 50));
@@ -194,7 +194,7 @@ describe("what a further task may cost is reserved", () => {
 });
 
 describe("a run", () => {
-  /** So many of the demo's questions. */
+  /** N of the demo's questions. */
   const TASKS = 24;
   let demo: TestDb;
   let set: QuestionSet;
@@ -211,9 +211,9 @@ describe("a run", () => {
 
   test.each([
     ["whose key is refused", 401, "key"],
-    ["whose account has no money", 402, "account"],
+    ["whose account is empty", 402, "account"],
     ["whose model is unknown", 404, "model"],
-  ])("%s stops at once and leaves its tasks unanswered", async (_what, status, by) => {
+  ])("%s stops immediately and leaves its tasks unanswered", async (_what, status, by) => {
     provider = await startFakeProvider(() => ({ fail: "status", status, message: "no, test-key" }));
     const model = await remote("anthropic", provider.baseUrl("anthropic"), 4);
     const wanted = { model, set, concurrency: 8 };
@@ -227,7 +227,7 @@ describe("a run", () => {
     expect(events.at(-1)).toMatchObject({ type: "run_finished", interrupted: true });
   });
 
-  test("whose key is refused in the middle keeps what was answered, and goes on with a new key", async () => {
+  test("whose key is refused in the middle keeps its answers, and continues with a new key", async () => {
     let valid = true;
     provider = await startFakeProvider(() => (valid ? { content: "x" } : { fail: "status", status: 401 }));
     const wanted = { model: await remote("anthropic", provider.baseUrl("anthropic")), set, concurrency: 4 };
@@ -245,7 +245,7 @@ describe("a run", () => {
   });
 
   const TURNS = 3;
-  test.each([1, 2, 20])("exceeds no limit but by the calls under way, %i tasks at once", async (concurrency) => {
+  test.each([1, 2, 20])("exceeds limits only by the running calls, with %i concurrent tasks", async (concurrency) => {
     const usage = { inputTokens: 1_500, outputTokens: 50, cachedInputTokens: 0 };
     const dollars = (1_500 * 3 + 50 * 15) / 1e6;
     provider = await startFakeProvider(async ({ turn }) => {
@@ -254,7 +254,7 @@ describe("a run", () => {
       return turn < TURNS - 1 ? { toolCalls: [search], usage } : { content: "x", usage };
     });
     const wanted = { model: await remote("anthropic", provider.baseUrl("anthropic")), set, concurrency };
-    // Room for six tasks and a call.
+    // Room for six tasks and one call.
     const byCost = await benchmark(demo.db, { ...wanted, limits: { maxCostUsd: 19.5 * dollars } });
     expect(byCost.results).toHaveLength(6);
     expect(byCost.totals.costUsd).toBeCloseTo(18 * dollars, 10);
@@ -265,7 +265,7 @@ describe("a run", () => {
     expect(provider.requests).toHaveLength(36);
   });
 
-  test("whose tasks cost more than the ones before stops between two calls, counts what they cost, and asks them again", async () => {
+  test("with rising task costs stops between two calls, counts their cost, and repeats those tasks on resume", async () => {
     const usage = { inputTokens: 1_000, outputTokens: 0, cachedInputTokens: 0 };
     const dear = new Set(set.questions.slice(4).map(({ question }) => question));
     provider = await startFakeProvider(async ({ question, turn }) => {
@@ -280,7 +280,7 @@ describe("a run", () => {
     expect(first.results).toHaveLength(4);
     expect(provider.requests.length).toBeGreaterThanOrEqual(12);
     expect(provider.requests.length).toBeLessThan(12 + wanted.concurrency);
-    // Those that were stopped are paid for, and are no results.
+    // Interrupted tasks cost money, but are not results.
     expect(first.totals.spent.usage.inputTokens).toBe(provider.requests.length * 1_000);
     const stopped = provider.requests.length;
     const same = await resumed(demo.db, { ...wanted, limits: { maxTokens: 12_000 } }, first.run.id);
@@ -291,9 +291,9 @@ describe("a run", () => {
   });
 
   test.each([1, 4])(
-    "exceeds a limit by the calls under way if replies cost what their server reports, %i at once",
+    "exceeds a limit by the running calls if the server reports the cost of replies, with %i concurrent tasks",
     async (concurrency) => {
-      // The price list says some $0.0004.
+      // The price list says about $0.0004.
       provider = await startFakeProvider(async () => ({ content: "x", costUsd: 0.5 }));
       const wanted = { model: await remote("openai-chat", provider.baseUrl("openai-chat")), set, concurrency };
       const { stopped, totals } = await benchmark(demo.db, { ...wanted, limits: { maxCostUsd: 1 } });
@@ -303,7 +303,7 @@ describe("a run", () => {
     },
   );
 
-  test("counts replies that broke off, and tasks that failed by them", async () => {
+  test("counts incomplete replies, and tasks that failed because of them", async () => {
     const usage = { inputTokens: 1_000, outputTokens: 0, cachedInputTokens: 0 };
     provider = await startFakeProvider(async () => ({ content: "The add", finishReason: "other", usage }));
     const wanted = { model: await remote("openai-chat", provider.baseUrl("openai-chat"), 2), set, concurrency: 1 };
@@ -321,7 +321,7 @@ describe("a run", () => {
     expect(results.length).toBeLessThan(TASKS);
   });
 
-  test("that has spent its budget starts no more, and goes on with a larger one", async () => {
+  test("with an exhausted budget starts no tasks, and continues with a larger one", async () => {
     const usage = { inputTokens: 1_000, outputTokens: 0, cachedInputTokens: 0 };
     provider = await startFakeProvider(() => ({ content: "x", usage }));
     const wanted = { model: await remote("anthropic", provider.baseUrl("anthropic")), set, concurrency: 4 };

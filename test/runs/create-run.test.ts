@@ -28,9 +28,9 @@ import {
 } from "./run-setup.js";
 
 describe("create run", () => {
-  /** Runs that are taken up where they were left. */
+  /** Runs that are resumed. */
 
-  /** So many of the demo's questions. */
+  /** N of the demo's questions. */
   const TASKS = 24;
   let demo: TestDb;
   let set: QuestionSet;
@@ -43,7 +43,7 @@ describe("create run", () => {
 
   afterEach(() => demo.close());
 
-  /** Stops the run when so many tasks are finished. */
+  /** Stops the run after N finished tasks. */
   function stopAfter(tasks: number) {
     const controller = new AbortController();
     let finished = 0;
@@ -58,7 +58,7 @@ describe("create run", () => {
   const begun = ({ events }: Finished) =>
     events.flatMap((event) => (event.type === "task_started" ? event.taskId : []));
 
-  /** Answers at once; throws for the questions named so long as they are, and counts what it was asked. */
+  /** Answers immediately. Throws for the named questions while they are listed, and counts requests. */
   function answering() {
     const failing = new Set<string>();
     const asked: string[] = [];
@@ -74,10 +74,10 @@ describe("create run", () => {
     return { model, failing, asked };
   }
 
-  test("frees the questions when they are in the database: a plan lives as long as its run", async () => {
+  test("frees the questions when they are in the database, because a plan exists as long as its run", async () => {
     setFlagsFromString("--expose-gc");
     const collectGarbage = runInNewContext("gc") as () => void;
-    // In a function of its own, so that nothing of the test holds them.
+    // In a separate function, so that the test keeps no reference.
     const planned = (): { plan: RunPlan; question: WeakRef<Question> } => {
       const tasks = set.questions.map((question) => ({ ...question }));
       const list = { set: { source: "demo", revision: null, sha256: "0", split: "test" as const }, tasks };
@@ -97,8 +97,8 @@ describe("create run", () => {
     expect(await plan.tasks()).toBe(2 * TASKS);
   });
 
-  describe("a run that is resumed", () => {
-    test("answers exactly what is missing, in the run's order, and tells what is done already", async () => {
+  describe("a resumed run", () => {
+    test("answers exactly the missing tasks, in the run's order, and reports the finished ones", async () => {
       const wanted = { agentId: "baseline", model: unhurried(await baseline()), set, concurrency: 1 };
       const questions = set.questions.toReversed();
       const first = await benchmark(demo.db, { ...wanted, questions, ...stopAfter(10) });
@@ -106,7 +106,7 @@ describe("create run", () => {
       expect(first.results).toHaveLength(10);
       const second = await resumed(demo.db, wanted, first.run.id);
       const ids = questions.map(({ id }) => id);
-      // The eleventh was begun while the tenth was saved.
+      // The eleventh was started while the tenth was saved.
       expect([begun(first), begun(second)]).toEqual([ids.slice(0, 11), ids.slice(10)]);
       expect(second.events.slice(0, 11)).toEqual([
         { type: "run_started", runId: first.run.id, tasks: TASKS },
@@ -118,7 +118,7 @@ describe("create run", () => {
       expect(second.results.filter(({ traceId }) => earlier.has(traceId))).toEqual(first.results);
     });
 
-    test("comes to the answers and totals of a run that was never stopped", async () => {
+    test("has the same answers and totals as an uninterrupted run", async () => {
       const wanted = { agentId: "baseline", model: await baseline(), set, concurrency: 4 };
       const whole = await benchmark(demo.db, wanted);
       let part = await benchmark(demo.db, { ...wanted, ...stopAfter(5) });
@@ -142,7 +142,7 @@ describe("create run", () => {
       expect(figures(part)).toEqual(figures(whole));
     });
 
-    test("adds up the time that was worked on it, and says when it was ended last", async () => {
+    test("adds up its working time, and records when it last ended", async () => {
       const wanted = { agentId: "baseline", model: await baseline(), set };
       const first = await benchmark(demo.db, { ...wanted, ...stopAfter(10) });
       const { run, totals } = await resumed(demo.db, wanted, first.run.id);
@@ -151,7 +151,7 @@ describe("create run", () => {
       expect((run.completedAt ?? "") > (first.run.completedAt ?? "")).toBe(true);
     });
 
-    test("with nothing missing asks nothing and stays as it is", async () => {
+    test("with nothing missing makes no request and stays unchanged", async () => {
       const { model, asked } = answering();
       const wanted = { model, set, questions: set.questions.slice(0, 3) };
       const first = await benchmark(demo.db, wanted);
@@ -163,7 +163,7 @@ describe("create run", () => {
   });
 
   describe("failed tasks", () => {
-    test("are left alone, unless they are to be tried again; the failed attempt counts for its cost alone", async () => {
+    test("are not repeated by default; if they are, only the cost of the failed attempt counts", async () => {
       const { model, failing, asked } = answering();
       const questions = set.questions.slice(0, 5);
       const [one, two] = questions.slice(1, 3).map(({ question }) => question);
@@ -191,7 +191,7 @@ describe("create run", () => {
       expect(overAll.tasks).toBe(5);
     });
 
-    test("that cost something before they failed still cost it when they are answered", async () => {
+    test("keep the cost of their failed attempts when they are answered", async () => {
       let down = true;
       const usage = { inputTokens: 1000, outputTokens: 20, cachedInputTokens: 0 };
       const provider = await startFakeProvider(({ turn }) => {
@@ -216,8 +216,8 @@ describe("create run", () => {
     });
   });
 
-  describe("a question asked three times", () => {
-    test("has a result of its own for each, the first round of all questions first", async () => {
+  describe("a question with three epochs", () => {
+    test("has a result per epoch, the first epoch of all questions first", async () => {
       const { model } = answering();
       const questions = set.questions.slice(0, 4);
       const wanted = { model, set, questions, epochs: 3, concurrency: 1 };
@@ -235,7 +235,7 @@ describe("create run", () => {
     });
   });
 
-  describe("a run that somebody works on", () => {
+  describe("a locked run", () => {
     const other = (gone: boolean): RunOwner => ({ name: "there:2", isGone: (name) => gone && name === WORKER.name });
 
     async function held() {
@@ -246,7 +246,7 @@ describe("create run", () => {
       return { run: getRun(demo.db, "run_held"), settings };
     }
 
-    test("is refused to another, and stays as it was", async () => {
+    test("is refused to another process, and stays unchanged", async () => {
       const { run, settings } = await held();
       const changed = { ...settings, maxTurns: 99 };
       const request = { settings: changed, retryFailed: false, worker: other(false) };
@@ -256,7 +256,7 @@ describe("create run", () => {
       expect(getRun(demo.db, run.id)).toEqual(run);
     });
 
-    test("is another's when that worker has been killed, and then refused to a third", async () => {
+    test("belongs to another worker after the first was killed, and is refused to a third one", async () => {
       const { run, settings } = await held();
       const session = await resumeRun(demo.db, run, { settings, retryFailed: false, worker: other(true) });
       expect(Array.from(session.tasks, ({ task }) => task)).toEqual(set.questions);
@@ -264,7 +264,7 @@ describe("create run", () => {
       await expect(third).rejects.toThrow("there:2");
     });
 
-    test.each(["completed", "interrupted"])("is nobody's when it is %s", async (how) => {
+    test.each(["completed", "interrupted"])("is free if it is %s", async (how) => {
       const stop = how === "completed" ? {} : { ...stopAfter(3), concurrency: 1 };
       const left = how === "completed" ? 0 : TASKS - 3;
       const model = unhurried(await baseline());
@@ -306,7 +306,7 @@ describe("check mailboxes", () => {
   }
 
   describe("checkMailboxes refuses", () => {
-    test.each([false, true])("a file without mail, partial inboxes allowed: %s", (partial) => {
+    test.each([false, true])("a file without mail, even with partial inboxes: %s", (partial) => {
       const { db, close } = openEmpty();
       const error = refusal(() => checkMailboxes(db, [about(MARCUS)], partial));
       expect(error).toMatchObject({ code: "corpus_empty", message: `There is no mail in ${db.name}.`, exitCode: 2 });
@@ -314,7 +314,7 @@ describe("check mailboxes", () => {
       close();
     });
 
-    test("questions to a mailbox that is not imported, and says which are", () => {
+    test("questions to a mailbox that is not imported, and names it", () => {
       const questions = [about(MARCUS), about("kay.mann@enron.example"), about("kay.mann@enron.example")];
       const error = refusal(() => checkMailboxes(demo.db, questions, false));
       expect(error).toMatchObject({
@@ -326,12 +326,12 @@ describe("check mailboxes", () => {
       expect(error.hint).toContain("--partial-inboxes");
     });
 
-    test("and names no flag that the command does not have", () => {
+    test("without naming flags that the command does not have", () => {
       const error = refusal(() => checkMailboxes(demo.db, [about("kay.mann@enron.example")]));
       expect(error.hint).toContain("--owner-map at import. Imported:");
     });
 
-    test("somebody whose mail is there only because others had it", () => {
+    test("a person whose mail was only in other people's folders", () => {
       expect(refusal(() => checkMailboxes(demo.db, [about("amontero@merriwellgas.example")], false)).code).toBe(
         "inbox_missing",
       );
@@ -345,13 +345,13 @@ describe("check mailboxes", () => {
     });
   });
 
-  describe("checkMailboxes lets pass", () => {
+  describe("checkMailboxes accepts", () => {
     test("questions to imported mailboxes, and no questions", () => {
       checkMailboxes(demo.db, [about(MARCUS), about(RUTH)], false);
       checkMailboxes(demo.db, [], false);
     });
 
-    test("what mail of a mailbox there is, where the user allows it", () => {
+    test("any mail of a mailbox if the user allows it", () => {
       checkMailboxes(demo.db, [about("amontero@merriwellgas.example"), about("nobody@x.example")], true);
     });
   });

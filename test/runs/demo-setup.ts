@@ -21,12 +21,12 @@ export const never = new AbortController().signal;
 
 export interface TestDb {
   readonly db: Db;
-  /** A folder of its own, removed by `close`. */
+  /** A separate folder, removed by `close`. */
   readonly folder: string;
   close(): void;
 }
 
-/** The file of a database without mail, once one was made: the next ones are copies of it. */
+/** The file of a database without mail, after the first was created. The next ones are copies of it. */
 let empty: Buffer | null = null;
 
 /** A database without mail. */
@@ -79,7 +79,7 @@ export async function openDemo(): Promise<TestDb> {
   return opened(folder, openStore(file, { mustExist: true }));
 }
 
-/** A copy of a database as it is now. */
+/** A copy of a database in its current state. */
 export function copyOf({ db }: TestDb): TestDb {
   const folder = mkdtempSync(join(tmpdir(), "art-e-test-"));
   const file = join(folder, "art-e.db");
@@ -94,6 +94,6 @@ export const unanswerableSet = (): Promise<QuestionSet> =>
 
 export function question(questions: readonly Question[], id: number): Question {
   const found = questions.find((one) => one.id === id);
-  if (found === undefined) throw new Error(`the demo has no question ${id}`);
+  if (found === undefined) throw new Error(`unknown demo question ${id}`);
   return found;
 }

@@ -10,7 +10,7 @@ const refused = () => new ModelError("network", "connect ECONNREFUSED", { retrya
 const reset = () => new ModelError("network", "socket hang up", { retryable: true });
 const status = (code: number) => new ModelError("server", `${code} no`, { status: code, retryable: true });
 
-/** A watch whose clock and server are the test's. */
+/** A watch with the test's clock and server. */
 function watching() {
   let now = 0;
   const watch = new ServerWatch(60_000, () => now);
@@ -24,7 +24,7 @@ function watching() {
   });
   const ask = async (next: Completion | Error) => {
     outcome = next;
-    // What a request holds is nothing to the watch.
+    // The content of a request does not matter to the watch.
     const error = await model.complete({} as never, new AbortController().signal).then(
       () => null,
       (thrown: Error) => thrown,
@@ -41,7 +41,7 @@ function watching() {
 }
 
 describe("a server", () => {
-  test("that never answered and refuses the connection is dead at once", async () => {
+  test("that never answered and refuses the connection is dead immediately", async () => {
     const { watch, ask } = watching();
     await ask(refused());
     expect(watch.fault).toEqual({
@@ -50,14 +50,14 @@ describe("a server", () => {
     });
   });
 
-  test("that resets what it is asked is dead when three tasks have failed of it, not one", async () => {
+  test("that resets connections is dead after three failed tasks, not one", async () => {
     const { watch, ask } = watching();
     expect([await ask(reset()), await ask(reset()), watch.fault]).toEqual([true, true, null]);
     expect(await ask(reset())).toBe(false);
     expect(watch.fault?.why).toBe("the server does not answer: socket hang up");
   });
 
-  test("that has answered may be silent for a while, and no longer", async () => {
+  test("that has answered may be silent for a while, but not longer", async () => {
     const { watch, ask, pass } = watching();
     await ask(REPLY);
     pass(59_999);
@@ -80,16 +80,13 @@ describe("a server", () => {
     expect(watch.fault).toBeNull();
   });
 
-  test.each([400, 500])(
-    "that answers everything with %i is given up after twenty tasks, each of which has failed",
-    async (code) => {
-      const { watch, ask } = watching();
-      for (let i = 1; i < 20; i++) expect(await ask(status(code))).toBe(false);
-      expect(watch.fault).toBeNull();
-      await ask(status(code));
-      expect(watch.fault?.why).toBe(`the server answers nothing but errors: ${code} no`);
-    },
-  );
+  test.each([400, 500])("that answers everything with %i is dead after twenty failed tasks", async (code) => {
+    const { watch, ask } = watching();
+    for (let i = 1; i < 20; i++) expect(await ask(status(code))).toBe(false);
+    expect(watch.fault).toBeNull();
+    await ask(status(code));
+    expect(watch.fault?.why).toBe(`the server answers nothing but errors: ${code} no`);
+  });
 
   test("that has answered may refuse any number of questions", async () => {
     const { watch, ask, pass } = watching();
@@ -99,7 +96,7 @@ describe("a server", () => {
     expect(watch.fault).toBeNull();
   });
 
-  test("is not heard in replies that were kept, nor blamed for what tools do", async () => {
+  test("is not considered alive because of cached replies, nor dead because of tools", async () => {
     const { watch, ask } = watching();
     await ask({ ...REPLY, cached: true });
     expect(watch.failed(new DOMException("late", "TimeoutError"))).toBe(false);
@@ -107,7 +104,7 @@ describe("a server", () => {
     expect(watch.fault?.by).toBe("server");
   });
 
-  test("that cannot be reached when no task is left is dead; one that is silent then is not", async () => {
+  test("that is unreachable when no task is left is dead, but a silent one is not", async () => {
     for (const [error, by] of [
       [refused(), "server"],
       [reset(), undefined],
@@ -130,7 +127,7 @@ describe("a run", () => {
   });
   afterEach(() => demo.close());
 
-  test("whose server goes away keeps what was answered, leaves the rest, and goes on when it is back", async () => {
+  test("whose server disappears keeps its answers, leaves the rest, and continues when the server is back", async () => {
     let asked = 0;
     let isThere = () => ++asked <= 5;
     const model: Model = {
@@ -161,7 +158,7 @@ describe("a run", () => {
     ["a server that is down for an hour", 503, { "retry-after": "3600" }, { message: "maintenance" }, "UTC"],
     ["an empty account", 400, {}, { message: "Your credit balance is too low to access the API." }, "too low"],
   ])(
-    "meeting %s stops, leaves its other tasks, and continues when it is over",
+    "interrupted by %s leaves its other tasks, and continues when it is over",
     async (_, status, headers, error, why) => {
       let isOver = false;
       const provider = await startFakeProvider(({ question }) =>
@@ -182,7 +179,7 @@ describe("a run", () => {
     },
   );
 
-  test("whose server fails some tasks and answers again saves them as failed, once", async () => {
+  test("whose server fails some tasks and recovers saves them as failed, once", async () => {
     let asked = 0;
     const model: Model = {
       id: "acme/model",

@@ -9,7 +9,7 @@ import { benchmark, remote } from "./run-setup.js";
 describe("model failures", () => {
   /** Servers that fail in the middle of a run, over real HTTP. */
 
-  /** By the first turn's usage alone: 1000 in at $3 and 20 out at $15 a million. */
+  /** Only the first turn's usage: 1000 input tokens at $3 and 20 output tokens at $15 per million. */
   const FIRST_TURN_COST = 0.0033;
   const USAGE = { inputTokens: 1000, outputTokens: 20, cachedInputTokens: 0 };
   let demo: TestDb;
@@ -53,7 +53,7 @@ describe("model failures", () => {
   const UNGRADED = { exactMatch: null, semanticScore: null, sourcesCorrect: null, foundGold: null, readGold: null };
 
   describe("a task whose model fails", () => {
-    test("at once and for good is a model_error, not tried again, ungraded, and says why", async () => {
+    test("permanently ends as model_error with the reason, without a retry or a grade", async () => {
       const { results, traces, totals } = await runAgainst(() => down(400, "no such tool"), [16], 4);
       expect(provider.requests).toHaveLength(1);
       expect(results[0]).toMatchObject({
@@ -71,7 +71,7 @@ describe("model failures", () => {
       expect(totals.overAllTasks).toMatchObject({ tasks: 1, exactMatchAccuracy: 0 });
     });
 
-    test("again and again keeps its retries", async () => {
+    test("repeatedly keeps its retries", async () => {
       const { results, traces, totals } = await runAgainst(() => down(500), [16], 3);
       expect(provider.requests).toHaveLength(3);
       expect(results[0]).toMatchObject({ ...UNGRADED, ending: "model_error", retries: 2, costUsd: 0 });
@@ -84,7 +84,7 @@ describe("model failures", () => {
       expect(totals).toMatchObject({ failedTasks: 1, retries: 2, costUsd: 0 });
     });
 
-    test("in its second turn keeps what the first cost and found, and is still not scored", async () => {
+    test("in its second turn keeps the first turn's cost and results, but is not scored", async () => {
       const { results, traces, totals } = await runAgainst(({ turn }) => (turn === 0 ? search : down(503)), [16], 2);
       const result = results[0];
       expect(result).toMatchObject({ ...UNGRADED, ending: "model_error", retries: 1, usage: USAGE });
@@ -95,7 +95,7 @@ describe("model failures", () => {
       expect(traces[0]?.messages.map((message) => message.role)).toEqual(["system", "user", "assistant", "tool"]);
     });
 
-    test("and comes back is scored, its retries told", async () => {
+    test("temporarily is scored, and its retries are recorded", async () => {
       let asked = 0;
       const answer = () => (++asked === 1 ? down(529) : finish("$40"));
       const { results, totals } = await runAgainst(answer, [16], 3);
@@ -103,7 +103,7 @@ describe("model failures", () => {
       expect(totals).toMatchObject({ completedTasks: 1, failedTasks: 0, retries: 1 });
     });
 
-    test("by silence ends as timeout, what was before kept", async () => {
+    test("with silence ends as timeout, and keeps the earlier turns", async () => {
       const answer = ({ turn }: ParsedRequest): Answer => (turn === 0 ? search : { fail: "silence" });
       const { results, traces } = await runAgainst(answer, [16], 4, 2_000);
       expect(results[0]).toMatchObject({ ...UNGRADED, ending: "timeout", error: "No answer within 2 s.", turns: 1 });
@@ -112,15 +112,15 @@ describe("model failures", () => {
       expect(provider.requests).toHaveLength(2);
     });
 
-    test("whose server repeats the key leaves it in no trace and no result", async () => {
+    test("while repeating the key has it in neither trace nor result", async () => {
       const { traces, results } = await runAgainst(() => down(400, "bad key test-key"), [16]);
       expect(results[0]?.error).toContain("bad key");
       expect(JSON.stringify([traces, results])).not.toContain("test-key");
     });
   });
 
-  describe("a run with failures among its tasks", () => {
-    test("goes on, and its totals say both denominators", async () => {
+  describe("a run with failed tasks", () => {
+    test("continues, and its totals have both denominators", async () => {
       const gold = question(set.questions, 16).message_ids;
       const { results, totals, run } = await runAgainst(
         ({ question, turn }) => {
@@ -163,7 +163,7 @@ describe("model failures", () => {
 });
 
 describe.each(WIRE_FORMATS)("over %s", (format) => {
-  /** Replies that nobody should send: each has its outcome, over every wire format and real HTTP. */
+  /** Invalid replies, each with its ending, over every wire format and real HTTP. */
 
   let demo: TestDb;
   let set: QuestionSet;
@@ -199,10 +199,10 @@ describe.each(WIRE_FORMATS)("over %s", (format) => {
   const partial = format.startsWith("openai") ? '{"query": "du' : ["du"];
 
   test.each([
-    ["arguments that are cut off", call("email_search", partial), /not one JSON object\. Call it again/],
-    ["a tool that nobody knows", call("send_money", { to: "me" }), /no tool "send_money"\. The tools are: .*email_get/],
-    ["arguments of another form", call("email_search", { query: 7 }), /query/],
-  ])("%s: the model is told, and goes on", async (_, wrong, told) => {
+    ["truncated arguments", call("email_search", partial), /not one JSON object\. Call it again/],
+    ["an unknown tool", call("send_money", { to: "me" }), /no tool "send_money"\. The tools are: .*email_get/],
+    ["arguments in another format", call("email_search", { query: 7 }), /query/],
+  ])("%s: the model receives an error, and continues", async (_, wrong, told) => {
     const { result, trace } = await asked(({ turn }) => (turn === 0 ? { toolCalls: [wrong] } : finish));
     expect(result).toMatchObject({ ending: "answered", exactMatch: true, turns: 2 });
     expect(trace.toolCalls[0]?.error).toMatch(told);
@@ -211,7 +211,7 @@ describe.each(WIRE_FORMATS)("over %s", (format) => {
     );
   });
 
-  test("arguments that are a little off are repaired, and the run counts the calls", async () => {
+  test("slightly wrong arguments are repaired, and the run counts the calls", async () => {
     const asText = call("email_search", { ...search.arguments, limit: "5" });
     const { result, trace, totals } = await asked(({ turn }) => (turn < 2 ? { toolCalls: [asText] } : finish));
     expect(trace.toolCalls.slice(0, 2).map(({ error, repairs }) => [error, repairs?.length])).toEqual([
@@ -221,12 +221,12 @@ describe.each(WIRE_FORMATS)("over %s", (format) => {
     expect([result.repairedCalls, totals.repairedCalls]).toEqual([2, 2]);
   });
 
-  test("nothing but unusable calls: tool_protocol_error", async () => {
+  test("only unusable calls: tool_protocol_error", async () => {
     const { result } = await asked(() => ({ toolCalls: [call("send_money", {})] }));
     expect(result).toMatchObject({ ending: "tool_protocol_error", turns: 3 });
   });
 
-  test("several calls at once: all are made, in their order", async () => {
+  test("several calls in one turn are all made, in order", async () => {
     const wrong = call("send_money", {});
     const { result, trace } = await asked(({ turn }) => (turn === 0 ? { toolCalls: [search, wrong, search] } : finish));
     expect(result.ending).toBe("answered");
@@ -240,13 +240,13 @@ describe.each(WIRE_FORMATS)("over %s", (format) => {
   test.each<[string, Answer]>([
     ["the same call forever", { toolCalls: [search] }],
     ["empty replies", { content: "" }],
-    ["replies cut off for their length", { content: "The", finishReason: "length" }],
+    ["truncated replies", { content: "The", finishReason: "length" }],
   ])("%s: out_of_turns", async (_, answer) => {
     const { result, trace } = await asked(() => answer);
     expect(result).toMatchObject({ ending: "out_of_turns", turns: trace.maxTurns, agentAnswer: "" });
   });
 
-  test("never takes the text of a reply that broke off for the answer", async () => {
+  test("an incomplete reply is never treated as the answer", async () => {
     const { result } = await asked(() => ({ content: "$40", finishReason: "other" }));
     expect(result).toMatchObject({
       ending: "model_error",
@@ -260,7 +260,7 @@ describe.each(WIRE_FORMATS)("over %s", (format) => {
     expect(result).toMatchObject({ ending: "answered", agentAnswer: "before|\uFFFD|after" });
   });
 
-  test("a reply of 10 MB: model_error, asked once", async () => {
+  test("a reply of 10 MB: model_error, without a retry", async () => {
     const { result, trace } = await asked(() => ({ content: megabytes(10) }), 3);
     expect(result).toMatchObject({ ending: "model_error", retries: 0 });
     expect(result.error).toContain("the reply is larger than 8 MB");

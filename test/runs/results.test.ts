@@ -30,8 +30,8 @@ const scored = (changes: Partial<Trace> = {}): Trace => ({
   ...changes,
 });
 
-describe("a trace's line of the results file", () => {
-  test("in full", () => {
+describe("a trace's line in the results file", () => {
+  test("contains all fields", () => {
     expect(toTaskResult(scored())).toEqual({
       taskId: 1,
       epoch: 1,
@@ -65,7 +65,7 @@ describe("a trace's line of the results file", () => {
     });
   });
 
-  test.each(ENDINGS)("of the ending %s has an error where that is a failure, and only there", (ending) => {
+  test.each(ENDINGS)("with the ending %s has an error only if that is a failure", (ending) => {
     const failure = ["model_error", "timeout", "interrupted", "not_started", "not_runnable"].includes(ending);
     const said = toTaskResult(scored({ ending, answer: null, error: "503 busy" }));
     expect(said.error).toBe(failure ? "503 busy" : undefined);
@@ -83,7 +83,7 @@ describe("a trace's line of the results file", () => {
     });
   });
 
-  test("has no cost where one turn's price or usage is unknown", () => {
+  test("has an unknown cost if a turn's price or usage is unknown", () => {
     const cost = (...turns: Turn[]) => toTaskResult(scored({ turns })).costUsd;
     expect(cost()).toBe(0);
     expect(cost(turn(), turn({ costUsd: null }))).toBeNull();
@@ -96,7 +96,7 @@ describe("a trace's line of the results file", () => {
   });
 });
 
-/** The JSON Schema that ships is made from the zod schemas: `npx vitest run test/runs/results.test.ts -u` makes it anew. */
+/** The shipped JSON Schema is generated from the zod schemas by `npx vitest run test/runs/results.test.ts -u`. */
 const schema = z.toJSONSchema(benchmarkResultSchema, { target: "draft-2020-12", io: "input" });
 
 const document = {
@@ -107,7 +107,7 @@ const document = {
 };
 
 describe("the JSON Schema of the results file", () => {
-  it("that ships is that of this version", async () => {
+  it("is current in the package", async () => {
     await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot("../../schema/results.schema.json");
   });
 
@@ -127,12 +127,12 @@ describe("the JSON Schema of the results file", () => {
     expect(silent).toEqual([]);
   });
 
-  it("lets no field pass that it does not name", () => {
+  it("allows no additional fields", () => {
     expect(document).toMatchObject({ type: "object", additionalProperties: false });
     expect(document.required).toEqual(expect.arrayContaining(["runId", "scores", "slices", "taskResults"]));
   });
 });
 
-/** Tokens and prices, whose names say it and whose parents say the unit. */
+/** Tokens and prices, whose name and parent state the unit. */
 const PLAIN =
   /\.(inputTokens|outputTokens|cachedInputTokens|price\.(input|output|cachedInput)|input|output|cachedInput)$/;

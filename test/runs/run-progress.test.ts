@@ -47,7 +47,7 @@ describe("run subscriptions", () => {
     spent: { usage: { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0 }, costUsd: usd },
   });
 
-  /** A listener, and what it was told. */
+  /** A listener, and its received values. */
   function listen(runId = "run_1") {
     const told: RunProgress[] = [];
     const unsubscribe = subscriptions.subscribe(runId, (progress) => told.push(runProgressSchema.parse(progress)));
@@ -55,7 +55,7 @@ describe("run subscriptions", () => {
   }
 
   describe("subscriptions of a run", () => {
-    it("tell its state at once, every change, and nothing where nothing changes", async () => {
+    it("send their state immediately, then every change, and nothing without a change", async () => {
       saveRun(test.db, "run_1");
       acquireRunLock(test.db, "run_1", thisProcess);
       saveTask(1, 0.5, costs(2));
@@ -81,7 +81,7 @@ describe("run subscriptions", () => {
         ]);
       }
 
-      // Answered again: the failure is gone, what it cost is not.
+      // Answered again: the failure is gone, but its cost is not.
       second.unsubscribe();
       saveTask(2, 1, costs(1));
       finishRun(test.db, "run_1", "completed", "2026-01-01T00:01:00.000Z", 60_000);
@@ -100,7 +100,7 @@ describe("run subscriptions", () => {
       expect(faults).toEqual([]);
     });
 
-    it("know that a run has stopped whose process is gone, though it has written nothing", async () => {
+    it("detect that the process of a run has died, even if it wrote nothing", async () => {
       saveRun(test.db, "run_1");
       const name = thisProcess.name.replace(/:\d+.*/, ":999999999@1");
       acquireRunLock(test.db, "run_1", { name, isGone: () => false });
@@ -109,7 +109,7 @@ describe("run subscriptions", () => {
       unsubscribe();
     });
 
-    it("tell what changes of a run that has ended, also by writes of their own connection", async () => {
+    it("report changes to a finished run, including writes on the same connection", async () => {
       saveRun(test.db, "run_1");
       finishRun(test.db, "run_1", "completed", "2026-01-01T00:01:00.000Z", 60_000);
       subscriptions = subscriptionsOf(test.db);
@@ -124,14 +124,14 @@ describe("run subscriptions", () => {
       expect(faults).toEqual([]);
     });
 
-    it("name no task as under way that has ended, though the process has not said so yet", async () => {
+    it("list no finished task as running, even before the process reports its end", async () => {
       saveRun(test.db, "run_1");
       acquireRunLock(test.db, "run_1", thisProcess);
       saveTask(1, 0.5);
       saveTask(2, null);
       const ends = (later: number) => new Date(Date.parse("2026-01-01T00:00:00.000Z") + later).toISOString();
       const underWay = [
-        // The attempt that is saved, a second attempt, and one that is not saved.
+        // The saved attempt, a second attempt, and an unsaved one.
         { taskId: 1, epoch: 1, startedAt: ends(0), activity: null, since: ends(0) },
         { taskId: 2, epoch: 1, startedAt: ends(3_600_000), activity: null, since: ends(3_600_000) },
         { taskId: 1, epoch: 2, startedAt: ends(0), activity: null, since: ends(0) },
@@ -147,7 +147,7 @@ describe("run subscriptions", () => {
       expect(faults).toEqual([]);
     });
 
-    it("go on where a run was deleted, and begin anew for the next listener", async () => {
+    it("continue if a run was deleted, and start again for the next listener", async () => {
       saveRun(test.db, "run_1");
       const first = listen();
       await expect.poll(first.newest).toMatchObject({ doneTasks: 0 });
@@ -167,15 +167,15 @@ describe("run subscriptions", () => {
 const NOW = 10_000_000;
 const ago = (...seconds: number[]) => seconds.map((second) => NOW - 1_000 * second);
 
-it("estimates from the tasks that finished lately, and from none that finished long ago", () => {
-  // Three tasks a minute: after the first, three in sixty seconds.
+it("the remaining time is estimated from recently finished tasks, not from old ones", () => {
+  // Three tasks per minute: after the first, three in sixty seconds.
   expect(estimatePace(ago(0, 20, 40, 60), 30, NOW)).toEqual({ tasksPerMinute: 3, msLeft: 600_000 });
   expect(estimatePace(ago(0, 20, 40, 60, 3_600, 7_200), 30, NOW)).toEqual({ tasksPerMinute: 3, msLeft: 600_000 });
-  // Nothing has finished for as long again: it takes twice as long.
+  // No task has finished for the same time again, so the estimate doubles.
   expect(estimatePace(ago(60, 80, 100, 120), 30, NOW)).toEqual({ tasksPerMinute: 1.5, msLeft: 1_200_000 });
 });
 
-it("does not guess from too few tasks", () => {
+it("the remaining time is not estimated from too few tasks", () => {
   const unknown = { tasksPerMinute: null, msLeft: null };
   expect(estimatePace([], 3, NOW)).toEqual(unknown);
   expect(estimatePace(ago(10, 20), 3, NOW)).toEqual(unknown);

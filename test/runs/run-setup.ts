@@ -33,12 +33,12 @@ import type { WireFormat } from "../providers/wire-request.js";
 import { SETTINGS } from "../traces/saved-runs.js";
 import { never } from "./demo-setup.js";
 
-/** A whole run as the program makes one, and everything it left behind. */
+/** An entire run like the program's own, and all its output. */
 
 export interface Wanted {
   readonly model: Model;
   readonly set: QuestionSet;
-  /** All of the set where left out. */
+  /** Default: all questions of the set. */
   readonly questions?: readonly Question[];
   readonly agentId?: string;
   readonly tools?: readonly Tool[];
@@ -76,7 +76,7 @@ export async function benchmark(db: Db, wanted: Wanted): Promise<Finished> {
   return answerAll(db, wanted, runId, session);
 }
 
-/** The run taken up again: what is missing of it and, if wanted, what failed. */
+/** Resumes the run: its missing tasks and, if requested, the failed ones. */
 export async function resumed(db: Db, wanted: Wanted, runId: string, retryFailed = false): Promise<Finished> {
   const run = getRun(db, runId);
   const session = await resumeRun(db, run, { settings: run.settings, retryFailed, worker: WORKER });
@@ -121,7 +121,7 @@ function writerTo(db: Db): ResultWriter {
   };
 }
 
-/** Every trace is checked against its schema: what is saved can be read again. */
+/** Every trace is checked against its schema, because saved traces must be readable. */
 export function saved(db: Db, runId = "latest"): Saved {
   const run = getRun(db, runId);
   const traces = [...iterateTraces(db, { runId: run.id })].map((trace) => traceSchema.parse(trace));
@@ -197,7 +197,7 @@ export const REPLY: Completion = {
   retries: [],
 };
 
-/** One that takes longer for a reply than a finished task takes to be saved. */
+/** A model that takes longer per reply than saving a finished task. */
 export function unhurried({ id, complete }: Model): Model {
   return {
     id,
@@ -208,7 +208,7 @@ export function unhurried({ id, complete }: Model): Model {
   };
 }
 
-/** Models whose prices are known, each over one wire format. */
+/** Models with known prices, each over one wire format. */
 export const REMOTE: Readonly<Record<WireFormat, string>> = {
   anthropic: "anthropic/claude-sonnet-4-5",
   "openai-chat": "openai/gpt-4.1",
@@ -226,7 +226,7 @@ export function remote(format: WireFormat, baseUrl: string, attempts = 1): Promi
   );
 }
 
-/** What must be the same however often and however many at once a question is asked. */
+/** The parts of a result that must not depend on repetition or concurrency. */
 export function answersOf({ results, traces }: Saved): string {
   const kept = results.map(
     ({ executionTimeMs: _, traceId: __, modelTimeMs: _m, toolTimeMs: _t, waitingTimeMs: _w, ...result }) => result,

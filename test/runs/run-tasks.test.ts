@@ -9,7 +9,7 @@ import { type FakeProvider, startFakeProvider } from "../providers/fake-provider
 import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
 import { baseline, benchmark, REPLY, remote, saved, unhurried } from "./run-setup.js";
 
-/** Work that ends when it is told to. */
+/** Work that ends on request. */
 function workshop(count: number) {
   const taken: number[] = [];
   const begun: number[] = [];
@@ -66,7 +66,7 @@ function workshop(count: number) {
   };
 }
 
-/** As many turns of the loop as there are tasks in a test, and more. */
+/** More turns of the event loop than there are tasks in a test. */
 async function filled(): Promise<void> {
   for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate);
 }
@@ -90,7 +90,7 @@ it("a task is taken when a place is free, and not before", async () => {
   expect(taken).toEqual([1, 2, 3, 4, 5]);
 });
 
-it("new places are filled one a turn of the loop; where there are fewer, those under way are finished first", async () => {
+it("new places are filled one per turn of the event loop, and if there are fewer, running tasks finish first", async () => {
   const { begun, run, end, underWay, setPlaces } = workshop(10);
   const running = run(1);
   setPlaces(4);
@@ -114,14 +114,14 @@ it("new places are filled one a turn of the loop; where there are fewer, those u
   expect(begun).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
 });
 
-it("of no tasks it is over at once, and a limit that changes later changes nothing", async () => {
+it("a run without tasks ends immediately, and a later limit has no effect", async () => {
   const { begun, run, setPlaces } = workshop(0);
   await run(3);
   setPlaces(9);
   expect(begun).toEqual([]);
 });
 
-it("what is saved keeps no place, until there is as much of it as there are places; and it is waited for", async () => {
+it("tasks being saved occupy no place until there are as many as places, and are awaited", async () => {
   const { run, end, underWay, saveSlowly, finishSaving } = workshop(7);
   saveSlowly();
   let isOver = false;
@@ -148,7 +148,7 @@ it("what is saved keeps no place, until there is as much of it as there are plac
   await running;
 });
 
-it("the next task is begun before the last is saved, and what comes in at that moment is dealt with before it", async () => {
+it("the next task starts before the last is saved, and pending events are handled before it", async () => {
   const happened: string[] = [];
   await runConcurrently([1, 2], (listener) => listener(1), {
     async answer(task) {
@@ -165,7 +165,7 @@ it("the next task is begun before the last is saved, and what comes in at that m
 });
 
 describe("stopping", () => {
-  /** Runs that do not come to their end: by the user, or by a fault of ours. */
+  /** Runs that do not reach their end, because of the user or an internal error. */
 
   let demo: TestDb;
   let set: QuestionSet;
@@ -184,7 +184,7 @@ describe("stopping", () => {
     let provider: FakeProvider;
     afterEach(() => provider.close());
 
-    test("in the middle saves what was finished, nothing half, and marks the run", async () => {
+    test("in the middle saves finished tasks but no partial ones, and marks the run", async () => {
       provider = await startFakeProvider((request) => {
         const hangs = set.questions.slice(6).some(({ question }) => question === request.question);
         return hangs && request.turn === 1
@@ -196,7 +196,7 @@ describe("stopping", () => {
       const model = await remote("anthropic", provider.baseUrl("anthropic"), 3);
       const controller = new AbortController();
       const running = benchmark(demo.db, { model, set, concurrency: 3, signal: controller.signal });
-      // Six tasks of two turns, then three tasks that hang in their second.
+      // Six tasks of two turns, then three tasks that hang in their second turn.
       await provider.received(6 * 2 + 3 * 2);
       controller.abort(new Error("Ctrl-C"));
       const { totals, events, run, results, traces } = await running;
@@ -212,7 +212,7 @@ describe("stopping", () => {
       expect(provider.requests).toHaveLength(18);
     });
 
-    test("beforehand asks nothing and saves nothing but that it was so", async () => {
+    test("before the start makes no request and saves only that it was aborted", async () => {
       provider = await startFakeProvider(() => finish);
       const model = await remote("anthropic", provider.baseUrl("anthropic"));
       const signal = AbortSignal.abort(new Error("Ctrl-C"));
@@ -235,7 +235,7 @@ describe("stopping", () => {
     });
   });
 
-  describe("a fault of ours stops the run and is no answer:", () => {
+  describe("an internal error stops the run and is not an answer:", () => {
     const fault = new TypeError("a wire has come loose");
     const broken = (id: string): Tool => ({
       id,
@@ -251,7 +251,7 @@ describe("stopping", () => {
       expect(count("results")).toBe(count("traces"));
     };
 
-    test.each([1, 16])("a tool that throws, %i at once", async (concurrency) => {
+    test.each([1, 16])("a tool that throws, with %i concurrent tasks", async (concurrency) => {
       const wanted = {
         agentId: "baseline",
         model: await baseline(),
@@ -264,7 +264,7 @@ describe("stopping", () => {
       expect(count("results")).toBe(0);
     });
 
-    test("a model that throws what is no ModelError", async () => {
+    test("a model that throws anything but a ModelError", async () => {
       const model: Model = { id: "script/broken", complete: () => Promise.reject(fault) };
       await expect(benchmark(demo.db, { model, set })).rejects.toBe(fault);
       isMarked();
@@ -283,7 +283,7 @@ describe("stopping", () => {
       expect(count("results")).toBeLessThanOrEqual(2);
     });
 
-    test("a prompt with a variable that nobody knows", async () => {
+    test("a prompt with an unknown variable", async () => {
       demo.db.exec("UPDATE agents SET prompt = 'You are {{user}}' WHERE id = 'baseline'");
       await expect(benchmark(demo.db, { agentId: "baseline", model: await baseline(), set })).rejects.toMatchObject({
         code: "prompt_variable",
@@ -292,7 +292,7 @@ describe("stopping", () => {
       expect(count("results")).toBe(0);
     });
 
-    test("and it waits for the tasks that were under way: none goes on behind the error", async () => {
+    test("and it waits for running tasks: none continues after the error", async () => {
       let underWay = 0;
       const model: Model = {
         id: "offline/slow",
@@ -313,7 +313,7 @@ describe("stopping", () => {
 });
 
 describe("workspace", () => {
-  /** Whatever a task ends as, its files go with it. */
+  /** Whatever the ending of a task, its files are deleted. */
 
   let demo: TestDb;
   let set: QuestionSet;
@@ -330,7 +330,7 @@ describe("workspace", () => {
 
   const write = call("write_file", { path: "a.txt", content: "kept" });
 
-  test("the files of one task stay through its turns, and no other task sees them", async () => {
+  test("the files of one task remain during its turns, and no other task sees them", async () => {
     const lines = [write, call("read_file", { path: "a.txt" }), finish("x"), call("list_files", {}), finish("y")];
     const questions = set.questions.slice(0, 2);
     const wanted = { model: scripted(lines), set, questions, agentId: "filer", concurrency: 1 };
@@ -341,7 +341,7 @@ describe("workspace", () => {
     ]);
   });
 
-  /** Uses the workspace and remembers where it is. */
+  /** Uses the workspace and records its path. */
   function remembering(folders: string[], onCall: () => void = () => undefined): Tool {
     return {
       id: "write_file",
@@ -374,7 +374,7 @@ describe("workspace", () => {
     expect(folders.filter((folder) => existsSync(folder))).toEqual([]);
   });
 
-  test("nor does one that is interrupted, or that a fault of ours ends", async () => {
+  test("an interrupted task and an internal error leave no files either", async () => {
     const folders: string[] = [];
     const stop = new AbortController();
     const wanted = { set, questions: set.questions.slice(0, 1), agentId: "filer" };

@@ -3,7 +3,7 @@ import { getTool } from "../../src/tools/tool.js";
 import type { WireFormat } from "../providers/wire-request.js";
 import { MARCUS } from "./demo-setup.js";
 
-/** The whole bodies of one task's requests, in each provider's own form. */
+/** The complete bodies of one task's requests, in each provider's own format. */
 
 export const HOTEL_ID = 15;
 const QUESTION = "What's the confirmation number of my Calgary hotel?";
@@ -18,7 +18,7 @@ You have at most 10 turns. End by calling return_final_answer with a short, comp
 const SEARCH = { query: QUESTION, inbox_id: MARCUS, limit: 1 };
 const READ = { message_id: MAIL_ID };
 
-/** What the two calls give, as JSON. */
+/** The results of the two calls as JSON. */
 export interface Results {
   readonly found: string;
   readonly mail: string;
@@ -111,7 +111,7 @@ const BODIES: Record<WireFormat, (turn: number, results: Results, tools: ToolSpe
       { role: "model", parts: [{ functionCall: { name: "email_get", args: READ } }] },
       { role: "user", parts: [{ functionResponse: { name: "email_get", response: { output: JSON.parse(mail) } } }] },
     ].slice(0, 1 + 2 * turn),
-    // The model reasons, and is given room for it.
+    // The model reasons, and gets room for it.
     generationConfig: { maxOutputTokens: 2048 + 16_384 },
     tools: [
       {
@@ -128,7 +128,7 @@ const BODIES: Record<WireFormat, (turn: number, results: Results, tools: ToolSpe
 
 const text = (description: string) => ({ type: "string", description });
 
-/** Google's schemas know no defaults, no days and no additionalProperties. */
+/** Google's schemas support neither defaults, dates nor additionalProperties. */
 const GOOGLE_PARAMETERS = [
   {
     type: "object",

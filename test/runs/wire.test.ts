@@ -7,9 +7,9 @@ import { demoSet, openDemo, question, type TestDb } from "./demo-setup.js";
 import { benchmark, REMOTE, remote } from "./run-setup.js";
 import { expectedBody, HOTEL_ID } from "./wire-bodies.js";
 
-/** Whole runs over every provider's wire format: what a run sends, and what it makes of the replies. */
+/** Entire runs over every provider's wire format: the requests, and the results from the replies. */
 
-/** Of each turn; summed: 6,000 in, 2,700 of them cached, 120 out. */
+/** Per turn. Sum: 6,000 input tokens, 2,700 of them cached, 120 output tokens. */
 const USAGE = [
   { inputTokens: 1000, outputTokens: 50, cachedInputTokens: 0 },
   { inputTokens: 2000, outputTokens: 40, cachedInputTokens: 900 },
@@ -17,7 +17,7 @@ const USAGE = [
 ] as const;
 const SUM = { inputTokens: 6000, outputTokens: 120, cachedInputTokens: 2700 };
 
-/** 3,300 tokens in, 2,700 cached and 120 out, at each model's list price a million. */
+/** 3,300 input, 2,700 cached and 120 output tokens, at each model's list price per million. */
 const COST = {
   anthropic: (3300 * 3 + 2700 * 0.3 + 120 * 15) / 1e6,
   "openai-chat": (3300 * 2 + 2700 * 0.5 + 120 * 8) / 1e6,
@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => demo.close());
 
-/** Searches, reads the gold mail and gives the gold answer. */
+/** Searches, reads the gold email and gives the gold answer. */
 function solve(request: ParsedRequest, limit = 10): ProviderReply {
   const task = set.questions.find((one) => one.question === request.question) as Question;
   const [gold = ""] = task.message_ids;
@@ -58,7 +58,7 @@ describe.each(WIRE_FORMATS)("a run over %s", (format) => {
     return benchmark(demo.db, { model, set, questions: ids.map((id) => question(set.questions, id)), concurrency });
   };
 
-  test("answers, cites and reads the gold mail, and sums tokens and money", async () => {
+  test("answers, cites and reads the gold email, and sums tokens and cost", async () => {
     const ids = [2, 15, 16, 21];
     const { results, totals, run } = await ask(ids);
     expect(run.model).toBe(REMOTE[format]);
@@ -102,7 +102,7 @@ describe.each(WIRE_FORMATS)("a run over %s", (format) => {
     }
   });
 
-  test("gives every task its own conversation, however many are asked at once", async () => {
+  test("gives every task its own conversation for any concurrency", async () => {
     const ids = set.questions.slice(0, 24).map(({ id }) => id);
     const { totals, traces } = await ask(ids, 16);
     expect(totals).toMatchObject({ completedTasks: 24, exactMatchAccuracy: 1, readGold: 1 });

@@ -1,4 +1,4 @@
-/** Attempts to get out of the sandbox: what each tries, and how it must fail. */
+/** Attempts to get out of the sandbox, each with its code and its expected failure. */
 
 /** Things on the host that an attempt aims at. */
 export interface Targets {
@@ -27,7 +27,7 @@ const REFUSED = /PermissionError|OSError 1\b|OSError 38\b/;
 const UNREACHABLE = /ConnectionRefusedError|OSError 101\b|gaierror|FileNotFoundError/;
 const NO_NETWORK = /OSError 101\b/;
 
-/** A system call by its number on x64 and on arm64. Raises OSError if it fails. */
+/** Calls a system call with its number on x64 and on arm64. Raises OSError if it fails. */
 const SYSCALL = `
 import ctypes, platform
 libc = ctypes.CDLL(None, use_errno=True)

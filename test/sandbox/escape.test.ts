@@ -403,7 +403,7 @@ describe("a task's machine contains", needs("sandbox", machinesStart), () => {
 });
 
 describe("four concurrent machines", needs("sandbox", machinesStart), () => {
-  test("see none of each other's files, processes, servers and memory", async () => {
+  test("see neither each other's files, processes and servers nor each other's memory", async () => {
     const machines = await Promise.all([1, 2, 3, 4].map(() => openMachine()));
     const word = `9${process.pid}.25`;
     try {

@@ -84,7 +84,7 @@ describe("readSnapshots", () => {
     await expect(readSnapshots(folder)).rejects.toThrow("is a link");
   });
 
-  test("lists the known snapshots if a task's snapshot is unknown", async () => {
+  test("lists the available snapshots if a task's snapshot is unknown", async () => {
     const snapshots = await readSnapshots(null);
     expect(() => snapshotOf("jupiter", snapshots)).toThrow(/Unknown snapshot "jupiter"\. Available: .*\bjupyter\b/);
     expect(() => snapshotOf("constructor", snapshots)).toThrow("Unknown snapshot");
@@ -92,7 +92,7 @@ describe("readSnapshots", () => {
 });
 
 describe("checkSnapshots", () => {
-  test("reports which snapshots are ready, what is missing, and the command that installs it", async () => {
+  test("reports the ready snapshots, missing programs, and the command that installs them", async () => {
     const status = await checkSnapshots([
       snapshot({ name: "there", commands: { sh: "dash", ls: null }, modules: { json: "python3", os: null } }),
       snapshot({

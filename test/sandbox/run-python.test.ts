@@ -23,7 +23,7 @@ import { importSource } from "../import-source.js";
 import { needs } from "../machine-requirements.js";
 
 describe("runPython keeps", async () => {
-  /** Each program's files in /workspace and /tmp exist for the next one, although each has its own file systems. */
+  /** A program's files in /workspace and /tmp exist for the next one, although every program has its own file systems. */
 
   const choice = await chooseSandbox();
   let workspace: Workspace;
@@ -97,7 +97,7 @@ const folders = { files: "/tmp/w/files", temporary: "/tmp/w/temporary", owner: n
 const args = dockerArguments("art-e-1", folders, "1000:1000");
 const given = (flag: string) => args[args.indexOf(flag) + 1];
 
-test("the Docker sandbox has no network, nothing writable but the workspace, no capabilities, and limited resources", () => {
+test("the Docker sandbox gets neither a network, a writable path but the workspace, nor capabilities, and has limited resources", () => {
   expect(args[0]).toBe("run");
   expect(args).toEqual(expect.arrayContaining(["--rm", "--read-only", "--init", "--interactive"]));
   expect({

@@ -43,7 +43,7 @@ describe("the API's lists", () => {
     expect(rest).toMatchObject({ has_more: false, sessions: [{ question: "How much are the softball dues?" }] });
   });
 
-  it("returns an email by its Message-ID in any notation", async () => {
+  it("returns an email for its Message-ID in any notation", async () => {
     const found = await eventsOf(
       await openChat(server.url, "baseline", {
         ...says("How much are the softball dues?"),

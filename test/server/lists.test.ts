@@ -127,7 +127,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     expect(await results.evaluate((each) => each.scrollWidth - each.clientWidth)).toBe(0);
   });
 
-  it("filters the traces of one run by their ending, with only the keyboard", async () => {
+  it("filters the traces of one run by ending, with only the keyboard", async () => {
     const page = await open("runs/run_7", 390);
     await page.getByRole("link", { name: "All traces of this run" }).focus();
     await page.keyboard.press("Enter");

@@ -3,7 +3,7 @@ import { startFakeProvider } from "../providers/fake-provider.js";
 import { MARCUS } from "../runs/demo-setup.js";
 import { eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
 
-/** The playground API with the requests of its own client: sessions, versions and the prompt of an agent. */
+/** The playground API with the requests of its actual client: sessions, versions and the prompt of an agent. */
 
 const provider = await startFakeProvider();
 const server = await startDemoServer({ modelServer: provider.baseUrl("openai-chat") });

@@ -90,7 +90,7 @@ it("instructions, system messages and earlier messages reach the model", async (
   expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain("\\n\\nBe brief.\\n\\nBe kind.");
 });
 
-it("a chat continues from a response with its binding, and from an answer by its id", async () => {
+it("a chat continues from a response with its binding, and from an answer's id", async () => {
   provider.push({ content: "It is $40." }, { content: "Priya." }, { content: "Yes." });
   const first = await client.responses.create({ ...dues, model: "thinker" });
   const second = await client.responses.create({

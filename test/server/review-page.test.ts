@@ -123,7 +123,7 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
     expect(decisions()).toMatchObject([{ id: 1, decision: "accepted" }]);
   });
 
-  it("continues where it stopped, and ignores decisions about other wordings", async () => {
+  it("continues after the last decision, and ignores decisions about other wordings", async () => {
     const { page } = await openPage();
     await press(page, "a", "Saved: 1 accepted.");
     await press(page, "a", "Saved: 2 accepted.");

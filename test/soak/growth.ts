@@ -10,14 +10,14 @@ export interface GrowthFigures extends InsideFigures {
   readonly atOnce: number;
   readonly tasksPerSecond: number;
   readonly traceKilobytes: number;
-  /** Resident memory in the middle of the second quarter and of the last, in MB. */
+  /** Resident memory in the middle of the second and the last quarter, in MB. */
   readonly memory: { readonly early: number; readonly late: number };
-  /** Bytes of the file a task, over its first half and its second. */
+  /** File size per task in bytes, over its first and second half. */
   readonly bytesPerTask: { readonly first: number; readonly second: number };
-  /** Seconds a thousand tasks, over the first quarter and the last: by the clock, and of all processors together. */
+  /** Seconds per thousand tasks, over the first and the last quarter: elapsed time, and CPU time of all processes. */
   readonly secondsPerThousand: { readonly first: number; readonly last: number };
   readonly processorSecondsPerThousand: { readonly first: number; readonly last: number };
-  /** From the last line to the end of the process. */
+  /** From the last line of output to the end of the process. */
   readonly exitMs: number;
 }
 
@@ -26,23 +26,26 @@ interface Sample {
   readonly at: number;
   readonly bytes: number;
   readonly rss: number;
-  /** Of the process, in ms. */
+  /** CPU time of the process, in ms. */
   readonly processorMs: number;
 }
 
-/** At most, in ms: before the first request, until the last reply (with the 99th percentile), and after it. */
+/** Maximums in ms: before the first request, until the last reply (with the 99th percentile), and after it. */
 interface Longest {
   readonly start: number;
   readonly underWay: { readonly p99: number; readonly max: number };
   readonly end: number;
 }
 
-/** What the run tells of itself, see `watch.mjs`. Times are by the clock: a busy machine makes all of them longer. */
+/**
+ * Measurements from inside the run, see `watch.mjs`. Times are elapsed times, so a busy machine makes all of them
+ * longer.
+ */
 interface InsideFigures {
   readonly peakMegabytes: number;
-  /** How long the loop was kept from its work. */
+  /** Event loop delay. */
   readonly loopDelayMs: Longest;
-  /** SQLite on the main thread, in one turn of the loop; collections apart. */
+  /** SQLite on the main thread, in one turn of the event loop, without garbage collection. */
   readonly sqliteMs: Longest;
   /** Pauses of the main thread's garbage collector. */
   readonly gcMs: Longest;
@@ -50,7 +53,7 @@ interface InsideFigures {
 
 const WATCH = new URL("./watch.mjs", import.meta.url).href;
 
-/** A run of many tasks with long traces, watched from outside while it grows. */
+/** A run of many tasks with long traces, measured from outside while it grows. */
 export async function growth(
   bin: string,
   corpus: string,
@@ -108,12 +111,12 @@ function sample(path: string, pid: number): Sample {
   return { tasks: tasks ?? 0, at: performance.now(), bytes: statSync(path).size, ...resourcesOf(pid) };
 }
 
-/** Of a process that has just ended: none. */
+/** Zero for a process that has just ended. */
 function resourcesOf(pid: number): Pick<Sample, "rss" | "processorMs"> {
   try {
     const rss = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024;
-    // Behind the program's name in brackets: the 12th and 13th are hundredths of a second, its own and the kernel's
-    // for it.
+    // After the program's name in brackets, fields 12 and 13 are hundredths of a second: the process's own time, and
+    // the kernel's time for it.
     const [, fields = ""] = /.*\) (.*)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
     const [own, system] = fields.split(" ").slice(11, 13);
     return { rss, processorMs: (Number(own) + Number(system)) * 10 };
@@ -129,7 +132,7 @@ function averageTrace(path: string): number {
   return bytes;
 }
 
-/** Needs a run long enough for a few samples in each quarter. */
+/** Needs a run that is long enough for a few samples per quarter. */
 function slopes(samples: readonly Sample[]) {
   const at = (share: number) => samples[Math.min(samples.length - 1, Math.floor(share * samples.length))] as Sample;
   const bytes = (from: Sample, to: Sample) => (to.bytes - from.bytes) / (to.tasks - from.tasks);

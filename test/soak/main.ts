@@ -10,9 +10,8 @@ import { pace } from "./pace.js";
 import { queueSoak } from "./queue.js";
 
 /**
- * `npm run soak -- [kill|pace|growth|queue|all] [--minutes N] [--tasks N] [--at-once N]
- * [--kills N] [--seed N]`: what a night's run must stand, at
- * full size, by the clock on the wall. Short forms of the same are in the tests.
+ * `npm run soak -- [kill|pace|growth|queue|all] [--minutes N] [--tasks N] [--at-once N] [--kills N] [--seed N]`:
+ * full-size stress tests for overnight runs, in real time. The tests contain short forms of them.
  */
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -56,7 +55,7 @@ try {
       print("growth", await growth(BIN, db, folder, size));
     }
     if (asked("queue")) {
-      // Long enough for the kills: some fifty tasks a second, with less than two seconds between two kills.
+      // Long enough for the kills: about fifty tasks per second, with less than two seconds between two kills.
       const kills = Number(values.kills);
       print("queue", await queueSoak(BIN, db, folder, { tasks: 60 * kills, kills, seed: Number(values.seed) }));
     }

@@ -6,13 +6,13 @@ import { startModelServer, writeQuestions } from "../bench/harness.js";
 export interface PaceFigures {
   readonly rpm: number;
   readonly minutes: readonly { readonly taken: number; readonly refused: number }[];
-  /** Share of the allowed requests that were made, from the second minute to the last whole one. */
+  /** Fraction of the allowed requests that were made, from the second minute to the last complete one. */
   readonly used: number;
-  /** Share of the requests of that time that were refused. */
+  /** Fraction of the requests in that time that were refused. */
   readonly refused: number;
 }
 
-/** A run against a server that takes so many requests a minute, by the clock on the wall. */
+/** A run against a server with a limit on requests per minute, in real time. */
 export async function pace(
   bin: string,
   db: string,
@@ -24,7 +24,7 @@ export async function pace(
     const questions = writeQuestions(db, join(folder, "pace.jsonl"), Math.ceil((rpm * (minutes + 1)) / 3));
     const args = ["run", "-a", "email-search", "--db", db, "--json", "--quiet", "-l", "0", "--dataset", questions];
     const limits = ["--model-id", "openai/bench", "--base-url", `${server.url}/v1`, "--max-time", String(minutes)];
-    // It ends at its time limit, which is no success.
+    // The run ends at its time limit, so its exit code is not 0.
     await promisify(execFile)(process.execPath, [bin, ...args, ...limits], {
       env: { ...process.env, OPENAI_API_KEY: "soak" },
       maxBuffer: 1 << 26,

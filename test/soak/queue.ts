@@ -8,7 +8,7 @@ import { startModelServer, writeQuestions } from "../bench/harness.js";
 import { below, seeded } from "../bench/random.js";
 import { type RedisServer, startRedis } from "../queue/redis-server.js";
 
-/** A run over a queue in which workers, the coordinator and Redis are killed at random (kill -9), again and again. */
+/** A run over a queue while workers, the coordinator and Redis are repeatedly killed at random (SIGKILL). */
 
 const WORKERS = 3;
 const SLOTS = 16;
@@ -18,24 +18,24 @@ export interface QueueSoakFigures {
   readonly tasks: number;
   readonly seconds: number;
   readonly kills: Readonly<Record<Part, number>>;
-  /** Tasks that workers had when they, or Redis, were killed. */
+  /** Running tasks of workers when they, or Redis, were killed. */
   readonly underWay: number;
-  /** Times that a task was begun again. At most those under way. */
+  /** How often a task was started again. At most the number of running ones. */
   readonly askedAgain: number;
-  /** Tasks whose worker was killed three times; asked again at the end with --retry-failed. */
+  /** Tasks whose worker was killed three times, repeated at the end with --retry-failed. */
   readonly gaveUp: number;
   readonly results: number;
-  /** Calls that the server was asked for: those of the traces, and those of attempts that were killed. */
+  /** Calls that the server requested: in the traces, and in killed attempts. */
   readonly calls: { readonly server: number; readonly traces: number; readonly killed: number };
-  /** In US dollars: what the run says, and what the calls of its traces cost at the server. */
+  /** In US dollars: the run's own total, and the cost of its traces' calls at the server. */
   readonly bill: { readonly run: number; readonly server: number };
-  /** Keys in Redis in the end, but for workers. */
+  /** Keys that remain in Redis, except for workers' keys. */
   readonly leftInRedis: number;
 }
 
 type Part = "worker" | "coordinator" | "redis";
 
-/** Throws where a task has no result or two, or the bill is not the server's. */
+/** Throws if a task has zero or two results, or if the cost differs from the server's. */
 export async function queueSoak(
   bin: string,
   corpus: string,
@@ -72,7 +72,7 @@ export async function queueSoak(
     const run = new Coordinator(program, [...first, ...flags], db);
     const random = seeded(seed);
     let underWay = 0;
-    // One that is killed before it has planned its run leaves nothing to resume.
+    // A run that is killed before it is planned leaves nothing to resume.
     while (count(db, "SELECT count(*) FROM results") === 0) await delay(100);
     for (let i = 0; i < kills && !run.isDone; i++) {
       await delay(500 + 2_500 * random());
@@ -114,7 +114,7 @@ export async function queueSoak(
   }
 }
 
-/** The run: begun once, and resumed whenever it was killed. */
+/** The run: started once, and resumed whenever it was killed. */
 class Coordinator {
   isDone = false;
   private child: ChildProcess;
@@ -189,7 +189,7 @@ function count(path: string, sql: string): number {
   return found;
 }
 
-/** Checks every task and every call. The ids of calls are the server's, each given once. */
+/** Checks every task and every call. The server assigns the ids of calls, each one once. */
 function readFigures(path: string, tasks: number, issued: number) {
   const db = new Database(path, { readonly: true });
   const results = db
@@ -209,7 +209,7 @@ function readFigures(path: string, tasks: number, issued: number) {
   const isWhole = results.rows === tasks && results.ids === tasks && results.failed === 0;
   if (!isWhole) throw new Error(`not every task has one result: ${JSON.stringify(results)}`);
   if (calls.rows !== calls.ids) throw new Error(`a call is in two traces: ${JSON.stringify(calls)}`);
-  if (Math.abs(cost - server) > 1e-6) throw new Error(`the bill is ${cost}, and the server's ${server}`);
+  if (Math.abs(cost - server) > 1e-6) throw new Error(`the run's cost is ${cost}, but the server's is ${server}`);
   return {
     results: results.rows,
     calls: { server: issued, traces: calls.ids, killed: issued - calls.ids },

@@ -1,7 +1,7 @@
 /**
- * Watches a run from inside (`node --import`): how late its loop was, and how long SQLite and the garbage collector
- * held it, while it began, while tasks were under way and after the last reply; and its peak of memory. Prints it on
- * stderr when the process ends.
+ * Measures a run from inside (`node --import`): its event loop delay, and the time that SQLite and the garbage collector
+ * blocked the loop, at its start, while tasks were running and after the last reply; and its peak memory. Prints the
+ * figures to stderr when the process ends.
  */
 import { subscribe } from "node:diagnostics_channel";
 import { createRequire } from "node:module";
@@ -21,7 +21,7 @@ if (isMainThread) {
   });
 }
 
-/** Milliseconds, apart for before the first request, until the last reply, and after it. */
+/** Milliseconds, separately before the first request, until the last reply, and after it. */
 function byPhase() {
   const start = createHistogram();
   const underWay = createHistogram();
@@ -52,7 +52,7 @@ function byPhase() {
   };
 }
 
-/** A timer of a millisecond tells by how much it was late. */
+/** A one-millisecond timer measures its own delay. */
 function watchLoop() {
   const delays = byPhase();
   let last = performance.now();
@@ -69,8 +69,8 @@ function watchLoop() {
 }
 
 /**
- * All that SQLite does on the main thread between one turn of the loop and the next counts as one. The rows it makes
- * are as good an occasion to collect garbage as any: that is not its time.
+ * All SQLite work on the main thread in one turn of the event loop counts as one measurement. Garbage collection during
+ * that work is subtracted.
  */
 function watchSqlite(collectedWithin) {
   const turns = byPhase();

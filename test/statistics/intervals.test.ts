@@ -14,7 +14,7 @@ import {
 
 /** Expected values come from SciPy 1.17.1 with the calls in the comments, unless a source is given. */
 
-it("seededRandom draws like the reference code of mulberry32, on which the order of shuffled tasks depends", () => {
+it("seededRandom draws like the reference code of mulberry32, because the order of shuffled tasks depends on it", () => {
   const random = seededRandom(1);
   expect(Array.from({ length: 5 }, () => random(1_000_000))).toEqual([627_073, 2_735, 527_447, 981_050, 968_377]);
 });

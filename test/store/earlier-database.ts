@@ -21,7 +21,7 @@ const REPLACED_COLUMNS: Readonly<Record<string, string>> = {
 export function writeEarlierFile(path: string, mails: readonly FiledEmail[], before = "unicode_words"): void {
   const now = openCorpus(mails);
   const db = new Database(path);
-  // Functions of the program that migrations call when there is no mail.
+  // Program functions that migrations call even without mail.
   for (const name of ["bigram_text", "name_text", "indexed"]) db.function(name, { varargs: true }, () => null);
   db.pragma("application_id = 0x61727465");
   db.exec(

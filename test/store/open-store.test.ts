@@ -78,7 +78,7 @@ describe("openStore", () => {
       expect(error.hint).not.toBe("");
     });
 
-    it("a changed migration, by its name", () => {
+    it("a changed migration, with its name", () => {
       expect(refusal(ourFile("UPDATE migrations SET sha256 = 'x' WHERE number = 2")).message).toContain("sql/002_");
     });
 

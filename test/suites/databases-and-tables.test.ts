@@ -67,7 +67,7 @@ describe.each(["sqlite3", "duckdb"])("checkLocalDatabase with %s compares", (typ
 });
 
 describe("checkLocalDatabase with DuckDB", () => {
-  it("selects a schema by its name, and compares value types exactly", async () => {
+  it("selects the named schema, and compares value types exactly", async () => {
     const of = (type: string, value: string) => [
       "create schema s",
       `create table s.t(x ${type})`,
@@ -180,7 +180,7 @@ describe("compareTable", () => {
     });
   const ofChart = (...props: string[]) => ({ type: "chart", ...BOTH, chart_props: props });
 
-  it("compares charts by their series and the rule's properties", async () => {
+  it("compares the series of charts and the rule's properties", async () => {
     const bar = chart("barChart", "T");
     expect(await compare(bar, chart("lineChart", "T"), ofChart("title", "legend"))).toBe(1);
     expect(await compare(bar, chart("lineChart", "T"), ofChart("type"))).toBe(0);
@@ -198,7 +198,7 @@ describe("compareTable", () => {
     });
   const ofPivot = (...props: string[]) => ({ type: "pivot_table", ...BOTH, pivot_props: props });
 
-  it("compares pivot tables by their source and the rule's properties", async () => {
+  it("compares the source of pivot tables and the rule's properties", async () => {
     const sum = pivot("sum", "");
     expect(await compare(sum, pivot("count", ""), ofPivot("row_fields", "col_fields", "filter"))).toBe(1);
     expect(await compare(sum, pivot("count", ""), ofPivot("data_fields"))).toBe(0);

@@ -279,7 +279,7 @@ CMD ["bash"]
     expect(read(`${directive}FROM debian\n${lines}\n`)).toMatchObject({ obstacles: [], packages });
   });
 
-  it("copies what a pattern with a range of letters matches, hidden files too", () => {
+  it("copies the files that match a pattern with a range of letters, including hidden ones", () => {
     const files = {
       "environment/a1.csv": "",
       "environment/b1.csv": "",

@@ -44,7 +44,7 @@ describe("Flowbook's 44 tasks", needs("suites"), () => {
     }
   });
 
-  it("are classified by their grading", () => {
+  it("are classified according to their grading", () => {
     const triage = triageOf("flowbook");
     for (const read of readReal("flowbook").tasks) {
       const grading = triage.get(read.task.id)?.grading ?? "";

@@ -60,11 +60,11 @@ describe("task pairs", () => {
     expect(pairsOf(["a", "b"], ["b", "a"])).toEqual({ a: "b", b: "a" });
   });
 
-  it("include a task that refers to itself and the one that refers to it", () => {
+  it("include a task that refers to itself and the task that refers to it", () => {
     expect(pairsOf(["a", "a"], ["b", "a"])).toEqual({ a: "b", b: "a" });
   });
 
-  it("include a task without a counterpart and the one that refers to it", () => {
+  it("include a task without a counterpart and the task that refers to it", () => {
     expect(pairsOf(["a", null], ["b", "a"])).toEqual({ a: "b", b: "a" });
   });
 

@@ -10,7 +10,7 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** Writes files by their paths in a folder, and creates missing folders. */
+/** Writes files to their paths in a folder, and creates missing folders. */
 export function writeFiles(root: string, files: Readonly<Record<string, string | Buffer>>): void {
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });

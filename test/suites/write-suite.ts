@@ -8,7 +8,7 @@ import { temporaryFolder, writeFiles } from "./temporary-folder.js";
 
 export const DEMO_SUITE = join(import.meta.dirname, "../../fixtures/suites/demo");
 
-/** Files by their path in the suite. Values other than strings are written as JSON. */
+/** Contents per path in the suite. Values other than strings are written as JSON. */
 export function writeSuite(files: Readonly<Record<string, unknown>>): string {
   const folder = temporaryFolder();
   const texts = Object.entries(files).map(([path, content]) => [

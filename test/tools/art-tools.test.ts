@@ -36,7 +36,7 @@ describe("search_emails refuses", () => {
     expect(refusal).toMatchObject({ kind: "bad_arguments", error: expect.stringContaining(what) });
   });
 
-  test("a keyword of a million words, at once and in a short text", { timeout: 60_000 }, async () => {
+  test("a keyword of a million words, immediately and with a short message", { timeout: 60_000 }, async () => {
     const words = Array.from({ length: 1_000_000 }, (_, i) => `w${i}`).join(" ");
     const refusal = await demo.refusal("search_emails", { keywords: [words] });
     expect(refusal).toMatchObject({ kind: "bad_arguments", error: expect.stringContaining("at most 1000 characters") });
@@ -44,19 +44,19 @@ describe("search_emails refuses", () => {
     expect((await demo.refusal("search_emails", { keywords: ["a"], ...unknown })).error.length).toBeLessThan(3_000);
   });
 
-  test("to work outside a task, where nobody says whose mailbox it is", async () => {
+  test("to work outside a task, because the mailbox is unknown", async () => {
     const refusal = await demo.refusal("search_emails", { keywords: ["a"] }, { inbox: null });
     expect(refusal.kind).toBe("bad_arguments");
   });
 });
 
-describe("search_emails gives", () => {
-  test("message_id and snippet of each mail and nothing else", async () => {
+describe("search_emails returns", () => {
+  test("only message_id and snippet of each email", async () => {
     const hits = await search({ keywords: ["softball", "umpire"] });
     expect(hits).toEqual([{ message_id: DUES, snippet: expect.stringContaining("an <b>umpire</b> fee so dues are") }]);
   });
 
-  test("only mails with every keyword", async () => {
+  test("only emails with every keyword", async () => {
     expect(ids(await search({ keywords: ["softball", "dues"] }))).toEqual([DUES, SEASON]);
     expect(ids(await search({ keywords: ["softball", "dues", "umpire"] }))).toEqual([DUES]);
     expect(await search({ keywords: ["softball", "zyzzyva"] })).toEqual([]);
@@ -75,7 +75,7 @@ describe("search_emails gives", () => {
     expect((dates[0] ?? "") >= newest).toBe(true);
   });
 
-  test("a keyword of several words only where they stand together", async () => {
+  test("emails with a keyword of several words only if they are adjacent", async () => {
     expect(ids(await search({ keywords: ["umpire fee"] }))).toEqual([DUES]);
     expect(await search({ keywords: ["fee umpire"] })).toEqual([]);
   });
@@ -127,18 +127,18 @@ describe("search_emails is ART's own search", () => {
   const found = async (...keywords: string[]) =>
     ids(await own.value<Hits>("search_emails", { keywords }, { inbox: ann }));
 
-  test("without stemming: another form of a word is another word", async () => {
+  test("without stemming: other forms of a word do not match", async () => {
     expect(await found("meetings")).toEqual(["<meetings@t>"]);
     expect(await found("meeting")).toEqual(["<meeting@t>", "<cafe@t>", "<split@t>", "<sent@t>"]);
     expect(await found("MEETING", "Monday")).toEqual(["<meeting@t>"]);
   });
 
-  test("which finds a word behind any number of mails that only have another form of it", async () => {
+  test("which finds a word behind any number of emails with only another form of it", async () => {
     expect(await found("pipeline")).toEqual(["<pipeline@t>"]);
     expect(await found("pipelines")).toHaveLength(10);
   });
 
-  test("in mail from or to the address; filed mail of others is no such mail", async () => {
+  test("in mail from or to the address, but not other filed mail", async () => {
     expect(await own.value<Hits>("search_emails", { keywords: ["bcc"] }, { inbox: ann })).toHaveLength(1);
     expect(await found("meeting")).not.toContain("<filed@t>");
     const { emails } = await own.value<{ emails: Hits }>(
@@ -149,12 +149,12 @@ describe("search_emails is ART's own search", () => {
     expect(ids(emails)).toContain("<filed@t>");
   });
 
-  test("words of a keyword together in subject or body, not across both", async () => {
+  test("with a keyword's words together in subject or body, not across both", async () => {
     expect(await found("the meeting")).toEqual(["<meeting@t>"]);
     expect(await found("project meeting")).toEqual([]);
   });
 
-  test("equal to ART's SQL over the same mail, for any keywords", async () => {
+  test("with the same results as ART's SQL over the same mail, for any keywords", async () => {
     const art = new Database(":memory:");
     art.exec("CREATE VIRTUAL TABLE fts USING fts5(id UNINDEXED, subject, body)");
     const insert = art.prepare("INSERT INTO fts (id, subject, body) VALUES (?, ?, ?)");
@@ -186,7 +186,7 @@ describe("search_emails is ART's own search", () => {
 });
 
 describe("search_emails narrows", () => {
-  test("by whole addresses only", async () => {
+  test("only by complete addresses", async () => {
     const from = async (from_addr: string) => (await search({ keywords: ["merriwell"], from_addr })).length;
     expect(await from("amontero@merriwellgas.example")).toBeGreaterThan(0);
     expect(await from(" AMontero@merriwellgas.example")).toBe(await from("amontero@merriwellgas.example"));
@@ -196,7 +196,7 @@ describe("search_emails narrows", () => {
     expect(await search({ keywords: ["umpire"], to_addr: "priya" })).toEqual([]);
   });
 
-  test("by days: sent_after with its day, sent_before without it", async () => {
+  test("by date: including sent_after, excluding sent_before", async () => {
     const found = async (days: object) => ids(await search({ keywords: ["umpire"], ...days })).includes(DUES);
     expect(await found({ sent_after: "2000-04-10" })).toBe(true);
     expect(await found({ sent_after: "2000-04-11" })).toBe(false);
@@ -205,7 +205,7 @@ describe("search_emails narrows", () => {
   });
 });
 
-test("any strings are safe keywords", async () => {
+test("search_emails accepts any strings as keywords", async () => {
   const texts = fc.array(fc.string({ unit: "binary", maxLength: 30 }), { minLength: 1, maxLength: 5 });
   await fc.assert(
     fc.asyncProperty(texts, async (keywords) => {

@@ -9,9 +9,9 @@ import { MARCUS, never, openDemo, type TestDb } from "../runs/demo-setup.js";
 export interface DemoTools extends TestDb {
   readonly mailbox: Mailbox;
   tool(id: string, config?: string): Tool;
-  /** What the model gets, as it reads it; fails where the call is refused. */
+  /** The result that the model receives. Fails if the call is refused. */
   value<T>(id: string, args: JsonValue, context?: Partial<ToolContext>): Promise<T>;
-  /** Fails where the call is not refused. */
+  /** Fails if the call is not refused. */
   refusal(
     id: string,
     args: JsonValue,
@@ -41,7 +41,7 @@ export interface ReadMail {
   readonly next_offset?: number | null;
 }
 
-/** In a task of Marcus, without a cutoff. */
+/** In a task for Marcus, without a cutoff. */
 export const context: ToolContext = { inbox: MARCUS, cutoff: null, signal: never };
 
 export async function openDemoTools(): Promise<DemoTools> {

@@ -7,7 +7,7 @@ import { DANA, MARCUS, openDemo, type TestDb } from "../runs/demo-setup.js";
 import { type DemoTools, type Found, openDemoTools, type ReadMail } from "./demo-tools.js";
 
 describe("hidden mail", () => {
-  /** From Dana to a lawyer outside; Marcus never had it. */
+  /** From Dana to an external lawyer. Marcus never received it. */
   const DANAS = "<12224738.1075840196582.JavaMail.demo@kestrel>";
   /** To Marcus and others, 2002-02-11T23:15:55Z. */
   const RATIO = "<15512517.1075840196361.JavaMail.demo@kestrel>";
@@ -34,7 +34,7 @@ describe("hidden mail", () => {
   const read = (message_id: string, context = {}) => demo.value<ReadMail>("email_get", { message_id }, context);
 
   describe("another mailbox", () => {
-    test("is not searched, and the refusal names the one that may be", async () => {
+    test("is not searched, and the refusal names the permitted one", async () => {
       const refusal = await demo.refusal("email_search", { query: "standstill", inbox_id: DANA });
       expect(refusal.kind).toBe("bad_arguments");
       expect(refusal.error).toBe(
@@ -42,13 +42,13 @@ describe("hidden mail", () => {
       );
     });
 
-    test("is refused in the same words whether it is there or not", async () => {
+    test("is refused with the same message whether or not it exists", async () => {
       const ask = async (inbox_id: string) => (await demo.refusal("email_search", { query: "x", inbox_id })).error;
       const invented = "nobody@nowhere.example";
       expect((await ask(invented)).replace(invented, "?")).toBe((await ask(DANA)).replace(DANA, "?"));
     });
 
-    test("shows none of its mail in any search of one's own", async () => {
+    test("does not appear in a search of the task's own mailbox", async () => {
       const own = new Set(
         demo.db
           .prepare(
@@ -70,7 +70,7 @@ describe("hidden mail", () => {
       expect(ids(hers)).toContain(DANAS);
     });
 
-    test("gives none of its mail to a reader, in the words for a mail that does not exist", async () => {
+    test("is not readable with email_get, with the same message as for a missing email", async () => {
       const invented = "<1.1.JavaMail.nobody@kestrel>";
       const hidden = await demo.refusal("email_get", { message_id: DANAS });
       const missing = await demo.refusal("email_get", { message_id: invented });
@@ -81,7 +81,7 @@ describe("hidden mail", () => {
       expect((await demo.refusal("read_email", { message_id: DANAS })).error).toBe(hidden.error);
     });
 
-    test("says nothing of a hidden mail's length, whatever the offset", async () => {
+    test("does not reveal the length of hidden mail for any offset", async () => {
       const refusals = await Promise.all(
         [0, 1, 100_000].map((offset) => demo.refusal("email_get", { message_id: DANAS, offset })),
       );
@@ -100,7 +100,7 @@ describe("hidden mail", () => {
       expect(before.total).toBe(before.emails.length);
     });
 
-    test("cannot be read, in the words for a mail that does not exist", async () => {
+    test("cannot be read, with the same message as for a missing email", async () => {
       const invented = "<1.1.JavaMail.nobody@kestrel>";
       const hidden = await demo.refusal("email_get", { message_id: RATIO }, cutoff("2002-02-10"));
       const missing = await demo.refusal("email_get", { message_id: invented }, cutoff("2002-02-10"));
@@ -109,7 +109,7 @@ describe("hidden mail", () => {
       expect(hidden.error.replace(RATIO, "?")).toBe(missing.error.replace(invented, "?"));
     });
 
-    test("does not come back by asking for later days", async () => {
+    test("is not found with later dates", async () => {
       const later = { sent_after: RATIO_DAY, sent_before: "2045-01-01" };
       const found = await demo.value<Found>(
         "email_search",
@@ -122,9 +122,9 @@ describe("hidden mail", () => {
     test.each([
       ["before the cutoff", "2002-02-10", RATIO_DAY],
       ["on the day of the cutoff", RATIO_DAY, RATIO_DAY],
-      ["behind the cutoff", RATIO_DAY, "2045-01-01"],
-      ["behind the cutoff, of mail behind it", "2002-02-10", "2045-01-01"],
-    ])("and sent_before bind together: sent_before %s", async (_where, day, sent_before) => {
+      ["after the cutoff", RATIO_DAY, "2045-01-01"],
+      ["after the cutoff, for later mail", "2002-02-10", "2045-01-01"],
+    ])("is limited by both cutoff and sent_before: sent_before %s", async (_where, day, sent_before) => {
       const dated = (found: readonly string[]) =>
         found.map((id) => demo.db.prepare("SELECT date FROM emails WHERE message_id = ?").pluck().get(id) as string);
       const earlier = [endOfDay(day), `${sent_before}T00:00:00Z`].sort()[0] as string;
@@ -138,11 +138,11 @@ describe("hidden mail", () => {
       const dates = dated([...best, ...art.map((hit) => hit.message_id)]);
       expect(dates.length).toBeGreaterThan(0);
       expect(dates.filter((date) => date >= earlier)).toEqual([]);
-      // The mail itself is seen where neither of the two hides it.
+      // The email is visible if neither limit hides it.
       expect(best.includes(RATIO)).toBe(earlier > "2002-02-11T23:15:55Z");
     });
 
-    test("of the query date itself is still seen, to the last second of it in UTC", async () => {
+    test("is visible on the query date itself, to its last second in UTC", async () => {
       expect(ids(await find("exchange ratio", cutoff(RATIO_DAY)))).toContain(RATIO);
       expect((await read(RATIO, cutoff(RATIO_DAY))).body).toContain("0.62");
       expect((await read(RATIO, { cutoff: "2002-02-11T23:15:56Z" })).body).toContain("0.62");
@@ -151,12 +151,12 @@ describe("hidden mail", () => {
       );
     });
 
-    test("a fax machine's year 2044 among it", async () => {
+    test("includes a fax machine's year 2044", async () => {
       expect(ids(await find("fax test", cutoff("2002-03-01")))).not.toContain(FAX);
       expect((await demo.refusal("email_get", { message_id: FAX }, cutoff("2002-03-01"))).kind).toBe("invalid_email");
     });
 
-    test("is shown by cutoff off", async () => {
+    test("is shown with cutoff off", async () => {
       expect(ids(await find("Heron exchange ratio collar"))).toContain(RATIO);
       expect((await findArt("collar")).map((hit) => hit.message_id)).toContain(RATIO);
       expect((await read(RATIO)).body).toContain("0.62");
@@ -164,8 +164,8 @@ describe("hidden mail", () => {
     });
   });
 
-  describe("mail without a date", () => {
-    test("is invisible under a cutoff and visible without one", async () => {
+  describe("undated mail", () => {
+    test("is invisible with a cutoff and visible without one", async () => {
       const undated = await openDemoTools();
       const id = "<27689241.1075840308675.JavaMail.demo@kestrel>";
       undated.db.exec(`UPDATE mails SET date = NULL WHERE id = (SELECT mail_id FROM messages WHERE message_id = '${id}');
@@ -198,7 +198,7 @@ describe("search pool", () => {
   const listed = (result: ToolResult) =>
     (result as unknown as { value: { emails: { message_id: string }[] } }).value.emails.map((mail) => mail.message_id);
 
-  it("answers as the search on this thread does", async () => {
+  it("returns the same hits as the search on this thread", async () => {
     const { search: here, addresses } = openMailbox(test.db);
     const query = { fromIds: null, toIds: null, period: { after: null, before: null }, limit: 10, askedAt: null };
     const { hits } = here.bestFirst({ ...query, words: "contract draft", inboxId: addresses.idOf(MARCUS) });
@@ -206,7 +206,7 @@ describe("search pool", () => {
     expect(listed(await search("contract draft"))).toEqual(hits.map((hit) => hit.messageId));
   });
 
-  it("answers alike from whichever of several threads", async () => {
+  it("returns equal hits from each of several threads", async () => {
     const several = new SearchPool(test.db.name, 3);
     const words = ["contract", "draft", "meeting", "contract draft", "meeting", "contract"];
     const ask = (query: string) => several.call("email_search", { query, limit: 10 }, context, {});
@@ -215,7 +215,7 @@ describe("search pool", () => {
     await several.close();
   });
 
-  it("sees what another connection has imported since", async () => {
+  it("sees new imports of another connection", async () => {
     const first = async () => JSON.stringify(await search("contract"));
     const [id = ""] = listed(await search("contract"));
     expect(await first()).not.toContain("Changed meanwhile");
@@ -227,7 +227,7 @@ describe("search pool", () => {
     expect(await first()).toContain("Changed meanwhile");
   });
 
-  it("rejects a call that no handler of mail answers, and goes on", async () => {
+  it("rejects a call for an unknown mail handler, and continues", async () => {
     await expect(threads.call("execute_python", {}, context, {})).rejects.toThrow("no handler that searches mail");
     expect(listed(await search("contract")).length).toBeGreaterThan(0);
   });

@@ -7,18 +7,18 @@ import { compileArgumentSchema, compileResultSchema } from "../../src/tools/argu
 const withValue = (schema: JsonValue, more: JsonSchema = {}) =>
   compileArgumentSchema({ type: "object", properties: { v: schema }, ...more });
 
-describe("a schema is refused", () => {
+describe("a tool's schema", () => {
   test.each([
     ["of another type", { type: "string" }, 'must have "type": "object"'],
     ["without a type", { properties: {} }, 'must have "type": "object"'],
     [
-      "that requires what it does not have",
+      "that requires an undefined property",
       { type: "object", required: ["q"] },
       'required property "q" is not defined',
     ],
-    ["that refers to nowhere", { type: "object", properties: { v: { $ref: "#/$defs/x" } } }, "#/$defs/x"],
-    ["that refers to somewhere else", { type: "object", properties: { v: { $ref: "http://x.example/s" } } }, "ref"],
-  ])("%s", (_, schema, why) => {
+    ["with a broken reference", { type: "object", properties: { v: { $ref: "#/$defs/x" } } }, "#/$defs/x"],
+    ["with an external reference", { type: "object", properties: { v: { $ref: "http://x.example/s" } } }, "ref"],
+  ])("is refused %s", (_, schema, why) => {
     expect(() => compileArgumentSchema(schema as JsonSchema)).toThrow(new RegExp(why.replaceAll("$", "\\$"), "i"));
   });
 
@@ -31,19 +31,19 @@ describe("a schema is refused", () => {
 
   test.each([
     ["a bound without a type", { minimum: 3 }, 'missing type "number" for keyword "minimum" at "#/properties/v"'],
-    ["several such", { minLength: 3, pattern: "a" }, 'missing type "string" for keyword "minLength"'],
+    ["several such bounds", { minLength: 3, pattern: "a" }, 'missing type "string" for keyword "minLength"'],
     ["entries without a type", { prefixItems: [{ type: "string" }] }, "prefixItems"],
-    ["a bound beside a reference", { $ref: "#/$defs/d", minimum: 3 }, "minimum"],
+    ["a bound next to a reference", { $ref: "#/$defs/d", minimum: 3 }, "minimum"],
     [
-      "bounds that are text",
+      "bounds that are strings",
       { type: "integer", minimum: "3", maximum: "4" },
       'properties.v.maximum must be number, received "4"; properties.v.minimum must be number, received "3"',
     ],
-    ["a misspelt keyword", { type: "integer", minimun: 3 }, "minimun, which cannot be checked"],
-    ["a keyword of OpenAPI", { type: "string", nullable: true }, "nullable"],
+    ["a misspelled keyword", { type: "integer", minimun: 3 }, "minimun, which cannot be checked"],
+    ["an OpenAPI keyword", { type: "string", nullable: true }, "nullable"],
     ["an unknown type", { type: "text" }, "text"],
-    ["a pattern that is none", { type: "string", pattern: "(" }, "Invalid regular expression"],
-  ])("with %s", (_, value, why) => {
+    ["an invalid pattern", { type: "string", pattern: "(" }, "Invalid regular expression"],
+  ])("is refused with %s", (_, value, why) => {
     expect(() => withValue(value as JsonValue, { $defs: { d: { type: "integer" } } })).toThrow(why);
   });
 
@@ -52,15 +52,19 @@ describe("a schema is refused", () => {
     ["a list of items", { type: "array", items: [{ minimum: 1 }] }, "/properties/v/items/0"],
     ["an alternative", { anyOf: [{ type: "string" }, { minimum: 1 }] }, "/properties/v/anyOf/1"],
     ["a property", { type: "object", properties: { w: { minimum: 1 } } }, "/properties/v/properties/w"],
-    ["what is added", { type: "object", additionalProperties: { minimum: 1 } }, "/properties/v/additionalProperties"],
+    [
+      "additional properties",
+      { type: "object", additionalProperties: { minimum: 1 } },
+      "/properties/v/additionalProperties",
+    ],
     ["a definition", { $ref: "#/$defs/d" }, "/$defs/d"],
-  ])("for a loose keyword deep in %s, by its path", (_, value, path) => {
+  ])("is refused for a loose keyword deep in %s, with its path", (_, value, path) => {
     const make = () => withValue(value as JsonValue, { $defs: { d: { minimum: 1 } } });
     expect(make).toThrow(`missing type "number" for keyword "minimum" at "#${path}"`);
   });
 });
 
-test("a schema that names draft-07 is read as that draft", () => {
+test("a schema that declares draft-07 is read as draft-07", () => {
   const draft = { $schema: "http://json-schema.org/draft-07/schema#" };
   const check = withValue({ type: "object", dependencies: { a: ["b"] } }, draft);
   expect(check({ v: { a: 1 } }).ok).toBe(false);
@@ -72,9 +76,9 @@ describe("arguments are checked by", () => {
     ["minimum and maximum", { type: "integer", minimum: 1, maximum: 50 }, [1, 50], [0, 51, 1.5, "1", null]],
     ["exclusive bounds", { type: "number", exclusiveMinimum: 2, exclusiveMaximum: 4 }, [2.1, 3], [2, 4]],
     ["multipleOf", { type: "integer", multipleOf: 5 }, [0, 10], [3]],
-    ["the length of a text", { type: "string", minLength: 2, maxLength: 3 }, ["ab", "abc"], ["a", "abcd", ""]],
+    ["the length of a string", { type: "string", minLength: 2, maxLength: 3 }, ["ab", "abc"], ["a", "abcd", ""]],
     ["a pattern", { type: "string", pattern: "^a+$" }, ["a", "aa"], ["", "ab"]],
-    ["a day that there is", { type: "string", format: "date" }, ["2001-02-28"], ["2001-02-30", "28.2.2001", ""]],
+    ["an existing date", { type: "string", format: "date" }, ["2001-02-28"], ["2001-02-30", "28.2.2001", ""]],
     ["an address", { type: "string", format: "email" }, ["a@b.example"], ["a at b"]],
     ["an enum", { type: "string", enum: ["inbox", "sent"] }, ["inbox", "sent"], ["Inbox", "", null]],
     ["an enum of several types", { enum: ["x", 1, null] }, ["x", 1, null], ["y", 2]],
@@ -113,9 +117,14 @@ describe("arguments are checked by", () => {
       [{ from: "a" }, { from: "a", days: 1 }],
       [{}, { from: "a", days: 0 }, { from: "a", cc: "b" }, []],
     ],
-    ["what may be added", { type: "object", additionalProperties: { type: "integer" } }, [{ a: 1 }], [{ a: "1" }]],
     [
-      "the names of what is added",
+      "allowed additional properties",
+      { type: "object", additionalProperties: { type: "integer" } },
+      [{ a: 1 }],
+      [{ a: "1" }],
+    ],
+    [
+      "the names of additional properties",
       { type: "object", patternProperties: { "^n": { type: "integer" } } },
       [{ n1: 1 }],
       [{ n1: "1" }],
@@ -150,8 +159,8 @@ describe("arguments are checked by", () => {
       [2, 6],
     ],
     ["a definition", { $ref: "#/$defs/d", description: "a count" }, [1], ["1", 1.5]],
-    ["a bound beside an enum", { type: "string", enum: ["x", "yy"], minLength: 2 }, ["yy"], ["x", "zz"]],
-    ["a bound beside a const", { type: "integer", const: 3, maximum: 4 }, [3], [2]],
+    ["a bound next to an enum", { type: "string", enum: ["x", "yy"], minLength: 2 }, ["yy"], ["x", "zz"]],
+    ["a bound next to a const", { type: "integer", const: 3, maximum: 4 }, [3], [2]],
     ["a count of items of any kind", { type: "array", minItems: 1 }, [[null]], [[]]],
     [
       "items that are all different",
@@ -159,16 +168,16 @@ describe("arguments are checked by", () => {
       [[{ a: 1 }, { a: 2 }]],
       [[{ a: 1 }, { a: 1 }]],
     ],
-    ["what it must not be", { type: "string", not: { enum: ["x"] } }, ["y"], ["x"]],
+    ["not", { type: "string", not: { enum: ["x"] } }, ["y"], ["x"]],
     ["a condition", { type: "string", if: { minLength: 3 }, else: { maxLength: 1 } }, ["abc", "x"], ["ab"]],
     [
-      "what else a property asks for",
+      "properties required by another one",
       { type: "object", properties: { b: { type: "string" } }, dependentRequired: { a: ["b"] } },
       [{ a: 1, b: "x" }, {}],
       [{ a: 1 }],
     ],
     [
-      "what is left unevaluated",
+      "unevaluated properties",
       { type: "object", allOf: [{ properties: { a: { type: "string" } } }], unevaluatedProperties: false },
       [{ a: "x" }],
       [{ b: "x" }],
@@ -190,7 +199,7 @@ describe("arguments are checked by", () => {
     for (const v of wrong) expect(schema({ v }).ok, JSON.stringify(v)).toBe(false);
   });
 
-  test("what must be there, and what may not", () => {
+  test("required and forbidden properties", () => {
     const schema = withValue({ type: "string" }, { required: ["v"], additionalProperties: false });
     for (const wrong of [{}, { w: "a" }, { v: "a", w: "a" }, [], "v", null, 1]) {
       expect(schema(wrong).ok, JSON.stringify(wrong)).toBe(false);
@@ -199,8 +208,8 @@ describe("arguments are checked by", () => {
   });
 });
 
-describe("what is left out", () => {
-  test("takes its default, also inside another object", () => {
+describe("an omitted property", () => {
+  test("gets its default, even inside another object", () => {
     const schema = compileArgumentSchema({
       type: "object",
       properties: {
@@ -213,14 +222,14 @@ describe("what is left out", () => {
     expect(schema({ limit: 3 })).toEqual({ ok: true, value: { limit: 3 } });
   });
 
-  test("of additionalProperties lets more arguments through as they are", () => {
+  test("of additionalProperties allows more arguments unchanged", () => {
     expect(withValue({ type: "string" })({ more: [1, { deep: true }] })).toMatchObject({
       value: { more: [1, { deep: true }] },
     });
   });
 });
 
-test("words that only describe are no hindrance", () => {
+test("annotations are accepted", () => {
   const described = {
     type: "integer",
     title: "Limit",
@@ -233,7 +242,7 @@ test("words that only describe are no hindrance", () => {
   expect(withValue(described)({ v: 3 })).toEqual({ ok: true, value: { v: 3 } });
 });
 
-describe("what does not fit is said", () => {
+describe("a validation error describes the mismatch", () => {
   const schema = compileArgumentSchema({
     type: "object",
     properties: {
@@ -258,12 +267,12 @@ describe("what does not fit is said", () => {
       { limit: "x", folder: 1 },
       'query is missing: must be "string"; limit must be integer, received "x"; folder must be',
     ],
-  ])("%j", (value, why) => {
+  ])("for %j", (value, why) => {
     expect(schema(value)).toMatchObject({ ok: false, error: expect.stringContaining(why) });
   });
 });
 
-test("a result is checked without the rules for arguments, and stays as it is", () => {
+test("a result is checked without the rules for arguments, and not changed", () => {
   const schema = {
     properties: { n: { minimum: 1, default: 5 }, kind: { type: "string", format: "phone" } },
     example: {},
@@ -275,7 +284,7 @@ test("a result is checked without the rules for arguments, and stays as it is", 
 
 const ofText = (schema: JsonSchema) => compileArgumentSchema({ type: "object", properties: { v: schema } });
 
-/** `depth` objects within each other. */
+/** `depth` nested objects. */
 function deep(depth: number): JsonSchema {
   let schema: JsonSchema = { type: "string" };
   for (let i = 0; i < depth; i++) schema = { type: "object", properties: { v: schema } };
@@ -296,7 +305,7 @@ describe("a pattern of a tool's schema", () => {
     expect(type({ v }).ok).toBe(false);
   });
 
-  test("is linear wherever it stands", () => {
+  test("takes linear time in any position", () => {
     const evil = { type: "string", pattern: "^(a+)+$" };
     // Enough for minutes in JavaScript's own engine.
     const v = `${"a".repeat(32)}!`;
@@ -326,7 +335,7 @@ describe("a pattern of a tool's schema", () => {
     ["(a)\\1", "more than a regular language"],
     ["(.{900}){900}", "cannot be checked"],
     ["a".repeat(1_001), "more than 1000 characters"],
-  ])("%s is refused, and says why", (pattern, why) => {
+  ])("%s is refused with the reason", (pattern, why) => {
     expect(() => ofText({ type: "string", pattern })).toThrow(why);
   });
 
@@ -335,7 +344,7 @@ describe("a pattern of a tool's schema", () => {
     ["^\\u0041\\/\\.$", ["A/."], ["A/x"]],
     ["^(?:https?:)\\/\\/[^\\s]+$", ["http://x"], ["ftp://x"]],
     ["é|[ä-ü]", ["cafés", "ö"], ["cafe"]],
-  ])("%s means what it means in JavaScript", (pattern, fits, others) => {
+  ])("%s has the same meaning as in JavaScript", (pattern, fits, others) => {
     const type = ofText({ type: "string", pattern });
     for (const v of [...fits, ...others]) {
       expect(type({ v }).ok, v).toBe(new RegExp(pattern).test(v));
@@ -345,13 +354,13 @@ describe("a pattern of a tool's schema", () => {
 });
 
 describe("a schema", () => {
-  test("of 5,000 levels is refused, and one of fifty is not", () => {
+  test("of 5,000 levels is refused, but one of fifty is not", () => {
     expect(() => compileArgumentSchema(deep(5_000))).toThrow("nested more than 100 levels");
     expect(jsonObjectSchema.safeParse(deep(5_000)).error?.issues[0]?.message).toContain("at most 100 levels deep");
     expect(() => compileArgumentSchema(deep(45))).not.toThrow();
   });
 
-  test("in which each part doubles the one before is refused", () => {
+  test("that doubles at every part is refused", () => {
     const $defs = Object.fromEntries(
       Array.from({ length: 40 }, (_, i) => [
         `d${i}`,
@@ -363,7 +372,7 @@ describe("a schema", () => {
     googleSchema(schema);
   });
 
-  test("that refers to itself on the spot is refused, and one that does so in a part of itself is not", () => {
+  test("that directly refers to itself is refused, but a reference to itself in a part is not", () => {
     const turning = {
       type: "object",
       properties: { v: { $ref: "#/$defs/a" } },
@@ -375,7 +384,7 @@ describe("a schema", () => {
     expect(compileArgumentSchema(list)({ next: { next: { name: "x" } } }).ok).toBe(true);
   });
 
-  test("of which every part has ten that lead back to it does not hold the conversion for Google up", () => {
+  test("with ten circular references in every part does not block the conversion for Google", () => {
     const properties = Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`p${i}`, { $ref: "#" }]));
     googleSchema({ type: "object", properties });
   });
@@ -392,7 +401,7 @@ describe("a schema that is compiled to code", () => {
     "a\u2028globalThis.injected=1",
     "a/../~0~1%22",
   ];
-  test.each(NAMES)("runs nothing that stands in it: %j", (name) => {
+  test.each(NAMES)("does not execute its content: %j", (name) => {
     const escaped = encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"));
     const type = compileArgumentSchema({
       type: "object",
@@ -415,7 +424,7 @@ describe("a schema that is compiled to code", () => {
     expect("injected" in globalThis).toBe(false);
   });
 
-  test("checks names of Object's prototype as any other", () => {
+  test("checks names of Object's prototype like any other", () => {
     const names = ["toString", "constructor", "hasOwnProperty"];
     const needed = compileArgumentSchema({
       type: "object",
@@ -442,7 +451,7 @@ describe("a schema that is compiled to code", () => {
     ['{"properties":{"v":5}}', "properties.v must be"],
     ['{"properties":{"v":{"type":{}}}}', "properties.v.type must be"],
     ['{"required":[5]}', "required.0 must be string"],
-  ])("is refused in one line where it cannot be: %s", (text, why) => {
+  ])("is refused in one line if invalid: %s", (text, why) => {
     const compile = () => compileArgumentSchema({ type: "object", ...JSON.parse(text) });
     const { __proto__: _, ...rest } = JSON.parse(text);
     expect(Object.keys(rest).length).toBe(1);
@@ -450,7 +459,7 @@ describe("a schema that is compiled to code", () => {
     expect(compile).not.toThrow("\n");
   });
 
-  test("takes bounded time, however large it is", () => {
+  test("takes bounded time for any size", () => {
     const many = (count: number, part: (i: number) => JsonValue) =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [`p${i}`, part(i)]));
     const hostile: JsonSchema[] = [
@@ -490,7 +499,7 @@ describe("a schema that is compiled to code", () => {
     }
   });
 
-  test("that doubles the work at each level of a value gives up on it", () => {
+  test("stops if the work doubles at each level of a value", () => {
     const doubling = compileArgumentSchema({
       type: "object",
       properties: { a: { $ref: "#" } },
@@ -513,12 +522,12 @@ describe("a schema that is compiled to code", () => {
 
 describe("JSON from outside", () => {
   const text = `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`;
-  test("is refused where it is nested too deep", () => {
+  test("is refused if it is nested too deeply", () => {
     expect(jsonValueSchema.safeParse(JSON.parse(text)).success).toBe(false);
     expect(jsonValueSchema.safeParse(JSON.parse("[[[[1]]]]")).data).toEqual([[[[1]]]]);
   });
 
-  test("as arguments of a call counts as unreadable", () => {
+  test("is unreadable as the arguments of a call", () => {
     expect(readArguments(text)).toEqual({ arguments: {}, invalid: text });
     expect(readArguments(JSON.parse(text))).toEqual({ arguments: {}, invalid: "[nested too deep]" });
   });

@@ -14,7 +14,7 @@ import { openDemo, openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { context } from "./demo-tools.js";
 
 describe("load tools", () => {
-  /** Message-ID of a mail to Marcus whose body is longer than 20,000 characters. */
+  /** Message-ID of an email to Marcus with a body of more than 20,000 characters. */
   const LONG = "<9104454.1075840737295.JavaMail.demo@kestrel>";
   let empty: TestDb;
   let mailbox: Mailbox;
@@ -50,10 +50,10 @@ describe("load tools", () => {
     throw new Error("not refused");
   }
 
-  describe("an agent's tools are refused, the tool named, for", () => {
+  describe("a tool is refused by name", () => {
     const anything = '{"type": "object"}';
 
-    test.each(["sql_query", "", "constructor", "toString", "__proto__"])("the unknown handler_key %j", (key) => {
+    test.each(["sql_query", "", "constructor", "toString", "__proto__"])("for the unknown handler_key %j", (key) => {
       addAgent("mine");
       addTool("odd", anything, key);
       attach("mine", "odd");
@@ -68,7 +68,7 @@ describe("load tools", () => {
       ["not JSON", '{"type": "obj'],
       ["no object", '["type"]'],
       ["null", "null"],
-    ])("a stored schema that is %s", (_, schema) => {
+    ])("for a stored schema that is %s", (_, schema) => {
       addAgent("mine");
       addTool("odd", schema, "email_get");
       attach("mine", "odd");
@@ -80,9 +80,9 @@ describe("load tools", () => {
     test.each([
       ["of another type", '{"type": "string"}'],
       ["without a type", '{"properties": {}}'],
-      ["one that would lose a bound", '{"type": "object", "properties": {"n": {"minimum": 1}}}'],
-      ["one with a misspelt keyword", '{"type": "object", "propertys": {}}'],
-    ])("a schema that is %s", (_, schema) => {
+      ["losing a bound", '{"type": "object", "properties": {"n": {"minimum": 1}}}'],
+      ["using a misspelled keyword", '{"type": "object", "propertys": {}}'],
+    ])("for a schema that is %s", (_, schema) => {
       addAgent("mine");
       addTool("odd", schema, "email_get");
       attach("mine", "odd");
@@ -96,7 +96,7 @@ describe("load tools", () => {
       ["not JSON", "{pageSize: 3000}"],
       ["no object", "3000"],
       ["null in JSON", "null"],
-    ])("a stored config that is %s", (_, config) => {
+    ])("for a stored config that is %s", (_, config) => {
       addAgent("mine");
       attach("mine", "email_get", config);
       const error = refusalOf(() => load("mine"));
@@ -108,9 +108,9 @@ describe("load tools", () => {
     test.each([
       ["of the wrong type", "email_get", '{"pageSize": "3000"}'],
       ["out of bounds", "email_get", '{"pageSize": 10}'],
-      ["a misspelt name", "email_get", '{"page_size": 3000}'],
-      ["for a tool that has none", "email_search", '{"limit": 3}'],
-    ])("a config that is %s", (_, tool, config) => {
+      ["using a misspelled name", "email_get", '{"page_size": 3000}'],
+      ["for a tool without a config", "email_search", '{"limit": 3}'],
+    ])("for a config that is %s", (_, tool, config) => {
       addAgent("mine");
       attach("mine", tool, config);
       const error = refusalOf(() => load("mine"));
@@ -119,7 +119,7 @@ describe("load tools", () => {
       expect(error.hint).toContain("agent_tools");
     });
 
-    test("one bad tool among good ones", () => {
+    test("if it is the only bad one", () => {
       addAgent("mine");
       addTool("odd", anything, "nothing");
       attach("mine", "email_search");
@@ -130,26 +130,26 @@ describe("load tools", () => {
   });
 
   describe("an agent", () => {
-    test("without rows gets the defaults", () => {
+    test("without rows has the default tools", () => {
       addAgent("plain");
       expect(ids(load("plain"))).toEqual(["email_search", "email_get", "return_final_answer"]);
     });
 
-    test("with rows gets those and no others, in the order they were attached", () => {
+    test("with rows has only those, in their order of attachment", () => {
       addAgent("mine");
       attach("mine", "read_email");
       attach("mine", "email_search");
       expect(ids(load("mine"))).toEqual(["read_email", "email_search"]);
     });
 
-    test("whose last tool is taken away gets the defaults again", () => {
+    test("has the default tools again after its last tool is removed", () => {
       addAgent("mine");
       attach("mine", "read_email");
       empty.db.prepare("DELETE FROM agent_tools WHERE agent_id = 'mine'").run();
       expect(ids(load("mine"))).toEqual(["email_search", "email_get", "return_final_answer"]);
     });
 
-    test("may have a tool of its own over a handler of ours, with its own words, bounds and defaults", async () => {
+    test("can have a custom tool with a built-in handler and a custom description, bounds and defaults", async () => {
       addAgent("mine");
       const schema = {
         type: "object",
@@ -164,7 +164,7 @@ describe("load tools", () => {
       expect(await find?.call({ query: "x", limit: 4 }, context)).toMatchObject({ ok: false, kind: "bad_arguments" });
     });
 
-    test("whose own schema promises less than the handler needs hears so from the handler", async () => {
+    test("whose schema is looser than its handler gets an error from the handler", async () => {
       addAgent("mine");
       addTool("read", '{"type": "object"}', "email_get");
       attach("mine", "read");
@@ -174,7 +174,7 @@ describe("load tools", () => {
     });
   });
 
-  describe("as seeded,", () => {
+  describe("the seeds contain", () => {
     test("the agents, their settings and their tools", () => {
       const seeded = listAgents(empty.db).map((agent) => ({
         id: agent.id,
@@ -224,7 +224,7 @@ describe("load tools", () => {
       expect(agentSettingsSchema.parse({})).toEqual(usual);
     });
 
-    test("the tools, and every handler behind one of them, but for those that tools of one's own have", () => {
+    test("the tools, and a tool for every handler, except for handlers of custom tools", () => {
       const rows = listTools(empty.db).map(({ id, handlerKey, category }) => [id, handlerKey, category]);
       expect(rows).toEqual([
         ["return_final_answer", "return_final_answer", "answer"],
@@ -246,7 +246,7 @@ describe("load tools", () => {
     });
   });
 
-  describe("a tool's config is the agent's own:", () => {
+  describe("each agent has its own tool config:", () => {
     let demo: TestDb;
     beforeAll(async () => {
       demo = await openDemo();
@@ -260,7 +260,7 @@ describe("load tools", () => {
       return (result.value as { body: string }).body.length;
     };
 
-    test("art-e reads a long mail whole, email-search in pages, a third one in pages of its own", async () => {
+    test("art-e reads a long email completely, email-search in pages, a third agent in other pages", async () => {
       demo.db.exec(`INSERT INTO agents (id, name, prompt) VALUES ('third', 'third', 'p');
       INSERT INTO agent_tools (agent_id, tool_id, config) VALUES ('third', 'email_get', '{"pageSize": 1500}')`);
       const whole = demo.db.prepare("SELECT length(body) FROM emails WHERE message_id = ?").pluck().get(LONG);
@@ -280,7 +280,7 @@ const WITH = object({ inbox_id: { type: "string" }, q: { type: "string" } });
 const INBOX = "ann@plains.example";
 
 describe("the mailbox is filled in", () => {
-  test("for a tool that asks for one, where the caller named none", () => {
+  test("for a tool with a mailbox parameter if the call has none", () => {
     expect(addInboxArgument(WITH, { q: "x" }, INBOX)).toEqual({ inbox_id: INBOX, q: "x" });
     expect(addInboxArgument(WITH, { q: "x", inbox_id: "ben@plains.example" }, INBOX)).toEqual({
       q: "x",
@@ -289,16 +289,16 @@ describe("the mailbox is filled in", () => {
   });
 
   test.each([
-    ["for a tool that asks for none", object({ q: { type: "string" } }), { q: "x" }, INBOX],
-    ["for arguments that are no object", WITH, "x", INBOX],
+    ["for a tool without a mailbox parameter", object({ q: { type: "string" } }), { q: "x" }, INBOX],
+    ["for arguments that are not an object", WITH, "x", INBOX],
     ["outside a mailbox", WITH, { q: "x" }, null],
-    ["for a tool whose parameters are not those of one", { parameters: { type: "object" } }, { q: "x" }, INBOX],
+    ["for a tool with another kind of mailbox parameter", { parameters: { type: "object" } }, { q: "x" }, INBOX],
   ])("but not %s", (_, tool, args, inbox) => {
     expect(addInboxArgument(tool, args, inbox)).toEqual(args);
   });
 });
 
-describe("search documents", () => {
+describe("the search documents tools", () => {
   const root = mkdtempSync(join(tmpdir(), "art-e-documents-"));
   const text = "Seeds are CSV files. ".repeat(2_000);
   let empty: TestDb;
@@ -324,7 +324,7 @@ describe("search documents", () => {
     return tool.call(args, { ...context, ...given });
   }
 
-  test("finds documents and opens one of them, page by page", async () => {
+  test("find documents and open one of them, page by page", async () => {
     expect(await call({ query: "seed", limit: 1 })).toEqual({
       ok: true,
       value: {
@@ -352,11 +352,11 @@ describe("search documents", () => {
     [{ path: "documents/none.md" }, "no document documents/none.md"],
     [{ path: "../secret" }, "no document"],
     [{ path: "documents/seeds.md", offset: 50_000 }, "has 42000 characters"],
-  ])("%j is refused so that the model can go on", async (args, why) => {
+  ])("refuse %j so that the model can continue", async (args, why) => {
     expect(await call(args)).toEqual({ ok: false, kind: "bad_arguments", error: expect.stringContaining(why) });
   });
 
-  test("says that a task has no documents", async () => {
+  test("report a task without documents", async () => {
     expect(await call({ query: "seed" }, {})).toMatchObject({
       ok: false,
       kind: "failed",

@@ -29,11 +29,11 @@ const MACHINES = [
   ["a sandbox", needs("sandbox", sandboxed !== null), sandboxed],
 ] as const;
 
-describe.each(MACHINES)("files of a machine that is %s:", (_, options, machine) => {
+describe.each(MACHINES)("files in %s:", (_, options, machine) => {
   describe("", options, () => {
     const call = (id: string, args: JsonValue) => callTool(empty, machine as TaskMachine, id, args);
 
-    test("what is written is read by its absolute path and from the home folder", async () => {
+    test("a written file can be read with its absolute path and from the home folder", async () => {
       expect(await call("write_file", { path: "Desktop/notes/a.txt", content: "größe\nsecond\n" })).toEqual({
         ok: true,
         value: { path: "Desktop/notes/a.txt", bytes: 15 },
@@ -53,7 +53,7 @@ describe.each(MACHINES)("files of a machine that is %s:", (_, options, machine) 
       });
     });
 
-    test("what is there is replaced whole", async () => {
+    test("an existing file is completely replaced", async () => {
       await call("write_file", { path: "replaced", content: "a long first text" });
       await call("write_file", { path: "replaced", content: "short" });
       expect(await call("read_file", { path: "replaced" })).toMatchObject({ value: { content: "1\tshort" } });
@@ -63,7 +63,7 @@ describe.each(MACHINES)("files of a machine that is %s:", (_, options, machine) 
       ["missing", { path: "Desktop/none" }, "no regular file"],
       ["a folder", { path: "/home/user" }, "no regular file"],
       ["with a NUL", { path: "a\0b" }, "NUL"],
-    ])("a path that is %s is refused so that the model can go on", async (_, args, why) => {
+    ])("a path that is %s is refused so that the model can continue", async (_, args, why) => {
       await call("write_file", { path: "there", content: "" });
       expect(await call("read_file", args)).toEqual({
         ok: false,
@@ -74,7 +74,7 @@ describe.each(MACHINES)("files of a machine that is %s:", (_, options, machine) 
   });
 });
 
-test("a link in a folder that stands for a machine is not followed", async () => {
+test("a link is not followed in a folder that acts as a machine", async () => {
   const secret = join(root, "secret");
   writeFileSync(secret, "secret");
   await callTool(empty, folder, "write_file", { path: "here", content: "" });
@@ -84,7 +84,7 @@ test("a link in a folder that stands for a machine is not followed", async () =>
   expect(readFileSync(secret, "utf8")).toBe("secret");
 });
 
-test("a folder cannot list its files, and says so", async () => {
+test("a folder cannot list its files, and the error says so", async () => {
   expect(await callTool(empty, folder, "list_files", {})).toEqual({
     ok: false,
     kind: "bad_arguments",
@@ -92,7 +92,7 @@ test("a folder cannot list its files, and says so", async () => {
   });
 });
 
-test("the task's workspace is left alone where there is a machine", async () => {
+test("the task's workspace is not used if there is a machine", async () => {
   const workspace = openWorkspace();
   await callTool(empty, folder, "write_file", { path: "mine", content: "x" }, { workspace });
   const names = await workspace.use(async ({ files }) => existsSync(join(files, "mine")));
@@ -100,22 +100,19 @@ test("the task's workspace is left alone where there is a machine", async () => 
   expect(names).toBe(false);
 });
 
-test.each(["run_shell", "run_notebook"])(
-  "%s says where there is no machine, or one that only holds files",
-  async (id) => {
-    const args = id === "run_shell" ? { command: "true" } : { path: "a.ipynb" };
-    expect(await callTool(empty, undefined, id, args)).toEqual({
-      ok: false,
-      kind: "failed",
-      error: expect.stringContaining("has no machine"),
-    });
-    expect(await callTool(empty, folder, id, args)).toMatchObject({
-      error: expect.stringContaining("only holds files"),
-    });
-  },
-);
+test.each(["run_shell", "run_notebook"])("%s reports a missing machine, or a machine with only files", async (id) => {
+  const args = id === "run_shell" ? { command: "true" } : { path: "a.ipynb" };
+  expect(await callTool(empty, undefined, id, args)).toEqual({
+    ok: false,
+    kind: "failed",
+    error: expect.stringContaining("has no machine"),
+  });
+  expect(await callTool(empty, folder, id, args)).toMatchObject({
+    error: expect.stringContaining("only holds files"),
+  });
+});
 
-test("execute_python says that a machine only holds files", async () => {
+test("execute_python reports that a machine has only files", async () => {
   expect(await callTool(empty, folder, "execute_python", { code: "1" })).toMatchObject({
     error: expect.stringContaining("only holds files"),
   });
@@ -125,7 +122,7 @@ describe("in a sandbox", needs("sandbox", sandboxed !== null), () => {
   const call = (id: string, args: JsonValue) => callTool(empty, sandboxed ?? undefined, id, args);
   const shell = (command: string) => call("run_shell", { command });
 
-  test("files are listed from the folder that is named, without what is in hidden ones", async () => {
+  test("files in the requested folder are listed, without hidden ones", async () => {
     await shell("mkdir -p list/sub list/.hidden; echo abc > list/sub/a; echo > list/.hidden/b; ln -s /etc list/link");
     expect(await call("list_files", { path: "list" })).toEqual({
       ok: true,
@@ -142,7 +139,7 @@ describe("in a sandbox", needs("sandbox", sandboxed !== null), () => {
     });
   });
 
-  test("what lies deep does not hide what lies above it", async () => {
+  test("deeply nested files do not hide files above them", async () => {
     await shell("mkdir -p many/a many/z; cd many/a; touch $(seq 300); touch ../z/last; touch ../top");
     const result = await call("list_files", { path: "many" });
     if (!result.ok) throw new Error(result.error);
@@ -159,17 +156,17 @@ describe("in a sandbox", needs("sandbox", sandboxed !== null), () => {
     ["read_file", { path: "/etc/shadow" }, "no regular file"],
     ["read_file", { path: "linked/passwd" }, "link"],
     ["read_file", { path: "binary" }, "binary"],
-  ])("%s %j is refused, and why is said", async (id, args, why) => {
+  ])("%s %j is refused with the reason", async (id, args, why) => {
     await shell("ln -sfn /etc linked; printf '\\0' > binary");
     expect(await call(id, args)).toEqual({ ok: false, kind: "bad_arguments", error: expect.stringContaining(why) });
   });
 
-  test("a place that cannot be written to is an error, and the machine goes on", async () => {
+  test("an unwritable path is an error, and the machine continues", async () => {
     expect(await call("write_file", { path: "/usr/new", content: "" })).toMatchObject({ ok: false, kind: "failed" });
     expect(await shell("echo on")).toMatchObject({ value: { stdout: "on\n" } });
   });
 
-  test("a program stays one that can be run when it is written anew", async () => {
+  test("an executable file stays executable when rewritten", async () => {
     await shell("echo 'echo old' > tool.sh; chmod +x tool.sh");
     await call("write_file", { path: "tool.sh", content: "echo new\n" });
     expect(await shell("./tool.sh")).toMatchObject({ value: { stdout: "new\n", exit_code: 0 } });

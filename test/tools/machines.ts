@@ -10,12 +10,15 @@ import { getTool, type ToolContext } from "../../src/tools/tool.js";
 import { never, type TestDb } from "../runs/demo-setup.js";
 import { context } from "./demo-tools.js";
 
-/** Machines for the tools' tests, each with the registry's tools over it. */
+/** Machines for the tools' tests, each with the registry's tools. */
 
-/** A folder of Python packages with nbclient and ipykernel, where the machine's own Python has none. */
+/** A folder of Python packages with nbclient and ipykernel, if the machine's own Python does not have them. */
 export const PACKAGES = process.env.ART_E_PYTHON_PACKAGES ?? "";
 
-/** One for all tests of a file, which closes it: each test works in a folder of its own. Null where none starts here. */
+/**
+ * One machine for all tests of a file, which closes it. Each test works in its own folder. Null if no machine is
+ * supported.
+ */
 export async function startSandboxed(): Promise<SandboxedMachine | null> {
   const choice = await findMachineHost();
   if (!choice.ok) return null;

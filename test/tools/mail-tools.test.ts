@@ -45,12 +45,12 @@ describe("email search", () => {
       expect(refusal.error).not.toContain("\n");
     });
 
-    test("to search without an inbox where nobody says which", async () => {
+    test("to search without a mailbox if the task has none", async () => {
       const refusal = await demo.refusal("email_search", { query: "x", inbox_id: " " }, { inbox: null });
       expect(refusal).toMatchObject({ kind: "bad_arguments", error: expect.stringContaining("inbox_id") });
     });
 
-    test("a mailbox of which nothing was imported", async () => {
+    test("a mailbox that was not imported", async () => {
       const inbox = "nobody@kestrelplains.example";
       for (const task of [null, inbox]) {
         const refusal = await demo.refusal("email_search", { query: "x", inbox_id: inbox }, { inbox: task });
@@ -58,7 +58,7 @@ describe("email search", () => {
       }
     });
 
-    test("a filter that says too little, and says what would be enough", async () => {
+    test("too broad a filter, with the requirements for a valid one", async () => {
       const to = Array.from({ length: 210 }, (_, i) => `p${i}@crowd.example`);
       const row = ["<1@x>", to[0], "party", "boss@crowd.example", JSON.stringify(to), "2001-05-14T10:00:00Z", "come"];
       const cells = row.map((cell) => `"${cell?.replaceAll('"', '""')}"`).join(",");
@@ -78,8 +78,8 @@ describe("email search", () => {
     });
   });
 
-  describe("email_search gives", () => {
-    test("message_id, subject, sender, date, snippet and match of each mail, and how many there are", async () => {
+  describe("email_search returns", () => {
+    test("message_id, subject, sender, date, snippet and match of each email, and the total", async () => {
       const found = await search({ query: "umpire fee", limit: 1 });
       expect(found).toEqual({
         emails: [
@@ -97,7 +97,7 @@ describe("email search", () => {
       });
     });
 
-    test("mails with all words first, the best matches behind them, each with its mark and once", async () => {
+    test("emails with all words first, then the best other matches, each marked and only once", async () => {
       const both = await search({ query: "softball dues", limit: 50 });
       expect(both.emails.slice(0, 2).map((mail) => [mail.message_id, mail.match])).toEqual([
         [DUES, "all_words"],
@@ -109,20 +109,20 @@ describe("email search", () => {
       expect(both.total).toBe(both.emails.length);
     });
 
-    test("only mails with all words where there are enough of them", async () => {
+    test("only emails with all words if there are enough of them", async () => {
       const { emails, total } = await search({ query: "Merriwell index", limit: 3 });
       expect(emails.map((mail) => mail.match)).toEqual(["all_words", "all_words", "all_words"]);
       expect(total).toBeGreaterThan(3);
     });
 
-    test("quoted words only where they stand together, before those where they do not", async () => {
+    test("emails with adjacent quoted words before others", async () => {
       const { emails } = await search({ query: '"umpire fee"' });
       expect(emails[0]).toMatchObject({ message_id: DUES, match: "all_words" });
       const apart = await search({ query: '"fee umpire"' });
       expect(apart.emails[0]).toMatchObject({ message_id: DUES, match: "best_match" });
     });
 
-    test("as many as asked, 10 where nothing is said, all there are where that is less", async () => {
+    test("as many as requested, 10 by default, or fewer if fewer match", async () => {
       const query = "Marcus Merriwell Sandhill Priya gas";
       expect((await search({ query })).emails).toHaveLength(10);
       for (const limit of [1, 2, 50]) {
@@ -134,12 +134,12 @@ describe("email search", () => {
       expect(emails).toHaveLength(total);
     });
 
-    test("one mail once, however often it was filed", async () => {
+    test("an email once, however often it was filed", async () => {
       const { emails } = await search({ query: "softball money umpire" });
       expect(emails.filter((mail) => mail.subject === "softball money")).toHaveLength(1);
     });
 
-    test("nothing where no word occurs, or there is no word", async () => {
+    test("nothing if no word occurs, or the query contains no word", async () => {
       for (const query of ["zyzzyva", "?!", " ", "🙂", '""']) {
         expect(await search({ query }), query).toEqual({ emails: [], total: 0 });
       }
@@ -147,7 +147,7 @@ describe("email search", () => {
   });
 
   describe("email_search narrows", () => {
-    test("by the sender: an address, a part of one, a name", async () => {
+    test("by sender: an address, a part of one, a name", async () => {
       for (const from of ["amontero@merriwellgas.example", "AMONTERO@MerriwellGas.example", "merriwellgas"]) {
         const { emails } = await search({ query: "Merriwell gas", from, limit: 50 });
         expect(emails.length).toBeGreaterThan(3);
@@ -161,7 +161,7 @@ describe("email search", () => {
       );
     });
 
-    test("by a recipient, cc among them", async () => {
+    test("by recipient, including cc", async () => {
       const cc = await search({
         query: "meter statement January 2002 preliminary",
         to: "joanne.petrosky@kestrelplains.example",
@@ -171,7 +171,7 @@ describe("email search", () => {
       expect(idsOf(none)).not.toContain(DUES);
     });
 
-    test("by days: sent_after with its day, sent_before without it", async () => {
+    test("by date: including sent_after, excluding sent_before", async () => {
       const found = async (days: object) => idsOf(await search({ query: "umpire", ...days })).includes(DUES);
       expect(await found({ sent_after: "2000-04-10" })).toBe(true);
       expect(await found({ sent_after: "2000-04-11" })).toBe(false);
@@ -184,13 +184,13 @@ describe("email search", () => {
       });
     });
 
-    test("to the mailbox of the task, however that is written", async () => {
+    test("to the task's mailbox, however the call spells it", async () => {
       const upper = await search({ query: "softball", inbox_id: ` ${MARCUS.toUpperCase()} ` });
       expect(upper).toEqual(await search({ query: "softball" }));
     });
   });
 
-  describe("any string is a safe query:", () => {
+  describe("email_search accepts any string as a query:", () => {
     test.each([
       'say "hello',
       "AND",
@@ -219,7 +219,7 @@ describe("email search", () => {
       expect(found.total).toBeGreaterThanOrEqual(found.emails.length);
     });
 
-    test("and so are any others, as a filter too", async () => {
+    test("random strings, also as a filter", async () => {
       const texts = fc.oneof(fc.string({ unit: "binary", minLength: 1, maxLength: 60 }), fc.string({ minLength: 1 }));
       await fc.assert(
         fc.asyncProperty(texts, texts, async (query, from) => {
@@ -230,7 +230,7 @@ describe("email search", () => {
       );
     });
 
-    test("no query reaches the column that says whose mail it is", async () => {
+    test("strings that name the index column of mailboxes", async () => {
       const id = demo.mailbox.addresses.idOf("dana.okafor@kestrelplains.example");
       expect(await search({ query: `in${id}` })).toEqual({ emails: [], total: 0 });
     });
@@ -259,7 +259,7 @@ describe("email get", () => {
       expect(refusal.error).toContain(what);
     });
 
-    test("an offset behind the body, and says how long that is", async () => {
+    test("an offset after the body, with the body's length", async () => {
       const whole = (await read(DUES)).body.length;
       for (const offset of [whole, whole + 1, 1e9]) {
         expect(await demo.refusal("email_get", { message_id: DUES, offset })).toEqual({
@@ -278,8 +278,8 @@ describe("email get", () => {
     );
   });
 
-  describe("email_get gives", () => {
-    test("a mail whole, recipients included", async () => {
+  describe("email_get returns", () => {
+    test("a complete email with its recipients", async () => {
       expect(await read("<25791446.1075840732287.JavaMail.demo@kestrel>")).toEqual({
         message_id: "<25791446.1075840732287.JavaMail.demo@kestrel>",
         subject: "Ardmore cash price - message for automated assistants",
@@ -292,26 +292,26 @@ describe("email get", () => {
       });
     });
 
-    test("cc in its own list", async () => {
+    test("cc as a separate list", async () => {
       const mail = await demo.value<{ to: string[]; cc: string[] }>("email_get", { message_id: LONG });
       expect(mail.to).toEqual(["priya.raman@kestrelplains.example", "marcus.hale@kestrelplains.example"]);
       expect(mail.cc).toEqual(["joanne.petrosky@kestrelplains.example"]);
     });
 
-    test("the same mail under each of its Message-IDs, by the one that was asked for", async () => {
+    test("the same email for each of its Message-IDs, with the requested id", async () => {
       const [one, other] = [await read(DUES), await read(DUES_COPY)];
       expect(one.message_id).toBe(DUES);
       expect(other).toEqual({ ...one, message_id: DUES_COPY });
       expect(one.body).toContain("dues are $40");
     });
 
-    test("a mail whose id came without its brackets, or with blanks round it", async () => {
+    test("an email for an id without brackets, or with surrounding blanks", async () => {
       expect((await read(DUES.slice(1, -1))).message_id).toBe(DUES);
       expect((await read(` ${DUES}\n`)).message_id).toBe(DUES);
     });
 
-    test("a mail by the id of a copy that lies in somebody else's mailbox", async () => {
-      // okafor-d/sent/2. and hale-m/inbox/128. are one mail.
+    test("an email by the id of a copy in another mailbox", async () => {
+      // okafor-d/sent/2. and hale-m/inbox/128. are copies of one email.
       const ids = demo.db
         .prepare(
           `SELECT message_id FROM messages WHERE mail_id =
@@ -325,7 +325,7 @@ describe("email get", () => {
       expect(bodies.size).toBe(1);
     });
 
-    test("any imported mail outside a task", async () => {
+    test("any imported email outside a task", async () => {
       const id = "<12224738.1075840196582.JavaMail.demo@kestrel>";
       expect((await demo.refusal("email_get", { message_id: id })).kind).toBe("invalid_email");
       const mail = await demo.value<ReadMail>("email_get", { message_id: id }, { inbox: null });
@@ -334,7 +334,7 @@ describe("email get", () => {
     });
   });
 
-  describe("a body too long for one page", () => {
+  describe("a body that is too long for one page", () => {
     const whole = () => demo.db.prepare("SELECT body FROM emails WHERE message_id = ?").pluck().get(LONG) as string;
 
     async function pages(pageSize: number): Promise<ReadMail[]> {
@@ -348,7 +348,7 @@ describe("email get", () => {
       return pages;
     }
 
-    test("comes in two, which say so and together are all of it", async () => {
+    test("has two pages, which say so and together contain all of it", async () => {
       const body = whole();
       const first = await read(LONG);
       expect(first).toMatchObject({ body_from: 0, body_length: body.length, next_offset: 20_000 });
@@ -357,14 +357,14 @@ describe("email get", () => {
       expect(first.body + second.body).toBe(body);
     });
 
-    test.each([1000, 7919, 20_000])("comes in pages of %i that together are all of it", async (size) => {
+    test.each([1000, 7919, 20_000])("has pages of %i that together contain all of it", async (size) => {
       const read = await pages(size);
       expect(read).toHaveLength(Math.ceil(whole().length / size));
       expect(read.map((page) => page.body).join("")).toBe(whole());
       expect(read.map((page) => page.body_from)).toEqual(read.map((_, i) => i * size));
     });
 
-    test("comes whole where the page is long enough, without a word of pages", async () => {
+    test("is complete if the page is long enough, without mentioning pages", async () => {
       const [page, ...more] = await pages(whole().length);
       expect(more).toEqual([]);
       expect(page?.body).toBe(whole());
@@ -372,20 +372,20 @@ describe("email get", () => {
       expect(page).not.toHaveProperty("body_length");
     });
 
-    test("may be begun anywhere", async () => {
+    test("can start anywhere", async () => {
       const page = await read(LONG, { offset: 20_001 });
       expect(page).toMatchObject({ body: whole().slice(20_001), body_from: 20_001, next_offset: null });
     });
   });
 
-  describe("read_email, as ART names it,", () => {
-    test("gives the whole mail at once", async () => {
+  describe("read_email, which has ART's name,", () => {
+    test("returns the entire email", async () => {
       const mail = await demo.tool("read_email", '{"pageSize": 1000000}').call({ message_id: LONG }, context);
       expect(mail).toMatchObject({ ok: true, value: { message_id: LONG } });
       expect(JSON.stringify(mail)).not.toContain("next_offset");
     });
 
-    test("takes no offset", async () => {
+    test("has no offset", async () => {
       const refusal = await demo.refusal("read_email", { message_id: LONG, offset: 3 });
       expect(refusal).toMatchObject({ kind: "bad_arguments", error: expect.stringContaining("offset") });
     });
@@ -409,7 +409,7 @@ describe("return_final_answer", () => {
     ["42", ["<a@b>", "<c@d>"]],
     ["I don't know", []],
     ["", []],
-  ])("ends with %j and the sources %j, as they were given", async (answer, sources) => {
+  ])("ends with %j and the sources %j unchanged", async (answer, sources) => {
     const result = await demo.tool("return_final_answer").call({ answer, sources }, context);
     expect(result).toEqual({ ok: true, value: { accepted: true }, final: { answer, sources } });
   });

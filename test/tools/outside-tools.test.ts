@@ -19,7 +19,7 @@ import {
 } from "./sdk-servers.js";
 
 const context: ToolContext = { inbox: null, cutoff: null, signal: never };
-/** Long enough for a process to start on a busy machine. */
+/** Long enough to start a process on a busy machine. */
 const SHORT_MS = 4_000;
 
 describe.each(KINDS)("a tool of the kind %s", (kind) => {
@@ -29,7 +29,7 @@ describe.each(KINDS)("a tool of the kind %s", (kind) => {
   });
   afterAll(() => own.end());
 
-  it("is given its arguments, defaults too, and gives a JSON result", async () => {
+  it("receives its arguments with defaults, and returns a JSON result", async () => {
     expect(await own.tool(kind).call({ do: "echo" }, context)).toEqual({ ok: true, value: { word: "hello" } });
     const odd = "ä \"quotes\" 'more' $(id) \\ / ? & # {{word}} \u{1f600}";
     expect(await own.tool(kind).call({ do: "echo", word: odd }, context)).toEqual({ ok: true, value: { word: odd } });
@@ -42,13 +42,13 @@ describe.each(KINDS)("a tool of the kind %s", (kind) => {
     },
   );
 
-  it("that fails tells the model why", async () => {
+  it("reports its failure to the model", async () => {
     const result = await own.tool(kind).call({ do: "fail" }, context);
     const why = kind === "http" ? "status 400: it is broken" : "it is broken";
     expect(result).toMatchObject({ ok: false, kind: "failed", error: expect.stringContaining(why) });
   });
 
-  it("that hangs is given up in time, and can be called again", async () => {
+  it("times out if it hangs, and can be called again", async () => {
     const tool = own.tool(kind, { timeoutMs: SHORT_MS });
     const hung = await tool.call({ do: "hang" }, context);
     expect(hung).toEqual({ ok: false, kind: "failed", error: "The tool did not answer within 4 s." });
@@ -66,7 +66,7 @@ describe.each(KINDS)("a tool of the kind %s", (kind) => {
     await expect(call).rejects.toBe(reason);
   });
 
-  it("has a long result cut off, and said to be", async () => {
+  it("truncates a long result, with a note", async () => {
     const result = await own.tool(kind, { maxResultChars: 1_000 }).call({ do: "huge" }, context);
     expect(result).toMatchObject({ ok: true, value: { truncated: true, characters: 300_010 } });
     expect(result.ok && JSON.stringify(result.value).length).toBeLessThan(1_200);
@@ -75,7 +75,7 @@ describe.each(KINDS)("a tool of the kind %s", (kind) => {
     expect(result).toMatchObject({ value: { beginning } });
   });
 
-  it("may not answer with more bytes than it is allowed", async () => {
+  it("must not return more bytes than allowed", async () => {
     const result = await own.tool(kind, { maxBytes: 100_000 }).call({ do: "huge" }, context);
     expect(result).toMatchObject({ ok: false, error: expect.stringContaining("more than 100000 bytes") });
   });
@@ -88,13 +88,13 @@ describe.each(KINDS)("a tool of the kind %s", (kind) => {
     expect(other).toMatchObject({ ok: false, error: expect.stringContaining("does not fit its schema") });
   });
 
-  it("is given the secret that is named, which no result shows", async () => {
+  it("receives the configured secret, which no result shows", async () => {
     const result = await own.tool(kind).call({ do: "secret" }, context);
     expect(result).toMatchObject({ ok: true, value: { key: expect.stringContaining("[secret]") } });
     expect(JSON.stringify(result)).not.toContain(SECRET);
   });
 
-  it("says which variable is missing, and keeps none in the file", async () => {
+  it("names a missing variable, and stores no value in the file", async () => {
     const bare = await openOwnTools({});
     expect(await bare.tool(kind).call({ do: "echo" }, context)).toMatchObject({
       ok: false,
@@ -106,9 +106,9 @@ describe.each(KINDS)("a tool of the kind %s", (kind) => {
 
   it.each([
     ["a limit out of bounds", { timeoutMs: 0 }],
-    ["a setting that nobody knows", { time_out: 3 }],
-    ["a result schema that is none", { resultSchema: { type: "nothing" } }],
-  ])("is not made with %s", (_, config) => {
+    ["an unknown setting", { time_out: 3 }],
+    ["an invalid result schema", { resultSchema: { type: "nothing" } }],
+  ])("is not created with %s", (_, config) => {
     expect(() => own.tool(kind, config)).toThrow(/The config of tool/);
   });
 });
@@ -116,7 +116,7 @@ describe.each(KINDS)("a tool of the kind %s", (kind) => {
 const problemOf = (url: string, parametersSchema: JsonObject) =>
   httpTool.validate?.(httpTool.config.parse({ url }), { parametersSchema } as unknown as ToolRow);
 
-test("an address may ask only for what the tool has as parameters", () => {
+test("a URL can contain only the tool's parameters", () => {
   const withQuery = { type: "object", properties: { q: { type: "string" } } };
   expect(problemOf("https://a.example/{{q}}?p={{ q }}", withQuery)).toBeUndefined();
   expect(problemOf("https://a.example/", { type: "object" })).toBeUndefined();
@@ -127,7 +127,7 @@ test("an address may ask only for what the tool has as parameters", () => {
 });
 
 it.each(["POST /mcp HTTP/1.0\r\n\r\n", "POST /mcp HTTP/1.0\r\nHost:\r\n\r\n"])(
-  "on a loopback address a request without a host is refused: %j",
+  "a request without a host to a loopback address is refused: %j",
   async (words) => {
     let asked = 0;
     const serverFor = () => {
@@ -143,7 +143,7 @@ it.each(["POST /mcp HTTP/1.0\r\n\r\n", "POST /mcp HTTP/1.0\r\nHost:\r\n\r\n"])(
   },
 );
 
-it("a fault of ours is answered as one, and the next request too", async () => {
+it("an internal error is reported as one, and does not affect the next request", async () => {
   const serverFor = () => {
     throw new Error("a wire has come loose");
   };
@@ -166,7 +166,7 @@ describe("connections", () => {
     env: { ...env, ...more },
   });
 
-  /** Every call has a signal of its own, as in a run. */
+  /** Every call has its own signal, like in a run. */
   const fresh = () => new AbortController().signal;
   const patient = () => ({ signal: fresh(), timeout: 60_000 });
 
@@ -185,13 +185,13 @@ describe("connections", () => {
     return (answer as unknown as { value: { pid: number } }).value.pid;
   };
 
-  it("shares one connection among all calls, also those made at once", async () => {
+  it("share one connection among all calls, including concurrent ones", async () => {
     const pids = await Promise.all(Array.from({ length: 8 }, () => pidOf()));
     expect(new Set(pids).size).toBe(1);
     expect(await pidOf("pid", { OTHER: "1" })).not.toBe(pids[0]);
   });
 
-  it("starts a server anew that has died", async () => {
+  it("restart a server that died", async () => {
     const before = await pidOf();
     const client = await mcp.to(server(), fresh());
     await expect(callServerTool(client, "die", {}, patient())).rejects.toThrow("Connection closed");
@@ -199,7 +199,7 @@ describe("connections", () => {
     expect(after).not.toBe(before);
   });
 
-  it("leaves no process behind, nor what a server has started", async () => {
+  it("leave no process of the server or its children", async () => {
     const pids = [await pidOf(), await pidOf("child")];
     expect(pids.map(isThere)).toEqual([true, true]);
     await mcp.close();
@@ -207,7 +207,7 @@ describe("connections", () => {
     await expect(mcp.to(server(), fresh())).rejects.toThrow("closed");
   });
 
-  it("speak the protocol revision 2026-07-28 with a server that serves nothing else", async () => {
+  it("use the protocol revision 2026-07-28 with a server that supports nothing else", async () => {
     const http = await startModernHttpServer();
     const servers = [
       { command: [process.execPath, modernServerFile(db.folder)], env },
@@ -224,14 +224,14 @@ describe("connections", () => {
     await http.close();
   });
 
-  it("start a program again that ends at any first request but initialize", async () => {
+  it("start a program again that exits after any first request but initialize", async () => {
     const at = { command: [process.execPath, impatientServerFile(db.folder)], env };
     const client = await mcp.to(at, fresh());
     expect(await callServerTool(client, "era", {}, patient())).toEqual({ ok: true, value: { era: "early" } });
     expect(await mcp.to(at, fresh())).toBe(client);
   });
 
-  it("is reached again over HTTP when the server has forgotten the session", async () => {
+  it("reconnect over HTTP if the server has forgotten the session", async () => {
     const http = await startHttpServer();
     const at = { url: http.url, headers: {} };
     const call = async () => callServerTool(await mcp.to(at, fresh()), "behave", { do: "echo", word: "a" }, patient());
@@ -245,18 +245,18 @@ describe("connections", () => {
   });
 
   it.each([
-    ["a program that is not there", ["no-such-program"]],
-    ["a program that ends at once", [process.execPath, "-e", "console.error('bad option'); process.exit(1)"]],
-  ])("says so of %s", async (_, command) => {
+    ["a missing program", ["no-such-program"]],
+    ["a program that exits immediately", [process.execPath, "-e", "console.error('bad option'); process.exit(1)"]],
+  ])("report %s", async (_, command) => {
     await expect(mcp.to({ command, env }, fresh())).rejects.toThrow("The MCP server cannot be reached");
   });
 
-  it("gives the last words of a server that ends at once", async () => {
+  it("include the last output of a server that exits immediately", async () => {
     const command = [process.execPath, "-e", "console.error('the option is bad'); process.exit(1)"];
     await expect(mcp.to({ command, env }, fresh())).rejects.toThrow("(the option is bad)");
   });
 
-  it("waits no longer for a server that does not answer than it is told to", async () => {
+  it("wait for an unresponsive server only until the timeout", async () => {
     const controller = new AbortController();
     const reason = new Error("enough");
     const connecting = mcp.to(
@@ -267,7 +267,7 @@ describe("connections", () => {
     await expect(connecting).rejects.toBe(reason);
   });
 
-  it("lists what is a tool of a list that holds other things too", async () => {
+  it("list the tools of a list that also contains other things", async () => {
     const { tools, malformed } = await listServerTools(
       await mcp.to(server({ MALFORMED: "1" }), fresh()),
       fresh(),
@@ -277,7 +277,7 @@ describe("connections", () => {
     expect(malformed).toBe(3);
   });
 
-  it("takes its headers and its words to no other host that a server sends it to", async () => {
+  it("send headers and content to no other host after a redirect", async () => {
     const received: unknown[] = [];
     const stranger = createServer((request, response) => {
       received.push(request.headers);
@@ -295,11 +295,11 @@ describe("connections", () => {
     for (const server of [stranger, moved]) server.close().closeAllConnections();
   });
 
-  it("follows a server that has moved within its own address", async () => {
+  it("follow a redirect within the server's own origin", async () => {
     const http = await startHttpServer();
     const { origin, pathname } = new URL(http.url);
     const proxy = createServer(async (request, response) => {
-      // The stream of notifications that a client may ask for.
+      // The stream of notifications that a client can request.
       if (request.method === "GET") return void response.writeHead(405).end();
       if (request.url === "/old") return void response.writeHead(308, { location: pathname }).end();
       const chunks: Buffer[] = [];
@@ -311,7 +311,7 @@ describe("connections", () => {
         body: chunks.length === 0 ? null : Buffer.concat(chunks),
       });
       const { "content-encoding": ____, "transfer-encoding": _____, ...told } = Object.fromEntries(answer.headers);
-      // With a status of another kind, a location is no redirect.
+      // With another kind of status, a location is not a redirect.
       response
         .writeHead(answer.status, { ...told, location: "http://127.0.0.1:1/" })
         .end(Buffer.from(await answer.arrayBuffer()));

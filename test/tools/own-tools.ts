@@ -11,9 +11,9 @@ import { type ExternalResources, openExternalResources } from "../../src/tools/t
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { startHttpServer, stdioServerFile } from "./sdk-servers.js";
 
-/** Tools of one's own of every kind, whose files behave as their argument `do` says. */
+/** Custom tools of every kind, whose files act according to their argument `do`. */
 
-/** What the environment of the tests holds for tools. */
+/** Environment variables of the tests for tools. */
 export const SECRET = "sk-test-0123456789";
 
 export const PARAMETERS = {
@@ -30,7 +30,7 @@ export const KINDS = ["http", "command", "module", "mcp over stdio", "mcp over h
 
 export interface OwnTools extends TestDb {
   readonly outside: ExternalResources;
-  /** A live tool of a kind, with this over its config; without the secret where `env` is empty. */
+  /** A live tool of a kind, with this merged into its config. Without the secret if `env` is empty. */
   tool(kind: (typeof KINDS)[number], config?: JsonObject): Tool;
   end(): Promise<void>;
 }
@@ -131,7 +131,7 @@ export interface WebServer {
   close(): Promise<void>;
 }
 
-/** A server at an address of this machine. */
+/** A server at a local address. */
 export async function startWeb(
   answer: (request: IncomingMessage, response: ServerResponse) => unknown,
   host = "127.0.0.1",

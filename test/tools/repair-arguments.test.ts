@@ -19,7 +19,7 @@ const schema = {
 describe("repairArguments", () => {
   it.each([
     ["an array as JSON text", { sources: '["<a@b>"]' }, { sources: ["<a@b>"] }],
-    ["one text for an array", { sources: "<a@b>" }, { sources: ["<a@b>"] }],
+    ["one string for an array", { sources: "<a@b>" }, { sources: ["<a@b>"] }],
     ["null for a required array", { sources: null }, { sources: [] }],
     ["null for an optional parameter", { limit: null, query: "a" }, { query: "a" }],
     ["a whole number as text", { limit: "5" }, { limit: 5 }],
@@ -28,7 +28,7 @@ describe("repairArguments", () => {
     ["a boolean as text", { exact: "true" }, { exact: true }],
     ["a boolean in Python's spelling", { exact: "False" }, { exact: false }],
     ["a Python list as text", { sources: "['<a@b>', \"<c@d>\",]" }, { sources: ["<a@b>", "<c@d>"] }],
-    ["no text for an optional number", { limit: "", query: "a" }, { query: "a" }],
+    ["an empty string for an optional number", { limit: "", query: "a" }, { query: "a" }],
     ["an object as JSON text", { filter: '{"a":1}' }, { filter: { a: 1 } }],
   ])("repairs %s", (_, args, value) => {
     const repaired = repairArguments(schema, args);
@@ -37,15 +37,15 @@ describe("repairArguments", () => {
   });
 
   it.each([
-    ["what fits", { query: "5", limit: 5, sources: [] }],
-    ["null that the schema allows", { day: null }],
-    ["null for a required text", { query: null }],
-    ["a number for a text", { query: 5 }],
+    ["valid arguments", { query: "5", limit: 5, sources: [] }],
+    ["null if the schema allows it", { day: null }],
+    ["null for a required string", { query: null }],
+    ["a number for a string", { query: 5 }],
     ["a fraction for a whole number", { limit: "2.5" }],
     ["words for a number", { limit: "ten" }],
     ["an unknown parameter", { other: "5" }],
     ["something that is not an object", ["query"]],
-  ])("leaves %s as it is", (_, args) => {
+  ])("does not change %s", (_, args) => {
     expect(repairArguments(schema, args)).toEqual({ value: args, repairs: [] });
   });
 });
@@ -66,13 +66,13 @@ describe("a tool call with repaired arguments", () => {
     });
   });
 
-  it("has no repairs if the arguments fit", async () => {
+  it("lists no repairs if the arguments are valid", async () => {
     expect(await demo.tool("return_final_answer").call({ answer: "42", sources: [] }, context)).not.toHaveProperty(
       "repairs",
     );
   });
 
-  it("is refused with the arguments as they were sent if the repair does not make them fit", async () => {
+  it("is refused with its original arguments if the repair does not make them valid", async () => {
     const { kind, error } = await demo.refusal("return_final_answer", { answer: 42, sources: "<a@b>" });
     expect(kind).toBe("bad_arguments");
     expect(error).toContain("sources");

@@ -79,7 +79,7 @@ describe("run_notebook", needs("notebooks", await hasNotebooks(sandboxed)), () =
     expect(await call("run_shell", { command: "ls work" })).toMatchObject({ value: { stdout: "a.ipynb\nmade\n" } });
   });
 
-  test("tells which cell failed and with what, and saves what was there until then", async () => {
+  test("reports the failed cell and its error, and saves the output until then", async () => {
     await writeNotebook("fails.ipynb", ["print('before')", "1 / 0", "print('after')"]);
     const result = await call("run_notebook", { path: "fails.ipynb" });
     expect(result).toMatchObject({
@@ -92,13 +92,13 @@ describe("run_notebook", needs("notebooks", await hasNotebooks(sandboxed)), () =
         ],
       },
     });
-    // Without the escapes that colour it.
+    // Without color escapes.
     expect(JSON.stringify(result)).not.toContain("\\u001b");
     const { cells } = await savedNotebook("fails.ipynb");
     expect(cells.map(({ outputs }) => outputs?.length)).toEqual([1, 1, 0]);
   });
 
-  test("goes on after a cell that fails where that is asked for", async () => {
+  test("continues after a failed cell if requested", async () => {
     await writeNotebook("goes-on.ipynb", ["1 / 0", "print('after')"]);
     expect(await call("run_notebook", { path: "goes-on.ipynb", continue_on_error: true })).toMatchObject({
       value: {
@@ -111,7 +111,7 @@ describe("run_notebook", needs("notebooks", await hasNotebooks(sandboxed)), () =
     });
   });
 
-  test("ends a cell that takes too long, and one that ends the kernel", async () => {
+  test("stops a cell that takes too long, and survives a cell that ends the kernel", async () => {
     await writeNotebook("slow.ipynb", ["print('begun', flush=True)", "import time\ntime.sleep(300)"]);
     expect(await call("run_notebook", { path: "slow.ipynb", timeout_seconds: 5 })).toMatchObject({
       value: {
@@ -126,7 +126,7 @@ describe("run_notebook", needs("notebooks", await hasNotebooks(sandboxed)), () =
     });
   }, 120_000);
 
-  test("uses Python where the notebook names a kernel that is not here, and names pictures without showing them", async () => {
+  test("uses Python if the notebook's kernel is not installed, and lists pictures without showing them", async () => {
     const show =
       "from IPython.display import display\ndisplay({'image/png': 'aGk=', 'text/plain': '<Figure>'}, raw=True)\nprint('x' * 50_000)";
     await writeNotebook("picture.ipynb", [show], "conda-of-somebody");
@@ -147,7 +147,7 @@ describe("run_notebook", needs("notebooks", await hasNotebooks(sandboxed)), () =
   test.each([
     ["nothing.ipynb", "does not exist"],
     ["broken.ipynb", "is not a notebook"],
-  ])("%s cannot be run, and why is said", async (path, why) => {
+  ])("refuses %s with the reason", async (path, why) => {
     await call("write_file", { path: "broken.ipynb", content: "{" });
     expect(await call("run_notebook", { path })).toEqual({
       ok: false,
@@ -158,7 +158,7 @@ describe("run_notebook", needs("notebooks", await hasNotebooks(sandboxed)), () =
 });
 
 describe("run_notebook without its packages", needs("sandbox", sandboxed !== null), () => {
-  test("says what is missing where the machine has no nbclient", async () => {
+  test("names the missing package on a machine without nbclient", async () => {
     await call("write_file", { path: "a.ipynb", content: "{}" });
     const python = `#!/bin/sh\nunset PYTHONPATH\nexec /usr/bin/python3 -S "$@"\n`;
     await call("write_file", { path: ".local/bin/python3", content: python });

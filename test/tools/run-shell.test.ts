@@ -20,14 +20,14 @@ const shell = (args: JsonValue, signal?: AbortSignal) =>
 const python = (code: string) => callTool(empty, sandboxed ?? undefined, "execute_python", { code });
 
 describe("run_shell", needs("sandbox", sandboxed !== null), () => {
-  test("runs bash in the home folder, and tells stdout, stderr and exit code apart", async () => {
+  test("runs bash in the home folder, and separates stdout, stderr and exit code", async () => {
     expect(await shell({ command: "pwd; [[ a == a ]] && echo yes; echo oh >&2; exit 3" })).toEqual({
       ok: true,
       value: { stdout: "/home/user\nyes\n", stderr: "oh\n", exit_code: 3, timed_out: false, truncated: false },
     });
   });
 
-  test("runs in another folder, named from the home folder or absolutely", async () => {
+  test("runs in another folder, given relative to the home folder or absolutely", async () => {
     await shell({ command: "mkdir -p work" });
     for (const cwd of ["work", "~/work", "/home/user/work/"]) {
       expect(await shell({ command: "pwd", cwd })).toMatchObject({ value: { stdout: "/home/user/work\n" } });
@@ -38,7 +38,7 @@ describe("run_shell", needs("sandbox", sandboxed !== null), () => {
     });
   });
 
-  test("stops a command whose time is over, with what it had printed", async () => {
+  test("stops a command after its timeout, and returns its output so far", async () => {
     expect(await shell({ command: "echo begun; sleep 60", timeout_seconds: 1 })).toEqual({
       ok: true,
       value: {
@@ -52,7 +52,7 @@ describe("run_shell", needs("sandbox", sandboxed !== null), () => {
     });
   });
 
-  test("keeps the beginning and the end of a long output", async () => {
+  test("keeps the start and the end of a long output", async () => {
     const result = await shell({ command: "echo first; seq 100000; echo last" });
     if (!result.ok) throw new Error(result.error);
     const { stdout, truncated } = result.value as { stdout: string; truncated: boolean };
@@ -61,7 +61,7 @@ describe("run_shell", needs("sandbox", sandboxed !== null), () => {
     expect(stdout).toMatch(/^first\n1\n2\n[\s\S]*\(\d+ characters left out\)[\s\S]*\n100000\nlast\n$/);
   });
 
-  test("leaves what was started in the background running", async () => {
+  test("leaves background processes running", async () => {
     const started = await shell({ command: "sleep 300 > /dev/null 2>&1 & echo $!" });
     if (!started.ok) throw new Error(started.error);
     const pid = (started.value as { stdout: string }).stdout.trim();
@@ -76,14 +76,14 @@ describe("run_shell", needs("sandbox", sandboxed !== null), () => {
     await expect.poll(started, { timeout: 10_000 }).toMatchObject({ value: { exit_code: 0 } });
     stop.abort(new Error("stopped"));
     await expect(running).rejects.toThrow("stopped");
-    // grep finds no process of that name.
+    // grep finds no process with that name.
     const left = () => shell({ command: "grep -lx sleep /proc/[0-9]*/comm" });
     await expect.poll(left, { timeout: 10_000 }).toMatchObject({ value: { stdout: "", exit_code: 1 } });
   });
 });
 
 describe("execute_python in a machine", needs("sandbox", sandboxed !== null), () => {
-  test("runs where the task's files are, and imports what lies there", async () => {
+  test("runs in the folder of the task's files, and can import modules there", async () => {
     await shell({ command: "echo 'value = 7' > helper.py; echo data > input.txt" });
     expect(await python("import helper\nprint(helper.value, open('input.txt').read().strip(), __name__)")).toEqual({
       ok: true,
@@ -105,7 +105,7 @@ describe("execute_python in a machine", needs("sandbox", sandboxed !== null), ()
     expect(await python("import sys\nsys.exit(4)")).toMatchObject({ value: { exit_code: 4, stdout: "" } });
   });
 
-  test("takes a long program and prints what is not ASCII", async () => {
+  test("accepts a long program and prints non-ASCII characters", async () => {
     expect(await python(`${"# ä comment\n".repeat(15_000)}print("größer")`)).toMatchObject({
       value: { stdout: "größer\n", exit_code: 0 },
     });

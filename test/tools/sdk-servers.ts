@@ -10,17 +10,17 @@ import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/
 import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { createMcpHandler, Server as ModernServer } from "@modelcontextprotocol/server";
 
-/** MCP servers made with the official SDK, on both transports; what they do wrong they are asked to do. */
+/** MCP servers made with the official SDK, on both transports. They misbehave on request. */
 
 const fileOf = (name: string) => pathToFileURL(createRequire(import.meta.url).resolve(name)).href;
 
 /**
- * A program that serves over stdio. Beside `behave` it has `pid`, `die`, `child` (starts a program that would outlive
- * it and tells its pid), and with MALFORMED=1 a list with things that are no tools.
+ * A program that serves over stdio. In addition to `behave`, it has `pid`, `die` and `child` (starts a long-running
+ * program and returns its pid). With MALFORMED=1, its list also contains invalid tools.
  */
 export function stdioServerFile(folder: string): string {
   const path = join(folder, "server.mjs");
-  // A server that starts meanwhile would read half of a file that is written again.
+  // Otherwise, a server that starts meanwhile would read half of a rewritten file.
   if (existsSync(path)) return path;
   writeFileSync(
     path,
@@ -47,14 +47,14 @@ server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, argumen
   if (what === "story") return { content: [{ type: "text", text: "Once" + "\\n".repeat(400) }] };
   return text({ echo: { word }, huge: { big: "x".repeat(300000) }, secret: { key: process.env.TOOL_KEY }, number: 5 }[what] ?? null);
 });
-console.log("a line that is no message");
+console.log("not a message");
 await server.connect(new StdioServerTransport());
 `,
   );
   return path;
 }
 
-/** A server over streamable HTTP. `sessions` counts how often it was connected to. */
+/** A server over streamable HTTP. `sessions` counts its connections. */
 export async function startHttpServer() {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   let begun = 0;
@@ -74,7 +74,7 @@ export async function startHttpServer() {
   return {
     url: `http://127.0.0.1:${port}/mcp`,
     sessions: () => begun,
-    /** Forgets every session, as a server does that was started anew. */
+    /** Forgets every session, like a restarted server. */
     restart: () => sessions.clear(),
     async close() {
       http.closeAllConnections();
@@ -103,7 +103,9 @@ function behaving(): Server {
   return server;
 }
 
-/** A program that serves only the protocol revision 2026-07-28 over stdio. Its tool tells the revision it was called in. */
+/**
+ * A program that serves only the protocol revision 2026-07-28 over stdio. Its tool returns the revision of the call.
+ */
 export function modernServerFile(folder: string): string {
   const path = join(folder, "modern-server.mjs");
   writeFileSync(
@@ -122,7 +124,7 @@ serveStdio(({ era }) => {
   return path;
 }
 
-/** A program that ends at any first request but `initialize`, and then answers as an early server does. */
+/** A program that exits after any first request but `initialize`, and then answers like an early server. */
 export function impatientServerFile(folder: string): string {
   const path = join(folder, "impatient-server.mjs");
   writeFileSync(

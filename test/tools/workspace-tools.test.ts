@@ -42,7 +42,7 @@ function call(id: string, args: JsonValue, changes: Partial<ToolContext> = {}, p
 const lines = (count: number) => Array.from({ length: count }, (_, i) => `line ${i + 1}`);
 
 describe("files:", () => {
-  test("what is written is listed and read with line numbers", async () => {
+  test("a written file is listed and read with line numbers", async () => {
     const written = await call("write_file", { path: "notes/a.txt", content: "first\r\nsecond\n\nlast" });
     expect(written).toEqual({ ok: true, value: { path: "notes/a.txt", bytes: 19 } });
     expect(await call("list_files", {})).toEqual({
@@ -68,7 +68,7 @@ describe("files:", () => {
     });
   });
 
-  test("at most 200 are listed, and how many there are is said", async () => {
+  test("at most 200 are listed, with their total number", async () => {
     for (let i = 0; i < 201; i++) await call("write_file", { path: `f${i}`, content: "" });
     const result = await call("list_files", {});
     expect(result).toMatchObject({ ok: true, value: { total: 201 } });
@@ -76,7 +76,7 @@ describe("files:", () => {
     expect(files).toHaveLength(200);
   });
 
-  test("a long file comes in pages, each line once", async () => {
+  test("a long file has pages, each line once", async () => {
     await call("write_file", { path: "long", content: `${lines(450).join("\n")}\n` });
     const read: string[] = [];
     for (let offset: number | null = 1; offset !== null; ) {
@@ -92,7 +92,7 @@ describe("files:", () => {
     });
   });
 
-  test("a page ends before it is too long, and a line is cut", async () => {
+  test("a page ends before it is too long, and a long line is truncated", async () => {
     await call("write_file", { path: "wide", content: Array(30).fill("x".repeat(3000)).join("\n") });
     const result = await call("read_file", { path: "wide" });
     if (!result.ok) throw new Error(result.error);
@@ -111,11 +111,11 @@ describe("files:", () => {
     ["write_file", { path: "a/../../b", content: "" }, '".."'],
     ["write_file", { path: "a" }, "content"],
     ["list_files", { path: "missing" }, "does not exist"],
-  ])("%s %j is refused so that the model can go on", async (id, args, why) => {
+  ])("%s %j is refused so that the model can continue", async (id, args, why) => {
     expect(await call(id, args)).toEqual({ ok: false, kind: "bad_arguments", error: expect.stringContaining(why) });
   });
 
-  test("an empty file has no lines, and no line beyond the last can be asked for", async () => {
+  test("an empty file is read as zero lines, and a line after the last is an error", async () => {
     await call("write_file", { path: "empty", content: "" });
     expect(await call("read_file", { path: "empty" })).toMatchObject({
       value: { content: "", total_lines: 0, last_line: 0 },
@@ -123,7 +123,7 @@ describe("files:", () => {
     expect(await call("read_file", { path: "empty", offset: 2 })).toMatchObject({ kind: "bad_arguments" });
   });
 
-  test("without a workspace they say so", async () => {
+  test("report a missing workspace", async () => {
     for (const [id, args] of [
       ["list_files", {}],
       ["execute_python", { code: "print(1)" }],
@@ -137,13 +137,13 @@ describe("files:", () => {
 describe("execute_python", () => {
   const nowhere: Python = async () => ({ ok: false, why: "bubblewrap is not installed", hint: "Install it." });
 
-  test("is refused where no sandbox works, with what to install", async () => {
+  test("is refused without a sandbox, with the programs to install", async () => {
     const refused = await call("execute_python", { code: "print(1)" }, {}, nowhere);
     expect(refused).toMatchObject({ ok: false, kind: "failed" });
     expect(refused).toMatchObject({ error: expect.stringMatching(/bubblewrap is not installed.*Install it/) });
   });
 
-  test("runs, shares the files, and tells what went wrong", needs("sandbox", choice.ok), async () => {
+  test("runs, shares the files, and reports errors", needs("sandbox", choice.ok), async () => {
     await call("write_file", { path: "numbers.txt", content: "3\n4\n" });
     const code = "print(sum(map(int, open('numbers.txt'))))\nopen('sum.txt', 'w').write('seven')";
     expect(await call("execute_python", { code })).toEqual({
@@ -172,7 +172,7 @@ describe("execute_python", () => {
     });
   });
 
-  test("says that it was stopped, and why", needs("sandbox", choice.ok), async () => {
+  test("reports that it was stopped, and why", needs("sandbox", choice.ok), async () => {
     expect(await call("execute_python", { code: "print('begun')\nwhile True: pass" })).toEqual({
       ok: true,
       value: {
@@ -201,7 +201,7 @@ describe("execute_python", () => {
     expect(existsSync(files)).toBe(false);
   });
 
-  test("runs on the bare host only where that is asked for, and without the host's environment", onHost, async () => {
+  test("runs on the bare host only on request, and without the host's environment", onHost, async () => {
     const code = "import os\nprint(os.path.isdir('/etc'), sorted(os.environ))\nopen('a', 'w').write('here')";
     expect(await call("execute_python", { code }, {}, findHostPython)).toMatchObject({
       value: { stdout: expect.stringMatching(/^True \['HOME', 'LANG', ('LC_CTYPE', )?'PATH', ('PWD', )?'TMPDIR'/) },
@@ -214,7 +214,7 @@ describe("execute_python", () => {
     });
   });
 
-  test("on the bare host what has left its session ends with its task", onHost, async () => {
+  test("ends detached processes on the bare host with the task", onHost, async () => {
     const stop = new AbortController();
     let files = "";
     await workspace.use(async (folders) => {

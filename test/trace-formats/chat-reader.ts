@@ -40,7 +40,7 @@ function lineSchema(argumentsSchema: z.ZodType, weight: z.ZodRawShape, top: z.Zo
 const jsonObject = text.refine((json) => {
   const value: unknown = JSON.parse(json);
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}, "arguments are no object");
+}, "arguments are not an object");
 
 const DIALECTS = {
   openai: lineSchema(

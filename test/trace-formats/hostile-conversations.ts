@@ -39,7 +39,7 @@ const turn: fc.Arbitrary<Turn> = fc
   })
   .map((fields) => ({ ...fields, retries: [], startedAt: ANSWERED.startedAt }));
 
-/** A reply with calls, and results for all, some or none of them. */
+/** A reply with calls, and results for all, some or no calls. */
 const exchange = fc
   .record({
     content: text,

@@ -75,7 +75,7 @@ function checkHeader(log: Json): void {
   for (const key of ["version", "status", "eval", "plan", "stats"]) {
     const at = keys.indexOf(key);
     if (at === -1) throw new Error(`the log has no ${key}`);
-    if (samples !== -1 && at > samples) throw new Error(`${key} stands behind the samples`);
+    if (samples !== -1 && at > samples) throw new Error(`${key} is after the samples`);
   }
   for (const [key, value] of Object.entries(log)) if (value === null) throw new Error(`${key} is null`);
 }
@@ -100,7 +100,7 @@ export function readEvalFile(bytes: Uint8Array, reader: Reader): EvalFile {
   if (Buffer.from(bytes.slice(-22, -18)).toString("latin1") !== "PK\x05\x06") throw new Error("the zip has a comment");
   if (names.at(-1) !== "header.json") throw new Error("the header is not the last");
   const start = read<Json>("_journal/start.json");
-  if (start.version !== 2) throw new Error("the start has no version");
+  if (start.version !== 2) throw new Error("the start does not contain a version");
   checkType("EvalSpec", start.eval, reader);
   checkType("EvalPlan", start.plan, reader);
   const header = read<Json>("header.json");

@@ -127,7 +127,7 @@ const ROWS: Readonly<Record<string, readonly [ExportedTrace, (trace: ExportedTra
 
 const page = readFileSync("docs/results-and-traces.md", "utf8");
 
-/** Rows of the table in the documentation, by their first cell. */
+/** The first cells of the documented table's rows. */
 const documented = new Map(
   page
     .split("\n")

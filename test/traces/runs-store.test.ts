@@ -171,7 +171,7 @@ describe("runs", () => {
   });
 
   describe("a run", () => {
-    it("is found by its id, a prefix of it, and its id even if another id starts with it", () => {
+    it("is found under its id, a prefix of it, and its id even if another id starts with it", () => {
       saveRun(test.db, "run_abc");
       saveRun(test.db, "run_abcdef");
       saveRun(test.db, "run_b");

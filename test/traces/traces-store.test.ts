@@ -16,7 +16,7 @@ import { openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { finished, saveRun, saveTask } from "./saved-runs.js";
 
 describe("traces", () => {
-  /** By task id: every border of the bands, and two failed tasks. */
+  /** Scores per task id: every limit of the bands, and two failed tasks. */
   const SCORES = [0, 0.25, 0.4999, 0.5, 0.65, 0.8, 0.8001, 1, null, null];
   let test: TestDb;
 
@@ -68,12 +68,12 @@ describe("traces", () => {
 
   describe("one trace", () => {
     it.each([
-      ["by its id, even if it is a prefix of another id", "trace_new", 3],
+      ["under its id, even if it is a prefix of another id", "trace_new", 3],
       ["by a prefix of its id", "trace_newe", 4],
-      ["by its run and task", "run_old/3", 3],
+      ["under its run and task", "run_old/3", 3],
       ["by a prefix of its run id and its task", "run_o/3", 3],
-      ["by its run, task and epoch", "run_old/3/1", 3],
-      ["by its task in the latest run", "latest/4", 4],
+      ["under its run, task and epoch", "run_old/3/1", 3],
+      ["under its task in the latest run", "latest/4", 4],
     ])("is found %s", (_how, name, task) => {
       expect(getTrace(test.db, name)).toHaveProperty("taskId", task);
     });
@@ -107,7 +107,7 @@ describe("traces", () => {
 });
 
 describe("trace selection", () => {
-  /** By task and epoch: the semantic score, and a score where lower is better. */
+  /** Keys are task and epoch. Values are the semantic score, and a score with lower values as better. */
   const TRIES = [
     [1, 1, { semanticScore: 0.2, goldRank: 3 }],
     [1, 2, { semanticScore: 0.9, goldRank: 5 }],

@@ -9,16 +9,16 @@ import { measureWith, pairRanks } from "./bench-search-quality.js";
 import { type KnownWords, MISSPELLINGS, type Misspelling, misspell } from "./misspell-question.js";
 import type { Part, QuestionSet } from "./question-sets.js";
 
-/** Questions with one word misspelled, searched as typed and with words that are in no mail corrected. */
+/** Questions with one misspelled word, searched as typed and with unknown words corrected. */
 export interface MisspelledQuality {
   readonly misspelling: string;
   readonly part: Part;
   readonly questions: number;
   readonly recallAt10: Compared;
   readonly mrrAt10: Compared;
-  /** MRR@10, after less before. */
+  /** MRR@10 after the correction minus before it. */
   readonly difference: Estimate;
-  /** MRR@10 of all correctors less that of all but the one that is meant. Null: the questions are as they were. */
+  /** MRR@10 of all correctors minus that without the relevant one, or null for the unchanged questions. */
   readonly ofCorrector: Estimate | null;
 }
 
@@ -30,7 +30,7 @@ interface Compared {
 const SEED = 1;
 const AS_WRITTEN = "none";
 
-/** Each misspelling over all sets of a part; the first line is of the questions as they are. */
+/** The misspellings over all sets of a part. The first line is for the unchanged questions. */
 export function benchMisspelled(sets: readonly QuestionSet[]): MisspelledQuality[] {
   return (["tune", "test"] as const).flatMap((part) =>
     [null, ...MISSPELLINGS].map((misspelling) => {

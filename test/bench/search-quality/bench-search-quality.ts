@@ -14,7 +14,7 @@ export interface SetQuality {
   readonly quality: SearchQuality;
 }
 
-/** MRR@10 of the search less that of another, in pairs. */
+/** MRR@10 of the search minus that of another search, in pairs. */
 export interface QualityDifference {
   readonly less: string;
   readonly sets: string;
@@ -68,7 +68,7 @@ function measurePlain({ questions, db }: QuestionSet): SearchQuality {
   );
 }
 
-/** Reciprocal ranks of ours less theirs, question by question. */
+/** Reciprocal ranks of ours minus theirs, question by question. */
 export function pairRanks(ours: SearchQuality, theirs: SearchQuality): number[] {
   return ours.ranks.map((rank, i) => reciprocalRank(rank) - reciprocalRank(theirs.ranks[i] ?? rank));
 }

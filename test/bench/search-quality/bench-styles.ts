@@ -10,7 +10,7 @@ export interface StyleQuality {
   readonly layout: Layout;
   readonly part: Part;
   readonly search: string;
-  /** Whether the search receives the date of the question. */
+  /** Whether the search receives the question's date. */
   readonly dated: boolean;
   readonly all: SearchQuality;
   readonly styles: Readonly<Record<(typeof STYLES)[number], SearchQuality>>;
@@ -27,7 +27,7 @@ const SEARCHES: Readonly<Record<string, (set: StyledSet) => RankedSearch>> = {
   "bm25, recency": ({ db }) => openPlainBm25(db, { recency: true }),
 };
 
-/** The search next to plain bm25 and to bm25 with a recency prior, with and without the date of the question. */
+/** The search compared with plain bm25 and with bm25 with a recency prior, with and without the question's date. */
 export function benchStyles(sets: readonly StyledSet[]): StyleQuality[] {
   return LAYOUTS.flatMap((layout) =>
     sets

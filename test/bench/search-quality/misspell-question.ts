@@ -2,24 +2,27 @@ import type { Question } from "../../../src/tasks/question.js";
 import { STOP_WORDS } from "../../../src/text/stop-words.js";
 import { below } from "../random.js";
 
-/** How one word of a question is misspelled, and the corrector for it (null: other spellings are always found). */
+/**
+ * Kinds of misspellings of one word in a question, with the corrector for each, or null if other spellings are always
+ * found.
+ */
 export interface Misspelling {
   readonly name: string;
   readonly corrector: string | null;
   readonly write: (question: string, random: () => number, mail: KnownWords) => string | null;
 }
 
-/** What decides which words can be joined and split: both forms must be words of the mail. */
+/** Restricts which words can be joined and split: both forms must be words of the mail. */
 export interface KnownWords {
-  /** Whether a mail of the question's mailbox has these words one after the other. */
+  /** Whether an email in the question's mailbox contains these words in sequence. */
   readonly standTogether: (words: string) => boolean;
-  /** Whether any mail has the word. */
+  /** Whether any email contains the word. */
   readonly isWord: (word: string) => boolean;
 }
 
 type Edit = (name: string, at: number, letter: string) => string;
 
-/** Names as far as their capital tells; the first word of a question is none. */
+/** Names according to their capital letters, except for the first word of a question. */
 const NAME = /(?<=\s)[A-Z][a-z]{4,}\b/g;
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 const MIN_PART = 3;
@@ -37,7 +40,7 @@ export const MISSPELLINGS: readonly Misspelling[] = [
   { name: "a word cut short", corrector: "prefix", write: cutWord },
 ];
 
-/** The question with the misspelling in one word; null where none of its words can have it. */
+/** The question with the misspelling in one word, or null if no word can have it. */
 export function misspell(question: Question, { write }: Misspelling, random: () => number, mail: KnownWords) {
   const text = write(question.question, random, mail);
   return text === null ? null : { ...question, question: text };

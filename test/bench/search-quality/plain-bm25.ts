@@ -6,8 +6,8 @@ import type { Db } from "../../../src/store/open-store.js";
 const DAY_MS = 86_400_000;
 
 /**
- * FTS5's own bm25 over any word of a query in one mailbox, stop words included: the Message-IDs of the best ten. With
- * `recency`, a score counts up to 1.4 times for emails shortly before the question.
+ * FTS5's own bm25 over any word of a query in one mailbox, including stop words. Returns the Message-IDs of the best
+ * ten. With `recency`, a score is multiplied by up to 1.4 for emails shortly before the question.
  */
 export function openPlainBm25(db: Db, { recency }: { readonly recency: boolean }): (query: MailQuery) => string[] {
   const dateRanges = openDateRanges(db);

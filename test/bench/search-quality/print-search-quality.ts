@@ -5,7 +5,7 @@ import { benchSearchQuality } from "./bench-search-quality.js";
 import { benchStyles, type StyleQuality } from "./bench-styles.js";
 import { openSets, openStyledSets, STYLES } from "./question-sets.js";
 
-/** `enron`: the folder of real mail that ART_E_ENRON names. */
+/** `enron`: the folder of real mail in ART_E_ENRON. */
 export function printSearchQuality(enron: string, folder: string, asJson: boolean): void {
   const styledSets = openStyledSets(enron, folder);
   const styles = benchStyles(styledSets);

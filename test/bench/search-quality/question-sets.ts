@@ -24,7 +24,7 @@ export const STYLES = ["close", "paraphrased", "vague"] as const;
 
 const styledQuestionSchema = questionSchema.extend({ style: z.enum(STYLES) });
 
-/** `plain`: mailboxes as they are. `padded`: the mail of every owner is filed into each mailbox. */
+/** `plain`: unchanged mailboxes. `padded`: the mail of every owner is filed into each mailbox. */
 export const LAYOUTS = ["plain", "padded"] as const;
 export type Layout = (typeof LAYOUTS)[number];
 
@@ -62,7 +62,7 @@ function padMailboxes(from: string, to: string): string {
   return to;
 }
 
-/** Mailboxes of the hand-written questions; those made by patterns are cut in the same way. */
+/** Mailboxes of the hand-written questions. The others, made from patterns, are split in the same way. */
 const MAILBOXES: Readonly<Record<Part, readonly string[]>> = {
   tune: ["sean.crandall", "steven.south", "susan.scott", "chris.germany", "bill.iii"],
   test: ["stacy.dickson", "ryan.slinger", "stephanie.panus", "steven.kean", "kate.symes"],

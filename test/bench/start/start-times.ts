@@ -7,8 +7,8 @@ import { text } from "node:stream/consumers";
 import { median } from "../quantiles.js";
 
 /**
- * How long commands take that do little, by the built program: the CPU time (user and system) of the process, which
- * other work on the machine changes little, and the time on the clock, beside a Node that does nothing.
+ * Startup times of short commands with the built program: the CPU time (user and system) of the process, which other
+ * work on the machine hardly affects, and the elapsed time, compared with a Node process that does nothing.
  */
 
 const ROOT = join(import.meta.dirname, "../../..");
@@ -47,11 +47,11 @@ export interface StartTime {
   /** Medians, in ms. */
   readonly cpuMs: number;
   readonly clockMs: number;
-  /** CPU time to that of a Node that does nothing. */
+  /** CPU time relative to an empty Node process. */
   readonly ratio: number;
 }
 
-/** Measures each command `runs` times, in turn with the others. */
+/** Measures each command `runs` times, alternating with the others. */
 export async function benchStart(runs: number): Promise<StartTime[]> {
   const folder = mkdtempSync(join(tmpdir(), "art-e-start-"));
   try {

@@ -15,7 +15,7 @@ describe("compare", () => {
   const idOf = (file: string): string => readJson(file).runId;
 
   describe("compare", () => {
-    it("tells of two runs what is better, how surely, at what cost, and which questions changed", async () => {
+    it("reports which of two runs is better, how certain that is, at what cost, and which questions changed", async () => {
       const { code, stdout, stderr } = await artE("compare full.json short.json --metric sources,semantic --flips 2");
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       const [full, short] = [idOf("full.json"), idOf("short.json")];
@@ -29,7 +29,7 @@ describe("compare", () => {
       expect(stdout.match(/^ {2}lost {2}\d+ {2}\S.+\n {8}1\.000 {2}\S.+\n {8}0\.000 {2}-$/gm)).toHaveLength(2);
     });
 
-    it("takes runs of the database by their ids, and is one document with --json", async () => {
+    it("accepts run ids from the database, and prints one document with --json", async () => {
       const { stdout } = await artE(`compare ${idOf("full.json")} latest --json`);
       const { runs, comparisons, published } = JSON.parse(stdout);
       expect(runs.map((run: { runId: string }) => run.runId)).toEqual([idOf("full.json"), idOf("short.json")]);
@@ -42,7 +42,7 @@ describe("compare", () => {
       expect(published).toBeNull();
     });
 
-    it("compares the first with each of the others", async () => {
+    it("compares the first run with each of the others", async () => {
       const { stdout } = await artE("compare full.json short.json full.json --json");
       const [first, second] = JSON.parse(stdout).comparisons;
       expect(first.candidate).toBe(idOf("short.json"));
@@ -51,7 +51,7 @@ describe("compare", () => {
         expect({ wins, losses, verdict }).toEqual({ wins: 0, losses: 0, verdict: null });
     });
 
-    it("shows the published figures beside a run, and how it was made otherwise", async () => {
+    it("shows the published figures next to a run, and how the run's conditions differ", async () => {
       const { code, stdout } = await artE("compare full.json --published");
       expect(code).toBe(0);
       expect(stdout).toMatch(/^ART-E 14B +0\.960 +1\.1 s +\$0\.850 +published$/m);
@@ -61,7 +61,7 @@ describe("compare", () => {
       );
     });
 
-    it("refuses runs over other mail or with another cutoff, unless it is forced to", async () => {
+    it("refuses runs over other mail or with another cutoff unless forced", async () => {
       const other = { ...readJson("short.json"), runId: "run_other", corpusFingerprint: "0".repeat(64) };
       write("other.json", JSON.stringify({ ...other, settings: { ...other.settings, cutoff: "off" } }));
       const refused = await artE("compare full.json other.json");
@@ -81,7 +81,7 @@ describe("compare", () => {
       ["compare full.json broken.json", "broken.json is no results file of art-e: runId: "],
       ["compare full.json short.json --metric f1", 'Unknown metric "f1".'],
       ["compare full.json short.json --flips -1", "--flips: expected a whole number"],
-    ])("%s is refused", async (line, message) => {
+    ])("refuses %s", async (line, message) => {
       write("broken.json", "{}");
       const { code, stdout, stderr } = await artE(line);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -90,7 +90,7 @@ describe("compare", () => {
   });
 
   describe("stats", () => {
-    it("describes the latest run if nothing is named", async () => {
+    it("describes the latest run by default", async () => {
       const { stdout } = await artE("stats --run latest --json");
       const named = { code: 0, stdout, stderr: "" };
       expect(await artE("stats latest --json")).toEqual(named);
@@ -100,7 +100,7 @@ describe("compare", () => {
   });
 
   describe("stats --run --by", () => {
-    it("is a table of the slice with denominators and intervals", async () => {
+    it("prints a table of the slice with denominators and intervals", async () => {
       const { code, stdout } = await artE("stats --run latest --by year --metric sources,semantic");
       expect(code).toBe(0);
       const [heading, , ...rows] = stdout.trimEnd().split("\n");
@@ -122,7 +122,7 @@ describe("compare", () => {
         "--by: expected inbox or realism or sources or year or tool or difficulty or guidance or app or tag.",
       ],
       ["stats --run latest --by year --metric x", 'Unknown metric "x".'],
-    ])("%s is refused", async (line, message) => {
+    ])("refuses %s", async (line, message) => {
       const { code, stderr } = await artE(line);
       expect(code).toBe(2);
       expect(stderr).toContain(`art-e: ${message}`);
@@ -140,7 +140,7 @@ describe("gate", () => {
   });
 
   describe("gate", () => {
-    it("passes a run that reaches everything", async () => {
+    it("passes a run that meets every threshold", async () => {
       const { code, stdout, stderr } = await artE(
         "gate base.json --fail-under sources=0.5,found=0.9 --baseline base.json",
       );
@@ -163,7 +163,7 @@ describe("gate", () => {
       expect(JSON.parse(stderr).error.message).toContain("missed 1 of 2 gates: accuracy");
     });
 
-    it("ends with 3 where one is missed, and says which by how much", async () => {
+    it("exits with code 3 if a threshold is missed, and says which one and by how much", async () => {
       const { code, stdout, stderr } = await artE("gate latest --fail-under accuracy=0.8,found=0.5 --json");
       expect(code).toBe(3);
       expect(JSON.parse(stderr).error.message).toMatch(
@@ -177,7 +177,7 @@ describe("gate", () => {
       ]);
     });
 
-    it("ends with 3 where a run may be worse than its baseline by the margin or more", async () => {
+    it("exits with code 3 if a run may be worse than its baseline by the margin or more", async () => {
       const { code, stderr } = await artE("gate short.json --baseline base.json --no-worse-than 0.1 --metric sources");
       expect(code).toBe(3);
       expect(stderr).toMatch(/ -0\.\d{3} \[-0\.\d{3}, -0\.\d{3}\] n=30, wanted the interval above -0\.1 against run_/);
@@ -185,7 +185,7 @@ describe("gate", () => {
       expect(better.code).toBe(0);
     });
 
-    it("writes JUnit XML of the metric that is asked for", async () => {
+    it("writes JUnit XML of the requested metric", async () => {
       const { code, stdout } = await artE("gate base.json --junit junit.xml --metric sources");
       expect({ code, stdout }).toEqual({ code: 0, stdout: "JUnit:  junit.xml\n" });
       const right = readJson("base.json").taskResults.filter(
@@ -197,7 +197,7 @@ describe("gate", () => {
       expect(read("junit.xml").match(/<testcase /g)).toHaveLength(30);
     });
 
-    it("refuses a run that is not finished", async () => {
+    it("refuses an unfinished run", async () => {
       expect(await artE(`${RUN} --max-time 0.000000001 -o partial.json --quiet`)).toMatchObject({
         code: 1,
       });
@@ -230,7 +230,7 @@ describe("gate", () => {
       ],
       ["gate base.json --baseline none.json", "There is no results file none.json."],
       ["gate base.json --junit no/where.xml", "--junit: Cannot write no/where.xml: the folder no does not exist."],
-    ])("%s is refused", async (line, message) => {
+    ])("refuses %s", async (line, message) => {
       const { code, stdout, stderr } = await artE(line);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
       expect(stderr).toContain(`art-e: ${message}`);
@@ -238,7 +238,7 @@ describe("gate", () => {
   });
 
   describe("run with gates", () => {
-    it("judges what it has run: exit code, box, document, JUnit and step summary", async () => {
+    it("checks the finished run: exit code, box, document, JUnit and step summary", async () => {
       const line = `${RUN} --fail-under sources=0.99 --baseline base.json --junit run.xml -o gated.json`;
       const summary = path("summary.md");
       write("summary.md", "before\n");
@@ -253,19 +253,19 @@ describe("gate", () => {
       expect(readJson("gated.json").totalTasks).toBe(30);
     });
 
-    it("has the gates in its document with --json", async () => {
+    it("includes the gates in its document with --json", async () => {
       const { code, stdout } = await artE(`${RUN} --fail-under found=0.5 --json --quiet`);
       expect(code).toBe(0);
       expect(JSON.parse(stdout).gates).toEqual([expect.objectContaining({ scorer: "foundGold", passed: true })]);
     });
 
-    it("takes latest for the run before it", async () => {
+    it("compares with the previous run if the baseline is latest", async () => {
       const before = JSON.parse((await artE("stats --run latest --json")).stdout).runId;
       const { stdout } = await artE(`${RUN} --baseline latest --json --quiet`);
       expect(JSON.parse(stdout).gates[0]).toMatchObject({ baseline: before, passed: true });
     });
 
-    it("spends nothing where the baseline is about something else", async () => {
+    it("spends nothing if the baseline has other questions", async () => {
       const runs = async () => JSON.parse((await artE("stats --runs --json")).stdout).length;
       const before = await runs();
       const { code, stderr } = await artE(`${RUN} --cutoff off --baseline base.json`);

@@ -22,7 +22,7 @@ beforeAll(() => {
 });
 
 describe("stats of a dataset", () => {
-  it("stand in the box of the published runner, with two lines more", async () => {
+  it("prints the published runner's box with two additional lines", async () => {
     const box = [
       RULE,
       "ART-E Dataset Statistics (test split)",
@@ -41,7 +41,7 @@ describe("stats of a dataset", () => {
     expect(await artE("run --stats --csv-path small_test.jsonl --db no.db")).toEqual(shown);
   });
 
-  it("are one document with --json, with where the questions came from", async () => {
+  it("prints one document with --json, including the source of the questions", async () => {
     const { stdout } = await artE("stats --dataset small_test.jsonl --json");
     expect(JSON.parse(stdout)).toMatchObject({
       split: "test",
@@ -59,7 +59,7 @@ describe("stats of a dataset", () => {
 });
 
 describe("stats of the mail", () => {
-  it("tell how much there is and of whom", async () => {
+  it("prints the number of emails, their dates and their owners", async () => {
     const { code, stdout } = await artE("stats --corpus");
     expect(code).toBe(0);
     expect(stdout.replace(/[0-9a-f]{64}/, "#")).toBe(
@@ -80,7 +80,7 @@ describe("stats of the mail", () => {
     );
   });
 
-  it("are one document with --json, of these fields", async () => {
+  it("prints one document with these fields with --json", async () => {
     const { stdout } = await artE("stats --corpus --json");
     expect(JSON.parse(stdout)).toEqual({
       messages: 516,
@@ -98,7 +98,7 @@ describe("stats of the mail", () => {
 describe("stats of runs", () => {
   const run = `run -a baseline --dataset ${QUESTIONS} -l 2 --quiet`;
 
-  it("--runs lists them newest first; --run shows one by the beginning of its id, or latest", async () => {
+  it("lists runs newest first with --runs, and shows one by id prefix or as latest with --run", async () => {
     const first = JSON.parse((await artE(`${run} --json`)).stdout).runId;
     const summary = (await artE(`${run}`)).stdout;
     const lines = (await artE("stats --runs")).stdout.trimEnd().split("\n");
@@ -114,7 +114,7 @@ describe("stats of runs", () => {
     expect(totalsSchema.parse(JSON.parse(byBeginning.stdout))).toMatchObject({ runId: first, totalTasks: 2 });
   });
 
-  it("a beginning that several runs share names none of them", async () => {
+  it("refuses an id prefix that several runs share", async () => {
     const { code, stderr } = await artE("stats --run run_");
     expect(code).toBe(2);
     expect(stderr).toMatch(/^art-e: More than one run starts with "run_"\.\n {7}\S/);

@@ -8,7 +8,7 @@ const { artE, path, read, readJson, write } = workFolder({ demo: "answered" });
 
 const json = jsonOf(artE);
 
-/** Answers of more than 14 words are bad: what the labels of these tests say. */
+/** The labels of these tests call answers of more than 14 words bad. */
 const LONG = 14;
 
 const EVAL = (changes: object = {}) =>
@@ -23,7 +23,7 @@ const EVAL = (changes: object = {}) =>
     ...changes,
   });
 
-/** The traces of the run, as a file. */
+/** Writes the run's traces to a file. */
 async function tracesFile(): Promise<string> {
   await json(`export-traces --run ${runId} -o all.jsonl --overwrite`);
   return "all.jsonl";
@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 
 describe("labels", () => {
-  it("by scores follow the bands, leave out what is between, and give way to a person's", async () => {
+  it("derives labels from scores by band, skips scores between the bands, and prefers a person's labels", async () => {
     const byScore = await json("evals label --from scores --score sourcesCorrect --criterion cites");
     const scores = readJson("results.json").taskResults.map(
       ({ scores: { sourcesCorrect } }: { scores: { sourcesCorrect: number } }) => sourcesCorrect,
@@ -78,14 +78,14 @@ describe("labels", () => {
       '{"trace": "latest/1", "label": "good"}\n{"trace": "latest/1", "label": "bad"}',
       /odd.jsonl: line 1 labels latest\/1 good, but line 2 labels it bad/,
     ],
-  ])("of a file with %j are refused with its line", async (content, message) => {
+  ])("refuses a label file with %j, naming its line", async (content, message) => {
     write("odd.jsonl", content);
     const { code, stderr } = await artE("evals label --from odd.jsonl");
     expect(code).toBe(2);
     expect(stderr).toMatch(message);
   });
 
-  it("of a file may say another thing where somebody was asked again, or somebody else", async () => {
+  it("accepts conflicting labels in a file if a person labeled a trace again, or another person did", async () => {
     const label = (changes: object) => JSON.stringify({ trace: "latest/1", label: "good", ...changes });
     const lines = [label({}), label({ label: "bad", again: true }), label({ label: "bad", annotator: "mo" })];
     write("again.jsonl", lines.join("\n"));
@@ -94,8 +94,8 @@ describe("labels", () => {
   });
 });
 
-describe("from labels to a gate", () => {
-  it("chooses by the training half, proves on the held-out half, and counts its readings", async () => {
+describe("an eval made from labels", () => {
+  it("is selected on the training half and validated on the held-out half, and validations are counted", async () => {
     await json("evals label --from labels.jsonl");
     const { evals, candidates } = await json("evals suggest --cases");
     expect(evals.map(({ stored }: { stored: { definition: { name: string } } }) => stored.definition.name)).toEqual([
@@ -116,7 +116,7 @@ describe("from labels to a gate", () => {
     expect(strict.stdout).toMatch(
       /Rejected by the thresholds "gate":\n {2}there are only \d+ good traces \(minimum 30\)/,
     );
-    // The newest test counts.
+    // The latest test counts.
     expect((await artE("evals use short_answer")).stderr).toContain(
       "Cannot activate short_answer@1, which its test rejected: there are",
     );
@@ -153,7 +153,7 @@ describe("from labels to a gate", () => {
     expect(figures.corrected.low).toBeLessThanOrEqual(figures.corrected.value);
     const { scores } = await json(`stats --run ${runId}`);
     expect(scores["eval:short_answer"]).toMatchObject({ n: 73, kind: "rate", value: figures.passRate.value });
-    // The version is on record, once.
+    // The version is recorded once.
     await json(`evals run short_answer --run ${runId}`);
     const db = new Database(path("art-e.db"), { readonly: true });
     const settings = db.prepare("SELECT settings FROM runs WHERE id = ?").pluck().get(runId) as string;
@@ -168,13 +168,13 @@ describe("from labels to a gate", () => {
     expect(await artE(`report ${runId} -o report.md --format md`)).toMatchObject({ code: 0 });
   });
 
-  it("runs beside other scorers in run and score, with its version on record", async () => {
+  it("runs next to other scorers in run and score, with its version recorded", async () => {
     const line = `run -a baseline --dataset ${QUESTIONS} -l 3 --scorers eval:short_answer,tokenF1 -o three.json --quiet`;
     expect(await artE(line)).toMatchObject({ code: 0, stderr: "" });
     const { settings, taskResults } = readJson("three.json");
     expect(settings.scorers).toEqual(expect.arrayContaining(["tokenF1", "eval:short_answer@1"]));
     expect(taskResults[0].scores["eval:short_answer"]).toBeTypeOf("number");
-    // Scored again without it, its scores stay.
+    // Scoring again without the eval keeps its scores.
     expect(await artE(`score --scorers tokenF1 -o again.json --quiet`)).toMatchObject({ code: 0 });
     expect(readJson("again.json").taskResults[0].scores["eval:short_answer"]).toBeTypeOf("number");
     expect(await artE("score --scorers eval:nobody")).toMatchObject({ code: 2 });
@@ -185,7 +185,7 @@ describe("from labels to a gate", () => {
     expect(compared.stdout).toContain("eval:short_answer");
   });
 
-  it("regression cases hold for the answers they were made of, and say nothing of others", async () => {
+  it("applies only to its own answers if it is a regression case", async () => {
     await json("evals use regression_cases");
     const { evals } = await json(`evals run regression_cases --run ${runId}`);
     expect(evals[0]).toMatchObject({ reference: true, failed: 0, corrected: null });
@@ -194,7 +194,7 @@ describe("from labels to a gate", () => {
     expect((await artE("evals test regression_cases")).stderr).toContain("so nothing is held out");
   });
 
-  it("another criterion proves nothing of the first, and lines that contradict each other are refused", async () => {
+  it("is not validated for another criterion or with contradictory lines", async () => {
     await json("evals label --from reversed.jsonl --criterion reversed");
     expect((await artE("evals test short_answer --criterion reversed")).code).toBe(3);
     expect((await artE("evals use short_answer")).stderr).toContain("was tested for overall and reversed");
@@ -210,7 +210,7 @@ describe("from labels to a gate", () => {
     );
   });
 
-  it("refuses to measure anything by few labels", async () => {
+  it("is not measured with few labels", async () => {
     write("few.jsonl", read("labels.jsonl").split("\n").slice(0, 30).join("\n"));
     await json("evals label --from few.jsonl --criterion few");
     expect((await artE("evals suggest --criterion few")).stderr).toMatch(
@@ -221,7 +221,7 @@ describe("from labels to a gate", () => {
 });
 
 describe("versions", () => {
-  it("a refined one has a parent, and using it retires the former", async () => {
+  it("have a parent if refined, and retire their predecessor when used", async () => {
     write("brief.json", EVAL());
     await json("evals import brief.json");
     const review = await json("evals review brief");
@@ -245,7 +245,7 @@ describe("versions", () => {
     expect((await artE("evals show brief")).stdout).toContain('"parent": 1');
   });
 
-  it("have a history: what changed, and what each test said", async () => {
+  it("have a history of changes and test results", async () => {
     const history = await json("evals history brief");
     const text = JSON.stringify(history);
     expect(text).toContain('"version":1');
@@ -254,7 +254,7 @@ describe("versions", () => {
     expect((await artE("evals history nothing")).code).toBe(2);
   });
 
-  it("bad traces that nothing fails are listed", async () => {
+  it("leave a list of bad traces that no eval fails", async () => {
     write("bad.jsonl", read("labels.jsonl").replaceAll('"good"', '"bad"'));
     await json("evals label --from bad.jsonl --criterion all_bad");
     const { stdout } = await artE("evals review --criterion all_bad");
@@ -263,7 +263,7 @@ describe("versions", () => {
 });
 
 describe("eval files", () => {
-  it("are written and read again as they were", async () => {
+  it("are the same after an export and an import", async () => {
     const { files } = await json("evals export short_answer -o out");
     expect(files).toEqual(["out/short_answer.json"]);
     const [imported] = await json("evals import out");
@@ -277,7 +277,7 @@ describe("eval files", () => {
     });
   });
 
-  it("bring their test along to a database that has no labels, unless they were changed since", async () => {
+  it("include their test results for a database without labels, unless they were changed since", async () => {
     await json("evals export short_answer -o proved");
     const file = readJson("proved/short_answer.json");
     expect(file.validation).toMatchObject({ criterion: "overall", thresholds: "usable", rejections: [] });
@@ -299,7 +299,7 @@ describe("eval files", () => {
     );
   });
 
-  it("are imported, run and exported several at once", async () => {
+  it("are imported, run and exported together", async () => {
     write("one.json", EVAL({ name: "brief_one" }));
     write("two.json", EVAL({ name: "brief_two", pass: { all: [{ feature: "answer_words", at_most: 10 }] } }));
     const imported = await json("evals import one.json two.json");
@@ -318,14 +318,14 @@ describe("eval files", () => {
     [EVAL({ pass: { all: [{ feature: "luck", at_most: 1 }] } }), /unknown feature "luck"/],
     [EVAL({ pass: { all: [{ feature: "turns" }] } }), /expected a feature with at_least or at_most/],
     [EVAL({ extra: 1 }), /extra/],
-  ])("that hold %j are refused", async (content, message) => {
+  ])("are refused if they contain %j", async (content, message) => {
     write("odd.json", content);
     const { code, stderr } = await artE("evals import brief.json odd.json");
     expect(code).toBe(2);
     expect(stderr).toMatch(message);
   });
 
-  it("an empty folder and a missing file are refused", async () => {
+  it("are refused if the file is missing or the folder is empty", async () => {
     mkdirSync(path("empty"));
     expect((await artE("evals import empty")).stderr).toContain("does not contain .json or .py files");
     expect((await artE("evals import nowhere.json")).stderr).toContain("Cannot read the eval nowhere.json");
@@ -336,8 +336,8 @@ describe("eval files", () => {
   });
 });
 
-describe("without labels", () => {
-  it("a template is taken as it is, and runs", async () => {
+describe("evals commands", () => {
+  it("use and run a template without labels", async () => {
     expect(await json("evals add has_source")).toMatchObject({
       ...{ name: "has_source", version: 1, status: "draft", isNew: true },
       pass: { all: [{ feature: "sources", at_least: 1 }] },
@@ -356,7 +356,7 @@ describe("without labels", () => {
     await json("evals retire few_turns@1");
   });
 
-  it("what an answer holds is judged as it is said", async () => {
+  it("judge the literal content of an answer", async () => {
     const said = ["--contains", "Monday", "--lacks", "don't know", "--matches", "(?i)at \\d+"];
     expect((await json(["evals", "add", "names_day", ...said])).answer.all).toEqual([
       { contains: "Monday" },
@@ -372,7 +372,7 @@ describe("without labels", () => {
     expect(share).toBeLessThan(1);
     await json("evals add endless --matches ^(.+)+[^.]$ --lacks zzz");
     const { evals } = await json("evals run endless@1");
-    // A pattern that takes exponential time is stopped, and is an error of its trace.
+    // A pattern that takes exponential time is stopped and recorded as an error of its trace.
     expect(evals[0].errors).toBeGreaterThan(0);
     expect(evals[0].firstError).toMatch(/^the pattern .* took longer than 250 ms$/);
     await json("evals retire endless@1");
@@ -382,7 +382,7 @@ describe("without labels", () => {
     for (const name of ["names_day", "short_words", "is_json"]) await json(`evals retire ${name}@1`);
   });
 
-  it("labels come out as they went in, and go where that is said", async () => {
+  it("export labels exactly as imported, to the requested place", async () => {
     await json("evals label --from labels.jsonl --criterion out");
     await json("evals labels --criterion out -o out.jsonl");
     await json("evals label --from out.jsonl --criterion back");
@@ -398,7 +398,7 @@ describe("without labels", () => {
     expect(await given("--criterion back")).toHaveLength(length - 1);
   });
 
-  it("two people who label the same traces agree as far as they do", async () => {
+  it("report the agreement of two people who label the same traces", async () => {
     const lines = jsonLines(read("labels.jsonl")) as { trace: string; label: string }[];
     const turned = lines.map((line, i) => (i < 5 ? { ...line, label: line.label === "good" ? "bad" : "good" } : line));
     write("ben.jsonl", turned.map((line) => `${JSON.stringify(line)}\n`).join(""));
@@ -415,7 +415,7 @@ describe("without labels", () => {
 });
 
 describe("a criterion", () => {
-  it("is a sentence that a person writes and rewrites", async () => {
+  it("is a sentence that a person writes and revises", async () => {
     expect((await artE("evals criteria polite")).stderr).toContain('There is no criterion "polite"');
     await json(["evals", "criteria", "polite", "The answer is polite."]);
     expect(await json("evals criteria polite")).toEqual([
@@ -431,7 +431,7 @@ describe("a criterion", () => {
     await json("evals test short_answer --criterion polite");
     await json("evals use short_answer --criterion polite");
     await json(["evals", "criteria", "polite", "The answer greets, and is polite."]);
-    // Labels of another sentence prove nothing of this one.
+    // Labels for another sentence do not validate this one.
     expect((await artE("evals use short_answer --criterion polite")).stderr).toContain("have changed since");
     await json("evals use short_answer --criterion overall");
     expect((await json("evals criteria polite"))[0].sentence).toBe("The answer greets, and is polite.");

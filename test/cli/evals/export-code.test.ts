@@ -16,7 +16,7 @@ const json = jsonOf(artE);
 const origin = { by: "person", seed: null, labels: null, parent: null };
 const common = { version: 1, reference: false, criterion: 'It is "so".', origin };
 
-/** Rules with cuts that demo traces lie on both sides of, and what is in force by mixing them. */
+/** Rules whose thresholds divide the demo traces. */
 const RULES: Readonly<Record<string, readonly object[]>> = {
   short: [{ feature: "answer_words", at_most: 14 }],
   numbers: [{ feature: "numbers_in_mail", at_least: 1 }],
@@ -65,7 +65,7 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     }
   });
 
-  it("as Python, real Python gives the verdicts of the rules on every trace", async () => {
+  it("give the verdicts of the rules on every trace when real Python runs them", async () => {
     await json(`evals export ${names.map((name) => `${name}@1`).join(" ")} --format python -o code`);
     for (const name of names) {
       const lines = python([`code/${name}.py`, "traces.jsonl"]).map((line) => JSON.parse(line));
@@ -77,11 +77,11 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
       if (["short", "several", "regression_cases"].includes(name))
         expect({ name, isMixed }).toEqual({ name, isMixed: true });
     }
-    // An eval holds only those features that it needs.
+    // An eval contains only the features that it needs.
     expect(read("code/short.py")).not.toContain("def numbers_in_mail");
   });
 
-  it("come back as evals in Python, which give the same in the sandbox", async () => {
+  it("can be imported again as Python evals with the same verdicts in the sandbox", async () => {
     const imported = await json("evals import code");
     expect(imported.map(({ name }: { name: string }) => name).sort()).toEqual([...names].sort());
     for (const { name, version } of imported) expect({ name, version }).toEqual({ name, version: 2 });
@@ -95,7 +95,7 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     }
   });
 
-  it("as promptfoo assertions, which say the same of a trace", async () => {
+  it("give the same verdicts as promptfoo assertions", async () => {
     await json("evals export short@1 polite@1 --format promptfoo -o foo");
     expect(readJson("foo/promptfoo-assertions.json")).toEqual({
       assert: [
@@ -122,15 +122,15 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     expect(lines.at(-1)).toEqual(["alone", { pass: true, score: 1, reason: "all conditions are met" }]);
   });
 
-  it("as Inspect scorers, whose source is Python", async () => {
+  it("are Python source code as Inspect scorers", async () => {
     await json("evals export short@1 polite@1 --format inspect -o scorers");
     expect(read("scorers/short_scorer.py")).toContain("@scorer(metrics=[accuracy(), stderr()])\ndef short():");
     for (const name of ["short", "polite"])
       python(["-c", `compile(open("scorers/${name}_scorer.py").read(), "scorer", "exec")`]);
   });
 
-  it("as Inspect scorers run whatever the eval is called, under its name", async () => {
-    // What a scorer needs of inspect_ai.
+  it("run as Inspect scorers under their own names, whatever characters the names contain", async () => {
+    // A stand-in for the parts of inspect_ai that a scorer uses.
     mkdirSync(path("stub/inspect_ai"), { recursive: true });
     write("stub/inspect_ai/__init__.py", "");
     const stub = [
@@ -163,7 +163,7 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     );
   });
 
-  it("a rubric for promptfoo is filled in as it was written, whatever of templates it speaks of", async () => {
+  it("keep a rubric for promptfoo literal, even if it contains template syntax", async () => {
     const rubrics = [
       "No {% endraw %} {{ 7 * 7 }}",
       "{%- endraw -%}",
@@ -179,7 +179,7 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     expect(assert.map(({ value }: { value: string }) => nunjucks.renderString(value, {}))).toEqual(rubrics);
   });
 
-  it("a rubric as Python asks the model that runs it", async () => {
+  it("call the rubric's model from Python", async () => {
     await json("evals export polite@1 --format python -o rubrics");
     const program = [
       "import sys",
@@ -197,7 +197,7 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     expect(python(["-B", "-c", program.join("\n")])).toEqual(["1.0 it is", "0.0 It is rude.", "None"]);
   });
 
-  it("an unknown format is refused", async () => {
+  it("refuse an unknown format", async () => {
     expect((await artE("evals export --format xml")).stderr).toContain(
       "--format: expected json or python or promptfoo or inspect.",
     );

@@ -11,7 +11,7 @@ import { demoQuestions, QUESTIONS, workFolder } from "../art-e.js";
 const { artE, path, readJson, start, write } = workFolder({ demo: "answered" });
 const choice = await chooseSandbox();
 
-/** Every call is 100 tokens in and 20 out, at a dollar a million. */
+/** Every call uses 100 input tokens and 20 output tokens, at one dollar per million. */
 const CALL_USD = 120 / 1_000_000;
 
 const python = (...lines: string[]) =>
@@ -26,7 +26,9 @@ const wantedOf = ({ question }: ParsedRequest) =>
   VARIATION_NAMES.find((name) => question.includes(`one eval that checks ${VARIATIONS[name]}`)) ??
   VARIATION_NAMES.find((name) => question.includes(`This eval checks ${VARIATIONS[name]}`));
 
-/** How the scripted model answers: broken code that is mended, a refusal, a rubric, repetition, and the same again. */
+/**
+ * The scripted model's replies: broken code that is then fixed, a refusal, a rubric, a duplicate, and the same again.
+ */
 const WRITERS: Readonly<Record<Variation, (request: ParsedRequest, isReflection: boolean) => Answer>> = {
   correctness: (_, isReflection) => record("python", isReflection ? `\`\`\`python\n${SHORT}\`\`\`` : `${SHORT}1 +`),
   efficiency: () => ({ content: "I cannot help with that.", finishReason: "refusal" }),
@@ -45,7 +47,7 @@ function reply(request: ParsedRequest): Answer {
     return { toolCalls: [{ name: tool, arguments: { reason: "by its length", result } }] };
   }
   const wanted = wantedOf(request);
-  if (wanted === undefined) throw new Error("a prompt that asks for nothing known");
+  if (wanted === undefined) throw new Error("an unknown prompt");
   return WRITERS[wanted](request, request.question.includes("This eval checks"));
 }
 
@@ -60,7 +62,7 @@ const generate = async (flags = "") => {
   return JSON.parse(stdout);
 };
 
-/** Texts that only held-out, or only training, labels and tasks hold. */
+/** Strings that only held-out, or only training, labels and tasks contain. */
 const noted = new Map<string, string[]>();
 const held: string[] = [];
 const seen: string[] = [];
@@ -77,7 +79,7 @@ beforeAll(async () => {
   );
   write("labels.jsonl", lines.join("\n"));
   expect(await artE("evals label --from labels.jsonl")).toMatchObject({ code: 0 });
-  // Questions are divided where labels are used first.
+  // Labels divide the questions into halves at their first use.
   expect(await artE("evals review")).toMatchObject({ code: 0 });
   const db = new Database(path("art-e.db"), { readonly: true });
   const halves = db.prepare("SELECT trace_id AS id, half FROM eval_traces").all() as { id: string; half: string }[];
@@ -93,7 +95,7 @@ const keptReplies = () =>
 const texts = () => provider.requests.map(({ body }) => JSON.stringify(body));
 
 describe("a model that writes evals", needs("sandbox", choice.ok), () => {
-  it("is asked for nothing where the limit does not allow the first call", async () => {
+  it("receives no request if the limit does not allow the first call", async () => {
     const refused = await artE("evals generate --model openai/writer --price 1000,1000 --max-cost 0.5", variables());
     expect(refused).toMatchObject({
       code: 1,
@@ -106,7 +108,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
     expect(provider.requests).toHaveLength(0);
   });
 
-  it("goes on after 429, mends broken code, and what it refuses, repeats or copies is told and not saved", async () => {
+  it("is retried after 429, fixes broken code, and does not save refused, repeated or copied evals", async () => {
     let refusals = 1;
     answer = (request) =>
       refusals-- > 0 ? { fail: "status", status: 429, headers: { "retry-after": "0" } } : reply(request);
@@ -133,7 +135,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
     expect(spentUsd).toBeCloseTo(calls * CALL_USD, 10);
   });
 
-  it("has been shown training labels and traces only, as data", () => {
+  it("receives only training labels and traces, as data", () => {
     const all = texts();
     expect(all.length).toBeGreaterThan(20);
     expect(held.length).toBeGreaterThan(20);
@@ -145,7 +147,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
     expect(all.some((body) => body.includes("key-of-a-test"))).toBe(false);
   });
 
-  it("asked for the same again, is not paid again", async () => {
+  it("is not called again for the same request", async () => {
     const before = provider.requests.length;
     const again = await generate();
     expect(again).toMatchObject({ calls: 0, spentUsd: 0 });
@@ -153,7 +155,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
     expect(again.variations[0]).toMatchObject({ name: "generated_correctness", version: 1 });
   });
 
-  it("writes evals that are proved on the held-out half, a rubric by asking the model of each trace", async () => {
+  it("writes evals that are validated on the held-out half, and a rubric that the model applies to each trace", async () => {
     const tested = async (name: string) => {
       const { code, stdout } = await artE(`evals test ${name} --json`, variables());
       expect(code).toBe(0);
@@ -182,7 +184,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
       expect(scores["eval:generated_safety"]).toBe(agentAnswer.split(/\s+/).length <= 14 ? 1 : 0);
   });
 
-  it("killed and asked again, is not paid twice for a reply", async () => {
+  it("is not charged twice for a reply after the program was killed", async () => {
     const answered = new Set<string>();
     let left = 3;
     answer = (request) => {
@@ -204,7 +206,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
     expect(variations[0]).toMatchObject({ name: "killed_correctness", rejection: null });
   });
 
-  it("that knows no answer is told in one line", async () => {
+  it("is reported in one line if its reply is unusable", async () => {
     answer = () => ({ fail: "status", status: 401 });
     const refused = await artE("evals generate --model openai/other --price 1,1", variables());
     expect(refused).toMatchObject({

@@ -24,24 +24,24 @@ async function label(lines: readonly string[], flags: readonly string[] = []) {
   return { code, stderr, ...(code === 0 ? { summary: JSON.parse(stdout) } : {}) };
 }
 
-describe("labelling in the terminal", () => {
-  it("saves each label at once, explains what it does not understand, and ends with the input", async () => {
+describe("labeling in the terminal", () => {
+  it("saves each label immediately, explains unknown input, and ends with the input", async () => {
     const { summary, stderr } = await label(["g", "b the price is of another year", "x", "s", "t", "good"]);
     expect(summary).toMatchObject({ labelled: 4, labels: { good: 2, bad: 1, neutral: 0, skip: 1 } });
     expect(stderr).toContain('"x" is none of g, b, s, t and q.');
     expect(stderr).toContain("Gold:");
   });
 
-  it("asks a tenth again, and says how often the label is the same", async () => {
+  it("repeats a tenth of the traces, and reports how often the labels agree", async () => {
     const { summary, stderr } = await label([...Array.from({ length: 20 }, () => "g"), "q"]);
     expect(stderr).toContain("asked again");
     expect(summary.labelled).toBe(20);
-    // The first session has nothing old yet, so the first repeat comes later.
+    // The first session starts without labels, so the first repeat comes later.
     expect(summary.selfAgreement.n).toBeGreaterThanOrEqual(1);
     expect(summary.selfAgreement.value).toBeLessThanOrEqual(1);
   });
 
-  it("keeps another criterion apart, and ends when all are labelled", async () => {
+  it("stores labels per criterion, and ends when all traces are labeled", async () => {
     const all = Array.from({ length: 40 }, () => "b");
     expect((await label(all, ["--criterion", "tone"])).summary).toMatchObject({ labels: { bad: 30 } });
     const { code, stderr } = await label([], ["--criterion", "tone"]);

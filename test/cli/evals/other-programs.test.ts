@@ -2,13 +2,15 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { workFolder } from "../art-e.js";
 import { jsonOf } from "./json-output.js";
 
-/** Traces of other programs and chats have neither run nor gold, and are labelled, tested and judged like a run's. */
+/**
+ * Traces of other programs and chats have neither run nor gold answer, but are labeled, tested and judged like a run's.
+ */
 
 const { artE, read, write } = workFolder({ demo: "answered" });
 
 const json = jsonOf(artE);
 
-/** Without what art-e itself adds to a format: as another program writes it. */
+/** Without the fields that art-e adds to a format: as another program writes it. */
 function foreign(value: unknown): unknown {
   if (Array.isArray(value)) return value.filter((one) => !String(one?.key).startsWith("art_e")).map(foreign);
   if (typeof value !== "object" || value === null) return value;
@@ -38,7 +40,7 @@ describe.each(["otlp", "atif"])("traces of another program, as %s", (format) => 
       .map((line) => JSON.parse(line));
   });
 
-  it("are judged as the run that they were", async () => {
+  it("get the same verdicts as the original run", async () => {
     const add = (name: string) => `evals add ${name}${name === "short_answer" ? " --at-most 14" : ""}`;
     for (const name of EVALS) {
       await json(add(name));
@@ -56,7 +58,7 @@ describe.each(["otlp", "atif"])("traces of another program, as %s", (format) => 
     expect(Object.keys(scores)).toEqual(expect.arrayContaining(EVALS.map((name) => `eval:${name}`)));
   });
 
-  it("are labelled, and prove evals", async () => {
+  it("are labeled, and validate evals", async () => {
     const lines = answers.map(({ traceId, answer }) =>
       JSON.stringify({ trace: traceId, label: answer.split(/\s+/).length > 14 ? "bad" : "good", drawn: "all" }),
     );
@@ -71,7 +73,7 @@ describe.each(["otlp", "atif"])("traces of another program, as %s", (format) => 
   });
 });
 
-it("chats, a run and a trace are not judged at once", async () => {
+it("refuses to judge chats, a run and a trace together", async () => {
   expect(await artE("evals run has_source --chats --run latest")).toMatchObject({
     code: 2,
     stderr: expect.stringContaining("--run, --chats and --trace do not go together"),

@@ -5,7 +5,7 @@ import { demoQuestions } from "../art-e.js";
 
 /** A scripted model that answers well, or with one planted failure in every other question. */
 
-/** Failure modes with the template that is made for each. */
+/** Failure modes, each with the template that detects it. */
 export const PLANTED = {
   invented_number: "numbers_from_mail",
   unread_source: "sources_were_read",
@@ -32,7 +32,7 @@ const plain = (subject: string) =>
     .trim();
 
 export class PlantedAgent {
-  /** Whether the failure was planted, by mode and question. */
+  /** Whether the failure was planted, per mode and question. */
   readonly planted = new Map<string, boolean>();
 
   /** The model's name is the mode. */
@@ -65,7 +65,9 @@ export class PlantedAgent {
     return bad && mode === "cut_off_answer" ? { ...last, finishReason: "length" } : last;
   }
 
-  /** The newest mail that was found; for the planted older mail, the oldest of a thread of several, where there is one. */
+  /**
+   * The newest email found. For the planted older email, the oldest email of a thread with several, if there is one.
+   */
   private toOpen(key: string, mode: PlantedMode, bad: boolean, listed: readonly Listed[]): Listed {
     const [newest = { message_id: "<none@x>", subject: "", date: "" }] = listed;
     if (!bad || mode !== "older_mail") return newest;
@@ -77,7 +79,7 @@ export class PlantedAgent {
   }
 }
 
-/** The agent puts the question between other lines. */
+/** The prompt contains more lines than the question. */
 function questionIn(message: string): string {
   return message.split("\n").findLast((line) => line.trim() !== "") ?? message;
 }

@@ -16,8 +16,8 @@ afterAll(() => provider.close());
 
 const json = jsonOf(artE);
 
-describe("of each planted failure", () => {
-  it.each(MODES)("%s, the template that is made for it is chosen and proved", async (mode) => {
+describe("the template for a planted failure", () => {
+  it.each(MODES)("is chosen and validated: %s", async (mode) => {
     const variables = { OPENAI_API_KEY: "key", OPENAI_BASE_URL: provider.baseUrl("openai-chat") };
     const line = `run -a email-search --model-id openai/${mode} --price 1,1 --dataset ${QUESTIONS} -l 60 -o ${mode}.json --quiet --no-judge`;
     expect(await artE(line, variables)).toMatchObject({ code: 0, stderr: "" });

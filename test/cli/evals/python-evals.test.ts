@@ -31,7 +31,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     write("gold.py", SHORT.replace("words <= 14", 'task_metadata["expected_output"] != ""'));
   });
 
-  it("are imported from files, with what they see told by their code", async () => {
+  it("are imported from files, and their inputs are derived from their code", async () => {
     const imported = await json("evals import brief.py raises.py gold.py");
     expect(imported.map(({ name, version }: { name: string; version: number }) => [name, version])).toEqual([
       ["brief", 1],
@@ -57,7 +57,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     );
   });
 
-  it("are proved, used and run as scores like any other", async () => {
+  it("are validated, used and run as scores like any other", async () => {
     const { agreement, passed, latencyMs } = await json("evals test brief");
     expect({ passed, errors: agreement.errors, tpr: agreement.truePositiveRate.value }).toEqual({
       passed: true,
@@ -84,12 +84,12 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     const scoresOfChat = async () =>
       (await json(`show ${(await json(`ask ${MARCUS} dues --agent baseline`)).traceId}`)).scores;
     expect((await scoresOfChat())["eval:brief"].value).toBeTypeOf("number");
-    // It sees gold, so a chat is not scored by it, also where it is in use.
+    // The eval reads gold, so it does not score chats, even while it is in use.
     await json("evals use gold --anyway");
     expect(await scoresOfChat()).not.toHaveProperty("eval:gold");
   });
 
-  it("that fail are refused by a test that says why, and are no score of 0", async () => {
+  it("are refused by a test with the reason if they raise an error, and do not count as score 0", async () => {
     expect((await artE("evals test raises")).stderr).toMatch(
       /raises@1: it failed on \d+ of \d+ held-out traces: KeyError: 'nothing' \(line 3\)\./,
     );
@@ -106,7 +106,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
   it.each([
     ["flaky", 'return float(__import__("random").random() < 0.5), "by chance"', "changed in a second run"],
     ["silent", 'return (1.0, "short") if words <= 14 else (None, "no idea")', "bad held-out traces."],
-  ])("that are %s are refused, whatever they would reach", async (name, line, message) => {
+  ])("are refused if they are %s, whatever their accuracy", async (name, line, message) => {
     write(`${name}.py`, SHORT.replace(/return .*/, line));
     await json(`evals import ${name}.py`);
     const { code, stderr } = await artE(`evals test ${name}`);
@@ -115,7 +115,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     expect((await artE(`evals use ${name}`)).stderr).toContain("was never tested");
   });
 
-  it("that abstain on many bad traces are rejected for that", async () => {
+  it("are rejected if they abstain on many bad traces", async () => {
     const some = 'return (1.0, "short") if words <= 14 else (None, "no idea") if words % 4 == 0 else (0.0, "long")';
     write("half.py", SHORT.replace(/return .*/, some));
     await json("evals import half.py");
@@ -124,7 +124,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     expect(stdout).toMatch(/it judges only \d+% of the bad traces \(minimum 80%\)/);
   });
 
-  it("that know the answers by heart fail on questions that they have not seen, also under other ids", async () => {
+  it("fail on unseen questions if they memorize answers, even under other ids", async () => {
     // Every question twice, the second time under another id.
     await json(`export-traces --run ${runId} -o all.jsonl --overwrite`);
     const lines = read("all.jsonl").trimEnd().split("\n");
@@ -143,7 +143,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     write("doubled-labels.jsonl", labels.map((line) => `${JSON.stringify(line)}\n`).join(""));
     await json("evals label --from doubled-labels.jsonl --db doubled.db");
     await json("evals review --db doubled.db");
-    // What whoever writes the eval has seen: the training half.
+    // The author of the eval has seen only the training half.
     const db = new Database(path("doubled.db"), { readonly: true });
     const seen = db.prepare("SELECT trace_id FROM eval_traces WHERE half = 'training'").pluck().all() as string[];
     db.close();
@@ -159,7 +159,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     expect(JSON.parse(stdout).agreement.trueNegativeRate.value).toBe(0);
   });
 
-  it("come through a folder of JSON files as they were", async () => {
+  it("are unchanged after an export to a folder of JSON files and an import", async () => {
     await json("evals export brief -o exported");
     expect(readJson("exported/brief.json")).toMatchObject({ kind: "python", code: SHORT });
     expect(await json("evals import exported")).toMatchObject([{ name: "brief", version: 1, isNew: false }]);

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { Database } from "../../../src/store/sqlite.js";
 import { MAIL, MARCUS, ROOT, workFolder } from "../art-e.js";
 
-/** The SQL of the page on the database gives rows, and finds them by an index where the page says so. */
+/** The queries on the documentation page about the database return rows, and use an index if the page says so. */
 
 const { artE, path } = workFolder({ mail: MAIL });
 const PAGE = readFileSync(join(ROOT, "docs/database.md"), "utf8");
@@ -27,7 +27,7 @@ function query(sql: string): Record<string, unknown>[] {
 
 it.each(STATEMENTS)("%s", (sql) => expect(query(sql)).not.toEqual([]));
 
-it("a mailbox and a month are found by an index, and are what the program finds", async () => {
+it("finds a mailbox and a month by an index, with the same emails as the program", async () => {
   const indexed = STATEMENTS.filter((sql) => sql.includes("mail_order"));
   expect(indexed).toHaveLength(2);
   for (const sql of indexed) {

@@ -30,15 +30,18 @@ import {
 } from "../../mail/corpus-fixtures.js";
 import { BIN, type Ended, MAIL, type Started, startProgram, workFolder } from "../art-e.js";
 
-/** What an import leaves when it is killed, interrupted, disturbed or given a broken source. Runs the built program. */
+/**
+ * Checks the files after an import that was killed, interrupted, disturbed or given a broken source, with the built
+ * program.
+ */
 
 const { artE, path, read, start, write } = workFolder();
-/** Only the stress cases fill a file of 4 MB. */
+/** Only the stress cases use a 4 MB file. */
 const isSlow = process.env.ART_E_SLOW === "1";
 const [MAILS, MANY] = process.env.ART_E_LONG === undefined ? [isSlow ? 3_000 : 1_500, 12] : [15_000, 50];
 const LONG = { timeout: MANY * 60_000 };
 const STRESS = { ...LONG, tags: ["slow"] };
-/** How long an import of `big.csv` takes here, in milliseconds; only to choose moments by. */
+/** Duration of an import of `big.csv` on this machine in milliseconds, to choose moments for killing it. */
 let duration = 0;
 /** The fingerprint after the demo mail, after `big.csv`, and after both. */
 const fingerprints = { old: "", big: "", both: "" };
@@ -69,7 +72,7 @@ function fingerprint(db: string): string {
   }
 }
 
-/** As `art-e doctor` does. */
+/** Like `art-e doctor`. */
 function doctor(name: string): void {
   const db = openStore(path(name), { mustExist: true });
   try {
@@ -79,7 +82,7 @@ function doctor(name: string): void {
   }
 }
 
-/** The files that belong to a database, and what an import left beside it. */
+/** The files of a database, and any that an import left next to it. */
 const filesOf = (db: string) =>
   readdirSync(path(""))
     .filter((name) => name.startsWith(db))
@@ -91,12 +94,12 @@ async function untilThere(name: string, bytes = 0, { ended }: Started): Promise<
     over = true;
   });
   while (!existsSync(path(name)) || statSync(path(name)).size < bytes) {
-    if (over) throw new Error(`the import ended before ${name} was there: ${JSON.stringify(await ended)}`);
+    if (over) throw new Error(`the import ended before it created ${name}: ${JSON.stringify(await ended)}`);
     await sleep(5);
   }
 }
 
-/** One line and a hint, nothing of the program's inside. */
+/** Expects a line and a hint, without internals of the program. */
 function expectClear({ stderr }: Ended, message: RegExp): void {
   expect(stderr).toMatch(message);
   expect(stderr).toMatch(/^art-e: .+\n {7}.+\n$/);
@@ -142,16 +145,16 @@ describe("an import killed at any moment", () => {
     doctor("grown.db");
   }
 
-  const NEW = "into a new file leaves no file or the whole one, and the next import is not disturbed";
-  const EXISTING = "into an existing file leaves the old mail or all of it, and the next import succeeds";
+  const NEW = "leaves either no new file or a complete one, and the next import succeeds";
+  const EXISTING = "leaves either the old mail or all new mail in an existing file, and the next import succeeds";
   it(NEW, LONG, () => killedOnNewFile(2));
   it(EXISTING, LONG, () => killedOnExistingFile(2));
   it(`${NEW}, ${MANY} times`, STRESS, () => killedOnNewFile(MANY));
   it(`${EXISTING}, ${MANY} times`, STRESS, () => killedOnExistingFile(MANY));
 });
 
-describe("while an import writes to a file", () => {
-  it("others go on reading the old mail, then see all of the new", LONG, async () => {
+describe("a file that an import writes to", () => {
+  it("serves its old mail to other readers, then all of the new mail", LONG, async () => {
     copyFileSync(path("old.db"), path("read.db"));
     const open = new Database(path("read.db"));
     const count = () => open.prepare("SELECT count(*) FROM emails").pluck().get() as number;
@@ -172,7 +175,7 @@ describe("while an import writes to a file", () => {
     expect((await start(search).ended).code).toBe(0);
   });
 
-  it("a second import waits for the first, and both are whole", LONG, async () => {
+  it("makes a second import wait for the first, and contains both completely", LONG, async () => {
     copyFileSync(path("old.db"), path("twice.db"));
     const runs = ["a", "b"].map(() => start("import big.csv --db twice.db --json --quiet").ended);
     const ended = await Promise.all(runs);
@@ -183,7 +186,7 @@ describe("while an import writes to a file", () => {
     doctor("twice.db");
   });
 
-  it("a second import is refused in the end, and says who holds the file", LONG, async () => {
+  it("refuses a second import after a timeout, and names the process that has it open", LONG, async () => {
     copyFileSync(path("old.db"), path("held.db"));
     const holder = new Database(path("held.db"));
     holder.pragma("journal_mode = WAL");
@@ -195,7 +198,7 @@ describe("while an import writes to a file", () => {
     expect(fingerprint("held.db")).toBe(fingerprints.old);
   });
 
-  it("an import into a file that another one is making is refused, and says so", async () => {
+  it("refuses a second import while the first one is creating it", async () => {
     const partial = path("made.db.partial");
     const holder = new Database(partial);
     holder.exec("CREATE TABLE t (x); BEGIN EXCLUSIVE");
@@ -207,7 +210,7 @@ describe("while an import writes to a file", () => {
     expect(filesOf("made.db")).toEqual([]);
   });
 
-  it("two imports into a new file begun at the same moment leave one whole file", LONG, async () => {
+  it("is complete after two concurrent imports into a new file", LONG, async () => {
     for (let i = 0; i < 2; i++) {
       const ended = await Promise.all([1, 2].map(() => artE(`import ${MAIL} --db race.db --quiet`)));
       const refused = ended.filter(({ code }) => code !== 0);
@@ -223,7 +226,7 @@ describe("Ctrl-C during an import", () => {
   it.each([
     ["a new file", "stopped-new.db", null, [] as string[]],
     ["an existing file", "stopped-old.db", "old.db", ["stopped-old.db"]],
-  ])("into %s leaves it as it was, exits with 130 and says how to go on", async (_, db, before, files) => {
+  ])("leaves %s unchanged, exits with code 130 and says how to continue", async (_, db, before, files) => {
     if (before !== null) copyFileSync(path(before), path(db));
     const run = start(["import", "big.csv", "--db", db, "--quiet"]);
     await untilThere(before === null ? `${db}.partial` : `${db}-wal`, 0, run);
@@ -239,8 +242,8 @@ describe("Ctrl-C during an import", () => {
   });
 });
 
-describe("a disk without room", () => {
-  /** The import with a limit to the size of every file it writes, in KiB, which fails as a full disk does. */
+describe("a full disk", () => {
+  /** Imports with a size limit in KiB for every file, so that writes fail as on a full disk. */
   const limited = (kib: number, db: string) => {
     const command = `trap '' XFSZ; ulimit -f ${kib}; exec "$0" "$@"`;
     const args = ["-c", command, process.execPath, BIN, "import", "big.csv", "--db", db, "--quiet"];
@@ -265,23 +268,23 @@ describe("a disk without room", () => {
     doctor(db);
   }
 
-  it.each([4, 2_000])("of %d KiB for a new file leaves none", expectNoFile);
-  it.each([1_000])("of %d KiB for an existing file leaves it as it was", expectOldFile);
-  it.each([100, 1_000, 4_000])("of %d KiB for a new file leaves none", STRESS, expectNoFile);
-  it.each([2_000, 4_000])("of %d KiB for an existing file leaves it as it was", STRESS, expectOldFile);
+  it.each([4, 2_000])("leaves no new file if it has %d KiB", expectNoFile);
+  it.each([1_000])("leaves an existing file unchanged if it has %d KiB", expectOldFile);
+  it.each([100, 1_000, 4_000])("leaves no new file if it has %d KiB", STRESS, expectNoFile);
+  it.each([2_000, 4_000])("leaves an existing file unchanged if it has %d KiB", STRESS, expectOldFile);
 });
 
-describe("a folder that cannot be written to", () => {
-  it("is named before anything is read", async () => {
+describe("an unwritable folder", () => {
+  it("is reported before anything is read", async () => {
     write("file", "");
     const ended = await artE("import big.csv --db file/art-e.db --quiet");
     expect(ended.code).not.toBe(0);
     expectClear(ended, /^art-e: .*file\/art-e\.db/);
   });
 
-  it("by its rights is named", async () => {
+  it("is reported if its permissions are the cause", async () => {
     mkdirSync(path("locked"), { mode: 0o555 });
-    // Root may write anywhere but where the kernel itself keeps its files.
+    // Root can write anywhere except to the kernel's own file systems.
     const folder = process.getuid?.() === 0 ? "/sys" : "locked";
     const ended = await artE(`import big.csv --db ${folder}/art-e.db --quiet`);
     expect(ended).toMatchObject({ code: 1, stdout: "" });
@@ -289,7 +292,7 @@ describe("a folder that cannot be written to", () => {
   });
 });
 
-describe("a source that breaks off is named with the place, and nothing is left of it", () => {
+describe("a source that ends early", () => {
   const kaggle = () => kaggleCsv(authoredMails());
   const makers: Record<string, () => unknown> = {
     "cut.tar.gz": async () => {
@@ -308,7 +311,7 @@ describe("a source that breaks off is named with the place, and nothing is left 
     ["cut.tar.gz", /^art-e: cut\.tar\.gz is cut off or damaged after \d+ whole entries \(\d+ of \d+ bytes/],
     ["cut.parquet", /^art-e: cut\.parquet \(\d+ bytes\) is not a whole Parquet file: /],
     ["quotes.csv", /^art-e: quotes\.csv is cut off in row 14: a quoted field never ends/],
-  ])("%s", async (source, message) => {
+  ])("is reported with its position, and leaves nothing in the database: %s", async (source, message) => {
     await makers[source]?.();
     const ended = await artE(["import", source, "--db", `${source}.db`, "--quiet"]);
     expect(ended).toMatchObject({ code: 2, stdout: "" });
@@ -316,7 +319,7 @@ describe("a source that breaks off is named with the place, and nothing is left 
     expect(filesOf(`${source}.db`)).toEqual([]);
   });
 
-  it("that grows while it is read is not imported", LONG, async () => {
+  it("is not imported if it grows while being read", LONG, async () => {
     copyFileSync(path("big.csv"), path("growing.csv"));
     const run = start("import growing.csv --db growing.db --quiet");
     await untilThere("growing.db.partial", 0, run);
@@ -335,7 +338,7 @@ describe("a source that breaks off is named with the place, and nothing is left 
   });
 });
 
-describe("what cannot be used in a source is listed beside the database, and the rest is imported", () => {
+describe("an import with unusable parts in its source", () => {
   const good = (n: number) => `Message-ID: <${n}@example.com>\nFrom: a@example.com\nSubject: mail ${n}\n\nHello.\n`;
 
   async function imported(source: string) {
@@ -348,7 +351,7 @@ describe("what cannot be used in a source is listed beside the database, and the
     return { summary: JSON.parse(ended.stdout), skipped: list.split("\n").filter(Boolean) };
   }
 
-  it("of a CSV with a field of more than 64 MB", LONG, async () => {
+  it("lists a CSV field of more than 64 MB, and imports the rest", LONG, async () => {
     const file = openSync(path("wide.csv"), "w");
     writeSync(
       file,
@@ -368,7 +371,7 @@ describe("what cannot be used in a source is listed beside the database, and the
     expect(skipped).toEqual(["wide.csv row 3\tit is larger than 64 MB"]);
   });
 
-  it("of a CSV with NULs, rows too short and rows of nothing", async () => {
+  it("lists CSV rows with NULs, too few fields or no fields", async () => {
     const rows = [
       ["file", "message"],
       ["a/inbox/1.", good(1).replace("Hello", "Hel\0lo")],
@@ -390,7 +393,7 @@ describe("what cannot be used in a source is listed beside the database, and the
     db.close();
   });
 
-  it("of an archive whose entries lead out of it or elsewhere, and nothing is written there", async () => {
+  it("lists archive entries with a path outside the archive, and writes nothing there", async () => {
     const content = Buffer.from(good(9));
     await writeTar(
       path("evil.tar"),

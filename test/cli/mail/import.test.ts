@@ -19,7 +19,7 @@ describe("import", () => {
   const RULE = "═".repeat(60);
 
   describe("import", () => {
-    it("tells in a box what it read and stored, and when again, that it was there", async () => {
+    it("reports in a box the emails read and stored, and when repeated, that all were already stored", async () => {
       const first = await artE(`import ${MAIL}`);
       expect(first).toMatchObject({ code: 0, stderr: "" });
       expect(first.stdout.replace(/Time: .+/, "Time: #")).toBe(
@@ -51,7 +51,7 @@ describe("import", () => {
       });
     });
 
-    it("with --json writes one document and nothing else, and takes --db before ART_E_DB", async () => {
+    it("writes only one document with --json, and prefers --db to ART_E_DB", async () => {
       const { code, stdout, stderr } = await artE(`import ${MAIL} --db json.db --json`, { ART_E_DB: "by-variable.db" });
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       expect(JSON.parse(stdout)).toEqual({
@@ -77,13 +77,13 @@ describe("import", () => {
       });
     });
 
-    it("takes the file of ART_E_DB, and reads no more than --limit mails, whatever the batch", async () => {
+    it("uses the file in ART_E_DB, and reads at most --limit emails for any batch size", async () => {
       const { stdout } = await artE(`import ${MAIL} -l 20 -b 7 --json`, { ART_E_DB: "by-variable.db" });
       expect(JSON.parse(stdout)).toMatchObject({ db: "by-variable.db", read: 20 });
       expect(read("by-variable.db")).toMatch(/^SQLite format 3/);
     });
 
-    it("with --filter art says what each rule dropped, and takes an owner's address from --owner-map", async () => {
+    it("reports the number of emails that each rule of --filter art dropped, and uses an owner's address from --owner-map", async () => {
       write("owners.tsv", "hale-m\tMarcus.Hale@elsewhere.example\n");
       const { stdout } = await artE(`import ${MAIL} --db art.db --filter art --owner-map owners.tsv`);
       expect(boxLines(stdout)["Dropped by ART's rules"]).toMatch(
@@ -93,7 +93,7 @@ describe("import", () => {
       expect(JSON.parse(found.stdout).emails).toHaveLength(1);
     });
 
-    it("names the mails it skipped, and their control characters do no harm", async () => {
+    it("names skipped emails with their control characters escaped", async () => {
       const files = {
         "1.": "From: a@example.com\nTo: b@example.com\nSubject: one\n\nhello\n",
         "\u001b[2J2.": "no mail\n",
@@ -109,7 +109,7 @@ describe("import", () => {
       expect(read("mixed.db.skipped.tsv")).toMatch(/^\S+doe-j\/inbox\/\S+\tit has no mail header .*\n$/);
     });
 
-    it("fails where every mail had to be skipped, and with --strict at the first of them", async () => {
+    it("fails if every email was skipped, and with --strict at the first skipped one", async () => {
       mkdirSync(path("bad/doe-j/inbox"), { recursive: true });
       write("bad/doe-j/inbox/1.", "no mail\n");
       const { code, stdout } = await artE("import bad --db bad.db --format maildir --json");
@@ -123,8 +123,8 @@ describe("import", () => {
       expect(() => read("strict.db")).toThrow("ENOENT");
     });
 
-    it.each([["a file that is no mail", "odd.bin", "odd.bin is not mail in a form that can be read"]])(
-      "refuses %s, and makes no database",
+    it.each([["a file without mail", "odd.bin", "odd.bin is not mail in a form that can be read"]])(
+      "refuses %s, and does not create a database",
       async (_, source, message) => {
         write("odd.bin", Buffer.from([0, 1, 2, 3]));
         const { code, stdout, stderr } = await artE(`import ${source} --db ${source}.db`);
@@ -135,7 +135,7 @@ describe("import", () => {
     );
   });
 
-  it("imports many mails of several parts without a word about it", async () => {
+  it("imports many multipart emails without a warning", async () => {
     const part = "--b\nContent-Type: text/plain\n\nhello\n--b\nContent-Type: text/csv\n\n1,2\n--b--\n";
     const head = "From: a@x.example\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b";
     mkdirSync(path("parts"));
@@ -148,7 +148,7 @@ describe("import", () => {
   describe("import without a source", () => {
     const COMMIT = "0123456789abcdef0123456789abcdef01234567";
 
-    /** The dataset of the mail on a hub of its own, in so many shards, each with all of it. */
+    /** A separate hub with the mail dataset in N shards, each with all emails. */
     async function mailHub(count = 1) {
       const shards = Array.from({ length: count }, (_, i) => `data/train-0000${i}-of-0000${count}.parquet`);
       const file = path(`shard/${shards[0]}`);
@@ -169,7 +169,7 @@ describe("import", () => {
       });
     }
 
-    it("downloads the mail from HF_ENDPOINT with HF_TOKEN, once, into --cache-dir", async () => {
+    it("downloads the mail from HF_ENDPOINT with HF_TOKEN once, into --cache-dir", async () => {
       await using hub = await mailHub();
       const variables = { HF_ENDPOINT: hub.endpoint, HF_TOKEN: "hf_test" };
       const first = await artE("import --db hub.db --cache-dir cache --json", variables);
@@ -189,7 +189,7 @@ describe("import", () => {
       expect(hub.seen).toHaveLength(3);
     });
 
-    it("with a limit downloads the files that it needs only, and the others when they are needed", async () => {
+    it("downloads only the needed files with a limit, and the others when they are needed", async () => {
       await using hub = await mailHub(3);
       const variables = { HF_ENDPOINT: hub.endpoint };
       const taken = () => hub.seen.flatMap((request) => /train-0000(\d)/.exec(request.path)?.[1] ?? []);
@@ -205,7 +205,7 @@ describe("import", () => {
       expect(taken()).toEqual(["0", "1", "2"]);
     });
 
-    it("that cannot be downloaded fails, with what to do by hand", async () => {
+    it("fails if the download fails, with instructions for a manual download", async () => {
       await using hub = await startHub((_, response) => response.writeHead(404).end());
       const { code, stdout, stderr } = await artE("import --db none.db --quiet", { HF_ENDPOINT: hub.endpoint });
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
@@ -214,8 +214,8 @@ describe("import", () => {
   });
 });
 
-describe("import sources", () => {
-  /** Mail as people have it lying about: saved mails, zipped archives, several of them at once. */
+describe("import from saved mail", () => {
+  /** Mail as people usually have it: saved emails, zipped archives, several at the same time. */
 
   const { artE, write } = workFolder();
 
@@ -246,7 +246,7 @@ describe("import sources", () => {
     "Content-Type: multipart/mixed; boundary=b\n",
   );
 
-  it("one saved mail is imported, and its attachments and forwarded mails are found and read", async () => {
+  it("imports one saved email, and finds and reads its attachments and forwarded emails", async () => {
     write("report.eml", WITH_ATTACHMENT);
     const imported = await artE("import report.eml --db eml.db --json");
     expect(JSON.parse(imported.stdout)).toMatchObject({ format: "eml", read: 1, stored: 1, skipped: { mails: 0 } });
@@ -259,7 +259,7 @@ describe("import sources", () => {
     expect(stdout).toContain("----- Forwarded mail: inner -----");
   });
 
-  it("a zipped mbox is read as the mbox, and its owner is its name", async () => {
+  it("imports a zipped mbox like the mbox, with its name as the owner", async () => {
     write("me.mbox", mbox(mail("1", "one"), mail("2", "two")));
     write("me.mbox.gz", gzipSync(mbox(mail("1", "one"), mail("2", "two"))));
     const plain = JSON.parse((await artE("import me.mbox --db plain.db --json")).stdout);
@@ -270,7 +270,7 @@ describe("import sources", () => {
     expect(again).toMatchObject({ stored: 0, duplicates: 2 });
   });
 
-  it("a zipped mbox that is cut off is an error that names it, and nothing is imported", async () => {
+  it("refuses a truncated zipped mbox by name, and imports nothing", async () => {
     const whole = gzipSync(mbox(...Array.from({ length: 500 }, (_, i) => mail(`${i}`, `${Math.sin(i)}`.repeat(20)))));
     write("cut.mbox.gz", whole.subarray(0, whole.length / 2));
     const { code, stderr } = await artE("import cut.mbox.gz --db cut.db");
@@ -281,7 +281,7 @@ describe("import sources", () => {
     expect((await artE("search me@my.example x --db cut.db")).stderr).toContain("the file does not exist");
   });
 
-  it("several sources of different forms are one import", async () => {
+  it("imports several sources of different formats together", async () => {
     write("a.mbox", mbox(mail("1", "one")));
     write("b.mbox.gz", gzipSync(mbox(mail("2", "two"), mail("1", "one"))));
     write("c.eml", mail("3", "three"));
@@ -297,7 +297,7 @@ describe("import sources", () => {
     expect(JSON.parse(limited.stdout)).toMatchObject({ read: 2, stored: 2 });
   });
 
-  it("of several sources one that cannot be read leaves the database as it was", async () => {
+  it("leaves the database unchanged if one of several sources is unreadable", async () => {
     write("good.eml", mail("good", "good"));
     write("bad.bin", Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0, 0]));
     const { code, stderr } = await artE("import good.eml bad.bin --db none.db");
@@ -327,7 +327,10 @@ describe("own mail", () => {
     readonly body: string;
   }
 
-  /** One's own mail as a mail program exports it: received, sent, from a list, and a note that quotes a `From ` line. */
+  /**
+   * A person's own mail as a mail program exports it: received, sent, from a list, and a note that quotes a `From `
+   * line.
+   */
   const MAILS: readonly Mail[] = [
     {
       id: "<1@post.example>",
@@ -372,7 +375,7 @@ describe("own mail", () => {
       .join("");
   }
 
-  it("one's own mail is imported from an mbox and asked: received, sent and from a list", async () => {
+  it("is imported from an mbox and found: received, sent and from a list", async () => {
     write("my.mbox", mbox(MAILS));
     expect((await artE("import my.mbox --quiet")).code).toBe(0);
     const answers: unknown[] = [];
@@ -394,7 +397,7 @@ describe("own mail", () => {
     ]);
   });
 
-  it("another's address finds what went between the two, and no more", async () => {
+  it("shows only the correspondence with an address when queried as that address", async () => {
     const ask = async (question: string) =>
       JSON.parse((await artE(["ask", "piet@maas.example", question, "--json", "--quiet"])).stdout);
     expect((await ask("Who has the red bicycle?")).sources[0]?.messageId).toBe("<2@my.example>");
@@ -403,13 +406,13 @@ describe("own mail", () => {
     );
   });
 
-  it("an address that is nobody's is answered with the likely ones", async () => {
+  it("suggests similar addresses for an unknown address", async () => {
     const { code, stderr } = await artE(["ask", "mine@my.example", "What?"]);
     expect(code).toBe(2);
     expect(stderr).toContain("The addresses most like it: me@my.example.");
   });
 
-  it("the same mailbox is there for any MCP client", async () => {
+  it("offers the same mailbox to any MCP client", async () => {
     const client = new Client({ name: "test", version: "1" });
     const args = [BIN, "mcp", "--inbox", "me@my.example", "--db", path("art-e.db")];
     await client.connect(new StdioClientTransport({ command: process.execPath, args }));
@@ -430,7 +433,7 @@ describe("hostile import", () => {
   const mail = (id: string, headers: string, body: string) =>
     `Message-ID: <${id}@x.example>\nFrom: a@x.example\nTo: b@x.example\nSubject: ${id}\n${headers}\n${body}\n`;
 
-  /** Each held an import up, for half a minute to for ever. */
+  /** Repetitions that blocked an import, from half a minute to forever. */
   const HOSTILE: Readonly<Record<string, string>> = {
     "date.": mail("date", `Date: Mon${" ".repeat(1_000_000)}x\n`, "body"),
     "date-dashes.": mail("date-dashes", `Date: 1 ${"- ".repeat(500_000)}Jan\n`, "body"),
@@ -444,14 +447,14 @@ describe("hostile import", () => {
   /** The HTML parser takes quadratic time for open tags: about 24 s for these. */
   const OPEN_TAGS = mail("tags", "Content-Type: text/html\n", "<b>".repeat(300_000));
 
-  describe("one mail does not hold an import up", () => {
-    it("whatever its headers and its body repeat", { timeout: 60_000 }, async () => {
+  describe("does not get stuck on one email", () => {
+    it("for any repetition in its headers and body", { timeout: 60_000 }, async () => {
       mkdirSync(path("inbox/own-o/inbox"), { recursive: true });
       for (const [name, text] of Object.entries(HOSTILE)) write(`inbox/own-o/inbox/${name}`, text);
       const { code, stdout } = await artE("import inbox --db slow.db --json");
       expect(code).toBe(0);
       expect(JSON.parse(stdout)).toMatchObject({ stored: 7, skipped: { mails: 0 } });
-      // The baseline reads it as well as the search does.
+      // The baseline reads the email as well as the search does.
       const found = await artE("search b@x.example body --db slow.db --json");
       expect(found.code).toBe(0);
       const asked = [
@@ -467,7 +470,7 @@ describe("hostile import", () => {
       expect(await artE(asked)).toMatchObject({ code: 0 });
     });
 
-    const TOO_LONG = "a body that its parser takes too long over is counted as unreadable and named";
+    const TOO_LONG = "counts a body as unreadable, and names it, if its parser takes too long";
     beforeAll(() => {
       mkdirSync(path("html/own-o/inbox"), { recursive: true });
       write("html/own-o/inbox/1.", mail("before", "Content-Type: text/html\n", "<p>Before</p>"));
@@ -475,8 +478,8 @@ describe("hostile import", () => {
       write("html/own-o/inbox/3.", mail("behind", "Content-Type: text/html\n", "<p>Caf&eacute;</p>"));
     });
 
-    it(`${TOO_LONG}, though not its neighbours`, async () => {
-      // The parser has a second more for each megabyte: of the large mail alone the wait is made short.
+    it(`${TOO_LONG}, but imports the neighboring emails`, async () => {
+      // The parser gets one more second per megabyte, so only the large email's timeout is shortened.
       const { setTimeout: wait } = globalThis;
       const shorter = (run: () => void, ms?: number) => wait(run, ms !== undefined && ms > 5_300 ? 100 : ms);
       vi.spyOn(globalThis, "setTimeout").mockImplementation(shorter as typeof setTimeout);
@@ -527,7 +530,7 @@ describe("hostile parquet", () => {
     ["stats --dataset lying.parquet", QUESTION_COLUMNS, 10, "has 100,000,000 values"],
     ["stats --dataset none.parquet", ["other"], MANY, "it claims 100,000,000 rows in"],
   ])(
-    "%s: a run of a hundred million rows in a few hundred bytes is refused by count",
+    "%s: refuses a run of a hundred million rows in a few hundred bytes, with the count",
     async (line, columns, rows, why) => {
       const file = line.match(/\w+\.parquet/)?.[0] ?? "";
       const bytes = runLengthParquet({ columns, rows, values: MANY });

@@ -18,7 +18,7 @@ describe("search and show", () => {
   }
 
   describe("search", () => {
-    it("shows mails as an agent would find them, and how to read one", async () => {
+    it("shows emails as an agent would find them, and how to read one", async () => {
       const { code, stdout, stderr } = await artE(`search ${MARCUS} ${PHRASE} -l 2`);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       const [first = "", second = "", last] = stdout.trimEnd().split("\n\n");
@@ -28,7 +28,7 @@ describe("search and show", () => {
       expect(last).toMatch(/^2 of \d+ emails\. Read one with art-e show '<MESSAGE-ID>'\.$/);
     });
 
-    it("--explain shows which part of each score comes from what", async () => {
+    it("shows the parts of each score with --explain", async () => {
       const asked = ["search", MARCUS, "What price did I give Alice in January?", "-l", "3", "--cutoff", "2001-01-15"];
       const [shown, json] = await Promise.all([artE([...asked, "--explain"]), artE([...asked, "--explain", "--json"])]);
       expect([shown.code, shown.stderr]).toEqual([0, ""]);
@@ -47,7 +47,7 @@ describe("search and show", () => {
       );
     });
 
-    it("--explain names the words that are in no mail in any spelling, and what was searched for instead", async ({
+    it("names words that occur in no email in any spelling with --explain, and the words used instead", async ({
       expect,
     }) => {
       const asked = ["search", MARCUS, "Meriwell citygate confi", "-l", "1", "--explain"];
@@ -61,12 +61,12 @@ describe("search and show", () => {
       expect(emails[0].snippet).toMatch(/Merriwell/);
     });
 
-    it("has no scores to explain where the newest come first", async () => {
+    it("refuses to explain scores when sorting by date", async () => {
       const { code, stderr } = await artE(`search ${MARCUS} quantity --order newest --explain`);
       expect([code, stderr]).toEqual([2, expect.stringContaining("--explain is about scores")]);
     });
 
-    it("looks for every one of its words, and takes the last of a flag given twice", async () => {
+    it("searches for all words, and uses the last value of a repeated flag", async () => {
       const totalOf = async (words: string) =>
         JSON.parse((await artE(`search ${MARCUS} ${words} --json -l 1 -l 2`)).stdout);
       const [all, last] = await Promise.all([totalOf(PHRASE), totalOf("quantity")]);
@@ -75,7 +75,7 @@ describe("search and show", () => {
       expect(all.emails).toHaveLength(2);
     });
 
-    it("takes everything behind -- as words, also what looks like a flag", async () => {
+    it("treats everything after -- as words, even if it looks like a flag", async () => {
       const found = async (words: string[]) => JSON.parse((await artE(["search", MARCUS, "--json", ...words])).stdout);
       expect(await found(["--", "-40", "quantity"])).toEqual(await found(["quantity", "40"]));
       expect(await found(["quantity", "--", "--limit"])).toEqual(await found(["quantity", "limit"]));
@@ -83,13 +83,13 @@ describe("search and show", () => {
       expect([code, stderr]).toEqual([2, expect.stringContaining("runs list does not take --nonsense")]);
     });
 
-    it("is not put off by quotes, operators or numbers among the words", async () => {
+    it("accepts quotes, operators and numbers among the words", async () => {
       const { code, stdout } = await artE(["search", MARCUS, "what's", 'AND "Q3', "*", "9,200", "--json"]);
       expect(code).toBe(0);
       expect(JSON.parse(stdout).total).toBeGreaterThan(0);
     });
 
-    it("--order newest searches as ART does: all words, newest first", async () => {
+    it("searches like ART with --order newest: all words, newest first", async () => {
       const { code, stdout } = await artE(`search ${MARCUS} base quantity --order newest --json`);
       expect(code).toBe(0);
       const found: Hit[] = JSON.parse(stdout);
@@ -97,7 +97,7 @@ describe("search and show", () => {
       expect(Object.keys(found[0] ?? {})).toEqual(["message_id", "snippet"]);
     });
 
-    it("--cutoff hides what was sent after that day, --after what was sent before it", async ({ expect }) => {
+    it("hides emails sent after --cutoff or before --after", async ({ expect }) => {
       const all = await hits("-l 50");
       const early = await hits("-l 50 --cutoff 2000-12-31 --after 2000-05-02");
       expect(all.some((mail) => mail.date > "2001")).toBe(true);
@@ -105,7 +105,7 @@ describe("search and show", () => {
       expect(early.filter((mail) => mail.date < "2000-05-02" || mail.date > "2001")).toEqual([]);
     });
 
-    it("--from and --to ask for sender and receiver, --before for older mail", async () => {
+    it("filters by sender with --from, by recipient with --to, and by date with --before", async () => {
       const sender = "amontero@merriwellgas.example";
       const sent = await hits(`--from ${sender} -l 50`);
       const received = await hits(`--to ${sender} -l 50 --before 2001-01-01`);
@@ -118,7 +118,7 @@ describe("search and show", () => {
   });
 
   describe("show", () => {
-    it("reads a mail by its Message-ID", async () => {
+    it("prints an email for its Message-ID", async () => {
       const [id = ""] = demoQuestion(3).message_ids;
       const { code, stdout, stderr } = await artE(["show", id]);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -130,7 +130,9 @@ describe("search and show", () => {
       expect(stdout.trimEnd().endsWith(mail.body.trimEnd())).toBe(true);
     });
 
-    it("tells a trace: the question, what was said and called, the answer beside the gold one", async ({ expect }) => {
+    it("prints a trace: the question, the messages and tool calls, and the answer next to the gold answer", async ({
+      expect,
+    }) => {
       await artE(`run -a baseline --dataset ${QUESTIONS} --ids 3 --quiet`);
       const { code, stdout } = await artE("show latest/3");
       expect(code).toBe(0);
@@ -146,9 +148,9 @@ describe("search and show", () => {
     });
   });
 
-  describe("a mail with control characters and bidi marks", () => {
+  describe("an email with control characters and bidi marks", () => {
     const NASTY = "\u001b[2J zebra \u0007bell \u009b31m \u202eevil\u202c \u200fmark \u2066isolate";
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the output must not contain them.
     const RAW = /[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}]/u;
     const OWNER = "jo.doe@example.com";
     const id = "<1.zebra@example.com>";
@@ -170,14 +172,14 @@ describe("search and show", () => {
     it.each([
       ["search", ["search", OWNER, "zebra"]],
       ["show", ["show", id]],
-    ])("does not reach the terminal raw in %s", async (_, words) => {
+    ])("is escaped in the terminal by %s", async (_, words) => {
       const { code, stdout } = await artE([...words, "--db", "nasty.db"]);
       expect(code).toBe(0);
       expect(stdout).toContain("␛[2J zebra ␇bell");
       expect(stdout).not.toMatch(RAW);
     });
 
-    it("nor in the trace of an agent that read it", async () => {
+    it("is escaped in the trace of an agent that read it", async () => {
       const question = { ...demoQuestion(1), question: "What of the zebra?", inbox_address: OWNER, message_ids: [id] };
       write("nasty.jsonl", JSON.stringify({ ...question, query_date: "2001-06-01" }));
       await artE("run -a baseline --dataset nasty.jsonl --db nasty.db --quiet");
@@ -193,7 +195,7 @@ describe("eval-search", () => {
   const { artE, write } = workFolder({ mail: MAIL });
   const EVAL = `eval-search --dataset ${QUESTIONS}`;
 
-  it("measures all questions of the dataset, in a box", async () => {
+  it("measures all dataset questions, in a box", async () => {
     const { code, stdout, stderr } = await artE(EVAL);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(Object.keys(boxLines(stdout))).toEqual([
@@ -207,7 +209,7 @@ describe("eval-search", () => {
     });
   });
 
-  it("with --json writes one document, over the questions chosen", async () => {
+  it("writes one document for the selected questions with --json", async () => {
     const { stdout } = await artE(`${EVAL} --ids 3,4 --json`);
     const share = expect.toSatisfy((value) => typeof value === "number" && value >= 0 && value <= 1);
     const ms = expect.any(Number);
@@ -226,7 +228,7 @@ describe("eval-search", () => {
     });
   });
 
-  it("names the questions whose mail it did not find", async () => {
+  it("names the questions whose email was not found", async () => {
     const hopeless = { id: 8, question: "zzyzx?", answer: "", message_ids: ["<none@example.com>"], how_realistic: 1 };
     write(
       "no.jsonl",

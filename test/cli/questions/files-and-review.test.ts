@@ -6,7 +6,7 @@ import { encodeTable, questionsTable, TABLE_FORMATS } from "../../../src/trace-f
 import { demoQuestions, jsonLines, MAIL, MARCUS, workFolder } from "../art-e.js";
 
 describe("formats", () => {
-  /** Datasets in each format that is read; and what making questions would take. */
+  /** Datasets in each readable format, and estimates for making questions. */
 
   const { artE, path, read, write } = workFolder({ mail: MAIL });
   const never = new AbortController().signal;
@@ -17,17 +17,20 @@ describe("formats", () => {
       expect(await artE("questions make -n 12 -o my.jsonl --quiet")).toMatchObject({ code: 0 });
     });
 
-    it.each(["csv", "parquet"])("writes the same questions as .%s, and how each was made beside it", async (format) => {
-      expect(await artE(`questions make -n 12 -o as-${format}.${format} --quiet`)).toMatchObject({ code: 0 });
-      expect(await load(`as-${format}.${format}`)).toEqual(await load("my.jsonl"));
-      expect(read(`as-${format}.provenance.jsonl`)).toBe(read("my.provenance.jsonl"));
-      // Its own file is replaced, another's is not.
-      expect(await artE(`questions make -n 12 -o as-${format}.${format}`)).toMatchObject({ code: 0 });
-      write(`other.${format}`, "PAR1,name\n1,x\n");
-      expect(await artE(`questions make -n 12 -o other.${format}`)).toMatchObject({ code: 2 });
-    });
+    it.each(["csv", "parquet"])(
+      "writes the same questions as .%s, and how each was made to a second file",
+      async (format) => {
+        expect(await artE(`questions make -n 12 -o as-${format}.${format} --quiet`)).toMatchObject({ code: 0 });
+        expect(await load(`as-${format}.${format}`)).toEqual(await load("my.jsonl"));
+        expect(read(`as-${format}.provenance.jsonl`)).toBe(read("my.provenance.jsonl"));
+        // A command replaces its own file, but not another command's.
+        expect(await artE(`questions make -n 12 -o as-${format}.${format}`)).toMatchObject({ code: 0 });
+        write(`other.${format}`, "PAR1,name\n1,x\n");
+        expect(await artE(`questions make -n 12 -o other.${format}`)).toMatchObject({ code: 2 });
+      },
+    );
 
-    it("keeps every text, whatever a spreadsheet would make of it", async () => {
+    it("keeps every string that a spreadsheet would change", async () => {
       const hard: readonly Question[] = [
         "+1 713 555-0142",
         "=1+1",
@@ -60,7 +63,7 @@ describe("formats", () => {
   describe("questions make --dry-run", () => {
     const line = `questions make --inbox ${MARCUS} -n 12 -o none.jsonl --dry-run`;
 
-    it("tells calls, tokens and cost without a key and without a call", async () => {
+    it("estimates calls, tokens and cost without a key or a call", async () => {
       const { code, stdout } = await artE(
         `${line} --model anthropic/claude-haiku-4-5 --checker openai/gpt-6-luna --json`,
       );
@@ -75,7 +78,7 @@ describe("formats", () => {
       expect(() => read("none.jsonl")).toThrow();
     });
 
-    it("says what is free, and what has no price", async () => {
+    it("names the free parts, and the parts with an unknown price", async () => {
       expect((await artE(line)).stdout).toMatch(
         /Written by: +offline\/patterns, without a call\nChecked by: +rules alone\nCost: +about \$0\.00/,
       );
@@ -84,7 +87,7 @@ describe("formats", () => {
   });
 
   describe("questions check", () => {
-    it("takes the file as it is named, or by --dataset, but not both", async () => {
+    it("accepts the file as an argument or with --dataset, but not both", async () => {
       write("two.jsonl", read("my.jsonl"));
       const [named, flagged] = [
         await artE("questions check two.jsonl --json"),
@@ -98,11 +101,11 @@ describe("formats", () => {
 });
 
 describe("questions review", () => {
-  /** The command that serves the page of a review, over HTTP; the page itself is tested in a browser. */
+  /** Serves the review page over HTTP. The page itself is tested in a browser. */
 
   const { artE, read, start, write } = workFolder({ mail: MAIL });
 
-  it("serves a dataset of any form on this machine, and ends with what was decided", async () => {
+  it("serves a dataset in any format on this machine, and finishes with the decisions", async () => {
     write("my.json", JSON.stringify(demoQuestions.slice(0, 3)));
     const { child, ended } = start("questions review my.json --no-open");
     let url = "";
@@ -134,9 +137,9 @@ describe("questions review", () => {
   });
 
   it.each([
-    ["a file that is not there", "none.jsonl", /no such file/],
-    ["decisions that cannot be read", "broken.jsonl", /Cannot read broken\.review\.jsonl: line 1: id:/],
-    ["a reviewed dataset that is another's", "taken.jsonl", /taken\.reviewed\.jsonl exists/],
+    ["a missing file", "none.jsonl", /no such file/],
+    ["unreadable decisions", "broken.jsonl", /Cannot read broken\.review\.jsonl: line 1: id:/],
+    ["the reviewed file of another dataset", "taken.jsonl", /taken\.reviewed\.jsonl exists/],
   ])("refuses %s", async (_, file, message) => {
     for (const name of ["broken.jsonl", "taken.jsonl"]) write(name, JSON.stringify(demoQuestions[0]));
     write("broken.review.jsonl", '{"decision":"accepted"}\n');

@@ -11,19 +11,19 @@ const call = (name: string, args: object): Answer => ({
 });
 
 describe("make", () => {
-  /** Questions made by patterns, and by a model over HTTP; each checked. */
+  /** Questions from patterns and from a model over HTTP, all of them checked. */
 
   const { artE, read, write } = workFolder({ mail: MAIL });
   const made = (file: string) => jsonLines(read(file)).map((line) => questionSchema.parse(line));
   const provenance = (file: string) => jsonLines(read(file)).map((line) => questionProvenanceSchema.parse(line));
 
-  describe("by patterns", () => {
+  describe("with patterns", () => {
     beforeAll(async () => {
       const { code, stderr } = await artE("questions make -n 20 -o patterns.jsonl --quiet");
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     });
 
-    it("gives questions of every mailbox whose answers the search can find", async () => {
+    it("writes questions for every mailbox whose answers the search can find", async () => {
       const questions = made("patterns.jsonl");
       expect(questions.map(({ id }) => id)).toEqual(questions.map((_, i) => i + 1));
       expect(new Set(questions.map((one) => one.inbox_address)).size).toBe(3);
@@ -31,13 +31,13 @@ describe("make", () => {
       expect(JSON.parse(stdout).recallAt10).toBeGreaterThan(0.8);
     });
 
-    it("says of each how it was made, and that it is synthetic", () => {
+    it("records how each question was made, and that it is synthetic", () => {
       const beside = provenance("patterns.provenance.jsonl");
       expect(beside.map(({ id }) => id)).toEqual(made("patterns.jsonl").map(({ id }) => id));
       expect(beside.every(({ made_by, synthetic }) => made_by === "offline/patterns" && synthetic)).toBe(true);
     });
 
-    it("asks unanswerable ones before the mail that answers", async () => {
+    it("dates unanswerable questions before the email that answers them", async () => {
       const beside = provenance("patterns.provenance.jsonl");
       const early = made("patterns.jsonl").filter((_, i) => beside[i]?.unanswerable === "mail_later");
       expect(early).toHaveLength(2);
@@ -49,16 +49,16 @@ describe("make", () => {
       }
     });
 
-    it("gives the same questions for the same seed", async () => {
+    it("writes the same questions for the same seed", async () => {
       await artE("questions make -n 20 -o again.jsonl");
       expect(read("again.jsonl")).toBe(read("patterns.jsonl"));
     });
 
-    it("can be run", async () => {
+    it("writes questions that can be run", async () => {
       expect(await artE("run -a baseline --dataset patterns.jsonl -l 2 --quiet")).toMatchObject({ code: 0 });
     });
 
-    it("gives others for another seed, and puts whole mailboxes into a split", async () => {
+    it("writes other questions for another seed, and puts whole mailboxes into a split", async () => {
       await artE("questions make -n 20 --seed 2 --train 0.34 -o split.jsonl");
       const texts = (file: string) => made(file).map(({ question }) => question);
       expect(texts("split.jsonl")).not.toEqual(texts("patterns.jsonl"));
@@ -69,7 +69,7 @@ describe("make", () => {
       expect([...splits.values()].map((one) => [...one].join()).sort()).toEqual(["test", "test", "train"]);
     });
 
-    it("says when the mail yields no more", async () => {
+    it("says if the mail yields no more questions", async () => {
       const { code, stdout } = await artE(`questions make --inbox ${MARCUS} -n 500 -o all.jsonl`);
       expect(code).toBe(0);
       expect(stdout).toContain("(the mail yields no more)");
@@ -84,14 +84,18 @@ describe("make", () => {
     });
   });
 
-  describe("refuses", () => {
+  describe("given a wrong flag", () => {
     it.each([
       [
-        "a mailbox that is not there",
+        "an unknown mailbox",
         "--inbox marcus.hail@kestrelplains.example -o x.jsonl",
         /Unknown mailbox ".*"\.\n.*Did you mean marcus\.hale/,
       ],
-      ["a file that is no dataset of this form", "-o x.txt", /expected a \.jsonl, \.csv or \.parquet file, got x\.txt/],
+      [
+        "a file that is not a dataset in this format",
+        "-o x.txt",
+        /expected a \.jsonl, \.csv or \.parquet file, got x\.txt/,
+      ],
       ["the database", "-o art-e.db.jsonl --db art-e.db.jsonl", /art-e\.db\.jsonl/],
       [
         "a limit for a model without a price",
@@ -99,24 +103,24 @@ describe("make", () => {
         /price of openai\/unheard-of is not known/,
       ],
       ["nothing to write to", "", /--output/],
-    ])("%s", async (_, flags, message) => {
+    ])("refuses %s", async (_, flags, message) => {
       const { code, stderr } = await artE(`questions make ${flags}`);
       expect(code).toBe(2);
       expect(stderr).toMatch(message);
     });
 
-    it("a file of another kind", async () => {
+    it("refuses to overwrite a file of another kind", async () => {
       write("notes.jsonl", '{"mine":1}\n');
       expect(await artE("questions make -n 1 -o notes.jsonl")).toMatchObject({ code: 2 });
       expect(read("notes.jsonl")).toBe('{"mine":1}\n');
     });
   });
 
-  describe("by a model", () => {
+  describe("with a model", () => {
     let provider: FakeProvider;
     afterEach(() => provider.close());
 
-    /** The first mail of a prompt: its id and the start of its text. */
+    /** The first email of a prompt: its id and the start of its text. */
     function firstMail({ question }: ParsedRequest): { id: string; passage: string } {
       const [, id = "", body = ""] = /Message-ID: (\S+)[\s\S]*?\n\n(.{10,60})/.exec(question) ?? [];
       return { id, passage: body };
@@ -137,9 +141,9 @@ describe("make", () => {
       };
     };
 
-    /** The server: a writer, a checker and a judge by the tool that each has. */
+    /** The server plays a writer, a checker and a judge, depending on the tool in the request. */
     async function serve(roles: {
-      /** The questions of a batch; null: the call fails. */
+      /** The questions of a batch, or null if the call fails. */
       write: (request: ParsedRequest, batch: number) => unknown[] | null;
       check?: (request: ParsedRequest) => Record<string, unknown>;
       verdict?: string;
@@ -159,7 +163,7 @@ describe("make", () => {
     const idsShown = ({ question }: ParsedRequest) =>
       [...question.matchAll(/^Message-ID: (\S+)/gm)].map(([, id]) => id);
 
-    /** Right: known from the mail it cites, unknown from nothing and from others. */
+    /** Knows the answer from the cited email, and no answer without emails or from other ones. */
     function answersFromSource(request: ParsedRequest): Record<string, unknown> {
       const shown = idsShown(request);
       const isSource = shown.length === 1;
@@ -172,7 +176,7 @@ describe("make", () => {
         ANTHROPIC_BASE_URL: provider.url,
       });
 
-    it("keeps what the checker agrees with, and asks nothing twice for the same command", async () => {
+    it("keeps questions that the checker confirms, and makes no request twice for the same command", async () => {
       await serve({ write: (request, batch) => [written(request, batch)] });
       const first = await make(`--inbox ${MARCUS} -n 3 --unanswerable 0 -o model.jsonl --json`);
       expect(first).toMatchObject({ code: 0 });
@@ -197,22 +201,22 @@ describe("make", () => {
 
     it.each([
       [
-        "cites a mail that it was not shown",
+        "cites an email that was not in the prompt",
         { message_ids: ["<none@nowhere>"] },
         "it cites an email that was not shown",
       ],
       [
-        "quotes what no mail says",
+        "quotes text that is not in any email",
         { passages: [{ message_id: "", text: "no such words here" }] },
         "its quotation is not in the email",
       ],
       [
-        "names a number that its mail does not",
+        "contains a number that its email does not",
         { answer: "It said 987654321" },
         "no cited email contains the number 987654321 in the answer",
       ],
-      ["is of no known kind", { kind: "why" }, "the model wrote an incomplete question"],
-    ])("refuses one that %s", async (_, changes, reason) => {
+      ["has an unknown kind", { kind: "why" }, "the model wrote an incomplete question"],
+    ])("refuses a question that %s", async (_, changes, reason) => {
       await serve({ write: (request, batch) => [written(request, batch, changes)] });
       const { code, stderr } = await make(
         `--inbox ${MARCUS} -n 2 --unanswerable 0 -o refused.jsonl --seed ${reason.length}`,
@@ -223,19 +227,19 @@ describe("make", () => {
 
     it.each([
       [
-        "is not answered by its mail",
+        "its email does not answer",
         () => ({ found: false, answer: "", message_ids: [] }),
         "correct",
         "the cited emails do not answer it",
       ],
-      ["is answered otherwise by its mail", undefined, "wrong", "the cited emails give another answer"],
+      ["its email answers differently", undefined, "wrong", "the cited emails give another answer"],
       [
-        "is known without mail",
+        "the model can answer without mail",
         () => ({ found: true, answer: "of course", message_ids: [] }),
         "correct",
         "the answer is known without any email",
       ],
-    ])("refuses one that %s", async (_, check, verdict, reason) => {
+    ])("refuses a question that %s", async (_, check, verdict, reason) => {
       await serve({ write: (request, batch) => [written(request, batch)], ...(check && { check }), verdict });
       const { code, stderr } = await make(
         `--inbox ${MARCUS} -n 2 --unanswerable 0 -o refused.jsonl --cache-dir ${verdict}${reason.length}`,
@@ -244,7 +248,7 @@ describe("make", () => {
       expect(stderr).toMatch(new RegExp(`Rejected: ${reason} \\d+[.,]`));
     });
 
-    it("adds mails that give the same answer to the gold, and not those that a checker only names", async () => {
+    it("adds emails with the same answer to the gold sources, but not emails that only the checker names", async () => {
       await serve({
         write: (request, batch) => [written(request, batch)],
         check: (request) => {
@@ -260,7 +264,7 @@ describe("make", () => {
       expect(gold.length).toBeLessThan(11);
     });
 
-    it("takes a question whose like was refused, and says where no price is known", async () => {
+    it("replaces a refused question with a similar one, and warns about an unknown price", async () => {
       await serve({
         write: (request, batch) => [
           ...[1, 2, 3].map(() => written(request, batch, { answer: "It said 987654321" })),
@@ -284,13 +288,13 @@ describe("make", () => {
       expect(again.stdout).toMatch(/^Cost: +unknown: no price is known for the model for 5 calls/m);
     });
 
-    it("asks and checks no more than a few questions take", async () => {
+    it("limits the calls to the requested number of questions", async () => {
       await serve({ write: (request, batch) => [0, 1, 2].map((i) => written(request, 3 * batch + i)) });
       const { stdout } = await make(`--inbox ${MARCUS} -n 1 --unanswerable 0 -o one.jsonl --cache-dir one --json`);
       expect(JSON.parse(stdout)).toMatchObject({ questions: 1, calls: 5 });
     });
 
-    it("stops at --max-cost, writes what it has, and goes on where it stopped", async () => {
+    it("stops at --max-cost, writes the finished questions, and continues from there", async () => {
       await serve({ write: (request, batch) => [written(request, batch)] });
       const line = `-n 12 --unanswerable 0 -o paid.jsonl --overwrite --json --cache-dir paid`;
       const short = JSON.parse((await make(`${line} --max-cost 0.085`)).stdout);
@@ -299,12 +303,12 @@ describe("make", () => {
       expect(short.questions).toBeGreaterThan(0);
       const { calls } = short;
       const whole = JSON.parse((await make(line)).stdout);
-      // A reply that the first had from the cache, as it asked the same twice, is one again.
+      // The first call's reply is in the cache because both requests were equal, so there is one reply.
       expect(whole.cachedReplies).toBe(calls + short.cachedReplies);
       expect(whole.calls + calls).toBe(provider.requests.length);
     });
 
-    it("ends with the reason where every call must fail", async () => {
+    it("fails with the reason if every call must fail", async () => {
       provider = await startFakeProvider(() => ({ fail: "status", status: 401, message: "invalid x-api-key" }));
       const { code, stderr } = await make(`--inbox ${MARCUS} -n 2 -o none.jsonl --cache-dir none`);
       expect(code).toBe(1);
@@ -312,7 +316,7 @@ describe("make", () => {
       expect(stderr).not.toContain("test-key");
     });
 
-    it("stops after some replies that are no questions, and leaves the dataset that is there alone", async () => {
+    it("stops after some replies without questions, and leaves the existing dataset unchanged", async () => {
       await serve({ write: (request, batch) => [written(request, batch)] });
       await make(`-n 1 --unanswerable 0 -o before.jsonl --cache-dir before`);
       const before = read("before.jsonl");
@@ -328,14 +332,14 @@ describe("make", () => {
       expect(read("before.jsonl")).toBe(before);
     });
 
-    it("stops where the checker's replies cannot be read", async () => {
+    it("stops if the checker's replies cannot be read", async () => {
       await serve({ write: (request, batch) => [written(request, batch)], check: () => ({ found: "maybe" }) });
       const { code, stderr } = await make(`-n 9 --unanswerable 0 -o unread.jsonl --cache-dir unread`);
       expect(code).toBe(1);
       expect(stderr).toContain("8 times in a row. Last reason: the checker's reply could not be read");
     });
 
-    it("asks for the same dates where a batch that failed before does not fail now", async () => {
+    it("requests the same dates when a batch succeeds that failed before", async () => {
       let fails = true;
       await serve({
         write: (request) => {
@@ -354,7 +358,7 @@ describe("make", () => {
   });
 
   describe("questions check", () => {
-    it("lists what rules find doubtful in a dataset", async () => {
+    it("lists questions that rules mark as doubtful", async () => {
       const question = (id: number, changes: object) => ({
         id,
         question: `What is number ${id} about, if anything?`,
@@ -387,7 +391,7 @@ describe("make", () => {
       ]);
     });
 
-    it("stops at a checker that fails every time, and names its error", async () => {
+    it("stops if the checker fails every time, and names the error", async () => {
       const provider = await startFakeProvider(() => ({ fail: "status", status: 400, message: "no such tool" }));
       const { code, stderr } = await artE(
         `questions check --dataset ${MAIL}/../questions.jsonl --checker anthropic/claude-haiku-4-5 --cache-dir failing`,
@@ -399,7 +403,7 @@ describe("make", () => {
       expect(provider.requests.length).toBeLessThan(73);
     });
 
-    it("finds nothing doubtful in the demo's questions but what it can say why", async () => {
+    it("gives a reason for every doubtful demo question", async () => {
       const { stdout } = await artE(`questions check --dataset ${MAIL}/../questions.jsonl --json`);
       const { questions } = JSON.parse(stdout);
       expect(questions).toHaveLength(73);
@@ -408,8 +412,8 @@ describe("make", () => {
   });
 });
 
-describe("a question that cites two mails", () => {
-  /** Questions over several mails, and about what a later mail changed, by a model over HTTP. */
+describe("a question that cites two emails", () => {
+  /** Questions about several emails, and about changes in a later email, from a model over HTTP. */
 
   const { artE, read } = workFolder({ mail: MAIL });
   let provider: FakeProvider;
@@ -421,20 +425,20 @@ describe("a question that cites two mails", () => {
     readonly passage: string;
   }
 
-  /** The mails of a prompt, the earliest first. */
+  /** The emails of a prompt, the earliest first. */
   const shownIn = ({ question }: ParsedRequest): Shown[] =>
     [...question.matchAll(/^Message-ID: (\S+)\nDate: +(\S+)[\s\S]*?\n\n(.{10,60})/gm)]
       .map(([, id = "", date = "", passage = ""]) => ({ id, date, passage }))
       .sort((a, b) => a.date.localeCompare(b.date));
 
-  /** `answers`: which of the two mails give the gold answer alone. */
+  /** `answers`: which of the two emails alone gives the gold answer. */
   async function make(kind: string, answers: { earlier: boolean; later: boolean }, cited = 2) {
     let pair: Shown[] = [];
     provider = await startFakeProvider((request) => {
       const [tool] = request.tools;
       const shown = shownIn(request);
       if (tool === "record_questions") {
-        // Batches are asked for side by side: the first alone gives a question.
+        // Batches are requested in parallel, and only the first one returns a question.
         if (pair.length > 0) return call(tool, { questions: [] });
         pair = shown.slice(0, cited);
         const [{ passage = "" } = {}, last] = pair;
@@ -471,27 +475,27 @@ describe("a question that cites two mails", () => {
   }
 
   it.each([
-    ["that are needed both", { earlier: false, later: false }, "each_mail: all cited emails are needed"],
-    ["that each give the answer", { earlier: true, later: true }, "each_mail: each cited email is enough"],
-  ])("is kept for mails %s", async (_, answers, reason) => {
+    ["that are both needed", { earlier: false, later: false }, "each_mail: all cited emails are needed"],
+    ["that both give the answer", { earlier: true, later: true }, "each_mail: each cited email is enough"],
+  ])("is kept for emails %s", async (_, answers, reason) => {
     const { questions, checks } = await make("what", answers);
     expect(questions).toBe(1);
     expect(checks).toContain(reason);
   });
 
-  it("is refused where one of them is superfluous", async () => {
+  it("is refused if one of them is superfluous", async () => {
     const { questions, refused } = await make("what", { earlier: false, later: true });
     expect(questions).toBe(0);
     expect(refused).toContain("some cited emails are superfluous");
   });
 
-  it("about a change is kept where the later mail made it", async () => {
+  it("is kept if it is about a change that the later email made", async () => {
     const { questions, checks } = await make("change", { earlier: false, later: true });
     expect(questions).toBe(1);
     expect(checks).toContain("earlier_mails: the latest email changed the answer");
   });
 
-  it("about a change is refused where the earlier mail says so already, or none is cited", async () => {
+  it("is refused if the earlier email already contains the change, or if no email is cited", async () => {
     expect((await make("change", { earlier: true, later: true })).refused).toContain(
       "the earlier emails already give the gold answer",
     );

@@ -19,7 +19,7 @@ import { needs } from "../../machine-requirements.js";
 import { type RedisServer, startRedis } from "../../queue/redis-server.js";
 import { MAIL, QUESTIONS, type Started, workFolder } from "../art-e.js";
 
-/** Workers without a database of mail, which fetch it from the coordinator's server. */
+/** Workers without a mail database download it from the coordinator's server. */
 
 const { artE, path, read, readJson, start } = workFolder({ mail: MAIL });
 const TOKEN = "a-token-of-the-coordinator";
@@ -31,7 +31,7 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Passes requests on, and cuts the first answer that is longer than 50 KB in its middle. */
+/** Forwards requests, and truncates the first response of more than 50 KB in the middle. */
 function cuttingProxy(target: () => string, seen: { path: string; headers: IncomingHttpHeaders }[]): Server {
   let hasCut = false;
   return createServer((request, response) => {
@@ -65,7 +65,7 @@ describe("worker --fetch-corpus", needs("redis"), () => {
 
   beforeAll(async () => {
     redis = await startRedis();
-    // What must not come along.
+    // Tables that must not be copied.
     expect(await artE(`${RUN} -o here.json`)).toMatchObject({ code: 0 });
     expect(await artE("agents clone email-search my-agent")).toMatchObject({ code: 0 });
     serving = start("serve --port 0 --json", withToken);
@@ -92,7 +92,7 @@ describe("worker --fetch-corpus", needs("redis"), () => {
     return { ...worker, said: () => said };
   }
 
-  it("answers with mail that it fetched, goes on with an interrupted download, and fetches it once", async () => {
+  it("answers questions with downloaded mail, resumes an interrupted download, and downloads the mail once", async () => {
     const seen: { path: string; headers: IncomingHttpHeaders }[] = [];
     const proxy = cuttingProxy(() => url, seen);
     servers.push(proxy);
@@ -117,7 +117,7 @@ describe("worker --fetch-corpus", needs("redis"), () => {
     expect(read("art-e.db")).not.toContain(TOKEN);
   });
 
-  it("gets the mail only: no runs, agents or chats of the coordinator", async () => {
+  it("downloads only the mail, without the coordinator's runs, agents and chats", async () => {
     const files = readdirSync(path("cache/corpus"));
     expect(files.filter((name) => !/\.db(-wal|-shm)?$/.test(name))).toEqual([]);
     const db = new Database(path(join("cache/corpus", files.find((name) => name.endsWith(".db")) ?? "")));
@@ -131,7 +131,7 @@ describe("worker --fetch-corpus", needs("redis"), () => {
     db.close();
   });
 
-  /** A server that says what it likes of what it sends. */
+  /** A server that sends arbitrary headers and content. */
   async function lyingServer(changes: {
     version?: string;
     change?: (db: BetterSqlite3.Database) => void;
@@ -167,18 +167,18 @@ describe("worker --fetch-corpus", needs("redis"), () => {
   }
 
   it.each<[string, Parameters<typeof lyingServer>[0], RegExp]>([
-    ["is of another version", { version: "9.9.9" }, /the server is art-e 9\.9\.9, and this is 0\./],
+    ["has another version", { version: "9.9.9" }, /the server is art-e 9\.9\.9, and this is 0\./],
     [
       "sends a database with a trigger",
       { change: (db) => db.exec("CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM mails; END") },
       /its tables are not those of this program/,
     ],
     [
-      "sends other mail than it says",
+      "sends other mail than announced",
       { change: (db) => db.exec("DELETE FROM messages WHERE message_id = (SELECT min(message_id) FROM messages)") },
       /its mail is not what the server said/,
     ],
-    ["sends more than it says", { bytes: 4_096 }, /it is larger than the server said/],
+    ["sends more than announced", { bytes: 4_096 }, /it is larger than the server said/],
   ])("refuses a server that %s", async (_, changes, message) => {
     const cache = `refusing-${servers.length}`;
     const { code, stderr } = await artE(line(await lyingServer(changes), cache), queue());
@@ -194,7 +194,7 @@ describe("worker --fetch-corpus", needs("redis"), () => {
     return JSON.stringify({ version: programVersion(), fingerprint, snapshot });
   }
 
-  /** Answers with bytes until the client closes the connection, after `head`. */
+  /** Sends `head`, then bytes until the client closes the connection. */
   function endless(response: ServerResponse, head: string): void {
     const chunk = Buffer.alloc(1_000_000, " ");
     response.write(head);
@@ -207,12 +207,12 @@ describe("worker --fetch-corpus", needs("redis"), () => {
 
   it.each<[string, (response: ServerResponse, isFile: boolean) => void, RegExp]>([
     [
-      "describes its mail without end",
+      "sends an endless description of its mail",
       (response) => endless(response, "{"),
       /the response is longer than 32000000 bytes/,
     ],
     [
-      "announces more than is ever downloaded",
+      "announces more than the download limit",
       (response, isFile) => {
         if (isFile) endless(response.writeHead(200, { "content-length": 21e9 }), "x");
         else response.end(describing({ bytes: 21e9, database_bytes: 22e9 }));
@@ -220,7 +220,7 @@ describe("worker --fetch-corpus", needs("redis"), () => {
       /the file has 21000000000 bytes, and the maximum is 20000000000/,
     ],
     [
-      "sends a file without end",
+      "sends an endless file",
       (response, isFile) => {
         if (isFile) endless(response, "x");
         else response.end(describing({ bytes: 5_000, database_bytes: 10_000 }));
@@ -235,7 +235,7 @@ describe("worker --fetch-corpus", needs("redis"), () => {
     expect(stderr.trim().split("\n")).toHaveLength(2);
   });
 
-  it("says what is wrong with the address, the token and the flags", async () => {
+  it("reports a wrong URL, token or flag", async () => {
     const plain = createServer((_, response) => response.writeHead(404).end());
     servers.push(plain);
     const elsewhere = await listen(plain);

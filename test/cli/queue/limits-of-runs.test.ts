@@ -8,11 +8,11 @@ import { type RedisServer, startRedis } from "../../queue/redis-server.js";
 import { interruptTwice, jsonLines, MAIL, QUESTIONS, workFolder } from "../art-e.js";
 import { Workers } from "./queue-setup.js";
 
-/** Limits of a whole run over a queue, kept by two workers together, against a model server that counts. */
+/** Limits of an entire run over a queue, which two workers keep together, tested with a counting model server. */
 
 const folder = workFolder({ mail: MAIL });
 const { artE, path, read, readJson, start, write } = folder;
-/** Of both workers. */
+/** Output of both workers. */
 const SLOTS = 8;
 const USAGE = { inputTokens: 900, outputTokens: 100, cachedInputTokens: 0 };
 const ANSWER: Answer = {
@@ -25,7 +25,7 @@ describe("a run over a queue with two workers", needs("redis"), () => {
   let redis: RedisServer;
   let provider: FakeProvider;
   let answer: (request: ParsedRequest) => Answer | Promise<Answer>;
-  /** When each request came. */
+  /** When each request arrived. */
   let times: number[] = [];
   const workers = new Workers(folder, () => redis.url);
   const variables = () => ({
@@ -57,14 +57,14 @@ describe("a run over a queue with two workers", needs("redis"), () => {
     await provider?.close();
   });
 
-  it("begins no more requests than --rpm lets one process begin", async () => {
-    // Two a second: the eighth begins three seconds after the first. On a busy machine the first arrives late.
+  it("starts no more requests than --rpm allows one process", async () => {
+    // Two per second: the eighth starts three seconds after the first. On a busy machine the first arrives late.
     expect(await artE(`${LINE} -l 8 --rpm 120`, variables())).toMatchObject({ code: 0 });
     expect(times).toHaveLength(8);
     expect((times[7] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(1_500);
   });
 
-  it("waits when the tokens of --tpm are used up, but for what is under way", async () => {
+  it("waits when the --tpm limit is used up, except for running calls", async () => {
     const run = start(`${LINE} -l 20 --tpm 3000`, variables());
     const waiting = async () =>
       (await listWorkers(redis.client)).map(({ runs }) => Object.values(runs).map(({ waitingFor }) => waitingFor));
@@ -79,7 +79,7 @@ describe("a run over a queue with two workers", needs("redis"), () => {
   it.each([
     ["--max-run-tokens 10000", 10],
     ["--max-cost 0.042", 10],
-  ])("starts no task that does not fit into %s any more", async (flag, tasks) => {
+  ])("starts no task that does not fit into %s", async (flag, tasks) => {
     answer = async () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
       return ANSWER;
@@ -93,7 +93,7 @@ describe("a run over a queue with two workers", needs("redis"), () => {
     });
   });
 
-  it("exceeds --max-cost by the calls under way if replies cost what their server reports", async () => {
+  it("exceeds --max-cost only by the running calls if the server reports the cost of replies", async () => {
     answer = async () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       return { ...ANSWER, costUsd: 0.5 };
@@ -107,7 +107,7 @@ describe("a run over a queue with two workers", needs("redis"), () => {
     expect(readJson("dear.json").spent.costUsd).toBeCloseTo(times.length * 0.5, 10);
   });
 
-  it("makes no call once --max-run-tokens is reached, but for those under way, and loses none that it paid for", async () => {
+  it("makes no call once --max-run-tokens is reached, and keeps every billed reply", async () => {
     // From the fifth task on, tasks take ten calls.
     let tasks = 0;
     answer = async ({ turn, question }) => {
@@ -131,7 +131,7 @@ describe("a run over a queue with two workers", needs("redis"), () => {
     expect(whole.spent.usage.inputTokens).toBe(spent.usage.inputTokens + 900 * (24 - totalTasks));
   });
 
-  it("stops at --max-failures, and counts those of both", async () => {
+  it("stops at --max-failures, counting the failures of both workers", async () => {
     answer = async ({ question }) => {
       await new Promise((resolve) => setTimeout(resolve, 50));
       return question.length % 2 === 0 ? { fail: "status", status: 400 } : ANSWER;
@@ -144,7 +144,7 @@ describe("a run over a queue with two workers", needs("redis"), () => {
     expect(times.length).toBe(totalTasks);
   });
 
-  it("slows both workers when the server refuses one", async () => {
+  it("slows both workers when the server refuses a request", async () => {
     let refusedAt = 0;
     answer = async () => {
       if (times.length === 12) {
@@ -157,11 +157,11 @@ describe("a run over a queue with two workers", needs("redis"), () => {
     expect(await artE(`${LINE} -l 40`, variables())).toMatchObject({ code: 0 });
     expect(times).toHaveLength(41);
     const meanwhile = times.filter((time) => time > refusedAt && time < refusedAt + 2_500);
-    // The other worker alone would have asked all that was left.
+    // The other worker alone would have requested all the rest.
     expect(meanwhile.length).toBeLessThanOrEqual(2 * SLOTS);
   });
 
-  it("judges at the workers, with their keys, and counts what it costs", async () => {
+  it("judges at the workers, with their keys, and counts the cost", async () => {
     answer = ({ tools }) =>
       tools.includes("return_final_answer")
         ? ANSWER
@@ -179,14 +179,14 @@ describe("a run over a queue with two workers", needs("redis"), () => {
     };
     expect(scores.judgeCorrect).toMatchObject({ value: 1, n: 10 });
     for (const { judgeCostUsd } of taskResults) expect(judgeCostUsd).toBeCloseTo(900 * 0.4e-6 + 100 * 1.6e-6, 9);
-    // Its cost counts: an answer is 0.0042, a verdict of the larger model 0.0026.
+    // The judge's cost counts: an answer costs 0.0042, a verdict of the larger model 0.0026.
     times = [];
     const limited = await artE(`${line.replace("gpt-4.1-mini", "gpt-4.1")} -l 24 --max-cost 0.0419`, variables());
     expect(limited).toMatchObject({ code: 1, stderr: expect.stringContaining("--max-cost 0.0419 is reached") });
     expect(times.length / 2).toBeLessThanOrEqual(7 + SLOTS);
   });
 
-  it("repeats a run, asks nothing again with --cache, and runs evals of the coordinator", async () => {
+  it("repeats a run, makes no request again with --cache, and runs the coordinator's evals", async () => {
     const brief = {
       name: "has_answer",
       version: 1,

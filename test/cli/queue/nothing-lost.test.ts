@@ -9,20 +9,20 @@ import { type RedisServer, startRedis } from "../../queue/redis-server.js";
 import { demoQuestions, MAIL, QUESTIONS, workFolder } from "../art-e.js";
 import { type Worker, Workers } from "./queue-setup.js";
 
-/** Workers, coordinators and Redis that die in the middle of a run: every task has one result in the end. */
+/** Workers, coordinators and Redis servers that die in the middle of a run: in the end, every task has one result. */
 
 const folder = workFolder({ mail: MAIL });
 const { artE, path, start } = folder;
-/** Seconds after which a silent worker has lost its tasks; the shortest there is. */
+/** Seconds after which a silent worker loses its tasks. This is the minimum. */
 const WORKER = "--concurrency 4 --lock 2";
-/** What dies with a task dies for it too: here nothing else is under way. */
+/** Limits the damage of a death: no more tasks than these are running. */
 const ONE_BY_ONE = "--concurrency 1 --lock 2";
 const TASKS = 30;
 const LINE = `run -a email-search --dataset ${QUESTIONS} -l ${TASKS} --model-id anthropic/claude-sonnet-4-5 --quiet`;
 let redis: RedisServer;
 let provider: FakeProvider;
 let workers: Workers;
-/** Called with each request and the name of its worker, before it is answered. */
+/** Called with each request and the worker's name before the reply. */
 let onRequest: (request: ParsedRequest, worker: string) => Promise<void>;
 
 const variables = (name = "c") => ({
@@ -41,7 +41,7 @@ function worker(name: string, flags = WORKER): Worker {
   return workers.start(name, flags, variables(name));
 }
 
-/** The results of the newest run, read as any other program would. */
+/** The results of the newest run, read like any other program would. */
 function results() {
   const db = new Database(path("art-e.db"), { readonly: true });
   const rows = db
@@ -58,10 +58,10 @@ const expectedIds = demoQuestions
   .sort((a, b) => a - b)
   .slice(0, TASKS);
 
-/** What is left in Redis but for workers that are there. */
+/** Redis keys that do not belong to live workers. */
 const leftInRedis = async () => (await redis.client.keys("*")).filter((key) => !/^art-e:(worker|pause)/.test(key));
 
-describe("over a queue", needs("redis"), () => {
+describe("a run over a queue", needs("redis"), () => {
   beforeAll(async () => {
     copyFileSync(path("art-e.db"), path("mail.db"));
     provider = await startFakeProvider(answer);
@@ -84,8 +84,8 @@ describe("over a queue", needs("redis"), () => {
   };
 
   /**
-   * What was asked since. A starved worker that loses its locks has its tasks asked again too, and says of each that it
-   * came too late.
+   * The requests since the last call. A starved worker that loses its locks has its tasks requested again too, and
+   * reports each one as too late.
    */
   function countAsked(): () => number {
     const count = () => provider.requests.length - (workers.said().match(/came too late/g)?.length ?? 0);
@@ -93,13 +93,13 @@ describe("over a queue", needs("redis"), () => {
     return () => count() - before;
   }
 
-  describe("two workers, of which one lives through everything", () => {
+  describe("with two workers, only one surviving", () => {
     let dying: Worker;
     beforeAll(() => {
       [dying] = [worker("a"), worker("b")];
     });
 
-    it("a worker that is killed costs only what it had under way", async () => {
+    it("repeats only the running tasks of a killed worker", async () => {
       const asked = countAsked();
       let ofDying = 0;
       const isBusy = new Promise<void>((resolve) => {
@@ -117,13 +117,13 @@ describe("over a queue", needs("redis"), () => {
       await expect.poll(asked).toBeLessThanOrEqual(TASKS + 4);
     });
 
-    it("a coordinator that is killed finds what was answered meanwhile, and nothing is asked again", async () => {
+    it("finds the answers from the time without a coordinator, and requests nothing again", async () => {
       const before = provider.requests.length;
       const run = start(LINE, variables());
       await provider.received(before + 8);
       run.child.kill("SIGKILL");
       await run.ended;
-      // The worker goes on without it.
+      // The worker continues without the coordinator.
       await provider.received(before + TASKS);
       const saved = results().length;
       expect(saved).toBeLessThan(TASKS);
@@ -132,7 +132,7 @@ describe("over a queue", needs("redis"), () => {
       expect(provider.requests.length - before).toBe(TASKS);
     });
 
-    it("a Redis that has lost everything is given again what is missing", async () => {
+    it("adds the missing tasks again when Redis has lost everything", async () => {
       const asked = countAsked();
       const run = artE(LINE, variables());
       await provider.received(provider.requests.length + 12);
@@ -143,11 +143,11 @@ describe("over a queue", needs("redis"), () => {
     });
   });
 
-  /** Each waits for locks to end. */
-  describe("workers of each test's own", { tags: ["slow"] }, () => {
+  /** Long enough for locks to expire. */
+  describe("with separate workers per test", { tags: ["slow"] }, () => {
     afterEach(() => workers.close());
 
-    it("a Redis that is killed and started again goes on where it was", async () => {
+    it("continues after Redis was killed and restarted", async () => {
       const asked = countAsked();
       const a = worker("a");
       const run = start(LINE.replace("--quiet", "--no-progress"), variables());
@@ -163,7 +163,7 @@ describe("over a queue", needs("redis"), () => {
       await expect.poll(asked).toBeLessThanOrEqual(TASKS + 8);
     });
 
-    it("a task that kills its worker three times ends as failed, and says why", async () => {
+    it("fails a task that kills its worker three times, with the reason", async () => {
       const poison = demoQuestions.find(({ id }) => id === expectedIds[5])?.question;
       let deaths = 0;
       onRequest = async ({ question }, name) => {
@@ -183,7 +183,7 @@ describe("over a queue", needs("redis"), () => {
       await expect.poll(leftInRedis).toEqual([]);
     });
 
-    it("a worker that was cut off for long drops its late results, and says so", async () => {
+    it("drops the late results of a worker that was disconnected for long, and says so", async () => {
       const asked = countAsked();
       const a = worker("a");
       const run = start(LINE, variables());

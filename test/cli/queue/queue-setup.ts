@@ -1,15 +1,15 @@
 import { copyFileSync } from "node:fs";
 import type { Started, WorkFolder } from "../art-e.js";
 
-/** Workers as processes of their own, and what they and their runs leave behind. */
+/** Workers as separate processes, and the output of workers and runs. */
 
 export interface Worker extends Started {
   readonly name: string;
-  /** What it has said so far. */
+  /** The output so far. */
   said(): string;
 }
 
-/** Starts a worker with a copy of the mail, and ends it with the test. */
+/** Starts a worker with a copy of the mail, and stops it after the test. */
 export class Workers {
   private readonly all: Worker[] = [];
 
@@ -32,7 +32,7 @@ export class Workers {
     return worker;
   }
 
-  /** All of them. */
+  /** The started workers. */
   said(): string {
     return this.all.map((worker) => worker.said()).join("");
   }
@@ -43,7 +43,7 @@ export class Workers {
     return found;
   }
 
-  /** kill -9, and waits for the end. */
+  /** Sends SIGKILL, and waits for the end. */
   async kill(worker: Worker): Promise<void> {
     worker.child.kill("SIGKILL");
     await worker.ended;
@@ -54,7 +54,7 @@ export class Workers {
   }
 }
 
-/** What must be equal however a question was answered. */
+/** The parts of a result that do not depend on the process or machine. */
 // biome-ignore lint/suspicious/noExplicitAny: lines of exported traces.
 export function comparable(trace: any) {
   const { traceId, sessionId, runId, startedAt, endedAt, durationMs, turns, toolCalls, ...rest } = trace;

@@ -105,7 +105,7 @@ describe("a queue whose Redis refuses commands", needs("redis"), () => {
   });
 
   describe("when a signal comes while Redis is away", () => {
-    /** Waits until the run has paid calls, and kills Redis while further tasks run. */
+    /** Waits until the run has paid for calls, and kills Redis while further tasks run. */
     const loseRedis = async () => {
       const before = provider.requests.length;
       const run = start(LINE, variables());
@@ -116,7 +116,7 @@ describe("a queue whose Redis refuses commands", needs("redis"), () => {
     };
 
     it("ends a worker after its grace period, and reports results that it could not send", async () => {
-      // It gets all tasks.
+      // This worker gets all tasks.
       await workers.close();
       const brief = workers.start("c", "--concurrency 8 --grace 1", variables());
       both = [brief];
@@ -161,7 +161,7 @@ describe("a queue whose Redis refuses commands", needs("redis"), () => {
   });
 
   describe("with a fault that does not pass", () => {
-    it("ends a worker and a run with one line each if a key has the wrong type", async () => {
+    it("ends both a worker and a run with one line if a key has the wrong type", async () => {
       const before = provider.requests.length;
       // The run lasts long enough for both to join it.
       replyMs = 500;

@@ -9,13 +9,13 @@ import { freePort, type RedisServer, startRedis } from "../../queue/redis-server
 import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
 import { type Worker, Workers } from "./queue-setup.js";
 
-/** What a worker and the program refuse to do with a queue, and what is left on it. */
+/** Refusals of a worker and of the program over a queue, and the keys that remain in it. */
 
 const folder = workFolder({ mail: MAIL });
 const { artE, path, readJson } = folder;
 const LINE = `run -a baseline --model-id offline/baseline --dataset ${QUESTIONS} -l 5 --quiet`;
 
-describe("over a queue", needs("redis"), () => {
+describe("a queue", needs("redis"), () => {
   let redis: RedisServer;
   let worker: Worker;
   let described: RunManifest;
@@ -60,34 +60,34 @@ describe("over a queue", needs("redis"), () => {
 
   it.each<[string, () => Partial<RunManifest>, RegExp]>([
     [
-      "was begun by another version",
+      "another version started",
       () => ({ programVersion: "9.9.9" }),
       /started by art-e 9\.9\.9, and this worker is art-e 0\./,
     ],
-    [
-      "is about other mail",
-      () => ({ corpusFingerprint: "f".repeat(64) }),
-      /needs the mail ffffffffffff, and w\.db has/,
-    ],
+    ["uses other mail", () => ({ corpusFingerprint: "f".repeat(64) }), /needs the mail ffffffffffff, and w\.db has/],
     [
       "has a program as a tool",
       () => ({ tools: [{ tool: command, config: null }] }),
       /tool evil .* requires --allow-programs/,
     ],
     [
-      "has a tool of no known kind",
+      "has a tool of an unknown kind",
       () => ({ tools: [{ tool: { ...command, handlerKey: "new" }, config: null }] }),
       /requires --allow-programs/,
     ],
     ["runs Python on the host", () => withSettings({ unsafeHostPython: true }), /outside of a sandbox/],
     ["replays a file", () => withSettings({ model: "replay//etc/passwd" }), /file on another machine/],
     [
-      "sends this machine's key elsewhere",
+      "sends this machine's key to another server",
       () => withSettings({ model: "anthropic/claude-sonnet-4-5", baseUrl: "http://evil.example" }),
       /calls evil\.example, and this worker sends its key for anthropic there only if its ANTHROPIC_BASE_URL is/,
     ],
-    ["has no key here", () => withSettings({ model: "openai/gpt-4.1" }), /No API key for openai/],
-  ])("a worker leaves a run alone that %s, and says so", async (name, change, why) => {
+    [
+      "needs a key that this machine does not have",
+      () => withSettings({ model: "openai/gpt-4.1" }),
+      /No API key for openai/,
+    ],
+  ])("makes a worker skip a run that %s, and report it", async (name, change, why) => {
     const runId = `run_${name.replaceAll(/\W/g, "-")}`;
     await publishRun(redis.client, { ...described, runId, ...change() }, "1");
     await expect
@@ -99,7 +99,7 @@ describe("over a queue", needs("redis"), () => {
     await withdrawRun(redis.client, runId);
   });
 
-  it("a worker refuses what art-e has not written, and goes on", async () => {
+  it("makes a worker refuse entries that art-e did not write, and continue", async () => {
     await redis.client.hset("art-e:runs", "run_strange", "1");
     await redis.client.set("art-e:{run_strange}:manifest", "no such thing");
     await expect.poll(() => worker.said()).toMatch(/run_strange is left to other workers: .* cannot be read/);
@@ -109,12 +109,12 @@ describe("over a queue", needs("redis"), () => {
     expect(await artE(LINE, env())).toMatchObject({ code: 0 });
   });
 
-  it("a strange task is refused by name, and not run", async () => {
+  it("refuses an invalid task by name, and does not run it", async () => {
     const runId = "run_tasks";
     const queue = new RunQueue(redis.client, runId);
     await publishRun(redis.client, { ...described, runId }, "1");
     const strange = { task: { id: 1, instruction: "rm -rf /" }, epoch: 1 };
-    // biome-ignore lint/suspicious/noExplicitAny: what an attacker would put there.
+    // biome-ignore lint/suspicious/noExplicitAny: an attacker's values.
     await queue.add([{ id: "e1-1", message: strange as any }]);
     await expect.poll(async () => (await queue.counts()).finished).toBe(1);
     expect(await queue.read(["e1-1"])).toEqual([
@@ -129,12 +129,12 @@ describe("over a queue", needs("redis"), () => {
     ["--concurrency 4", "--concurrency is not for a run over a queue: each worker has its own."],
     ["--record replies.jsonl", "--record is not for a run over a queue"],
     ["--agent-command cat", "An external agent is asked from this machine only."],
-  ])("a run with %s is refused", async (flags, message) => {
+  ])("refuses a run with %s", async (flags, message) => {
     const { code, stderr } = await artE(`run -a baseline --dataset ${QUESTIONS} --quiet ${flags}`, env());
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
   });
 
-  it("a queue that is not there, or wants a password, is named without it", async () => {
+  it("is named without its password if it is unreachable or needs one", async () => {
     const port = await freePort();
     const gone = await artE(`${LINE} --queue redis://:hidden-word@127.0.0.1:${port}`);
     expect(gone.code).toBe(1);
@@ -149,7 +149,7 @@ describe("over a queue", needs("redis"), () => {
     await locked.close();
   });
 
-  it("a server that evicts keys is refused, as it would lose tasks", async () => {
+  it("is refused on a server that evicts keys, which would lose tasks", async () => {
     await redis.client.config("SET", "maxmemory", "100mb");
     await redis.client.config("SET", "maxmemory-policy", "allkeys-lru");
     const { code, stderr } = await artE("queue status", env());

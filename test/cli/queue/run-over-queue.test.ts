@@ -12,7 +12,7 @@ import { providerVariables, shell, startScriptedAgent } from "../suites/scripted
 import { comparable, Workers } from "./queue-setup.js";
 
 describe("run over queue", () => {
-  /** Runs over a queue: what comes of them is what comes of a run in one process. */
+  /** Runs over a queue have the same results as runs in one process. */
 
   const folder = workFolder({ mail: MAIL });
   const { artE, path, read, readJson, start } = folder;
@@ -20,7 +20,7 @@ describe("run over queue", () => {
   const workers = new Workers(folder, () => redis.url);
   let redis: RedisServer;
   let provider: FakeProvider;
-  /** Before each of its answers. */
+  /** Delay before each reply. */
   let delayMs = 0;
 
   describe("a run over a queue", needs("redis"), () => {
@@ -51,7 +51,7 @@ describe("run over queue", () => {
       return jsonLines(read(name));
     };
 
-    it("gives the answers, sources, tool calls and scores of a run in one process, and leaves Redis empty", async () => {
+    it("has the same answers, sources, tool calls and scores as a run in one process, and leaves Redis empty", async () => {
       const line = `run -a baseline --model-id offline/baseline --dataset ${QUESTIONS} -l ${TASKS} --epochs 2 --quiet`;
       expect((await artE(`${line} -o here.json`)).code).toBe(0);
       const here = await traces("here.jsonl");
@@ -71,7 +71,7 @@ describe("run over queue", () => {
       await expect.poll(left).toEqual([]);
     });
 
-    it("stops at --max-cost, with no more spent than what was under way, and goes on with --resume", async () => {
+    it("stops at --max-cost after at most the running calls, and continues with --resume", async () => {
       const line = `run -a email-search --dataset ${QUESTIONS} -l ${TASKS} --base-url ${provider.url} --model-id anthropic/claude-sonnet-4-5`;
       const before = provider.requests.length;
       // A task costs 2 * (1000 * 3 + 50 * 15) / 1e6 = 0.0075 dollars. The keys are the workers' own.
@@ -91,7 +91,7 @@ describe("run over queue", () => {
         completedTasks: TASKS,
         usage: { inputTokens: 2_000 * TASKS },
       });
-      // Both have answered, and nobody shows the password.
+      // Both workers have answered, and no output shows the password.
       const said = [stdout, stderr, ...["a", "b"].map((name) => workers.named(name).said())].join("\n");
       expect(said).toContain("worker a answers run");
       expect(said).toContain("worker b answers run");
@@ -99,7 +99,7 @@ describe("run over queue", () => {
       expect(read("art-e.db")).not.toContain(PASSWORD);
     });
 
-    it("finishes at Ctrl-C what workers have, stops at the second, and is resumed; so end the workers", async () => {
+    it("finishes the workers' tasks at Ctrl-C, stops at the second one, and is resumed; workers end the same way", async () => {
       delayMs = 100;
       const before = provider.requests.length;
       const own = { ...queue(), ...keys() };
@@ -129,7 +129,7 @@ describe("run over queue", () => {
 });
 
 describe("the real questions over a queue", needs("redis"), () => {
-  /** The real questions, over real mail, by two workers: what comes of them is what comes of one process. */
+  /** The real questions over real mail have the same results with two workers as in one process. */
 
   const folder = workFolder();
   const { artE, path, read, readJson } = folder;
@@ -144,7 +144,7 @@ describe("the real questions over a queue", needs("redis"), () => {
       expect(await artE(`import ${join(ENRON, "maildir.tar.gz")} --db mail.db --quiet`)).toMatchObject({ code: 0 });
       copyFileSync(path("mail.db"), path("art-e.db"));
       redis = await startRedis();
-      // A model that searches, reads the first mail found, and quotes it.
+      // A model that searches, reads the first email found, and quotes it.
       provider = await startFakeProvider(({ turn, question, results }) => {
         if (turn === 0) return { toolCalls: [{ name: "email_search", arguments: { query: question } }] };
         const found = /<[^<>"\\]+>/.exec(results[0]?.content ?? "")?.[0];
@@ -186,7 +186,7 @@ describe("the real questions over a queue", needs("redis"), () => {
     });
   });
 
-  /** The server counts its replies and calls through all runs. */
+  /** The server counts its replies and calls over all runs. */
   // biome-ignore lint/suspicious/noExplicitAny: lines of exported traces.
   function withoutIds(trace: any) {
     return JSON.parse(JSON.stringify(comparable(trace)).replace(/"(call|msg|toolu)_[\w-]+"/g, '"an id"'));
@@ -194,7 +194,7 @@ describe("the real questions over a queue", needs("redis"), () => {
 });
 
 describe("a suite over a queue", needs("redis"), () => {
-  /** Tasks of a suite over a queue: done in machines of the worker, and graded by its own copy of the suite. */
+  /** Suite tasks over a queue: done in the worker's machines, and graded with its own copy of the suite. */
 
   const SUITE = join(ROOT, "fixtures/suites/demo");
   const [KILNS, LAMPS] = ["142a807f", "8cb2db91"];
@@ -231,7 +231,7 @@ describe("a suite over a queue", needs("redis"), () => {
       return { said: () => text };
     }
 
-    it("has the grades of a run in one process, from a worker without mail; other folders are refused", async () => {
+    it("has the same grades as a run in one process, from a worker without mail, and refuses other folders", async () => {
       cpSync(SUITE, path("same/demo"), { recursive: true });
       cpSync(SUITE, path("other/demo"), { recursive: true });
       const folder = path("other/demo/examples/terminal");
@@ -269,7 +269,7 @@ describe("a suite over a queue", needs("redis"), () => {
 });
 
 describe("tls", () => {
-  /** A Redis that speaks TLS (rediss://), with a certificate of its own making. */
+  /** A Redis server with TLS (rediss://) and a self-signed certificate. */
 
   const folder = workFolder({ mail: MAIL });
   const { artE, path, start, readJson } = folder;
@@ -316,7 +316,7 @@ describe("tls", () => {
       expect(workers.named("a").said()).not.toContain(PASSWORD);
     });
 
-    it("refuses a certificate that nobody vouches for, and shows no password", async () => {
+    it("refuses an untrusted certificate, and does not show the password", async () => {
       const { code, stderr } = await artE("queue status --verbose", { ART_E_QUEUE_URL: redis.url });
       expect({ code, stderr }).toEqual({
         code: 1,

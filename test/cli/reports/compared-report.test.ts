@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { beforeAll, expect, it } from "vitest";
 import { BIN, MAIL, QUESTIONS, workFolder } from "../art-e.js";
 
-/** Reports of several runs and of results files by the built program. */
+/** Reports on several runs and results files, by the built program. */
 
 const { artE, path, read, write } = workFolder({ mail: MAIL });
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
   runIds = ["one.json", "two.json"].map((file) => JSON.parse(read(file)).runId);
 });
 
-it("compares results files without a database as it compares the runs of one", async () => {
+it("compares results files without a database like the runs in one", async () => {
   const stored = JSON.parse((await artE(["report", ...runIds, "--json"])).stdout);
   const { code, stdout } = await artE("report one.json two.json --json --db nowhere.db");
   expect(code).toBe(0);
@@ -40,7 +40,7 @@ it("compares results files without a database as it compares the runs of one", a
   expect(comparisons[0].metrics).toEqual(compared.comparisons[0].metrics);
 });
 
-it("writes a page of results files, a line a task, and tables", async () => {
+it("writes a page, task rows and tables from results files", async () => {
   const { stderr } = await artE("report one.json two.json -o page.html --db nowhere.db");
   expect(stderr).toMatch(/^24 tasks written to page\.html \(0\.\d MB\); results files hold no conversations\.\n$/);
   expect(read("page.html")).not.toContain('id="trace-');
@@ -48,21 +48,21 @@ it("writes a page of results files, a line a task, and tables", async () => {
   expect(read("tasks.csv").trim().split("\r\n")).toHaveLength(13);
   expect((await artE("report one.json two.json --csv tables --db nowhere.db")).code).toBe(0);
   expect(read("tables/scores.csv")).toContain(runIds[1]);
-  // One of each.
+  // One report per format.
   const mixed = await artE(`report ${runIds[0]} two.json -o mixed.html`);
   expect(mixed.stderr).toContain("24 tasks written to mixed.html");
   expect(read("mixed.html")).toMatch(/id="trace-0-1-1"/);
   expect(read("mixed.html")).not.toMatch(/id="trace-1-/);
 });
 
-it("--format md has the verdict in words, and every metric", async () => {
+it("writes the verdict in words, and every metric, with --format md", async () => {
   const { stdout } = await artE("report one.json two.json --format md");
   expect(stdout).toMatch(/^### baseline · offline\/baseline · \w{6} against baseline · offline\/baseline · \w{6}$/m);
   expect(stdout).toMatch(/^Semantic score is worse: 0\.000 against 0\.\d{3}, a difference of -0\.\d{3} /m);
   expect(stdout).toMatch(/^\| Sources correct \| 12 \| .+ \| worse \|$/m);
 });
 
-it("calls a run by its name, in every form", async () => {
+it("uses a run's name in every format", async () => {
   const [first = "", second = ""] = runIds;
   expect((await artE(["runs", "rename", second, "Two turns"])).code).toBe(0);
   const markdown = (await artE(["report", first, "Two turns", "--format", "md"])).stdout;
@@ -83,7 +83,7 @@ it("calls a run by its name, in every form", async () => {
   const rows = await artE(["export-results", second, "--tables", "tasks", "--format", "csv"]);
   expect(rows.stdout).toMatch(/^\ufeff?runId,agentId,model,runName,taskId,/);
   expect(rows.stdout).toContain(",offline/baseline,Two turns,");
-  // A results file has the name that the run had when it was written.
+  // A results file contains the run's name from when it was written.
   await artE(["score", "--run", second, "--no-judge", "-o", "named.json"]);
   expect((await artE("compare one.json named.json --db nowhere.db")).stdout).toContain("Two turns against ");
   await artE(["gate", "Two turns", "--junit", "junit.xml"]);
@@ -96,13 +96,13 @@ it.each([
   [`report gone.json`, "There is no results file gone.json."],
   [`report ${QUESTIONS}`, "is no results file of art-e"],
   ["report --open --format md", "--open opens a page, and md is none."],
-])("%s is refused", async (line, message) => {
+])("refuses %s", async (line, message) => {
   const { code, stdout, stderr } = await artE(line);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toMatch(message);
 });
 
-it("--open writes a page and hands it to the platform's opener, or says where it is", async () => {
+it("writes a page and opens it in the browser with --open, or prints its path", async () => {
   expect((await artE("report --open -o opened.html", { PATH: "/nowhere" })).stderr).toMatch(
     /written to opened\.html .+\nNo browser could be started here: open file:\/\/\S+\/opened\.html\n$/s,
   );
@@ -115,7 +115,7 @@ it("--open writes a page and hands it to the platform's opener, or says where it
   expect(readFileSync(path("art-e-report.html"), "utf8")).toMatch(/^<!doctype html>/);
 });
 
-it("writes a file where stdout is a terminal", async () => {
+it("writes a file if stdout is a terminal", async () => {
   const line = `${process.execPath} ${BIN} report ${runIds.join(" ")} --no-progress`;
   const child = spawn("script", ["-qec", line, "/dev/null"], { cwd: path(""), stdio: ["ignore", "pipe", "inherit"] });
   const shown = await text(child.stdout);

@@ -16,7 +16,7 @@ describe("report", () => {
     }
   });
 
-  /** The data that stands in a page, by the name of its element. */
+  /** The data in a page's element, by the element's name. */
   function dataOf(html: string, id: string): unknown {
     const [, json = "null"] =
       new RegExp(`<script type="application/json" id="${id}">(.*?)</script>`, "s").exec(html) ?? [];
@@ -27,7 +27,7 @@ describe("report", () => {
     return JSON.parse(inflateRawSync(Buffer.from(packed ?? "", "base64")).toString());
   }
 
-  it("writes a page of the newest run with its conversations in it, and says so", async () => {
+  it("writes a page of the newest run with its conversations, and says so", async () => {
     const { code, stdout, stderr } = await artE("report -o page.html");
     expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
     expect(stderr).toMatch(/^3 tasks written to page\.html \(0\.\d MB\); their conversations are in the page\.\n$/);
@@ -52,7 +52,7 @@ describe("report", () => {
     ]);
   });
 
-  it("puts the conversations into a folder beside it, and does so again", async () => {
+  it("puts the conversations into a folder next to the page, and replaces them later", async () => {
     for (const _ of ["once", "again"]) {
       const { code, stderr } = await artE("report --traces folder -o beside.html");
       expect(code).toBe(0);
@@ -63,7 +63,7 @@ describe("report", () => {
     expect(read("beside.html")).toContain("'strict-dynamic'");
   });
 
-  it("leaves a folder alone that is not of a report", async () => {
+  it("leaves a folder unchanged that no report created", async () => {
     mkdirSync(path("mine-traces"));
     write("mine-traces/diary.txt", "dear diary");
     const { code, stderr } = await artE("report --traces folder -o mine.html");
@@ -73,7 +73,7 @@ describe("report", () => {
     expect(existsSync(path("mine.html"))).toBe(false);
   });
 
-  it("writes a page without conversations, smaller, to stdout", async () => {
+  it("writes a smaller page without conversations to stdout", async () => {
     const { code, stdout, stderr } = await artE("report --traces none");
     expect(code).toBe(0);
     expect(stdout.startsWith("<!doctype html>\n")).toBe(true);
@@ -81,7 +81,7 @@ describe("report", () => {
     expect(stderr).toContain("3 tasks written; without their conversations: art-e show RUN/TASK shows them.");
   });
 
-  it("--format md tells several runs beside one another", async () => {
+  it("shows several runs side by side with --format md", async () => {
     const { stdout: listed } = await artE("stats --runs --json");
     const [newer, older] = JSON.parse(listed).map(({ id }: { id: string }) => id);
     const { code, stdout } = await artE(`report ${older} ${newer} --format md`);
@@ -92,7 +92,7 @@ describe("report", () => {
     expect(stdout).toContain("<details><summary>Semantic score by mailbox</summary>");
   });
 
-  it("--format csv writes a line a task", async () => {
+  it("writes one line per task with --format csv", async () => {
     const { code, stderr } = await artE("report --format csv -o tasks.csv");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "3 tasks written to tasks.csv.\n" });
     const rows: Record<string, string>[] = parse(read("tasks.csv"), { columns: true, bom: true });
@@ -101,7 +101,7 @@ describe("report", () => {
     expect(rows[0]?.foundGold).toBe("1");
   });
 
-  it("--json gives the figures, and of a page where it is", async () => {
+  it("prints the figures with --json, and the path of the page", async () => {
     const { stdout } = await artE("report --json");
     const { runs, scores } = JSON.parse(stdout);
     expect(runs[0].slices.inbox.length).toBeGreaterThan(0);
@@ -118,13 +118,13 @@ describe("report", () => {
     ["report run_nowhere", 'Unknown run "run_nowhere"'],
     ["report -o nowhere/page.html", "--output: Cannot write nowhere/page.html: the folder nowhere does not exist."],
     ["report --format pdf", "--format: expected html or md or csv."],
-  ])("%s is refused", async (line, message) => {
+  ])("refuses %s", async (line, message) => {
     const { code, stdout, stderr } = await artE(line);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(message);
   });
 
-  it("never writes over a results file that it reads", async () => {
+  it("never overwrites a results file that it reads", async () => {
     await artE(`run -a baseline --dataset ${QUESTIONS} --ids 1 --quiet --output input.json`);
     const results = read("input.json");
     for (const line of ["report input.json --format md -o input.json", "report input.json -o ./input.json"]) {
@@ -142,7 +142,7 @@ describe("report", () => {
 });
 
 describe("suite report", () => {
-  /** Reports of runs over a suite by the built program: tables, Markdown, figures and comparison. */
+  /** Reports on suite runs by the built program: tables, Markdown, figures and comparison. */
 
   const { artE, path, read, write } = workFolder();
   const FORMULA = '=HYPERLINK("https://evil.example")';
@@ -164,7 +164,7 @@ describe("suite report", () => {
   const rowsOf = (file: string): Record<string, string>[] => parse(read(file), { columns: true, bom: true });
 
   describe("report --csv", () => {
-    it("writes the tasks and summaries of them as tables, which a spreadsheet does not execute", async () => {
+    it("writes the tasks and their summaries as tables that a spreadsheet does not execute", async () => {
       const { code, stdout, stderr } = await artE("report run_before --csv tables");
       expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
       const names = ["durations", "pairs", "scores", "slices", "states", "steps", "tasks", "tools"].map(
@@ -198,7 +198,7 @@ describe("suite report", () => {
       ]);
       expect(rowsOf("tables/tools.csv")[0]).toMatchObject({ tool: "run_shell", calls: "2", errors: "0", tasks: "2" });
       expect(read("tables/steps.csv")).toMatch(/\r\nrun_before,data-worker,acme\/best,,up to 5,2,3,1,1\r\n$/);
-      // Again: they are replaced.
+      // The second call replaces the tables.
       expect(JSON.parse((await artE("report run_after --csv tables --json")).stdout).runs).toEqual(["run_after"]);
       expect(rowsOf("tables/scores.csv")[0]).toMatchObject({ runId: "run_after", value: "1" });
       const stats = await artE("stats --run run_before --csv figures --json");
@@ -207,7 +207,7 @@ describe("suite report", () => {
       expect((await artE("stats --split test --csv figures")).stderr).toMatch(/^art-e: --csv goes with --run RUN\.$/m);
     });
 
-    it("spoils no other file", async () => {
+    it("overwrites no other file", async () => {
       mkdirSync(path("mine"));
       write("mine/tools.csv", "name,price\nsaw,3\n");
       write("plain", "text");
@@ -227,7 +227,7 @@ describe("suite report", () => {
     });
   });
 
-  it("report --format md tells states, pairs and slices, its text without markup", async () => {
+  it("lists endings, pairs and slices with --format md, with markup in strings escaped", async () => {
     const { stdout } = await artE("report run_before --format md");
     expect(stdout).toContain("| Graded | 2 of 3 |\n| States | ended 2, unsupported 1 (not graded) |");
     expect(stdout).toContain("| Task score | 1 | 0.000 | 1.000 | +1.000 | 1.000 (sign flips) | 1, 0, 0 |");
@@ -237,7 +237,7 @@ describe("suite report", () => {
     expect(stdout).not.toContain("Mailbox");
   });
 
-  it("stats --run prints the analysis below the totals, by suite slices with --by", async () => {
+  it("prints the analysis below the totals in stats --run, by suite slices with --by", async () => {
     const { stdout } = await artE("stats --run run_before");
     expect(stdout).toMatch(/^Graded: +2 of 3; 1 not graded and not in any average$/m);
     expect(stdout).toMatch(/^Solved: +0\.500 \[.+\] n=2$/m);
@@ -256,7 +256,7 @@ describe("suite report", () => {
     });
   });
 
-  it("compare pairs the tasks of two runs, over those that are graded in both", async () => {
+  it("pairs the tasks that are graded in both runs in compare", async () => {
     const { code, stdout } = await artE("compare run_before run_after");
     expect(code).toBe(0);
     expect(stdout).toContain(

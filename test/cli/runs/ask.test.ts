@@ -25,7 +25,7 @@ describe("ask", () => {
   });
 
   describe("without a key", () => {
-    it("the offline baseline answers, says that it is one, and leaves a trace", async () => {
+    it("answers with the offline baseline, says that it is one, and leaves a trace", async () => {
       const { code, stdout, stderr } = await artE(["ask", question.inbox_address, question.question]);
       expect([code, stderr]).toEqual([0, expect.stringContaining("No API key is set")]);
       expect(stderr).toContain("offline baseline, which is not a language model");
@@ -33,11 +33,11 @@ describe("ask", () => {
       const [, id = ""] = /art-e show (trace_\S+)/.exec(stdout) ?? [];
       const shown = await artE(`show ${id}`);
       expect(shown.stdout).toContain(`Question: ${question.question}`);
-      // It is no run: latest means what it meant before.
+      // A question is not a run: latest is the same run as before.
       expect((await artE("stats --runs --json")).stdout.trim()).toBe("[]");
     });
 
-    it("--json is one document", async () => {
+    it("prints one document with --json", async () => {
       const line = [
         "ask",
         question.inbox_address.toUpperCase(),
@@ -65,21 +65,21 @@ describe("ask", () => {
       });
     });
 
-    it("a question need not be quoted, and must not be empty", async () => {
+    it("accepts an unquoted question, and refuses an empty one", async () => {
       const { stdout } = await artE(["ask", MARCUS, ...question.question.split(" "), "--json", "--quiet"]);
       const [id = ""] = [JSON.parse(stdout).traceId];
       expect((await artE(`show ${id}`)).stdout).toContain(`Question: ${question.question}`);
       expect(await artE(["ask", MARCUS, " "])).toMatchObject({ code: 2, stderr: expect.stringContaining("is empty") });
     });
 
-    it("--before hides what came later", async () => {
+    it("hides later emails with --before", async () => {
       const { stdout } = await artE(["ask", MARCUS, question.question, "--before", "1999-01-01", "--quiet"]);
       expect(stdout).toMatch(/^I don't know/);
     });
   });
 
   describe("with a key", () => {
-    it("the agent and model that it is for are asked, with mailbox and day in the prompt", async () => {
+    it("uses the requested agent and model, with mailbox and date in the prompt", async () => {
       provider = await startFakeProvider((request) =>
         request.turn === 0
           ? { toolCalls: [{ name: "email_get", arguments: { message_id: question.message_ids[0] ?? "" } }] }
@@ -103,7 +103,7 @@ describe("ask", () => {
       expect(JSON.stringify(provider.requests[0]?.body)).toContain(question.inbox_address);
     });
 
-    it("a refused key is said, and nothing is kept", async () => {
+    it("reports a refused key, and stores nothing", async () => {
       provider = await startFakeProvider(() => ({ fail: "status", status: 401, message: "bad key" }));
       const before = traces();
       const variables = { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.baseUrl("anthropic") };
@@ -112,7 +112,7 @@ describe("ask", () => {
       expect(traces()).toBe(before);
     });
 
-    it("an agent that uses up its turns has no answer, and exits with 1", async () => {
+    it("exits with code 1 and no answer if an agent uses up its turns", async () => {
       provider = await startFakeProvider(() => ({
         toolCalls: [{ name: "email_search", arguments: { query: "x", inbox_id: MARCUS } }],
       }));
@@ -122,7 +122,7 @@ describe("ask", () => {
     });
   });
 
-  it("names the addresses there are where the mailbox is none of them", async () => {
+  it("lists the available addresses if the mailbox is not one of them", async () => {
     const { code, stderr } = await artE(["ask", "me@my.example", "What?"]);
     expect([code, stderr]).toEqual([
       2,
@@ -134,8 +134,8 @@ describe("ask", () => {
 describe("demo", () => {
   const { artE, path, read, readJson, write } = workFolder();
 
-  it("shows the whole way without a key: mail, a run, its results and traces", async () => {
-    // A server that the environment names for other runs is not asked.
+  it("shows the whole process without a key: mail, a run, its results and traces", async () => {
+    // The demo does not use the server that the environment names for other runs.
     const { code, stdout, stderr } = await artE("demo", { API_URL: "http://127.0.0.1:9" });
     expect(code).toBe(0);
     expect(readdirSync(path("demo-output")).sort()).toEqual(["demo.db", "results.json", "traces.jsonl"]);
@@ -144,7 +144,7 @@ describe("demo", () => {
     expect(traces.map((trace) => traceSchema.strict().parse(trace).taskId)).toHaveLength(73);
     expect(stdout).toMatch(/ART-E Import[\s\S]+ART-E Benchmark Results: baseline/);
 
-    // What it advises to type next works as it stands there.
+    // The commands that the demo suggests next work unchanged.
     const typed = [...stderr.matchAll(/^ {2}node (\S+) (.+)$/gm)].map(([, , line = ""]) => line);
     expect(stderr).toContain(`node ${BIN} show `);
     expect(typed.map((line) => line.split(" ")[0])).toEqual(["show", "search", "report", "serve"]);
@@ -153,7 +153,7 @@ describe("demo", () => {
     expect(read("demo-output/report.html")).toContain("<!doctype html>");
   });
 
-  it("called again adds a run to those that were made since, leaves what else lies in its folder, and writes one document with --json", async () => {
+  it("adds a run when repeated, keeps other files in its folder, and writes one document with --json", async () => {
     write("demo-output/mine.txt", "kept");
     const questions = "--dataset demo-output/../question.jsonl --db demo-output/demo.db";
     write("question.jsonl", `${JSON.stringify(demoQuestion(1))}\n`);
@@ -170,7 +170,7 @@ describe("demo", () => {
     expect(runs.map((run: { totalTasks: number }) => run.totalTasks).sort()).toEqual([1, 73, 73]);
   });
 
-  it("refuses a folder that is a file", async () => {
+  it("refuses a file as its folder", async () => {
     write("taken", "");
     const { code, stderr } = await artE("demo -o taken");
     expect(code).toBe(2);

@@ -19,13 +19,13 @@ import {
 describe("before a run", () => {
   const { artE, path, write } = workFolder({ mail: MAIL });
 
-  /** A dataset of two questions, one of them about somebody whose own mailbox is not in the demo. */
+  /** A dataset of two questions, one of them about a person whose own mailbox is not in the demo. */
   function otherInbox(): string {
     const question = { ...demoQuestion(1), inbox_address: "amontero@merriwellgas.example" };
     return write("other-inbox.jsonl", `${JSON.stringify(demoQuestion(2))}\n${JSON.stringify(question)}\n`);
   }
 
-  /** Refused with exit code 2 in one line and a hint. */
+  /** Expects exit code 2, one line and a hint. */
   async function refused(line: string, message: string | RegExp, hint: string | RegExp): Promise<void> {
     const { code, stdout, stderr } = await artE(line);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -35,7 +35,7 @@ describe("before a run", () => {
     expect(more).toEqual([""]);
   }
 
-  describe("before any task is run, it is refused", () => {
+  describe("run is refused", () => {
     it.each([
       ["anthropic", "", "ANTHROPIC_API_KEY"],
       ["openai", "--model-id openai/gpt-4.1", "OPENAI_API_KEY"],
@@ -48,14 +48,14 @@ describe("before a run", () => {
       ),
     );
 
-    it("with an agent that there is not", () =>
+    it("with an unknown agent", () =>
       refused(
         "run -a nobody",
         'There is no agent "nobody".',
         "The agents are: art-e, baseline, data-worker, email-search, noop, oracle",
       ));
 
-    it("with a model that nobody offers", () =>
+    it("with a model that no provider offers", () =>
       refused(
         "run -a art-e --model-id acme/best",
         "--model-id acme/best names no known provider.",
@@ -70,7 +70,7 @@ describe("before a run", () => {
       ));
 
     it("with a database of another program", () => {
-      write("notes.db", "this is no database");
+      write("notes.db", "not a database");
       return refused("run -a baseline --db notes.db", "Cannot use notes.db: it is not a SQLite file.", "--db");
     });
 
@@ -87,7 +87,7 @@ describe("before a run", () => {
         "--partial-inboxes",
       ));
 
-    it("with an output file in a folder that there is not", () =>
+    it("with an output file in a missing folder", () =>
       refused(
         "run -a baseline -o no/results.json",
         "--output: Cannot write no/results.json: the folder no does not exist.",
@@ -95,8 +95,8 @@ describe("before a run", () => {
       ));
 
     it.each([
-      ["that there is not", "no.jsonl", "Cannot read questions from no.jsonl: no such file"],
-      ["with a row that is no question", "bad-row.jsonl", 'bad-row.jsonl: line 2, field "answer" is missing'],
+      ["that does not exist", "no.jsonl", "Cannot read questions from no.jsonl: no such file"],
+      ["with a row that is not a question", "bad-row.jsonl", 'bad-row.jsonl: line 2, field "answer" is missing'],
     ])("with a dataset %s", (_, file, message) => {
       write("bad-row.jsonl", `${JSON.stringify(demoQuestion(1))}\n{"id": 2, "question": "Who?"}\n`);
       return refused(`run -a baseline --dataset ${file}`, message, /Parquet|columns|row|path/);
@@ -109,26 +109,26 @@ describe("before a run", () => {
         "No question is about --inbox nobody@kestrelplains.example.",
       ));
 
-    it("when a mailbox is misspelt", () =>
+    it("when a mailbox is misspelled", () =>
       refused(
         `run -a baseline --dataset ${QUESTIONS} --inbox marcus.hal@kestrelplains.example`,
         "None of the 73 questions",
         "Did you mean marcus.hale@kestrelplains.example?",
       ));
 
-    it("when the flags leave no question of a mailbox", () =>
+    it("when the flags leave no question for a mailbox", () =>
       refused(
         `run -a baseline --dataset ${QUESTIONS} --inbox ruth.whitlock@kestrelplains.example --ids 1`,
         "None of the 73 questions",
         "Relax --min-realism, --max-sources, --ids or --inbox.",
       ));
 
-    it("and no run has been begun", async () => {
+    it("without starting a run", async () => {
       expect((await artE("stats --runs")).stdout).toBe("No runs yet. Start one with art-e run -a AGENT.\n");
     });
   });
 
-  describe("what is not in the file is said in one line:", () => {
+  describe("an unknown name", () => {
     it.each([
       ["stats --run run_1", 'Unknown run "run_1"', "art-e runs list"],
       ["export-traces", 'Unknown run "latest"', "art-e runs list"],
@@ -141,10 +141,10 @@ describe("before a run", () => {
         "The addresses most like it: marcus.hale@kestrelplains.example.",
       ],
       ["tools show nothing", 'There is no tool "nothing".', "The tools are:"],
-    ])("%s", (line, message, hint) => refused(line, message, hint));
+    ])("is reported in one line: %s", (line, message, hint) => refused(line, message, hint));
   });
 
-  it("a mailbox of which only some mail is here is asked with --partial-inboxes", async () => {
+  it("run answers questions about a partly imported mailbox with --partial-inboxes", async () => {
     const { code, stdout } = await artE(`run -a baseline --dataset ${otherInbox()} --partial-inboxes`);
     expect({ code, tasks: boxLines(stdout).Tasks }).toEqual({
       code: 0,
@@ -153,10 +153,10 @@ describe("before a run", () => {
   });
 });
 
-describe("unsafe host python", () => {
+describe("--unsafe-host-python", () => {
   const { artE, readJson } = workFolder({ mail: MAIL });
 
-  it("--unsafe-host-python is recorded with the run, and cannot be slipped into one that was begun without", async () => {
+  it("is recorded with the run, and cannot be added when resuming", async () => {
     const run = `run -a baseline --dataset ${QUESTIONS} -l 1 --quiet`;
     expect(await artE(`${run} --unsafe-host-python -o unsafe.json`)).toMatchObject({ code: 0 });
     expect(readJson("unsafe.json").settings.unsafeHostPython).toBe(true);
@@ -168,8 +168,8 @@ describe("unsafe host python", () => {
   });
 });
 
-describe("no host python", () => {
-  /** execute_python never falls back to the bare machine: neither where a sandbox works nor where none does. */
+describe("execute_python", () => {
+  /** execute_python never falls back to the bare machine, whether or not a sandbox works. */
 
   const { artE, path, read, write } = workFolder({ mail: MAIL });
   const BWRAP = "/usr/bin/bwrap";
@@ -191,7 +191,7 @@ describe("no host python", () => {
 
   const variables = () => ({ ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: provider.baseUrl("anthropic") });
 
-  /** The built program where it may make no user namespace of its own, so that no bubblewrap works for it. */
+  /** The built program without user namespaces, so that bubblewrap does not work. */
   function withoutSandbox(args: readonly string[]): Promise<Ended> {
     const program = [process.execPath, BIN, ...args];
     const apart = [BWRAP, "--dev-bind", "/", "/", "--unshare-user", "--disable-userns", "--", ...program];
@@ -207,7 +207,7 @@ describe("no host python", () => {
   const run = (name: string) =>
     ["run", "-a", "coder", "--dataset", QUESTIONS, "-l", "1", "--quiet", "-o", name] as const;
 
-  /** What the tool said in the last run. */
+  /** The tool's output in the last run. */
   async function toolResult(): Promise<string> {
     expect(await artE("export-traces --run latest --format jsonl -o traces.jsonl")).toMatchObject({ code: 0 });
     const [trace] = jsonLines(read("traces.jsonl"));
@@ -215,25 +215,25 @@ describe("no host python", () => {
   }
 
   describe.each(MACHINES)("on %s", (_, start, said) => {
-    it("tools test keeps it apart, or refuses", async () => {
+    it("isolates the code in tools test, or refuses it", async () => {
       const { stdout } = await start(["tools", "test", "execute_python", JSON.stringify({ code })]);
       expect(stdout).toMatch(said);
       expect(stdout).not.toContain("REACHED");
     });
 
-    it("so does a run", async () => {
+    it("isolates the code in a run, or refuses it", async () => {
       expect(await start(run(`${Date.now()}.json`))).toMatchObject({ code: 0 });
       const result = await toolResult();
       expect(result).toMatch(said);
       expect(result).not.toContain("REACHED");
     });
 
-    it("while files can be written", async () => {
+    it("still allows file tools", async () => {
       const { stdout } = await start(["tools", "test", "write_file", '{"path": "a/b.txt", "content": "x"}']);
       expect(stdout).toContain('"bytes": 1');
     });
 
-    it("and ask", async () => {
+    it("isolates the code in ask, or refuses it", async () => {
       const { stdout } = await start(["ask", MARCUS, "How much?", "-a", "coder", "--json"]);
       const asked = JSON.stringify(provider.requests.at(-1)?.body);
       expect(stdout).not.toBe("");
@@ -243,7 +243,7 @@ describe("no host python", () => {
   });
 
   it(
-    "a machine without a sandbox has none in the doctor's eyes either",
+    "is reported as missing by doctor on a machine without a sandbox",
     needs("sandbox", existsSync(BWRAP)),
     async () => {
       const { stdout } = await withoutSandbox(["doctor", "--json"]);
@@ -251,7 +251,7 @@ describe("no host python", () => {
     },
   );
 
-  it("a run that asks for the host gets it, which shows that the others would tell", async () => {
+  it("reaches the host if the run allows it, so the other tests would detect it", async () => {
     expect(await artE([...run("unsafe.json"), "--unsafe-host-python"], variables())).toMatchObject({ code: 0 });
     expect(await toolResult()).toContain("REACHED");
   });

@@ -6,7 +6,7 @@ import { resultsSchema } from "../results-schema.js";
 
 const { artE, path, read, readJson } = workFolder({ mail: MAIL });
 
-/** A person who types these lines; `isOpen` leaves the input open. */
+/** A person who types these lines. `isOpen` leaves the input open. */
 function type(line: string, input: readonly string[], isOpen = false) {
   const child = spawn(process.execPath, [BIN, ...line.split(" ")], {
     cwd: path("."),
@@ -25,7 +25,7 @@ function type(line: string, input: readonly string[], isOpen = false) {
 const RUN = `run -a human --dataset ${QUESTIONS} --no-judge`;
 
 describe("run -a human", () => {
-  it("asks a person, who searches, reads and answers with sources, and traces it like any agent", async () => {
+  it("lets a person search, read and answer with sources, and records a trace like any agent's", async () => {
     const { question, answer } = demoQuestion(1);
     const { ended } = type(`${RUN} --ids 1 -o human.json`, [
       "search adder index",

@@ -7,9 +7,7 @@ import type { ParsedRequest } from "../../providers/wire-request.js";
 import { demoQuestions, MAIL, QUESTIONS, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 
-/**
- * kill -9 at random moments of a run with sixteen tasks under way, and what is in the file and on the bill after it.
- */
+/** Sends SIGKILL at random moments of a run with sixteen concurrent tasks, and checks the file and the bill. */
 
 const MANY = process.env.ART_E_LONG ? 200 : 10;
 const TASKS = 40;
@@ -32,13 +30,13 @@ beforeAll(async () => {
 });
 afterAll(() => provider.close());
 
-/** Looks something up, then answers, a little later each time; every task and turn has its own price. */
+/** Looks something up, then answers, a little later each time. Every task and turn has its own price. */
 async function answer(request: ParsedRequest) {
   const taskId = demoQuestions.find(({ question }) => question === request.question)?.id ?? Number.NaN;
   const usage = { inputTokens: 1000 * taskId + request.turn, outputTokens: 7, cachedInputTokens: 0 };
   served.push({ taskId, tokens: usage.inputTokens + usage.outputTokens });
   mostUnderWay = Math.max(mostUnderWay, ++underWay);
-  // Until so many were under way at once, the first wait a little for the others: a busy machine sends them late.
+  // The first requests wait until N are in flight, because a busy machine sends them late.
   for (let i = 0; i < 20 && mostUnderWay < AT_ONCE / 2; i++) await delay(10);
   await delay(below(random, 15));
   underWay--;
@@ -57,7 +55,7 @@ interface Row {
   readonly usage: { readonly inputTokens: number; readonly outputTokens: number };
 }
 
-/** What the file holds, read as any other program would. */
+/** The file's content, read like any other program would. */
 function stored(): Row[] {
   const db = new Database(path("art-e.db"), { readonly: true });
   const rows = db
@@ -77,7 +75,7 @@ const tokensOf = (rows: readonly Row[]) =>
   rows.reduce((sum, { usage }) => sum + usage.inputTokens + usage.outputTokens, 0);
 const sum = (requests: readonly Served[]) => requests.reduce((total, { tokens }) => total + tokens, 0);
 
-/** One run, killed and resumed until it is complete. Returns how often it was killed. */
+/** Kills and resumes a run until it is complete. Returns how often it was killed. */
 async function killedRun(mostKills: number): Promise<number> {
   let kills = 0;
   let billed = 0;
@@ -98,7 +96,7 @@ async function killedRun(mostKills: number): Promise<number> {
       child.kill("SIGKILL");
     }
     const { code, stderr } = await ended;
-    // What the killed program had sent may still be on its way.
+    // Requests of the killed program may still arrive.
     await provider.idle();
     const rows = stored();
     const finished = new Map(rows.map((row) => [row.taskId, row]));
@@ -107,7 +105,7 @@ async function killedRun(mostKills: number): Promise<number> {
     const askedAgain = served.filter(({ taskId }) => known.has(taskId));
     expect(askedAgain, "a finished task was asked again").toEqual([]);
     const lost = served.filter(({ taskId }) => !finished.has(taskId));
-    // Those that were asked, and at most as many that were answered and not saved yet.
+    // Requested tasks, and at most as many answered but unsaved ones.
     expect(new Set(lost.map(({ taskId }) => taskId)).size).toBeLessThanOrEqual(2 * AT_ONCE);
     billed += sum(served) - sum(lost);
     expect(tokensOf(rows)).toBe(billed);
@@ -135,13 +133,13 @@ async function expectNothingLost(times: number): Promise<void> {
   let kills = 0;
   while (kills < times) kills += await killedRun(times - kills);
   expect(kills).toBe(times);
-  expect(mostUnderWay, "more were asked at once than may be").toBeLessThanOrEqual(AT_ONCE);
-  expect(mostUnderWay, "too few were under way to show anything").toBeGreaterThanOrEqual(AT_ONCE / 2);
+  expect(mostUnderWay, "more concurrent requests than allowed").toBeLessThanOrEqual(AT_ONCE);
+  expect(mostUnderWay, "too few concurrent requests to test anything").toBeGreaterThanOrEqual(AT_ONCE / 2);
   const runs = JSON.parse((await artE("stats --runs --json")).stdout);
   for (const run of runs) expect(run).toMatchObject({ status: "completed", tasks: TASKS, totalTasks: TASKS });
 }
 
-describe("killed, it loses no finished task, answers none twice, and bills what was served but for tasks under way", () => {
+describe("a killed run loses no finished task, answers none twice, and bills all replies except replies for running tasks", () => {
   it("3 times", () => expectNothingLost(3));
   it(`${MANY} times`, { timeout: MANY * 60_000, tags: ["slow"] }, () => expectNothingLost(MANY));
 });

@@ -5,7 +5,7 @@ import { boxLines, demoQuestions, jsonLines, MAIL, MARCUS, QUESTIONS, workFolder
 import { ownResultsSchema, resultsSchema } from "../results-schema.js";
 
 describe("models and money", () => {
-  /** What a run costs and who answered it, over a provider's own protocol. */
+  /** The cost and the model of a run, over a provider's own protocol. */
 
   const { artE, read, readJson } = workFolder({ mail: MAIL });
   const RUN = `run -a email-search --dataset ${QUESTIONS} --no-judge --concurrency 1`;
@@ -19,7 +19,7 @@ describe("models and money", () => {
     return provider;
   }
 
-  /** Answers at once. */
+  /** Replies immediately. */
   const answering = (usage: Usage, model?: string) =>
     provide(() => ({
       toolCalls: [{ name: "return_final_answer", arguments: { answer: "x", sources: [] } }],
@@ -34,7 +34,7 @@ describe("models and money", () => {
     OPENAI_BASE_URL: provider.baseUrl("openai-chat"),
   });
 
-  describe("what was written to a cache", () => {
+  describe("cache writes", () => {
     const usage = {
       inputTokens: 10_000,
       outputTokens: 100,
@@ -42,10 +42,10 @@ describe("models and money", () => {
       cacheWriteTokens: 8_000,
       cacheWrite1hTokens: 2_000,
     };
-    // claude-sonnet-5-5: 2 in, 0.1 cached, 2.5 written for five minutes, 4 for an hour, 10 out.
+    // claude-sonnet-5-5: 2 input, 0.1 cached, 2.5 written for five minutes, 4 for an hour, 10 output.
     const right = (1_000 * 2 + 1_000 * 0.1 + 6_000 * 2.5 + 2_000 * 4 + 100 * 10) / 1e6;
 
-    it("is counted and priced in the results", async () => {
+    it("are counted and priced in the results", async () => {
       const provider = await answering(usage);
       expect((await artE(`${RUN} -l 2 -o writes.json`, keyed(provider))).code).toBe(0);
       const { taskResults, costUsd, ...totals } = resultsSchema.parse(readJson("writes.json"));
@@ -56,16 +56,16 @@ describe("models and money", () => {
       expect(totals.usage).toMatchObject({ cacheWriteTokens: 16_000, cacheWrite1hTokens: 4_000 });
     });
 
-    it("counts against --max-cost", async () => {
+    it("count toward --max-cost", async () => {
       const provider = await answering(usage);
-      // As plain input the first task would have been cheaper than this.
+      // As plain input, the first task would have been cheaper than the limit.
       const limit = right * 0.95;
       const { code, stderr } = await artE(`${RUN} -l 5 --max-cost ${limit} -o limited.json`, keyed(provider));
       expect({ code, requests: provider.requests.length }).toEqual({ code: 1, requests: 1 });
       expect(stderr).toContain("--max-cost");
     });
 
-    it("costs by --price what it does by the makers' rule, and CACHED is the price of what was read", async () => {
+    it("cost the same with --price as with the vendors' rule, and CACHED is the price of cache reads", async () => {
       const provider = await answering(usage);
       const costOf = async (price: string) => {
         await artE(`${RUN} -l 1 --price ${price} -o priced.json`, keyed(provider));
@@ -74,13 +74,13 @@ describe("models and money", () => {
       const rest = 1_000 * 4 + 6_000 * 5 + 2_000 * 8 + 100 * 20;
       expect(await costOf("4,20,0.5")).toBeCloseTo((rest + 1_000 * 0.5) / 1e6, 10);
       expect(await costOf("4,20,0")).toBeCloseTo(rest / 1e6, 10);
-      // Without it what was read from the cache is plain input.
+      // Without the flag, cached input costs the same as plain input.
       expect(await costOf("4,20")).toBeCloseTo((rest + 1_000 * 4) / 1e6, 10);
     });
   });
 
   describe("--dry-run", () => {
-    it("prices call by call: many calls below the bound of a long prompt are no long prompt", async () => {
+    it("prices each call, so that many short calls do not count as one long prompt", async () => {
       const usage = { inputTokens: 60_000, outputTokens: 1_000, cachedInputTokens: 0 };
       const provider = await provide((turn) => ({
         toolCalls: [
@@ -101,10 +101,10 @@ describe("models and money", () => {
     });
   });
 
-  describe("the model that replies name", () => {
+  describe("another model in the replies", () => {
     const usage = { inputTokens: 100_000, outputTokens: 0, cachedInputTokens: 0 };
 
-    it("is told of once where it is another one, kept in traces, results and reports, and is the one that is paid for", async () => {
+    it("is reported once, kept in traces, results and reports, and used for the price", async () => {
       const provider = await answering(usage, "claude-opus-5-5");
       const run = `${RUN} --model-id claude-sonnet-4-5 -l 3 -o other.json`;
       const { code, stdout, stderr } = await artE(run, keyed(provider));
@@ -114,7 +114,7 @@ describe("models and money", () => {
       const { taskResults, answeredBy, costUsd } = resultsSchema.parse(readJson("other.json"));
       expect(answeredBy).toEqual({ "claude-opus-5-5": 3 });
       expect(taskResults.map((result) => result.answeredBy)).toEqual(Array(3).fill({ "claude-opus-5-5": 1 }));
-      // 4 dollars for a million; claude-sonnet-4-5 takes 3.
+      // 4 dollars per million. claude-sonnet-4-5 costs 3.
       expect(costUsd).toBeCloseTo(1.2, 10);
       const trace = JSON.parse((await artE(`show latest/${taskResults[0]?.taskId} --json`)).stdout);
       expect(trace).toMatchObject({ model: "anthropic/claude-sonnet-4-5", turns: [{ model: "claude-opus-5-5" }] });
@@ -126,7 +126,7 @@ describe("models and money", () => {
       expect(read("page.html")).toContain('"answeredBy":["claude-opus-5-5"]');
     });
 
-    it("is not told of where it is a snapshot of the one asked", async () => {
+    it("is not reported if it is a snapshot of the requested model", async () => {
       const provider = await answering(usage, "claude-sonnet-5-5-20260928");
       const { code, stdout, stderr } = await artE(`${RUN} -l 2 -o same.json`, keyed(provider));
       expect({ code, stderr: stderr.includes("replies say") }).toEqual({ code: 0, stderr: false });
@@ -134,7 +134,7 @@ describe("models and money", () => {
       expect(resultsSchema.parse(readJson("same.json")).answeredBy).toEqual({ "claude-sonnet-5-5-20260928": 2 });
     });
 
-    it("is told of by ask, and of a judge", async () => {
+    it("is reported by ask, and for a judge", async () => {
       const provider = await answering(usage, "claude-opus-5-5");
       const asked = await artE(["ask", MARCUS, "What is new?", "--model-id", "claude-sonnet-4-5"], keyed(provider));
       expect(asked.stderr).toContain(
@@ -153,14 +153,14 @@ describe("models and money", () => {
   describe("a bare model name", () => {
     const usage = { inputTokens: 1_000, outputTokens: 0, cachedInputTokens: 0 };
 
-    it("of a known maker finds its provider", async () => {
+    it("selects the provider of a known vendor", async () => {
       const provider = await answering(usage);
       expect((await artE(`${RUN} -l 1 --model-id gpt-4.1 -o bare.json`, keyed(provider))).code).toBe(0);
       expect(provider.requests[0]?.path).toBe("/v1/chat/completions");
       expect(resultsSchema.parse(readJson("bare.json"))).toMatchObject({ model: "openai/gpt-4.1", costUsd: 0.002 });
     });
 
-    it("of nobody known is refused with the spelling that works", async () => {
+    it("is refused for an unknown vendor, with the spelling that works", async () => {
       const provider = await answering(usage);
       const { code, stderr } = await artE(`${RUN} -l 1 --model-id llama3`, keyed(provider));
       expect({ code, requests: provider.requests.length }).toEqual({ code: 2, requests: 0 });
@@ -180,7 +180,7 @@ describe("models and money", () => {
     });
   });
 
-  it("a model that its server does not know any more is told with the one after it", async () => {
+  it("reports the successor of a model that the server no longer offers", async () => {
     const provider = await provide(() => ({ fail: "status", status: 404, message: "model: claude-sonnet-4-5" }));
     const { code, stderr } = await artE(`${RUN} -l 2 --model-id claude-sonnet-4-5`, keyed(provider));
     expect(code).toBe(1);
@@ -189,7 +189,7 @@ describe("models and money", () => {
 });
 
 describe("cache and replay", () => {
-  /** Runs whose replies are kept: from the cache, and from a recording. */
+  /** Runs with stored replies, from the cache and from a recording. */
 
   const { artE, readJson } = workFolder({ mail: MAIL });
   let provider: FakeProvider;
@@ -197,13 +197,13 @@ describe("cache and replay", () => {
   afterEach(() => provider.close());
 
   const USAGE = { inputTokens: 10_000, outputTokens: 1_000, cachedInputTokens: 0 };
-  /** At $2 and $10 a million. */
+  /** At $2 and $10 per million. */
   const TURN_USD = 0.03;
   const RUN = `run -a email-search --dataset ${QUESTIONS}`;
   const run = (line: string) => artE(line, { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
   const search = { toolCalls: [{ name: "email_search", arguments: { query: "x", inbox_id: MARCUS } }], usage: USAGE };
 
-  /** Two turns a question; the answer is another at every asking. */
+  /** Two turns per question. Every call gets a different answer. */
   async function changing(): Promise<void> {
     let said = 0;
     provider = await startFakeProvider(({ turn }) =>
@@ -211,7 +211,7 @@ describe("cache and replay", () => {
     );
   }
 
-  /** All but ids and the times of the clock. */
+  /** Everything but ids and clock times. */
   function repeatable(file: string) {
     const { taskResults, settings, limits: _limits, ...totals } = ownResultsSchema.parse(readJson(file));
     const { runId: _, startedAt: __, completedAt: ___, totalTimeMs: ____, ...rest } = totals;
@@ -237,7 +237,7 @@ describe("cache and replay", () => {
   }
 
   describe("--cache", () => {
-    it("asks nothing twice, repeats included, and says what was spent", async () => {
+    it("sends no request twice, including epochs, and reports the saved cost", async () => {
       await changing();
       const line = `${RUN} -l 4 --epochs 2 --cache`;
       expect(await run(`${line} -o first.json`)).toMatchObject({ code: 0, stderr: "" });
@@ -262,7 +262,7 @@ describe("cache and replay", () => {
       expect(await turnsOf("again.json")).toEqual(marked);
     });
 
-    it("goes on with a run that was stopped, what was kept included", async () => {
+    it("continues an interrupted run, including the stored replies", async () => {
       await changing();
       const stopped = await run(`${RUN} -l 3 --cache --concurrency 1 --max-cost ${TURN_USD * 1.5} --json`);
       expect(JSON.parse(stopped.stdout)).toMatchObject({ totalTasks: 1, cachedReplies: 0 });
@@ -275,7 +275,7 @@ describe("cache and replay", () => {
       expect(provider.requests.length - before).toBe(2);
     });
 
-    it("is refused where no server is asked", async () => {
+    it("is refused if no server is used", async () => {
       await changing();
       const { code, stderr } = await run(`${RUN} --model-id offline/baseline --cache`);
       expect(code).toBe(2);
@@ -284,7 +284,7 @@ describe("cache and replay", () => {
   });
 
   describe("--record and replay/FILE", () => {
-    it("repeat a run with its failures, retries and repeats, at any concurrency", async () => {
+    it("reproduce a run with its failures, retries and epochs, at any concurrency", async () => {
       const asked = new Map<string, number>();
       provider = await startFakeProvider(({ question, turn }) => {
         const times = (asked.get(question) ?? 0) + 1;

@@ -6,11 +6,11 @@ import { type FakeProvider, startFakeProvider } from "../../providers/fake-provi
 import { BIN, jsonLines, MAIL, QUESTIONS, startProgram, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 
-/** A run beside other programs that write to its file, take it away, or leave it no room. */
+/** A run while other programs write to its file, remove it, or fill the disk. */
 
 const { artE, path, read, readJson, start, write } = workFolder({ mail: MAIL });
 
-/** Answers as many questions as it is let, and leaves the others waiting. */
+/** Answers a limited number of questions, and lets the others wait. */
 let provider: FakeProvider;
 let allowed = 0;
 let allow: (questions: number) => void = () => {};
@@ -43,8 +43,8 @@ const RUN = `run -a email-search --dataset ${QUESTIONS} --concurrency 1`;
 const variables = () => ({ ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
 const LONG = { timeout: 120_000 };
 
-describe("a run beside an import", LONG, () => {
-  it("waits as long as the file is held, and says so", async () => {
+describe("a run during an import", LONG, () => {
+  it("waits while the file is locked, and says so", async () => {
     const { child, ended } = start(`${RUN} -l 3 -o waited.json`, variables());
     await provider.received(before + 1);
     const other = new Database(path("art-e.db"));
@@ -61,7 +61,7 @@ describe("a run beside an import", LONG, () => {
     expect(resultsSchema.parse(readJson("waited.json"))).toMatchObject({ status: "completed", totalTasks: 3 });
   });
 
-  it("can be begun and stopped while the file is held", async () => {
+  it("can be started and interrupted while the file is locked", async () => {
     const other = new Database(path("art-e.db"));
     other.exec("BEGIN IMMEDIATE");
     const { child, ended } = start(`${RUN} -l 3`, variables());
@@ -75,7 +75,7 @@ describe("a run beside an import", LONG, () => {
     other.close();
   });
 
-  it("records mail that came while it ran; a resume says that the mail has grown, and goes on with --force", async () => {
+  it("records mail that arrived meanwhile, and a resume reports the new mail and continues with --force", async () => {
     write(
       "more.mbox",
       "From x@x.example Mon Jan  1 00:00:00 2001\nMessage-ID: <more@x>\nFrom: a@x.example\nTo: b@x.example\nSubject: more\n\nmore mail\n",
@@ -115,7 +115,7 @@ describe("a database that is lost during a run", LONG, () => {
     ],
     ["truncated", (db) => truncateSync(db, 4_096)],
   ];
-  it.each(LOST)("that was %s stops it with one line, its traces beside it", async (how, lose) => {
+  it.each(LOST)("stops it with one line if it was %s, with its traces saved next to it", async (how, lose) => {
     const db = path(`${how}.db`);
     copyFileSync(path("art-e.db"), db);
     const ended = artE(`${RUN} -l 5 --db ${db}`, variables());
@@ -139,8 +139,8 @@ describe("a database that is lost during a run", LONG, () => {
   });
 });
 
-describe("a file that cannot be written", LONG, () => {
-  it("a run begun on a full disk says so in one line", async () => {
+describe("an unwritable file", LONG, () => {
+  it("is reported in one line by a run that starts on a full disk", async () => {
     copyFileSync(path("art-e.db"), path("full.db"));
     const args = ["-c", `trap '' XFSZ; ulimit -f 64; exec "$0" "$@"`, process.execPath, BIN];
     const line = ["run", "-a", "baseline", "--dataset", QUESTIONS, "-l", "10", "--db", "full.db"];

@@ -24,7 +24,7 @@ describe("agent command", () => {
   const commandOf = (log: string, behaviour = "answer") =>
     `"${process.execPath}" '${AGENT}' "${path(log)}" ${behaviour}`;
 
-  /** As arguments: the command holds blanks, the flags hold none. */
+  /** As arguments: the command contains spaces, the flags contain none. */
   const args = (command: string, flags: string) => [
     ...["run", "--agent-command", command, "--quiet"],
     ...flags.split(" "),
@@ -32,7 +32,7 @@ describe("agent command", () => {
 
   const run = (command: string, flags: string) => artE(args(command, `--dataset ${QUESTIONS} ${flags}`));
 
-  /** A zombie that nobody has fetched is as good as gone. */
+  /** An unreaped zombie counts as ended. */
   function isRunning(pid: number): boolean {
     const { status, stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
     return status === 0 && !stdout.trim().startsWith("Z");
@@ -40,7 +40,7 @@ describe("agent command", () => {
 
   const logLines = (name: string) => readFileSync(path(name), "utf8").trim().split("\n");
 
-  it("a program answers with our tools, is used again, and everything it called is in the trace", async () => {
+  it("answers with our tools, is reused, and has all its calls in the trace", async () => {
     const { code, stderr } = await run(commandOf("a.log"), "-a mine -l 6 --concurrency 2 -o a.json --price 1,2");
     expect([code, stderr]).toEqual([0, ""]);
     const results = resultsSchema.parse(readJson("a.json"));
@@ -54,7 +54,8 @@ describe("agent command", () => {
       tools: ["email_search", "email_get"],
       externalAgent: { kind: "command", argv: [process.execPath, AGENT, path("a.log"), "answer"] },
     });
-    // The tools are bound, so the gold mail is found as by any agent, and the answer's source is scored.
+    // The tools are bound to the mailbox, so the gold email is found as with any agent, and the answer's source is
+    // scored.
     expect(results.foundGold).toBe(1);
     expect(results.sourcesCorrect).toBeGreaterThan(0.5);
     expect(results.usage).toMatchObject({ inputTokens: 600, outputTokens: 60 });
@@ -74,7 +75,7 @@ describe("agent command", () => {
     expect(log.join("\n")).toContain(`${trace.task.inbox_address} ${trace.task.query_date} 10 http://127.0.0.1:`);
   });
 
-  it("a program that dies is started again for the next question, and says why it died", async () => {
+  it("is started again for the next question if it dies, and its end is reported", async () => {
     const { code } = await run(commandOf("b.log", "crash"), "-l 2 --concurrency 1 -o b.json");
     expect(code).toBe(3);
     const { taskResults } = readJson("b.json");
@@ -86,7 +87,7 @@ describe("agent command", () => {
     expect(new Set(logLines("b.log").map((line) => line.split(" ")[0])).size).toBe(2);
   });
 
-  it("a program that hangs is ended at the task's time, with all that it has started", async () => {
+  it("is killed with all its children after the task timeout if it hangs", async () => {
     const { code } = await run(commandOf("c.log", "hang"), "-l 2 --concurrency 2 --task-timeout 15 -o c.json");
     expect(code).toBe(3);
     expect(readJson("c.json").endings).toEqual({ timeout: 2 });
@@ -95,7 +96,7 @@ describe("agent command", () => {
     for (const pid of pids) await expect.poll(() => isRunning(pid), { timeout: 20_000 }).toBe(false);
   });
 
-  it("Ctrl-C ends the programs too, and the run can go on", async () => {
+  it("ends at Ctrl-C, and the run can be resumed", async () => {
     const { child, ended } = start(args(commandOf("g.log", "hang"), `--dataset ${QUESTIONS} -l 2`));
     await expect.poll(() => existsSync(path("g.log")) && logLines("g.log").length, { timeout: 60_000 }).toBe(4);
     await interruptTwice(child);
@@ -104,7 +105,7 @@ describe("agent command", () => {
     for (const pid of pids) await expect.poll(() => isRunning(pid), { timeout: 20_000 }).toBe(false);
   }, 120_000);
 
-  it("a program that answers with garbage, an error or nothing ends its task as that", async () => {
+  it("ends a task as garbage, an error or empty if it replies that way", async () => {
     await run(commandOf("d.log", "garbage,error,silent"), "--ids 1,2,3 --concurrency 1 -o d.json");
     expect(readJson("d.json").taskResults).toMatchObject([
       { ending: "model_error", error: expect.stringMatching(/no answer \(answer: .*\): \{"id": 5/) },
@@ -114,7 +115,7 @@ describe("agent command", () => {
     expect(readJson("d.json").taskResults[2]).not.toHaveProperty("error");
   });
 
-  it("a program that cannot be started stops the run, which goes on with the right one only by force", async () => {
+  it("stops the run if it cannot be started, and the resume needs --force for a fixed command", async () => {
     const first = await run("no-such-program --x", "-l 1");
     expect(first.code).toBe(1);
     expect(first.stderr).toContain("no-such-program cannot be started: ENOENT");
@@ -128,7 +129,7 @@ describe("agent command", () => {
     expect([forced.code, forced.stderr]).toEqual([0, ""]);
   });
 
-  it("a run of a program is repeated and resumed as it was begun", async () => {
+  it("is repeated and resumed with its original settings", async () => {
     await run(commandOf("f.log"), "-a mine --ids 1");
     const again = await artE("run --repeat latest --json --quiet");
     expect([again.code, JSON.parse(again.stdout).completedTasks]).toEqual([0, 1]);
@@ -143,14 +144,14 @@ describe("agent command", () => {
     ["--model-id openai/gpt-4.1", "--model-id does not reach"],
     ["--record r.jsonl", "--record does not reach"],
     ["-w ws", "--workspace is for --api-url"],
-  ])("with %s it is refused", async (flags, message) => {
+  ])("is refused with %s", async (flags, message) => {
     const { code, stderr } = await run("true", flags);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
   });
 });
 
 describe("api url", () => {
-  // No mail here: the server has it.
+  // No mail on this machine: the server has it.
   const { artE, start, readJson } = workFolder();
   let server: FakePlayground | null = null;
 
@@ -166,14 +167,14 @@ describe("api url", () => {
 
   const RUN = `run -a agent_1 --dataset ${QUESTIONS} --quiet`;
 
-  /** Answers every question as its gold answer says. */
+  /** Answers every question with its gold answer. */
   function golden({ body }: SeenChat): Script {
     const asked = demoQuestions.find(({ question }) => body.messages[0].content.endsWith(question));
     if (asked === undefined) return { status: 400, body: '{"error":{"message":"no such question"}}' };
     return { chunks: answerFrames({ final: { answer: asked.answer, sources: asked.message_ids } }) };
   }
 
-  it("runs an agent of a server: the same results, scores and traces as of one that lives here", async () => {
+  it("runs a server's agent with the same results, scores and traces as a local one", async () => {
     const { url, seen } = await serving(golden);
     const { code, stderr } = await artE(`${RUN} -l 12 --api-url ${url}/ -w ws_1 -o a.json`);
     expect([code, stderr]).toEqual([0, ""]);
@@ -210,7 +211,7 @@ describe("api url", () => {
     expect(seen[0]?.headers).toMatchObject({ "x-workspace-id": "ws_env", authorization: "Bearer token-of-the-server" });
   });
 
-  it("resumes what is missing, at the same server, workspace and agent only", async () => {
+  it("resumes missing tasks only with the same server, workspace and agent", async () => {
     let down = true;
     const { url, seen } = await serving((chat) =>
       down && chat.body.messages[0].content === demoQuestions[2]?.question
@@ -231,14 +232,14 @@ describe("api url", () => {
       expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("cannot go on as it was begun") });
     }
     const before = seen.length;
-    // What the environment says is of no account to a run that knows its server.
+    // The environment does not matter to a run with a recorded server.
     const again = await artE(`${resume} -o b.json`, { API_URL: "http://127.0.0.1:9" });
     expect([again.code, again.stderr]).toEqual([0, ""]);
     expect(seen.length - before).toBe(1);
     expect(readJson("b.json")).toMatchObject({ completedTasks: 4, failedTasks: 0 });
   });
 
-  it("stops at once where the agent is not known there", async () => {
+  it("stops immediately if the server does not have the agent", async () => {
     const { url, seen } = await serving(() => ({
       status: 404,
       body: '{"error":{"code":"NOT_FOUND","message":"Agent not found"}}',
@@ -249,7 +250,7 @@ describe("api url", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("Ctrl-C ends the streams and keeps what is finished", async () => {
+  it("closes the streams at Ctrl-C and keeps finished tasks", async () => {
     const { url, seen, open } = await serving((chat, number) =>
       number < 2 ? golden(chat) : { chunks: [frame({ type: "text-delta", text: "…" })], last: "hang" },
     );
@@ -261,7 +262,7 @@ describe("api url", () => {
     await expect.poll(open, { timeout: 20_000 }).toBe(0);
   });
 
-  it("sends another model along, and the mailbox in the question, where asked to", async () => {
+  it("sends another model, and the mailbox in the question, if requested", async () => {
     const { url, seen } = await serving(golden);
     const more = "--model-id openai/gpt-4.1 --tell-task --max-turns 4";
     const { code } = await artE(`${RUN} -l 1 --api-url ${url} ${more} -o c.json`);
@@ -275,7 +276,7 @@ describe("api url", () => {
     expect(readJson("c.json").model).toBe("openai/gpt-4.1");
   });
 
-  it("asks an OpenAI-compatible endpoint, whose tokens it counts", async () => {
+  it("calls an OpenAI-compatible endpoint, and counts its tokens", async () => {
     const { url, seen } = await serving(({ body }) => {
       const asked = demoQuestions.find(({ question }) => question === body.messages[1].content);
       const content = JSON.stringify({ answer: asked?.answer, sources: asked?.message_ids });
@@ -308,17 +309,14 @@ describe("api url", () => {
     ["--api-url http://x.example --cutoff off", "--cutoff off has no say"],
     ["--agent-url http://x.example --max-cost 1", "the price of endpoint/agent_1 is not known"],
     ["--tell-task", "--tell-task is for --api-url"],
-  ])("%s is refused before anything is asked", async (flags, message) => {
+  ])("refuses %s before the first request", async (flags, message) => {
     const { code, stderr } = await artE(`${RUN} ${flags}`);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
     expect(stderr).not.toContain("secret");
   });
 });
 
-/**
- * What an answer is worth: all of a result but what another run and another clock change, and its cost, which a
- * server does not tell.
- */
+/** The parts of a result that do not depend on the run, the clock or the cost, which a server does not report. */
 function worth({
   executionTimeMs: _,
   modelTimeMs: _m,
@@ -341,7 +339,7 @@ describe.each([
   ["the demo", MAIL, QUESTIONS, 24, {}],
   ["real Enron mail", join(ENRON, "emails.csv"), join(ENRON, "questions.jsonl"), 60, slow(needs("real-mail"))],
 ])("agents of art-e serve, over %s", (_name, mail, questions, tasks, options) => {
-  describe("asked by art-e run", options, () => {
+  describe("called by art-e run", options, () => {
     const { artE, start, readJson } = workFolder({ mail });
     let server: Started;
     let url = "";
@@ -373,14 +371,14 @@ describe.each([
       return readJson(file);
     };
 
-    it("gives the same answers, scores and endings by --api-url as in this program", async () => {
+    it("give the same answers, scores and endings with --api-url as in this program", async () => {
       const there = await run("there.json", "--api-url", url);
       expect(there.taskResults).toHaveLength(tasks);
       expect(there.taskResults.map(worth)).toEqual(here.taskResults.map(worth));
       expect(there.endings).toEqual(here.endings);
     });
 
-    it("gives the same answers by --agent-url, where no tool call can be seen", async () => {
+    it("give the same answers with --agent-url, without visible tool calls", async () => {
       const there = await run("endpoint.json", "--agent-url", `${url}/v1`);
       const answers = (results: Results) =>
         results.taskResults.map(({ taskId, ending, agentAnswer }) => [taskId, ending, agentAnswer]);

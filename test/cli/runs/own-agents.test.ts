@@ -14,8 +14,8 @@ const done = async (line: string | readonly string[], variables = {}) => {
 };
 const json = async (line: string) => JSON.parse(await done(`${line} --json`));
 
-describe("an agent of one's own", () => {
-  it("is made from a file, given a tool, run, changed, and its run repeated exactly", async () => {
+describe("a custom agent", () => {
+  it("is created from a file, given a tool, run, changed, and its run repeated exactly", async () => {
     write("prompt.txt", "For {{inbox_address}} on {{query_date}}, {{max_turns}} turns:\n{{tools}}\n");
     expect(await done("agents create mine --prompt @prompt.txt --model offline/baseline --max-turns 7")).toContain(
       "version 1",
@@ -61,7 +61,7 @@ describe("an agent of one's own", () => {
     expect(trace.messages[0].content).toContain("\n- days: Days.");
   });
 
-  it("gets several tools at once, or none of them, also one with a handler of art-e", async () => {
+  it("gets several tools in one command, or loses them all, including a tool with a built-in handler", async () => {
     await done("agents create several --prompt Find. --tools return_final_answer");
     await done(["tools", "add", "read_pages", "--handler-key", "email_get", "--config", '{"pageSize": 3000}']);
     expect(await json("tools show read_pages")).toMatchObject({
@@ -87,7 +87,7 @@ describe("an agent of one's own", () => {
     });
   });
 
-  it("is not repeated with other limits, unless --force has it recorded", async () => {
+  it("is not repeated with other limits, unless --force records them", async () => {
     expect(await artE("run --repeat latest --max-turns 2")).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("maxTurns was 7"),
@@ -96,7 +96,7 @@ describe("an agent of one's own", () => {
     expect(JSON.parse(read("forced.json")).settings.changes).toEqual(["maxTurns was 7 and would be 2"]);
   });
 
-  it("is carried to another database in one file", async () => {
+  it("is copied to another database in one file", async () => {
     await done("agents clone art-e carried --db a.db");
     await done("agents export carried -o carried.yaml --db a.db");
     await done("agents import carried.yaml --db b.db");
@@ -107,7 +107,7 @@ describe("an agent of one's own", () => {
     expect(stderr).toMatch(/^art-e: bad\.yaml:\d+: .*colour/);
   });
 
-  it("takes flags before the subcommand too", async () => {
+  it("accepts flags before the subcommand too", async () => {
     await done("agents --overwrite -o early.yaml export art-e");
     expect(read("early.yaml")).toContain("id: art-e");
     await done("agents --replace import carried.yaml --db b.db");
@@ -144,7 +144,7 @@ describe("an agent of one's own", () => {
     ["tools list --inbox a@b.c", "tools list does not take --inbox."],
     ["judge frob", "Unknown command: judge frob."],
     ["judge calibrate", "judge calibrate needs LABELS."],
-  ])("%s is refused in one line", async (line, word) => {
+  ])("refuses %s in one line", async (line, word) => {
     const { code, stdout, stderr } = await artE(line);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr.split("\n")[0]).toContain(word);
@@ -152,19 +152,19 @@ describe("an agent of one's own", () => {
 });
 
 describe("tools test", () => {
-  it("calls a tool as in a task, and exits with 1 where it fails", async () => {
+  it("calls a tool like in a task, and exits with code 1 if it fails", async () => {
     const search = ["tools", "test", "email_search", JSON.stringify({ query: "base quantity", inbox_id: MARCUS })];
     const all = JSON.parse(await done([...search, "--inbox", MARCUS, "--json"]));
     const before = JSON.parse(await done([...search, "--inbox", MARCUS, "--before", "2001-03-06", "--json"]));
     expect(before.value.total).toBeLessThan(all.value.total);
-    // The mailbox that is named need not be named twice.
+    // The named mailbox need not be given again.
     const unnamed = ["tools", "test", "email_search", '{"query": "base quantity"}', "--inbox", MARCUS, "--json"];
     expect(JSON.parse(await done(unnamed))).toEqual(all);
     const failed = await artE(["tools", "test", "email_get", '{"message_id": "<x@y>"}', "--inbox", MARCUS]);
     expect(failed).toMatchObject({ code: 1, stdout: expect.stringContaining("invalid_email: There is no mail") });
   });
 
-  it("asks the web with a key from the environment, which is neither kept nor shown", async () => {
+  it("calls a web API with a key from the environment, which is neither stored nor shown", async () => {
     const server = createServer((request, response) => {
       response.writeHead(200, { "content-type": "application/json" });
       response.end(JSON.stringify({ url: request.url, key: request.headers.authorization }));
@@ -191,7 +191,7 @@ describe("tools test", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it("calls what --mcp has imported, and a program whose words are quoted", async () => {
+  it("calls tools that --mcp imported, and a program with quoted arguments", async () => {
     const file = stdioServerFile(path(""));
     expect(await done(["tools", "add", "--mcp", `'${process.execPath}' "${file}"`, "--prefix", "m"])).toContain(
       "5 tools are added:\n  m_behave: ",

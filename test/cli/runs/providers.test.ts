@@ -14,7 +14,7 @@ const providers: FakeProvider[] = [];
 
 describe("providers", () => {
   const { artE, path, readJson } = workFolder({ mail: MAIL });
-  /** Of no form that `scrub` knows, so that only its being the key can black it out. */
+  /** Not in a format that `scrub` detects, so it is redacted only because it is the key. */
   const KEY = "wombat-3141592653589793-key";
   const IDS = [1, 21, 50];
   const RUN = `run -a email-search --dataset ${QUESTIONS} --ids ${IDS}`;
@@ -33,7 +33,7 @@ describe("providers", () => {
     return found;
   }
 
-  /** Searches, reads the gold mail and gives the gold answer. */
+  /** Searches, reads the gold email and gives the gold answer. */
   const perfectAgent = () =>
     provide((request) => {
       const { question, inbox_address, message_ids, answer } = goldOf(request);
@@ -49,7 +49,7 @@ describe("providers", () => {
   const refusing = (status: number) =>
     provide(() => ({ fail: "status", status, message: `the key ${KEY} is revoked`, code: "bad_key" }));
 
-  describe("run against a provider's own protocol scores what the model answers, and keeps no key", () => {
+  describe("a run over a provider's own protocol scores the model's answers, and stores no key", () => {
     type BaseUrl = (format: WireFormat) => string;
 
     it.each<[string, string, (url: BaseUrl) => { flags: string; variables: Record<string, string> }]>([
@@ -59,7 +59,7 @@ describe("providers", () => {
         (url) => ({ flags: "", variables: { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: url("anthropic") } }),
       ],
       [
-        "openai by OPENAI_BASE_URL",
+        "openai with OPENAI_BASE_URL",
         "openai/gpt-4.1",
         (url) => ({
           flags: "--model-id openai/gpt-4.1",
@@ -67,7 +67,7 @@ describe("providers", () => {
         }),
       ],
       [
-        "openai by --base-url, in the responses format",
+        "openai with --base-url, in the responses format",
         "openai/acme/best",
         (url) => ({
           flags: `--model-provider openai --model-id acme/best --wire-api responses --base-url ${url("openai-chat")}`,
@@ -109,8 +109,8 @@ describe("providers", () => {
     });
   });
 
-  describe("through a proxy", () => {
-    it("a run tunnels https, and NO_PROXY excludes hosts", async () => {
+  describe("a run through a proxy", () => {
+    it("tunnels https, and NO_PROXY excludes hosts", async () => {
       const body = toReplyBody("openai-chat", { content: "42" }, 1, "mine");
       const server = createServer(SELF_SIGNED, (_, response) => {
         response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
@@ -131,7 +131,7 @@ describe("providers", () => {
       server.close();
     });
 
-    it("a run refuses a proxy that is not a URL", async () => {
+    it("is refused if the proxy is not a URL", async () => {
       const line = `${RUN} -l 1 --model-id openai/mine --base-url https://models.example.invalid/v1`;
       expect(await artE(line, { HTTPS_PROXY: "ftp://proxy" })).toMatchObject({
         code: 2,
@@ -140,10 +140,10 @@ describe("providers", () => {
     });
   });
 
-  describe("the key and the address", () => {
+  describe("the key and the base URL", () => {
     const { artE, write } = workFolder({ mail: MAIL });
 
-    it("are read from .env in the working folder; its address gets its own key, any other that of the environment", async () => {
+    it("come from .env in the working folder: its URL gets its own key, any other URL the environment's", async () => {
       const provider = await perfectAgent();
       write(".env", `ANTHROPIC_API_KEY="key-of-the-file"\nANTHROPIC_BASE_URL=${provider.url}\n`);
       const run = `${RUN} -l 1 --json`;
@@ -159,7 +159,7 @@ describe("providers", () => {
   describe("a run whose provider refuses", () => {
     const variables = ({ url }: FakeProvider) => ({ ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: url });
 
-    it("every task ends with exit code 3, says why, and names the refused key nowhere", async () => {
+    it("ends with code 3 if every task fails, gives the reason, and never shows the refused key", async () => {
       const provider = await refusing(400);
       const { code, stdout, stderr } = await artE(`${RUN} -o failed.json`, variables(provider));
       expect(code).toBe(3);
@@ -182,7 +182,7 @@ describe("providers", () => {
       expect(stdout + stderr + exported.stdout).not.toContain(KEY);
     });
 
-    it("its key ends with exit code 1 at once, leaves every task unanswered, and names the key nowhere", async () => {
+    it("ends immediately with code 1 if its key is refused, leaves every task unanswered, and never shows the key", async () => {
       const provider = await refusing(401);
       const line = `${RUN} -o refused.json --concurrency 2`;
       const { code, stdout, stderr } = await artE(line, variables(provider));
@@ -197,7 +197,7 @@ describe("providers", () => {
       expect(stdout + stderr).not.toContain(KEY);
     });
 
-    it("its model says so, and does not advise what cannot help", async () => {
+    it("reports a model's refusal without advice that cannot help", async () => {
       const provider = await refusing(404);
       const { code, stdout, stderr } = await artE(`${RUN} --concurrency 2`, variables(provider));
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
@@ -205,7 +205,7 @@ describe("providers", () => {
       expect(stderr).not.toContain("--resume");
     });
 
-    it("just half of the tasks is done, with the failures counted apart and as wrong", async () => {
+    it("counts failures separately and as wrong if half of the tasks fail", async () => {
       const refused = demoQuestion(21).question;
       const provider = await provide((request) =>
         request.question === refused
@@ -222,7 +222,7 @@ describe("providers", () => {
     });
   });
 
-  it("in the end the key stands in no file of the working folder, the database's included", () => {
+  it("store the key in no file of the working folder, including the database", () => {
     const files = everyFile(path(""));
     expect(files.map(({ name }) => name)).toContain(path("art-e.db"));
     for (const { name, bytes } of files) expect(bytes.includes(KEY), name).toBe(false);
@@ -230,9 +230,9 @@ describe("providers", () => {
 });
 
 describe("protocol", () => {
-  /** `run --protocol art`, and what `compare --published` says of a run that was made so. */
+  /** `run --protocol art`, and how `compare --published` describes such a run. */
 
-  /** Those of corbt/enron_emails_sample_questions that OpenPipe's ART leaves out. */
+  /** The questions of corbt/enron_emails_sample_questions that OpenPipe's ART omits. */
   const KNOWN_BAD = [49, 101, 129, 171, 208, 266, 327];
   const { artE, readJson, write, path } = workFolder({ mail: MAIL });
   let provider: FakeProvider;
@@ -244,7 +244,7 @@ describe("protocol", () => {
       const answer = { name: "return_final_answer", arguments: { answer: "so it is", sources: [] } };
       return { toolCalls: [JSON.stringify(tools).includes(verdict.name) ? verdict : answer] };
     });
-    // Twice as many questions as the protocol takes, the bad ones among them, and each ninth with two gold mails.
+    // Twice as many questions as the protocol uses, including the bad ones. Every ninth has two gold emails.
     const questions = Array.from({ length: 400 }, (_, i) => {
       const question = demoQuestions[i % demoQuestions.length];
       const message_ids = i % 9 === 0 ? ["<a@x>", "<b@x>"] : ["<a@x>"];
@@ -259,7 +259,7 @@ describe("protocol", () => {
   const run = (line: string) => artE(`run --protocol art --dataset copy.jsonl ${line}`, keys());
 
   describe("run --protocol art", () => {
-    it("sets agent, questions, cutoff and judge at once, with a file of questions too", async () => {
+    it("sets agent, questions, cutoff and judge together, also for a question file", async () => {
       const { code, stderr } = await run("-o art.json");
       expect(code).toBe(0);
       expect(stderr).toBe(
@@ -285,7 +285,7 @@ describe("protocol", () => {
       expect(taskResults.every(({ scores }) => scores.judgeCorrect === 1)).toBe(true);
     });
 
-    it("is what compare --published holds a run against, condition by condition", async () => {
+    it("is compared by compare --published, condition by condition", async () => {
       const differences = async (file: string) =>
         (await artE(`compare ${file} --published`)).stdout.split("\n").find((line) => line.startsWith("run_"));
       const art = await differences("art.json");
@@ -312,7 +312,7 @@ describe("protocol", () => {
       expect(await differences("same.json")).toMatch(/^run_\S+ was run under these conditions\.$/);
     });
 
-    it("gives way to flags beside it, and is recorded by what it has set", async () => {
+    it("is overridden by explicit flags, which are recorded", async () => {
       const { code } = await run("-a email-search -l 2 --cutoff query_date --no-judge -o own.json");
       expect(code).toBe(0);
       const { agentId, settings, totalTasks } = ownResultsSchema.parse(readJson("own.json"));
@@ -321,7 +321,7 @@ describe("protocol", () => {
       });
     });
 
-    it("says nothing of mail that came through ART's filter", async () => {
+    it("does not mention mail that passed ART's filter", async () => {
       expect((await artE(`import ${MAIL} --filter art --db filtered.db --quiet`)).code).toBe(0);
       const { code, stderr } = await run("-l 1 --db filtered.db -o filtered.json");
       expect({ code, stderr: stderr.includes("filter") }).toEqual({ code: 0, stderr: false });
@@ -334,10 +334,14 @@ describe("protocol", () => {
         "run --protocol art -a baseline",
         "--protocol art has the answers judged, and there is no key",
       ],
-      ["of another name", "run --protocol iofold -a baseline", "--protocol: expected art."],
-      ["for a run that has its own", "run --resume latest --protocol art", "--protocol cannot choose anything else."],
+      ["with an unknown name", "run --protocol iofold -a baseline", "--protocol: expected art."],
       [
-        "for an agent elsewhere",
+        "for a run with its own settings",
+        "run --resume latest --protocol art",
+        "--protocol cannot choose anything else.",
+      ],
+      [
+        "for an external agent",
         "run --protocol art --no-judge -a x --agent-url http://127.0.0.1:9/v1",
         "--protocol does not reach an agent of --agent-url",
       ],
@@ -358,7 +362,10 @@ describe("reasoning models", () => {
 
   const { id, answer, message_ids: sources } = demoQuestion(1);
 
-  /** Thinks and is cut off, thinks and says nothing, answers. The server refuses what the real ones refuse. */
+  /**
+   * Reasons until truncated, reasons without an answer, then answers. The server refuses the same fields as the real
+   * ones.
+   */
   async function thinker(): Promise<FakeProvider> {
     const provider = await startFakeProvider([
       { reasoning: "signed-1", finishReason: "length" },
@@ -375,13 +382,13 @@ describe("reasoning models", () => {
     return artE(`${base} --base-url ${provider.baseUrl(format)} ${flags}`, key);
   };
 
-  describe("a reply that is only reasoning costs a turn and not the task", () => {
+  describe("a reply with only reasoning", () => {
     it.each<[WireFormat, string]>([
       ["anthropic", "--model-id anthropic/claude-opus-5"],
       ["openai-responses", "--model-id openai/gpt-5-mini --wire-api responses"],
       ["openai-chat", "--model-id openai/gpt-5-mini --wire-api chat"],
       ["google", "--model-id google/gemini-2.5-pro"],
-    ])("over %s", async (format, flags) => {
+    ])("costs a turn but not the task over %s", async (format, flags) => {
       const { code, stderr } = await run(await thinker(), format, flags, `${format}.json`);
       expect([code, stderr]).toEqual([0, ""]);
       const results = resultsSchema.parse(readJson(`${format}.json`));
@@ -389,8 +396,8 @@ describe("reasoning models", () => {
     });
   });
 
-  describe("what is sent is recorded", () => {
-    it("in the settings and every turn, with what was left out and why; and is told", async () => {
+  describe("adjusted settings", () => {
+    it("are in the settings and every turn, with the omitted fields and reasons, and are reported", async () => {
       const provider = await thinker();
       expect(await artE("agents create forced --prompt Answer. --tool-choice required")).toMatchObject({ code: 0 });
       const flags = "-a forced --model-id anthropic/claude-opus-5 --temperature 0 --max-tokens 500";
@@ -417,7 +424,7 @@ describe("reasoning models", () => {
       expect(trace.turns.map((turn: { sent: unknown }) => turn.sent)).toEqual([sent, sent, sent]);
     });
 
-    it("goes on by --resume and is repeated by --repeat without a difference", async () => {
+    it("are the same after --resume and --repeat", async () => {
       const more = await thinker();
       const again = await artE(`run --repeat latest --base-url ${more.url} --quiet -o moved.json`, {
         ANTHROPIC_API_KEY: "k-1234",
@@ -428,7 +435,7 @@ describe("reasoning models", () => {
       ]);
     });
 
-    it("of a model that takes all, as it was asked for", async () => {
+    it("are the requested ones for a model that accepts all", async () => {
       const provider = await thinker();
       const flags = "--model-id anthropic/claude-sonnet-4-5 --temperature 0.5";
       const { code, stderr } = await run(provider, "anthropic", flags, "plain.json");
@@ -441,7 +448,7 @@ describe("reasoning models", () => {
       expect(provider.requests[0]?.body).toMatchObject({ max_tokens: 2048, temperature: 0.5 });
     });
 
-    it("of --reasoning-tokens, for any model, and none where it is 0", async () => {
+    it("include --reasoning-tokens for any model, unless it is 0", async () => {
       const provider = await thinker();
       const some = "--model-provider openai --model-id mine --reasoning-tokens 1000";
       expect(await run(provider, "openai-chat", some, "some.json")).toMatchObject({ code: 0 });
@@ -453,7 +460,7 @@ describe("reasoning models", () => {
       expect(other.requests[0]?.body).toMatchObject({ max_completion_tokens: 2048 });
     });
 
-    it("of an agent's own reasoning tokens, which can be taken away again", async () => {
+    it("come from an agent's own reasoning tokens, which can be removed again", async () => {
       expect((await artE("agents set forced --reasoning-tokens 77")).code).toBe(0);
       expect((await artE("agents show forced")).stdout).toContain("reasoningTokens 77");
       expect((await artE("agents set forced --reasoning-tokens default")).code).toBe(0);

@@ -5,7 +5,7 @@ import type { JsonValue } from "../../../src/platform/json.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
 
-/** The recipes of docs/models.md against servers that speak each provider's published wire format. */
+/** The recipes in docs/models.md against servers that use each provider's published wire format. */
 
 type Body = Readonly<Record<string, JsonValue>>;
 
@@ -41,7 +41,7 @@ async function run(model: string, path: string, reply: (body: Body, n: number) =
 }
 
 describe("a recipe of docs/models.md", () => {
-  it("stands there for each provider that is tested here", () => {
+  it("is on the page for each provider tested here", () => {
     const page = readFileSync(join(import.meta.dirname, "../../../docs/models.md"), "utf8");
     for (const path of [
       ".openai.azure.com/openai/v1",
@@ -52,7 +52,7 @@ describe("a recipe of docs/models.md", () => {
     }
   });
 
-  it("runs a deployment at Azure, whose name does not say that it reasons", async () => {
+  it("runs an Azure deployment whose name does not show that it reasons", async () => {
     const filters = { hate: { filtered: false, severity: "safe" } };
     const result = await run("my-deployment", "/openai/v1", (body) =>
       body.max_tokens === undefined
@@ -96,7 +96,7 @@ describe("a recipe of docs/models.md", () => {
     });
   });
 
-  it("runs an open model at Bedrock, which leaves its reasoning in the text", async () => {
+  it("runs an open model on Bedrock, which leaves its reasoning in the text", async () => {
     const result = await run("openai.gpt-oss-120b-1:0", "/openai/v1", () =>
       completion(
         { content: "<reasoning>The user wants a number.</reasoning>42" },
@@ -106,7 +106,7 @@ describe("a recipe of docs/models.md", () => {
     expect(result).toMatchObject({ ending: "answered", agentAnswer: "42" });
   });
 
-  it("runs Gemini at Vertex AI, which wants its thought signatures back", async () => {
+  it("runs Gemini on Vertex AI, which requires its thought signatures back", async () => {
     const signature = { google: { thought_signature: "c2lnbmVk" } };
     const call = (fields: Record<string, JsonValue>): Record<string, JsonValue> => ({
       tool_calls: [{ id: "function-call-1", type: "function", extra_content: signature, function: fields }],

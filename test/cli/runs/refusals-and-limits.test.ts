@@ -51,7 +51,7 @@ describe("refusals of a run", () => {
   });
 });
 
-describe("a limit that is raised on --resume", () => {
+describe("a limit that is changed on --resume", () => {
   it.each<[string, string, string | null, unknown]>([
     ["--max-cost 0.002", "--max-cost 5", null, 5],
     ["--max-run-tokens 1500", "--max-run-tokens 100000", null, 100_000],
@@ -59,7 +59,7 @@ describe("a limit that is raised on --resume", () => {
     ["--max-time 100", "--max-time 200", null, 12_000_000],
     ["--max-task-cost 0.5", "--max-task-cost 1", "--max-task-cost was 0.5 and is 1", null],
     ["--task-timeout 100", "--task-timeout 200.5", "--task-timeout was 100 and is 200.5", null],
-  ])("needs no --force and is recorded: %s becomes %s", async (before, after, change, limit) => {
+  ])("is recorded without --force if raised: %s becomes %s", async (before, after, change, limit) => {
     const isStopped = before.startsWith("--max-failures");
     answer = () => (isStopped ? { fail: "status", status: 400, body: { error: { message: "no" } } } : FINAL);
     await artE(`${RUN} -l 4 --price 1,1 ${before}`, variables());
@@ -79,7 +79,7 @@ describe("a limit that is raised on --resume", () => {
   });
 
   it.each(["--task-timeout 50", "--max-task-cost 0.1", "--max-turns 20"])(
-    "is refused without --force if it is lowered, or is no limit of the run: %s",
+    "is refused without --force if lowered or not a limit of the run: %s",
     async (flag) => {
       answer = () => FINAL;
       await artE(`${RUN} -l 1 --price 1,1 --task-timeout 100 --max-task-cost 0.5`, variables());

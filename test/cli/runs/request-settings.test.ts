@@ -8,7 +8,7 @@ import { addressOf, everyFile, jsonLines, MAIL, MARCUS, QUESTIONS, workFolder } 
 import { Workers } from "../queue/queue-setup.js";
 import { ownResultsSchema } from "../results-schema.js";
 
-/** What users add to the requests: reasoning effort, headers and fields of the body. */
+/** User settings for requests: reasoning effort, headers and body fields. */
 
 const folder = workFolder({ mail: MAIL });
 const { artE, path, read, readJson, write } = folder;
@@ -18,7 +18,7 @@ type Body = Readonly<Record<string, unknown>>;
 const SECRETS = { GATEWAY_KEY: "gateway-secret-4711", LITERAL: "literal-secret-4712" };
 
 let provider: FakeProvider;
-/** A refusal of a request by its body; null answers it. */
+/** Returns an error response for a request body, or null to answer it. */
 let refuse: (body: Body) => string | null = () => null;
 
 beforeAll(async () => {
@@ -41,7 +41,7 @@ const variables = (): Record<string, string> => ({
 const RUN = ["run", "-a", "email-search", "--model-id", "openai/m", "--dataset", QUESTIONS, "--concurrency", "1"];
 const run = (...more: string[]) => artE([...RUN, "--no-judge", "-l", "1", "--quiet", ...more], variables());
 
-/** The requests of a command, and its outcome. */
+/** The requests of a command, and its result. */
 async function requestsOf<T>(work: () => Promise<T>) {
   const before = provider.requests.length;
   const ended = await work();
@@ -69,7 +69,7 @@ describe("--body of run", () => {
         chat_template_kwargs: { enable_thinking: false },
       },
     ],
-  ])("%s, in every request and in the results", async (_, flag, expected) => {
+  ])("adds %s to every request and to the results", async (_, flag, expected) => {
     const { ended, bodies } = await requestsOf(() => run("--body", flag, "-o", "body.json", "--overwrite"));
     expect(ended).toMatchObject({ code: 0 });
     expect(bodies.length).toBeGreaterThan(0);
@@ -77,7 +77,7 @@ describe("--body of run", () => {
     expect(settings("body.json").extraBody).toEqual(expected);
   });
 
-  it("refuses what art-e sets and what is not JSON in one line, before the first request", async () => {
+  it("refuses fields that art-e sets and invalid JSON in one line, before the first request", async () => {
     for (const [flag, said] of [
       ["messages=[]", "--body: messages is set by art-e itself."],
       ["temperature=1", "--body: temperature has its own setting, --temperature."],
@@ -94,7 +94,7 @@ describe("--body of run", () => {
 });
 
 describe("--header of run", () => {
-  it("sends variables and literal values, and keeps neither in any file", async () => {
+  it("sends variables and literal values, and stores neither in any file", async () => {
     const { ended, headers } = await requestsOf(() =>
       run(
         ...[
@@ -124,7 +124,7 @@ describe("--header of run", () => {
     for (const secret of Object.values(SECRETS)) expect(files.some((bytes) => bytes.includes(secret))).toBe(false);
   });
 
-  it("is needed again on --resume only where its value was not recorded", async () => {
+  it("is required on --resume only if its value was not recorded", async () => {
     refuse = () => "no";
     expect((await run("--header", `X-Pin=${SECRETS.LITERAL}`, "--header", "X-G=${GATEWAY_KEY}")).code).not.toBe(0);
     refuse = () => null;
@@ -138,21 +138,21 @@ describe("--header of run", () => {
     expect(headers[0]).toMatchObject({ "x-pin": "another", "x-g": SECRETS.GATEWAY_KEY });
   });
 
-  it("names a variable that is not set, before the first request", async () => {
+  it("names an unset variable before the first request", async () => {
     const { ended, bodies } = await requestsOf(() => run("--header", "X-Key=${NOWHERE}"));
     expect(ended).toMatchObject({ code: 2 });
     expect(ended.stderr).toContain("--header X-Key: the environment variable NOWHERE is not set.");
     expect(bodies).toEqual([]);
   });
 
-  it("is refused for a model without a server, and for an agent that has its own", async () => {
+  it("is refused for a model without a server, and for an agent with its own", async () => {
     const offline = await artE(`run -a baseline --dataset ${QUESTIONS} -l 1 --header X-A=b`);
     expect(offline).toMatchObject({ code: 2, stderr: expect.stringContaining("offline/baseline sends none") });
     const command = await artE(["run", "--agent-command", "cat", "--body", "seed=1", "--dataset", QUESTIONS]);
     expect(command).toMatchObject({ code: 2, stderr: expect.stringContaining("--body") });
   });
 
-  it("goes to an external agent's endpoint", async () => {
+  it("reaches an external agent's endpoint", async () => {
     const agent = await startFakeProvider(() => ({ content: "42" }));
     const line = ["run", "-a", "my-agent", "--agent-url", agent.baseUrl("openai-chat"), "--dataset", QUESTIONS];
     const more = ["-l", "1", "--no-judge", "--header", "X-G=${GATEWAY_KEY}", "--body", "seed=1", "--quiet"];
@@ -181,7 +181,7 @@ describe("--reasoning-effort", () => {
     expect(stderr).toContain("--reasoning-effort: expected none or minimal or low");
   });
 
-  it("is a setting of an agent, which run overrides and default removes", async () => {
+  it("is an agent setting, which run overrides and default removes", async () => {
     await artE("agents clone email-search thinker");
     expect((await artE("agents set thinker --reasoning-effort low")).code).toBe(0);
     expect((await artE("agents show thinker")).stdout).toContain("reasoningEffort low");
@@ -196,7 +196,7 @@ describe("--reasoning-effort", () => {
     expect(removed.bodies[0]).not.toHaveProperty("reasoning_effort");
   });
 
-  it("that the server refuses is left out, noted, and recorded as adjusted", async () => {
+  it("is omitted if the server refuses it, reported, and recorded as adjusted", async () => {
     refuse = (body) => (body.reasoning_effort === undefined ? null : "Unknown parameter: 'reasoning_effort'.");
     const { ended } = await requestsOf(() =>
       artE([...RUN, "--no-judge", "-l", "2", "--reasoning-effort", "high", "-o", "refused.json"], variables()),
@@ -212,8 +212,8 @@ describe("--reasoning-effort", () => {
   });
 });
 
-describe("a run that continues or is compared", () => {
-  it("refuses other efforts and fields, unless forced, and compare names them", async () => {
+describe("a resumed or compared run", () => {
+  it("refuses other efforts and fields unless forced, and compare names them", async () => {
     await run("--reasoning-effort", "low", "--body", "seed=1", "--name", "first");
     for (const flags of [
       ["--reasoning-effort", "high"],
@@ -240,7 +240,7 @@ describe("the judge", () => {
   const HEADERS = ["--judge-header", "X-Judge=${GATEWAY_KEY}"];
   const ofJudge = (bodies: readonly Body[]) => bodies.filter(({ model }) => model === "judge-1");
 
-  it("has its own effort, headers and fields, in a run and in score", async () => {
+  it("has its own effort, headers and fields in run and score", async () => {
     const line = [...RUN, "-l", "1", "--quiet", "-o", "judged.json", ...JUDGE, ...HEADERS];
     const { ended, bodies, headers } = await requestsOf(() => artE(line, variables()));
     expect(ended).toMatchObject({ code: 0 });
@@ -252,14 +252,14 @@ describe("the judge", () => {
       extraBody: { seed: 7 },
       extraHeaders: { "X-Judge": "${GATEWAY_KEY}" },
     });
-    // Other parameters may give another verdict, so the first one is not taken from the cache.
+    // Other parameters may change the verdict, so the first verdict is not taken from the cache.
     const again = await requestsOf(() => artE(["score", "--run", "latest", ...JUDGE.slice(0, 4)], variables()));
     expect(ofJudge(again.bodies)).toEqual([expect.not.objectContaining({ seed: 7 })]);
     const same = await requestsOf(() => artE(["score", "--run", "latest", ...JUDGE, ...HEADERS], variables()));
     expect(ofJudge(same.bodies)).toEqual([]);
   });
 
-  it("needs to be there for its flags", async () => {
+  it("must be configured for its flags", async () => {
     const { code, stderr } = await run("--judge-reasoning-effort", "low");
     expect(code).toBe(2);
     expect(stderr).toContain("--judge-reasoning-effort requires a judge, but");
@@ -267,7 +267,7 @@ describe("the judge", () => {
 });
 
 describe("the config file", () => {
-  it("has effort, headers and fields of the model and of the judge", async () => {
+  it("contains effort, headers and fields of the model and of the judge", async () => {
     write(
       "request.yaml",
       `agent: email-search
@@ -289,7 +289,7 @@ judge: { model: openai/judge-1, reasoning-effort: none, body: { seed: 3 } }
     expect(headers[0]).toMatchObject({ "x-title": "bench", "x-g": SECRETS.GATEWAY_KEY });
   });
 
-  it("that lies in the folder must not send variables, and says where it is wrong", async () => {
+  it("must not send variables if it was only found in the folder, and the error names the line", async () => {
     const line = `run --dataset ${QUESTIONS} -l 1 --no-judge`;
     const begin = "agent: email-search\nmodel:\n  id: openai/m\n";
     write("art-e.yaml", `${begin}  body: { user: "\${GATEWAY_KEY}" }\n`);
@@ -304,7 +304,7 @@ judge: { model: openai/judge-1, reasoning-effort: none, body: { seed: 3 } }
 });
 
 describe("a chat", () => {
-  it("has them with ask", async () => {
+  it("has all request settings with ask", async () => {
     const flags = ["--model-id", "openai/m", "--reasoning-effort", "low", "--body", "seed=5", "--header", "X-A=b"];
     const line = ["ask", MARCUS, "What", "is", "it?", ...flags];
     const { ended, bodies, headers } = await requestsOf(() => artE(line, variables()));
@@ -350,7 +350,7 @@ describe("a run over a queue", needs("redis"), () => {
     await redis?.close();
   });
 
-  it("sends the variables of its workers, and refuses values that only this machine knows", async () => {
+  it("sends the workers' variables, and refuses values that only this machine has", async () => {
     const line = [
       ...RUN.filter((word) => word !== "--concurrency" && word !== "1"),
       "-l",

@@ -28,12 +28,12 @@ describe("run", () => {
     let sixteen: Ended;
 
     beforeAll(async () => {
-      // On a busy machine it takes long enough to show its progress.
+      // Slow enough on a busy machine to show its progress.
       one = await artE(`${RUN} -l 0 --concurrency 1 -o one.json --no-progress`);
       sixteen = await artE(`${RUN} -l 0 --concurrency 16 -o sixteen.json --json --no-progress`);
     });
 
-    it("ends well, with nothing on stderr", () => {
+    it("succeeds with no output on stderr", () => {
       expect([one, sixteen]).toMatchObject([
         { code: 0, stderr: "" },
         { code: 0, stderr: "" },
@@ -56,7 +56,7 @@ describe("run", () => {
       });
     });
 
-    it("writes what the JSON Schema that ships describes, and nothing beside it", () => {
+    it("writes results that match the shipped JSON Schema exactly", () => {
       const results = readJson("one.json");
       expect(shippedSchema.parse(results)).toEqual(results);
       const [first, ...rest] = results.taskResults;
@@ -69,7 +69,7 @@ describe("run", () => {
       }
     });
 
-    it("keeps the tasks in the order of their ids, with question and answer of the dataset", () => {
+    it("orders tasks by id, with the dataset's questions and answers", () => {
       const tasks = readJson("sixteen.json").taskResults;
       expect(
         tasks.map(({ taskId, question, groundTruth }: Record<string, unknown>) => [taskId, question, groundTruth]),
@@ -78,7 +78,7 @@ describe("run", () => {
       );
     });
 
-    it("gives the same answers whether one or sixteen are under way at once", () => {
+    it("gives the same answers with one and with sixteen concurrent tasks", () => {
       const [first, second] = ["one.json", "sixteen.json"].map((name) =>
         answersOf(resultsSchema.parse(readJson(name))),
       );
@@ -86,14 +86,14 @@ describe("run", () => {
       expect(second).toEqual(first);
     });
 
-    it("averages what the tasks say", () => {
+    it("averages the task scores", () => {
       const { taskResults, avgSemanticScore, foundGold } = resultsSchema.parse(readJson("one.json"));
       const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
       expect(avgSemanticScore).toBeCloseTo(mean(taskResults.map((task) => task.semanticScore ?? Number.NaN)), 12);
       expect(foundGold).toBeCloseTo(mean(taskResults.map((task) => Number(task.foundGold))), 12);
     });
 
-    it("tells the totals in a box, and where the rest is", () => {
+    it("prints the totals in a box, and the paths of the results", () => {
       const { runId, avgSemanticScore, totalTimeMs } = readJson("one.json");
       expect(one.stdout).toContain("\nART-E Benchmark Results: baseline (offline/baseline)\n");
       expect(boxLines(one.stdout)).toMatchObject({
@@ -111,20 +111,20 @@ describe("run", () => {
       expect(totalTimeMs).toBeGreaterThan(0);
     });
 
-    it("with --json writes the totals as one document, those of the results file", () => {
+    it("prints the totals of the results file as one document with --json", () => {
       const { db, output, ...totals } = JSON.parse(sixteen.stdout);
       expect({ db, output }).toEqual({ db: "./art-e.db", output: "sixteen.json" });
       const { settings, limits, versions, dataset, corpusFingerprint, taskResults, ...head } = readJson("sixteen.json");
       expect(totalsSchema.parse(totals)).toEqual(head);
     });
 
-    it("leaves no half-written file beside the results", () => {
+    it("leaves no partial file next to the results", () => {
       expect(readdirSync(path("")).sort()).toEqual(["art-e.db", "one.json", "sixteen.json"]);
     });
   });
 
   describe("run", () => {
-    it("without --output, --limit or --quiet answers ten questions and leaves them in the file", async () => {
+    it("answers ten questions and stores them in the database without --output, --limit or --quiet", async () => {
       const { code, stdout } = await artE(`${RUN}`);
       expect(code).toBe(0);
       expect(boxLines(stdout).Tasks).toBe("10 of the test split: 10 completed, 0 failed");
@@ -133,7 +133,7 @@ describe("run", () => {
       expect(JSON.parse(stored.stdout)).toMatchObject({ runId: boxLines(stdout).Run, completedTasks: 10 });
     });
 
-    it("--record keeps the replies, and a replay of them gives the same answers without asking anybody", async () => {
+    it("keeps replies with --record, and replays the same answers without any request", async () => {
       const ids = "--ids 3,9,21";
       await artE(`${RUN} ${ids} --record replies.jsonl -o recorded.json`);
       const { code } = await artE(`${RUN} ${ids} --model-id replay/replies.jsonl -o replayed.json`);
@@ -146,7 +146,7 @@ describe("run", () => {
       expect(jsonLines(read("replies.jsonl"))).toHaveLength(recorded?.turns ?? 0);
     });
 
-    it("records the limits it was given, which are kept to", async () => {
+    it("records its limits, and obeys them", async () => {
       const flags = "--max-turns 2 --max-tokens 300 --temperature 0.5 --cutoff off --task-timeout 60";
       const { stdout } = await artE(`${RUN} --ids 5 ${flags} -o limits.json --json`);
       expect(JSON.parse(stdout)).toMatchObject({ endings: { out_of_turns: 1 }, turns: 2 });
@@ -159,7 +159,7 @@ describe("run", () => {
       });
     });
 
-    it("with --cutoff off finds mail of after the question's day, which is invisible without", async () => {
+    it("finds mail from after the question's date only with --cutoff off", async () => {
       const early = { ...demoQuestion(3), query_date: "2000-03-01" };
       write("early.jsonl", JSON.stringify(early));
       const outcomes = [];
@@ -193,28 +193,28 @@ describe("selection", () => {
       expect(await answered(`${FILE} -l 3`)).toEqual(idsOf(demoQuestions.slice(0, 3)));
     });
 
-    it("those of --ids, in whatever order they are named", async () => {
+    it("questions with --ids, in any order", async () => {
       expect(await answered(`${FILE} --ids 40,7,12`)).toEqual([7, 12, 40]);
     });
 
-    it("those of --inbox, however it is written", async () => {
+    it("questions with --inbox, in any spelling", async () => {
       const own = demoQuestions.filter((question) => question.inbox_address === MARCUS);
       expect(await answered(`${FILE} --inbox ${MARCUS.toUpperCase()} -l 0`)).toEqual(idsOf(own));
     });
 
-    it("those at least as realistic as --min-realism", async () => {
+    it("questions at least as realistic as --min-realism", async () => {
       const realistic = demoQuestions.filter((question) => question.how_realistic >= 0.9);
       expect(realistic.length).toBeLessThan(demoQuestions.length);
       expect(await answered(`${FILE} --min-realism 0.9 -l 0`)).toEqual(idsOf(realistic));
     });
 
-    it("those with at most --max-sources gold mails", async () => {
+    it("questions with at most --max-sources gold emails", async () => {
       const few = demoQuestions.filter((question) => question.message_ids.length <= 1);
       expect(few.length).toBeLessThan(demoQuestions.length);
       expect(await answered(`${FILE} --max-sources 1 -l 0`)).toEqual(idsOf(few));
     });
 
-    it("some at random with --shuffle, the same for the same --seed", async () => {
+    it("a random selection with --shuffle, the same for the same --seed", async () => {
       const first = await answered(`${FILE} --shuffle --seed 7 -l 4`);
       expect(first).toHaveLength(4);
       expect(await answered(`${FILE} --shuffle --seed 7 -l 4`)).toEqual(first);
@@ -222,8 +222,8 @@ describe("selection", () => {
     });
   });
 
-  describe("run takes the questions from the hub of HF_ENDPOINT", () => {
-    it("as a Parquet file of one revision, without those known to be bad", async () => {
+  describe("run takes the questions from the hub at HF_ENDPOINT", () => {
+    it("as a Parquet file of one revision, without known bad questions", async () => {
       const rows = demoQuestions.map((question) => ({ ...question, message_ids: [...question.message_ids] }));
       const bytes = parquetOf(rows);
       await using hub = await startHub((request, response) => {
@@ -236,7 +236,7 @@ describe("selection", () => {
       expect(await answered(flags, { HF_ENDPOINT: hub.endpoint })).toEqual(idsOf(good));
     });
 
-    it("at a fixed revision where none is named, of which the size is known", async () => {
+    it("at a pinned revision of known size by default", async () => {
       const pinned = "abc84674cefc28ca4bf2cd3f0f0c9c860d690d70";
       const known = `/datasets/corbt/enron_emails_sample_questions/resolve/${pinned}/data/test-00000-of-00001.parquet`;
       const rows = demoQuestions
@@ -253,7 +253,7 @@ describe("selection", () => {
       expect(stderr).toMatch(/the file has \d+ bytes, not 267520/);
     });
 
-    it("as rows of JSON with --use-json", async () => {
+    it("as JSON rows with --use-json", async () => {
       await using hub = await startHub((_, response) =>
         sendJson(response, {
           rows: demoQuestions.slice(0, 4).map((row, i) => ({ row_idx: i, row, truncated_cells: [] })),
@@ -267,14 +267,14 @@ describe("selection", () => {
 });
 
 describe("task times", () => {
-  /** What a task's time went into, from a server that lets a run wait to what compare makes of it. */
+  /** Where a task's time went, from a server that makes a run wait to the output of compare. */
 
   const { artE, read, readJson } = workFolder({ mail: MAIL });
   let provider: FakeProvider;
 
   afterEach(() => provider.close());
 
-  /** Refuses the first request, and asks for a second of patience. */
+  /** Refuses the first request, and asks to wait one second. */
   async function busyAtFirst(refusals: number) {
     let asked = 0;
     provider = await startFakeProvider(({ turn }) => {
@@ -289,7 +289,7 @@ describe("task times", () => {
   const run = (line: string) =>
     artE(`${RUN} ${line}`, { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
 
-  it("is told apart: what model and tools took, and what was waited for", async () => {
+  it("separates model time, tool time and waiting", async () => {
     await busyAtFirst(1);
     const waited = await run("-o waited.json");
     expect(waited.code).toBe(0);
@@ -322,7 +322,7 @@ describe("task times", () => {
     expect(shown).toMatch(/^ {10}[Mtsx~.w-]{58,62}\n {10}M model .+ pauses before retries \d\.\d s/m);
   });
 
-  it("is told apart in reports, and what was waited for is no part of what compare judges", async () => {
+  it("shows the parts in reports, and excludes waiting from compare's verdict", async () => {
     expect((await artE("report latest --format csv -o tasks.csv")).code).toBe(0);
     expect(read("tasks.csv")).toContain("executionTimeMs,modelTimeMs,toolTimeMs,waitingTimeMs");
     expect((await artE("report latest --format md")).stdout).toMatch(/\| Waiting per task \| [1-9]\.\d s \|/);

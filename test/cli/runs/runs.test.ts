@@ -8,7 +8,7 @@ describe("runs", () => {
   const { artE } = workFolder({ mail: MAIL });
   const RUN = `run -a baseline --dataset ${QUESTIONS} --quiet --json`;
   let provider: FakeProvider;
-  /** A run of three tasks of which none fails, and one of two that all fail. */
+  /** A run of three tasks without failures, and one of two failed tasks. */
   let good: string;
   let failed: string;
 
@@ -26,7 +26,7 @@ describe("runs", () => {
   const json = async (line: string) => JSON.parse((await artE(`${line} --json`)).stdout);
 
   describe("runs list", () => {
-    it("tells score, cost and progress of each run, newest first, and that nobody judged", async () => {
+    it("shows score, cost and progress of each run, newest first, and that no judge was used", async () => {
       const { code, stdout } = await artE("runs list");
       expect(code).toBe(0);
       const [heading, , newest, oldest, empty, note] = stdout.split("\n");
@@ -48,7 +48,7 @@ describe("runs", () => {
       expect(await json(`stats --run ${good}`)).not.toHaveProperty("mostFrequentError");
     });
 
-    it("gives the headline that the run's own totals have", async () => {
+    it("shows the same headline score as the run's own totals", async () => {
       const [, listed] = await json("runs list");
       const { scores, costUsd, completedTasks } = await json(`stats --run ${good}`);
       const { value, low, high, n } = scores.semanticScore;
@@ -56,7 +56,7 @@ describe("runs", () => {
       expect(listed).toMatchObject({ costUsd, completedTasks, id: good });
     });
 
-    it("tells only those that match, and how many are not listed", async () => {
+    it("lists only matching runs, and says how many are not listed", async () => {
       expect(await json("runs list --agent baseline --status completed")).toHaveLength(1);
       expect((await artE("runs list --status running")).stdout).toBe("No run matches.\n");
       expect((await artE("runs list --limit 1")).stderr).toBe("1 older ones are not listed: --limit 0 lists all.\n");
@@ -66,12 +66,12 @@ describe("runs", () => {
   });
 
   describe("runs show", () => {
-    it("shows the latest run, also where all of its tasks failed", async () => {
+    it("shows the latest run, even if all of its tasks failed", async () => {
       expect((await artE("runs show")).stdout).toMatch(new RegExp(`Run: +${failed}`));
       expect((await artE("export-traces --run latest --failed")).stdout.trim().split("\n")).toHaveLength(2);
     });
 
-    it("shows a run, its worst task first, and a hint that works", async () => {
+    it("shows a run, its worst task first, with a working hint", async () => {
       const { stdout } = await artE(`runs show ${good}`);
       expect(stdout).toContain(`Run:               ${good}`);
       const scores = [...stdout.matchAll(/^\d+ +\w+ +(\d\.\d{3}) /gm)].map(([, score]) => Number(score));
@@ -90,7 +90,7 @@ describe("runs", () => {
   });
 
   describe("names, notes and tags", () => {
-    it("are kept, found, and taken for the id by other commands", async () => {
+    it("are stored, found, and accepted instead of an id by other commands", async () => {
       expect((await artE(["runs", "rename", good, "before the fix"])).stdout).toBe(
         `Run ${good} is named "before the fix".\n`,
       );
@@ -119,7 +119,7 @@ describe("runs", () => {
       expect(stderr).toContain(message);
     });
 
-    it("a name belongs to one run, until it is taken away", async () => {
+    it("belong to one run until they are removed", async () => {
       await artE(["runs", "rename", good, "mine"]);
       const { code, stderr } = await artE(["runs", "rename", failed, "mine"]);
       expect([code, stderr.split("\n")[0]]).toEqual([2, `art-e: Run ${good} has the name "mine".`]);
@@ -130,7 +130,7 @@ describe("runs", () => {
   });
 
   describe("runs delete and prune", () => {
-    it("only list without --yes; then the runs are gone with their traces", async () => {
+    it("only list runs without --yes, and delete them with their traces with it", async () => {
       const { runId, taskResults } = await json(`${RUN} -l 2`);
       expect(taskResults ?? []).toBeDefined();
       const listed = await artE(`runs delete ${runId}`);
@@ -141,7 +141,7 @@ describe("runs", () => {
       expect((await artE("runs delete latest --yes")).stderr).toContain("latest is not deleted");
     });
 
-    it("tidy up what matches, but for the newest that are kept and all that have a label", async () => {
+    it("delete matching runs, except for the newest N and all labeled ones", async () => {
       await artE(["runs", "note", good, "keep me"]);
       const ids = [];
       for (const _ of [1, 2, 3]) ids.push((await json(`${RUN} -l 1`)).runId);
@@ -156,7 +156,7 @@ describe("runs", () => {
   });
 
   describe("run --name", () => {
-    it("gives a new run its name, and its repeat another", async () => {
+    it("names a new run, and its repeat differently", async () => {
       const named = JSON.parse((await artE([...`${RUN} -l 1 --name`.split(" "), "first try"])).stdout);
       expect(JSON.parse((await artE(["runs", "show", "first try", "--json"])).stdout)).toMatchObject({
         name: "first try",
@@ -170,7 +170,7 @@ describe("runs", () => {
       [`${RUN} -l 1 --name second`, /^Run run_\S+ has the name "second"\.$/],
       [`${RUN} -l 1 --name latest`, /^--name: "latest" cannot name a run\.$/],
       ["run --resume latest --name third --json", /^--name names a new run, and --resume goes on with one\.$/],
-    ])("%s is refused before anything is asked", async (line, message) => {
+    ])("refuses %s before the first request", async (line, message) => {
       const before = await json("runs list --limit 0");
       const { code, stderr } = await artE(line);
       expect({ code, message: JSON.parse(stderr).error.message }).toEqual({
@@ -194,7 +194,7 @@ describe("progress on terminal", () => {
 
   const ANSWERED = demoQuestions.slice(0, 2);
 
-  /** Answers two questions, and leaves every other waiting. */
+  /** Answers two questions, and lets all others wait. */
   const stalling = () =>
     startFakeProvider((request) => {
       const known = ANSWERED.find(({ question }) => question === request.question);
@@ -202,11 +202,11 @@ describe("progress on terminal", () => {
     });
 
   const RUN = `run -a email-search --dataset ${QUESTIONS} -l 40 --concurrency 2 --no-judge`;
-  /** The line that the progress is on. */
+  /** The progress line. */
   const progressOf = (screen: string) => screen.split("\n").findLast((line) => line.includes("Answering ")) ?? "";
 
   describe("the progress of a run on a terminal", needs("terminal"), () => {
-    it.each([80, 120])("fits %i columns, and is gone after Ctrl-C", async (columns) => {
+    it.each([80, 120])("fits %i columns, and disappears after Ctrl-C", async (columns) => {
       provider = await stalling();
       terminal = openTerminal(path("."), columns, { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
       terminal.run(RUN);

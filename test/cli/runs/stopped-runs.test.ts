@@ -9,11 +9,11 @@ import { boxLines, demoQuestions, MAIL, MARCUS, QUESTIONS, ROOT, startProgram, w
 import { resultsSchema } from "../results-schema.js";
 
 describe("ended by signal", () => {
-  /** A signal ends the program, whatever keeps a thread of it busy. */
+  /** A signal ends the program, even if a thread is busy. */
 
   const { path, start, write } = workFolder({ mail: MAIL });
 
-  /** In the middle of a statement of SQLite that takes minutes, which nothing but the end of the process ends. */
+  /** In the middle of an SQLite statement that takes minutes. Only ending the process can end it. */
   const BUSY = `
   ${importSource("cli/terminal", "listenForInterrupt")}
   ${importSource("platform/worker-rpc", "WorkerRpc")}
@@ -50,7 +50,7 @@ describe("ended by signal", () => {
       });
     const stopping = says("stderr", "Stopping");
     await says("stdout", "busy");
-    // Within the statement, not before it: a second of processor time later.
+    // Within the statement, not before it: after another second of processor time.
     const worked = () => spawnSync("ps", ["-o", "time=", "-p", String(child.pid)], { encoding: "utf8" }).stdout;
     const before = worked();
     await expect.poll(worked).not.toBe(before);
@@ -61,7 +61,7 @@ describe("ended by signal", () => {
     expect(child.signalCode ?? child.exitCode).toBe(signal);
   });
 
-  // By the other signals both are ended in the tests of their own.
+  // Other tests cover the other signals for both programs.
   it.each([
     ["SIGHUP", "serve", "--port 0"],
     ["SIGHUP", "mcp", `--inbox ${MARCUS} --http --port 0`],
@@ -75,7 +75,9 @@ describe("ended by signal", () => {
 });
 
 describe("dead server", () => {
-  /** A server that does not answer: nobody asks it to the end. The waits between attempts are those that users have. */
+  /**
+   * An unresponsive server: the run does not wait for it to the end. The waits between HTTP attempts are the real ones.
+   */
 
   const { artE } = workFolder({ mail: MAIL });
   const RUN = `run -a email-search --dataset ${QUESTIONS} --concurrency 4`;
@@ -83,7 +85,7 @@ describe("dead server", () => {
 
   afterEach(() => provider?.close());
 
-  /** A port that nobody listens on, below those that the system gives to the servers of other tests. */
+  /** A port without a listener, below the system's range for other tests' servers. */
   async function closedPort(): Promise<number> {
     for (let port = 20_000; ; port++) {
       const server = createServer();
@@ -97,7 +99,7 @@ describe("dead server", () => {
     }
   }
 
-  it("stops the run with the cause, which goes on when the server is there", { timeout: 180_000 }, async () => {
+  it("stops the run with the cause, and the run continues when the server is back", { timeout: 180_000 }, async () => {
     const url = `http://127.0.0.1:${await closedPort()}`;
     const key = { ANTHROPIC_API_KEY: "test-key" };
     const { code, stdout, stderr } = await artE(`${RUN} -l 6`, { ...key, ANTHROPIC_BASE_URL: url });
@@ -106,7 +108,7 @@ describe("dead server", () => {
       /^art-e: Run run_\S+ stopped: the server does not answer \(connection refused\): anthropic\/\S+ connection failed: .*ECONNREFUSED.* \(after 6 attempts\)\.\n {7}0 of 6 tasks are saved\. See that it runs and can be reached; then go on with: art-e run --resume run_\S+\n$/,
     );
     provider = await startFakeProvider(() => ({ content: "an answer" }));
-    // The address is the run's: another is asked for by force.
+    // The URL belongs to the run: another one requires --force.
     const line = `run --resume latest --force --base-url ${provider.url} --json`;
     const resumed = await artE(line, key);
     expect(resumed.code).toBe(0);
@@ -114,7 +116,7 @@ describe("dead server", () => {
   });
 
   it.each(["anthropic/claude-sonnet-4-5", "openai/gpt-4.1", "google/gemini-2.5-flash"])(
-    "that gives web pages to %s stops the run at once, with this reason",
+    "stops the run immediately with the reason if it sends web pages to %s",
     async (model) => {
       const server = createHttpServer((request, response) => {
         request.resume().on("end", () => response.end("<!DOCTYPE html><html><body>Log in</body></html>"));
@@ -135,11 +137,11 @@ describe("dead server", () => {
 describe("resume", () => {
   const { artE, read, readJson, write } = workFolder({ mail: MAIL });
   const USAGE = { inputTokens: 10_000, outputTokens: 1_000, cachedInputTokens: 0 };
-  /** At $2 and $10 a million. */
+  /** At $2 and $10 per million. */
   const TASK_USD = 0.03;
   let provider: FakeProvider;
   let down = new Set<string>();
-  /** Looks for something twice before it answers, each turn at the price of a task. */
+  /** Looks something up twice before it answers. Each turn costs as much as a task. */
   let dear: FakeProvider;
 
   beforeAll(async () => {
@@ -164,7 +166,7 @@ describe("resume", () => {
   /** Of two tasks. */
   const LIMIT = TASK_USD * 2;
 
-  /** A run of six tasks that its budget stopped after two, and that no test goes on with. */
+  /** A run of six tasks that its budget stopped after two, and that no test resumes. */
   let stoppedId = "";
   const stopped = async () => (await runs()).find(({ id }) => id === stoppedId);
 
@@ -176,7 +178,7 @@ describe("resume", () => {
   }
 
   describe("--max-cost", () => {
-    it("stops a run, which says how to go on, and holds until it is given again; the file is written where it was", async () => {
+    it("stops a run with the command to resume it, applies until replaced, and the results file keeps its path", async () => {
       const before = provider.requests.length;
       const { code, stderr, stdout } = await run(`${RUN} -l 6 --max-cost ${LIMIT} -o stopped.json`);
       const stopped = resultsSchema.parse(readJson("stopped.json"));
@@ -191,7 +193,7 @@ describe("resume", () => {
       expect(boxLines(stdout).Run).toBe(runId);
       expect(provider.requests.length - before).toBe(2);
 
-      // The limit is the run's: it holds where it is not given again, and is shown.
+      // The limit belongs to the run: it applies if not given again, and is shown.
       expect(await run(`run --resume ${runId}`)).toMatchObject({
         code: 1,
         stderr: expect.stringContaining(`art-e: limits of run ${runId}: --max-cost ${LIMIT}. Give one again`),
@@ -200,7 +202,7 @@ describe("resume", () => {
       expect(await run(`run --resume latest --max-cost ${TASK_USD * 3}`)).toMatchObject({ code: 1 });
       expect(provider.requests.length - before).toBe(3);
 
-      // Without --output it goes where it went before.
+      // Without --output, the file is written to the same path as before.
       expect(await run("run --resume latest --max-cost 9 --quiet")).toMatchObject({ code: 0, stderr: "" });
       const whole = resultsSchema.parse(readJson("stopped.json"));
       expect(whole).toMatchObject({
@@ -218,7 +220,7 @@ describe("resume", () => {
       expect((await runs())[0]).toMatchObject({ id: runId, status: "completed" });
     });
 
-    it("is refused where nobody knows the price, and kept by --price", async () => {
+    it("is refused if the price is unknown, unless --price is given", async () => {
       const line = `${RUN} --model-id anthropic/claude-nobody-knows -l 4`;
       const refused = await run(`${line} --max-cost 1`);
       expect(refused).toMatchObject({ code: 2, stdout: "" });
@@ -237,7 +239,7 @@ describe("resume", () => {
       ["--max-run-tokens 11000", "--max-run-tokens 11000 is reached: 11000 used."],
       ["--max-time 0.0000001", "--max-time is over."],
       ["--max-failures 1", "--max-failures 1 is reached."],
-    ])("%s holds when the run goes on", async (flag, why) => {
+    ])("apply %s after a resume", async (flag, why) => {
       down = new Set(flag.startsWith("--max-failures") ? demoQuestions.map(({ question }) => question) : []);
       const first = await run(`${RUN} -l 4 ${flag}`);
       expect(first).toMatchObject({ code: 1, stderr: expect.stringContaining(why) });
@@ -249,18 +251,18 @@ describe("resume", () => {
       down = new Set();
     });
 
-    it("of a run hold for its repeat, and are shown", async () => {
+    it("apply to a run's repeat too, and are shown", async () => {
       const { code, stderr } = await run(`run --repeat ${stoppedId}`);
       expect(code).toBe(1);
       expect(stderr).toMatch(/^art-e: limits of run run_\S+: --max-cost 0\.06\. Give one again/);
     });
 
-    it("--max-task-cost ends a task as out_of_budget before its next turn, and is shown in no other", async () => {
+    it("end a task as out_of_budget before its next turn with --max-task-cost, shown only in that task", async () => {
       const line = `run -a email-search --dataset ${QUESTIONS} --ids 1,21 --concurrency 1 -o dear.json --base-url ${dear.url}`;
       expect((await run(`${line} --max-task-cost ${TASK_USD * 1.5}`)).code).toBe(0);
       const { taskResults, endings, failedTasks } = resultsSchema.parse(readJson("dear.json"));
       expect({ endings, failedTasks }).toEqual({ endings: { out_of_budget: 2 }, failedTasks: 0 });
-      // Two turns cost more than the limit: the third, which would have answered, is not asked for.
+      // Two turns cost more than the limit, so the third, which would have answered, is not requested.
       for (const task of taskResults) expect(task).toMatchObject({ turns: 2, agentAnswer: "", exactMatch: false });
       expect(dear.requests).toHaveLength(4);
       expect((await run(`${line} --max-task-cost ${TASK_USD * 3}`)).code).toBe(0);
@@ -269,9 +271,10 @@ describe("resume", () => {
   });
 
   describe("--max-cost with a judge", () => {
-    it("counts what judging costs", async () => {
+    it("includes the cost of judging", async () => {
       const judged = { OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: `${provider.url}/v1` };
-      // A verdict at $0.40 and $1.60 a million is $0.0056: with it three tasks are too many, without it they are not.
+      // A verdict at $0.40 and $1.60 per million costs $0.0056. With it three tasks exceed the limit, without it they
+      // do not.
       const line = (judge: string) => `${RUN} -l 6 ${judge} --max-cost ${TASK_USD * 3 + 0.001} --json`;
       const { code, stdout } = await artE(line("--judge openai/gpt-4.1-mini"), { ...variables(), ...judged });
       const { costUsd, totalTasks } = JSON.parse(stdout);
@@ -282,7 +285,7 @@ describe("resume", () => {
   });
 
   describe("--resume", () => {
-    it("with changed settings is refused with exit code 2 and a list of what differs, and changes nothing", async () => {
+    it("is refused with changed settings, exit code 2 and a list of differences, and changes nothing", async () => {
       const before = provider.requests.length;
       const { code, stdout, stderr } = await run(
         `run --resume ${stoppedId} --max-turns 3 --temperature 0.5 --cutoff off --model-id anthropic/claude-haiku-4-5`,
@@ -297,7 +300,7 @@ describe("resume", () => {
       expect(await stopped()).toMatchObject({ status: "interrupted", tasks: 2 });
     });
 
-    it("continues at another address of the server, and records it", async () => {
+    it("continues at another base URL of the server, and records it", async () => {
       const runId = await stoppedRun();
       const elsewhere = await startFakeProvider(() => ({ content: "an answer", usage: USAGE }));
       try {
@@ -313,7 +316,7 @@ describe("resume", () => {
       }
     });
 
-    it("says which server it continues with if the environment names another one", async () => {
+    it("names the recorded server if the environment has another one", async () => {
       const runId = await stoppedRun();
       const { code, stderr } = await artE(`run --resume ${runId} --max-cost 9`, {
         ...variables(),
@@ -325,14 +328,14 @@ describe("resume", () => {
       );
     });
 
-    it("with the settings it was begun with is no change", async () => {
+    it("does not count the original settings as a change", async () => {
       const runId = await stoppedRun();
       const line = `run --resume ${runId} --max-cost 9 -a email-search --max-turns 10 --cutoff query_date --task-timeout 600 --json`;
       const { code, stdout } = await run(line);
       expect({ code, tasks: JSON.parse(stdout).totalTasks }).toEqual({ code: 0, tasks: 6 });
     });
 
-    it("--force goes on with them and records each change in the results file", async () => {
+    it("applies changes with --force and records each in the results file", async () => {
       const runId = await stoppedRun();
       const { code } = await run(`run --resume ${runId} --max-cost 9 --max-turns 3 --force -o forced.json`);
       expect(code).toBe(0);
@@ -342,7 +345,7 @@ describe("resume", () => {
     });
 
     it.each(["-l 3", "--epochs 2", "--shuffle", `--dataset ${QUESTIONS}`, "--price 1,2", "--ids 1"])(
-      "with %s is refused: what a run asks cannot be chosen again",
+      "is refused with %s, because a run's tasks cannot be chosen again",
       async (flag) => {
         const { code, stderr } = await run(`run --resume latest ${flag}`);
         expect(code).toBe(2);
@@ -350,13 +353,13 @@ describe("resume", () => {
       },
     );
 
-    it.each(["--force", "--retry-failed"])("is missing where %s is given without it", async (flag) => {
+    it.each(["--force", "--retry-failed"])("is required by %s", async (flag) => {
       const { code, stderr } = await run(`${RUN} ${flag}`);
       expect(code).toBe(2);
       expect(stderr).toContain(`${flag} is for --resume, which is not given.`);
     });
 
-    it("--retry-failed answers the failed tasks again, and no other", async () => {
+    it("answers only the failed tasks again with --retry-failed", async () => {
       const ids = [1, 21, 50];
       down = new Set(ids.slice(0, 2).map(questionOf));
       const first = await run(`${RUN} --ids ${ids} --json`);
@@ -376,7 +379,7 @@ describe("resume", () => {
   });
 
   describe("--dry-run", () => {
-    it("tells what a run would cost, spends nothing and begins no run", async () => {
+    it("estimates the cost of a run, spends nothing and starts no run", async () => {
       const before = { requests: provider.requests.length, runs: await runs() };
       const kept = write("replies.jsonl", "as it was");
       const { code, stdout } = await run(`${RUN} -l 5 --dry-run --json --overwrite --record ${kept}`);
@@ -388,19 +391,19 @@ describe("resume", () => {
       expect({ requests: provider.requests.length, runs: await runs() }).toEqual(before);
     });
 
-    it("of a run that goes on counts what is missing, by --price where that was given", async () => {
+    it("counts the missing tasks of a resumed run, at --price if given", async () => {
       const { stdout } = await run(`run --resume ${stoppedId} --dry-run --json`);
       expect(JSON.parse(stdout)).toMatchObject({ tasks: 4 });
       expect(await stopped()).toMatchObject({ status: "interrupted", tasks: 2 });
       const priced = await run(`${RUN} -l 2 --price 0,1000000 --dry-run --json`);
       const { usage, costUsd } = JSON.parse(priced.stdout);
-      // Tokens are told rounded.
+      // Tokens are shown rounded.
       expect(Math.abs(costUsd - usage.outputTokens)).toBeLessThan(1);
     });
   });
 
   describe("--epochs 2", () => {
-    it("asks every question twice, and each repeat can be shown", async () => {
+    it("asks every question twice, and shows each epoch", async () => {
       const { code } = await run(`${RUN} --ids 1,2,3 --epochs 2 -o twice.json`);
       expect(code).toBe(0);
       const { taskResults, totalTasks, settings } = resultsSchema.parse(readJson("twice.json"));

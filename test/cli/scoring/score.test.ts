@@ -8,9 +8,7 @@ import { resultsSchema } from "../results-schema.js";
 const KEY = "wombat-3141592653589793-key";
 const { artE, path, read, readJson, start, write } = workFolder({ mail: MAIL });
 
-/**
- * Plays the agent, which answers with the question itself, and the judge, which counts the letters of what it reads.
- */
+/** Plays both the agent, which answers with the question itself, and the judge, which checks the text length. */
 let provider: FakeProvider;
 let judgeIsDown = false;
 let slow = 0;
@@ -38,7 +36,7 @@ const results = (name: string): BenchmarkResult => resultsSchema.parse(readJson(
 const verdictsOf = ({ taskResults }: BenchmarkResult) => taskResults.map(({ scores }) => scores.judgeCorrect);
 
 describe("run", () => {
-  it("without a judge's model at the maker's own server has no judge, and all scores that need none", async () => {
+  it("uses all scorers except the judge by default if the base URL is not the vendor's own", async () => {
     const before = judged();
     expect(await artE(`${RUN} -l 2 -o plain.json`, variables())).toMatchObject({ code: 0, stderr: "" });
     const { settings, taskResults } = results("plain.json");
@@ -51,7 +49,7 @@ describe("run", () => {
     expect(judged()).toBe(before);
   });
 
-  it("--judge grades each answer, keeps the cost of it apart, and the key nowhere", async () => {
+  it("grades each answer with --judge, reports the cost separately, and never stores the key", async () => {
     const line = `${RUN} -l 5 --judge openai/judge-1 --judge-votes 3 -o judged.json`;
     const before = judged();
     const { code, stderr, stdout } = await artE(line, variables());
@@ -73,7 +71,7 @@ describe("run", () => {
     expect(stdout + stderr).not.toContain(KEY);
   });
 
-  it("asks the same of the same judge only once, over all runs", async () => {
+  it("sends the same request to the same judge only once, across runs", async () => {
     const before = judged();
     await artE(`${RUN} -l 5 --judge openai/judge-1 --judge-votes 3 -o again.json`, variables());
     expect(judged()).toBe(before);
@@ -81,13 +79,13 @@ describe("run", () => {
     expect(results("again.json").taskResults.map(({ judgeCostUsd }) => judgeCostUsd)).toEqual([0, 0, 0, 0, 0]);
   });
 
-  it("--judge art asks for one word", async () => {
+  it("requests one word with --judge art", async () => {
     expect(await artE(`${RUN} -l 2 --judge art:openai/judge-1 -o art.json`, variables())).toMatchObject({ code: 0 });
     expect(results("art.json").settings.judge).toMatchObject({ protocol: "art", votes: 1 });
     expect(verdictsOf(results("art.json"))).toEqual([1, 1]);
   });
 
-  it("is not failed by its judge: answers are unscored, and the user is told", async () => {
+  it("succeeds if its judge fails, leaving answers unscored with a warning", async () => {
     judgeIsDown = true;
     const { code, stderr } = await artE(`${RUN} -l 2 --judge openai/judge-down -o down.json`, variables());
     expect(code).toBe(0);
@@ -100,7 +98,7 @@ describe("run", () => {
     expect(verdictsOf(results("down.json"))).not.toContain(null);
   });
 
-  it("--resume refuses another judge, and takes up its own without being told", async () => {
+  it("refuses another judge with --resume, and uses its own without a flag", async () => {
     const begun = JSON.parse((await artE(`${RUN} -l 3 --judge openai/judge-1 --json`, variables())).stdout);
     const other = await artE(`run --resume ${begun.runId} --judge openai/judge-2`, variables());
     expect(other.code).toBe(2);
@@ -111,7 +109,7 @@ describe("run", () => {
     expect(await artE(`run --resume ${begun.runId} --judge openai/judge-1`, variables())).toMatchObject({ code: 0 });
   });
 
-  it("--dry-run tells how often the judge would be asked, and asks it nothing", async () => {
+  it("estimates the number of judge calls with --dry-run, and makes none", async () => {
     const before = provider.requests.length;
     const line = `${RUN} -l 4 --dry-run --judge openai/judge-9 --judge-votes 3`;
     expect(JSON.parse((await artE(`${line} --json`, variables())).stdout)).toMatchObject({ tasks: 4, judgeCalls: 12 });
@@ -119,7 +117,7 @@ describe("run", () => {
     expect(provider.requests).toHaveLength(before);
   });
 
-  it("--max-cost refuses a judge whose price nobody knows", async () => {
+  it("refuses a judge with an unknown price if --max-cost is set", async () => {
     expect((await artE(`${RUN} -l 1 --max-cost 1 --judge openai/judge-1`, variables())).stderr).toContain(
       "--max-cost cannot be kept: the price of the judge openai/judge-1 is not known.",
     );
@@ -127,7 +125,7 @@ describe("run", () => {
 });
 
 describe("score", () => {
-  it("grades a stored run again, without asking its agent anything", async () => {
+  it("grades a stored run again without calling its agent", async () => {
     await artE(`${RUN} -l 0 -o before.json --scorers tokenF1`, variables());
     const before = results("before.json");
     expect(before.settings.scorers).toEqual([
@@ -153,7 +151,7 @@ describe("score", () => {
     );
   });
 
-  it("loses nothing to kill -9, and ends the same when it is called again", async () => {
+  it("loses nothing to SIGKILL, and has the same result when called again", async () => {
     slow = 15;
     const line = "score --judge openai/judge-3 --quiet";
     for (const more of [10, 40]) {
@@ -180,23 +178,23 @@ describe("score", () => {
 
   it.each<[string, string, string]>([
     [
-      "a scorer that there is not",
+      "an unknown scorer",
       "--scorers tokenF1,rogueL",
       "there is no scorer rogueL; there are exactMatch, semanticScore, tokenF1",
     ],
-    ["no scorer", "--scorers ,", "no scorer is named"],
+    ["an empty scorer list", "--scorers ,", "no scorer is named"],
     ["a judge without its provider", "--judge gpt-4.1", 'Unknown judge model "gpt-4.1".'],
-    ["a judge that is no model", "--judge offline/baseline", 'Unknown judge model "offline/baseline".'],
-    ["a judge and none", "--judge openai/judge-1 --no-judge", "--no-judge and --judge cannot be combined."],
-    ["votes of no judge", "--no-judge --judge-votes 3", "--judge-votes requires a judge, but --judge is off."],
-    ["a run that there is not", "--run run_x", 'Unknown run "run_x"'],
+    ["a judge that is not a model", "--judge offline/baseline", 'Unknown judge model "offline/baseline".'],
+    ["both --judge and --no-judge", "--judge openai/judge-1 --no-judge", "--no-judge and --judge cannot be combined."],
+    ["votes without a judge", "--no-judge --judge-votes 3", "--judge-votes requires a judge, but --judge is off."],
+    ["an unknown run", "--run run_x", 'Unknown run "run_x"'],
   ])("refuses %s", async (_, flags, message) => {
     const { code, stderr, stdout } = await artE(`score ${flags}`, variables());
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(message);
   });
 
-  it("needs a judge for what only a judge can tell, and its key", async () => {
+  it("requires a judge for judge scores, and the judge's API key", async () => {
     await artE(`${RUN} -l 1 --no-judge`, variables());
     const without = await artE("score --scorers judgeCorrect");
     expect(without.stderr).toContain("judgeCorrect needs a judge, and there is none.");
@@ -208,8 +206,8 @@ describe("judge calibrate", () => {
   const label = (answer: string, verdict: unknown) =>
     JSON.stringify({ question: "How much?", gold: "$40", answer, label: verdict });
 
-  it("tells how far the judge agrees with people, and where not", async () => {
-    // The judge calls what it is shown correct where the length of it is even, whatever it says.
+  it("reports how far the judge agrees with people, and the disagreements", async () => {
+    // The judge accepts every text of even length, whatever its content.
     const even = ["ab", "abcd", "abcdef"].map((answer) => answer);
     const odd = ["abc", "abcde"];
     const probe = write("probe.jsonl", `${label("ab", true)}\n`);
@@ -239,7 +237,7 @@ describe("judge calibrate", () => {
     expect(text).toContain(`Answer:   ${wrong[0]}`);
   });
 
-  it("counts what the judge gave no verdict on apart", async () => {
+  it("counts missing verdicts separately", async () => {
     judgeIsDown = true;
     const labels = write("down.jsonl", `${label("other", true)}\n${label("I don't know", false)}\n`);
     const { stdout, stderr } = await artE(`judge calibrate ${labels} --judge openai/judge-down --json`, variables());
@@ -252,7 +250,7 @@ describe("judge calibrate", () => {
     expect(stderr).toContain("gave no verdict on 1 of 2 answers");
   });
 
-  it("fails where there is not one verdict, and says why", async () => {
+  it("fails with the reason without a single verdict", async () => {
     judgeIsDown = true;
     const labels = write("silent.jsonl", `${label("other 1", true)}\n${label("other 2", false)}\n`);
     const { code, stderr } = await artE(`judge calibrate ${labels} --judge openai/judge-silent`, variables());
@@ -263,7 +261,7 @@ describe("judge calibrate", () => {
     expect(stderr).toContain("Nothing can be compared until the judge answers.");
   });
 
-  it("takes 200 labels without a warning", async () => {
+  it("accepts 200 labels without a warning", async () => {
     slow = 20;
     const many = Array.from({ length: 200 }, (_, i) => label(`answer ${i}`, i % 2 === 0));
     const labels = write("many.jsonl", many.join("\n"));
@@ -273,10 +271,10 @@ describe("judge calibrate", () => {
   });
 
   it.each<[string, string, string]>([
-    ["no JSON", "{", "line 1 is not JSON."],
-    ["no label", '{"question": "a", "gold": "b", "answer": "c"}', "line 1: label:"],
-    ["a label of another language", label("a", "maybe"), "label must be correct, partly, wrong"],
-    ["a label that every object has", label("a", "constructor"), "label must be correct, partly, wrong"],
+    ["invalid JSON", "{", "line 1 is not JSON."],
+    ["a missing label", '{"question": "a", "gold": "b", "answer": "c"}', "line 1: label:"],
+    ["a label in another language", label("a", "maybe"), "label must be correct, partly, wrong"],
+    ["a label named like an inherited property", label("a", "constructor"), "label must be correct, partly, wrong"],
     ["nothing", "\n", "holds no labels."],
   ])("refuses a file with %s", async (_, text, message) => {
     const { code, stderr } = await artE(`judge calibrate ${write("bad.jsonl", text)}`, variables());
@@ -284,7 +282,7 @@ describe("judge calibrate", () => {
     expect(stderr).toContain(message);
   });
 
-  it("needs a judge", async () => {
+  it("requires a judge", async () => {
     const labels = write("one.jsonl", label("a", true));
     expect((await artE(`judge calibrate ${labels}`)).stderr).toContain("There is no judge to calibrate.");
   });

@@ -11,7 +11,7 @@ async function serve(line: string): Promise<{ url: string; started: Started }> {
 }
 
 describe("art-e env serve", () => {
-  it("loses no trace that it told of, and has none twice, when it is killed in the middle", async () => {
+  it("loses and duplicates no acknowledged trace if killed in the middle", async () => {
     const acknowledged: string[] = [];
     for (let kill = 0; kill < 2; kill++) {
       const { url, started } = await serve("--name killed");
@@ -36,7 +36,7 @@ describe("art-e env serve", () => {
     expect((await artE("runs list")).stdout).toMatch(new RegExp(`killed .*stopped +${ids.length}/${ids.length}`));
   });
 
-  it("makes a run that the other commands take", async () => {
+  it("makes a run that the other commands accept", async () => {
     const { url, started } = await serve("--name played --reward exactMatch");
     const client = await connect(url);
     for (let index = 0; index < 3; index++) {
@@ -62,7 +62,7 @@ describe("art-e env serve", () => {
     expect([resumed.code, resumed.stderr]).toEqual([2, expect.stringContaining("episodes of a training environment")]);
   });
 
-  it("refuses what it cannot serve, in one line", async () => {
+  it("refuses invalid arguments in one line", async () => {
     for (const [flags, message] of [
       ["--reward art", "--reward art needs a judge"],
       ["--reward nonsense", "--reward: expected art or"],

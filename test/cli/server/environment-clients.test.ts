@@ -16,7 +16,7 @@ import {
   workFolder,
 } from "../art-e.js";
 
-/** The clients of trainers against the real server, with stand-ins where a trainer cannot be installed. */
+/** The trainers' clients against the real server, with stand-ins for trainers that cannot be installed. */
 
 const TRAINERS = join(import.meta.dirname, "trainers");
 const TOKEN = "a-token-for-this-test";
@@ -31,7 +31,7 @@ async function stop(): Promise<void> {
   running = null;
 }
 
-/** Starts the environment, and waits until it says where it is. */
+/** Starts the environment, and waits until it prints its URL. */
 async function serve(flags: string, port = 0, dataset = QUESTIONS): Promise<string> {
   running = start(`env serve --port ${port} --dataset ${dataset} ${flags}`, { ART_E_TOKEN: TOKEN });
   return addressOf(running);
@@ -42,7 +42,7 @@ function variables(url: string): Record<string, string> {
   return { ART_E_ENV_URL: url, ART_E_TOKEN: TOKEN, PYTHONPATH: folders.join(":"), PYTHONDONTWRITEBYTECODE: "1" };
 }
 
-/** A program beside this file, with the written clients and the stand-ins of trainers. */
+/** A program next to this file, with the written clients and the stand-ins for trainers. */
 async function python(url: string, program: string, ...args: string[]) {
   const { code, stdout, stderr } = await startProgram(
     path("."),
@@ -54,7 +54,7 @@ async function python(url: string, program: string, ...args: string[]) {
   return jsonLines(stdout);
 }
 
-/** Runs the same policy. What it scores, by the index of the task. */
+/** Runs the same policy offline. Returns its scores in task order. */
 async function runOffline(dataset = QUESTIONS, flags = ""): Promise<(score: string) => number[]> {
   const line = ["run", "-a", "first-hit", "--agent-command", FIRST_HIT, "--dataset", dataset, "-l", "0", "--no-judge"];
   const more = flags.split(" ").filter((word) => word !== "");
@@ -84,7 +84,7 @@ describe("rewards of an episode", () => {
   });
   afterAll(stop);
 
-  it("are for 64 threads of trl what the same policy scores in a run, task by task", async () => {
+  it("equal the run scores of the same policy for 64 trl threads, task by task", async () => {
     const rewards = await python(await serve("--reward semanticScore --no-save"), "trl_rollouts.py", "test");
     expect(rewards.map(({ index }) => index)).toEqual([...rewards.keys()]);
     expect(rewards.map(({ reward }) => reward)).toEqual(offline("semanticScore"));
@@ -98,7 +98,7 @@ describe("rewards of an episode", () => {
     });
 
     it.each(["verifiers", "art"])(
-      "are for %s those of a run, also for a reply in plain text, and with the agent's instructions",
+      "equal a run's scores for %s, also for a plain-text reply, and with the agent's instructions",
       async (trainer) => {
         const lines = await python(url, `${trainer}.py`);
         const rewards = (model: string) => lines.filter((line) => line.model === model).map(({ reward }) => reward);
@@ -108,7 +108,7 @@ describe("rewards of an episode", () => {
       },
     );
 
-    it("are none for trl where the server dies, which goes on with the next where it is back", async () => {
+    it("are missing for trl if the server dies, and continue with the next episode after its restart", async () => {
       const child = spawn("python3", [join(TRAINERS, "lost_server.py")], {
         env: { ...process.env, ...variables(url) },
         stdio: ["pipe", "pipe", "inherit"],
@@ -128,23 +128,27 @@ describe("rewards of an episode", () => {
   });
 });
 
-it("trl is paid what a run scores over 500 training questions about real mail", slow(needs("real-mail")), async () => {
-  const db = `--db ${path("real.db")}`;
-  for (const archive of ["maildir.tar.gz", "folders.tar.gz"]) {
-    expect((await artE(`import ${join(ENRON, archive)} ${db} --quiet`)).code).toBe(0);
-  }
-  expect((await artE(`questions make -n 520 --unanswerable 0 --train 1 -o made.jsonl ${db} --quiet`)).code).toBe(0);
-  const real = jsonLines(readFileSync(join(ENRON, "questions.jsonl"), "utf8"));
-  const questions = [...jsonLines(read("made.jsonl")), ...real.map((one) => ({ ...one, split: "train" }))];
-  const dataset = write("train.jsonl", questions.map((one) => `${JSON.stringify(one)}\n`).join(""));
-  const offline = await runOffline(dataset, `-s train ${db}`);
-  for (const reward of ["semanticScore", "sourcesF1"]) {
-    const rewards = await python(await serve(`--reward ${reward} ${db}`, 0, dataset), "trl_rollouts.py", "train");
-    await stop();
-    expect(rewards.length).toBeGreaterThanOrEqual(500);
-    expect(rewards.map(({ reward }) => reward)).toEqual(offline(reward));
-  }
-});
+it(
+  "trl receives a run's scores as rewards over 500 training questions about real mail",
+  slow(needs("real-mail")),
+  async () => {
+    const db = `--db ${path("real.db")}`;
+    for (const archive of ["maildir.tar.gz", "folders.tar.gz"]) {
+      expect((await artE(`import ${join(ENRON, archive)} ${db} --quiet`)).code).toBe(0);
+    }
+    expect((await artE(`questions make -n 520 --unanswerable 0 --train 1 -o made.jsonl ${db} --quiet`)).code).toBe(0);
+    const real = jsonLines(readFileSync(join(ENRON, "questions.jsonl"), "utf8"));
+    const questions = [...jsonLines(read("made.jsonl")), ...real.map((one) => ({ ...one, split: "train" }))];
+    const dataset = write("train.jsonl", questions.map((one) => `${JSON.stringify(one)}\n`).join(""));
+    const offline = await runOffline(dataset, `-s train ${db}`);
+    for (const reward of ["semanticScore", "sourcesF1"]) {
+      const rewards = await python(await serve(`--reward ${reward} ${db}`, 0, dataset), "trl_rollouts.py", "train");
+      await stop();
+      expect(rewards.length).toBeGreaterThanOrEqual(500);
+      expect(rewards.map(({ reward }) => reward)).toEqual(offline(reward));
+    }
+  },
+);
 
 describe("env client", () => {
   it.each([
@@ -160,7 +164,7 @@ describe("env client", () => {
     expect(read("there.py")).toBe("# mine");
   });
 
-  it("says where the server was looked for when there is none", async () => {
+  it("names the server's URL if it cannot be reached", async () => {
     const args = ["-c", "import art_e_trl; art_e_trl.mail_rows()"];
     const { code, stderr } = await startProgram(path("."), "python3", args, variables("http://127.0.0.1:9")).ended;
     expect(code).toBe(1);

@@ -9,7 +9,7 @@ const TOKEN = "a-token-for-this-test";
 
 const { artE, readJson, start, write } = workFolder({ mail: MAIL });
 
-/** What must not depend on where the agent lives. */
+/** The parts of a result that must not depend on where the agent runs. */
 const comparable = ({ taskId, agentAnswer, sources, ending, turns, scores }: Record<string, unknown>) => ({
   taskId,
   agentAnswer,
@@ -27,7 +27,7 @@ afterAll(async () => {
   }
 });
 
-/** Starts a server on a free port and waits until it says where it is. */
+/** Starts a server on a free port and waits until it prints its URL. */
 async function serve(line: string, variables: Record<string, string> = {}): Promise<{ url: string; started: Started }> {
   const started = start(`serve --port 0 ${line}`, variables);
   servers.push(started);
@@ -36,7 +36,7 @@ async function serve(line: string, variables: Record<string, string> = {}): Prom
 
 const AUTHORIZATION = { authorization: `Bearer ${TOKEN}` };
 
-/** Without its token it answers nothing, and shows it nowhere. */
+/** Without its token, the server answers nothing, and it never shows the token. */
 async function keepsItsToken({ url, started }: { url: string; started: Started }): Promise<void> {
   expect((await fetch(`${url}/api/agents`)).status).toBe(401);
   expect((await fetch(`${url}/api/agents`, { headers: AUTHORIZATION })).status).toBe(200);
@@ -47,7 +47,7 @@ async function keepsItsToken({ url, started }: { url: string; started: Started }
 }
 
 describe("art-e serve", () => {
-  it("gives a run what a run in the process gives, writes a line of JSON a request, and ends when it is told to", async () => {
+  it("has the same results for a run as a local run, logs one JSON line per request, and ends on request", async () => {
     const { url, started } = await serve("");
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:/);
     const chat = { ...says("How much are the softball dues?"), variables: { inbox_address: MARCUS } };
@@ -71,15 +71,15 @@ describe("art-e serve", () => {
     const log = jsonLines(stderr.replace(/^(?!\{).*$/gm, ""));
     expect(log[0]).toMatchObject({ level: "info", method: "POST", status: 200, ending: "answered", trace_id: traceId });
     expect(log.filter(({ method }) => method === "POST")).toHaveLength(1 + 2 * 8);
-    // What was said over HTTP is there for the other commands too.
+    // Chats over HTTP are available to the other commands too.
     expect((await artE(["show", traceId])).stdout).toContain("Question: How much are the softball dues?");
   });
 
-  it("takes its token from a file", async () => {
+  it("reads its token from a file", async () => {
     await keepsItsToken(await serve(`--token-file ${write("token.txt", `${TOKEN}\n`)}`));
   });
 
-  it("takes its token from the environment, and asks the models that it names", async () => {
+  it("reads its token from the environment, and calls the named models", async () => {
     const keys = { ANTHROPIC_API_KEY: "sk-test", OPENAI_BASE_URL: "http://127.0.0.1:9/v1" };
     const served = await serve("--json", { ART_E_TOKEN: TOKEN, ...keys });
     const answer = await fetch(`${served.url}/api/models`, { headers: AUTHORIZATION });
@@ -105,7 +105,7 @@ describe("art-e serve", () => {
     expect(stderr).toContain(complaint);
   });
 
-  it("says so where its port is in use", async () => {
+  it("reports a port that is already in use", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const { code, stderr } = await artE(`serve --port ${(other.address() as AddressInfo).port}`);

@@ -26,7 +26,7 @@ const valuesOf = (text: string, path = "art-e.yaml") =>
   Object.fromEntries(parseConfig(text, path).settings.map(({ flag, value }) => [flag, value]));
 
 describe("a config file", () => {
-  it("says what would be typed for the flags", () => {
+  it("has the same effect as the flags", () => {
     const text = `
 agent: {id: email-search}
 model: {id: openai/x, price: {input: 3, output: 15, cached: 0.3}}
@@ -52,7 +52,7 @@ gates: {fail-under: {accuracy: 0.8, sources: 0.7}}
     });
   });
 
-  it("names files from its own folder, and leaves absolute paths and names of runs alone", () => {
+  it("resolves file names from its own folder, but not absolute paths and run names", () => {
     const text = `
 model: replay/replies.jsonl
 dataset: questions.jsonl
@@ -72,12 +72,12 @@ gates: {baseline: latest, junit: ../junit.xml}
     expect(valuesOf("gates: {baseline: ../package.json}", "test/art-e.yaml")).toEqual({ baseline: "package.json" });
   });
 
-  it("names a database from its own folder", () => {
+  it("resolves the database from its own folder", () => {
     expect(parseConfig("database: mail.db", "ci/art-e.yaml").database).toBe("ci/mail.db");
     expect(parseConfig("agent: baseline", "ci/art-e.yaml").database).toBeNull();
   });
 
-  it("may be empty, or hold nothing but comments", () => {
+  it("may be empty or contain only comments", () => {
     expect(parseConfig("", "art-e.yaml").settings).toEqual([]);
     expect(parseConfig("# agent: baseline\n", "art-e.yaml").settings).toEqual([]);
     expect(parseConfig("limits:\n  # max-cost: 5\n", "art-e.yaml").settings).toEqual([]);
@@ -129,10 +129,10 @@ gates: {baseline: latest, junit: ../junit.xml}
 
   it.each([
     ["a key of that name", "model:\n  api-key: abc", 2],
-    ["a variable of a provider", "agent: a\nOPENAI_API_KEY: abc", 2],
-    ["what looks like a key, in a comment too", "agent: a\n# was sk-ant-0123456789abcdefghij", 2],
-    ["a key among the words of a program", "agent: {command: 'x --key sk-0123456789abcdefghij'}", 1],
-  ])("holds no key: %s is refused, and not printed", (_, text, line) => {
+    ["a provider's variable", "agent: a\nOPENAI_API_KEY: abc", 2],
+    ["a string that looks like a key, even in a comment", "agent: a\n# was sk-ant-0123456789abcdefghij", 2],
+    ["a key in a program's arguments", "agent: {command: 'x --key sk-0123456789abcdefghij'}", 1],
+  ])("must not contain a key: %s is refused, and not printed", (_, text, line) => {
     const error = refused(text);
     expect(error).toMatchObject({ code: "config_secret", message: expect.stringContaining(`ci/art-e.yaml:${line}: `) });
     expect(error.hint).toContain("ANTHROPIC_API_KEY");
@@ -140,7 +140,7 @@ gates: {baseline: latest, junit: ../junit.xml}
   });
 });
 
-describe("beside flags", () => {
+describe("a config file with flags", () => {
   const { settings: FILE } = parseConfig(
     `
 agent: mine
@@ -159,13 +159,13 @@ gates: {fail-under: {found: 0.9}}
 
   it.each([
     ["none", {}, ALL],
-    ["one of the same setting", { limit: 5 }, without("run.limit")],
-    ["a boolean that is switched off", { shuffle: false }, without("run.shuffle")],
-    ["another agent, whose model is its own", { agent: "baseline" }, without("agent", "model")],
+    ["the flag of a setting", { limit: 5 }, without("run.limit")],
+    ["a disabled boolean", { shuffle: false }, without("run.shuffle")],
+    ["another agent with its own model", { agent: "baseline" }, without("agent", "model")],
     ["the same agent", { agent: "mine" }, without("agent")],
-    ["an agent that is a program", { agentCommand: "x" }, without("agent", "model")],
+    ["a command agent", { agentCommand: "x" }, without("agent", "model")],
     ["another model, with another server and price", { modelId: "google/z" }, without("model")],
-    ["another address", { baseUrl: "http://localhost:2" }, without("model.base-url")],
+    ["another base URL", { baseUrl: "http://localhost:2" }, without("model.base-url")],
     ["another file", { dataset: "b.jsonl" }, without("dataset")],
     ["a suite", { suite: "s" }, without("dataset")],
     ["no judge", { noJudge: true }, without("judge")],
@@ -176,14 +176,14 @@ gates: {fail-under: {found: 0.9}}
     ],
     ["a stored run, which keeps its settings", { resume: "latest" }, ["limits.rpm", "gates.fail-under"]],
     ["a repeated run", { repeat: "latest", rpm: 5 }, ["gates.fail-under"]],
-  ])("%s: the rest of the file counts", (_, argv, expected) => {
+  ])("loses only the overridden settings: %s", (_, argv, expected) => {
     expect(used(argv)).toEqual(expected);
     const { replaced } = mergeConfig(argv, FILE);
     expect(replaced.length).toBe(ALL.length - expected.length);
   });
 });
 
-describe("a run of the file", () => {
+describe("a config file with several runs", () => {
   const FILE = parseConfig(
     `
 agent: {id: mine}
@@ -201,7 +201,7 @@ runs:
   );
   const values = (run: string) => Object.fromEntries(settingsOfRun(run, FILE).map(({ name, value }) => [name, value]));
 
-  it("has what stands for all runs, with its name in the files that all would write", () => {
+  it("applies common settings to all runs, and adds their names to shared output files", () => {
     expect(values("plain")).toEqual({
       "agent.id": "mine",
       "model.id": "openai/x",
@@ -214,7 +214,7 @@ runs:
     });
   });
 
-  it("replaces what it has of its own, and sets aside what belongs to another agent or dataset", () => {
+  it("lets a run override settings, and drops settings of another agent or dataset", () => {
     const model = values("other-model");
     expect(model).toMatchObject({ "runs.other-model.model.id": "openai/y", "runs.other-model.run.limit": 5 });
     expect(Object.keys(model)).not.toEqual(expect.arrayContaining(["model.id"]));
@@ -232,7 +232,7 @@ runs:
     expect(values("tasks")).toMatchObject({ "runs.tasks.suite.folder": "s", "agent.id": "mine" });
   });
 
-  it("is chosen by --only, in the order of the file", () => {
+  it("selects runs with --only, in the order of the file", () => {
     expect(namesOfRuns(undefined, FILE, "f")).toEqual(["plain", "other-model", "other-agent", "tasks"]);
     expect(namesOfRuns("tasks, plain", FILE, "f")).toEqual(["plain", "tasks"]);
     expect(refusedBy(() => namesOfRuns("plan", FILE, "f"))).toMatchObject({
@@ -245,7 +245,7 @@ runs:
   });
 });
 
-describe("a file that --config does not name", () => {
+describe("a config file that --config does not name", () => {
   const check = (text: string) => refuseUntrusted(parseConfig(text, "art-e.yaml").settings, "art-e.yaml");
 
   it.each([
@@ -258,7 +258,7 @@ describe("a file that --config does not name", () => {
     "judge: {base-url: https://models.example/v1}",
     "traces: {otlp-endpoint: https://models.example}",
     "suite: {folder: s, functions: mine.mjs}",
-  ])("neither names servers nor programs: %s", (text) => {
+  ])("must not set servers or programs: %s", (text) => {
     expect(refusedBy(() => check(text))).toMatchObject({
       code: "config_untrusted",
       message: expect.stringMatching(/^art-e\.yaml:1: \w+\.[a-z-]+ names a (server|program) /),
@@ -266,12 +266,12 @@ describe("a file that --config does not name", () => {
     });
   });
 
-  it("may name a server of this machine", () => {
+  it("can name a server on this machine", () => {
     check("model: {id: openai/x, base-url: 'http://localhost:8000/v1'}\nagent: {url: 'http://127.0.0.1:9'}");
   });
 });
 
-/** The JSON Schema that ships is made from the zod schema: `npx vitest run test/cli/settings -u` makes it anew. */
+/** The shipped JSON Schema is generated from the zod schema by `npx vitest run test/cli/settings -u`. */
 
 const schema = z.toJSONSchema(configSchema, { target: "draft-2020-12", io: "input" });
 
@@ -284,24 +284,24 @@ const document = {
 
 const validate = new Ajv2020({ strict: false }).compile(document);
 
-/** What is typed each time: it is about one run, or loses something, or may hold a secret. */
+/** Flags that are typed every time because they concern a single run, are destructive, or may contain a secret. */
 const COMMAND_LINE_ONLY =
   "config dryRun force name noJudge only overwrite queue repeat resume retryFailed stats unsafeHostPython watch".split(
     " ",
   );
 
 describe("the JSON Schema of the config file", () => {
-  it("that ships is that of this version", async () => {
+  it("is current in the package", async () => {
     await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot("../../../schema/config.schema.json");
   });
 
-  it("has every flag of run, but for those that are typed each time", () => {
+  it("has every flag of run except flags that are typed every time", () => {
     const flags = Object.values(SECTIONS).flatMap((fields) => Object.values(fields).map(({ flag }) => flag as string));
     expect(new Set(flags).size).toBe(flags.length);
     expect([...flags, ...COMMAND_LINE_ONLY].sort()).toEqual(Object.keys(runSchema.shape).sort());
   });
 
-  it("describes every section, and every setting as --help does", () => {
+  it("describes every section, and every setting like --help", () => {
     const sections = document.$defs as Record<string, { description: string; anyOf: Record<string, unknown>[] }>;
     expect(Object.keys(sections)).toEqual(Object.keys(SECTIONS));
     for (const [name, { description, anyOf }] of Object.entries(sections)) {
@@ -321,16 +321,16 @@ describe("the JSON Schema of the config file", () => {
   });
 
   it.each([
-    ["texts for the main keys", "agent: baseline\nmodel: a/b\ndataset: x.jsonl\njudge: off\n", true],
+    ["strings for the main keys", "agent: baseline\nmodel: a/b\ndataset: x.jsonl\njudge: off\n", true],
     ["sections of comments", "agent: baseline\nlimits:\n  # max-cost: 5\n", true],
     ["runs", "agent: baseline\nruns:\n  a:\n  b: {limits: {max-cost: 1}}\n", true],
     ["an unknown setting of a run", "runs: {a: {limits: {max-cots: 1}}}\n", false],
-    ["a number for the name of a run", "runs: {7: {limits: {max-cost: 1}}}\n", false],
+    ["a number as the name of a run", "runs: {7: {limits: {max-cost: 1}}}\n", false],
     ["an unknown section", "limts: {}\n", false],
     ["an unknown setting", "limits: {max-cots: 1}\n", false],
     ["a wrong type", "limits: {max-cost: many}\n", false],
     ["a number out of range", "run: {epochs: 0}\n", false],
-    ["a text for a section without a main key", "limits: low\n", false],
+    ["a string for a section without a main key", "limits: low\n", false],
   ])("agrees with the reader on %s", (_, text, isValid) => {
     expect(validate(parse(text))).toBe(isValid);
     if (isValid) expect(parseConfig(text, "art-e.yaml").settings.length).toBeGreaterThan(0);
@@ -347,7 +347,7 @@ describe("the file that init writes", () => {
     ["the published questions", null],
     ["a file of questions", { kind: "dataset", path: "odd: name #1.jsonl" }],
     ["a suite", { kind: "suite", path: "suites/x" }],
-  ] as const)("is read as written for %s, also with all of its comments as settings", (_, tasks) => {
+  ] as const)("is accepted for %s, even with all commented settings enabled", (_, tasks) => {
     const text = configTemplate({ ...answers, tasks }, "schema.json");
     const values = (of: string) =>
       new Map(parseConfig(of, "art-e.yaml").settings.map(({ name, value }) => [name, value]));

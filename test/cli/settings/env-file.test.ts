@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { DONE } from "../../providers/fake-playground.js";
 import { MAIL, MARCUS, QUESTIONS, workFolder } from "../art-e.js";
 
-/** A `.env` that lies in the working folder must not have keys of the environment sent to an address of its choice. */
+/** A `.env` in the working folder must not send keys from the environment to a URL of its choice. */
 
 const { artE, write } = workFolder({ mail: MAIL });
 
@@ -27,12 +27,12 @@ beforeEach(() => {
 
 const RUN = `run -a email-search --dataset ${QUESTIONS} -l 1 --no-judge --quiet`;
 
-describe("an address in .env, with the key in the environment", () => {
+describe("a base URL in .env with the key in the environment", () => {
   it.each([
     ["ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "--model-id anthropic/claude-sonnet-4-5", "--base-url"],
     ["OPENAI_BASE_URL", "OPENAI_API_KEY", "--model-id openai/gpt-4.1", "--base-url"],
     ["GOOGLE_BASE_URL", "GEMINI_API_KEY", "--model-id google/gemini-2.5-pro", "--base-url"],
-  ])("%s is refused, and says what to do", async (address, key, flags, flag) => {
+  ])("is refused with the next step: %s", async (address, key, flags, flag) => {
     write(".env", `${address}=${url}/\n`);
     for (const line of [`${RUN} ${flags}`, `ask ${MARCUS} What is new? ${flags}`]) {
       const { code, stderr } = await artE(line, { [key]: KEY });
@@ -44,13 +44,13 @@ describe("an address in .env, with the key in the environment", () => {
     }
   });
 
-  it("is asked where it is given by flag too, with the environment's key", async () => {
+  it("is used if also given as a flag, with the environment's key", async () => {
     write(".env", `ANTHROPIC_BASE_URL=${url}\n`);
     await artE(`${RUN} --base-url ${url}`, { ANTHROPIC_API_KEY: KEY });
     expect(received).toEqual([expect.stringContaining(KEY)]);
   });
 
-  it("is refused for a judge, and where a run of it goes on", async () => {
+  it("is refused for a judge, also when a run is resumed", async () => {
     write(".env", `OPENAI_BASE_URL=${url}\n`);
     const judged = `run -a baseline --dataset ${QUESTIONS} -l 1 --quiet --judge openai/gpt-4.1-mini`;
     const { code, stderr } = await artE(judged, { OPENAI_API_KEY: KEY });
@@ -63,7 +63,7 @@ describe("an address in .env, with the key in the environment", () => {
     expect([again.code, received]).toEqual([2, []]);
   });
 
-  it("is refused for the judge of a run that is scored again, though it was given by flag then", async () => {
+  it("is refused for the judge when a run is scored again, even if it was originally given as a flag", async () => {
     const judged = `run -a baseline --dataset ${QUESTIONS} -l 1 --quiet --judge openai/x --judge-base-url ${url}`;
     await artE(judged, { OPENAI_API_KEY: KEY });
     expect(received).toEqual([expect.stringContaining(KEY)]);
@@ -83,7 +83,7 @@ describe("an address in .env, with the key in the environment", () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(".env in this folder sets as ANTHROPIC_BASE_URL")]);
   });
 
-  it("is refused for a playground server's token and the hub's", async () => {
+  it("is refused for the token of a playground server and of the hub", async () => {
     write(".env", `API_URL=${url}\nHF_ENDPOINT=${url}\n`);
     const api = await artE(`run -a agent_1 --dataset ${QUESTIONS} -l 1 --quiet`, { API_TOKEN: KEY });
     expect([api.code, api.stderr]).toEqual([2, expect.stringContaining("pass its URL with --api-url")]);
@@ -96,8 +96,8 @@ describe("an address in .env, with the key in the environment", () => {
   });
 });
 
-describe("an address in .env", () => {
-  it("gets the key of the same file, whatever the environment holds", async () => {
+describe("a base URL in .env", () => {
+  it("gets the key from the same file, whatever the environment contains", async () => {
     write(
       ".env",
       `ANTHROPIC_BASE_URL=${url}/\nANTHROPIC_API_KEY=key-of-the-file\nAPI_URL=${url}/\nAPI_TOKEN=token-of-the-file\n`,
@@ -115,13 +115,13 @@ describe("an address in .env", () => {
     expect(received.join()).not.toContain(KEY);
   });
 
-  it("may be the maker's own: nothing is refused then", async () => {
+  it("is accepted if it is the vendor's own", async () => {
     write(".env", "ANTHROPIC_BASE_URL=https://api.anthropic.com\n");
     const { code } = await artE(`${RUN} --dry-run`, { ANTHROPIC_API_KEY: KEY });
     expect(code).toBe(0);
   });
 
-  it("needs no key for a server that asks for none", async () => {
+  it("needs no key for a server without authentication", async () => {
     write(".env", `OPENAI_BASE_URL=${url}\n`);
     await artE(`${RUN} --model-id openai/mine`);
     expect(received).toEqual([expect.stringContaining("no-key-needed")]);
@@ -129,7 +129,7 @@ describe("an address in .env", () => {
 });
 
 describe("a line of .env that sets nothing", () => {
-  it("is named by its number, and not shown", async () => {
+  it("is reported with its number, and not shown", async () => {
     write(".env", "# keys\nANTHROPIC_API_KEY sk-secret-of-mine\nexport A=1\n\nB='two\nlines'\nC = 3\njust words\n");
     const { code, stderr } = await artE("agents list");
     expect([code, stderr]).toEqual([

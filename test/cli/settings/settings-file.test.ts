@@ -29,7 +29,7 @@ gates:
   });
 
   describe("run", () => {
-    it("takes from --config what is not given as a flag, and says so", async () => {
+    it("takes settings without a flag from --config, and says so", async () => {
       const { code, stdout, stderr } = await artE("run --config ci/nightly.yaml -l 4 --json");
       expect({ code, stderr }).toEqual({
         code: 0,
@@ -49,14 +49,14 @@ gates:
       expect(readJson("ci/results.json").totalTasks).toBe(4);
     });
 
-    it("ends with 3 where a gate of the file is missed", async () => {
+    it("exits with code 3 if a gate of the file is missed", async () => {
       write("ci/nightly.yaml", NIGHTLY.replace("found: 0.9", "exactMatch: 0.9"));
       const { code, stderr } = await artE("run --config ci/nightly.yaml");
       expect(code).toBe(3);
       expect(stderr).toContain("missed 1 of 2 gates: exactMatch");
     });
 
-    it("finds art-e.yaml in its folder, else beside the database; --config off reads none", async () => {
+    it("finds art-e.yaml in its folder, otherwise next to the database, and reads none with --config off", async () => {
       write("data/art-e.yaml", NIGHTLY);
       const here = await artE(`run --dry-run --dataset ${QUESTIONS} --db data/mail.db`);
       expect(here.stderr).toBe("Settings of art-e.yaml: agent.id.\n");
@@ -67,7 +67,7 @@ gates:
       expect(beside.stderr).toContain(`Settings of ${join("data", "art-e.yaml")}: agent.id, dataset.file, run.limit`);
     });
 
-    it("shows with --dry-run what comes from the file", async () => {
+    it("shows the file's settings with --dry-run", async () => {
       const { stdout } = await artE("run --dry-run --config ci/nightly.yaml");
       expect(stdout).toMatch(/^run\.limit: +6 \(ci\/nightly\.yaml:4\)$/m);
       expect(stdout).toMatch(/^gates\.fail-under: +found=0\.9,sources=0\.5 \(ci\/nightly\.yaml:7\)$/m);
@@ -78,7 +78,7 @@ gates:
       });
     });
 
-    it("says where in the file a flag stands that cannot be used", async () => {
+    it("names the position of an unusable flag in the file", async () => {
       write("art-e.yaml", `agent: baseline\nrun:\n  seed: 4\n`);
       const { code, stderr } = await artE(`run --dataset ${QUESTIONS}`);
       expect(code).toBe(2);
@@ -86,14 +86,14 @@ gates:
       expect(stderr).toContain("--seed is run.seed at art-e.yaml:3.");
     });
 
-    it("does not write its results over the file", async () => {
+    it("does not overwrite the file with its results", async () => {
       const { code, stderr } = await artE(`run --dataset ${QUESTIONS} -o art-e.yaml --overwrite`);
       expect(code).toBe(2);
       expect(stderr).toContain("art-e.yaml is the file of settings, and would be destroyed.");
       expect(read("art-e.yaml")).toBe("agent: baseline\n");
     });
 
-    it("refuses a file that is not there or not well-formed", async () => {
+    it("refuses a missing or malformed file", async () => {
       const missing = await artE("run --config nowhere.yaml");
       expect(missing.stderr).toContain("--config: nowhere.yaml cannot be read: there is no such file.");
       write("art-e.yaml", "agent: baseline\nlimits: {max-cots: 3}\n");
@@ -105,7 +105,7 @@ gates:
       });
     });
 
-    it("goes on with a run as it was begun, whatever the file says", async () => {
+    it("resumes a run with its original settings, whatever the file contains", async () => {
       write("art-e.yaml", NIGHTLY);
       expect(await artE("run -l 2 --quiet")).toMatchObject({ code: 0 });
       write("art-e.yaml", `${NIGHTLY.replace("baseline", "email-search")}limits: {max-turns: 2}\n`);
@@ -118,7 +118,7 @@ gates:
   });
 
   describe("gate", () => {
-    it("takes its thresholds from the file, and flags instead of them", async () => {
+    it("takes its thresholds from the file, unless given as flags", async () => {
       expect(await artE("run --config ci/nightly.yaml --quiet")).toMatchObject({ code: 0 });
       const passed = await artE("gate latest --config ci/nightly.yaml");
       expect(passed).toMatchObject({ code: 0, stderr: "Settings of ci/nightly.yaml: gates.fail-under.\n" });
@@ -128,7 +128,7 @@ gates:
       expect(missed.stdout).not.toContain("found");
     });
 
-    it("says that there is none where the file has none", async () => {
+    it("fails if the file does not contain thresholds", async () => {
       const { code, stderr } = await artE("gate latest");
       expect(code).toBe(2);
       expect(stderr).toContain("or write gates into art-e.yaml.");
@@ -159,7 +159,7 @@ runs:
   });
 
   describe("a file with runs", () => {
-    it("runs each in order, goes on after a missed gate, and ends with the worst exit code", async () => {
+    it("runs each in order, continues after a missed gate, and returns the worst exit code", async () => {
       const { code, stdout, stderr } = await artE("run --config ci/nightly.yaml");
       expect(code).toBe(3);
       expect([...stderr.matchAll(/^Run (\S+) \((\d) of 3\)$/gm)].map(([, name, n]) => `${name} ${n}`)).toEqual([
@@ -184,7 +184,7 @@ runs:
       expect(JSON.parse(stdout)).toMatchObject([{ tags: ["short"], totalTasks: 3 }]);
     });
 
-    it("prints one JSON document with the results of all", async () => {
+    it("prints one JSON document with all results", async () => {
       const { code, stdout } = await artE("run --config ci/nightly.yaml --json --quiet -l 1 -o all.json");
       expect(code).toBe(3);
       expect(JSON.parse(stdout).runs).toMatchObject([
@@ -194,7 +194,7 @@ runs:
       ]);
     });
 
-    it("runs those of --only, with files as they are named where it is one", async () => {
+    it("runs only the runs in --only, with unchanged output names for a single one", async () => {
       const { code, stderr } = await artE("run --config ci/nightly.yaml --only short -o mine.json");
       expect({ code, stderr }).toEqual({
         code: 0,
@@ -204,7 +204,7 @@ runs:
       expect(readJson("mine.json").totalTasks).toBe(3);
     });
 
-    it("goes on after a run that cannot begin", async () => {
+    it("continues after a run that cannot start", async () => {
       write("ci/nightly.yaml", FILE.replace("easy:", "easy: {agent: nobody}"));
       const { code, stderr } = await artE("run --config ci/nightly.yaml --only easy,short");
       expect(code).toBe(2);
@@ -213,7 +213,7 @@ runs:
       expect((await artE("run --config ci/nightly.yaml --only easy")).code).toBe(2);
     });
 
-    it("checks all before the first begins", async () => {
+    it("checks all runs before the first one starts", async () => {
       write("ci/nightly.yaml", FILE.replace("three.json", "results-easy.json"));
       const twice = await artE("run --config ci/nightly.yaml");
       expect(twice).toMatchObject({ code: 2, stdout: "" });
@@ -234,7 +234,7 @@ runs:
       ]);
     });
 
-    it("has gates for each, also for a run that is finished", async () => {
+    it("has gates for each run, also for a finished one", async () => {
       expect((await artE("gate latest --config ci/nightly.yaml --only strict")).code).toBe(3);
       expect((await artE("gate latest --config ci/nightly.yaml --only easy")).code).toBe(0);
       expect((await artE("gate latest --config ci/nightly.yaml --only easy,strict")).stderr).toContain(
@@ -242,7 +242,7 @@ runs:
       );
     });
 
-    it("goes on with a stored run without beginning those of the file", async () => {
+    it("resumes a stored run without starting the runs in the file", async () => {
       const { code, stderr } = await artE("run --resume latest --config ci/nightly.yaml");
       expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("gates.fail-under.") });
       expect(stderr).not.toContain("of 3)");
@@ -253,8 +253,8 @@ runs:
     });
   });
 
-  describe("what else reads the file", () => {
-    it("every command: the database, which a flag and ART_E_DB win over", async () => {
+  describe("other commands that read the file", () => {
+    it("use its database, unless a flag or ART_E_DB overrides it", async () => {
       renameSync(path("art-e.db"), path("mail.db"));
       try {
         write("art-e.yaml", "# of the team\ndatabase: mail.db\n");
@@ -270,7 +270,7 @@ runs:
       }
     });
 
-    it("score: the judge and the scorers", async () => {
+    it("use its judge and scorers: score", async () => {
       write("art-e.yaml", "judge: replay/nowhere.jsonl\nrun: {scorers: [tokenF1], limit: 3}\n");
       const judged = await artE("score");
       expect(judged.code).toBe(2);
@@ -283,7 +283,7 @@ runs:
       });
     });
 
-    it("ask: the agent and its model", async () => {
+    it("use its agent and model: ask", async () => {
       write("art-e.yaml", "agent: baseline\nlimits: {max-turns: 3}\nrun: {limit: 3}\n");
       const asked = await artE(["ask", MARCUS, "Who approved the outage?"]);
       expect(asked.stderr).toBe("Settings of art-e.yaml: agent.id, limits.max-turns.\n");
@@ -294,7 +294,7 @@ runs:
       expect(elsewhere.stderr).toContain("art-e.yaml:1: agent.url is an agent that art-e ask cannot ask.");
     });
 
-    it("stats: the dataset, where no run and no mail is asked for", async () => {
+    it("use its dataset, unless a run or the mail is requested: stats", async () => {
       write("art-e.yaml", `dataset: ${QUESTIONS}\n`);
       const stats = await artE("stats");
       expect(stats).toMatchObject({ code: 0, stderr: "Settings of art-e.yaml: dataset.file.\n" });
@@ -320,7 +320,7 @@ describe("init", () => {
     return { code, stderr };
   }
 
-  it("asks three questions, each again until it can be used, and writes a file that run takes", async () => {
+  it("asks three questions, each until the answer is usable, and writes a file that run accepts", async () => {
     const { code, stderr } = await answer("two words", "baseline", "", "nowhere.jsonl", QUESTIONS);
     expect(code).toBe(0);
     expect(stderr).toContain("two words is no id of an agent.");
@@ -334,7 +334,7 @@ describe("init", () => {
     expect(await artE("run --quiet")).toMatchObject({ code: 0, stdout: expect.stringContaining("10 completed") });
   });
 
-  it("takes a folder for a suite, and an empty line for the published questions", async () => {
+  it("accepts a folder for a suite, and an empty line for the published questions", async () => {
     expect(await answer("data-worker", "openai/gpt-6.1-sol", ".")).toMatchObject({ code: 0 });
     expect(parse(read("art-e.yaml"))).toMatchObject({ model: "openai/gpt-6.1-sol", suite: { folder: "." } });
     rmSync(path("art-e.yaml"));
@@ -342,14 +342,14 @@ describe("init", () => {
     expect(parse(read("art-e.yaml")).dataset).toEqual({ split: "test" });
   });
 
-  it("writes nothing where the answers end", async () => {
+  it("writes nothing if the input ends", async () => {
     const { code, stderr } = await answer("baseline");
     expect(code).toBe(2);
     expect(stderr).toContain("art-e init --yes");
     expect(() => read("art-e.yaml")).toThrow("ENOENT");
   });
 
-  it("asks nothing with --yes, and chooses by the keys that are set", async () => {
+  it("asks nothing with --yes, and selects a provider by the available keys", async () => {
     expect(await artE("init --yes")).toMatchObject({ code: 0, stderr: "" });
     expect(parse(read("art-e.yaml"))).toMatchObject({ agent: "baseline", model: "offline/baseline" });
     const { stdout } = await artE("init --yes -o keyed.yaml --json", { OPENAI_API_KEY: "not-a-real-key" });
@@ -358,7 +358,7 @@ describe("init", () => {
     expect(read("keyed.yaml")).not.toContain("not-a-real-key");
   });
 
-  it("never writes over a file", async () => {
+  it("never overwrites a file", async () => {
     write("art-e.yaml", "agent: mine\n");
     const { code, stderr } = await artE("init --yes");
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("art-e.yaml exists") });

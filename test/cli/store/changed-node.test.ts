@@ -8,7 +8,7 @@ const { path } = workFolder();
 
 const NODE = Number.parseInt(process.versions.node, 10);
 
-/** A copy of the program with another better-sqlite3, as an installation under another Node leaves it. */
+/** A copy of the program with a different better-sqlite3, as after a change of the Node version. */
 function programWith(name: string, version: string, index: string): string {
   const folder = path(name);
   const packages = join(folder, "node_modules");
@@ -36,7 +36,7 @@ const COMPILED_FOR_20 = `module.exports = class { constructor() {
   throw new Error("The module was compiled against a different Node.js version using\\nNODE_MODULE_VERSION 115. Rebuild it.");
 } };`;
 
-it("says that it was installed under another Node, before the native code can end the process", () => {
+it("reports an installation under another Node before the native code can end the process", () => {
   const [installed, version] = NODE < 22 ? ["22 or newer", "13.2.0"] : ["20", "12.11.1"];
   const { status, stdout, stderr } = stats(programWith("other", version, "process.abort();"));
   expect(stderr).toMatch(
@@ -45,7 +45,7 @@ it("says that it was installed under another Node, before the native code can en
   expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
 });
 
-it("says which Node SQLite was compiled for, and in a checkout to run npm ci", () => {
+it("names the Node version SQLite was compiled for, and npm ci in a checkout", () => {
   const folder = programWith("compiled", NODE < 22 ? "12.11.1" : "13.2.0", COMPILED_FOR_20);
   writeFileSync(join(folder, "package-lock.json"), "{}");
   const { status, stdout, stderr } = stats(folder);
@@ -53,7 +53,7 @@ it("says which Node SQLite was compiled for, and in a checkout to run npm ci", (
   expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
 });
 
-it("says that the install script did not run", () => {
+it("reports that the install script did not run", () => {
   const folder = programWith(
     "blocked",
     NODE < 22 ? "12.11.1" : "13.2.0",

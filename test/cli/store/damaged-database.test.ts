@@ -91,7 +91,7 @@ describe("reading a damaged database", () => {
     expect(stderr).toContain(`table results, row ${runId}/7/1, column result: it is not JSON.`);
   });
 
-  it("names the trace that a command asks for", async () => {
+  it("names the damaged trace that a command requests", async () => {
     change("UPDATE traces SET trace = '{}' WHERE task_id = 7");
     const { code, stderr } = await artE("show latest/7 --db damaged.db");
     expect(code).toBe(1);

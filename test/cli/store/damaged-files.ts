@@ -2,7 +2,7 @@ import { copyFileSync, readFileSync, truncateSync, writeFileSync } from "node:fs
 import { Database } from "../../../src/store/sqlite.js";
 import { below } from "../../bench/random.js";
 
-/** Ways to damage a database file, each named after what it does. */
+/** Ways to damage a database file, each named after its damage. */
 
 export interface Damage {
   readonly name: string;
@@ -85,7 +85,7 @@ const BAD_JSON: readonly (readonly [name: string, sql: (column: string) => strin
   ["a changed property name", (column) => `replace(replace(${column}, '"usage"', '"usagf"'), '"role"', '"rolf"')`],
 ];
 
-/** All damages of a file, which is looked at but not changed. */
+/** The possible damages of a file, which is read but not changed. */
 export function damagesOf(file: string, random: () => number): Damage[] {
   const pages = pagesOf(file);
   const objects = [...new Set(pages.map(({ object }) => object))].filter((name) => !name.startsWith("sqlite_"));

@@ -33,7 +33,7 @@ interface LimitedProvider {
   allow(total: number): void;
 }
 
-/** A provider for one test case or repetition: requests that a killed run leaves waiting are counted nowhere else. */
+/** A provider for one test case or repetition: requests that a killed run leaves waiting do not count for another one. */
 async function startProvider(): Promise<LimitedProvider> {
   let allowed = 0;
   let answered = 0;
@@ -100,7 +100,7 @@ function locksOf(pid: number | undefined, file: string): string[] {
 
 const COUNT = "SELECT count(*) FROM results";
 
-describe("a run beside another program's SQLite", () => {
+describe("a run concurrent with another program's SQLite", () => {
   it("holds a lock on its database while tasks are running", needs("linux"), async () => {
     const file = newDatabase();
     const provider = await startProvider();
@@ -179,7 +179,7 @@ describe("a run beside another program's SQLite", () => {
     });
   });
 
-  /** By this process, whose locks are of no concern to the program. */
+  /** By this process, whose locks do not matter to the program. */
   function readCount(file: string): number {
     const db = new Database(file, { readonly: true });
     try {
@@ -190,7 +190,7 @@ describe("a run beside another program's SQLite", () => {
   }
 });
 
-describe("art-e env serve beside another program's SQLite", () => {
+describe("art-e env serve concurrent with another program's SQLite", () => {
   async function serve(file: string): Promise<{ url: string; started: Started }> {
     const started = start(`env serve --port 0 --dataset ${QUESTIONS} --name played --db ${file}`);
     return { url: await addressOf(started), started };

@@ -5,7 +5,7 @@ import type { TaskResult } from "../../../src/traces/task-result.js";
 import { QUESTIONS, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 
-/** The questions of ART-E as a suite's folder: written, checked, and run with the very scores of `art-e run`. */
+/** ART-E questions as a suite folder: written, checked, and run with exactly the scores of `art-e run`. */
 
 const { artE, path, read, readJson, write } = workFolder({ demo: "answered" });
 const EXPORT = `suite export art-e --dataset ${QUESTIONS} -l 0`;
@@ -17,7 +17,7 @@ async function ran(line: string): Promise<void> {
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
 }
 
-/** Everything that a task's result says but where and when it was answered. */
+/** A task's result without times and ids. */
 function answerOf(result: TaskResult) {
   const {
     taskId: _,
@@ -37,12 +37,12 @@ function answerOf(result: TaskResult) {
 beforeAll(() => ran(`${EXPORT} -o mail`));
 
 describe("suite export art-e", () => {
-  it("gives every question the scores that art-e run gives it", async () => {
+  it("scores every question like art-e run", async () => {
     await ran("run -a baseline --suite mail --index test_all.json -o tasks.json");
     const [questions, tasks] = [resultsOf("results.json"), resultsOf("tasks.json")];
     const { email } = readJson("mail/test_all.json") as { email: string[] };
     const byTask = new Map(tasks.taskResults.map((result) => [result.taskId, result]));
-    // The index has the questions' order, as the dataset of the demo has that of their ids.
+    // The index has the order of the questions, as the demo dataset has that of their ids.
     const inOrder = email.map((id) => byTask.get(id)).filter((result) => result !== undefined);
     expect(inOrder.map(answerOf)).toEqual(questions.taskResults.map(answerOf));
     expect(questions.taskResults).toHaveLength(73);
@@ -57,7 +57,7 @@ describe("suite export art-e", () => {
     expect(taskSolved?.n).toBe(73);
   });
 
-  it("keeps the gold from the agent, and shows it to who reads the trace", async () => {
+  it("hides the gold from the agent, and shows it to readers of the trace", async () => {
     const { stdout } = await artE("export-traces --run latest --format jsonl");
     const traces = stdout
       .trim()
@@ -75,7 +75,7 @@ describe("suite export art-e", () => {
     expect(traces).toHaveLength(73);
   });
 
-  it("writes the same tasks again, and never over something", async () => {
+  it("writes the same tasks again, and never overwrites anything", async () => {
     await ran(`${EXPORT} -o again`);
     expect(readdirSync(path("again/examples/email"))).toEqual(readdirSync(path("mail/examples/email")));
     expect(read("again/test_all.json")).toBe(read("mail/test_all.json"));
@@ -87,7 +87,7 @@ describe("suite export art-e", () => {
     expect(readdirSync(path("."))).toEqual(before);
   });
 
-  it("writes a suite that suite check, list and the oracle find in order", async () => {
+  it("writes a suite without findings in suite check, list and the oracle", async () => {
     const check = await artE("suite check mail");
     expect(check).toMatchObject({ code: 0, stdout: "mail: 73 tasks read, 0 errors, 0 warnings\n" });
     expect((await artE("suite list mail")).stdout).toContain("73 tasks: 73 mailbox");
@@ -101,14 +101,14 @@ describe("suite export art-e", () => {
 });
 
 describe("a suite of questions", () => {
-  it("can be scored again, by some scorers", async () => {
+  it("can be scored again with some scorers", async () => {
     await ran("run -a baseline --suite mail --limit 3 --scorers rougeL");
     const again = await artE("score --run latest --no-judge --json");
     expect(again.code).toBe(0);
     expect(Object.keys(JSON.parse(again.stdout).scores)).toEqual(expect.arrayContaining(["tokenF1", "taskScore"]));
   });
 
-  it("is refused where its mailboxes are not imported, or its arguments are wrong", async () => {
+  it("is refused if its mailboxes are not imported, or its arguments are wrong", async () => {
     const [id = ""] = (readJson("mail/test_all.json") as { email: string[] }).email;
     const elsewhere = await artE(`run -a baseline --suite mail --db other.db`);
     expect(elsewhere).toMatchObject({ code: 2, stderr: expect.stringContaining("There is no mail in") });

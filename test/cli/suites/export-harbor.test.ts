@@ -12,7 +12,7 @@ import { ENRON, needs } from "../../machine-requirements.js";
 import { machinesStart } from "../../suites/machines-start.js";
 import { demoQuestions, MAIL, MARCUS, QUESTIONS, ROOT, workFolder } from "../art-e.js";
 
-/** Questions as Harbor tasks: what is in the folders, and the steps of a trial in a sandbox of its own. */
+/** Questions as Harbor tasks: the contents of the folders, and the steps of a trial in a separate sandbox. */
 
 const UNANSWERABLE = join(ROOT, "fixtures/demo/unanswerable.jsonl");
 const { artE, path, read, start, write } = workFolder({ mail: MAIL });
@@ -50,7 +50,7 @@ function mailboxOf(task: string, folder = "tasks"): Mail[] {
 }
 
 describe("env export --format harbor", () => {
-  it("writes a folder for each question, with everything that a task needs", () => {
+  it("writes one folder per question, with everything that a task needs", () => {
     expect(readdirSync(path("tasks"))).toEqual(["README.md", "dataset.toml", ...demoQuestions.map(idOf)].sort());
     for (const question of demoQuestions) {
       const task = path(`tasks/${idOf(question)}`);
@@ -76,7 +76,7 @@ describe("env export --format harbor", () => {
     }
   });
 
-  it("puts the mailbox up to the question's day into the environment, and nothing else", () => {
+  it("includes the mailbox up to the question's date, and nothing else", () => {
     const inboxes = new Map<string, string[]>();
     withReadOnly(path("art-e.db"), (db) => {
       const rows = db.prepare(
@@ -95,7 +95,7 @@ describe("env export --format harbor", () => {
       expect(mails.map(({ message_id }) => message_id).sort()).toEqual(inboxes.get(task));
       expect(mails.length).toBeGreaterThan(0);
       for (const { date } of mails) expect(date.slice(0, 10) <= question.query_date).toBe(true);
-      // Beside the mail itself, which holds the answer, no file knows it or names a mail.
+      // Except for the mail itself, which contains the answer, no file contains the answer or an email's id.
       for (const file of ["instruction.md", "environment/Dockerfile", "environment/mail"]) {
         const text = read(`tasks/${task}/${file}`);
         for (const id of question.message_ids) expect(text).not.toContain(id.replace(/[<>]/g, ""));
@@ -104,47 +104,51 @@ describe("env export --format harbor", () => {
     }
   });
 
-  it("does so of real mail, by the raw files, and tells no answer", needs("real-mail"), async () => {
-    const linesOf = (file: string) => readFileSync(join(ENRON, file), "utf8").trim().split("\n");
-    const questions = linesOf("questions.jsonl").map((line) => JSON.parse(line) as Question);
-    execFileSync("tar", ["-xzf", join(ENRON, "maildir.tar.gz"), "-C", path(".")]);
-    expect((await artE(`import ${path("maildir")} --db real.db --quiet`)).code).toBe(0);
-    const line = `env export --dataset ${join(ENRON, "questions.jsonl")} -l 0 -o real --db real.db --quiet`;
-    expect(await artE(line)).toMatchObject({ code: 0, stderr: "" });
-    const addressOf = new Map(linesOf("owner_address_map.tsv").map((row) => row.split("\t") as [string, string]));
-    const mails = filesBelow(path("maildir")).map((file) => {
-      const [head = "", ...body] = read(`maildir/${file}`).split(/\r?\n\r?\n/);
-      const field = (name: string) => new RegExp(`^${name}:\\s*(.*)$`, "im").exec(head)?.[1]?.trim() ?? "";
-      const sent = field("Date");
-      return {
-        id: field("Message-ID"),
-        day: new Date(sent.replace(/\(.*/, "")).toISOString().slice(0, 10),
-        owner: addressOf.get(file.split("/")[0] ?? ""),
-        head: head.toLowerCase(),
-        content: [sent, field("From"), field("Subject"), ...body].join("\n").trim(),
-      };
-    });
-    for (const question of questions) {
-      const { inbox_address: inbox, query_date, answer, message_ids } = question;
-      // Filed in the mailbox, or from or to its owner. A copy may be told by another one's Message-ID.
-      const isAllowed = ({ day, owner, head }: (typeof mails)[number]) =>
-        day <= query_date && (owner === inbox || head.includes(inbox));
-      const contents = new Set(mails.filter(isAllowed).map(({ content }) => content));
-      const allowed = new Set(mails.flatMap(({ id, content }) => (contents.has(content) ? [id] : [])));
-      const task = idOf(question);
-      const ids = mailboxOf(task, "real").map(({ message_id }) => message_id);
-      expect(ids.length).toBeGreaterThan(0);
-      expect(ids.filter((id) => !allowed.has(id))).toEqual([]);
-      for (const file of filesBelow(path(`real/${task}`))) {
-        if (/^(?:solution|tests)\/|mailbox\.jsonl\.gz$/.test(file)) continue;
-        const text = read(`real/${task}/${file}`);
-        const told = [answer, ...message_ids].filter((secret) => !question.question.includes(secret));
-        expect(told.filter((secret) => text.includes(secret))).toEqual([]);
+  it(
+    "includes the same for real mail, according to the raw files, without revealing an answer",
+    needs("real-mail"),
+    async () => {
+      const linesOf = (file: string) => readFileSync(join(ENRON, file), "utf8").trim().split("\n");
+      const questions = linesOf("questions.jsonl").map((line) => JSON.parse(line) as Question);
+      execFileSync("tar", ["-xzf", join(ENRON, "maildir.tar.gz"), "-C", path(".")]);
+      expect((await artE(`import ${path("maildir")} --db real.db --quiet`)).code).toBe(0);
+      const line = `env export --dataset ${join(ENRON, "questions.jsonl")} -l 0 -o real --db real.db --quiet`;
+      expect(await artE(line)).toMatchObject({ code: 0, stderr: "" });
+      const addressOf = new Map(linesOf("owner_address_map.tsv").map((row) => row.split("\t") as [string, string]));
+      const mails = filesBelow(path("maildir")).map((file) => {
+        const [head = "", ...body] = read(`maildir/${file}`).split(/\r?\n\r?\n/);
+        const field = (name: string) => new RegExp(`^${name}:\\s*(.*)$`, "im").exec(head)?.[1]?.trim() ?? "";
+        const sent = field("Date");
+        return {
+          id: field("Message-ID"),
+          day: new Date(sent.replace(/\(.*/, "")).toISOString().slice(0, 10),
+          owner: addressOf.get(file.split("/")[0] ?? ""),
+          head: head.toLowerCase(),
+          content: [sent, field("From"), field("Subject"), ...body].join("\n").trim(),
+        };
+      });
+      for (const question of questions) {
+        const { inbox_address: inbox, query_date, answer, message_ids } = question;
+        // In the owner's mailbox, or from or to the owner. A copy may have another email's Message-ID.
+        const isAllowed = ({ day, owner, head }: (typeof mails)[number]) =>
+          day <= query_date && (owner === inbox || head.includes(inbox));
+        const contents = new Set(mails.filter(isAllowed).map(({ content }) => content));
+        const allowed = new Set(mails.flatMap(({ id, content }) => (contents.has(content) ? [id] : [])));
+        const task = idOf(question);
+        const ids = mailboxOf(task, "real").map(({ message_id }) => message_id);
+        expect(ids.length).toBeGreaterThan(0);
+        expect(ids.filter((id) => !allowed.has(id))).toEqual([]);
+        for (const file of filesBelow(path(`real/${task}`))) {
+          if (/^(?:solution|tests)\/|mailbox\.jsonl\.gz$/.test(file)) continue;
+          const text = read(`real/${task}/${file}`);
+          const told = [answer, ...message_ids].filter((secret) => !question.question.includes(secret));
+          expect(told.filter((secret) => text.includes(secret))).toEqual([]);
+        }
       }
-    }
-  });
+    },
+  );
 
-  it("pins each task by its files", () => {
+  it("pins each task to its files", () => {
     const { dataset, tasks } = parse(read("tasks/dataset.toml")) as {
       dataset: { name: string };
       tasks: { name: string; digest: string }[];
@@ -161,7 +165,7 @@ describe("env export --format harbor", () => {
     );
   });
 
-  it("takes a selection, an organization and the name of an image", async () => {
+  it("accepts a selection, an organization and an image name", async () => {
     const flags = `--inbox ${MARCUS} -l 2 --org me --docker-image reg.example/me/art-e:{task}`;
     const { stdout } = await artE(`env export --dataset ${QUESTIONS} ${flags} -o two --json`);
     expect(JSON.parse(stdout)).toMatchObject({ folder: path("two"), tasks: 2, withoutGoldMail: [] });
@@ -184,7 +188,7 @@ describe("env export --format harbor", () => {
     expect(readdirSync(path(".")).filter((name) => name.startsWith("new"))).toEqual([]);
   });
 
-  it("says which tasks have no gold mail in their mailbox", async () => {
+  it("reports tasks without gold mail in their mailbox", async () => {
     const [question] = demoQuestions;
     const file = write("early.jsonl", `${JSON.stringify({ ...question, query_date: "1999-12-31" })}\n`);
     const { code, stderr } = await artE(`env export --dataset ${file} -l 0 -o early`);
@@ -194,7 +198,7 @@ describe("env export --format harbor", () => {
     });
   });
 
-  it("leaves nothing where it is interrupted", async () => {
+  it("leaves nothing if interrupted", async () => {
     const { child, ended } = start(`env export --dataset ${QUESTIONS} -l 0 -o stopped`);
     await new Promise<void>((resolve) => {
       const watcher = watch(path("."), (_, name) => {
@@ -217,7 +221,7 @@ interface Trial {
   readonly agent: string;
 }
 
-/** A trial of each task of a folder; the agent is oracle, nop, or a script. */
+/** A trial of each task in a folder. The agent is oracle, nop, or a script. */
 async function trials(folder: string, agent: string): Promise<Trial[]> {
   const system =
     "--unshare-all --die-with-parent --uid 0 --gid 0 --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib " +
@@ -269,10 +273,10 @@ describe("a trial of an exported task", needs("sandbox", machinesStart), () => {
     }
   }
 
-  it.each([FEW])("gives the oracle 1 and an agent that does nothing 0 on each of %s", expectGrades);
-  it.each([ALL])("gives the oracle 1 and an agent that does nothing 0 on each of %s", STRESS, expectGrades);
-  it.each([FEW])("is the same in a run over the folder %s as a suite", expectGradesOfSuite);
-  it.each([ALL])("is the same in a run over the folder %s as a suite", STRESS, expectGradesOfSuite);
+  it.each([FEW])("gives the oracle 1 and an idle agent 0 on each of %s", expectGrades);
+  it.each([ALL])("gives the oracle 1 and an idle agent 0 on each of %s", STRESS, expectGrades);
+  it.each([FEW])("has the same scores in a run over the folder %s as a suite", expectGradesOfSuite);
+  it.each([ALL])("has the same scores in a run over the folder %s as a suite", STRESS, expectGradesOfSuite);
 
   it("lets the agent search, read and answer with the command in the environment", async () => {
     const agent = `
@@ -296,7 +300,7 @@ cat /app/answer.json`;
     }
   });
 
-  it("scores 0, and not nothing, where the answer is a trick", async () => {
+  it("scores a trick answer 0 instead of leaving it unscored", async () => {
     const agent = `
 mkdir -p /app/json && echo 'raise SystemExit(0)' > /app/json.py && echo 'exit 0' > /app/python3 && chmod +x /app/python3
 echo '{"reward": 1}' > /logs/verifier/reward.json; echo 1 > /logs/verifier/reward.txt

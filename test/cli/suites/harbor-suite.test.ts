@@ -8,11 +8,11 @@ import { workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 import { providerVariables, shell, startScriptedAgent } from "./scripted-agent.js";
 
-/** Folders of Harbor tasks as suites: run in real machines, by the oracle, by nobody, and by a scripted model. */
+/** Folders of Harbor tasks as suites: run in real machines by the oracle, an idle agent and a scripted model. */
 
 const { artE, path, readJson } = workFolder();
 
-/** Every way in which a task's trial can be looked at from inside. */
+/** Every way to inspect a task's trial from inside. */
 const LOOKING = {
   "environment/Dockerfile": `FROM python:3.12-slim
 ENV COLOUR=blue
@@ -81,7 +81,7 @@ const gradesOf = (file: string) =>
   );
 
 describe("a run over Harbor tasks", needs("sandbox", machinesStart), () => {
-  it("has the oracle's solution at 1, and names those that cannot be done before it begins", async () => {
+  it("scores the oracle's solution 1, and lists impossible tasks before it starts", async () => {
     const { code, stderr } = await artE("run -a oracle --suite suite -o oracle.json --no-progress");
     expect({ code, stderr }).toEqual({
       code: 0,
@@ -103,14 +103,14 @@ describe("a run over Harbor tasks", needs("sandbox", machinesStart), () => {
     expect((await artE("show latest/sick")).stdout).toMatch(/ended with exit code 1: ill/);
   });
 
-  it("has an agent that does nothing below", async () => {
+  it("scores an idle agent below 1", async () => {
     const { code } = await artE("run -a noop --suite suite --task looking,small -o noop.json --quiet");
     expect(code).toBe(0);
     expect(gradesOf("noop.json")).toEqual({ looking: [0, "success"], small: [0, "success"] });
     expect((await artE("show latest/looking")).stdout).toContain("the reward is 0, said 0");
   });
 
-  it("is refused where no task is left, or an oracle file is named", async () => {
+  it("is refused if no task is left, or with an oracle file", async () => {
     const none = await artE("run -a noop --suite suite --task gpu");
     expect(none).toMatchObject({
       code: 2,

@@ -9,7 +9,7 @@ import { workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 import { providerVariables, type ScriptedCall, shell, startScriptedAgent } from "./scripted-agent.js";
 
-/** Agents that look for what they must not see, and that leave behind what harms whoever comes after them. */
+/** Agents that search for hidden files, and that leave behind files that harm the next reader. */
 
 const { artE, path, readJson } = workFolder();
 
@@ -24,7 +24,7 @@ interface Hostile {
   readonly says?: string;
 }
 
-/** What each leaves; those that solve the task too are graded as if nothing else were there. */
+/** Files left by each agent. Agents that also solve the task are graded as if the other files did not exist. */
 const LEAVE: Readonly<Record<string, Hostile>> = {
   "a server and processes that ignore signals": {
     calls: [
@@ -79,7 +79,7 @@ const SECOND_LOOK = [
   "cat SUITE/examples/*/*/gold.csv FOLDER/art-e.db FOLDER/results.json; ls FOLDER; ls /dev/shm /tmp",
 ];
 
-/** Nothing that is the host's, another task's or the suite's own. */
+/** Strings that only the host, another task or the suite itself contains. */
 const SECRETS = [/4711-gold/, /test-key/, /ANTHROPIC/, /ART_E/, /reached /, /art-e\.db/, /NODE_/, /root:[^:]*:\d{5}/];
 
 let provider: FakeProvider;
@@ -110,7 +110,7 @@ async function run(callsFor: (name: string) => readonly ScriptedCall[], flags = 
 }
 
 describe("an agent", needs("sandbox", machinesStart), () => {
-  it("that leaves what harms others is graded, and nothing of it stays", async () => {
+  it("that leaves harmful files is graded, and the files are removed", async () => {
     suite = writeTasks(NAMES);
     const { code, results } = await run((name) => LEAVE[name]?.calls ?? [], "--concurrency 3");
     expect(code).toBe(0);
@@ -122,7 +122,7 @@ describe("an agent", needs("sandbox", machinesStart), () => {
     expect(await leftInSandboxes()).toEqual([]);
   });
 
-  it("that looks for golds, scripts, other tasks, the host, its network and its keys finds nothing", async () => {
+  it("that searches for gold files, scripts, other tasks, the host, its network and its keys finds nothing", async () => {
     suite = writeTasks(["one", "two"]);
     const commands = () =>
       [...LOOK, ...SECOND_LOOK].map((command) =>
@@ -145,7 +145,7 @@ describe("an agent", needs("sandbox", machinesStart), () => {
     }
   });
 
-  it("works beside three others without seeing their files and processes", async () => {
+  it("works in parallel with three others without seeing their files and processes", async () => {
     suite = writeTasks(["1", "2", "3", "4"]);
     let ready = 0;
     const look = "ls ~ /tmp /dev/shm; pgrep -af sleep; curl -s http://127.0.0.1:8002/mine";

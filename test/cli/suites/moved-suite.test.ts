@@ -40,7 +40,7 @@ describe("suite folders with the same task definitions", needs("sandbox", machin
     return { score, state };
   }
 
-  /** Takes the answer away: the run is as if it had been interrupted before its only task. */
+  /** Deletes the answer, so that the run looks as if it had been interrupted before its only task. */
   function interrupt(runId: string): void {
     const db = new Database(path("art-e.db"));
     db.prepare("DELETE FROM results WHERE run_id = ?").run(runId);
@@ -130,7 +130,7 @@ describe("suite folders with the same task definitions", needs("sandbox", machin
       ["an input file", "answer"],
       ["the task definition", "definition"],
       ["the task itself", "task"],
-    ])("refuses a folder in which %s changed", async (_, what) => {
+    ])("refuses a folder with a changed %s", async (_, what) => {
       const { runId } = await run("--suite a/demo --oracle oracle.jsonl");
       interrupt(runId);
       const definition = `a/demo/${FOLDER}/${TASK}.json`;
@@ -164,8 +164,8 @@ describe("suite folders with the same task definitions", needs("sandbox", machin
   });
 
   it.each([
-    ["outside of the task's folder", "outside"],
-    ["a link that leads out of it", "link"],
+    ["outside the task's folder", "outside"],
+    ["a link to a file outside it", "link"],
   ])("do not grade a task whose gold file is %s", async (_, where) => {
     const definition = `a/demo/${FOLDER}/${TASK}.json`;
     const task = JSON.parse(readFileSync(path(definition), "utf8"));

@@ -6,7 +6,7 @@ import { isMissing, needs, ORIGINS, SUITES } from "../../machine-requirements.js
 import { machinesStart } from "../../suites/machines-start.js";
 import { workFolder } from "../art-e.js";
 
-/** Both suites with everything that their origins have: their own scripts set the machines up and grade. */
+/** Both suites with all files of their origins: their own scripts set up the machines and grade. */
 
 const { artE, path } = workFolder();
 
@@ -25,12 +25,12 @@ interface Result {
   readonly suite: { readonly grade: unknown };
 }
 
-describe("a suite as its origin has it", needs("origins", !isMissing("origins") && !isMissing("suites")), () => {
-  describe("with Jupyter here", needs("notebooks", hasJupyter?.ready === true && machinesStart), () => {
+describe("a complete suite from its origin", needs("origins", !isMissing("origins") && !isMissing("suites")), () => {
+  describe("with Jupyter", needs("notebooks", hasJupyter?.ready === true && machinesStart), () => {
     it.each([
       ["flowbook", 56],
       ["spider2v", 174],
-    ])("gives every line of %s its score", async (name, equal) => {
+    ])("has the expected score on every line of %s", async (name, equal) => {
       const oracle = join(SUITES, "oracle/oracle.jsonl");
       const { stdout } = await artE(`suite check ${join(ORIGINS, name)} --oracle ${oracle} --json`);
       const { lines, ...counts } = JSON.parse(stdout);
@@ -39,7 +39,7 @@ describe("a suite as its origin has it", needs("origins", !isMissing("origins") 
       expect(counts).toMatchObject({ equal: equal - unequal.length, different: 0 });
     });
 
-    it("grades all 44 tasks of Flowbook with 0 where nothing is done", async () => {
+    it("scores all 44 Flowbook tasks 0 for an idle agent", async () => {
       const suite = join(ORIGINS, "flowbook");
       await artE(`run --suite ${suite} -a noop -l 0 --concurrency 8 --db ${path("a.db")} -o ${path("noop.json")}`);
       const { taskResults, ...totals } = JSON.parse(readFileSync(path("noop.json"), "utf8"));

@@ -7,7 +7,7 @@ import { machinesStart } from "../../suites/machines-start.js";
 import { demoQuestions, jsonLines, MAIL, QUESTIONS, ROOT, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 
-/** Agents outside of this program on tasks of suites: what a task has decides what they get. */
+/** External agents on suite tasks: their inputs depend on the kind of task. */
 
 const SUITE = join(ROOT, "fixtures/suites/demo");
 
@@ -26,7 +26,7 @@ describe("external agents", () => {
   });
 
   describe("a program", needs("sandbox", machinesStart), () => {
-    it("works in the machine of its task over MCP, and is graded by what it left there", async () => {
+    it("works in its task's machine over MCP, and is graded by the files it left there", async () => {
       const command = program("machine-agent.mjs", "machine.log");
       const line = ["run", "--suite", SUITE, "--task", "142a807f,84401e16", "--agent-command", command, "-a", "mine"];
       const { code, stderr } = await artE([...line, "--quiet", "-o", path("machine.json")]);
@@ -68,7 +68,7 @@ describe("external agents", () => {
         }))
         .sort((a, b) => (a.question < b.question ? -1 : 1));
 
-    it("a program, a server and an endpoint get what they get of questions, and the same scores", async () => {
+    it("get the same inputs and scores as on questions: a program, a server and an endpoint", async () => {
       expect((await artE(`suite export art-e ${SELECT} -o mail`)).code).toBe(0);
       server = await startPlayground(golden);
       const { url } = server;
@@ -97,7 +97,7 @@ describe("external agents", () => {
       expect(settings.scorers).toEqual(expect.arrayContaining(["exactMatch", "taskScore"]));
     });
 
-    it("a server or an endpoint is refused where a task has a machine", async () => {
+    it("are refused if a task has a machine: a server and an endpoint", async () => {
       for (const flag of ["--api-url", "--agent-url"]) {
         const { code, stderr } = await artE(`run --suite ${SUITE} -a mine ${flag} http://127.0.0.1:9`);
         expect(code).toBe(2);
@@ -108,7 +108,7 @@ describe("external agents", () => {
     });
   });
 
-  /** Answers as the gold answer says, over the playground API or as a chat completion. */
+  /** Answers with the gold answer, over the playground API or as a chat completion. */
   function golden({ path: asked, body }: SeenChat) {
     const said = body.messages.at(-1).content;
     const { answer = "", message_ids = [] } = demoQuestions.find(({ question }) => said.endsWith(question)) ?? {};
@@ -120,7 +120,7 @@ describe("external agents", () => {
 });
 
 describe("offline agents", () => {
-  /** The tasks of snapshots that take no packages. */
+  /** The tasks whose snapshots need no packages. */
   const HERE = "--tag cli -l 5 --quiet --json";
   const { artE, path, readJson } = workFolder();
 
@@ -130,7 +130,7 @@ describe("offline agents", () => {
       .taskResults.map(({ taskId, ending, suite }) => [`${taskId}`.slice(0, 8), ending, suite?.score]);
 
   describe("run --suite without a model", needs("sandbox", machinesStart), () => {
-    it("scores 1 where the oracle's files are in place, and 0 where nothing was done", async () => {
+    it("scores 1 with the oracle's files in place, and 0 if nothing was done", async () => {
       for (const [agent, score] of [
         ["oracle", 1],
         ["noop", 0],
@@ -145,7 +145,7 @@ describe("offline agents", () => {
       }
     });
 
-    it("goes on with the oracle's run, by the file that it began with", async () => {
+    it("resumes the oracle's run with its original file", async () => {
       const suite = path("demo");
       cpSync(SUITE, suite, { recursive: true });
       const TASK = "142a807f-2837-51cf-879a-45809fa50acf";
@@ -158,7 +158,7 @@ describe("offline agents", () => {
       const without = await artE(line);
       expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining("demo has no oracle.jsonl.") });
       const begun = await artE(`${line} --oracle lines.jsonl -o resumed.json`);
-      // An input behind a link out of the suite counts as a missing file: the task is left out, and can be retried.
+      // An input behind a link out of the suite counts as a missing file: the task is omitted, and can be retried.
       expect(begun.code).toBe(0);
       expect(readJson("resumed.json").endings).toEqual({ answered: 1, not_runnable: 1 });
       rmSync(input);
@@ -185,7 +185,7 @@ describe("offline agents", () => {
         stderr: expect.stringContaining(message),
       });
 
-    it("is for tasks of a suite, and for its agent", async () => {
+    it("is only for suite tasks, and only for its agent", async () => {
       await refused("-a oracle --dataset none.jsonl", "The model offline/oracle is for tasks of a suite.");
       await refused(
         `--suite ${SUITE} -a noop --oracle o.jsonl`,

@@ -10,7 +10,7 @@ import { ownResultsSchema, resultsSchema } from "../results-schema.js";
 import { providerVariables, python, shell, startScriptedAgent } from "./scripted-agent.js";
 
 describe("account settings", () => {
-  /** Account settings: they reach the machines of tasks tagged account, and nothing that is kept, shown or sent. */
+  /** Account settings reach only the machines of tasks tagged account, and nothing that is stored, shown or sent. */
 
   const { artE, path, readJson } = workFolder();
   const SETTINGS = "evaluation_examples/settings/lakehouse/settings.json";
@@ -88,7 +88,7 @@ describe("account settings", () => {
 
   afterEach(() => provider.close());
 
-  /** It shows the settings in every way it can think of, and uses them. */
+  /** Prints the settings in every possible way, and uses them. */
   const CALLS = [
     shell("cat creds.json encoded/creds.json; cat creds.json >&2; ls -R ~ | head -50"),
     shell("jq -r .password creds.json; jq -rj .password creds.json | base64; jq -r '.password|@uri' creds.json; env"),
@@ -117,7 +117,7 @@ describe("account settings", () => {
   }
 
   describe("account settings", needs("sandbox", machinesStart), () => {
-    it("are used in the machine of a task that is tagged account, and are seen nowhere else", async () => {
+    it("are available in the machine of a task tagged account, and not visible elsewhere", async () => {
       const suite = suiteWith(JSON.stringify(FILLED));
       const { code, stdout, stderr } = await run(suite, "");
       expect({ code, stderr: stderr.includes("Error") }).toEqual({ code: 3, stderr: false });
@@ -140,7 +140,7 @@ describe("account settings", () => {
       expect(holdsSecret([...everyFile(path(".")), ...sent, ...printed])).toEqual([]);
     });
 
-    it("come from a folder of the user's, and from variables, which go before", async () => {
+    it("come from the user's folder, and from variables, which take precedence", async () => {
       const suite = suiteWith(null);
       const own = path("accounts");
       mkdirSync(join(own, "lakehouse"), { recursive: true });
@@ -171,7 +171,7 @@ describe("account settings", () => {
 });
 
 describe("custom functions", () => {
-  /** A user's own set-up and evaluation functions: a module that --functions names, and none that a suite brings. */
+  /** Custom setup and evaluation functions come from a module that --functions names, never from a suite. */
 
   const { artE, path, write, readJson } = workFolder();
 
@@ -234,14 +234,14 @@ export const evaluation = {
 
   const ADD = shell("awk '{ s += $1 } END { print s }' numbers.txt > sum.txt");
 
-  describe("a user's functions", () => {
-    it("set up and grade tasks of both forms", needs("sandbox", machinesStart), async () => {
+  describe("a module", () => {
+    it("sets up and grades tasks in both dialects", needs("sandbox", machinesStart), async () => {
       const suite = writeSuite(FILES);
       const module = write("functions.mjs", MODULE);
       provider = await startScriptedAgent(() => [ADD]);
       const line = `run --suite ${suite} -a data-worker --functions ${module} --max-run-tokens 1 --concurrency 1`;
       expect((await artE(line, providerVariables(provider))).code).toBe(1);
-      // A run that goes on has the functions that it was begun with.
+      // A resumed run has its original functions.
       const more = "run --resume latest --max-run-tokens 1000000 --quiet -o results.json";
       expect(await artE(more, providerVariables(provider))).toMatchObject({ code: 0 });
       const { taskResults, settings } = ownResultsSchema.parse(readJson("results.json"));
@@ -255,7 +255,7 @@ export const evaluation = {
       ]);
     });
 
-    it("are known to suite check, which without them says that there are none", async () => {
+    it("is used by suite check, which reports missing functions without it", async () => {
       const suite = writeSuite(FILES);
       const codes = async (flags: string) => {
         const { stdout } = await artE(`suite check ${suite} --json ${flags}`);
@@ -266,7 +266,7 @@ export const evaluation = {
       expect(await codes(`--functions ${write("functions.mjs", MODULE)}`)).not.toContain("function_unknown");
     });
 
-    it("grade what an oracle says was left behind", needs("sandbox", machinesStart), async () => {
+    it("grades the files that an oracle line specifies", needs("sandbox", machinesStart), async () => {
       const suite = writeSuite(FILES);
       const line = {
         suite: suite.split("/").at(-1),
@@ -293,7 +293,7 @@ export const evaluation = {
       ],
       ["its getters.vm_file has the name of a built-in function", "export const getters = { vm_file() {} }"],
       ["its setUp.execute has the name of a built-in function", "module.exports = { setUp: { execute() {} } }"],
-    ])("are refused in one line: %s", async (what, text) => {
+    ])("is refused in one line: %s", async (what, text) => {
       const suite = writeSuite(FILES);
       const module = path(`wrong-${what.length}.js`);
       if (text !== null) writeFileSync(module, text);
@@ -304,7 +304,7 @@ export const evaluation = {
       });
     });
 
-    it("are never loaded from a suite", async () => {
+    it("is never loaded from a suite", async () => {
       const marker = join(path("."), "loaded");
       const evil = `require("node:fs").writeFileSync(${JSON.stringify(marker)}, "")`;
       const names = ["functions.js", "functions.mjs", "index.js", "settings/functions.js", "examples/functions.js"];
@@ -313,7 +313,7 @@ export const evaluation = {
       expect(() => readJson("loaded")).toThrow("ENOENT");
     });
 
-    it("are only for tasks of a suite", async () => {
+    it("is only for suite tasks", async () => {
       const { code, stderr } = await artE("run -a baseline --functions x.js");
       expect({ code, stderr }).toEqual({
         code: 2,

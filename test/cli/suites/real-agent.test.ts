@@ -14,8 +14,9 @@ import { resultsSchema } from "../results-schema.js";
 import { providerVariables, python, type ScriptedCall, shell } from "./scripted-agent.js";
 
 /**
- * Ten real tasks, done through the tools by a scripted agent in sandboxes, five more done wrong; the program is killed
- * in the middle and goes on. The data leaves the tasks' own scripts out: stand-ins do what the tasks say of them.
+ * Ten real tasks, done with the tools by a scripted agent in sandboxes, and five more done wrong. The program is killed
+ * in the middle and resumed. The data does not include the tasks' own scripts, so stand-ins follow the tasks'
+ * instructions.
  */
 
 const { artE, start, path, readJson } = workFolder();
@@ -32,7 +33,7 @@ interface Real {
   readonly eval?: string;
 }
 
-/** Writes a file of the task's folder as an agent that has worked it out would. */
+/** Writes a file from the task's folder like an agent that has solved the task. */
 function place(name: string, to: string): (folder: string) => readonly ScriptedCall[] {
   return (folder) => {
     const content = readFileSync(join(folder, name)).toString("base64");
@@ -112,7 +113,7 @@ const TASKS: Readonly<Record<string, Real>> = {
   },
 };
 
-/** The tasks with scripts, and a machine that has what they use. Gives what is called for each instruction. */
+/** The tasks with scripts, and a machine with their programs. Returns the tool calls per instruction. */
 function copySuite(root: string): Map<string, readonly ScriptedCall[]> {
   const calls = new Map<string, readonly ScriptedCall[]>();
   for (const [id, task] of Object.entries(TASKS)) {
@@ -144,9 +145,9 @@ function countResults(): number {
   }
 }
 
-describe("real tasks, killed in the middle and gone on with", needs("suites"), () => {
+describe("real tasks, killed in the middle and resumed", needs("suites"), () => {
   it(
-    "are scored 1 where they were done and 0 where not, each once, and no machine is left",
+    "score 1 if done right and 0 if not, each once, and leave no machine behind",
     needs("notebooks", machinesStart && canRunNotebooks),
     async () => {
       mkdirSync(path("suite"), { recursive: true });
@@ -158,7 +159,7 @@ describe("real tasks, killed in the middle and gone on with", needs("suites"), (
       });
       const variables = providerVariables(provider);
       const line = `run --suite ${path("suite")} -a data-worker --concurrency 4 --quiet -o results.json`;
-      // An empty database, so that it can be looked at from the beginning.
+      // An empty database, so that the test can look at it from the start.
       await artE("agents list");
       const { child, ended } = start(line, variables);
       await expect.poll(() => countResults()).toBeGreaterThan(3);

@@ -6,14 +6,14 @@ import { machinesStart } from "../../suites/machines-start.js";
 import { workFolder } from "../art-e.js";
 
 describe("suite check --oracle of a real suite", needs("suites"), () => {
-  /** Both real suites, graded with what an agent would have left behind: gold files for 1, the untouched start for 0. */
+  /** Both real suites, graded with an agent's possible files: gold files for 1, the untouched start for 0. */
 
   const { artE } = workFolder();
 
   it.each([
     ["flowbook", { equal: 52, different: 0, skipped: 178 }],
     ["spider2v", { equal: 168, different: 0, skipped: 62 }],
-  ])("gives %s the scores of the origin's own evaluators", async (name, counts) => {
+  ])("gives %s the same scores as the origin's own evaluators", async (name, counts) => {
     const { stdout } = await artE(`suite check ${join(SUITES, name)} --oracle ${SUITES}/oracle/oracle.jsonl --json`);
     const { lines, ...found } = JSON.parse(stdout);
     const unequal = lines.filter((line: { score: number | null; expected: number }) => line.score !== line.expected);
@@ -25,8 +25,8 @@ describe("suite check --oracle of a real suite", needs("suites"), () => {
 
 describe("suite check --oracle, by scripts and servers", needs("suites"), () => {
   /**
-   * Tasks of the real suites that are graded by a script or a running server. The data leaves their scripts and packages
-   * out: stand-ins written here do in their place what the tasks say of them.
+   * Tasks of the real suites that are graded by a script or a running server. The data does not include their scripts
+   * and packages, so stand-ins written here follow the tasks' instructions.
    */
 
   const { artE, path } = workFolder();
@@ -72,7 +72,7 @@ echo succeeded
     dagster: HAS_BASH,
   };
 
-  /** The tasks that are graded by commands, with their lines of the oracle. */
+  /** The tasks that are graded by commands, with their oracle lines. */
   function copySuite(name: string): { suite: string; oracle: string } {
     const suite = path(name);
     for (const [folder, scripts] of Object.entries(STAND_INS[name] ?? {})) {
@@ -94,7 +94,7 @@ echo succeeded
   it.each([
     ["flowbook", { equal: 4, different: 0, skipped: 6 }],
     ["spider2v", { equal: 6, different: 0, skipped: 4 }],
-  ])("gives %s the scores that its lines say", needs("sandbox", machinesStart), async (name, counts) => {
+  ])("gives %s the scores in its oracle lines", needs("sandbox", machinesStart), async (name, counts) => {
     const { suite, oracle } = copySuite(name);
     const { code, stdout } = await artE(`suite check ${suite} --oracle ${oracle} --json`);
     const { lines, ...found } = JSON.parse(stdout);
@@ -102,7 +102,7 @@ echo succeeded
     expect({ code, ...found }).toEqual({ code: 0, ...counts });
   });
 
-  it("names a script that the suite lacks", needs("sandbox", machinesStart), async () => {
+  it("names a missing script", needs("sandbox", machinesStart), async () => {
     const { suite, oracle } = copySuite("flowbook");
     const [kernels = ""] = Object.keys(STAND_INS.flowbook ?? {});
     rmSync(join(suite, kernels, "eval.sh"));

@@ -1,7 +1,9 @@
 import type { JsonObject } from "../../../src/platform/json.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 
-/** A model over HTTP that plays an agent by a script: the tools it calls, one a turn, by what its task speaks of. */
+/**
+ * A model over HTTP that plays a scripted agent: it makes one tool call per turn, depending on the task's instruction.
+ */
 
 export interface ScriptedCall {
   readonly name: string;
@@ -13,7 +15,7 @@ export const python = (code: string): ScriptedCall => ({ name: "execute_python",
 
 const DONE: ScriptedCall = { name: "return_final_answer", arguments: { answer: "Done.", sources: [] } };
 
-/** `callsFor`: what is called for a task with this instruction, before the final answer. */
+/** `callsFor` returns the calls for a task with this instruction, before the final answer. */
 export function startScriptedAgent(callsFor: (instruction: string) => readonly ScriptedCall[]): Promise<FakeProvider> {
   return startFakeProvider(({ turn, question }) => ({ toolCalls: [callsFor(question)[turn] ?? DONE] }));
 }

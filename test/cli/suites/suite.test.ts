@@ -23,13 +23,10 @@ describe("suite", () => {
   }
 
   describe("suite list", () => {
-    it(
-      "prints a table of the tasks, and how many of each class there are",
-      needs("sandbox", machinesStart),
-      async () => {
-        const { code, stdout, stderr } = await artE(`suite list ${SUITE} --tool terminal --counterparts abstract`);
-        expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-        expect(stdout).toMatchInlineSnapshot(`
+    it("prints a table of the tasks, and the number of tasks per class", needs("sandbox", machinesStart), async () => {
+      const { code, stdout, stderr } = await artE(`suite list ${SUITE} --tool terminal --counterparts abstract`);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(stdout).toMatchInlineSnapshot(`
       "id                                    tool      tags                                      actions  evaluation                             takes   runs here
       ────────────────────────────────────  ────────  ────────────────────────────────────────  ───────  ─────────────────────────────────────  ──────  ─────────
       142a807f-2837-51cf-879a-45809fa50acf  terminal  cli,traditional_data_processing,abstract  2        compare_text_file                      files   yes
@@ -42,10 +39,9 @@ describe("suite", () => {
       run here: 5
       "
     `);
-      },
-    );
+    });
 
-    it("gives all tasks as JSON, in the order of their folders", needs("sandbox", machinesStart), async () => {
+    it("prints all tasks as JSON, in the order of their folders", needs("sandbox", machinesStart), async () => {
       const { suite, tasks, unreadable } = JSON.parse((await artE(`suite list ${SUITE} --json`)).stdout);
       expect({ suite, unreadable, length: tasks.length }).toEqual({ suite: "demo", unreadable: 0, length: 20 });
       expect(tasks.find(({ id }: { id: string }) => id === CATCHES)).toEqual({
@@ -72,7 +68,7 @@ describe("suite", () => {
       expect(JSON.parse(stdout).tasks).toHaveLength(count);
     });
 
-    it("says on stderr that tasks cannot be read", async () => {
+    it("reports unreadable tasks on stderr", async () => {
       const suite = copyOf("unreadable");
       writeFileSync(join(suite, `examples/terminal/${CATCHES}/${CATCHES}.json`), "{");
       const { code, stdout, stderr } = await artE(`suite list ${suite} --json`);
@@ -83,17 +79,13 @@ describe("suite", () => {
 
     it.each([
       [
-        "a folder that is no suite",
+        "a folder that is not a suite",
         `suite list ${ROOT}/docs`,
         "is not a task suite: it contains neither a folder examples/ nor folders of Harbor tasks.",
       ],
+      ["a missing index file", `suite list ${SUITE} --index none.json`, "Cannot find the index file none.json"],
       [
-        "an index file that is missing",
-        `suite list ${SUITE} --index none.json`,
-        "Cannot find the index file none.json",
-      ],
-      [
-        "a choice that is none",
+        "an invalid choice",
         `suite list ${SUITE} --counterparts all`,
         "--counterparts: expected both or abstract or verbose.",
       ],
@@ -105,7 +97,7 @@ describe("suite", () => {
   });
 
   describe("suite show", () => {
-    it("prints a task whole", needs("sandbox", machinesStart), async () => {
+    it("prints an entire task", needs("sandbox", machinesStart), async () => {
       const { code, stdout } = await artE(`suite show ${SUITE} feda7272`);
       expect(code).toBe(0);
       expect(stdout.replace(ROOT, "ROOT")).toMatchInlineSnapshot(`
@@ -139,26 +131,26 @@ describe("suite", () => {
     `);
     });
 
-    it("gives it as JSON, with what check finds about it", async () => {
+    it("prints the task as JSON, with its findings from check", async () => {
       const { task, takes, findings } = JSON.parse((await artE(`suite show ${SUITE} 25fa --json`)).stdout);
       expect(task).toMatchObject({ dialect: "spider2v", snapshot: "excel", evaluation: { conjunction: "and" } });
       expect(takes).toBe("files");
       expect(findings).toEqual([expect.objectContaining({ level: "warning", code: "screen_passed_over" })]);
     });
 
-    it("refuses an id that the suite has not", async () => {
+    it("refuses an unknown id", async () => {
       expect(await artE(`suite show ${SUITE} ffff`)).toMatchObject({ code: 2, stdout: "" });
     });
   });
 
   describe("suite check", () => {
-    it("ends well without errors", async () => {
+    it("succeeds without errors", async () => {
       const { code, stdout } = await artE(`suite check ${SUITE}`);
       expect(code).toBe(0);
       expect(stdout.trimEnd().split("\n").at(-1)).toBe("demo: 20 tasks read, 0 errors, 4 warnings");
     });
 
-    it("fails with errors, each by its file and field", async () => {
+    it("fails with errors, each with its file and field", async () => {
       const suite = copyOf("faulty");
       rmSync(join(suite, `examples/terminal/${CATCHES}/catches_gold.csv`));
       const { code, stdout } = await artE(`suite check ${suite}`);
@@ -177,7 +169,7 @@ describe("suite", () => {
       expect(json.warnings).toHaveLength(4);
     });
 
-    it("lists ten findings of a kind", async () => {
+    it("lists ten findings per kind", async () => {
       const suite = copyOf("many");
       for (const style of ["abstract", "verbose"]) {
         const index = JSON.parse(readFileSync(join(suite, `test_${style}.json`), "utf8"));
@@ -202,7 +194,7 @@ describe("suite", () => {
     const line = (changes: object) =>
       `${JSON.stringify({ suite: "demo", uuid: CATCHES, state: "gold", expected_score: 1, ...changes })}\n`;
 
-    it("gives the scores that the demo suite's oracle file says", async () => {
+    it("gives the scores in the demo suite's oracle file", async () => {
       const lines = readFileSync(ORACLE, "utf8").split("\n");
       const oracle = write("files.jsonl", lines.filter((one) => one.includes('"grading": "files"')).join("\n"));
       const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${oracle} --json`);
@@ -213,7 +205,7 @@ describe("suite", () => {
       expect({ code, ...counts }).toEqual({ code: 0, equal: 32, different: 0, skipped: 0 });
     });
 
-    it("says what a server that does not start printed", needs("sandbox", machinesStart), async () => {
+    it("shows the output of a server that does not start", needs("sandbox", machinesStart), async () => {
       const processes = [{ cmd: ["sh", "-c", "echo no port; exit 1"], ready: "tcp:127.0.0.1:8036" }];
       const oracle = write("dead.jsonl", line({ uuid: WEATHER, grading: "process", processes }));
       const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${oracle} --json`);
@@ -223,7 +215,7 @@ describe("suite", () => {
       });
     });
 
-    it("fails where a score differs, and says which", async () => {
+    it("fails if a score differs, and says which", async () => {
       const oracle = write("wrong.jsonl", line({ files: { "/home/user/Desktop/catches.csv": "catches.csv" } }));
       const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${oracle}`);
       expect(code).toBe(1);
@@ -231,7 +223,7 @@ describe("suite", () => {
       expect(stdout.trimEnd().split("\n").at(-1)).toBe("0 equal, 1 different, 0 skipped");
     });
 
-    it("skips lines of other suites, and those whose machine cannot be had, and names what is missing", async () => {
+    it("skips lines of other suites and of unsupported machines, and names the missing requirements", async () => {
       const suite = copyOf("demo");
       write("demo/snapshots.json", JSON.stringify({ base: { commands: { "no-such-program": null } } }));
       const server = { cmd: ["true"] };
@@ -257,7 +249,7 @@ describe("suite", () => {
       });
     });
 
-    it("takes derived files from beside the oracle file, and leaves out what is removed", async () => {
+    it("reads derived files from the oracle file's folder, and omits removed files", async () => {
       write("derived.csv", "boat,arrivals,total_kg\nSkua,2,190\nPetrel,3,275\nFulmar,1,40\n");
       const result = "/home/user/Desktop/catches.csv";
       const derived = { [result]: "derived.csv" };
@@ -271,7 +263,7 @@ describe("suite", () => {
       expect(JSON.parse(stdout)).toMatchObject({ equal: 3, different: 0, skipped: 0 });
     });
 
-    it("goes on where a file is missing, and says so; a path that leaves the folder is refused", async () => {
+    it("continues if a file is missing, and says so, and refuses a path outside the folder", async () => {
       const gold = { "/home/user/Desktop/catches.csv": "catches_gold.csv" };
       const lines = [
         line({ files: { ...gold, "/home/user/none.zip": "none.zip" } }),
@@ -286,17 +278,17 @@ describe("suite", () => {
       expect(report.lines[1]).toMatchObject({ score: null, status: "setup_error" });
     });
 
-    it("counts a task that the suite has not as different", async () => {
+    it("counts an unknown task as different", async () => {
       const oracle = write("unknown.jsonl", line({ uuid: "none" }));
       const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${oracle} --json`);
       expect({ code, report: JSON.parse(stdout) }).toMatchObject({ code: 1, report: { different: 1 } });
     });
 
     it.each([
-      ["no JSON", "{", ":1 is not JSON"],
-      ["a path that is not absolute", line({ files: { "out.csv": "gold.csv" } }), ":1: files.out.csv: "],
-      ["a process that is ready in some other way", line({ processes: [{ cmd: ["a"], ready: "soon" }] }), ".0.ready: "],
-      ["no score", line({ expected_score: undefined }), ":1: expected_score: "],
+      ["invalid JSON", "{", ":1 is not JSON"],
+      ["a relative path", line({ files: { "out.csv": "gold.csv" } }), ":1: files.out.csv: "],
+      ["a process with an unknown ready condition", line({ processes: [{ cmd: ["a"], ready: "soon" }] }), ".0.ready: "],
+      ["a missing score", line({ expected_score: undefined }), ":1: expected_score: "],
     ])("refuses a file with %s", async (_, content, message) => {
       const oracle = write("refused.jsonl", content);
       const { code, stdout, stderr } = await artE(`suite check ${SUITE} --oracle ${oracle}`);
@@ -313,11 +305,11 @@ describe("run suite", () => {
 
   afterEach(() => provider.close());
 
-  /** What the agent types, by what its task speaks of. */
+  /** The agent's commands, depending on the task's instruction. */
   const COMMANDS: Readonly<Record<string, string>> = {
     kiln: "grep 'kiln 3' ~/Desktop/kilns.log > ~/Desktop/kiln3.txt",
     weather: "cd ~/weather && (setsid python3 -m http.server 8036 --bind 127.0.0.1 >/dev/null 2>&1 &) ; sleep 1",
-    // It looks for what it must not see, and leaves its task undone.
+    // Looks for hidden files, and leaves its task undone.
     Lamps: "find / -name '*gold*' -not -path '/proc/*' -not -path '/usr/*' 2>/dev/null; cat ~/eval.sh; env | grep KEY",
   };
 
@@ -331,7 +323,7 @@ describe("run suite", () => {
   const run = (line: string) => artE(`run ${line}`, providerVariables(provider));
 
   describe("run --suite", needs("sandbox", machinesStart), () => {
-    it("lets an agent work in each task's machine, and grades what it left behind", async () => {
+    it("lets an agent work in each task's machine, and grades the resulting files", async () => {
       const line = `--suite ${SUITE} --task ${KILNS},${WEATHER},${LAMPS} -a data-worker --quiet --json -o results.json`;
       const { code, stdout, stderr } = await run(line);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -350,7 +342,7 @@ describe("run suite", () => {
       expect(shown.stdout).not.toMatch(/_gold|north\.conf|test-key|ANTHROPIC/);
     });
 
-    it("goes on with a run that was stopped by a limit, and says what a suite's run does not take", async () => {
+    it("resumes a run that a limit interrupted, and names the flags that a suite run does not accept", async () => {
       const begun = await run(
         `--suite ${SUITE} --task ${KILNS},${LAMPS} -a data-worker --max-run-tokens 1 --concurrency 1 --quiet`,
       );
@@ -378,7 +370,7 @@ describe("suite docs", () => {
   const [, line = "", shown = ""] = /^\$ art-e (suite check \S+ --oracle \S+)\n(.+)$/m.exec(PAGE) ?? [];
 
   it(
-    "grades every line of the demo's oracle file as it expects, by scripts and running servers too",
+    "gives every line of the demo's oracle file its expected score, including scripts and running servers",
     needs("sandbox", machinesStart),
     async () => {
       symlinkSync(join(ROOT, "fixtures"), path("fixtures"));

@@ -12,7 +12,7 @@ import { BIN, demoQuestion, MAIL, MARCUS, type Started, workFolder } from "../ar
 
 const { artE, start, path } = workFolder({ mail: MAIL });
 
-/** A question of Marcus's, whose mail lies before the day it is asked on. */
+/** A question about Marcus's mail, which is older than the question's date. */
 const question = demoQuestion(1);
 const [gold = ""] = question.message_ids;
 const uriOf = (id: string) => `mail://${encodeURIComponent(id.replace(/^<|>$/g, ""))}`;
@@ -62,7 +62,7 @@ function post(url: string, headers: Record<string, string>, body = "{}"): Promis
 }
 
 describe("--print-config", () => {
-  it("prints what starts the server in any folder and with any PATH", async () => {
+  it("prints a configuration that starts the server in any folder and with any PATH", async () => {
     const { code, stdout } = await artE(`mcp --inbox ${MARCUS} --before 2001-06-01 --print-config`);
     expect(code).toBe(0);
     const { command, args } = JSON.parse(stdout).mcpServers.mail;
@@ -73,14 +73,14 @@ describe("--print-config", () => {
     expect(args).toEqual(expect.arrayContaining(["--before", "2001-06-01"]));
   });
 
-  it("is refused for a mailbox that is not there, and beside --http", async () => {
+  it("is refused for an unknown mailbox, and with --http", async () => {
     expect(await artE("mcp --inbox nobody@nowhere.example --print-config")).toMatchObject({ code: 2, stdout: "" });
     const both = await artE(`mcp --inbox ${MARCUS} --print-config --http`);
     expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining("--http for those that call it") });
   });
 });
 
-it("answers over stdio what is no message of the protocol, goes on, writes nothing else, and ends with its input", async () => {
+it("replies over stdio to invalid messages, continues, writes nothing else, and ends with its input", async () => {
   const lines = ["no json", '{"x": 1}', '{"jsonrpc": "2.0", "id": 7, "method": "ping"}'];
   const args = [BIN, "mcp", "--inbox", MARCUS, "--db", path("art-e.db"), "--verbose"];
   const server = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
@@ -117,7 +117,7 @@ describe.each(["stdio", "http"])("the server over %s", (transport) => {
     await server?.ended;
   });
 
-  it("says what it is and offers the two tools, bound to the mailbox and read-only", async () => {
+  it("describes itself and offers the two tools, bound to the mailbox and read-only", async () => {
     expect(client.getServerVersion()).toMatchObject({ name: "art-e" });
     expect(client.getInstructions()).toContain(MARCUS);
     const { tools } = await client.listTools();
@@ -127,9 +127,9 @@ describe.each(["stdio", "http"])("the server over %s", (transport) => {
     expect(Object.keys(tools[0]?.inputSchema.properties ?? {})).not.toContain("inbox_id");
   });
 
-  it("finds and reads the mail that answers a question", async () => {
+  it("finds and reads the email that answers a question", async () => {
     const found = await client.callTool({ name: "email_search", arguments: { query: question.question } });
-    // biome-ignore lint/suspicious/noExplicitAny: what is read of it is checked.
+    // biome-ignore lint/suspicious/noExplicitAny: the test checks the properties that it reads.
     const { emails } = found.structuredContent as any;
     expect(emails.map((mail: { message_id: string }) => mail.message_id)).toContain(gold);
     const read = await client.callTool({ name: "email_get", arguments: { message_id: gold } });
@@ -137,7 +137,7 @@ describe.each(["stdio", "http"])("the server over %s", (transport) => {
     expect(JSON.parse((read.content as { text: string }[])[0]?.text ?? "")).toEqual(read.structuredContent);
   });
 
-  it("refuses another mailbox, a mail elsewhere, a wrong call and an unknown tool in words", async () => {
+  it("refuses another mailbox, an email elsewhere, an invalid call and an unknown tool with a message", async () => {
     const calls = [
       { name: "email_search", arguments: { query: "x", inbox_id: "dana.okafor@kestrelplains.example" } },
       { name: "email_get", arguments: { message_id: "<nowhere@example>" } },
@@ -157,7 +157,7 @@ describe.each(["stdio", "http"])("the server over %s", (transport) => {
     ]);
   });
 
-  it("lists the mailbox's mails newest first in pages, every one once", async () => {
+  it("lists the mailbox's emails newest first in pages, each one once", async () => {
     const all: { uri: string; description?: string | undefined }[] = [];
     let cursor: string | undefined;
     do {
@@ -174,7 +174,7 @@ describe.each(["stdio", "http"])("the server over %s", (transport) => {
     await expect(client.listResources({ cursor: "nonsense" })).rejects.toThrow(/cursor/);
   });
 
-  it("reads a mail as a resource, and completes its Message-ID", async () => {
+  it("reads an email as a resource, and completes its Message-ID", async () => {
     const { resourceTemplates } = await client.listResourceTemplates();
     expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual(["mail://{message_id}"]);
     const { contents } = await client.readResource({ uri: uriOf(gold) });
@@ -208,7 +208,7 @@ describe("the protocol revision 2026-07-28", () => {
   const modern = () =>
     new ModernClient({ name: "test", version: "1" }, { versionNegotiation: { mode: { pin: "2026-07-28" } } });
 
-  /** What a client sees: the tools, a found mail as a resource, and the refusal of a mail elsewhere. */
+  /** Checks the tools, a found email as a resource, and the refusal of an email elsewhere. */
   async function use(client: ModernClient) {
     expect(client.getNegotiatedProtocolVersion()).toBe("2026-07-28");
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["email_search", "email_get"]);
@@ -267,7 +267,7 @@ describe("--before", () => {
 });
 
 describe("over HTTP", () => {
-  it("answers no page of a browser, no other name, no other path, no other method and no endless body", async () => {
+  it("refuses web pages, other host names, other paths, other methods and endless bodies", async () => {
     const { server, url } = await listening(["--inbox", MARCUS]);
     const ping = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
     const accept = { accept: "application/json, text/event-stream" };
@@ -300,7 +300,7 @@ describe("over HTTP", () => {
     expect((await server.ended).code).toBe(0);
   });
 
-  it("lets others in by a token only, and says so before it listens, and where a port is taken", async () => {
+  it("requires a token from other machines, says so before it starts, and reports a port in use", async () => {
     const without = await artE(["mcp", "--inbox", MARCUS, "--http", "--host", "0.0.0.0", "--port", "0"]);
     expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining("ART_E_TOKEN") });
     const { server, url } = await listening(["--inbox", MARCUS, "--host", "0.0.0.0"], {
@@ -318,7 +318,7 @@ describe("over HTTP", () => {
     expect((await server.ended).code).toBe(0);
   });
 
-  it("takes no short token, and no port without --http", async () => {
+  it("refuses a short token, and a port without --http", async () => {
     const short = await artE(["mcp", "--inbox", MARCUS, "--http", "--port", "0"], { ART_E_TOKEN: "short" });
     expect(short).toMatchObject({ code: 2, stderr: expect.stringContaining("at least 16 characters") });
     const stdio = await artE(["mcp", "--inbox", MARCUS, "--port", "0"]);
@@ -326,7 +326,7 @@ describe("over HTTP", () => {
   });
 });
 
-it("needs a mailbox, and names those there are", async () => {
+it("requires a mailbox, and lists the available ones", async () => {
   expect(await artE("mcp")).toMatchObject({ code: 2, stderr: expect.stringContaining("--inbox is missing") });
   const { code, stderr } = await artE("mcp --inbox nobody@nowhere.example");
   expect(code).toBe(2);

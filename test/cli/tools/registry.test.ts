@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { answerFrames, frame, startPlayground } from "../../providers/fake-playground.js";
 import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
 
-describe("without any database, and without making one,", () => {
+describe("without a database, and without creating one,", () => {
   const { artE, path } = workFolder();
 
-  it("agents list shows what a new one holds", async () => {
+  it("agents list shows the agents of a new one", async () => {
     const { code, stdout, stderr } = await artE("agents list");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatchInlineSnapshot(`
@@ -24,7 +24,7 @@ describe("without any database, and without making one,", () => {
     `);
   });
 
-  it("agents show shows one, with its prompt and tools", async () => {
+  it("agents show prints one, with its prompt and tools", async () => {
     const { code, stdout } = await artE("agents show art-e");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^art-e: ART-E Agent\n/);
@@ -35,7 +35,7 @@ describe("without any database, and without making one,", () => {
     expect(stdout).toContain("{{inbox_address}}");
   });
 
-  it("agents show --json is one document", async () => {
+  it("agents show --json prints one document", async () => {
     expect(JSON.parse((await artE("agents show baseline --json")).stdout)).toMatchObject({
       id: "baseline",
       model: "offline/baseline",
@@ -47,7 +47,7 @@ describe("without any database, and without making one,", () => {
     });
   });
 
-  it("tools list shows those of a category", async () => {
+  it("tools list shows one category", async () => {
     const { code, stdout, stderr } = await artE("tools list --category email");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatchInlineSnapshot(`
@@ -68,7 +68,7 @@ describe("without any database, and without making one,", () => {
     for (const tool of tools) expect(tool.parametersSchema).toMatchObject({ type: "object" });
   });
 
-  it("tools show shows one, with its parameters as JSON Schema", async () => {
+  it("tools show prints one, with its parameters as JSON Schema", async () => {
     const { code, stdout } = await artE("tools show email_get");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^email_get: Read Email\n/);
@@ -77,28 +77,28 @@ describe("without any database, and without making one,", () => {
     expect(JSON.parse(parameters)).toMatchObject({ required: ["message_id"] });
   });
 
-  it("the folder is as empty as before", () => {
+  it("all of them leave the folder empty", () => {
     expect(readdirSync(path(""))).toEqual([]);
   });
 });
 
 describe("tool secrets", () => {
-  /** What stands in a tool's results and errors: no address that it may not ask, and not the cut end of a key. */
+  /** A tool's results and errors must contain neither a forbidden address nor the truncated end of a key. */
 
   const { artE, write, path } = workFolder({ mail: MAIL });
-  /** Every six characters of it that follow each other are found nowhere else. */
-  // Letters alone: six digits of it might stand in a time of a trace by chance.
+  /** None of its substrings of six characters occurs in other text. */
+  // Only letters: six digits could also occur in a trace's time by chance.
   const KEY = "wombat-qzjxvkwpyhgmtrns-zebra";
   const env = { TOOL_KEY: KEY };
 
-  /** Whether as much of the key is there as would help somebody. */
+  /** Whether a usable part of the key is shown. */
   function showsKey(text: string): boolean {
     return Array.from({ length: KEY.length - 5 }, (_, i) => KEY.slice(i, i + 6)).some((part) => text.includes(part));
   }
 
   let asked: string[] = [];
 
-  /** Says back what it was sent behind so many characters: `/STATUS/BEFORE`. */
+  /** Returns the received key after N other characters: `/STATUS/BEFORE`. */
   const server = createServer((request, response) => {
     asked.push(request.url ?? "");
     const [, status, before] = (request.url ?? "").split("/");
@@ -134,9 +134,9 @@ describe("tool secrets", () => {
   const HEADERS = ["--headers", `{"x-key": "\${ENV:TOOL_KEY}"}`];
   const test = (id: string) => artE(["tools", "test", id, "{}"], env);
 
-  describe("an http tool", () => {
+  describe("an HTTP tool", () => {
     it.each(["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"])(
-      "does not ask this machine as %s, unless it may",
+      "does not call this machine as %s unless allowed",
       async (host) => {
         asked = [];
         const address = `http://${host}:${port}/200/0`;
@@ -148,14 +148,17 @@ describe("tool secrets", () => {
       },
     );
 
-    it.each([400, 200])("shows no part of a key where a text with status %s is cut in its middle", async (status) => {
-      const limit = status === 400 ? 500 : 200;
-      for (const shown of [6, KEY.length - 1]) {
-        const address = `http://127.0.0.1:${port}/${status}/${limit - shown}`;
-        const { code, stdout } = await test(await add(["--http", address, ...HEADERS, "--allow-private"]));
-        expect([code, showsKey(stdout)]).toEqual([1, false]);
-      }
-    });
+    it.each([400, 200])(
+      "shows no part of a key if a text with status %s is truncated in its middle",
+      async (status) => {
+        const limit = status === 400 ? 500 : 200;
+        for (const shown of [6, KEY.length - 1]) {
+          const address = `http://127.0.0.1:${port}/${status}/${limit - shown}`;
+          const { code, stdout } = await test(await add(["--http", address, ...HEADERS, "--allow-private"]));
+          expect([code, showsKey(stdout)]).toEqual([1, false]);
+        }
+      },
+    );
   });
 
   describe("a program", () => {
@@ -164,24 +167,21 @@ describe("tool secrets", () => {
       return add(["--command", `"${process.execPath}" "${path(`program-${made}.mjs`)}"`, "--env", "TOOL_KEY"]);
     };
 
-    it.each([6, KEY.length - 1])(
-      "shows no part of a key of which only the last %s characters are kept",
-      async (kept) => {
-        const source = `process.stderr.write("begin " + process.env.TOOL_KEY.repeat(40) + "y".repeat(${2_000 - kept})); process.exitCode = 1;`;
-        const { code, stdout } = await test(await program(source));
-        expect([code, showsKey(stdout)]).toEqual([1, false]);
-        expect(stdout).toContain("y".repeat(1_900));
-      },
-    );
+    it.each([6, KEY.length - 1])("shows no part of a key if only the last %s characters are kept", async (kept) => {
+      const source = `process.stderr.write("begin " + process.env.TOOL_KEY.repeat(40) + "y".repeat(${2_000 - kept})); process.exitCode = 1;`;
+      const { code, stdout } = await test(await program(source));
+      expect([code, showsKey(stdout)]).toEqual([1, false]);
+      expect(stdout).toContain("y".repeat(1_900));
+    });
 
-    it("shows none where what it wrote is no JSON", async () => {
+    it("shows no part of a key in invalid JSON output", async () => {
       const source = `process.stdout.write("x".repeat(190) + process.env.TOOL_KEY)`;
       const { code, stdout } = await test(await program(source));
       expect([code, showsKey(stdout)]).toEqual([1, false]);
     });
   });
 
-  it("an MCP server that ends shows no part of a key of which only the end is kept", async () => {
+  it("an MCP server that exits shows no part of a key if only the end is kept", async () => {
     const source = (words: string) =>
       `process.stderr.write("begin " + process.env.TOOL_KEY + ${words}); process.exitCode = 1;`;
     for (const kept of [6, KEY.length - 1]) {
@@ -192,7 +192,7 @@ describe("tool secrets", () => {
     }
   });
 
-  describe("an agent of a server", () => {
+  describe("a server's agent", () => {
     const run = (url: string) =>
       artE(`run -a agent_1 --dataset ${QUESTIONS} -l 1 --quiet --api-url ${url}`, { API_TOKEN: KEY });
     const everything = async () => (await artE("export-traces")).stdout;
@@ -206,8 +206,8 @@ describe("tool secrets", () => {
       }
     });
 
-    it("shows none in an error that is not read to its end", async () => {
-      // What is read ends with the packet that makes it more than 64,000 bytes.
+    it("shows no part of a token in an error that is not read to its end", async () => {
+      // Reading ends with the packet that makes the response larger than 64,000 bytes.
       const server = createServer((_, response) => {
         response.writeHead(400).write(`refused${" ".repeat(64_000)}${KEY.slice(0, 15)}`);
         setTimeout(() => response.end(KEY.slice(15)), 1_000);
@@ -220,7 +220,7 @@ describe("tool secrets", () => {
       server.close().closeAllConnections();
     });
 
-    it("shows none in what it says, piece by piece, and in results", async () => {
+    it("shows no part of a token in streamed messages and in results", async () => {
       const pieces = [...KEY].map((text) => frame({ type: "text-delta", text }));
       const [info = "", ...rest] = answerFrames({ text: `It is ${KEY}.` });
       const server = await startPlayground(() => ({

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { MAIL, QUESTIONS, ROOT, workFolder } from "../art-e.js";
 
 describe("analysis docs", () => {
-  /** The SQL of the page on analysis gives what the page shows. */
+  /** The queries on the analysis page return the rows that the page shows. */
 
   const { artE, path } = workFolder({ demo: "answered" });
   const PAGE = readFileSync(join(ROOT, "docs/analysis.md"), "utf8");
@@ -15,7 +15,7 @@ describe("analysis docs", () => {
     if (code !== 0) throw new Error(stderr);
   });
 
-  /** Each query, with the cells of the table below it. */
+  /** The queries, each with the cells of the table below it. */
   const QUERIES = [...PAGE.matchAll(/```sql\n(.*?)```\n(?:```\n(.*?)```)?/gs)].map(([, sql = "", shown = ""]) => ({
     sql,
     rows: shown
@@ -36,7 +36,7 @@ describe("analysis docs", () => {
     return reader.getRowObjectsJson();
   }
 
-  it("the years of the questions are as the page shows them", async () => {
+  it("show the actual years of the questions", async () => {
     const [first] = QUERIES;
     const [heading = [], , ...rows] = first?.rows ?? [];
     const found = await query(first?.sql ?? "");
@@ -46,7 +46,7 @@ describe("analysis docs", () => {
     );
   });
 
-  it("what was searched where the sources were wrong is found", async () => {
+  it("find the searches of tasks with wrong sources", async () => {
     const { sql = "" } = QUERIES[1] ?? {};
     const found = await query(sql);
     expect(found.length).toBeGreaterThan(0);
@@ -56,7 +56,7 @@ describe("analysis docs", () => {
 });
 
 describe("export docs", () => {
-  /** The commands on the pages about exports work as they stand there. */
+  /** The commands on the export pages work as printed. */
 
   const { artE, path } = workFolder({ mail: MAIL });
 
@@ -67,7 +67,7 @@ describe("export docs", () => {
 
   const PAGES = ["docs/inspect.md", "docs/training.md", "docs/cli/export-traces.md"];
 
-  /** Without folders: there is none in the test's. */
+  /** Without folders, because the test has none. */
   const COMMANDS = PAGES.flatMap((page) =>
     [...readFileSync(join(ROOT, page), "utf8").matchAll(/^(?:\$ )?art-e (export-traces .+)$/gm)].map(([, line = ""]) =>
       line.replaceAll(/-o \S*\//g, "-o ").replace(/ --db \S+/, ""),
@@ -80,5 +80,5 @@ describe("export docs", () => {
     expect(existsSync(path(command.split(" -o ")[1]?.split(" ")[0] ?? ""))).toBe(true);
   });
 
-  it("there are some on each page", () => expect(COMMANDS.length).toBeGreaterThanOrEqual(5));
+  it("contain several commands", () => expect(COMMANDS.length).toBeGreaterThanOrEqual(5));
 });

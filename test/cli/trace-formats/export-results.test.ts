@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 
 describe("export-results", () => {
-  it("writes a file for each table, and says how many rows it has", async () => {
+  it("writes one file per table, and reports the numbers of rows", async () => {
     const { code, stdout, stderr } = await artE("export-results -o said");
     expect(readdirSync(path("said")).sort()).toEqual(FILES.map((name) => `${name}.parquet`));
     expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
@@ -32,7 +32,7 @@ describe("export-results", () => {
     );
   });
 
-  it("writes the figures of the results file as Parquet, whose tables join", async () => {
+  it("writes the numbers of the results file as Parquet, whose tables can be joined", async () => {
     const results = readJson("run.json");
     const duckdb = await openDuckdb();
     const [figures] = await rowsOf(
@@ -55,7 +55,7 @@ describe("export-results", () => {
     expect(tools.every(({ inbox }) => String(inbox).includes("@"))).toBe(true);
   });
 
-  it("says the same in every format", async () => {
+  it("writes the same values in every format", async () => {
     const duckdb = await openDuckdb();
     const [, ...others] = FORMATS;
     for (const table of FILES) {
@@ -72,7 +72,7 @@ describe("export-results", () => {
     expect(jsonLines(stdout).map(({ taskId, epoch }) => `${taskId}/${epoch}`)).toContain("6/2");
   });
 
-  it("reads results files without a database, and knows that they have no traces", async () => {
+  it("reads results files without a database, and reports the missing traces", async () => {
     const { code, stderr } = await artE("export-results run.json -o from-file --format jsonl --db none.db");
     expect({ code, stderr }).toEqual({
       code: 0,
@@ -87,7 +87,7 @@ describe("export-results", () => {
     });
   });
 
-  it("takes several runs, and says which of them have no traces", async () => {
+  it("accepts several runs, and names the runs without traces", async () => {
     const other = readJson("run.json");
     write("other.json", JSON.stringify({ ...other, runId: "run_other" }));
     const { stdout, stderr } = await artE(`export-results ${runId} other.json -o both --json`);
@@ -115,7 +115,7 @@ describe("export-results", () => {
     expect(existsSync(path("x"))).toBe(false);
   });
 
-  it("writes over its own tables only, and never over the database", async () => {
+  it("overwrites only its own tables, and never the database", async () => {
     for (const format of FORMATS) {
       expect(await artE(`export-results -o tables --format ${format}`)).toMatchObject({ code: 0 });
       mkdirSync(path(`of-${format}`));
@@ -135,7 +135,7 @@ describe("export-results", () => {
     expect(stderr).toContain("db/tasks.csv is the database, and would be destroyed.");
   });
 
-  it("opens in pandas as the documentation says", needs("pandas"), () => {
+  it("writes files that pandas opens like in the documentation", needs("pandas"), () => {
     const program = `
 import pandas
 tasks = pandas.read_csv("tables/tasks.csv", dtype={"taskId": str}, parse_dates=["queryDate"])

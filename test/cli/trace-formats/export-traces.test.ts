@@ -26,7 +26,7 @@ import {
 describe("export traces", () => {
   const { artE, read, write } = workFolder({ mail: MAIL });
 
-  /** Task to what is answered; task 4 has no reply and fails. Semantic scores: 1, 0.5, 0. */
+  /** Answers per task. Task 4 does not get a reply and fails. Semantic scores: 1, 0.5, 0. */
   const ANSWERS = new Map([
     [1, demoQuestion(1).answer],
     [2, "$9.21 or so"],
@@ -53,7 +53,7 @@ describe("export traces", () => {
   });
 
   describe("export-traces", () => {
-    it("with --json and a file says what it wrote", async () => {
+    it("reports the written file with --json and a file", async () => {
       const { code, stdout, stderr } = await artE("export-traces -o told.jsonl --json");
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       const [{ runId }] = jsonLines(everything);
@@ -64,7 +64,7 @@ describe("export traces", () => {
       expect(read("told.jsonl")).toBe(everything);
     });
 
-    it("writes a trace a line, in the order of the tasks, each whole", () => {
+    it("writes one complete trace per line, in task order", () => {
       const traces = jsonLines(everything);
       expect(traces.map((trace) => traceSchema.strict().parse(trace).taskId)).toEqual([1, 2, 3, 4]);
       expect(traces.map((trace) => trace.scores.semanticScore?.value)).toEqual([1, 0.5, 0, undefined]);
@@ -80,21 +80,21 @@ describe("export traces", () => {
       ["--max-score 0.5", [2, 3]],
       ["--failed", [4]],
       ["--run run_", [1, 2, 3, 4]],
-    ])("%s chooses among them", async (flags, expected) => {
+    ])("selects traces with %s", async (flags, expected) => {
       const { code, stdout, stderr } = await artE(`export-traces ${flags}`);
       expect(code).toBe(0);
       expect(jsonLines(stdout).map((trace) => trace.taskId)).toEqual(expected);
       expect(stderr).toMatch(new RegExp(`^${expected.length} traces? of run_\\S+ written\\.\n$`));
     });
 
-    it("--output writes the same lines into a file, and nothing to stdout", async () => {
+    it("writes the same lines to a file with --output, and nothing to stdout", async () => {
       const { code, stdout, stderr } = await artE("export-traces -o traces.jsonl");
       expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
       expect(stderr).toMatch(/^4 traces of run_\S+ written to traces\.jsonl\.\n$/);
       expect(read("traces.jsonl")).toBe(everything);
     });
 
-    it("--format iofold writes one step a line, of exactly iofold's fields", async () => {
+    it("writes one step per line with exactly iofold's fields with --format iofold", async () => {
       const { stdout } = await artE("export-traces --format iofold --max-score 0.5");
       const steps = jsonLines(stdout).map((step) => stepShape.parse(step));
       expect(steps.map((step) => step.metadata.span_name)).toEqual([
@@ -108,11 +108,11 @@ describe("export traces", () => {
   });
 });
 
-describe("where nobody reads to the end", () => {
+describe("if the reader closes the pipe", () => {
   const { path } = workFolder({ demo: "answered" });
 
-  it("export-traces ends quietly", async () => {
-    // All of the demo's traces are far more than a pipe holds.
+  it("ends quietly", async () => {
+    // All of the demo's traces are far larger than a pipe's buffer.
     const line = `"${process.execPath}" "${BIN}" export-traces | head -n 1`;
     const { ended } = startProgram(path(""), "bash", ["-c", `set -o pipefail; ${line}`], {});
     const { code, stdout, stderr } = await ended;
@@ -135,7 +135,7 @@ describe("export formats", () => {
   const ids = (stdout: string) => jsonLines(stdout).map(({ taskId, epoch }) => `${taskId}/${epoch}`);
 
   describe("export-traces", () => {
-    it("--format chat writes lines that trainers take, and says how many", async () => {
+    it("writes lines for trainers and their number with --format chat", async () => {
       const { code, stderr } = await artE("export-traces --format chat --min-score foundGold=1 -o chat.jsonl");
       const lines = readChats(read("chat.jsonl"), "openai");
       expect({ code, stderr }).toEqual({
@@ -149,7 +149,7 @@ describe("export formats", () => {
       expect(readChats(stdout, "hf").length).toBeGreaterThanOrEqual(lines.length);
     });
 
-    it("--format atif writes trajectories with the agent's tools", async () => {
+    it("writes trajectories with the agent's tools with --format atif", async () => {
       const { stdout } = await artE("export-traces --format atif");
       const trajectories = stdout.trim().split("\n").map(readAtif);
       expect(trajectories).toHaveLength(24);
@@ -160,7 +160,7 @@ describe("export formats", () => {
       });
     });
 
-    it("--format art writes a group for each question, and warns of equal rewards", async () => {
+    it("writes one group per question with --format art, and warns about equal rewards", async () => {
       const { stdout, stderr } = await artE("export-traces --format art --reward sourcesF1");
       expect(readArtGroups(stdout).map(({ trajectories }) => trajectories.length)).toEqual(Array(12).fill(2));
       expect(stderr).toContain("allow_training_without_logprobs=True");
@@ -172,7 +172,7 @@ describe("export formats", () => {
       expect(unknown.stderr).toContain(`Unknown score "artReward" in ${runId}.`);
     });
 
-    it("--format inspect needs a file", async () => {
+    it("requires a file for --format inspect", async () => {
       const { code, stderr } = await artE("export-traces --format inspect");
       expect({ code, stderr }).toEqual({
         code: 2,
@@ -188,7 +188,7 @@ describe("export formats", () => {
       ["--ids 1,2 --max-score exactMatch=0,foundGold=1 -l 1", ["1/1"]],
       ["--ids 1 --by foundGold --band high", ["1/1", "1/2"]],
       ["--ids 1 --min-score found=1", ["1/1", "1/2"]],
-    ])("%s chooses among them", async (flags, expected) => {
+    ])("selects traces with %s", async (flags, expected) => {
       const { stdout } = await artE(`export-traces ${flags}`);
       expect(stdout === "" ? [] : ids(stdout)).toEqual(expected);
     });
@@ -216,7 +216,7 @@ describe("export formats", () => {
       expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
     });
 
-    it("writes over traces of any format, and over nothing else", async () => {
+    it("overwrites only traces, in any format", async () => {
       write("other.zip", "PK\x03\x04 something else");
       expect((await artE("export-traces -o other.zip")).stderr).toContain("other.zip exists and is not a traces file.");
       for (const format of ["inspect", "inspect-json", "art", "atif", "chat", "jsonl"]) {
@@ -226,7 +226,7 @@ describe("export formats", () => {
   });
 
   describe("export-traces --for evals", () => {
-    it("writes the bands with the reason for each trace, and replaces only a folder of its own", async () => {
+    it("writes the bands with the reason for each trace, and replaces only its own folder", async () => {
       const { code, stderr } = await artE("export-traces --for evals --by semantic -o evals");
       expect({ code, stderr }).toEqual({
         code: 0,
@@ -278,11 +278,11 @@ describe("export formats", () => {
   });
 });
 
-/** Every format of every kind of run passes the rules of those who read it. */
+/** Every format of every kind of run passes the readers' rules. */
 
 const lines = (bytes: Buffer) => bytes.toString().split("\n").slice(0, -1);
 
-/** Each throws for a file that its readers refuse, and gives the traces that it found. */
+/** Checks per format. They throw for a file that its readers refuse, and return the traces found. */
 const READERS: Readonly<Record<string, (bytes: Buffer) => number>> = {
   jsonl: (bytes) => lines(bytes).length,
   iofold: (bytes) => new Set(lines(bytes).map((line) => stepShape.parse(JSON.parse(line)).trace_id)).size,
@@ -301,7 +301,7 @@ const READERS: Readonly<Record<string, (bytes: Buffer) => number>> = {
   art: (bytes) => readArtGroups(bytes.toString()).reduce((sum, { trajectories }) => sum + trajectories.length, 0),
 };
 
-/** Formats that leave out what is of no use to a trainer. */
+/** Formats that omit traces of no use to a trainer. */
 const LEAVE_OUT = new Set(["chat --dialect openai", "chat --dialect hf", "art"]);
 
 async function expectReadable({ artE, path }: WorkFolder, flags: string, traces: number): Promise<void> {
@@ -325,7 +325,7 @@ describe("exports of the demo's questions", needs("exports"), () => {
   const folder = workFolder({ demo: "answered" });
 
   it("are read", () => expectReadable(folder, "", 73));
-  it("are read where they were imported from a log", async () => {
+  it("are read if imported from a log", async () => {
     await run(
       folder,
       "export-traces --format inspect -l 12 -o log.eval --quiet",
@@ -343,10 +343,10 @@ describe("exports of all kinds of traces", needs("exports"), () => {
     await run(folder, "import-traces kinds.jsonl");
   });
 
-  it("with errors, refusals, cut-offs, repeats, several calls at once and a judge are read", () =>
+  it("are read with errors, refusals, truncation, epochs, parallel calls and a judge", () =>
     expectReadable(folder, "--run run_1", 10));
-  it("of a suite are read", () => expectReadable(folder, "--run run_suite", 2));
-  it("of chats are read", () => expectReadable(folder, "--chats", 1));
+  it("are read from a suite", () => expectReadable(folder, "--run run_suite", 2));
+  it("are read from chats", () => expectReadable(folder, "--chats", 1));
 });
 
 describe("exports of other programs' traces", needs("exports"), () => {
@@ -356,7 +356,7 @@ describe("exports of other programs' traces", needs("exports"), () => {
     ["inspect/2026-11-20T09-00-00_art-e_tAsK1.eval", "", 4],
     ["atif/good.json", "--chats", 1],
     ["otel/good.otlp.jsonl", "--chats", 2],
-  ])("of %s are read", async (name, flags, traces) => {
+  ])("are read: %s", async (name, flags, traces) => {
     const db = `--db ${traces}.db`;
     await run(folder, ["import-traces", join(EXPORTS, "examples", name), ...db.split(" ")]);
     await expectReadable(folder, `${flags} ${db}`, traces);

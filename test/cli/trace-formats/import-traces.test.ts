@@ -27,7 +27,7 @@ describe("import-traces", () => {
     ["inspect", "jsonl"],
     ["atif", "atif"],
     ["atif", "jsonl"],
-  ])("of %s: %s is written again byte for byte", async (from, to) => {
+  ])("restores the export of %s: %s is written again byte for byte", async (from, to) => {
     const db = `--db ${from}-${to}.db`;
     const { code, stdout, stderr } = await artE(`import-traces first.${from} ${db}`);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -35,7 +35,7 @@ describe("import-traces", () => {
     expect(stdout).toBe(`10 traces of ${runId} imported from first.${from}.\n`);
     expect((await artE(`export-traces --format ${to} -o again ${db} --overwrite`)).code).toBe(0);
     const [again, first] = ["again", `first.${to}`].map((name) => readFileSync(path(name))) as [Buffer, Buffer];
-    // The tools of the agent are known where it ran, and of a file only where it names them.
+    // The agent's tools are known from its run, but from a file only if it lists them.
     if (from === "jsonl" && to === "otlp") expect(again.length).toBeLessThan(first.length);
     else expect(again.equals(first)).toBe(true);
   });
@@ -101,14 +101,14 @@ describe("import-traces", () => {
     ["half.jsonl", `${JSON.stringify(ANSWERED)}\n{"traceId":"x"}`, "half.jsonl, line 2: sessionId: "],
     ["twice.jsonl", `${JSON.stringify(ANSWERED)}\n${JSON.stringify(ANSWERED)}`, "is in this database already."],
     ["ids.otlp", '{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"xyz"}]}]}]}', "expected hex digits"],
-  ])("refuses %s, and imports nothing of it", async (name, content, message) => {
+  ])("refuses %s, and imports nothing from it", async (name, content, message) => {
     if (content !== null) write(name, content);
     const { code, stderr } = await artE(`import-traces ${name} --db none.db`);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
     expect((await artE("export-traces --db none.db")).stdout).toBe("");
   });
 
-  it("refuses a run that is there", async () => {
+  it("refuses a run that already exists", async () => {
     const { code, stderr } = await artE("import-traces first.jsonl");
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("is in this database already.") });
   });
@@ -126,7 +126,7 @@ describe("import-traces", () => {
     expect(stderr.trim().split("\n")).toHaveLength(2);
   });
 
-  it("keeps traces of other programs as chats, and says what they lack", needs("exports"), async () => {
+  it("keeps traces of other programs as chats, and names the missing parts", needs("exports"), async () => {
     const { code, stdout } = await artE([
       "import-traces",
       join(EXPORTS, "examples/otel/good.otlp.jsonl"),
@@ -189,7 +189,7 @@ describe("import-traces", () => {
     },
   );
 
-  it("says that an ATIF trajectory has no times, where it has none", async () => {
+  it("reports missing times in an ATIF trajectory", async () => {
     const steps = [
       { step_id: 1, source: "user", message: "When?" },
       { step_id: 2, source: "agent", message: "Friday." },

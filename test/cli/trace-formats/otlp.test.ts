@@ -29,7 +29,7 @@ describe("export otlp", () => {
     artE(`export-traces --otlp-endpoint ${collector.url} ${flags}`, variables);
 
   describe("export-traces --format otlp", () => {
-    it("writes one TracesData a line, by the rules", async () => {
+    it("writes one valid TracesData per line", async () => {
       const { code } = await artE("export-traces --format otlp -o traces.otlp.jsonl");
       expect(code).toBe(0);
       const lines = read("traces.otlp.jsonl").trimEnd().split("\n");
@@ -39,7 +39,7 @@ describe("export otlp", () => {
       expect(lines[0]).toContain("gen_ai.tool.definitions");
     });
 
-    it("leaves out what was said with --no-content", async () => {
+    it("omits messages with --no-content", async () => {
       const { stdout } = await artE("export-traces --format otlp --no-content");
       expect(stdout.trimEnd().split("\n").flatMap(problemsOf)).toEqual([]);
       for (const id of [1, 2, 3]) expect(stdout).not.toContain(demoQuestion(id).question);
@@ -47,7 +47,7 @@ describe("export otlp", () => {
   });
 
   describe("export-traces --otlp-endpoint", () => {
-    it("sends the chosen traces, with the headers of the environment, and says so", async () => {
+    it("sends the selected traces with the headers from the environment, and says so", async () => {
       const { code, stderr } = await send("--ids 1,3");
       expect(code).toBe(0);
       const host = new URL(collector.url).host;
@@ -61,7 +61,7 @@ describe("export otlp", () => {
       );
     });
 
-    it("takes the address of the environment with --otlp, and with --json says all in one document", async () => {
+    it("uses the endpoint from the environment with --otlp, and prints one document with --json", async () => {
       const variables = { OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/base/` };
       const { code, stdout } = await artE("export-traces --otlp --json --quiet", variables);
       expect(code).toBe(0);
@@ -75,7 +75,7 @@ describe("export otlp", () => {
       expect(collector.taken[1]?.path).toBe("/own");
     });
 
-    it("sends the scores to Langfuse, each by its own id", async () => {
+    it("sends the scores to Langfuse, each with its own id", async () => {
       const url = `${collector.url}/api/public/otel`;
       const { code, stderr } = await artE(`export-traces --ids 2 --otlp-endpoint ${url} --scores langfuse`, KEYS);
       expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringMatching(/ spans and \d+ scores\.\n$/) });
@@ -101,7 +101,7 @@ describe("export otlp", () => {
       expect(new Set(data.map(({ annotator_kind }) => annotator_kind))).toEqual(new Set(["CODE"]));
     });
 
-    it("fails where the server refuses, without its key", async () => {
+    it("fails without showing the key if the server refuses", async () => {
       collector.always = { status: 401, headers: { "content-type": "text/plain" }, body: "no c2VjcmV0LWtleQ==" };
       const { code, stderr } = await send();
       expect(code).toBe(1);
@@ -160,7 +160,7 @@ describe("live otlp", () => {
       expect(tools.some((definitions) => String(definitions).includes("email_search"))).toBe(true);
     });
 
-    it("sends nothing of what was said with --no-content, and the scores to Phoenix", async () => {
+    it("omits messages with --no-content, and sends the scores to Phoenix", async () => {
       const { code, stderr } = await run(`--otlp-endpoint ${collector.url} --no-content --scores phoenix`);
       expect(code).toBe(0);
       expect(stderr).toMatch(/art-e: \d+ spans and \d+ scores sent to /);
@@ -168,12 +168,12 @@ describe("live otlp", () => {
     });
 
     it.each([
-      ["delivers every span to a server that", { status: 200 }],
+      ["delivers every span", { status: 200 }],
       [
-        "is not failed by a server that refuses all, counts every span and tells it at the end, where it first",
+        "succeeds, counting the lost spans, if the server refuses all",
         { status: 400, headers: { "content-type": "text/plain" }, body: "no such project" },
       ],
-    ])("%s loses connections and answers 429 and 503", async (_, always) => {
+    ])("%s after lost connections, 429 and 503", async (_, always) => {
       collector.answers = ["drop", { status: 429, headers: { "retry-after": "0" } }, { status: 503 }];
       collector.always = always;
       const { code, stderr } = await run(`--otlp-endpoint ${collector.url}`);
@@ -193,7 +193,7 @@ describe("live otlp", () => {
       );
     });
 
-    it("refuses an address before the first task", async () => {
+    it("refuses an invalid endpoint before the first task", async () => {
       expect(await run("--otlp")).toMatchObject({
         code: 2,
         stderr: expect.stringContaining("Cannot send traces: no OTLP endpoint is set."),

@@ -1,5 +1,5 @@
 """A stand-in for OpenPipe's ART: a trajectory, and a model with an OpenAI client, which is first_hit or answers in
-plain text. Its completions are what the openai package gives."""
+plain text. Its completions are like those of the openai package."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A stand-in for Hugging Face's datasets: rows that all have the same columns."""
+"""A stand-in for Hugging Face's datasets: all rows have the same columns."""
 
 
 class Dataset:

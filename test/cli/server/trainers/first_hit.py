@@ -1,5 +1,5 @@
 """A policy without a model: searches the question's words and answers from the first hit. Run as a program, it is an
-agent for `art-e run --agent-command`; the stand-ins of trainers beside it have it as their model."""
+agent for `art-e run --agent-command`; the stand-ins for trainers next to it use it as their model."""
 
 import json
 import re
@@ -14,7 +14,7 @@ def answer_from(question, body):
 
 
 def next_call(question, results):
-    """The tool and its arguments that follow the results of the calls before, which are parsed JSON."""
+    """Returns the next tool and its arguments for the results of the previous calls, which are parsed JSON."""
     if not results:
         return "search", {"query": question}
     if len(results) == 1 and results[0].get("emails"):
@@ -26,7 +26,7 @@ def next_call(question, results):
 
 
 def tool_call(question, instructions, results):
-    """The same by the names of the agent's tools; the mailbox stands in the instructions."""
+    """Returns the same with the names of the agent's tools. The instructions name the mailbox."""
     kind, arguments = next_call(question, results)
     if kind == "search":
         arguments["inbox_id"] = re.search(r"[\w.]+@[\w.]+\w", instructions)[0]

@@ -1,4 +1,4 @@
-"""An episode whose server dies, and one after it is back. Waits for a line on standard input before each."""
+"""An episode whose server dies, and one after the server's restart. Waits for a line on standard input before each."""
 
 import json
 import sys

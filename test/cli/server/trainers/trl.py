@@ -1,6 +1,6 @@
-"""A stand-in for TRL, which holds an environment to what GRPOTrainer asks of it (TRL 1.10, transformers 5): how it is
-made, which methods are tools and how they are described, what `reset` is given, who is asked for rewards. Its model is
-first_hit; what it was paid is written to standard output, a line for each rollout."""
+"""A stand-in for TRL that checks an environment against GRPOTrainer's requirements (TRL 1.10, transformers 5): its
+creation, which methods are tools and their descriptions, the arguments of `reset`, and the source of rewards. Its model
+is first_hit. Writes the rewards to standard output, one line per rollout."""
 
 import inspect
 import json
@@ -83,7 +83,8 @@ def tool_methods(environment):
 
 
 def json_schema(function):
-    """Of a function with a docstring in Google's style and a type for each parameter; fails where something lacks."""
+    """Returns the schema of a function with a Google-style docstring and a type for each parameter. Raises an error if
+    one is missing."""
     doc = inspect.getdoc(function)
     description, _, sections = doc.partition("Args:\n")
     arguments = re.split(r"\n\s*(?:Returns|Raises):", sections)[0]

@@ -1,4 +1,4 @@
-"""Rollouts of the class for TRL in 64 threads: usage trl_rollouts.py SPLIT [TASKS]. A line of JSON for each task."""
+"""Rollouts of the class for TRL in 64 threads: usage trl_rollouts.py SPLIT [TASKS]. One line of JSON per task."""
 
 import json
 import sys

@@ -1,5 +1,5 @@
-"""A stand-in for verifiers, which holds an environment to the contract of its MultiTurnEnv (August 2026): what it is
-made of, in which order its methods are called, what messages and states are. Its model is first_hit, or answers in plain text."""
+"""A stand-in for verifiers that checks an environment against the contract of MultiTurnEnv (August 2026): its parts, the
+order of its method calls, and its messages and states. Its model is first_hit, or answers in plain text."""
 
 import asyncio
 import copy
@@ -92,7 +92,7 @@ class MultiTurnEnv(Environment):
 
 
 def message(raw):
-    """A message of verifiers has attributes, also where an environment gives a plain dict."""
+    """A message of verifiers has attributes, even if an environment returns a plain dict."""
     if isinstance(raw, Message):
         return raw
     assert raw["role"] in ("system", "user", "tool") and isinstance(raw["content"], str)
