@@ -14,7 +14,7 @@ import { queueSettings, type RunPlan } from "../runs/plan-run.js";
 import type { RunOptions } from "../runs/run-options.js";
 import { JudgeShortfall } from "../scoring/judge-settings.js";
 import { identifySuite, ungraded } from "../suites/suite.js";
-import { isQuestion, type PlannedTask } from "../tasks/question.js";
+import type { PlannedTask } from "../tasks/question.js";
 import type { RunLimits } from "../traces/run-settings.js";
 import { suiteTraceSchema, type Trace, traceSchema } from "../traces/trace.js";
 import { hasTrace } from "../traces/traces-store.js";
@@ -139,7 +139,7 @@ async function readResult(
   if ("failure" in finished) return failed(reasonOf(finished.failure));
   const { result } = finished;
   try {
-    const schema = isQuestion(planned.task) ? traceSchema : suiteTraceSchema;
+    const schema = planned.kind === "question" ? traceSchema : suiteTraceSchema;
     const trace = await readCompressed("The trace", result.trace, schema);
     checkSameTask(trace, planned, manifest);
     const { isHeld, isStopped, server } = result;
@@ -175,11 +175,9 @@ function checkSameTask(trace: Trace, { task, epoch }: PlannedTask, { runId }: Ru
 function failedTrace(why: string, planned: PlannedTask, { runId, settings }: RunManifest): Trace {
   const { agentId, model, maxTurns } = settings;
   const fields = traceFields({ runId, agentId, model, maxTurns }, planned, notAttempted("interrupted", why));
-  const { task } = planned;
-  return {
-    ...fields,
-    ...(isQuestion(task) ? { kind: "question", task } : ungraded(task, { state: "agent_error", reason: why })),
-  };
+  const { kind, task } = planned;
+  if (kind === "question") return { ...fields, kind, task };
+  return { ...fields, ...ungraded(task, { state: "agent_error", reason: why }) };
 }
 
 interface OutstandingTask {
@@ -260,8 +258,8 @@ class OutstandingTasks {
   }
 }
 
-function messageOf({ task, epoch }: PlannedTask): TaskMessage {
-  return { task: isQuestion(task) ? task : { suiteTask: task.id }, epoch };
+function messageOf({ kind, task, epoch }: PlannedTask): TaskMessage {
+  return { task: kind === "question" ? task : { suiteTask: task.id }, epoch };
 }
 
 /** Number of tasks or results per round trip. */

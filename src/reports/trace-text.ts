@@ -1,7 +1,7 @@
 import { otherModels } from "../models/answering-model.js";
 import { type Message, repliesBy } from "../models/model.js";
 import { reasoningText } from "../models/reasoning-text.js";
-import { instructionOf, isQuestion, questionOf, type TaskFacts } from "../tasks/question.js";
+import { instructionOf, questionOf, type TaskFacts } from "../tasks/question.js";
 import type { FinalState } from "../tasks/suite-task.js";
 import { count, duration, share } from "../text/format.js";
 import { timesOf } from "../traces/task-result.js";
@@ -29,10 +29,10 @@ export function traceText(trace: Trace | ChatTrace): string {
       ]
     : [
         `${heading}  run ${trace.runId}`,
-        `task ${trace.taskId}  ${whereOf(trace.task)}`,
-        ...suiteLines(trace.task),
+        `task ${trace.taskId}  ${whereOf(trace)}`,
+        ...suiteLines(trace),
         "",
-        `${isQuestion(trace.task) ? "Question" : "Task"}: ${instructionOf(trace.task)}`,
+        `${trace.kind === "question" ? "Question" : "Task"}: ${instructionOf(trace)}`,
       ];
   const scores = Object.entries(trace.scores).map(([name, score]) => `${name} ${share(score.value)}`);
   const foot = [
@@ -57,15 +57,15 @@ export function traceText(trace: Trace | ChatTrace): string {
   return [...head, ...trace.messages.flatMap(messageLines), ...foot].join("\n");
 }
 
-function whereOf(task: TaskFacts): string {
-  return isQuestion(task)
+function whereOf({ kind, task }: TaskFacts): string {
+  return kind === "question"
     ? `${task.inbox_address}  ${task.query_date}`
     : `${task.suite}  ${task.tool}  ${task.snapshot}`;
 }
 
 /** Facts about a suite task. */
-function suiteLines(task: TaskFacts): string[] {
-  if (isQuestion(task)) return [];
+function suiteLines({ kind, task }: TaskFacts): string[] {
+  if (kind === "question") return [];
   const { tags, relatedApps, actionNumber, counterpart } = task;
   return [
     `${[...new Set([...tags, ...relatedApps])].join(", ")}  ${actionNumber ?? "unknown"} human actions`,
@@ -79,7 +79,7 @@ function isOfSuite(trace: Trace | ChatTrace): boolean {
 
 /** The gold answer of a question or the grade of a suite task. */
 function goldLines(trace: Trace): string[] {
-  const question = questionOf(trace.task);
+  const question = questionOf(trace);
   const gold =
     question === null ? [] : [`Gold:     ${question.answer}`, `Emails:   ${question.message_ids.join(", ") || "-"}`];
   if (trace.kind !== "suite") return gold;

@@ -13,7 +13,7 @@ export interface MailSource {
 
 /** Converts a trace for the page: each call with its result, and the gold emails. */
 export function traceView(trace: Trace, { mailOf, sameMail }: MailSource): TraceView {
-  const message_ids = questionOf(trace.task)?.message_ids ?? [];
+  const message_ids = questionOf(trace)?.message_ids ?? [];
   const canonicalGold = new Set(message_ids.map(sameMail));
   const { listed, opened } = idsIn(trace);
   const allIds = new Set([...trace.sources, ...listed, ...opened, ...message_ids]);

@@ -199,7 +199,7 @@ async function answerTask(
   const shared = { ...run, model: withCallBudget(run.model, budget, run.priceOf) };
   const { runId, agent, model } = shared;
   const fields = { runId, agentId: agent.id, model: model.id, maxTurns: agent.settings.maxTurns };
-  const opening = await shared.suite.open(planned.task, signal);
+  const opening = await shared.suite.open(planned, signal);
   if (!opening.ok) {
     return {
       ...traceFields(fields, planned, notAttempted(opening.ending, opening.reason, startedAt)),

@@ -110,7 +110,7 @@ class ImportedRunWriter {
     const task = `${trace.epoch} ${trace.taskId}`;
     if (this.tasks.has(task)) throw notUsable(where, `task ${trace.taskId} of run ${trace.runId} stands there twice`);
     this.tasks.add(task);
-    if (trace.kind !== "suite") saveTasks(this.db, this.set, [trace.task]);
+    if (trace.kind === "question") saveTasks(this.db, this.set, [trace]);
     this.write(toResultRow(trace, toTaskResult(trace), canBeRetried(trace.ending) ? "failed" : "finished"));
     for (const name of Object.keys(trace.scores)) if (isScorerName(name)) this.scorers.add(name);
     this.epochs = Math.max(this.epochs, trace.epoch);

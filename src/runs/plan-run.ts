@@ -60,7 +60,8 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
   const model = await createModel(settings, request, context);
   const suite = artESuite(settings.cutoff, request, context);
   const list = await suite.list();
-  if (usesMailHere(target)) checkMailboxes(db, list.tasks, request.partialInboxes);
+  const questions = list.tasks.map(({ task }) => task);
+  if (usesMailHere(target)) checkMailboxes(db, questions, request.partialInboxes);
   return newRunPlan(db, { suite, list, settings, model }, request);
 }
 
@@ -137,7 +138,7 @@ export function newRunPlan(
  * A separate function, because the plan's functions would otherwise keep all questions in memory during the entire run.
  */
 function repeatTasks({ tasks }: TaskList, epochs: number): PlannedTask[] {
-  return Array.from({ length: epochs }, (_, i) => tasks.map((task) => ({ task, epoch: i + 1 }))).flat();
+  return Array.from({ length: epochs }, (_, i) => tasks.map((task) => ({ ...task, epoch: i + 1 }))).flat();
 }
 
 /** A run that can start. Nothing has been written or spent yet. */

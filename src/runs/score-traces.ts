@@ -204,7 +204,7 @@ export async function withVerdict(
   signal: AbortSignal,
   budget?: CallBudget,
 ): Promise<Trace> {
-  const task = questionOf(trace.task);
+  const task = questionOf(trace);
   if (judge === null || task === null || canBeRetried(trace.ending) || isBy(trace.judge, judge)) return trace;
   const { question, answer: gold } = task;
   return { ...trace, judge: await judge.judge({ question, gold, answer: trace.answer }, signal, budget) };

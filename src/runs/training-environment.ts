@@ -5,7 +5,7 @@ import { checkMailboxes, readImportFilter } from "../mail/corpus.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { artESuite, type QuestionOptions, questionOpener, refuseContradictions } from "../questions/dataset.js";
+import { loadSelection, type QuestionOptions, questionOpener, refuseContradictions } from "../questions/dataset.js";
 import { createJudge, type JudgeOptions, judgeExtras, judgeSettings } from "../scoring/judge-settings.js";
 import { judgeUse, REWARD, type ScorerName } from "../scoring/scorers.js";
 import {
@@ -224,8 +224,7 @@ async function loadSplits(
   context: AppContext,
 ): Promise<ReadonlyMap<Split, SplitTasks>> {
   const load = async (split: Split): Promise<SplitTasks> => {
-    const { set, tasks } = await artESuite(options.cutoff, { ...options, split }, context).list();
-    const questions = tasks as readonly Question[];
+    const { set, questions } = await loadSelection({ ...options, split }, context);
     checkMailboxes(db, questions, options.partialInboxes);
     return { set, questions };
   };
@@ -348,7 +347,7 @@ export class TrainingEnvironment {
   async begin(request: EpisodeRequest, isKept = true): Promise<BegunEpisode> {
     const task = this.choose(request);
     const question = this.questionsOf(task.split).questions[task.index] as Question;
-    const opening = await this.open(question, NEVER);
+    const opening = await this.open({ kind: "question", task: question }, NEVER);
     if (!opening.ok) throw new Error(opening.reason);
     const { opened } = opening;
     const instructions = this.instructionsFor(task);

@@ -266,7 +266,7 @@ export class Episode {
     const rollout = { ...this.transcript, ending, answer, sources, remote };
     const fields = { runId, agentId: agent.id, model, maxTurns };
     return {
-      ...traceFields(fields, { task: question, epoch }, { times, rollout, error }),
+      ...traceFields(fields, { kind: "question", task: question, epoch }, { times, rollout, error }),
       kind: "question",
       task: question,
     };

@@ -363,7 +363,7 @@ export function scoreTrace(
   sameMail: SameMail,
   names: readonly ScorerName[],
 ): Record<string, Score> {
-  const task = questionOf(trace.task);
+  const task = questionOf(trace);
   const scores = task === null ? {} : scoreQuestion({ ...trace, kind: "question", task }, sameMail, names);
   return trace.kind === "suite" ? { ...scores, ...scoreGrade(trace.grade) } : scores;
 }

@@ -9,7 +9,7 @@ import { readSnapshots, snapshotOf } from "../sandbox/machine-snapshots.js";
 import { HOME } from "../sandbox/task-machine.js";
 import { similarity } from "../scoring/scorers.js";
 import type { Ending } from "../tasks/ending.js";
-import { isQuestion, type PlannedSuiteTask, type SuiteTaskFacts } from "../tasks/question.js";
+import type { PlannedSuiteTask, SuiteTaskFacts, TaskOf } from "../tasks/question.js";
 import type { Grade, SuiteTask, TaskState } from "../tasks/suite-task.js";
 import type { SuiteTrace } from "../traces/trace.js";
 import { attachedInbox, questionOfTask } from "./email-task.js";
@@ -43,7 +43,7 @@ export async function openSuite(
   path: string,
   options: SuiteOptions,
   context: AppContext,
-): Promise<Suite<PlannedSuiteTask>> {
+): Promise<Suite<TaskOf<"suite">>> {
   const folder = openSuiteFolder(path);
   const sources = await openTaskSources(folder, options, context);
   const documents = new SuiteDocuments(folder.content, context.settings.cacheDir);
@@ -60,10 +60,11 @@ export async function openSuite(
     async list() {
       const tasks = await planTasks(await readTasks(folder, options, sources, context), folder, context.signal);
       const sha256 = await suiteDigest(tasks, folder, context.signal);
-      return { set: { source: folder.root, revision: null, sha256, split: "suite" }, tasks };
+      const set = { source: folder.root, revision: null, sha256, split: "suite" };
+      return { set, tasks: tasks.map((task) => ({ kind: "suite", task })) };
     },
-    async open(task, signal) {
-      if (isQuestion(task)) throw new Error(`task ${task.id} is a question, not a task of the suite ${path}`);
+    async open({ kind, task }, signal) {
+      if (kind === "question") throw new Error(`task ${task.id} is a question, not a task of the suite ${path}`);
       const hasMachine = needsMachine(task);
       const machines = hasMachine ? sources.machines : folderMachines;
       const opening = await openSuiteTask(task, { ...sources, machines, graders }, signal);

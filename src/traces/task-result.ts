@@ -60,13 +60,13 @@ export function repairedField(repairedCalls: number): { readonly repairedCalls?:
 
 /** Returns the fields about the task, including the grade of a suite task. */
 function taskFields(trace: Trace) {
-  const question = questionOf(trace.task);
+  const question = questionOf(trace);
   const fields = {
     inbox: question?.inbox_address ?? "",
     queryDate: question?.query_date ?? null,
     howRealistic: question?.how_realistic ?? null,
     goldSources: question?.message_ids.length ?? 0,
-    question: instructionOf(trace.task),
+    question: instructionOf(trace),
     groundTruth: question?.answer ?? "",
   };
   if (trace.kind !== "suite") return fields;

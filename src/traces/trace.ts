@@ -403,7 +403,7 @@ export function withTraceKind(trace: JsonObject): JsonObject {
 
 /** Returns the question of a chat, or the instruction of a task. */
 export function askedOf(trace: AnyTrace): string {
-  return trace.kind === "chat" ? trace.question : instructionOf(trace.task);
+  return trace.kind === "chat" ? trace.question : instructionOf(trace);
 }
 
 /** A conversation of one person with one agent: several chats with the same mailbox and cutoff date. */

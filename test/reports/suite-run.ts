@@ -81,7 +81,15 @@ export function saveSuiteRun(db: Db, id: string, traces: readonly SuiteTrace[]):
   insertRun(db, {
     ...{ id, agentId: "data-worker", model: "acme/best", split: "suite", settings: SETTINGS, corpusFingerprint: "" },
     ...{ source: set.source, revision: null },
-    ...{ datasetId: saveTasks(db, set, tasks), totalTasks: traces.length, startedAt: "2026-01-01T00:00:00.000Z" },
+    ...{
+      datasetId: saveTasks(
+        db,
+        set,
+        tasks.map((task) => ({ kind: "suite", task })),
+      ),
+      totalTasks: traces.length,
+      startedAt: "2026-01-01T00:00:00.000Z",
+    },
   });
   const save = openRowWriter(db);
   for (const made of traces) {

@@ -69,7 +69,7 @@ export async function benchmark(db: Db, wanted: Wanted): Promise<Finished> {
   const runId = `run_${randomUUID()}`;
   const { set, questions = set.questions, epochs = 1 } = wanted;
   const tasks = Array.from({ length: epochs }, (_, i) =>
-    questions.map((question) => ({ task: question, epoch: i + 1 })),
+    questions.map((question) => ({ kind: "question" as const, task: question, epoch: i + 1 })),
   );
   const settings = settingsOf(db, wanted);
   const session = await createRun(db, { runId, set, tasks: tasks.flat(), settings, worker: WORKER });

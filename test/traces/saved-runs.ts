@@ -44,12 +44,14 @@ export const QUESTIONS: QuestionSet = {
   questions: [1, 2].map((id) => ({ ...unscored().task, id, question: `Question ${id}?` })),
 };
 
+export const QUESTION_TASKS = QUESTIONS.questions.map((task) => ({ kind: "question" as const, task }));
+
 export function saveRun(db: Db, id: string, startedAt = "2026-01-01T00:00:00.000Z"): NewRun {
   const run: NewRun = {
     id,
     agentId: SETTINGS.agentId,
     model: SETTINGS.model,
-    datasetId: saveTasks(db, QUESTIONS, QUESTIONS.questions),
+    datasetId: saveTasks(db, QUESTIONS, QUESTION_TASKS),
     source: QUESTIONS.source,
     revision: QUESTIONS.revision,
     split: "test",

@@ -459,7 +459,7 @@ export function viewOf(trace: EvaluatedTrace): VisibleTrace {
 
 export function mailboxOf(trace: EvaluatedTrace): Pick<VisibleTrace, "inbox" | "queryDate"> {
   if (trace.kind === "chat") return { inbox: trace.inbox, queryDate: trace.queryDate };
-  const { inbox_address: inbox = null, query_date: queryDate = null } = questionOf(trace.task) ?? {};
+  const { inbox_address: inbox = null, query_date: queryDate = null } = questionOf(trace) ?? {};
   return { inbox, queryDate };
 }
 

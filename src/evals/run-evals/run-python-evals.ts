@@ -262,7 +262,7 @@ function evalArguments(trace: EvaluatedTrace, reference: boolean) {
 /** Returns facts that are not part of the trace itself. */
 function referenceOf(trace: EvaluatedTrace) {
   if (trace.kind === "chat") return { scores: trace.scores };
-  const question = questionOf(trace.task);
+  const question = questionOf(trace);
   return {
     expected_output: question?.answer ?? null,
     expected_sources: question?.message_ids ?? [],

@@ -8,7 +8,7 @@ import { UserError } from "../../platform/errors.js";
 import { checkWritable } from "../../platform/files.js";
 import { artESuite } from "../../questions/dataset.js";
 import { type Db, type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../../store/open-store.js";
-import { isQuestion, moveSuiteTask, type PlannedTask } from "../../tasks/question.js";
+import { moveSuiteTask, type PlannedTask } from "../../tasks/question.js";
 import { toolsDigest } from "../../tools/load-tools.js";
 import type { AttachedTool } from "../../tools/tool.js";
 import { attemptPages, remainingPositions, tasksAt } from "../../traces/results-store.js";
@@ -151,8 +151,9 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
   noteServers(moved, run, request, context);
   const tasks: PlannedTask[] = [];
   const positions = Array.from({ length: run.totalTasks }, (_, i) => i + 1);
-  for await (const { task, epoch } of yieldBetween(tasksAt(db, run.id, positions))) {
-    tasks.push({ task: isQuestion(task) ? task : moveSuiteTask(task, run.dataset.source), epoch });
+  for await (const planned of yieldBetween(tasksAt(db, run.id, positions))) {
+    const { kind, task } = planned;
+    tasks.push(kind === "question" ? planned : { ...planned, task: moveSuiteTask(task, run.dataset.source) });
   }
   const runId = newRunId();
   const limits = limitsOf(request, run.limits);

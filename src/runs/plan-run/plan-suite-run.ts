@@ -38,11 +38,12 @@ export async function planSuiteRun(db: Db, folder: string, request: RunRequest, 
   const limit = given.has("limit") && request.limit > 0 ? request.limit : null;
   const suite = await openSuite(folder, { ...request, ...oracle, limit }, context);
   const list = await suite.list();
-  const mail = suiteMail(list.tasks);
+  const tasks = list.tasks.map(({ task }) => task);
+  const mail = suiteMail(tasks);
   refuseMailFlags(given, mail);
-  refuseMachineTasks(target, list.tasks);
+  refuseMachineTasks(target, tasks);
   if (mail.inboxes.length > 0 && usesMailHere(target)) checkMailboxes(db, mail.inboxes, request.partialInboxes);
-  const unaided = await suiteSettings(db, target, list.tasks, request, context);
+  const unaided = await suiteSettings(db, target, tasks, request, context);
   const settings = unaided.kind === "own" ? { ...unaided, ...oracle } : unaided;
   const model = await createModel(settings, request, context);
   return newRunPlan(db, { suite, list, settings, model }, request);

@@ -9,7 +9,7 @@ import type { ChatTrace, Trace } from "../../traces/trace.js";
 
 /** The gold answer, or an empty string, for example for a task that is graded by output files. */
 export function goldOf(trace: ExportedTrace): string {
-  return trace.kind === "chat" ? "" : (questionOf(trace.task)?.answer ?? "");
+  return trace.kind === "chat" ? "" : (questionOf(trace)?.answer ?? "");
 }
 
 /** A chat does not belong to a task, so each chat counts as a separate task. */
