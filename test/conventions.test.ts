@@ -49,7 +49,7 @@ describe("src", () => {
     );
   });
 
-  it("uses the process only in entry points", () => {
+  it("accesses `process` only in entry points", () => {
     const usesProcess = /\bprocess\.(exit|exitCode|env|argv|stdin|stdout|stderr)\b|\bconsole\./;
     const users = SOURCES.filter((file) => !isEntryPoint(file) && usesProcess.test(file.text));
     expect(namesOf(users).filter((name) => !PROCESS_USERS.has(name))).toEqual([]);

@@ -143,7 +143,7 @@ function toYaml(file: AgentFile): string {
 function fromYaml(text: string, path: string): AgentFile {
   const refuse = (why: string, line: number | undefined, cause?: unknown) =>
     new UserError(
-      "agent_file",
+      "agent_file_invalid",
       `${path}${line === undefined ? "" : `:${line}`}: ${why}.`,
       `${commandLine`art-e agents export ID`} prints an example.`,
       2,

@@ -171,7 +171,7 @@ function isKnown(name: string): name is Name {
 
 function unknownVariable(name: string): UserError {
   return new UserError(
-    "prompt_variable",
+    "prompt_variable_unknown",
     `The prompt asks for {{${name}}}, which there is not.`,
     `A prompt may use: ${PROMPT_VARIABLES.map((known) => `{{${known}}}`).join(", ")}.`,
   );

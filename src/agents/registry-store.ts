@@ -199,7 +199,7 @@ export function describeAgentOfRun(db: Db, runName: string): AgentDescription {
     throw new UserError(
       "agent_external",
       `The agent of run ${id} is external (${settings.externalAgent.kind}), not in the registry.`,
-      "Its prompt and tools are not known here; the run's settings in a results file say where it was reached.",
+      "Its prompt and tools are not known here. The run's settings in a results file record how it was reached.",
     );
   }
   const { agentId, agentVersion = 0, model, maxTurns } = settings;

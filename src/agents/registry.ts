@@ -63,7 +63,7 @@ export function createTool(db: Db, input: NewTool): StoredTool {
     if (findTool(db, tool.id) !== null) {
       throw new UserError(
         "tool_exists",
-        `There is a tool "${tool.id}" already.`,
+        `There is already a tool "${tool.id}".`,
         `Choose another id, or change it: ${commandLine`art-e tools set ${tool.id}`}`,
       );
     }

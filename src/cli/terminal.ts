@@ -19,7 +19,7 @@ export function showMigrationProgress(settings: Settings): void {
   onMigrationIndexing((done, total) => {
     if (bar === null) {
       started = performance.now();
-      openOutput(settings).note(`${settings.db} was made by an earlier version: its mail is reindexed once.`);
+      openOutput(settings).note(`${settings.db} was made by an earlier version: its mail will be reindexed once.`);
       bar = openProgress(settings, "Indexing", total);
     }
     bar.update(done, mailProgress(done, performance.now() - started));

@@ -65,13 +65,13 @@ function draftOf(db: Db, options: AddOptions): EvalDraft {
     throw new UserError(
       "template_unknown",
       `Unknown template "${name}".`,
-      `one.name).join(", ")}. Other evals say what must be so: --contains => Available: ${TEMPLATES.map((one) => one.name).join(", ")}. For a custom eval, pass --contains => one.name).join(", ")}. Other evals say what must be so: --contains, --lacks, --matches, --is-json, --json-key or --rubric.`,
+      `Available: ${TEMPLATES.map((one) => one.name).join(", ")}. For another check, pass --contains, --lacks, --matches, --is-json, --json-key or --rubric.`,
     );
   }
   if ((template.bound === "cut") !== (bound !== null)) {
     const message = bound === null ? `${name} requires a threshold` : `--at-most: ${name} has a fixed threshold`;
     const hint = bound === null ? "Pass --at-most N." : "Remove --at-most.";
-    throw new UserError("template_bound", `${message}.`, hint);
+    throw new UserError("template_threshold_invalid", `${message}.`, hint);
   }
   return templateEval(name, [{ template, cut: bound ?? 0 }], { ...origin, by: "templates" });
 }

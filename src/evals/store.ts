@@ -84,7 +84,7 @@ export function hashDefinition(definition: EvalDraft): string {
   return `sha256:${createHash("sha256").update(contentOf(definition)).digest("hex")}`;
 }
 
-/** The behavior of an eval, without its version and origin. */
+/** The behavior of an eval, without its version or origin. */
 function contentOf(definition: EvalDraft): string {
   const { version: _, origin: __, ...content } = definition as EvalDefinition;
   return JSON.stringify(content, Object.keys(flatten(content)).sort());

@@ -9,7 +9,15 @@ import { type Db, withStore } from "../store/open-store.js";
 import { sumCost } from "../traces/task-result.js";
 import { labelShuffler } from "./choose-templates.js";
 import { criterionSentence } from "./criteria.js";
-import type { Agreement, Confusion, Contradiction, EvalTest, StoredEval, ThresholdName } from "./definition.js";
+import {
+  type Agreement,
+  type Confusion,
+  type Contradiction,
+  type EvalTest,
+  isCode,
+  type StoredEval,
+  type ThresholdName,
+} from "./definition.js";
 import { isPass, type MeasuredOutcome } from "./eval-outcome.js";
 import { type EffectiveLabel, hashLabels, type LabelledTrace, labelledPages, summarizeLabels } from "./labels.js";
 import { openEvalBackends, requireRunnable, runEvals } from "./run-evals.js";
@@ -120,7 +128,7 @@ export function testEval(
     const half = await runOnHalf(db, stored, { criterion, half: "heldout", settings }, signal);
     const agreement = measureAgreement(half.tested, stored.id);
     requireOutcomes(stored, half, agreement, criterion);
-    if (stored.definition.kind === "python") await refuseFlaky(db, stored, half, { criterion, settings }, signal);
+    if (isCode(stored.definition)) await refuseFlaky(db, stored, half, { criterion, settings }, signal);
     const twiceAlike = labelAgreement(summarizeLabels(db, criterion));
     const measured = { agreement, ceiling: ceilingOf(twiceAlike, countLabels(half.tested)) };
     const test = saveEvalTest(

@@ -163,7 +163,7 @@ export function openEvals(db: Db, names: readonly string[]): StoredEval[] {
   for (const { definition } of evals) {
     if (used.has(definition.name)) {
       throw new UserError(
-        "eval_twice",
+        "eval_repeated",
         `The eval ${definition.name} is specified twice.`,
         "Specify only one version of each eval.",
       );
@@ -224,7 +224,7 @@ export function evalHistory(
 
 /**
  * Returns the agreement from an eval's newest test, for correcting a rate: of the version recorded for the run,
- * otherwise of the version in use. Throws a UserError without a test and if its labels have changed.
+ * otherwise of the version in use. Throws a UserError if it has no test, or if the labels of the test have changed.
  */
 export function agreementFor(db: Db, score: EvalScore, run: ScoredRun | null): Agreement {
   const active = run === null ? activeEval(db, evalOfScore(score)) : null;

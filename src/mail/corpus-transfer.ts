@@ -21,7 +21,7 @@ import { megabytes } from "../text/format.js";
 import { computeFingerprint, readFingerprint } from "./corpus.js";
 import { copyMailOnThread, readSchema } from "./import/corpus-writer.js";
 
-/** Takes 28 s per GB of mail. Level 6 takes 50 % longer and saves only 0.5 %. */
+/** Takes 28 s per GB of mail. Level 6 takes 50% longer and saves only 0.5%. */
 const GZIP_LEVEL = 5;
 
 /** Copies of a server's mail, created on request and kept in the cache folder until the mail changes. */
@@ -45,7 +45,8 @@ export class CorpusCopies {
    */
   async describe(): Promise<CorpusDescription> {
     const fingerprint = readFingerprint(this.db);
-    if (fingerprint === null) throw new UserError("corpus_unknown", "The database has no mail.", "Import some first.");
+    if (fingerprint === null)
+      throw new UserError("corpus_unknown", "The database does not contain any mail.", "Import mail first.");
     const { version } = this;
     const copy = await this.find(fingerprint);
     if (copy !== null) return { version, fingerprint, snapshot: copy };
@@ -159,8 +160,8 @@ export async function fetchCorpus({ url: text, token }: CorpusServer, context: A
   if (url === null) {
     throw new UserError(
       "flag_invalid",
-      "--fetch-corpus: expected the address of art-e serve, such as https://mail.example:8787.",
-      "A token is not part of it: set ART_E_TOKEN, or give --token-file.",
+      "--fetch-corpus: expected the URL of art-e serve, such as https://mail.example:8787.",
+      "Do not include a token. Set ART_E_TOKEN or pass --token-file.",
     );
   }
   const base = trimEndOf(url.href, "/");
@@ -203,7 +204,7 @@ async function askUntilReady(
     const { value } = await getJson(`${base}/api/corpus`, headers, corpusDescriptionSchema, DEFAULT_RETRY, signal);
     checkVersion(value);
     if (value.snapshot !== null) return value.snapshot;
-    if (isFirst) note("art-e: the server makes a snapshot of its mail (half a minute for each GB): waiting for it.");
+    if (isFirst) note("art-e: waiting for the server to copy its mail (half a minute per GB).");
     isFirst = false;
     await delay(ASK_EVERY_MS, undefined, { signal });
   }
@@ -213,20 +214,20 @@ function checkVersion({ version }: CorpusDescription): void {
   if (version === programVersion()) return;
   throw new UserError(
     "version_mismatch",
-    `--fetch-corpus: the server is art-e ${version}, and this is ${programVersion()}.`,
+    `--fetch-corpus: the server runs art-e ${version}, but this is art-e ${programVersion()}.`,
     "Install the same version on both.",
     1,
   );
 }
 
 const HINTS: DownloadHints = {
-  manual: "Or copy the server's database here and give it with --db.",
+  manual: "Or copy the server's database here and pass it with --db.",
   of({ status, retryable }: RequestFailed): string {
-    if (status === 401) return "Set ART_E_TOKEN (or give --token-file) to the server's token.";
-    if (status === 404) return "See that art-e serve runs at that address, and that its database has mail.";
+    if (status === 401) return "Set ART_E_TOKEN to the server's token, or pass --token-file.";
+    if (status === 404) return "Check that art-e serve runs at this URL and that its database contains mail.";
     return retryable
-      ? "See that art-e serve runs there, and start the worker again: a download goes on where it stopped."
-      : "See that the address is that of art-e serve, and that nothing stands in between.";
+      ? "Check that art-e serve runs there, and start the worker again. The download continues where it stopped."
+      : "Check that this is the URL of art-e serve and that no proxy is in between.";
   },
 };
 
@@ -258,7 +259,7 @@ function atMost(bytes: number): Transform {
   return new Transform({
     transform(chunk: Buffer, _, done) {
       left -= chunk.length;
-      if (left < 0) done(new Error("it is larger than the server said"));
+      if (left < 0) done(new Error("it is larger than announced"));
       else done(null, chunk);
     },
   });
@@ -267,8 +268,8 @@ function atMost(bytes: number): Transform {
 /** A foreign database could contain triggers and views that run when it is used. */
 function checkDatabase(path: string, fingerprint: string): void {
   withReadOnly(path, (db) => {
-    if (readSchema(db) !== expectedSchema()) throw refused("its tables are not those of this program");
-    if (computeFingerprint(db) !== fingerprint) throw refused("its mail is not what the server said");
+    if (readSchema(db) !== expectedSchema()) throw refused("its schema differs from this program's");
+    if (computeFingerprint(db) !== fingerprint) throw refused("its mail does not match the announced fingerprint");
   });
 }
 
@@ -284,8 +285,8 @@ function expectedSchema(): string {
 function refused(why: string, cause?: unknown): UserError {
   return new UserError(
     "snapshot_refused",
-    `--fetch-corpus: what the server sent is not used: ${why}.`,
-    "Start the worker again to download it anew, or copy the server's database here and give it with --db.",
+    `--fetch-corpus: cannot use the server's copy: ${why}.`,
+    "Start the worker again to repeat the download, or copy the server's database here and pass it with --db.",
     EXIT.failed,
     { cause },
   );

@@ -17,8 +17,8 @@ export function checkMailboxes(
   if (readCorpusStats(db).messages === 0) {
     throw new UserError(
       "corpus_empty",
-      `There is no mail in ${db.name}.`,
-      `Import some first: ${commandLine`art-e import SOURCE`} (npm run demo shows it all on bundled mail).`,
+      `${db.name} does not contain any mail.`,
+      `Import mail first: ${commandLine`art-e import SOURCE`} (npm run demo shows it all on bundled mail).`,
     );
   }
   const imported = listImportedInboxes(db);
@@ -26,12 +26,12 @@ export function checkMailboxes(
   if (missing.length === 0 || allowPartial) return;
   const count = questions.filter((q) => !imported.has(q.inbox_address)).length;
   const some = missing.slice(0, 5).join(", ") + (missing.length > 5 ? `, and ${missing.length - 5} more` : "");
-  const partial = allowPartial === undefined ? "" : ", or use --partial-inboxes to search what mail of theirs there is";
+  const partial = allowPartial === undefined ? "" : ", or pass --partial-inboxes to search their imported mail";
   const known = [...imported].sort().slice(0, 8).join(", ") || "none";
   throw new UserError(
     "inbox_missing",
-    `${count} of ${questions.length} questions ask mailboxes that are not imported: ${some}.`,
-    `Import them, choose others with --inbox, or name folder and address in an --owner-map at import${partial}. Imported: ${known}.`,
+    `${count} of ${questions.length} questions are about mailboxes that were not imported: ${some}.`,
+    `Import them, choose others with --inbox, or map their folders to addresses with --owner-map at import${partial}. Imported: ${known}.`,
   );
 }
 

@@ -31,7 +31,7 @@ export function queryTokens(text: string): string[] {
 }
 
 /**
- * Returns the distinct tokens of `allWordsExpression` without stop words and words about mail, or all tokens if no
+ * Returns the distinct tokens of `allWordsExpression` without stop words or words about mail, or all tokens if no
  * others are left.
  */
 export function contentTokens(text: string): string[] {

@@ -122,16 +122,16 @@ function refuseToOverwriteSources(read: readonly (string | undefined)[], { db }:
     if (source === undefined) continue;
     throw new UserError(
       "output_is_input",
-      `${source} is read by this import, which would write over it: it is the database's name with ${end}.`,
-      "Give it another name first.",
+      `Cannot import ${source}: the import itself writes a file with this name, the database's name with ${end}.`,
+      "Rename it first.",
     );
   }
 }
 
 /** Downloads the published mail. With a limit, downloads only the files needed for that number of emails. */
 async function download(limit: number, { settings, note, progress, signal }: AppContext): Promise<string> {
-  const size = limit === 0 ? "about 1 GB" : `about 1 GB in three files, as many as hold ${count(limit)} mails`;
-  note(`Taking ${EMAILS_DATASET} (${size}) into ${settings.cacheDir}; what is there already is not fetched again.`);
+  const size = limit === 0 ? "about 1 GB" : `up to 1 GB in three files, only those needed for ${count(limit)} emails`;
+  note(`Downloading ${EMAILS_DATASET} (${size}) to ${settings.cacheDir}. Existing files are not downloaded again.`);
   const started = performance.now();
   const bar = progress("Download");
   let mails = 0;

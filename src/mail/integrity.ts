@@ -52,7 +52,7 @@ function foreignKeys(db: Db): Finding {
   const found = db.prepare("PRAGMA foreign_key_check").all() as { table: string }[];
   const tables = [...new Set(found.map(({ table }) => table))].join(", ");
   const detail =
-    found.length === 0 ? "every row belongs to one that is there" : `${found.length} stray rows in ${tables}`;
+    found.length === 0 ? "all references are valid" : `${found.length} rows with invalid references in ${tables}`;
   return { check: "Foreign keys", ok: found.length === 0, detail };
 }
 
@@ -65,14 +65,14 @@ function indexIntegrity(db: Db): Finding {
       const rank = table === "emails_fts" ? 1 : 0;
       db.prepare(`INSERT INTO ${table} (${table}, rank) VALUES ('integrity-check', ${rank})`).run();
     }
-    return { check, ok: true, detail: "agrees with the mails" };
+    return { check, ok: true, detail: "matches the emails" };
   } catch (error) {
     // FTS5 treats its check as a write.
-    if (isUnwritable(error)) return { check, ok: true, detail: "not checked, as the file cannot be written" };
+    if (isUnwritable(error)) return { check, ok: true, detail: "not checked, because the file is not writable" };
     return {
       check,
       ok: false,
-      detail: `${(error as Error).message}; ${commandLine`art-e doctor --repair`} makes it anew`,
+      detail: `${(error as Error).message}; ${commandLine`art-e doctor --repair`} rebuilds it`,
     };
   }
 }
@@ -84,8 +84,8 @@ function counts(db: Db): Finding {
   const withoutMessageId = count("SELECT count(*) FROM mails WHERE id NOT IN (SELECT mail_id FROM messages)");
   const ok = mails === ordered && withoutMessageId === 0;
   const detail = ok
-    ? `${mails} mails, all in order and all with a Message-ID`
-    : `${mails} mails, ${ordered} in order, ${withoutMessageId} without a Message-ID; ${commandLine`art-e doctor --repair`} puts them in order`;
+    ? `${mails} emails, all ordered and all with a Message-ID`
+    : `${mails} emails, ${ordered} ordered, ${withoutMessageId} without a Message-ID; ${commandLine`art-e doctor --repair`} orders them`;
   return { check: "Counts", ok, detail };
 }
 
@@ -95,7 +95,7 @@ function queryPlans(db: Db): Finding {
     return steps.filter(({ detail }) => isScan(detail)).map(({ detail }) => `${name}: ${detail}`);
   });
   const queries = Object.keys(HOT_QUERIES).length;
-  const detail = scans.length === 0 ? `all ${queries} hot queries find their rows by an index` : scans.join("; ");
+  const detail = scans.length === 0 ? `all ${queries} frequent queries use an index` : scans.join("; ");
   return { check: "Query plans", ok: scans.length === 0, detail };
 }
 

@@ -99,17 +99,17 @@ export function resolveInbox(db: Db, address: string): string {
   const inbox = address.trim().toLowerCase();
   if (openAddressBook(db).idOf(inbox) !== null) return inbox;
   const near = nearAddresses(db, inbox, MAX_SUGGESTED);
-  if (near.length > 0) throw unknown(db, address, `The addresses most like it: ${near.join(", ")}.`);
+  if (near.length > 0) throw unknown(db, address, `Similar addresses: ${near.join(", ")}.`);
   const frequent = largestInboxes(db, MAX_SUGGESTED);
   if (frequent.length === 0) {
     throw new UserError(
       "corpus_empty",
-      `There is no mail in ${db.name}.`,
-      `Import some first: ${commandLine`art-e import SOURCE`}`,
+      `${db.name} does not contain any mail.`,
+      `Import mail first: ${commandLine`art-e import SOURCE`}`,
     );
   }
   const named = frequent.map(({ address: each, mails }) => `${each} (${mails})`).join(", ");
-  throw unknown(db, address, `The addresses with most mail: ${named}.`);
+  throw unknown(db, address, `Addresses with the most mail: ${named}.`);
 }
 
 /** Minimum Dice coefficient of the local parts (0 to 1). */

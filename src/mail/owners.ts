@@ -97,7 +97,7 @@ export function readOwnerMap(path: string): Map<string, string> {
     if (address.includes("@") && folder !== "") map.set(folder, address.toLowerCase());
     else if (i > 0) {
       throw new UserError(
-        "owner_map_row",
+        "owner_map_invalid",
         `${path}, line ${i + 1}: expected an owner folder, a tab and an address, found "${line.slice(0, 80)}".`,
         "Fix that line, for example: crandell-s<TAB>sean.crandall@enron.com",
       );

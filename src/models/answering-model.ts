@@ -59,7 +59,7 @@ export function warnOfOtherModel(model: Model, note: (text: string) => void): Mo
 
 function otherModelNote(asked: string, named: string): string {
   return stripControls(
-    `${asked} was asked, and replies say they are by ${named}: its provider may have put another model in its place.`,
+    `Requested ${asked}, but replies are from ${named}. The provider might have substituted another model.`,
   );
 }
 

@@ -145,9 +145,9 @@ export class CostLimit {
     if (maxCostUsd === null || this.spentUsd + this.setAside + most <= maxCostUsd) return true;
     if (this.setAside > 0) return false;
     throw new CostLimitReached(
-      "cost_limit",
-      `--max-cost ${maxCostUsd} is reached: $${this.spentUsd.toFixed(4)} is spent, and the next call may cost $${most.toFixed(4)}.`,
-      "Give more with --max-cost; what was paid for is not paid for again.",
+      "cost_limit_reached",
+      `--max-cost ${maxCostUsd} is reached: $${this.spentUsd.toFixed(4)} has been spent, and the next call might cost $${most.toFixed(4)}.`,
+      "Pass a higher --max-cost. Paid replies are cached.",
     );
   }
 }

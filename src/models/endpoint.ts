@@ -107,9 +107,9 @@ export interface Endpoint {
 export function checkBaseUrl(baseUrl: string): string {
   if (parseHttpUrl(baseUrl) === null) {
     throw new UserError(
-      "bad_base_url",
-      "--base-url is not the address of a model server.",
-      "Give it as http(s)://host[:port]/path without a user name or password in it, such as http://localhost:8000/v1.",
+      "base_url_invalid",
+      "--base-url: expected the URL of a model server.",
+      "Pass http(s)://HOST[:PORT]/PATH without a user name or password, such as http://localhost:8000/v1.",
     );
   }
   return trimEndOf(baseUrl.trim(), "/");

@@ -83,7 +83,7 @@ export function finishReasonOf(raw: string, calls: number): Exclude<FinishReason
   if (end === "broke_off") throw brokeOff(raw);
   if (calls > 0 && end !== "length" && end !== "refusal") return "tool_calls";
   if (end === undefined) {
-    throw new ModelError("protocol", `the reply ended for a reason that art-e does not know: "${raw.slice(0, 100)}"`, {
+    throw new ModelError("protocol", `the reply has an unknown finish reason: "${raw.slice(0, 100)}"`, {
       retryable: false,
     });
   }

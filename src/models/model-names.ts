@@ -127,9 +127,9 @@ export function parseModelName(id: string, provider: string | null, hasBaseUrl =
   const given = id.trim();
   if (provider !== null && !isProvider(provider)) {
     throw new UserError(
-      "unknown_provider",
-      `--model-provider ${provider} is not a provider.`,
-      `${didYouMean(provider, PROVIDERS)}Providers: ${PROVIDERS.join(", ")}.`,
+      "provider_unknown",
+      `Unknown provider "${provider}" (--model-provider).`,
+      `${didYouMean(provider, PROVIDERS)}Available: ${PROVIDERS.join(", ")}.`,
     );
   }
   const slash = given.indexOf("/");
@@ -139,34 +139,39 @@ export function parseModelName(id: string, provider: string | null, hasBaseUrl =
   if (!isProvider(prefix)) {
     if (provider !== null) return named(provider, given);
     throw new UserError(
-      "unknown_provider",
-      `--model-id ${given} names no known provider.`,
-      `${didYouMean(prefix, PROVIDERS)}Providers: ${PROVIDERS.join(", ")}. For a name that holds a slash, say whose it is with --model-provider.`,
+      "provider_unknown",
+      `Unknown provider "${prefix}" in --model-id ${given}.`,
+      `${didYouMean(prefix, PROVIDERS)}Available: ${PROVIDERS.join(", ")}. If the model's name contains a slash, pass its provider with --model-provider.`,
     );
   }
   if (provider === null || provider === prefix) return named(prefix, given.slice(slash + 1));
   if (hasBaseUrl) return named(provider, given);
   throw new UserError(
-    "contradictory_model",
-    `--model-provider ${provider} and --model-id ${given} name different providers.`,
-    "Leave one of them out, or set --base-url if this is the model's name at another server.",
+    "model_flags_contradict",
+    `--model-provider ${provider} and --model-id ${given} specify different providers.`,
+    "Remove one of them, or pass --base-url if another server uses this name for the model.",
   );
 }
 
 function providerOf(name: string): Provider {
-  if (name === "") throw new UserError("no_model", "--model-id names no model.", `Examples: ${EXAMPLES}.`);
+  if (name === "")
+    throw new UserError("model_missing", "--model-id does not specify a model.", `Examples: ${EXAMPLES}.`);
   const provider = name === "baseline" ? "offline" : makerOf(name);
   if (provider !== null) return provider;
   throw new UserError(
-    "unknown_model",
-    `--model-id ${name} does not tell whose model it is.`,
-    `Put its provider before it: openai/${name} for a server that speaks like OpenAI's (--base-url), else anthropic/${name} or google/${name}.`,
+    "model_unknown",
+    `Cannot determine the provider of --model-id ${name}.`,
+    `Add the provider: openai/${name} for an OpenAI-compatible server (--base-url), otherwise anthropic/${name} or google/${name}.`,
   );
 }
 
 function named(provider: Provider, name: string): ModelName {
   if (name === "") {
-    throw new UserError("no_model", `--model-id names no model of ${provider}.`, `Examples: ${EXAMPLES}.`);
+    throw new UserError(
+      "model_missing",
+      `--model-id does not specify a model of ${provider}.`,
+      `Examples: ${EXAMPLES}.`,
+    );
   }
   return { provider, name, id: `${provider}/${name}` };
 }

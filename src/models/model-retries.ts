@@ -63,7 +63,7 @@ function lastingFailure(error: ModelError, elapsedMs: number, { maxMs, totalMs }
   if (!retryable || retryAfterMs === null || retryAfterMs <= maxMs || elapsedMs + retryAfterMs <= totalMs) return null;
   const until = new Date(Date.now() + retryAfterMs).toISOString().slice(0, 16).replace("T", " ");
   const kind = "unavailable";
-  return error.with({ kind, retryable: false, message: `${message}; the server asks to wait until ${until} UTC` });
+  return error.with({ kind, retryable: false, message: `${message}; the server requests a wait until ${until} UTC` });
 }
 
 /**

@@ -105,10 +105,12 @@ export const usageSchema = z.object({
   cachedInputTokens: tokens,
   cacheWriteTokens: tokens
     .exactOptional()
-    .describe("Input tokens written to a cache, which cost more than others; absent where there are none."),
+    .describe("Input tokens written to a cache, which cost more than other input tokens. Absent if there are none."),
   cacheWrite1hTokens: tokens
     .exactOptional()
-    .describe("Those of them that the cache keeps for an hour, which cost more again; absent where there are none."),
+    .describe(
+      "Part of cacheWriteTokens that the cache keeps for an hour, which costs even more. Absent if there are none.",
+    ),
   reasoningTokens: tokens
     .exactOptional()
     .describe("Output tokens spent on reasoning, included in outputTokens. Absent if none were reported."),
@@ -183,26 +185,31 @@ export interface ModelRequest {
 }
 
 export const sentParametersSchema = z.strictObject({
-  maxTokens: z.number().int().describe("Limit of a reply, its reasoning included."),
-  temperature: z.number().nullable().describe("Null: none was sent."),
-  toolChoice: z.enum(["auto", "required"]).nullable().describe("Null: no tools were sent."),
+  maxTokens: z.number().int().describe("Maximum tokens per reply, including reasoning."),
+  temperature: z.number().nullable().describe("Sampling temperature, or null if none was sent."),
+  toolChoice: z.enum(["auto", "required"]).nullable().describe("Tool choice, or null if no tools were sent."),
   reasoningEffort: z
     .union([z.string(), z.number()])
     .nullable()
     .exactOptional()
-    .describe("Reasoning effort: a level, or a thinking budget in tokens. Null if left out; absent if none was set."),
+    .describe("Reasoning effort: a level, or a thinking budget in tokens. Null if omitted, absent if none was set."),
   adjusted: z
     .array(
       z.strictObject({
-        parameter: z.enum(["maxTokens", "temperature", "toolChoice", "reasoningEffort"]).describe("Which one."),
-        asked: z.union([z.number(), z.string()]).describe("Its value as it was asked for."),
-        sent: z.union([z.number(), z.string()]).nullable().describe("Null: it was left out."),
-        reason: z.string().describe("Why it differs."),
+        parameter: z
+          .enum(["maxTokens", "temperature", "toolChoice", "reasoningEffort"])
+          .describe("Name of the parameter."),
+        asked: z.union([z.number(), z.string()]).describe("Requested value."),
+        sent: z
+          .union([z.number(), z.string()])
+          .nullable()
+          .describe("Sent value, or null if the parameter was omitted."),
+        reason: z.string().describe("Reason for the difference."),
       }),
     )
     .readonly()
     .exactOptional()
-    .describe("What was not sent as it was asked for, and why; absent where nothing was changed."),
+    .describe("Parameters that were not sent as requested. Absent if there are none."),
 });
 
 export type SentParameters = Readonly<z.output<typeof sentParametersSchema>>;
@@ -334,7 +341,7 @@ export function addCost(a: number | null, b: number | null): number | null {
 }
 
 /** Message of the `protocol` error for an address that returns web pages, which every call to it gets. */
-export const ANSWERED_WEB_PAGE = "it answers with a web page (HTML), and not as a model's API";
+export const ANSWERED_WEB_PAGE = "the server returned a web page (HTML) instead of an API response";
 
 /**
  * Tool call requested by the model. If the arguments are not a JSON object, `invalid` contains the raw text and

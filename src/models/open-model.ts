@@ -142,9 +142,9 @@ export async function resolveModel(
   const priced = (model: Model) => (priceOf === null ? model : withPrices(model, priceOf));
   if (connection.wireApi !== null && name.provider !== "openai") {
     throw new UserError(
-      "wrong_wire_api",
-      `--wire-api ${connection.wireApi} does not fit ${name.id}.`,
-      "Leave it out: only the openai provider has more than one wire format.",
+      "wire_api_unsupported",
+      `--wire-api ${connection.wireApi} is unsupported for ${name.id}.`,
+      "Remove it: only the openai provider has more than one wire format.",
     );
   }
   switch (name.provider) {
@@ -200,16 +200,16 @@ function endpointFor(provider: Provider, connection: EndpointSettings): Endpoint
   if (apiKey === "") {
     const variables = API_KEY_VARIABLES[provider].join(" or ");
     throw new UserError(
-      "no_api_key",
+      "api_key_missing",
       `No API key for ${provider}: ${variables} is not set.`,
-      `Set ${variables} in the environment or in .env, or try offline/baseline, which needs no key.`,
+      `Set ${variables} in the environment or in .env, or try offline/baseline, which does not need a key.`,
     );
   }
   // Such a key is not a valid header value, and the SDK's own error would reveal it.
   if (!/^[\x21-\x7e]+$/.test(apiKey)) {
     throw new UserError(
-      "bad_api_key",
-      `The API key for ${provider} holds white space or characters that no key has.`,
+      "api_key_invalid",
+      `The API key for ${provider} contains white space or other invalid characters.`,
       `Check ${API_KEY_VARIABLES[provider].join(" or ")}.`,
     );
   }
@@ -317,7 +317,9 @@ function withSuccessorHint(model: Model, name: ModelName): Model {
       } catch (error) {
         // A redirect to another server has the same kind, but does not mean that the model is unknown.
         if (!(error instanceof ModelError) || error.kind !== "not_found" || isRedirect(error.status)) throw error;
-        throw error.with({ message: `${error.message}; after ${name.name} came ${name.provider}/${successor}` });
+        throw error.with({
+          message: `${error.message}; the successor of ${name.name} is ${name.provider}/${successor}`,
+        });
       }
     },
   };

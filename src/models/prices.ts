@@ -33,7 +33,7 @@ export function inputOf({ inputTokens, cachedInputTokens, cacheWriteTokens = 0, 
 /** Throws a UserError if the price of `model` is unknown, so the dollar limit set with `flag` cannot be enforced. */
 export function requirePriced(priceOf: PriceOf, flag: string, model: string, hint: string): void {
   if (priceOf({ inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 }) !== null) return;
-  throw new UserError("price_unknown", `${flag} cannot be kept: the price of ${model} is not known.`, hint);
+  throw new UserError("price_unknown", `Cannot enforce ${flag}: the price of ${model} is unknown.`, hint);
 }
 
 /**

@@ -46,11 +46,11 @@ export function toModelError(error: unknown, secrets: readonly string[]): unknow
     return providerError({ status, message, body, headers });
   }
   if (error instanceof SyntaxError) {
-    return new ModelError("protocol", "the reply is not JSON, or was cut off", { retryable: true });
+    return new ModelError("protocol", "the reply is not JSON, or is incomplete", { retryable: true });
   }
   if (error instanceof z.ZodError) {
     const where = error.issues[0]?.path.join(".") ?? "";
-    const message = `the reply is not of the provider's form${where === "" ? "" : ` (at ${where})`}`;
+    const message = `the reply does not have the provider's format${where === "" ? "" : ` (at ${where})`}`;
     return new ModelError("protocol", message, { retryable: true });
   }
   return networkError(error, secrets) ?? error;
@@ -212,7 +212,7 @@ function networkError(error: unknown, secrets: readonly string[]): ModelError | 
   const codes = chain.map((at) => ("code" in at ? String(at.code) : ""));
   const untrusted = codes.find((word) => CERTIFICATE_CODES.test(word));
   if (untrusted !== undefined) {
-    const message = `the server's TLS certificate is not trusted (${untrusted}): set NODE_EXTRA_CA_CERTS to the file of its CA`;
+    const message = `the server's TLS certificate is not trusted (${untrusted}): set NODE_EXTRA_CA_CERTS to the path of its CA certificate`;
     return new ModelError("network", message, { retryable: false, unreachable: true });
   }
   const code = codes.find((word) => NETWORK_CODES.test(word));

@@ -149,11 +149,11 @@ function redirectTarget(from: string, location: string, status: number, redirect
   const to = URL.parse(location, from);
   // Same kind as an unknown address, because every further call would also fail.
   const refuse = (why: string) => new ModelError("not_found", `${status} ${why}`, { status, retryable: false });
-  if (to === null) throw refuse("redirects to an address that cannot be read");
+  if (to === null) throw refuse("redirects to an invalid URL");
   if (redirects === MAX_REDIRECTS) throw refuse(`redirects more than ${MAX_REDIRECTS} times`);
   if (to.origin === new URL(from).origin) return to.href;
   throw refuse(
-    `redirects to ${to.origin}, which is sent neither the key nor the prompt: if that is the right server, give its address instead (--base-url)`,
+    `redirects to ${to.origin}. The key and the prompt are not sent there. If it is the right server, pass its URL with --base-url`,
   );
 }
 
@@ -292,7 +292,7 @@ async function decompress(decode: (typeof DECODERS)[string], bytes: Buffer): Pro
     return await decode(bytes, { maxOutputLength: MAX_BYTES });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw replyTooLarge();
-    throw new ModelError("protocol", "the reply cannot be unpacked, or was cut off", { retryable: true });
+    throw new ModelError("protocol", "the reply cannot be decompressed, or is incomplete", { retryable: true });
   }
 }
 

@@ -469,7 +469,8 @@ export class AdaptiveRate {
   }
 
   /**
-   * Lowers the rate to the successes per minute, which are the quota and must last until the requested wait is over.
+   * Lowers the rate to the number of calls that succeeded per minute. That is taken as the quota, which must last until
+   * the requested wait is over.
    */
   private followQuota(trial: Trial, now: number): void {
     const { perMs } = this;

@@ -43,7 +43,7 @@ const ALL_LEVELS: EffortRules = {
   levels: REASONING_EFFORTS,
   budgets: ANY_BUDGET,
   off: "none",
-  reason: "the server refuses it",
+  reason: "the server rejects it",
 };
 
 export function openaiEffort(): EffortRules {
@@ -61,7 +61,7 @@ export function anthropicEffort(name: string): EffortRules {
     (level) => level !== "minimal" && !(level === "none" && CLAUDE_ALWAYS_THINKS.test(name)),
   );
   const rules: EffortRules = { ...ALL_LEVELS, levels, reason: `${name} accepts ${levels.join(", ")}` };
-  if (CLAUDE_WITHOUT_THINKING.test(name)) return { ...rules, forms: [], reason: `${name} does not reason` };
+  if (CLAUDE_WITHOUT_THINKING.test(name)) return { ...rules, forms: [], reason: `${name} does not support reasoning` };
   // Most servers that are compatible with Anthropic support only the older form.
   return { ...rules, forms: CLAUDE_ADAPTIVE.test(name) ? ["level"] : ["budget", "level"] };
 }
@@ -72,7 +72,7 @@ const GEMINI_WITHOUT_THINKING = /^gemini-(1|2\.0|pro-vision)/;
 export function googleEffort(name: string): EffortRules {
   const levels: readonly ReasoningEffort[] = ["minimal", "low", "medium", "high"];
   const rules: EffortRules = { ...ALL_LEVELS, levels, off: 0, reason: `${name} accepts ${levels.join(", ")}` };
-  if (GEMINI_WITHOUT_THINKING.test(name)) return { ...rules, forms: [], reason: `${name} does not reason` };
+  if (GEMINI_WITHOUT_THINKING.test(name)) return { ...rules, forms: [], reason: `${name} does not support reasoning` };
   return { ...rules, forms: GEMINI_WITH_BUDGET.test(name) ? ["budget"] : ["level", "budget"] };
 }
 
@@ -126,7 +126,7 @@ export function rulesAfterRefusal(
   message: string,
   isUnsupported: boolean,
 ): EffortRules | null {
-  const reason = `the server refuses ${sent} (${message.slice(0, 150)})`;
+  const reason = `the server rejects ${sent} (${message.slice(0, 150)})`;
   if (typeof sent === "string") {
     const levels = levelsIn(message);
     if (levels.length > 0 && !levels.some((level) => level === sent)) return { ...rules, levels, reason };

@@ -33,7 +33,7 @@ export async function replayModel(path: string): Promise<Model> {
       signal.throwIfAborted();
       const completion = recorded.next(request) ?? fromScripts(file.scripts, request);
       if (completion) return completion;
-      throw new ModelError("protocol", `${path} holds no reply to this request`, { retryable: false });
+      throw new ModelError("protocol", `${path} does not contain a reply to this request`, { retryable: false });
     },
   };
 }
@@ -58,7 +58,7 @@ class Recording {
       if (!replies) continue;
       const entry = replies.shift();
       if (entry) return outcomeOf(entry);
-      throw new ModelError("protocol", "the recorded replies to this request are used up", { retryable: false });
+      throw new ModelError("protocol", "all recorded replies to this request have been used", { retryable: false });
     }
     return undefined;
   }
@@ -71,7 +71,8 @@ class Recording {
 function outcomeOf(entry: Recorded): Completion {
   if ("completion" in entry) return entry.completion;
   const { failure } = entry;
-  if ("timedOut" in failure) throw new DOMException("The recorded call outlasted its task.", "TimeoutError");
+  if ("timedOut" in failure)
+    throw new DOMException("The recorded call took longer than its task's time limit.", "TimeoutError");
   const { kind, message, retries, billed } = failure;
   throw new ModelError(kind, message, { retryable: false, retries, ...(billed === undefined ? {} : { billed }) });
 }
@@ -84,7 +85,7 @@ function fromScripts(scripts: readonly Script[], request: ModelRequest): Complet
   const turn = request.messages.filter((message) => message.role === "assistant").length;
   const reply = script.replies[turn];
   if (reply) return toCompletion(reply, turn);
-  const message = `the script has ${script.replies.length} replies and turn ${turn + 1} was asked for`;
+  const message = `the script has only ${script.replies.length} replies, and turn ${turn + 1} was requested`;
   throw new ModelError("protocol", message, { retryable: false });
 }
 
@@ -180,9 +181,9 @@ async function readReplayFile(path: string) {
     return readFile(path, "utf8");
   };
   const text = await read().catch((cause: unknown) => {
-    const hint = "replay/FILE needs the path of a file of recorded or scripted replies.";
+    const hint = "Pass replay/FILE with the path of a file of recorded or scripted replies.";
     throw new UserError(
-      "no_replay_file",
+      "replay_file_unreadable",
       `Cannot read the replay file ${path}: ${(cause as Error).message}.`,
       hint,
       undefined,
@@ -219,8 +220,8 @@ function parseLine(line: string, where: string): unknown {
   try {
     return JSON.parse(line);
   } catch (cause) {
-    const hint = "Every line must be one JSON object; the last one may have been cut off.";
-    throw new UserError("bad_replay_file", `${where} is not JSON.`, hint, undefined, { cause });
+    const hint = "Every line must be one JSON object. The last one might be incomplete.";
+    throw new UserError("replay_file_invalid", `${where} is not JSON.`, hint, undefined, { cause });
   }
 }
 
@@ -228,8 +229,8 @@ function check<T extends z.ZodType>(schema: T, value: unknown, where: string): z
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   throw new UserError(
-    "bad_replay_file",
+    "replay_file_invalid",
     `${where} is neither a recorded nor a scripted reply: ${firstIssue(result.error)}.`,
-    'Recorded lines hold {key, model, completion} or {key, model, failure}; scripts {"taskQuestion": "...", "replies": [{content?, toolCalls?}]}.',
+    'Recorded lines contain {key, model, completion} or {key, model, failure}. Scripts contain {"taskQuestion": "...", "replies": [{content?, toolCalls?}]}.',
   );
 }

@@ -43,7 +43,7 @@ export function noteUnparsedReplies(model: Model, note: (text: string) => void):
 
 function unparsedNote(id: string, kind: keyof typeof SERVER_FLAGS): string {
   const what = kind === "reasoning" ? "reasoning" : "tool calls";
-  return `The server of ${id} leaves ${what} in the text of replies; art-e separated them. Start the server with ${SERVER_FLAGS[kind]}.`;
+  return `The server of ${id} returns ${what} in the reply text. art-e extracted ${kind === "reasoning" ? "it" : "them"}. To have the server do this, start it with ${SERVER_FLAGS[kind]}.`;
 }
 
 export function separateReply(reply: Completion, request: Pick<ModelRequest, "tools" | "messages">): Completion {

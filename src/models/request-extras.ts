@@ -15,11 +15,13 @@ export const extrasShape = {
     .readonly()
     .exactOptional()
     .describe(
-      "Headers added to each request (--header): variables and public headers as given, any other value is [not recorded]. Absent: none.",
+      "Headers added to each request (--header). Variables and public headers are recorded as given, any other value as [not recorded]. Absent if there are none.",
     ),
   extraBody: jsonObjectSchema
     .exactOptional()
-    .describe("Fields added to the body of each request (--body), variables not expanded. Absent: none."),
+    .describe(
+      "Fields added to the body of each request (--body), with variables not expanded. Absent if there are none.",
+    ),
 };
 
 export interface RequestExtras {
@@ -150,13 +152,15 @@ export function parseHeaders(written: readonly string[]): Parsed<Record<string, 
   const headers: Record<string, string> = {};
   for (const text of written) {
     const { name, value } = splitAtEquals(text);
-    if (name === null) return wrong(`expected NAME=VALUE, not ${shown(text)}`);
-    if (!HEADER_NAME.test(name)) return wrong(`${shown(name)} is not the name of a header`);
+    if (name === null) return wrong(`expected NAME=VALUE, got ${shown(text)}`);
+    if (!HEADER_NAME.test(name)) return wrong(`${shown(name)} is not a valid header name`);
     const lower = name.toLowerCase();
     if (OWN_HEADERS.has(lower)) return wrong(`${name} is set by art-e itself`);
-    if (Object.keys(headers).some((other) => other.toLowerCase() === lower)) return wrong(`${name} is given twice`);
-    if (!HEADER_VALUE.test(value)) return wrong(`the value of ${name} has characters that no header has`);
-    if (hasBrokenVariable(value)) return wrong(`the value of ${name} has a \${ that is not \${VARIABLE}`);
+    if (Object.keys(headers).some((other) => other.toLowerCase() === lower)) return wrong(`${name} is specified twice`);
+    if (!HEADER_VALUE.test(value))
+      return wrong(`the value of ${name} contains characters that are invalid in a header`);
+    if (hasBrokenVariable(value))
+      return wrong(`the value of ${name} contains an invalid variable reference, expected \${VARIABLE}`);
     headers[name] = value.trim();
   }
   return { ok: true, value: headers };
@@ -167,13 +171,13 @@ export function parseBodyFields(written: readonly string[]): Parsed<JsonObject> 
   const fields: Record<string, JsonValue> = {};
   for (const text of written) {
     const { name, value: json } = splitAtEquals(text);
-    if (name === null) return wrong(`expected NAME=JSON, not ${shown(text)}`);
+    if (name === null) return wrong(`expected NAME=JSON, got ${shown(text)}`);
     if (!/^[\w.$-]{1,100}$/.test(name) || name === "__proto__")
-      return wrong(`${shown(name)} is not the name of a field`);
-    if (Object.hasOwn(fields, name)) return wrong(`${name} is given twice`);
+      return wrong(`${shown(name)} is not a valid field name`);
+    if (Object.hasOwn(fields, name)) return wrong(`${name} is specified twice`);
     const value = isOneVariable(json) ? json : parseJsonOrNull(json);
     if (value === null && json.trim() !== "null") {
-      return wrong(`the value of ${name} is not JSON: text stands in quotes, as in ${name}="text"`);
+      return wrong(`the value of ${name} is not JSON. Put strings in quotes: ${name}="text"`);
     }
     const problem = problemOf(name, value);
     if (problem !== null) return wrong(problem);
@@ -214,10 +218,11 @@ function problemOf(name: string, value: JsonValue): string | null {
 
 function secretIn(name: string, value: JsonValue): string | null {
   if (typeof value === "string") {
-    if (hasBrokenVariable(value)) return `the value of ${name} has a \${ that is not \${VARIABLE}`;
+    if (hasBrokenVariable(value))
+      return `the value of ${name} contains an invalid variable reference, expected \${VARIABLE}`;
     const isLiteral = value.search(VARIABLE) === -1;
     return isLiteral && (SECRET_FIELD.test(name) || KEY_VALUE.test(value))
-      ? `the value of ${name} would be recorded with the run: put it into the environment, and write \${VARIABLE} here`
+      ? `the value of ${name} would be recorded with the run. Set it in the environment, and write \${VARIABLE} here`
       : null;
   }
   if (typeof value !== "object" || value === null) return null;
@@ -339,15 +344,15 @@ function variableMissing(flag: string, variable: string): UserError {
 function notRecorded(flag: string, name: string): UserError {
   return new UserError(
     "header_not_recorded",
-    `${flag} ${name}: its value was not recorded with the run, because it may be a secret.`,
-    `Give it again, or as a variable: ${flag} '${name}=\${VARIABLE}'.`,
+    `${flag} ${name}: its value was not recorded with the run, because it might be a secret.`,
+    `Pass it again, or as a variable: ${flag} '${name}=\${VARIABLE}'.`,
   );
 }
 
 function unusableValue(flag: string): UserError {
   return new UserError(
     "flag_invalid",
-    `${flag}: its variable has characters that no header has.`,
+    `${flag}: the value of its variable contains characters that are invalid in a header.`,
     "Check the value in the environment.",
   );
 }

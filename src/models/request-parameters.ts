@@ -57,13 +57,15 @@ export function anthropicRules(name: string): ParameterRules {
   const takesTemperature = !bare.startsWith("claude-") || CLAUDE_WITH_TEMPERATURE.test(bare);
   const isThinking = CLAUDE_THINKING.test(bare);
   return {
-    noTemperature: takesTemperature ? null : `${name} takes no temperature`,
-    noForcedTools: isThinking ? `${name} thinks before it calls a tool, and cannot be made to call one` : null,
+    noTemperature: takesTemperature ? null : `${name} does not support a temperature`,
+    noForcedTools: isThinking
+      ? `${name} thinks by default and does not support required tool calls while thinking`
+      : null,
     reasons: isThinking,
     minTokens: 1,
     effort: anthropicEffort(bare),
     // https://platform.claude.com/docs/en/build-with-claude/extended-thinking
-    onlyWithoutEffort: `${name} accepts none while it thinks`,
+    onlyWithoutEffort: `${name} does not support it while thinking`,
   };
 }
 
@@ -82,7 +84,7 @@ export function openaiRules(name: string, wireApi: "chat" | "responses"): Parame
   const isOpenaiReasoning = isReasoningModel(name);
   const bare = bareName(name);
   return {
-    noTemperature: isOpenaiReasoning ? `${name} reasons, and takes no temperature` : null,
+    noTemperature: isOpenaiReasoning ? `${name} is a reasoning model and does not support a temperature` : null,
     noForcedTools: null,
     reasons:
       isOpenaiReasoning ||
@@ -117,8 +119,8 @@ export function sentParameters(rules: ParameterRules, asked: Asked): SentParamet
       mostTokens !== undefined && maxTokens < wanted
         ? mostTokens.reason
         : reasoningRoom(rules, asked) > 0
-          ? "room for the model's reasoning, which counts as output"
-          : `the API takes no fewer than ${rules.minTokens}`;
+          ? "includes room for the model's reasoning, which counts as output"
+          : `the API requires at least ${rules.minTokens}`;
     adjusted.push({ parameter: "maxTokens", asked: asksTokens, sent: maxTokens, reason });
   }
   if (limitField !== undefined) {
@@ -216,7 +218,7 @@ export class AdaptiveParameters {
   private learn({ kind, status, message }: ModelError, sent: SentParameters): void {
     if (kind !== "bad_request" || (status !== 400 && status !== 422)) return;
     const isUnsupported = UNSUPPORTED.test(message);
-    const said = `the server refuses it (${message.slice(0, 150)})`;
+    const said = `the server rejects it (${message.slice(0, 150)})`;
     const most = maximumIn(message, sent.maxTokens);
     switch (refusedParameter(message, sent)) {
       case "maxTokens":
@@ -240,7 +242,7 @@ export class AdaptiveParameters {
         const { reasoningEffort: effort = null } = sent;
         const learned = effort === null ? null : rulesAfterRefusal(this.rules.effort, effort, message, isUnsupported);
         if (learned === null) break;
-        const what = learned.forms.length === 0 ? "not sent" : "sent in another way";
+        const what = learned.forms.length === 0 ? "not sent" : "sent in another form";
         this.change({ effort: learned }, "reasoning effort", `${what}: ${learned.reason}`);
         break;
       }

@@ -68,7 +68,7 @@ export async function* readServerSentEvents(asked: StreamRequest, signal: AbortS
 }
 
 function streamTooLong(): ModelError {
-  return new ModelError("protocol", `the answer's stream is longer than ${MAX_STREAM_BYTES / 1e6} MB`, {
+  return new ModelError("protocol", `the reply stream is larger than ${MAX_STREAM_BYTES / 1e6} MB`, {
     retryable: false,
   });
 }
@@ -101,11 +101,11 @@ function checkHead(
   if (status >= 300 && status < 400) {
     const to = headers.location === undefined ? "elsewhere" : `to ${new URL(String(headers.location), url).href}`;
     // Same kind as an unknown agent, because every further question would also fail.
-    throw new ModelError("not_found", `${status} redirects ${to}: give that address instead`, { retryable: false });
+    throw new ModelError("not_found", `${status} redirects ${to}. Pass the URL that it leads to`, { retryable: false });
   }
   if (status === 200) {
     const type = String(headers["content-type"] ?? "no type");
-    throw new ModelError("protocol", `it answers with ${type}, not with text/event-stream`, { retryable: false });
+    throw new ModelError("protocol", `the server returned ${type}, expected text/event-stream`, { retryable: false });
   }
   const told = new Headers();
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) told.set(name, String(value));

@@ -81,7 +81,7 @@ function refusedReply(message: string, latencyMs: number): Completion {
 export function readArguments(raw: unknown): Pick<ToolCall, "arguments" | "invalid"> {
   if (raw === undefined || raw === null) return { arguments: {} };
   if (typeof raw !== "string") {
-    if (!isShallow(raw)) return { arguments: {}, invalid: "[nested too deep]" };
+    if (!isShallow(raw)) return { arguments: {}, invalid: "[nested too deeply]" };
     const value = jsonValueSchema.safeParse(raw);
     return value.success && isJsonObject(value.data)
       ? { arguments: value.data }

@@ -35,8 +35,8 @@ export function toolAdapter(dialect: SchemaDialect): (tools: ModelRequest["tools
 }
 
 const CHANGES = {
-  alternatives: "alternatives at the top of their schemas became one object",
-  names: "parameter names became letters, digits, _, . and -",
+  alternatives: "top-level alternatives were merged into one object",
+  names: "parameter names were restricted to letters, digits, _, . and -",
 } as const;
 
 export function adaptTools(tools: readonly ToolSpec[], dialect: SchemaDialect): AdaptedTools {
@@ -60,7 +60,7 @@ export function adaptTools(tools: readonly ToolSpec[], dialect: SchemaDialect): 
   });
   const notes = (Object.keys(CHANGES) as (keyof typeof CHANGES)[])
     .filter((change) => changed[change].length > 0)
-    .map((change) => `the tools ${changed[change].join(", ")} are sent adapted: ${CHANGES[change]}.`);
+    .map((change) => `the schemas of the tools ${changed[change].join(", ")} were adapted: ${CHANGES[change]}.`);
   return {
     tools: adapted,
     notes,

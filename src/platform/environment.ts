@@ -111,7 +111,7 @@ export function refuseStrangeAddress({ url, keys, flag }: AddressedKey, value: s
   if (key === undefined) return;
   const host = URL.parse(value)?.host ?? "an invalid URL";
   throw new UserError(
-    "env_address",
+    "env_url_untrusted",
     `Cannot send ${key} from the environment to ${host}, which .env in this folder sets as ${url}.`,
     `If you trust that server, pass its URL with ${flag}, or put ${key} into the same .env.`,
   );

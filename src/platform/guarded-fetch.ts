@@ -117,7 +117,7 @@ async function follow(request: WebRequest, dispatcher: Dispatcher, signal: Abort
     if (next.origin !== url.origin) {
       headers = Object.fromEntries(Object.entries(headers).filter(([name]) => OWN_HEADERS.has(name.toLowerCase())));
       if (body !== null)
-        throw new WebRequestFailed(`${url.host} redirects to ${next.host}, which must not get the arguments`);
+        throw new WebRequestFailed(`${url.host} redirects to ${next.host}, which must not receive the arguments`);
     }
     url = next;
   }

@@ -4,7 +4,7 @@ import { firstIssue } from "./json.js";
 import { proxiedFetch } from "./proxied-fetch.js";
 import { type RetryPolicy, retry } from "./retry-delay.js";
 
-/** Returns an http or https URL without user name and password, or null for any other text. */
+/** Returns an http or https URL without a user name or password, or null for any other text. */
 export function parseHttpUrl(text: string): URL | null {
   const url = URL.parse(text.trim());
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") return null;
@@ -12,7 +12,7 @@ export function parseHttpUrl(text: string): URL | null {
 }
 
 /**
- * Returns a URL that paths can be appended to: like `parseHttpUrl`, without query and fragment. Null for any other
+ * Returns a URL that paths can be appended to: like `parseHttpUrl`, without a query or fragment. Null for any other
  * text.
  */
 export function parseServerUrl(text: string): URL | null {
@@ -157,7 +157,7 @@ export async function withNetworkErrors<T>(step: () => Promise<T>, signal: Abort
 function describeStatus(response: Response): string {
   // The Hugging Face Hub sends its reason in this header.
   const reason = response.headers.get("x-error-message") ?? response.statusText;
-  return `the server answered ${response.status}${reason === "" ? "" : ` (${reason.slice(0, 200)})`}`;
+  return `the server returned ${response.status}${reason === "" ? "" : ` (${reason.slice(0, 200)})`}`;
 }
 
 /**

@@ -100,7 +100,7 @@ function hintFor(error: RequestFailed): string {
   if (error.status === 401 || error.status === 403) return "Set HF_TOKEN to a token with read access.";
   if (error.status === 404) return "Check the revision, and HF_ENDPOINT if it is set.";
   if (error.status === 429) return "Too many requests. Wait some minutes and try again (HF_TOKEN raises the limit).";
-  if (!error.retryable) return "Check HF_ENDPOINT if it is set, and any proxy on the way.";
+  if (!error.retryable) return "Check HF_ENDPOINT if it is set, and the proxy if you use one.";
   return "Check the connection and try again. The download continues where it stopped.";
 }
 

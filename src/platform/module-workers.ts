@@ -7,8 +7,8 @@ import { type JsonObject, type JsonValue, jsonValueSchema } from "./json.js";
 
 const WORKER = programFile("bin/module-worker.mjs");
 
-/** Compiles TypeScript as it is loaded. */
-const JITI = pathToFileURL(createRequire(import.meta.url).resolve("jiti")).href;
+/** URL of the package that compiles TypeScript as it is loaded. */
+export const JITI = pathToFileURL(createRequire(import.meta.url).resolve("jiti")).href;
 
 /** Maximum number of characters in one result of a module. */
 const MAX_CHARS = 10_000_000;
@@ -79,7 +79,7 @@ class LoadedModule {
         this.#waiting.clear();
       };
       this.#worker.on("error", (error) => end(new ModuleFailed(`The module crashed: ${error.message}`)));
-      this.#worker.on("exit", () => end(new ModuleFailed("The module was ended. Call again if you still need it.")));
+      this.#worker.on("exit", () => end(new ModuleFailed("The module was stopped. Call again if you still need it.")));
     });
     this.#ready.catch(() => undefined);
   }
@@ -96,7 +96,7 @@ class LoadedModule {
     await this.#ready;
     const id = ++this.#calls;
     return new Promise((resolve, reject) => {
-      if (this.#gone) return reject(new ModuleFailed("The module was ended. Call again if you still need it."));
+      if (this.#gone) return reject(new ModuleFailed("The module was stopped. Call again if you still need it."));
       this.#waiting.set(id, { resolve, reject });
       this.#worker.postMessage({ id, args, context });
     });

@@ -3,8 +3,8 @@ import { readManifest } from "./installation.js";
 
 /** Features with optional peer dependencies, which npm installs only on request. */
 const NEEDED_FOR: readonly (readonly [need: string, packages: readonly string[]])[] = [
-  ["A queue needs", ["bullmq", "ioredis", "rate-limiter-flexible"]],
-  ["Comparing DuckDB files needs", ["@duckdb/node-api"]],
+  ["A queue requires", ["bullmq", "ioredis", "rate-limiter-flexible"]],
+  ["Comparing DuckDB files requires", ["@duckdb/node-api"]],
 ];
 
 /** Returns the error for a missing optional package, with the command that installs it, or null for any other error. */
@@ -18,7 +18,7 @@ export function missingPackage(error: unknown): UserError | null {
   const line = ["npm install", ...packages.map((name) => `${name}@${ranges[name]}`)].join(" ");
   return new UserError(
     "package_missing",
-    `${words} ${packages.join(", ")}, which art-e does not install by itself.`,
+    `${words} ${packages.join(", ")} (not installed with art-e).`,
     `Install it next to art-e (with -g if art-e was installed with -g): ${line}`,
     EXIT.usage,
     { cause: error },

@@ -89,7 +89,7 @@ export class WorkerRpc<Call, Answer> {
       this.worker.on("error", (error) => this.end(error as Error));
       this.worker.on("exit", (code) => {
         resolve();
-        this.end(new Error(`a thread ended (${code})`));
+        this.end(new Error(`a thread exited (code ${code})`));
       });
     });
   }

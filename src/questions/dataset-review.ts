@@ -236,7 +236,7 @@ async function writeReviewed(
 }
 
 /**
- * Whether the decision applies to this text. A dataset with the same ids can be made again with different questions.
+ * Whether the decision applies to this text. A dataset can be regenerated with the same ids but different questions.
  */
 function isAbout(review: QuestionReview, { question, answer }: { question: string; answer: string }): boolean {
   return review.question === question && review.answer === answer;

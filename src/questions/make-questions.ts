@@ -137,7 +137,7 @@ function noQuestions(
     return reasons.length === 0 ? [] : [`${title}: ${reasons.join(", ")}.`];
   };
   return new UserError(
-    "no_questions",
+    "questions_not_made",
     `Cannot make questions from ${count(usable)} usable emails: ${stopped}. Nothing was written.`,
     [
       ...(usable === 0 ? listed("Left out", leftOut) : []),
@@ -190,7 +190,7 @@ function formatOfDataset(path: string): TableFormat {
   const format = TABLE_FORMATS.find((one) => extension === `.${one}`);
   if (format !== undefined) return format;
   throw new UserError(
-    "output_format",
+    "output_format_unknown",
     `--output: expected a .jsonl, .csv or .parquet file, got ${path}.`,
     "The extension selects the output format.",
   );
@@ -242,7 +242,7 @@ async function collectQuestions(
       }
       if (quota.missing === 0) break;
     }
-    return { questions: quota.kept, stopped: "the mail yields no more", advice: "" };
+    return { questions: quota.kept, stopped: "no more questions can be made from the mail", advice: "" };
   } catch (error) {
     if (error instanceof CostLimitReached || error instanceof UnusableModel) {
       return { questions: quota.kept, stopped: error.message.replace(/\.$/, ""), advice: error.hint };

@@ -48,7 +48,7 @@ export const questionCheckSchema = z.object({
     .describe(
       "gold: the gold answer is consistent with the cited emails; sources: answered from the cited emails; each_mail: answered from each cited email alone; earlier_mails: answered from the emails before the change; without_mail: answered without any email; other_mails: answered from the best other matches",
     ),
-  by: z.string().describe("Checking model, or rules"),
+  by: z.string().describe("Model that checked the question, or rules"),
   passed: z.boolean(),
   answer: z.string().nullable().describe("The checker's answer, or null if it found none"),
   reason: z.string(),

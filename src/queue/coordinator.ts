@@ -161,7 +161,7 @@ async function readTraceId(finished: FinishedTask): Promise<string | null> {
 /** Rewords BullMQ's message for a task whose worker was lost too often. */
 function reasonOf(failure: string): string {
   return failure.includes("stalled")
-    ? "Its worker died or lost its connection three times. The task is not tried again."
+    ? "Its worker died or lost its connection three times. The task is not retried."
     : failure;
 }
 

@@ -77,7 +77,7 @@ export class WorkersWatch {
     const atWork = this.workers.filter(({ runs }) => runs[runId] !== undefined);
     for (const { name, refused, faults } of this.workers) {
       const why = faults[runId]?.why ?? refused[runId];
-      if (why !== undefined) this.noteOnce(`art-e: worker ${name} does not answer this run: ${why}`);
+      if (why !== undefined) this.noteOnce(`art-e: worker ${name} does not work on this run: ${why}`);
     }
     this.emptyLooks = atWork.length > 0 ? 0 : this.emptyLooks + 1;
     if (atWork.length > 0) return;
@@ -93,7 +93,7 @@ export class WorkersWatch {
   }
 }
 
-const NO_WORKER = "art-e: no worker is answering this run yet. Start one: art-e worker --queue URL --db FILE";
+const NO_WORKER = "art-e: no worker is working on this run yet. Start one: art-e worker --queue URL --db FILE";
 
 interface QueuedRun extends QueueCounts {
   readonly runId: string;

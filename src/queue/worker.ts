@@ -100,7 +100,7 @@ export async function work(options: WorkOptions, context: AppContext): Promise<v
       env: settings.env,
     });
     const mail = terms().corpusFingerprint;
-    note(`art-e: worker ${options.name} takes tasks from ${address.shown}, about ${mailText(mail)}.`);
+    note(`art-e: worker ${options.name} takes tasks from ${address.shown}. Its database contains ${mailText(mail)}.`);
     const runs = new RunsOfWorker(shared, terms);
     const stopNow = context.untilSecond(() => stoppingText(runs.underWay, options.grace));
     try {
@@ -128,7 +128,7 @@ async function takeTasks(runs: RunsOfWorker, signal: AbortSignal): Promise<void>
 }
 
 function mailText(fingerprint: string | null): string {
-  return fingerprint === null ? "no mail (its database has none)" : `the mail ${shorten(fingerprint)}`;
+  return fingerprint === null ? "no mail" : `the mail ${shorten(fingerprint)}`;
 }
 
 function stoppingText(tasks: number, grace: number): string {
@@ -181,7 +181,7 @@ class RunsOfWorker {
     for (const [runId, run] of this.joined) {
       if (run.fault !== null) {
         this.faults.set(runId, run.fault);
-        this.shared.context.note(`art-e: worker ${this.shared.name} leaves run ${runId}: ${run.fault.why}`);
+        this.shared.context.note(`art-e: worker ${this.shared.name} stops working on run ${runId}: ${run.fault.why}`);
       }
       if (run.fault !== null || isOver(runId)) this.leave(runId, run);
     }
@@ -221,7 +221,7 @@ class RunsOfWorker {
     throw new UserError(
       "results_unsent",
       `Cannot send ${results}: the queue was unreachable until the worker stopped.`,
-      "Other workers answer their tasks again. Pass a longer --grace to give the worker more time.",
+      "Other workers run these tasks again. Pass a longer --grace to give the worker more time.",
       1,
     );
   }
@@ -246,7 +246,7 @@ class RunsOfWorker {
     if (typeof run !== "string") {
       this.refused.delete(runId);
       this.joined.set(runId, run);
-      this.shared.context.note(`art-e: worker ${this.shared.name} answers run ${runId}.`);
+      this.shared.context.note(`art-e: worker ${this.shared.name} is working on run ${runId}.`);
       return;
     }
     if (this.refused.get(runId) !== run)
@@ -454,7 +454,7 @@ class WorkerRun {
       lockMs: shared.lockMs,
       answer: (message, signal) => this.answer(message, signal),
       onDropped: (id) =>
-        shared.context.note(`art-e: the result of ${id} of run ${manifest.runId} came too late and was dropped.`),
+        shared.context.note(`art-e: the result of ${id} of run ${manifest.runId} arrived too late and was discarded.`),
       onFault,
     });
   }

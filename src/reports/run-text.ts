@@ -192,20 +192,20 @@ function hint(runId: string, [first]: readonly TaskLine[]): string[] {
   return ["", `Show a complete task: ${commandLine`art-e show ${name}`}`];
 }
 
-/** Formats `missed  accuracy (exactMatch) 0.742 [0.690, 0.789] n=300, wanted at least 0.8`. */
+/** Formats `missed  accuracy (exactMatch) 0.742 [0.690, 0.789] n=300, required: at least 0.8`. */
 export function gateText(gate: Gate): string {
   const { metric, scorer, figure, passed } = gate;
   const name = metric === scorer ? metric : `${metric} (${scorer})`;
-  return `${passed ? "passed" : "missed"}  ${name} ${formatFigure(gate)}, wanted ${formatThreshold(gate)}${figure.n === 0 ? ": the run does not have this score" : formatCoverage(gate)}`;
+  return `${passed ? "passed" : "missed"}  ${name} ${formatFigure(gate)}, required: ${formatThreshold(gate)}${figure.n === 0 ? ": the run does not have this score" : formatCoverage(gate)}`;
 }
 
-/** Formats `; judged 16 of 30 tasks (0.533), wanted at least 0.9 of them (--min-coverage)`. */
+/** Formats `; judged 16 of 30 tasks (0.533), required: at least 0.9 of them (--min-coverage)`. */
 function formatCoverage({ coverage }: Gate): string {
   if (coverage === null || coverage.judged === coverage.tasks) return "";
   const { judged, tasks, least } = coverage;
   const isEnough = judged >= least * tasks;
   const told = `; judged ${judged} of ${tasks} tasks`;
-  return isEnough ? told : `${told} (${share(judged / tasks)}), wanted at least ${least} of them (--min-coverage)`;
+  return isEnough ? told : `${told} (${share(judged / tasks)}), required: at least ${least} of them (--min-coverage)`;
 }
 
 function formatFigure({ kind, figure }: Gate): string {
@@ -365,7 +365,7 @@ function gradedRow({ suite, totalTasks }: RunTotals): [string, string][] {
   return [["Graded", `${count(suite.graded)} of ${count(totalTasks)}${others}`]];
 }
 
-/** Shown only if another model than the requested one replied. */
+/** Shown only if a model other than the requested one replied. */
 function answeredByRow({ model, answeredBy = {} }: RunTotals): [string, string][] {
   if (otherModels(model, answeredBy).length === 0) return [];
   const models = Object.entries(answeredBy).map(([name, replies]) => `${name} (${count(replies)} replies)`);

@@ -97,7 +97,7 @@ function pictureLine({ pictures, omitted }: FinalState = { pictures: [], omitted
   return [`Pictures: ${[...named, ...(omitted === 0 ? [] : [`${count(omitted)} omitted`])].join(", ")}`];
 }
 
-/** Shown only if another model than the requested one replied. */
+/** Shown only if a model other than the requested one replied. */
 function answeredBy({ model, turns }: Pick<Trace, "model" | "turns">): string[] {
   const others = otherModels(model, repliesBy(turns));
   return others.length === 0 ? [] : [`By:       ${others.join(", ")} according to the replies; ${model} was requested`];

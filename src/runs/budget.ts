@@ -237,7 +237,9 @@ export class TaskBudget implements CallBudget {
   }
 }
 
-/** Returns the spending in a trace beyond the counted calls, because an external agent makes its own calls. */
+/**
+ * Returns a trace's spending beyond the counted calls: an external agent makes its own calls, which are not counted.
+ */
 function uncounted(trace: Spending, calls: Spending): Spending {
   return {
     costUsd: Math.max(0, trace.costUsd - calls.costUsd),

@@ -25,7 +25,7 @@ export function modelNameOf(options: RunOptions, agent: Agent): ModelName {
   if (provider !== null) parseModelName("any", provider);
   if (provider !== null && parseModelName(own, null).provider !== provider) {
     throw new UserError(
-      "no_model",
+      "model_missing",
       `--model-provider ${provider} is given without a model of it.`,
       `Name one with --model-id, for example --model-id ${provider}/NAME.`,
     );

@@ -224,7 +224,7 @@ function checkRunName(name: string, source: string): void {
   throw new UserError(
     "name_invalid",
     `${source}: "${name}" cannot name a run.`,
-    "Take up to 100 letters, digits, spaces, dots, dashes and underscores, not beginning with run_ nor ending with .json.",
+    "Use up to 100 letters, digits, spaces, dots, dashes and underscores. The name must not begin with run_ or end with .json.",
   );
 }
 

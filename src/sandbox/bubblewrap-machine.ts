@@ -106,7 +106,7 @@ function killGroup({ pid }: ChildProcess): void {
 
 /** Folders where distributions install packages. Some are links into /usr. */
 const SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
-/** Settings of packages, which are public on every machine. */
+/** Package configuration, which any user of a machine can read. */
 const SETTINGS = [
   "alternatives",
   "fonts",

@@ -89,8 +89,8 @@ export function writeDockerfile({ name, commands, modules, shims, readOnly, unav
   return [
     "# syntax=docker/dockerfile:1",
     `# The snapshot ${name}: art-e suite image ${name} | docker build -t art-e-${imageWord(name)} -`,
-    ...(unavailable === null ? [] : [`# No machine can provide it as it is: ${unavailable}.`]),
-    ...missing.map((program) => `# Debian has no package for ${program}: install it below.`),
+    ...(unavailable === null ? [] : [`# The snapshot is unavailable without changes: ${unavailable}.`]),
+    ...missing.map((program) => `# Debian does not have a package for ${program}: install it below.`),
     ...readOnly.map((folder) => `# ${folder} is a folder of the machine that wrote this file: copy it below.`),
     `FROM ${BASE_IMAGE}`,
     "RUN apt-get update \\",

@@ -26,14 +26,14 @@ export function snapshotOf(name: string, snapshots: ReadonlyMap<string, Snapshot
   if (found !== undefined) return found;
   const known = [...snapshots.keys()].sort().join(", ");
   throw new UserError(
-    "unknown_snapshot",
+    "snapshot_unknown",
     `Unknown snapshot "${name}". Available: ${known}.`,
     `Add it to ${NAME} in the suite's folder.`,
   );
 }
 
 function invalid(message: string): UserError {
-  return new UserError("invalid_snapshots", `${message}.`, `Correct or remove ${NAME} in the suite's folder.`);
+  return new UserError("snapshots_invalid", `${message}.`, `Correct or remove ${NAME} in the suite's folder.`);
 }
 
 function parse(text: string, file: string): Record<string, SnapshotEntry> {
@@ -242,13 +242,13 @@ const bindable = absolutePath.refine((path) => BINDABLE.some((folder) => path.st
 const writable = absolutePath.refine((path) => WRITABLE.some((folder) => path.startsWith(folder)), {
   message: `must be below ${WRITABLE.join(" or ")}`,
 });
-const programName = z.string().regex(/^[\w.+-]+$/, "must be the name of a program");
-const moduleName = z.string().regex(/^[A-Za-z_]\w*$/, "must be the name of a Python module");
-const variableName = z.string().regex(/^[A-Za-z_]\w*$/, "must be the name of a variable");
+const programName = z.string().regex(/^[\w.+-]+$/, "must be a program name");
+const moduleName = z.string().regex(/^[A-Za-z_]\w*$/, "must be a Python module name");
+const variableName = z.string().regex(/^[A-Za-z_]\w*$/, "must be a variable name");
 /** A Debian package, or null if Debian has none. */
 const packageName = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9.+-]+$/, "must be the name of a Debian package")
+  .regex(/^[a-z0-9][a-z0-9.+-]+$/, "must be a Debian package name")
   .nullable();
 const script = z.string().max(100_000);
 
@@ -282,7 +282,7 @@ const snapshotSchema = z.strictObject({
   image: z
     .string()
     .max(255)
-    .regex(/^[a-z0-9][\w./:@-]*$/, "must be the name of a Docker image")
+    .regex(/^[a-z0-9][\w./:@-]*$/, "must be a Docker image name")
     .optional(),
   /** Why no machine can provide the snapshot: the missing requirements of its tasks. */
   unavailable: z.string().min(1).optional(),

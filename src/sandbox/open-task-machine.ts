@@ -195,7 +195,7 @@ export class SandboxedMachine implements TaskMachine {
   ) {
     this.#guest = new GuestConnection(started.stdin, started.stdout, (error) => void this.#end(error.message));
     void started.ended.then((stderr) => {
-      this.#guest.end(new Error(`the task's machine has ended: ${lastLine(stderr) || "its first process ended"}`));
+      this.#guest.end(new Error(`the task's machine has stopped: ${lastLine(stderr) || "its first process exited"}`));
       this.#over.abort();
     });
     this.#watched = started.watched === null ? Promise.resolve() : this.#watch(started.watched);
@@ -256,7 +256,7 @@ export class SandboxedMachine implements TaskMachine {
 
   #end(why: string): Promise<void> {
     this.#closing ??= (async () => {
-      this.#guest.end(new Error(`the task's machine has ended: ${why}`));
+      this.#guest.end(new Error(`the task's machine has stopped: ${why}`));
       this.#over.abort();
       await this.started.kill();
       await this.#watched;

@@ -62,7 +62,7 @@ export async function makeTemporaryFolder(kind: TemporaryFolder): Promise<string
   return mkdtemp(join(await realpath(tmpdir()), `art-e-${kind}-${await processIds()}-${process.pid}-`));
 }
 
-const TEMPORARY_FOLDERS = ["workspace", "machine", "machine-file", "left", "task", "oracle"] as const;
+const TEMPORARY_FOLDERS = ["workspace", "machine", "machine-file", "left", "task", "oracle", "eval"] as const;
 
 type TemporaryFolder = (typeof TEMPORARY_FOLDERS)[number];
 

@@ -46,7 +46,7 @@ export function judgeExtras({ judgeHeader, judgeBody }: JudgeOptions): GivenExtr
 
 export function isJudgeOff({ judge, noJudge }: JudgeOptions): boolean {
   if (noJudge && judge !== undefined && judge !== "off") {
-    throw new UserError("options_contradict", "--no-judge and --judge cannot be combined.", "Remove one of them.");
+    throw new UserError("flags_contradict", "--no-judge and --judge cannot be combined.", "Remove one of them.");
   }
   return noJudge || judge === "off";
 }
@@ -127,7 +127,7 @@ function named(given: string): ModelName {
   return parseModelName(given, null);
 }
 
-/** Returns the provider's cheap model. Null without a key and for compatible servers, whose models are unknown. */
+/** Returns the provider's cheap model. Null without a key, and for compatible servers, whose models are unknown. */
 export function cheapModel(provider: Provider, baseUrl: string | null, env: Environment): ModelName | null {
   const model = JUDGE_MODELS[provider];
   if (model === undefined || baseUrl !== null || !hasKey(provider, env)) return null;

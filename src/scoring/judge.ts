@@ -252,7 +252,7 @@ function judgeWithoutModel(gold: string, answer: string | null): { verdict: Verd
   if (!isDontKnow(answer)) return null;
   return isDontKnow(gold)
     ? { verdict: "correct", reason: "the question cannot be answered, and the answer says so" }
-    : { verdict: "abstained", reason: "the answer says that it is not known" };
+    : { verdict: "abstained", reason: "the answer says that it is unknown" };
 }
 
 function voteWithoutVerdict(reason: string): Vote {

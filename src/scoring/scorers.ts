@@ -155,7 +155,7 @@ export const dateMatch: ScorerEntry = {
 /** The punctuation that SQuAD's script removes: Python's `string.punctuation`. */
 const PUNCTUATION = /[!"#$%&'()*+,\-./:;<=>?@[\\\]^_`{|}~]/g;
 
-/** Tokens as in SQuAD's evaluation script: lower case, without punctuation and articles, split at white space. */
+/** Tokens as in SQuAD's evaluation script: lower case, without punctuation or articles, split at white space. */
 function tokensOf(text: string): string[] {
   const plain = text.toLowerCase().replace(PUNCTUATION, "");
   return plain.replace(/\b(a|an|the)\b/g, " ").match(/\S+/g) ?? [];

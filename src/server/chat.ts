@@ -260,7 +260,7 @@ function chooseSession({ db }: ChatServices, request: ChatRequest) {
   if (session.agentId !== request.agentId) {
     throw new UserError(
       "session_unknown",
-      `Unknown session "${session.id}" of agent "${request.agentId}".`,
+      `Session "${session.id}" does not belong to agent "${request.agentId}".`,
       `The session belongs to agent "${session.agentId}".`,
     );
   }

@@ -403,7 +403,7 @@ class SocketSession {
     };
     client.on("pong", heard);
     client.on("ping", heard);
-    client.on("close", () => session.end("the client left before an answer"));
+    client.on("close", () => session.end("the client disconnected before an answer"));
     client.on("message", (data, isBinary) => {
       heard();
       session.usedAt = this.heardAt;

@@ -114,8 +114,8 @@ export class ClusteredMean {
 
   /**
    * Estimates the mean of any values. On a scale with two ends, uses Wilson's interval for the effective number of
-   * values, which never leaves the scale. Otherwise uses Student's t, limited to the end that the scale has. There is
-   * no interval if the values do not vary.
+   * values, which never leaves the scale. Otherwise uses Student's t, truncated at the end of the scale if it has one.
+   * There is no interval if the values do not vary.
    */
   mean({ min, max }: Scale = {}): Estimate {
     if (this.n === 0) return NO_ESTIMATE;
@@ -203,7 +203,9 @@ const LARGEST = 1e8;
 
 const cache = new Map<number, number>();
 
-/** Returns the 97.5% quantile of Student's t with `degrees` of freedom, and a huge constant far below 1 degree. */
+/**
+ * Returns the 97.5% quantile of Student's t with `degrees` of freedom, or a huge constant if `degrees` is far below 1.
+ */
 export function t975(degrees: number): number {
   if (degrees > 1e7) return Z_975;
   if (degrees < 0.2) return LARGEST;

@@ -22,7 +22,7 @@ export class DamagedRowError extends UserError {
     super(
       "row_damaged",
       `The database is damaged: table ${table}, row ${row}, column ${column}: ${reason}.`,
-      `Run ${commandLine`art-e doctor`} for the extent, and ${commandLine`art-e doctor --recover NEW.db`} to save the readable rows.`,
+      `Run ${commandLine`art-e doctor`} to see the extent, and ${commandLine`art-e doctor --recover NEW.db`} to save the readable rows.`,
       1,
       options,
     );

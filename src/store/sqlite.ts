@@ -38,7 +38,7 @@ function loadSqlite(): typeof BetterSqlite3 {
   }
 }
 
-/** The Node that this version of better-sqlite3 is for, or null if it runs under the current one. */
+/** The Node version that this version of better-sqlite3 is built for, or null if it runs under the current one. */
 function nodeOfOtherInstallation(version: string): string | null {
   const isFor20 = Number.parseInt(version, 10) < 13;
   // Version 12 aborts under Node 24 when a statement is garbage collected (RemoveEnvironmentCleanupHook).

@@ -483,7 +483,7 @@ function checkIndexes(suite: SuiteFolder, tasks: readonly ReadTask[]): SuiteFind
     const missing = (parseIndexFile(path) ?? []).filter(({ tool, id }) => !known.has(`${tool}/${id}`));
     return missing.map(({ tool, id }) => ({
       level: "error",
-      code: "index_unknown_task",
+      code: "index_task_unknown",
       task: null,
       file: pathInSuite(suite, path),
       field: tool,

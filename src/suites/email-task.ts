@@ -12,7 +12,7 @@ export const emailAnswerSchema = z.looseObject({ question_id: id, answer, messag
 /** Scores the agent's answer by its semantic similarity to the gold answer. */
 export const emailAnswer: FlowbookFunction = async (args, { options: { scoreAnswer } }) => {
   if (scoreAnswer === undefined)
-    throw new CannotGrade("unsupported", "the task is graded by its answer, and there is none");
+    throw new CannotGrade("unsupported", "the task is graded by its answer, which is missing");
   const gold = emailAnswerSchema.safeParse(args);
   if (gold.success) return scoreAnswer(gold.data.answer);
   throw new CannotGrade("unsupported", `its arguments are invalid: ${z.prettifyError(gold.error)}`);

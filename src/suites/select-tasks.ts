@@ -58,7 +58,7 @@ export function findTask<T extends { readonly id: string }>(tasks: readonly T[],
   const [found, second] = tasks.filter((task) => task.id.startsWith(id));
   if (found !== undefined && second === undefined) return found;
   throw found === undefined
-    ? new UserError("task_missing", `Unknown task "${id}".`, "Run art-e suite list DIR to list the suite's tasks.")
+    ? new UserError("task_unknown", `Unknown task "${id}".`, "Run art-e suite list DIR to list the suite's tasks.")
     : new UserError(
         "task_ambiguous",
         `Several tasks start with ${id}: ${found.id}, ${second?.id}.`,
@@ -71,7 +71,7 @@ function inIndex(tasks: readonly SuiteTask[], index: readonly IndexedTask[]): Su
   const [first] = missing;
   if (first !== undefined) {
     throw new UserError(
-      "index_unknown_task",
+      "index_task_unknown",
       `The index file lists ${missing.length} tasks that are not in the suite, such as ${first.tool}/${first.id}.`,
       "Correct the index file, or add the tasks.",
     );

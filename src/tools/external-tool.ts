@@ -14,21 +14,21 @@ const REFERENCE = /\$\{ENV:([A-Za-z_][A-Za-z0-9_]*)\}/g;
 /** Headers that contain secrets. Their values must come from the environment. */
 const SECRET_HEADER = /^(authorization|proxy-authorization|cookie)$|(api[-_]?key|token|secret|password)$/i;
 
-export const environmentName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "expected the name of a variable");
+export const environmentName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "expected a variable name");
 
-const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "expected the name of a header");
+const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "expected a header name");
 
 /** Stored headers. Values contain no line breaks, and secrets only as environment variable references. */
 export const headersSchema = z
   .record(headerName, z.string().max(4_000))
   .superRefine((headers, issues) => {
     for (const [name, value] of Object.entries(headers)) {
-      if (/[\r\n\0]/.test(value)) issues.addIssue({ code: "custom", path: [name], message: "has a line end in it" });
+      if (/[\r\n\0]/.test(value)) issues.addIssue({ code: "custom", path: [name], message: "contains a line break" });
       if (SECRET_HEADER.test(name) && value.search(REFERENCE) === -1) {
         issues.addIssue({
           code: "custom",
           path: [name],
-          message: `would keep a secret in the file: put it in the environment and write \${ENV:NAME} here`,
+          message: `would store a secret. Set it in the environment, and write \${ENV:NAME} here`,
         });
       }
     }
@@ -58,7 +58,7 @@ export function fillInVariables(
 }
 
 /** Returns the filled-in values. Throws a ToolFailed for the model if a variable is missing. */
-export function requireFilled(filled: Filled, consequence = "The tool cannot be called"): Record<string, string> {
+export function requireFilled(filled: Filled, consequence = "Cannot call the tool"): Record<string, string> {
   if (filled.ok) return filled.values;
   throw new ToolFailed(`${consequence}: the environment variable ${filled.missing} is not set`);
 }
@@ -133,7 +133,7 @@ export function defineExternalTool<Config extends CallLimits>(kind: ExternalTool
       return reason === undefined ? kind.validate?.(config, tool) : `its resultSchema: ${reason}`;
     },
     async call(args, context, { outside }, config) {
-      if (outside === undefined) return toolError("failed", "Tools of one's own cannot be called here.");
+      if (outside === undefined) return toolError("failed", "Custom tools are unsupported here.");
       context.signal.throwIfAborted();
       const timeout = AbortSignal.timeout(config.timeoutMs);
       const signal = AbortSignal.any([context.signal, timeout]);
@@ -143,7 +143,8 @@ export function defineExternalTool<Config extends CallLimits>(kind: ExternalTool
         return toToolResult(redactJson(value, secrets), config);
       } catch (error) {
         context.signal.throwIfAborted();
-        if (timeout.aborted) return toolError("failed", `The tool did not answer within ${config.timeoutMs / 1000} s.`);
+        if (timeout.aborted)
+          return toolError("failed", `The tool did not respond within ${config.timeoutMs / 1000} s.`);
         return toolError("failed", errorText(error, secrets));
       }
     },
@@ -169,15 +170,14 @@ async function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 function toToolResult(value: JsonValue, { resultSchema, maxResultChars, maxBytes }: CallLimits): ToolResult {
   if (resultSchema !== undefined) {
     const checked = compileResultSchema(resultSchema)(value);
-    if (!checked.ok) return toolError("failed", `The tool's result does not fit its schema: ${checked.error}.`);
+    if (!checked.ok) return toolError("failed", `The tool's result does not match its schema: ${checked.error}.`);
   }
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  if (Buffer.byteLength(text) > maxBytes)
-    return toolError("failed", `The tool answered with more than ${maxBytes} bytes.`);
+  if (Buffer.byteLength(text) > maxBytes) return toolError("failed", `The tool returned more than ${maxBytes} bytes.`);
   if (text.length <= maxResultChars) return { ok: true, value };
   const beginning = text.slice(0, maxResultChars);
   if (typeof value === "string") {
-    return { ok: true, value: `${beginning}\n[cut off: ${maxResultChars} of ${text.length} characters]` };
+    return { ok: true, value: `${beginning}\n[truncated: ${maxResultChars} of ${text.length} characters]` };
   }
   return { ok: true, value: { truncated: true, characters: text.length, beginning } };
 }
@@ -202,7 +202,7 @@ export function parseJsonText(text: string, whose: string, secrets: readonly str
     value = JSON.parse(text);
   } catch {
     const start = redact(text.trim(), secrets).slice(0, 200);
-    throw new ToolFailed(`${whose} is not JSON${start === "" ? ": it is empty" : `; it begins: ${start}`}`);
+    throw new ToolFailed(`${whose} is not JSON${start === "" ? ": it is empty" : `. It starts with: ${start}`}`);
   }
   return jsonValueSchema.parse(value);
 }
@@ -230,11 +230,11 @@ export const argvSchema = z
     z
       .string()
       .max(10_000)
-      .refine((word) => !word.includes("\0"), "has a zero byte in it"),
+      .refine((word) => !word.includes("\0"), "contains a NUL character"),
   )
   .min(1, "expected a program and its arguments")
   .max(200)
-  .refine(([program]) => program !== "", "expected the name of a program");
+  .refine(([program]) => program !== "", "expected a program name");
 
 const config = z.strictObject({
   command: argvSchema,
@@ -253,13 +253,13 @@ export const commandTool = defineExternalTool({
     const input = `${JSON.stringify(args)}\n`;
     const { end, stdout, stderr, tooLong } = await runProcess(start, input, maxBytes, signal, secrets);
     const stderrNote = stderr === "" ? "" : `: ${stderr}`;
-    if (tooLong) throw new ToolFailed(`The program wrote more than ${maxBytes} bytes`);
-    if ("error" in end) throw new ToolFailed(`The program ${command[0]} cannot be started: ${end.error}`);
+    if (tooLong) throw new ToolFailed(`The program wrote more than ${maxBytes} bytes.`);
+    if ("error" in end) throw new ToolFailed(`Cannot start the program ${command[0]}: ${end.error}`);
     if (end.code !== 0) {
       throw new ToolFailed(
-        `The program ended ${end.code === null ? `by ${end.signal}` : `with code ${end.code}`}${stderrNote}`,
+        `The program ended with ${end.code === null ? `signal ${end.signal}` : `exit code ${end.code}`}${stderrNote}`,
       );
     }
-    return parseJsonText(stdout, "What the program wrote", secrets);
+    return parseJsonText(stdout, "The program's output", secrets);
   },
 });

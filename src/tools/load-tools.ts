@@ -152,8 +152,8 @@ export function checkAttached({ tool, config }: AttachedTool): { handler: Handle
   if (handler === undefined) {
     throw new UserError(
       "handler_unknown",
-      `Tool "${tool.id}" has the handler_key "${tool.handlerKey}", which this program does not have.`,
-      `The handlers are: ${Object.keys(HANDLERS).join(", ")}.`,
+      `Unknown handler_key "${tool.handlerKey}" of tool "${tool.id}".`,
+      `Available: ${Object.keys(HANDLERS).join(", ")}.`,
     );
   }
   // Built-in tools are compiled on their first call, so that ajv does not delay the start of a run.
@@ -173,9 +173,9 @@ function compileSchema(tool: ToolRow): SchemaValidator {
     return compileArgumentSchema(tool.parametersSchema, isBuiltin(tool));
   } catch (cause) {
     throw new UserError(
-      "tool_schema",
-      `The parameters_schema of tool "${tool.id}" cannot be used: ${(cause as Error).message}.`,
-      "It is a column of its row in the table tools: one JSON Schema of type object.",
+      "tool_schema_invalid",
+      `Cannot use the parameters_schema of tool "${tool.id}": ${(cause as Error).message}.`,
+      "Correct the tool's column parameters_schema in the table tools: expected a JSON Schema of type object.",
       2,
       { cause },
     );
@@ -193,14 +193,14 @@ function readConfig(tool: ToolRow, handler: Handler, config: string | null): unk
 
 function configError(tool: ToolRow, why: string): UserError {
   return new UserError(
-    "tool_config",
-    `The config of tool "${tool.id}" cannot be used: ${why}.`,
-    "It is the tool's handler_config (table tools) and, over it, the agent's config (table agent_tools): JSON objects.",
+    "tool_config_invalid",
+    `Cannot use the config of tool "${tool.id}": ${why}.`,
+    "Correct the tool's handler_config (table tools) or the agent's config, which overrides it (table agent_tools). Both are JSON objects.",
   );
 }
 
 function badArguments({ id }: ToolRow, why: string): ToolResult {
-  return toolError("bad_arguments", `${id} was called with arguments that do not fit: ${cut(why)}.`);
+  return toolError("bad_arguments", `Invalid arguments for ${id}: ${cut(why)}.`);
 }
 
 /** Limits for error messages, because a model can send any number of argument names of any length. */

@@ -44,7 +44,7 @@ export function findReadableMail(
     const until = context.cutoff === null ? "" : ` up to ${lastDayBefore(context.cutoff)}`;
     return toolError(
       "invalid_email",
-      `There is no mail ${messageId} in ${place}${until}. Use a message_id from a search result, exactly as it stands there.`,
+      `Unknown email ${messageId} in ${place}${until}. Use a message_id from a search result unchanged.`,
     );
   }
   return { ok: true, mail };

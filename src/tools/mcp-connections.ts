@@ -72,7 +72,8 @@ export async function callServerTool(
   const request = { method: "tools/call" as const, params: { name, arguments: args as Record<string, unknown> } };
   const answer = await client.request(request, { signal, timeout });
   const text = answer.content.map(asText).join("\n");
-  if (answer.isError === true) return { ok: false, error: text === "" ? "The tool failed and did not say why." : text };
+  if (answer.isError === true)
+    return { ok: false, error: text === "" ? "The tool failed without an error message." : text };
   if (answer.structuredContent !== undefined) {
     return { ok: true, value: jsonValueSchema.parse(answer.structuredContent) };
   }
@@ -85,7 +86,7 @@ function asText(content: Content): string {
   if (content.type === "text") return content.text;
   if (content.type === "resource" && "text" in content.resource) return content.resource.text;
   if (content.type === "resource_link") return content.uri;
-  return `[${content.type} left out]`;
+  return `[${content.type} omitted]`;
 }
 
 function jsonOrText(text: string): JsonValue {
@@ -123,7 +124,7 @@ export class McpConnections {
    */
   async to(server: McpServer, signal: AbortSignal, secrets: readonly string[] = []): Promise<Client> {
     signal.throwIfAborted();
-    if (this.#closed) throw new McpFailed("The connections are closed");
+    if (this.#closed) throw new McpFailed("The connections to MCP servers are closed");
     const key = JSON.stringify(server);
     let client = this.#clients.get(key);
     if (client === undefined) {
@@ -170,7 +171,7 @@ export class McpConnections {
     };
     try {
       await client.connect(transport, { timeout: CONNECT_MS });
-      if (this.#closed) throw new McpFailed("The connections are closed");
+      if (this.#closed) throw new McpFailed("The connections to MCP servers are closed");
       return client;
     } catch (error) {
       await client.close().catch(() => undefined);
@@ -199,7 +200,7 @@ function connectFailure(error: unknown, transport: Transport, secrets: readonly 
   const words = transport instanceof SupervisedStdioTransport ? transport.lastWords() : "";
   const why = redact(error instanceof Error ? error.message : String(error), secrets);
   const line = words.split("\n").at(-1) ?? "";
-  return new McpFailed(`The MCP server cannot be reached: ${why}${line === "" ? "" : ` (${line})`}`);
+  return new McpFailed(`Cannot connect to the MCP server: ${why}${line === "" ? "" : ` (${line})`}`);
 }
 
 const MAX_REDIRECTS = 5;
@@ -217,9 +218,7 @@ async function fetchWithinOrigin(url: string | URL, init?: RequestInit): Promise
     await response.body?.cancel();
     const next = URL.parse(location, at.href);
     if (next?.origin !== at.origin) {
-      throw new McpFailed(
-        `it redirects to ${next?.origin ?? "elsewhere"}, which is not asked: give that address instead`,
-      );
+      throw new McpFailed(`it redirects to ${next?.origin ?? "an invalid URL"}. Pass the URL that it leads to`);
     }
     at = next;
   }
@@ -235,7 +234,7 @@ async function limitedFetch(url: string | URL, init?: RequestInit): Promise<Resp
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
         bytes += chunk.length;
-        if (bytes > MAX_MESSAGE_BYTES) controller.error(new McpFailed("The MCP server answered with too much"));
+        if (bytes > MAX_MESSAGE_BYTES) controller.error(new McpFailed("The MCP server's response is too large"));
         else controller.enqueue(chunk);
       },
     }),
@@ -301,7 +300,7 @@ class SupervisedStdioTransport implements Transport {
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    if (this.#program === null) throw new Error("the server has ended");
+    if (this.#program === null) throw new Error("the server has exited");
     this.#program.stdin.write(serializeMessage(message));
   }
 

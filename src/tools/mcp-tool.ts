@@ -22,7 +22,7 @@ export const serverSchema = z.union([
     env: z.array(environmentName).max(100).default([]),
   }),
   z.strictObject({
-    url: z.url({ protocol: /^https?$/, message: "expected an http or https address" }),
+    url: z.url({ protocol: /^https?$/, message: "expected an http or https URL" }),
     headers: headersSchema,
   }),
 ]);
@@ -50,7 +50,7 @@ export const mcpTool = defineExternalTool({
 });
 
 export function resolveServer(server: StoredServer, { env }: Pick<ExternalResources, "env">): McpServer {
-  const unreachable = "The MCP server cannot be reached";
+  const unreachable = "Cannot connect to the MCP server";
   return "command" in server
     ? { command: server.command, env: requireFilled(cleanEnvironment(server.env, env), unreachable) }
     : { url: server.url, headers: requireFilled(fillInVariables(server.headers, env), unreachable) };

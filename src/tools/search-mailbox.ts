@@ -18,8 +18,8 @@ export function getMail(db: Db, messageId: string): StoredMail {
   if (mail !== null) return mail;
   throw new UserError(
     "mail_unknown",
-    `There is no mail ${messageId} in ${db.name}.`,
-    `${commandLine`art-e search ADDRESS WORDS`} finds mails.`,
+    `Unknown email ${messageId} in ${db.name}.`,
+    `Search for its Message-ID: ${commandLine`art-e search ADDRESS WORDS`}`,
   );
 }
 
@@ -28,8 +28,8 @@ export function explainSearch(options: SearchOptions, settings: AppSettings) {
   if (options.order !== "best") {
     throw new UserError(
       "flag_invalid",
-      "--explain is about scores, which --order newest has none of.",
-      "Leave out one of the two.",
+      "--explain cannot be combined with --order newest, which does not have scores.",
+      "Remove one of them.",
     );
   }
   return withStore(settings, async (db) => {
@@ -64,7 +64,7 @@ export function searchMailbox(options: SearchOptions, settings: AppSettings): Pr
     const handler = isBest ? emailSearch : searchEmails;
     const context = contextOf(db, options);
     const args = handler.args.safeParse(isBest ? bestArguments(options) : newestArguments(options));
-    if (!args.success) throw refused(args.error.issues[0]?.message ?? "it cannot be used");
+    if (!args.success) throw refused(args.error.issues[0]?.message ?? "the search is invalid");
     const config = handler.config.parse(getTool(db, id).handlerConfig);
     const result = await handler.call(args.data, context, { mailbox: openMailbox(db) }, config);
     if (result.ok) return result.value;

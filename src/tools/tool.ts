@@ -36,8 +36,8 @@ export function getTool(db: Db, id: string): StoredTool {
   const known = db.prepare("SELECT id FROM tools ORDER BY id").pluck().all() as string[];
   throw new UserError(
     "tool_unknown",
-    `There is no tool "${id}".`,
-    `${didYouMean(id, known)}The tools are: ${known.join(", ")} (${commandLine`art-e tools list`}).`,
+    `Unknown tool "${id}".`,
+    `${didYouMean(id, known)}Available: ${known.join(", ")} (${commandLine`art-e tools list`}).`,
   );
 }
 
@@ -100,7 +100,7 @@ function readObject(id: string, column: string, text: string): JsonObject {
 
 /** Id of an agent or tool. Providers receive a tool's id as its name, and all of them accept this format. */
 export const registryIdSchema = z
-  .string("expected a text")
+  .string("expected a string")
   .regex(/^[a-zA-Z0-9_-]{1,64}$/, "expected 1 to 64 letters, digits, - or _");
 
 /** Agent settings, stored as JSON in the agent's row. */

@@ -61,7 +61,7 @@ export class DescribedTools {
     for (const { name, description, parameters } of tools) {
       const { properties = null } = parameters ?? {};
       const hasParameters = typeof properties === "object" && Object.keys(properties ?? {}).length > 0;
-      // Without a description and parameters it is only the name of a called tool.
+      // Without a description or parameters, it is only the name of a called tool.
       if (this.tools.has(name) || (!description && !hasParameters)) continue;
       this.tools.set(name, { name, description: description ?? "", parameters: parameters ?? {} });
     }

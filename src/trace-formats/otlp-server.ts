@@ -23,7 +23,7 @@ export function otlpServerOf(flag: string | undefined, env: Environment): Omit<O
   const value = flag ?? traces ?? (env[ADDRESS.url] || null);
   if (value === null) {
     throw new UserError(
-      "otlp_no_endpoint",
+      "otlp_endpoint_missing",
       "Cannot send traces: no OTLP endpoint is set.",
       `Pass ${FLAG} URL, or set ${ADDRESS.url}.`,
     );
@@ -37,8 +37,8 @@ function tracesUrl(value: string, name: string, isBase: boolean): string {
   const url = parseHttpUrl(value);
   if (url === null) {
     throw new UserError(
-      "otlp_bad_endpoint",
-      `${name}: expected an http or https URL without user name and password.`,
+      "otlp_endpoint_invalid",
+      `${name}: expected an http or https URL without a user name or password.`,
       "Use a URL such as http://localhost:6006. Put keys into OTEL_EXPORTER_OTLP_HEADERS.",
     );
   }
@@ -81,7 +81,7 @@ function isHeader(name: string, value: string): boolean {
 /** The message does not quote the value, because it contains keys. */
 function unreadable(env: Environment): UserError {
   return new UserError(
-    "otlp_bad_headers",
+    "otlp_headers_invalid",
     `Cannot read ${HEADERS.find((name) => env[name])}.`,
     "Write NAME=VALUE pairs separated by commas. In a value, write %2C for a comma and %20 for a space.",
   );

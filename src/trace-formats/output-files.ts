@@ -67,7 +67,7 @@ export function refuseInputs(
   if (taken === undefined && !isOfSqlite(path)) return;
   throw new UserError(
     "output_is_input",
-    `${flag}: ${path} is ${taken?.name ?? "a SQLite file"}, and would be destroyed.`,
+    `${flag}: ${path} is ${taken?.name ?? "a SQLite file"}, which would be overwritten.`,
     "Choose another file.",
   );
 }

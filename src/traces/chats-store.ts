@@ -48,7 +48,7 @@ function countSessions(db: Db, agentId: string | null): number {
 
 const NOT_FAILED = "ending NOT IN ('model_error', 'timeout', 'interrupted')";
 
-/** Returns the messages of a session, without the system prompt and without failed chats. */
+/** Returns the messages of a session, except the system prompt and failed chats. */
 export function sessionMessages(db: Db, sessionId: string): Message[] {
   const row = db
     .prepare(

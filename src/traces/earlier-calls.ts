@@ -1,7 +1,7 @@
 import type { JsonValue } from "../platform/json.js";
 import type { ChatTrace, ToolCallRecord } from "./trace.js";
 
-/** A tool call as far as the messages describe it: without its times and its kind of error. */
+/** A tool call as far as the messages describe it: without its times or its kind of error. */
 export type EarlierCall = Pick<ToolCallRecord, "id" | "name" | "arguments" | "result" | "error">;
 
 /** Returns the tool calls of earlier chats in the same session. A result that is not JSON remains a string. */

@@ -42,7 +42,7 @@ const processStateSchema = z
   .strictObject({
     stopping: z
       .boolean()
-      .describe("Whether the user asked to stop the run. Running tasks are finished, but no other task starts."),
+      .describe("Whether the user asked to stop the run. Running tasks finish, but no other task starts."),
     underWay: z
       .array(
         z.strictObject({
@@ -141,7 +141,9 @@ export const runProgressSchema = z
       )
       .readonly()
       .nullable()
-      .describe("Progress of a training environment's run in groups of equally many episodes, or null for other runs."),
+      .describe(
+        "Progress of a training environment's run in groups with equal numbers of episodes, or null for other runs.",
+      ),
     process: processStateSchema
       .nullable()
       .describe("State of the process that executes the run, or null if it is another process."),

@@ -49,7 +49,7 @@ export const scoreFiguresSchema = estimateSchema.extend({
   better: z.enum(["higher", "lower"]).describe("Whether higher or lower is better."),
   meaning: z.string().describe("Explanation of the score and of the tasks that it covers."),
   overAll: estimateSchema.describe(
-    "The same estimate with failed tasks as wrong (0). Empty (n is 0) if a failure does not have such a value: because lower is better, because the score goes beyond 0 to 1, or because suite tasks never get 0 without a grade.",
+    "The same estimate with failed tasks counted as wrong (0). Empty (n is 0) if failures cannot count as 0: if lower is better, if the score is not limited to 0 to 1, or for suite tasks, which never get 0 without a grade.",
   ),
   byInbox: intervalSchema
     .extend({ inboxes: z.number().int().describe("Number of inboxes.") })
@@ -128,7 +128,9 @@ export const runTotalsSchema = z.strictObject({
   refusals: z
     .array(
       z.strictObject({
-        reason: z.string().describe("The provider's name for the refusal, with its or the model's words."),
+        reason: z
+          .string()
+          .describe("The provider's name for the refusal, with the explanation of the provider or the model."),
         tasks: tasks.describe("Number of tasks refused for this reason."),
       }),
     )
@@ -179,7 +181,7 @@ export const runTotalsSchema = z.strictObject({
       tool: suiteParts.describe("Per folder of the suite task. Absent for other runs, like the following fields."),
       difficulty: suiteParts.describe("Per number of steps that a person needs."),
       guidance: suiteParts.describe("Per instruction style: abstract or verbose."),
-      app: suiteParts.describe("Per application that the task involves."),
+      app: suiteParts.describe("Scores for each application that the task involves."),
       tag: suiteParts.describe("Per task tag."),
     } satisfies Record<(typeof QUESTION_SLICES)[number], typeof parts> &
       Record<(typeof SUITE_SLICES)[number], typeof suiteParts>)
@@ -203,7 +205,7 @@ export const benchmarkResultSchema = runTotalsSchema.extend({
     .describe("Source of the questions."),
   corpusFingerprint: z
     .string()
-    .describe("Fingerprint of the mail. Databases with the same fingerprint give every agent the same mail."),
+    .describe("Fingerprint of the mail. Databases with the same fingerprint contain the same mail for every agent."),
   taskResults: z.array(taskResultSchema).readonly().describe("Results by task id and epoch."),
 });
 

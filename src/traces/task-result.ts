@@ -197,7 +197,9 @@ export const taskResultSchema = z
     refusal: z
       .string()
       .exactOptional()
-      .describe("Reason of the model or its provider for declining to answer. Absent without a refusal or a reason."),
+      .describe(
+        "The explanation that the model or its provider gave for the refusal. Absent without a refusal or an explanation.",
+      ),
     ending: z.enum(ENDINGS).describe("Reason why the agent stopped."),
     turns: z.number().int().nonnegative().describe("Number of model calls."),
     answeredBy: answeredBySchema

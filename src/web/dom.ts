@@ -44,7 +44,8 @@ type Props = Readonly<Record<string, string | number | boolean | null | ((event:
 
 /**
  * Creates an element. Text becomes text nodes and never markup, because it can come from mail and models. Functions in
- * `props` are event listeners, other values are attributes (`true` sets an empty one, `null` and `false` leave it out).
+ * `props` become event listeners; other values become attributes (`true` sets an empty one, `null` and `false` leave it
+ * out).
  */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,

@@ -463,7 +463,7 @@ describe("a prompt", () => {
       render();
     } catch (error) {
       expect(error).toMatchObject({
-        code: "prompt_variable",
+        code: "prompt_variable_unknown",
         hint: "A prompt may use: {{inbox_address}}, {{query_date}}, {{max_turns}}, {{tools}}, {{snapshot}}, {{home}}.",
       });
     }

@@ -49,7 +49,7 @@ describe("an agent that", () => {
     const rollout = await play("email-search", [search(DANA), search(MARCUS)]);
     const [refused, own] = results(rollout);
     expect(refused).toMatchObject({ isError: true });
-    expect(refused?.content).toContain(`You may only search the mailbox ${MARCUS}`);
+    expect(refused?.content).toContain(`You may search only the mailbox ${MARCUS}`);
     expect(own).toMatchObject({ isError: false });
     expect(everythingSaid(rollout)).not.toMatch(/twenty-four|Ms\. Adler|signed page/);
     expect(rollout).toMatchObject({ ending: "dont_know" });
@@ -65,7 +65,7 @@ describe("an agent that", () => {
       const rollout = await play(agent, [{ name, arguments: { message_id: DANAS } }]);
       expect(results(rollout)[0]).toMatchObject({
         isError: true,
-        content: `There is no mail ${DANAS} in the mailbox ${MARCUS} up to ${QUERY_DATE}. Use a message_id from a search result, exactly as it stands there.`,
+        content: `Unknown email ${DANAS} in the mailbox ${MARCUS} up to ${QUERY_DATE}. Use a message_id from a search result unchanged.`,
       });
       expect(everythingSaid(rollout)).not.toMatch(/standstill|Adler|twenty-four/);
       expect(rollout.toolCalls[0]).toMatchObject({ result: null, errorKind: "invalid_email" });
@@ -90,7 +90,7 @@ describe("an agent that", () => {
     expect(found).toMatchObject({ isError: false });
     expect(found?.content).not.toContain(RATIO);
     expect(refused).toMatchObject({ isError: true });
-    expect(refused?.content).toContain(`There is no mail ${RATIO}`);
+    expect(refused?.content).toContain(`Unknown email ${RATIO}`);
     expect(everythingSaid(rollout)).not.toMatch(/0\.62|tell the printers/);
 
     const open = await play(agent, calls, null);

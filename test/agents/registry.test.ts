@@ -62,11 +62,11 @@ describe("an agent", () => {
     ["agent_invalid", { ...mine, settings: { maxTurns: 0 } }, "settings.maxTurns"],
     ["agent_invalid", { ...mine, tools: [] }, "at least one tool"],
     ["agent_invalid", { ...mine, colour: "red" }, "colour"],
-    ["prompt_variable", { id: "mine", prompt: "For {{inbox}}." }, "{{inbox}}"],
+    ["prompt_variable_unknown", { id: "mine", prompt: "For {{inbox}}." }, "{{inbox}}"],
     ["agent_invalid", { ...mine, model: "nobody/gpt" }, "nobody"],
     ["tool_unknown", { ...mine, tools: [{ id: "nothing" }] }, "nothing"],
     ["tool_attached", { ...mine, tools: [{ id: "email_get" }, { id: "email_get" }] }, "twice"],
-    ["tool_config", { ...mine, tools: [{ id: "email_get", config: { page: 1 } }] }, "page"],
+    ["tool_config_invalid", { ...mine, tools: [{ id: "email_get", config: { page: 1 } }] }, "page"],
     ["agent_exists", { ...mine, id: "art-e" }, "art-e"],
   ])("is not created, nor any part of it: %s %j", (code, input, word) => {
     expect(refused(at.db, code, () => createAgent(at.db, input))).toContain(word);
@@ -85,7 +85,7 @@ describe("an agent", () => {
     });
     expect(getAgent(at.db, "mine").settings).not.toHaveProperty("temperature");
     refused(at.db, "agent_invalid", () => updateAgent(at.db, "mine", { settings: { maxTurns: "many" } }));
-    refused(at.db, "prompt_variable", () => updateAgent(at.db, "mine", { prompt: "{{x}}" }));
+    refused(at.db, "prompt_variable_unknown", () => updateAgent(at.db, "mine", { prompt: "{{x}}" }));
     refused(at.db, "agent_unknown", () => updateAgent(at.db, "other", { name: "x" }));
   });
 
@@ -111,7 +111,7 @@ describe("an agent", () => {
     expect(toolsOf("plain")).toEqual([...DEFAULTS, "read_email"]);
     refused(at.db, "tool_attached", () => attachTools(at.db, "plain", ["read_email"]));
     refused(at.db, "tool_unknown", () => attachTools(at.db, "plain", ["nothing"]));
-    refused(at.db, "tool_config", () => attachTools(at.db, "plain", ["search_emails"], { limit: 1 }));
+    refused(at.db, "tool_config_invalid", () => attachTools(at.db, "plain", ["search_emails"], { limit: 1 }));
     for (const id of DEFAULTS) detachTools(at.db, "plain", [id]);
     expect(toolsOf("plain")).toEqual(["read_email"]);
     refused(at.db, "tool_last", () => detachTools(at.db, "plain", ["read_email"]));
@@ -137,23 +137,31 @@ describe("a tool", () => {
     ["tool_invalid", { ...weather, colour: 1 }, "colour"],
     ["tool_exists", { ...weather, id: "email_get", name: "x" }, "email_get"],
     ["handler_unknown", { ...weather, handlerKey: "ftp" }, "ftp"],
-    ["tool_schema", { ...weather, parametersSchema: { type: "string" } }, "object"],
-    ["tool_config", { ...weather, handlerConfig: {} }, "url"],
-    ["tool_config", { ...weather, handlerConfig: { url: "https://{{city}}/" } }, "path and query only"],
-    ["tool_config", { ...weather, handlerConfig: { url: "https://x.{{city}}/" } }, "path and query only"],
-    ["tool_config", { ...weather, handlerConfig: { url: "https://a:b@example.com/" } }, "use a header"],
-    ["tool_config", { ...weather, handlerConfig: { url: "file:///etc/{{city}}" } }, "http"],
-    ["tool_config", { ...weather, handlerConfig: { url: "https://example.com/{{town}}" } }, "{{town}}"],
+    ["tool_schema_invalid", { ...weather, parametersSchema: { type: "string" } }, "object"],
+    ["tool_config_invalid", { ...weather, handlerConfig: {} }, "url"],
+    ["tool_config_invalid", { ...weather, handlerConfig: { url: "https://{{city}}/" } }, "only in its path and query"],
     [
-      "tool_config",
+      "tool_config_invalid",
+      { ...weather, handlerConfig: { url: "https://x.{{city}}/" } },
+      "only in its path and query",
+    ],
+    ["tool_config_invalid", { ...weather, handlerConfig: { url: "https://a:b@example.com/" } }, "Use a header"],
+    ["tool_config_invalid", { ...weather, handlerConfig: { url: "file:///etc/{{city}}" } }, "http"],
+    ["tool_config_invalid", { ...weather, handlerConfig: { url: "https://example.com/{{town}}" } }, "{{town}}"],
+    [
+      "tool_config_invalid",
       { ...weather, handlerConfig: { url: "https://x.com", headers: { Authorization: "Bearer abc" } } },
       "secret",
     ],
-    ["tool_config", { ...weather, handlerConfig: { url: "https://x.com", headers: { "X-Api-Key": "abc" } } }, "secret"],
-    ["tool_config", { ...weather, handlerKey: "command", handlerConfig: { command: [] } }, "a program"],
-    ["tool_config", { ...weather, handlerKey: "module", handlerConfig: { module: "x.ts" } }, "absolute"],
     [
-      "tool_config",
+      "tool_config_invalid",
+      { ...weather, handlerConfig: { url: "https://x.com", headers: { "X-Api-Key": "abc" } } },
+      "secret",
+    ],
+    ["tool_config_invalid", { ...weather, handlerKey: "command", handlerConfig: { command: [] } }, "a program"],
+    ["tool_config_invalid", { ...weather, handlerKey: "module", handlerConfig: { module: "x.ts" } }, "absolute"],
+    [
+      "tool_config_invalid",
       { ...weather, handlerKey: "mcp", handlerConfig: { tool: "a", server: { url: "ws://x" } } },
       "server",
     ],
@@ -165,7 +173,7 @@ describe("a tool", () => {
     createTool(at.db, weather);
     refused(at.db, "tool_builtin", () => updateTool(at.db, "email_get", { name: "x" }));
     refused(at.db, "tool_builtin", () => deleteTool(at.db, "email_get"));
-    refused(at.db, "tool_config", () => updateTool(at.db, "weather", { parametersSchema: { type: "object" } }));
+    refused(at.db, "tool_config_invalid", () => updateTool(at.db, "weather", { parametersSchema: { type: "object" } }));
   });
 });
 
@@ -332,7 +340,7 @@ describe("an agent's file", () => {
     makeMine();
     const broken = exportAgent(at.db, "mine").replaceAll("weather", "wind").replace("id: mine", "id: new");
     refused(at.db, "tool_unknown", () => bring(broken.replace("- id: email_get", "- id: nothing")));
-    refused(at.db, "prompt_variable", () => bring(broken.replace("Briefly.", "{{brief}}")));
+    refused(at.db, "prompt_variable_unknown", () => bring(broken.replace("Briefly.", "{{brief}}")));
   });
 });
 
@@ -357,7 +365,7 @@ describe("an agent file is refused, with the line,", () => {
     ["is two documents", `${file()}---\n${file()}`, 6, "documents"],
     ["is a text", "hello", 1, "object"],
   ])("%s", (_, text, line, word) => {
-    const words = refused(at.db, "agent_file", () => bring(text));
+    const words = refused(at.db, "agent_file_invalid", () => bring(text));
     expect(words).toMatch(new RegExp(`^agent\\.yaml:${line}: `));
     expect(words).toContain(word);
   });
@@ -367,7 +375,7 @@ describe("an agent file is refused, with the line,", () => {
     ["is endlessly nested", `x: ${"[".repeat(100_000)}`],
     ["is far too long", `# ${"x".repeat(4_000_001)}`],
   ])("%s", (_, text) => {
-    refused(at.db, "agent_file", () => bring(text));
+    refused(at.db, "agent_file_invalid", () => bring(text));
   });
 });
 
@@ -417,7 +425,7 @@ describe("import tools", () => {
     const huge = await toTool(short, { mailbox: openMailbox(at.db), outside }).call({ do: "story" }, context);
     expect(huge).toEqual({
       ok: true,
-      value: expect.stringMatching(/^Once(.|\n)*\n\[cut off: 100 of 404 characters\]$/),
+      value: expect.stringMatching(/^Once(.|\n)*\n\[truncated: 100 of 404 characters\]$/),
     });
   });
 
@@ -470,7 +478,7 @@ describe("import tools", () => {
     ["throws.ts", "throw new Error('at once');", "at once", /^Fix the module/],
     ["missing-import.ts", "import './absent.js'; export const call = () => 1;", "'./absent.js'.", /^Fix the module/],
     ["nothing.ts", "export const x = 1;", "exports no function call", /^Export call\(args, context\)/],
-    ["exits.ts", "process.exit(0);", "was ended", /^Fix the module/],
+    ["exits.ts", "process.exit(0);", "was stopped", /^Fix the module/],
   ])("rejects the module %s with a hint that fits the cause", async (name, source, word, hint) => {
     writeFileSync(join(at.folder, name), source);
     await expect(describeModule(join(at.folder, name), [], outside, never)).rejects.toMatchObject({

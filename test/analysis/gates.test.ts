@@ -22,7 +22,7 @@ describe("--fail-under", () => {
     const gate = failUnder({ metric: "sources", limit: 0 }, { scores, totalTasks }, 0.9);
     expect(gate.passed).toBe(false);
     expect(gateText(gate)).toBe(
-      "missed  sources (sourcesCorrect) -, wanted at least 0: the run does not have this score",
+      "missed  sources (sourcesCorrect) -, required: at least 0: the run does not have this score",
     );
     expect(failUnder({ metric: "judgeCorrect", limit: 0 }, { scores, totalTasks }, 0.9).passed).toBe(false);
   });
@@ -30,7 +30,7 @@ describe("--fail-under", () => {
   it("uses the judge's verdict for accuracy, or exact match without a judge", () => {
     const accuracy = { metric: "accuracy", limit: 0.8 };
     expect(gateText(failUnder(accuracy, { scores, totalTasks }, 0.9))).toBe(
-      "missed  accuracy (exactMatch) 0.742 [0.690, 0.789] n=300, wanted at least 0.8",
+      "missed  accuracy (exactMatch) 0.742 [0.690, 0.789] n=300, required: at least 0.8",
     );
     const judged = { ...scores, judgeCorrect: figures({ value: 0.9 }) };
     expect(failUnder(accuracy, { scores: judged, totalTasks }, 0.9)).toMatchObject({
@@ -49,7 +49,7 @@ describe("--fail-under with an eval", () => {
     const gate = failUnder({ metric: "eval:tone", limit: 0.9 }, head, 0.9);
     expect(gate).toMatchObject({ passed: false, coverage: { judged: 16, tasks: 30, least: 0.9 } });
     expect(gateText(gate)).toMatch(
-      /; judged 16 of 30 tasks \(0\.533\), wanted at least 0\.9 of them \(--min-coverage\)$/,
+      /; judged 16 of 30 tasks \(0\.533\), required: at least 0\.9 of them \(--min-coverage\)$/,
     );
     expect(failUnder({ metric: "eval:tone", limit: 0.9 }, head, 0.5).passed).toBe(true);
   });
@@ -73,7 +73,7 @@ describe("gate against a baseline", () => {
     const lost = gate(worlds(400, 0), worlds(400, 80), 0.02);
     expect(lost.passed).toBe(false);
     expect(gateText(lost)).toMatch(
-      /^missed {2}exactMatch -0\.200 \[-0\.\d+, -0\.\d+\] n=400, wanted the interval above -0\.02 against run_a$/,
+      /^missed {2}exactMatch -0\.200 \[-0\.\d+, -0\.\d+\] n=400, required: the interval above -0\.02 against run_a$/,
     );
     // One question lost of twenty: the interval does not exclude a larger loss.
     expect(gate(worlds(20, 0), worlds(20, 1), 0.02).passed).toBe(false);

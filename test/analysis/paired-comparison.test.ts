@@ -275,7 +275,7 @@ const runOf = (values: Readonly<Record<number, number | null>>) =>
     Object.entries(values).map(([id, value]) => task(Number(id), { goldRank: value })),
   );
 
-it("pairOutcomes returns one letter per baseline task, in order, and - if a value is missing", () => {
+it("pairOutcomes returns one letter per baseline task, in order, or a dash for a missing value", () => {
   const baseline = runOf({ 3: 0.5, 1: 1, 2: 0, 4: null, 6: 1 });
   const candidate = runOf({ 1: 0.5, 2: 0.5, 3: 0.5, 4: 1, 5: 1 });
   const higher = { metric: "goldRank", better: "higher" } as const;

@@ -18,8 +18,8 @@ export interface HarnessBench {
   readonly atOnce: number;
   readonly latencyMs: number;
   /**
-   * Tasks per second, with three turns per task. Our runs search real mail, score and store; the bare SDK does nothing of
-   * it.
+   * Tasks per second, with three turns per task. Our runs search real mail, score and store; the bare SDK does nothing
+   * of it.
    */
   readonly ours: number;
   /** With Node's own fetch and default settings. */

@@ -366,7 +366,7 @@ async function generatedSets(base: readonly QuestionTrace[], sets: number): Prom
         const { variations } = await generateEvals(
           {
             ...{ model: "openai/writer", price: { input: CALL_USD, output: CALL_USD, cachedInput: CALL_USD } },
-            ...{ maxCost: 1, criterion: "overall", seed, rounds: 3 },
+            ...{ maxCost: 1, criterion: "overall", language: "python", seed, rounds: 3 },
           },
           { ...context, untilSecond: () => signal },
         );

@@ -12,7 +12,7 @@ describe("doctor", () => {
     expect(code).toBe(0);
     expect(boxLines(stdout)).toMatchObject({
       "SQLite integrity": "ok: no damage",
-      "Full-text index": "ok: agrees with the mails",
+      "Full-text index": "ok: matches the emails",
       "Owner folders": "3 by sent",
       "Python sandbox": expect.stringMatching(choice.ok ? /^ok: (bubblewrap|Docker) \d/ : /^none: .* Or: /),
       ...(choice.ok
@@ -71,7 +71,7 @@ describe("doctor", () => {
     const repaired = await artE("doctor --repair");
     expect({ code: repaired.code, index: boxLines(repaired.stdout)["Full-text index"] }).toEqual({
       code: 0,
-      index: "ok: agrees with the mails",
+      index: "ok: matches the emails",
     });
   });
 });

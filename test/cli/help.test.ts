@@ -202,7 +202,7 @@ describe("help", () => {
                                             Other flags override it
             --dataset, --csv-path FILE      File of questions (Parquet, CSV, JSON, JSONL) instead of
                                             corbt/enron_emails_sample_questions
-            --use-json                      Load the questions with the JSON rows API instead of the Parquet file
+            --use-json                      Load the questions from the JSON rows API instead of the Parquet file
             --revision COMMIT               Dataset revision [default: abc84674]
             --partial-inboxes               Also ask about mailboxes that were not imported as such
             --cutoff query_date|off         Hide later emails: query_date or off [default: query_date]

@@ -45,7 +45,7 @@ describe("outputs", () => {
   describe("the database", () => {
     const names = ["art-e.db", "sub/../art-e.db", "link.json", "hard.json"];
     it.each(WRITERS.map((typed, i) => `${typed} ${names[i % names.length]}`))("is not overwritten by %s", (line) =>
-      refused(`${line} --overwrite`, "art-e.db", /: \S+ is the database, and would be destroyed\./),
+      refused(`${line} --overwrite`, "art-e.db", /: \S+ is the database, which would be overwritten\./),
     );
 
     it("and its log, other SQLite files and files about to be created are not overwritten", async () => {
@@ -90,7 +90,7 @@ describe("outputs", () => {
         "replies.jsonl",
         /file of replies/,
       ],
-      ["import mail.partial --db mail", "mail.partial", /mail\.partial is read by this import/],
+      ["import mail.partial --db mail", "mail.partial", /Cannot import mail\.partial: the import itself writes/],
     ])("is not overwritten by %s", async (line, file, why) => {
       if (file === "mail.partial") write(file, "From: a@b.c\n\nHello.\n");
       await refused(line, file, why);
@@ -105,7 +105,11 @@ describe("outputs", () => {
 
     it("is not removed by an import if it has the name of the new database", async () => {
       write("other.db.partial", "mine");
-      await refused(`import ${MAIL} --db other.db`, "other.db.partial", /other\.db\.partial.+no import has left/);
+      await refused(
+        `import ${MAIL} --db other.db`,
+        "other.db.partial",
+        /other\.db\.partial.+not the leftover of an import/,
+      );
     });
   });
 
@@ -175,7 +179,7 @@ describe("named pipes", () => {
   ])("end %s with the reason", async (line) => {
     const { code, stderr } = await artE(line);
     expect(code).not.toBe(0);
-    expect(stderr).toMatch(/\bpipe(\.\w+)?\b.*(a named pipe|is not mail in a form)/);
+    expect(stderr).toMatch(/\bpipe(\.\w+)?\b.*(a named pipe|is not mail in a supported format)/);
   });
 
   it("can be written to if there is a reader", async () => {

@@ -37,7 +37,7 @@ describe("a database that cannot be written", needs("sandbox", hasBubblewrap), (
     const { code, stdout } = await inReadOnlyFolder(["doctor"]);
     expect({ code, index: boxLines(stdout)["Full-text index"] }).toEqual({
       code: 0,
-      index: "ok: not checked, as the file cannot be written",
+      index: "ok: not checked, because the file is not writable",
     });
   });
 

@@ -85,7 +85,7 @@ describe("labels in a database", () => {
     }
   });
 
-  it("keep the half of a question with another id or criterion", () => {
+  it("keep a question in its half when its id or criterion changes", () => {
     const ids = save(
       Array.from({ length: 60 }, (_, i) => asked(`Double ${i % 30}?`, `Same ${i % 30}`, [`<d${i % 30}@x>`])),
       "double",

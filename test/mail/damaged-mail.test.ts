@@ -71,9 +71,28 @@ describe("parseEmail reads addresses", () => {
     ["a group with a comment after it", "unlisted-recipients:; (no To-header on input)", []],
     ["a group with comments (RFC 5322 A.5)", "(none)(start)Nobody  :(at all(that I know))  ;", []],
     ["words after an address in brackets", "<lea@x.example goes here>", ["lea@x.example"]],
+    ["an unclosed bracket", "<, lea@x.example, pens", ["lea@x.example"]],
     ["a name without an address", "=?utf-8?q?caf=C3=A9?= team", ["café team"]],
   ])("from %s", async (_what, field, to) => {
     expect((await read(`From: a@x.example\nTo: ${field}\n\nx`)).to).toEqual(to);
+  });
+});
+
+describe("parseEmail reads badly folded lines", () => {
+  const header =
+    "From: a@x.example\nTo: Lea\n__\n  <lea@x.example>,\nben@x.example,\n\tkim@x.example\nCc: b@x\nSubject: pens\nand ink\n";
+
+  it("as part of the addresses or the subject before them", async () => {
+    const mail = await read(`${header}Date: Mon, 14 May 2001 09:39:00 +0000\n\nTwo.`);
+    const to = ["lea@x.example", "ben@x.example", "kim@x.example"];
+    expect(mail).toMatchObject({ to, cc: ["b@x"], subject: "pens and ink", date: "2001-05-14T09:39:00Z" });
+  });
+
+  it("but no such line or mbox separator as part of another field", async () => {
+    const mail = await read(
+      `Date: Mon, 14 May 2001 09:39:00 +0000\nby cable\nTo: b@x\n>From c@x Mon May 14 09:39:00 2001\nCc: d@x\n:-From: Bo, Kim\nSubject: pens\n\nTwo.`,
+    );
+    expect(mail).toMatchObject({ to: ["b@x"], cc: ["d@x"], subject: "pens", date: "2001-05-14T09:39:00Z" });
   });
 });
 
@@ -110,7 +129,7 @@ describe("parseEmail separates header and body", () => {
     ["a log", "2006-03-04 08:15 started\nSubject: job 3 failed\n\n"],
     ["a web page", "<html>\nSubject: pens\n\n</html>"],
   ])("and refuses %s", async (_what, raw) => {
-    expect(await parseEmail(Buffer.from(raw))).toMatch(/^it has no mail header/);
+    expect(await parseEmail(Buffer.from(raw))).toMatch(/^it does not have an email header/);
   });
 
   it("and extracts the email from an .emlx file", async () => {
@@ -229,7 +248,7 @@ describe("parseEmail converts HTML", () => {
       "<table><tr><td>Pens</td><td>5</td></tr><tr><td>Ink</td><td>2</td></tr></table>",
       "Pens\t5\nInk\t2",
     ],
-    ["without scripts and styles", "<style>p>a{}</style><script>if (a<b) x()</script><p>pens</p>", "pens"],
+    ["without scripts or styles", "<style>p>a{}</style><script>if (a<b) x()</script><p>pens</p>", "pens"],
     ["with addresses in brackets", "<p>To: Lea <lea@x.example></p>", "To: Lea <lea@x.example>"],
     ["with alternative texts", '<p>See <img alt="the pens"> here</p>', "See the pens here"],
     ["with quotes", "<p>Mine</p><blockquote>Theirs</blockquote>", "Mine\n\n> Theirs"],

@@ -41,7 +41,9 @@ describe("an owner map", () => {
   ])("is refused with %s, and the error names the line", (_, text, line, found) => {
     const file = write("broken.tsv", text);
     const message = `${file}, line ${line}: expected an owner folder, a tab and an address, found "${found}".`;
-    expect(() => readOwnerMap(file)).toThrow(expect.objectContaining({ code: "owner_map_row", exitCode: 2, message }));
+    expect(() => readOwnerMap(file)).toThrow(
+      expect.objectContaining({ code: "owner_map_invalid", exitCode: 2, message }),
+    );
   });
 
   it("is named in the error if missing", () => {

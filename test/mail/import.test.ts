@@ -147,7 +147,7 @@ describe("import corpus", () => {
 
     it("is listed with its reason, and the others are stored", async () => {
       const { summary, skipped } = await importFrom(emptyDb(), mixed());
-      const header = "it has no mail header (Message-ID, Date, From, To or Subject)";
+      const header = "it does not have an email header (Message-ID, Date, From, To or Subject)";
       expect(skipped).toEqual(
         [
           ["4.", "it is empty"],
@@ -166,7 +166,7 @@ describe("import corpus", () => {
       const error = await importFrom(db, mixed(), { strict: true }).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(UserError);
       expect(error).toMatchObject({
-        code: "bad_mail",
+        code: "mail_invalid",
         exitCode: 1,
         message: expect.stringMatching(/4\.: it is empty\.$/),
       });
@@ -310,7 +310,8 @@ describe("200 mutilated emails", () => {
     const inFile = db.prepare("SELECT path FROM messages").pluck().all() as string[];
     const named = skipped.map(({ where }) => where.slice(where.indexOf("doe-j/")));
     expect(new Set([...inFile, ...named]).size).toBe(summary.stored + summary.skipped.mails);
-    for (const { reason } of skipped) expect(reason).toMatch(/^it (is empty|is binary data|has no mail header)/);
+    for (const { reason } of skipped)
+      expect(reason).toMatch(/^it (is empty|is binary data|does not have an email header)/);
   });
 
   it("can each be read by id afterwards, and the file is intact", async () => {

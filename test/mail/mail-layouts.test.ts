@@ -88,7 +88,7 @@ const takeout = (): Tree => ({
 describe("Google Takeout", () => {
   const whole = { read: 17, stored: 15, forms: { mbox: 15 }, skipped: { mails: 2 } };
 
-  it("is read from a folder, from its parent, and from the folder with only mail", async () => {
+  it("is read from its folder, from the parent folder, and from the subfolder that contains only mail", async () => {
     const folder = folderOf(takeout(), "ida");
     for (const source of [folder, join(folder, "Takeout")]) {
       expect(await importOf(source)).toMatchObject({ ...whole, owners: { ida: ME } });
@@ -131,11 +131,11 @@ describe("a Thunderbird profile", () => {
     expect(result.paths).toContain("imap.my.example/Sent/4");
     expect(result.paths).toContain("Local Folders/Old.sbd/2025.sbd/May/1");
     expect(Object.keys(result.skipped.reasons).sort()).toEqual([
-      "it has no mail header (Message-ID, Date, From, To or Subject)",
-      "it is a file of the mail program or of the system, not mail",
+      "it does not have an email header (Message-ID, Date, From, To or Subject)",
+      "it is a Thunderbird index",
+      "it is a file of a mail program or the system, not mail",
       "it is an SQLite database, not mail",
       "it is an empty mailbox",
-      "it is an index of Thunderbird",
     ]);
     expect(result.read).toBe(15 + result.list.length);
   });
@@ -154,7 +154,9 @@ describe("a Thunderbird profile", () => {
   it("passes --strict without its .msf files", async () => {
     const { "prefs.js": _, ...mail } = profile();
     expect(await importOf(folderOf(mail, "abc"), { strict: true })).toMatchObject({ stored: 15 });
-    await expect(importOf(folderOf(profile(), "abc"), { strict: true })).rejects.toThrow("prefs.js: it has no mail");
+    await expect(importOf(folderOf(profile(), "abc"), { strict: true })).rejects.toThrow(
+      "prefs.js: it does not have an email header",
+    );
   });
 });
 
@@ -233,8 +235,8 @@ describe("Maildirs", () => {
       owners: { ada: "ada@my.example", bea: "bea@my.example" },
     });
     expect(result.list.map(({ where, reason }) => [basename(where), reason])).toEqual([
-      ["dovecot-uidlist", "it is a file of the mail program or of the system, not mail"],
-      ["3", "it is in the tmp of a Maildir: it was not delivered"],
+      ["dovecot-uidlist", "it is a file of a mail program or the system, not mail"],
+      ["3", "it is in the tmp folder of a Maildir, so it was not delivered"],
     ]);
   });
 });
@@ -318,9 +320,9 @@ describe("a folder with files in every format", () => {
     );
     expect(reasons).toEqual({
       "f/empty": "it is empty",
-      "f/notes.txt": "it has no mail header (Message-ID, Date, From, To or Subject)",
-      "f/picture.png": "it is binary data, not a mail",
-      "h.zip entry x.bin": "it is binary data, not a mail",
+      "f/notes.txt": "it does not have an email header (Message-ID, Date, From, To or Subject)",
+      "f/picture.png": "it is binary data, not an email",
+      "h.zip entry x.bin": "it is binary data, not an email",
     });
     expect(result.read).toBe(17 + 4);
     expect(result.stored).toBe(17);
@@ -344,7 +346,7 @@ describe("a folder with files in every format", () => {
 
   it("is refused if no file is mail", async () => {
     const folder = folderOf({ "notes.txt": "To do\n", "a/b.html": "<p>Subject: plums</p>" });
-    await expect(openCorpus(folder, null)).rejects.toThrow("none of its 2 files is mail");
+    await expect(openCorpus(folder, null)).rejects.toThrow("none of its 2 files contains mail");
     const many = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`${n}.txt`, "To do\n"]));
     expect(await importOf(folderOf({ ...many, "z.eml": email() }))).toMatchObject({ read: 61, stored: 1 });
   });
@@ -362,10 +364,10 @@ describe("a folder with files in every format", () => {
     expect(forms.eml).toBe(1);
     expect(forms.mbox).toBeGreaterThan(5);
     expect(list.map(({ reason }) => reason)).toEqual([
-      expect.stringMatching(/^it is cut off or damaged after \d+ whole mails: unexpected end of file$/),
-      expect.stringMatching(/^it is cut off or damaged after 0 whole entries: /),
-      expect.stringMatching(/^it \(16 bytes\) is not a whole Parquet file: /),
-      "it is cut off in row 2: a quoted field never ends",
+      expect.stringMatching(/^it is truncated or damaged after \d+ complete emails: unexpected end of file$/),
+      expect.stringMatching(/^it is truncated or damaged after 0 whole entries: /),
+      expect.stringMatching(/^it \(16 bytes\) is not a complete Parquet file: /),
+      "it is truncated in row 2: a quoted field is not closed",
     ]);
   });
 
@@ -416,7 +418,7 @@ describe("a zip archive", () => {
     const cut = fileOf("mail.zip", whole.subarray(0, whole.length / 2));
     const { error } = await readAll(await openCorpus(cut, null));
     expect(error).toBeInstanceOf(UserError);
-    expect(String(error)).toContain("mail.zip is cut off or damaged after 0 whole entries: ");
+    expect(String(error)).toContain("mail.zip is truncated or damaged after 0 whole entries: ");
   });
 
   it("is not unpacked inside more than four archives", async () => {
@@ -424,7 +426,7 @@ describe("a zip archive", () => {
     for (let i = 1; i < 6; i++) zip = zipOf({ [`${i - 1}.zip`]: readFileSync(zip), [`${i}.eml`]: email() }, `${i}.zip`);
     const { list, stored } = await importOf(zip);
     expect(stored).toBe(4);
-    expect(list.map(({ reason }) => reason)).toEqual(["it is an archive within 4 archives, which is not unpacked"]);
+    expect(list.map(({ reason }) => reason)).toEqual(["it is an archive nested in 4 others, which is not unpacked"]);
   });
 
   it("fails quickly if it is a decompression bomb", () => {

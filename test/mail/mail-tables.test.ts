@@ -99,7 +99,7 @@ describe("a CSV file is refused", () => {
   ])("%s", async (_, text) => {
     const file = join(folder, `${files++}.csv`);
     await writeFile(file, text);
-    await expect(openCorpus(file, null)).rejects.toMatchObject({ code: "unknown_format" });
+    await expect(openCorpus(file, null)).rejects.toMatchObject({ code: "source_format_unknown" });
   });
 });
 

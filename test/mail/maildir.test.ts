@@ -44,7 +44,7 @@ describe("an unreadable email", () => {
     expect(bad).toEqual([
       {
         where: join(root, "o/inbox/.DS_Store"),
-        reason: "it is a file of the mail program or of the system, not mail",
+        reason: "it is a file of a mail program or the system, not mail",
         isSideFile: true,
       },
       { where: join(root, "o/inbox/2."), reason: "it is empty" },
@@ -91,7 +91,7 @@ describe("an email's path does not depend on the starting folder", () => {
     expect(await placesOf(await folderWith("1.eml", "2.eml"))).toEqual(["null: 1.eml", "null: 2.eml"]);
   });
 
-  it("with a real Maildir, without undelivered mail and the server's own files", async () => {
+  it("with a real Maildir, without undelivered mail or the server's own files", async () => {
     const root = await folderWith(
       "joan/cur/1:2,S",
       "joan/new/2",

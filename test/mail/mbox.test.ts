@@ -62,7 +62,7 @@ describe("MboxMessages splits at", () => {
     expect(split(`${separator}${email("1")}${end}${separator}${email("2")}${end}`)).toHaveLength(2);
   });
 
-  it("a name without address and date before the headers of mail programs", () => {
+  it("a name without an address or date before the headers of mail programs", () => {
     const stored = "Received: from hub\nMessage-ID: <1@x>\nX-UID: 1\n";
     expect(split(`From Lea Ray\n${stored}${email("1")}\nFrom Lea Ray\n${stored}${email("2")}`)).toHaveLength(2);
   });

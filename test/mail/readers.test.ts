@@ -42,7 +42,7 @@ describe("CsvRecords refuses", () => {
       ["a", "one"],
     ]);
     expect(error).toBeInstanceOf(UserError);
-    expect(error).toMatchObject({ message: "emails.csv is cut off in row 3: a quoted field never ends" });
+    expect(error).toMatchObject({ message: "emails.csv is truncated in row 3: a quoted field is not closed" });
   });
 
   it("an unclosed quote before more than 64 MB, using little memory", () => {
@@ -52,7 +52,7 @@ describe("CsvRecords refuses", () => {
     for (let size = 0; size <= MAX_FIELD_BYTES; size += piece.length) {
       expect([...splitter.push(piece)]).toEqual([]);
     }
-    expect(() => [...splitter.end()]).toThrow("emails.csv is cut off in row 3: a quoted field never ends");
+    expect(() => [...splitter.end()]).toThrow("emails.csv is truncated in row 3: a quoted field is not closed");
   });
 });
 
@@ -203,7 +203,7 @@ describe("tarball", async () => {
         expect([wanted, wanted + 1]).toContain(emails.length);
         expect(error).toBeInstanceOf(UserError);
         expect(String(error)).toMatch(
-          /^UserError: mail-\d+\.tar is cut off or damaged after \d+ whole entries \(\d+ of \d+ bytes/,
+          /^UserError: mail-\d+\.tar is truncated or damaged after \d+ whole entries \(\d+ of \d+ bytes/,
         );
       },
     );
@@ -228,7 +228,7 @@ describe("tarball", async () => {
       const whole = await tar(mailEntries(manyMails.slice(0, 3)));
       const { emails, error } = await read(whole.subarray(0, 1024));
       expect(emails).toHaveLength(1);
-      expect(error).toMatchObject({ message: expect.stringContaining("the end mark is missing") });
+      expect(error).toMatchObject({ message: expect.stringContaining("the end-of-archive marker is missing") });
     });
 
     it("with an invalid header throws after the emails before it", async () => {
@@ -249,7 +249,7 @@ describe("tarball", async () => {
       ["C:\\mail\\1.", {}, "its path is absolute"],
       ["maildir/o/link", { type: "symlink", linkname: "/etc/passwd" }, "it is a link, which is not followed"],
       ["maildir/o/hard", { type: "link", linkname: "maildir/o/inbox/1." }, "it is a link, which is not followed"],
-      ["maildir/o/fifo", { type: "fifo" }, "it is not a plain file"],
+      ["maildir/o/fifo", { type: "fifo" }, "it is not a regular file"],
     ] as const)("%s", async (name, header, reason) => {
       const content = "type" in header ? {} : { content: mail(7) };
       const around = mailEntries(manyMails.slice(0, 2));

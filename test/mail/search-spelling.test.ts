@@ -136,7 +136,7 @@ describe("corrected search", () => {
       }
     });
 
-    it("are not corrected if the mailbox has them from another sender, or earlier", () => {
+    it("are not corrected if they occur in an email from another sender, or in an earlier one", () => {
       expect(correctionsOf(ofBen("contract", { fromIds: [addressId(db, DAN)] }))).toEqual([]);
       const after = { after: on(11), before: "2001-05-15T00:00:00Z" };
       expect(correctionsOf(ofBen("contract", { period: after }))).toEqual([]);

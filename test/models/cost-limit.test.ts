@@ -59,7 +59,7 @@ describe("a cost limit", () => {
     for (let i = 0; i < 3; i++) await limited.model.complete(REQUEST, never);
     expect(limited.limit.spentUsd).toBeCloseTo(0.3, 10);
     await expect(limited.model.complete(REQUEST, never)).rejects.toThrow(
-      "--max-cost 1.25 is reached: $0.3000 is spent, and the next call may cost $1.0000.",
+      "--max-cost 1.25 is reached: $0.3000 has been spent, and the next call might cost $1.0000.",
     );
     expect(limited.limit.calls).toBe(3);
   });

@@ -44,14 +44,14 @@ describe("parseModelName refuses", () => {
     "the bare name %s without a known provider, with the spelling that works",
     (id) => {
       const error = refusal(id, null);
-      expect(error.code).toBe("unknown_model");
+      expect(error.code).toBe("model_unknown");
       const [spelling = ""] = error.hint?.match(/openai\/[^ ]+/) ?? [];
       expect(parseModelName(spelling, null)).toMatchObject({ provider: "openai", name: id });
     },
   );
 
   test.each(["", "  ", "anthropic/", "replay/"])("an empty name: %j", (id) => {
-    expect(refusal(id, null).code).toBe("no_model");
+    expect(refusal(id, null).code).toBe("model_missing");
   });
 });
 
@@ -145,7 +145,7 @@ test("an unknown-model error names the successor, and other errors are unchanged
     const model = await resolveModel(parseModelName("claude-sonnet-4-5", null), connection);
     const failing = () => model.complete(REQUEST, new AbortController().signal);
     await expect(failing()).rejects.toThrow(
-      "anthropic/claude-sonnet-4-5: 404 model: claude-sonnet-4-5; after claude-sonnet-4-5 came anthropic/claude-sonnet-5-5",
+      "anthropic/claude-sonnet-4-5: 404 model: claude-sonnet-4-5; the successor of claude-sonnet-4-5 is anthropic/claude-sonnet-5-5",
     );
     await expect(failing()).rejects.toThrow(/^anthropic\/claude-sonnet-4-5: 400 a bad request$/);
   } finally {

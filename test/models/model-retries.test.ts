@@ -211,7 +211,7 @@ test("each different model is reported once, and at most twenty of them", async 
     expect(told.slice(0, 3)).toEqual(
       ["one", "model-5", "model-6"].map(
         (named) =>
-          `anthropic/claude-x was asked, and replies say they are by ${named}: its provider may have put another model in its place.`,
+          `Requested anthropic/claude-x, but replies are from ${named}. The provider might have substituted another model.`,
       ),
     );
     expect(told).toHaveLength(19);

@@ -105,7 +105,7 @@ describe("the baseline gives up", () => {
   });
 
   test("for a name it does not have", () => {
-    expect(() => offlineModel("gpt")).toThrow("offline model gpt");
+    expect(() => offlineModel("gpt")).toThrow('offline model "gpt"');
   });
 });
 

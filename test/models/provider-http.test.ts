@@ -434,7 +434,9 @@ describe("redirects", () => {
       // A 303 requires another request, which art-e does not send.
       if (code !== 303) {
         expect(error.kind).toBe("not_found");
-        expect(error.message).toContain(`${code} redirects to ${strangerUrl}, which is sent neither`);
+        expect(error.message).toContain(
+          `${code} redirects to ${strangerUrl}. The key and the prompt are not sent there`,
+        );
       }
     },
   );

@@ -85,7 +85,7 @@ describe("a reasoning effort", () => {
     expect(sent?.reasoningEffort).toBeNull();
     expect(sent?.adjusted).toContainEqual({
       ...{ parameter: "reasoningEffort", asked: "high", sent: null },
-      reason: `${name} does not reason`,
+      reason: `${name} does not support reasoning`,
     });
   });
 

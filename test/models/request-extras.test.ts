@@ -138,7 +138,9 @@ describe("the recorded extras of a run", () => {
       "--header X-Key: the environment variable KEY is not set",
     );
     expect(() => openExtras(recorded, {}, { KEY: "k" }, "judge-")).toThrow("--judge-body user: the environment");
-    expect(() => openExtras(recorded, {}, { KEY: "a\nb", WHO: "ada" })).toThrow("characters that no header has");
+    expect(() => openExtras(recorded, {}, { KEY: "a\nb", WHO: "ada" })).toThrow(
+      "characters that are invalid in a header",
+    );
   });
 
   it("distinguish cached replies", () => {
@@ -155,17 +157,17 @@ describe("parseHeaders", () => {
     ["Host=example.com", "Host is set by art-e itself"],
     ["content-length=5", "content-length is set by art-e itself"],
     ["Transfer-Encoding=chunked", "Transfer-Encoding is set by art-e itself"],
-    ["X-Title", 'expected NAME=VALUE, not "X-Title"'],
-    ["=x", 'expected NAME=VALUE, not "=x"'],
-    ["a b=x", '"a b" is not the name of a header'],
-    ["X=a\r\nY: b", "the value of X has characters that no header has"],
-    ["X=${not a variable}", "the value of X has a ${ that is not ${VARIABLE}"],
+    ["X-Title", 'expected NAME=VALUE, got "X-Title"'],
+    ["=x", 'expected NAME=VALUE, got "=x"'],
+    ["a b=x", '"a b" is not a valid header name'],
+    ["X=a\r\nY: b", "the value of X contains characters that are invalid in a header"],
+    ["X=${not a variable}", "the value of X contains an invalid variable reference, expected ${VARIABLE}"],
   ])("refuses %s", (text, problem) => {
     expect(parseHeaders([text])).toEqual({ ok: false, problem });
   });
 
   it("refuses a repeated name, and keeps further equals signs", () => {
-    expect(parseHeaders(["A=1", "a=2"])).toEqual({ ok: false, problem: "a is given twice" });
+    expect(parseHeaders(["A=1", "a=2"])).toEqual({ ok: false, problem: "a is specified twice" });
     expect(parseHeaders(["A=b=c"])).toEqual({ ok: true, value: { A: "b=c" } });
   });
 });
@@ -180,11 +182,11 @@ describe("parseBodyFields", () => {
     ["temperature=1", "temperature has its own setting, --temperature"],
     ["max_tokens=1", "max_tokens has its own setting, --max-tokens"],
     ['generationConfig={"maxOutputTokens":5}', "generationConfig.maxOutputTokens has its own setting, --max-tokens"],
-    ["user=ada", 'the value of user is not JSON: text stands in quotes, as in user="text"'],
-    ["seed", 'expected NAME=JSON, not "seed"'],
-    ["__proto__={}", '"__proto__" is not the name of a field'],
-    ["a b=1", '"a b" is not the name of a field'],
-    ['user="${a b}"', "the value of user has a ${ that is not ${VARIABLE}"],
+    ["user=ada", 'the value of user is not JSON. Put strings in quotes: user="text"'],
+    ["seed", 'expected NAME=JSON, got "seed"'],
+    ["__proto__={}", '"__proto__" is not a valid field name'],
+    ["a b=1", '"a b" is not a valid field name'],
+    ['user="${a b}"', "the value of user contains an invalid variable reference, expected ${VARIABLE}"],
   ])("refuses %s", (text, problem) => {
     expect(parseBodyFields([text])).toEqual({ ok: false, problem });
   });
@@ -193,7 +195,7 @@ describe("parseBodyFields", () => {
     "refuses a secret, which would be recorded: %s",
     (text) => {
       expect(parseBodyFields([text])).toMatchObject({
-        problem: expect.stringContaining("put it into the environment"),
+        problem: expect.stringContaining("Set it in the environment"),
       });
     },
   );

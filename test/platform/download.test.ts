@@ -28,7 +28,7 @@ describe("downloadFile", () => {
         "a missing file, with a hint how to do without it",
         {
           handler: (_, res) => res.writeHead(404).end("Entry not found"),
-          says: "/data/test.parquet: the server answered 404 (Not Found)",
+          says: "/data/test.parquet: the server returned 404 (Not Found)",
           hint: "--dataset FILE",
         },
       ],

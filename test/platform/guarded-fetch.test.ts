@@ -127,7 +127,7 @@ describe("guardedRequest", () => {
   it("does not send a POST's arguments to another origin, and changes a POST to a GET only like browsers", async () => {
     const post = { method: "POST", body: "{}" };
     const to = encodeURIComponent(other.url);
-    await expect(ask(`${open.url}/?to=${to}&status=307`, post)).rejects.toThrow("must not get the arguments");
+    await expect(ask(`${open.url}/?to=${to}&status=307`, post)).rejects.toThrow("must not receive the arguments");
     expect(await ask(`${open.url}/?to=${to}&status=303`, post)).toMatchObject({ text: "GET" });
     expect(await ask(`${open.url}/?to=/&status=308`, post)).toMatchObject({ text: expect.stringMatching(/^POST/) });
   });
@@ -254,7 +254,8 @@ it.each([
   "2002:7f00:1::",
   "2001::1",
   "2001:db8::1",
-  // Segment routing, documentation, AS112, discard-only and IPv4-translated addresses (IANA's special-purpose registry).
+  // Segment routing, documentation, AS112, discard-only and IPv4-translated addresses (IANA's special-purpose
+  // registry).
   "5f00::1",
   "5f00:ffff::1",
   "3fff::1",

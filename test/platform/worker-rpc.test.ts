@@ -58,7 +58,7 @@ it("rejects waiting calls when it is closed, batched or not", async () => {
   await thread.close();
   expect((await outcomes)[1]).toMatchObject({
     status: "rejected",
-    reason: { message: expect.stringContaining("a thread ended") },
+    reason: { message: expect.stringContaining("a thread exited") },
   });
-  await expect(thread.call(3)).rejects.toThrow("a thread ended");
+  await expect(thread.call(3)).rejects.toThrow("a thread exited");
 });

@@ -25,7 +25,8 @@ import { type ParsedRequest, parseRequest, type WireFormat } from "./wire-reques
  *     await provider.close();
  *
  * An answer is a reply in provider-neutral form (`ProviderReply`) or a failure (`Failure`). If the function throws, the
- * list is used up or the request has an unknown format, the server returns 400 with the reason, which no client retries.
+ * list is used up or the request has an unknown format, the server returns 400 with the reason, which no client
+ * retries.
  */
 
 export type Failure =

@@ -399,7 +399,7 @@ describe("loadQuestionFile", () => {
       }
     });
 
-    it("lower-cases addresses, drops the time of dates and drops unknown columns", async () => {
+    it("lower-cases addresses, drops the time from dates and drops unknown columns", async () => {
       const row = {
         ...rows[0],
         inbox_address: " Kim.Doe@Example.com",

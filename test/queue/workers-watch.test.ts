@@ -37,6 +37,6 @@ describe("WorkersWatch", needs("redis"), () => {
     expect(notes).toEqual([]);
     await redis.client.flushall();
     await look(20);
-    expect(notes).toEqual([expect.stringContaining("no worker is answering this run")]);
+    expect(notes).toEqual([expect.stringContaining("no worker is working on this run")]);
   });
 });

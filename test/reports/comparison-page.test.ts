@@ -149,7 +149,7 @@ describe("a report of several runs", { ...needs("browser"), timeout: 180_000 }, 
     same.close();
   });
 
-  it("shows each score's position between the ends of its axis, also on a phone", async () => {
+  it("shows each score's position between the ends of its axis, even on a phone", async () => {
     await reloadAt(390);
     const score = page.locator("table.scores tbody").first();
     expect(await score.locator(".axis").textContent()).toBe("01");

@@ -82,7 +82,7 @@ describe("a report of a run with 10,000 tasks", { ...needs("browser"), timeout: 
     expect(await cell(page, 0, "id")).toBe("1");
   });
 
-  it("searches all words in questions and answers, and stores the search in the URL", async () => {
+  it("searches questions and answers for all the words, and stores the search in the URL", async () => {
     await page.getByRole("searchbox", { name: "Search tasks" }).fill("AGREE 4321?");
     await expect.poll(() => count(page)).toBe("1 of 10,000 tasks");
     expect(await rowsOf(page).first().textContent()).toContain("4321");

@@ -156,7 +156,7 @@ describe("without data", () => {
   });
 });
 
-it("datasetSummary separates the thousands of a large dataset", () => {
+it("datasetSummary prints the size of a large dataset with thousands separators", () => {
   const summary = datasetSummary({
     split: "test",
     totalTasks: 27_500,

@@ -369,7 +369,7 @@ describe("the figures of a run", () => {
     expect(errors).toEqual([{ message: "503 no", tasks: 1 }]);
   });
 
-  it("count tasks by twentieths of a score and by turns, and calls by tool", () => {
+  it("count tasks by score (in steps of 0.05) and by turns, and calls by tool", () => {
     const { distribution, turns, tools } = tallied();
     expect(distribution.semanticScore?.map((tasks, bin) => [bin, tasks]).filter(([, tasks]) => tasks)).toEqual([
       [4, 1],

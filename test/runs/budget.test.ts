@@ -221,7 +221,7 @@ describe("a run", () => {
     expect(provider.requests.length).toBeLessThanOrEqual(8);
     expect([results, traces]).toEqual([[], []]);
     expect(run.status).toBe("interrupted");
-    const successor = status === 404 ? "; after claude-sonnet-4-5 came anthropic/claude-sonnet-5-5" : "";
+    const successor = status === 404 ? "; the successor of claude-sonnet-4-5 is anthropic/claude-sonnet-5-5" : "";
     expect(stopped).toEqual({ by, why: `${model.id}: ${status} no, [key]${successor}` });
     expect(asked).toBe(TASKS);
     expect(events.at(-1)).toMatchObject({ type: "run_finished", interrupted: true });

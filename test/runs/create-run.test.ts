@@ -309,7 +309,11 @@ describe("check mailboxes", () => {
     test.each([false, true])("a file without mail, even with partial inboxes: %s", (partial) => {
       const { db, close } = openEmpty();
       const error = refusal(() => checkMailboxes(db, [about(MARCUS)], partial));
-      expect(error).toMatchObject({ code: "corpus_empty", message: `There is no mail in ${db.name}.`, exitCode: 2 });
+      expect(error).toMatchObject({
+        code: "corpus_empty",
+        message: `${db.name} does not contain any mail.`,
+        exitCode: 2,
+      });
       expect(error.hint).toContain("art-e import");
       close();
     });
@@ -319,7 +323,7 @@ describe("check mailboxes", () => {
       const error = refusal(() => checkMailboxes(demo.db, questions, false));
       expect(error).toMatchObject({
         code: "inbox_missing",
-        message: "2 of 3 questions ask mailboxes that are not imported: kay.mann@enron.example.",
+        message: "2 of 3 questions are about mailboxes that were not imported: kay.mann@enron.example.",
       });
       expect(error.hint).toContain(MARCUS);
       expect(error.hint).toContain("--owner-map");
@@ -340,7 +344,7 @@ describe("check mailboxes", () => {
     test("many missing mailboxes without naming them all", () => {
       const questions = Array.from({ length: 8 }, (_, i) => about(`p${i}@x.example`));
       expect(refusal(() => checkMailboxes(demo.db, questions, false)).message).toBe(
-        "8 of 8 questions ask mailboxes that are not imported: p0@x.example, p1@x.example, p2@x.example, p3@x.example, p4@x.example, and 3 more.",
+        "8 of 8 questions are about mailboxes that were not imported: p0@x.example, p1@x.example, p2@x.example, p3@x.example, p4@x.example, and 3 more.",
       );
     });
   });

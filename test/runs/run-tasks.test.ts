@@ -286,7 +286,7 @@ describe("stopping", () => {
     test("a prompt with an unknown variable", async () => {
       demo.db.exec("UPDATE agents SET prompt = 'You are {{user}}' WHERE id = 'baseline'");
       await expect(benchmark(demo.db, { agentId: "baseline", model: await baseline(), set })).rejects.toMatchObject({
-        code: "prompt_variable",
+        code: "prompt_variable_unknown",
       });
       isMarked();
       expect(count("results")).toBe(0);

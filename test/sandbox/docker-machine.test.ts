@@ -145,7 +145,7 @@ exec bwrap --unshare-pid --unshare-net --as-pid-1 --die-with-parent --ro-bind / 
       const snapshots = await readSnapshots(null);
       const text = writeDockerfile(snapshotOf("dbt", snapshots));
       expect(text).toMatch(/^# syntax=docker\/dockerfile:1\n# The snapshot dbt: .* docker build -t art-e-dbt -\n/);
-      expect(text).toContain("# Debian has no package for dbt: install it below.");
+      expect(text).toContain("# Debian does not have a package for dbt: install it below.");
       expect(text).toMatch(/apt-get install -y .* bash coreutils curl .* python3-yaml .*\\\n/);
       expect(text).toContain(
         "COPY --chmod=0555 <<'END' /opt/machine/bin/python\n#!/bin/sh\nexec python3 \"$@\"\nEND\n",

@@ -65,7 +65,7 @@ describe("readSnapshots", () => {
     ["a folder with .. in its path", { a: { readOnly: ["/opt/../root"] } }, "without . and .."],
     ["all of /opt", { a: { readOnly: ["/opt"] } }, "must be below"],
     ["a file outside of the writable folders", { a: { files: { "/etc/passwd": "" } } }, "must be below"],
-    ["a shim that is a path", { a: { shims: { "../../x": "" } } }, "must be the name of a program"],
+    ["a shim that is a path", { a: { shims: { "../../x": "" } } }, "must be a program name"],
     ["a package that is an option", { a: { commands: { x: "-o=Dpkg::Pre-Invoke::=id" } } }, "Debian package"],
     ["a snapshot that extends an unknown one", { a: { extends: "b" } }, 'extends the unknown snapshot "b"'],
     ["a snapshot that extends itself", { a: { extends: "b" }, b: { extends: "a" } }, "extends itself"],

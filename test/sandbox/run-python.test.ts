@@ -23,7 +23,9 @@ import { importSource } from "../import-source.js";
 import { needs } from "../machine-requirements.js";
 
 describe("runPython keeps", async () => {
-  /** A program's files in /workspace and /tmp exist for the next one, although every program has its own file systems. */
+  /**
+   * A program's files in /workspace and /tmp exist for the next one, although every program has its own file systems.
+   */
 
   const choice = await chooseSandbox();
   let workspace: Workspace;

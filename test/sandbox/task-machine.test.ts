@@ -84,14 +84,14 @@ describe("a command", needs("sandbox", machinesStart), () => {
     const all = Array.from({ length: 500_000 }, (_, i) => `${i + 1}\n`).join("");
     expect(stdout.slice(0, 50_000)).toBe(all.slice(0, 50_000));
     expect(stdout.slice(-50_000)).toBe(all.slice(-50_000));
-    expect(stdout.slice(50_000, -50_000)).toBe(`\n[${all.length - 100_000} of ${all.length} bytes left out]\n`);
+    expect(stdout.slice(50_000, -50_000)).toBe(`\n[${all.length - 100_000} of ${all.length} bytes omitted]\n`);
     expect(stderr).toBe("no\n".repeat(33_333));
   });
 
   test("is killed at its time limit if it never stops printing", async () => {
     const { exitCode, stdout } = await shell(machine, "yes", { timeoutMs: 500 });
     expect(exitCode).toBeNull();
-    expect(stdout).toMatch(/^(y\n){25000}\n\[\d+ of \d+ bytes left out]\n\n?(y\n){24999}y?\n?$/);
+    expect(stdout).toMatch(/^(y\n){25000}\n\[\d+ of \d+ bytes omitted]\n\n?(y\n){24999}y?\n?$/);
   });
 
   test("can print bytes that are not text", async () => {
@@ -402,7 +402,7 @@ while True:
       await sleep(1_000);
       const { stdout, stderr, exitCode } = await shell(machine, "echo on; pgrep -c python3");
       expect({ stdout, exitCode }).toEqual({ stdout: "on\n0\n", exitCode: 1 });
-      expect(stderr).toContain("[The machine was full of processes: all of them were ended.]");
+      expect(stderr).toContain("[The machine reached its process limit: all processes were killed.]");
       expect((await shell(machine, "echo on")).stderr).toBe("");
     } finally {
       await machine.close();
@@ -451,7 +451,7 @@ describe("the processes of a machine", needs("sandbox", machinesStart), () => {
   test("include a running command, which rejects when the machine is closed", async () => {
     const machine = await openMachine();
     const running = shell(machine, "sleep 614");
-    const rejected = expect(running).rejects.toThrow("the task's machine has ended: it was closed");
+    const rejected = expect(running).rejects.toThrow("the task's machine has stopped: it was closed");
     await machine.close();
     await rejected;
     await machine.close();

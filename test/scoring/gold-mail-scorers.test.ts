@@ -168,7 +168,7 @@ describe("abstention and falseAbstention", () => {
       null,
       0,
     ],
-    ["work without a gold answer and gold emails", { answer: "Unknown." }, { answer: "", message_ids: [] }, 1, null],
+    ["work without a gold answer or gold emails", { answer: "Unknown." }, { answer: "", message_ids: [] }, 1, null],
   ])("%s", (_, changes, task, right, wrong) => {
     expect(abstention.score(trace(changes, task), itself).value).toBe(right);
     expect(falseAbstention.score(trace(changes, task), itself).value).toBe(wrong);

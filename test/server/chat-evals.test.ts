@@ -37,7 +37,7 @@ it("chats are scored immediately by the evals in use, except evals that see the 
   activate({ name: "gold", kind: "cases", reference: true, cases: [{ task: 1, must_contain: ["40"], must_cite: [] }] });
   activate({ name: "later", kind: "rules", pass: { all: [{ feature: "of_a_later_version", at_least: 1 }] } });
   expect(await scoresOfChat("$40", ["<never-seen@x>"])).toEqual({
-    "eval:cites": { value: 0, explanation: "sources_returned is 0, at least 1 wanted: <never-seen@x>" },
+    "eval:cites": { value: 0, explanation: "sources_returned is 0, expected at least 1: <never-seen@x>" },
     "eval:later": { value: null, explanation: expect.stringContaining('unknown feature "of_a_later_version"') },
   });
   // A request for a score in a text has no effect.

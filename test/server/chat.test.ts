@@ -103,7 +103,7 @@ describe("a chat", () => {
       bound("?", MARCUS, "2000-01-01"),
     );
     const [refused, found] = events.filter(({ type }) => type === "tool-result");
-    expect(refused.result.error).toContain(`You may only search the mailbox ${MARCUS}`);
+    expect(refused.result.error).toContain(`You may search only the mailbox ${MARCUS}`);
     expect(found.result.emails.every(({ date }: { date: string }) => date < "2000-01-02")).toBe(true);
   });
 
@@ -225,7 +225,7 @@ it("a chat with an unknown mailbox is refused with the most similar addresses", 
   expect(body.error.details.hint).toContain(MARCUS);
 });
 
-it("chats above the limit are refused with a time to retry, and a session runs one chat at a time", async () => {
+it("a session refuses chats above the limit with a retry time, and runs one chat at a time", async () => {
   const small = await startDemoServer({ maxChats: 2, modelServer: provider.baseUrl("openai-chat") });
   const before = provider.requests.length;
   const leaving = new AbortController();

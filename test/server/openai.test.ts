@@ -136,7 +136,7 @@ describe("the openai SDK", () => {
     const sent = JSON.stringify(provider.requests.at(-1)?.body);
     expect(sent).toContain("\\n\\nBe brief.");
     expect(sent).toMatch(/I am Ann\..*Hello Ann\..*Dues\?/);
-    expect(sent).toContain(`You may only search the mailbox ${MARCUS}`);
+    expect(sent).toContain(`You may search only the mailbox ${MARCUS}`);
   });
 
   it("is notified of an agent without an answer", async () => {

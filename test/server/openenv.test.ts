@@ -212,7 +212,7 @@ describe("an OpenEnv server", () => {
     const { tools } = await mcp.listTools();
     expect(tools.map(({ name }) => name)).toEqual(["email_search", "email_get", "return_final_answer"]);
     const missing = await mcp.callTool({ name: "email_get", arguments: { message_id: "<none>" } });
-    expect(missing).toMatchObject({ isError: true, content: [{ text: expect.stringContaining("There is no mail") }] });
+    expect(missing).toMatchObject({ isError: true, content: [{ text: expect.stringContaining("Unknown email") }] });
     const [name, args] = answer(gold(2).answer);
     expect(await mcp.callTool({ name, arguments: args })).toMatchObject({
       structuredContent: { accepted: true },

@@ -98,7 +98,7 @@ describe("the page of a watched run", { ...needs("browser"), timeout: 180_000 },
     await page.getByRole("region", { name: "Recent retries" }).getByText("slow down").waitFor();
     await answerNext(ANSWER);
     await page.getByText("1 of 4 tasks done").waitFor();
-    await underWay.getByText("waiting for the pause that the server asked for").waitFor();
+    await underWay.getByText("waiting for the pause requested by the server").waitFor();
     await answerNext({ fail: "status", status: 400, message: HOSTILE });
     const failed = page.getByRole("region", { name: "Failed" });
     await failed.getByText("<img src=x").waitFor();
@@ -146,7 +146,7 @@ describe("the page of a watched run", { ...needs("browser"), timeout: 180_000 },
     const { page } = await open(await addressOf(run));
     const runId = new URL(page.url()).hash.split("/")[1];
     run.child.kill("SIGINT");
-    await page.getByText("Stopping: running tasks are finished").waitFor();
+    await page.getByText("Stopping: running tasks finish").waitFor();
     await answerNext(ANSWER);
     await page.getByText("Interrupted before its last task. It can be resumed. Its server has stopped too").waitFor();
     expect((await run.ended).code).toBe(130);

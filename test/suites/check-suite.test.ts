@@ -380,8 +380,8 @@ describe("checkSuite for index files", () => {
       "notes.json": "no JSON",
     };
     expect(findingsIn(files)).toEqual([
-      "error index_unknown_task excel: c is not in examples/excel",
-      "error index_unknown_task jupyter: a is not in examples/jupyter",
+      "error index_task_unknown excel: c is not in examples/excel",
+      "error index_task_unknown jupyter: a is not in examples/jupyter",
     ]);
   });
 });

@@ -38,7 +38,7 @@ describe("hidden mail", () => {
       const refusal = await demo.refusal("email_search", { query: "standstill", inbox_id: DANA });
       expect(refusal.kind).toBe("bad_arguments");
       expect(refusal.error).toBe(
-        `You may only search the mailbox ${MARCUS}, not ${DANA}. Call again with inbox_id "${MARCUS}".`,
+        `You may search only the mailbox ${MARCUS}, not ${DANA}. Call again with inbox_id "${MARCUS}".`,
       );
     });
 
@@ -228,7 +228,7 @@ describe("search pool", () => {
   });
 
   it("rejects a call for an unknown mail handler, and continues", async () => {
-    await expect(threads.call("execute_python", {}, context, {})).rejects.toThrow("no handler that searches mail");
+    await expect(threads.call("execute_python", {}, context, {})).rejects.toThrow("is not a search handler");
     expect(listed(await search("contract")).length).toBeGreaterThan(0);
   });
 });

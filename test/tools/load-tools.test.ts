@@ -59,7 +59,7 @@ describe("load tools", () => {
       attach("mine", "odd");
       const error = refusalOf(() => load("mine"));
       expect(error).toMatchObject({ code: "handler_unknown", exitCode: 2 });
-      expect(error.message).toContain('Tool "odd"');
+      expect(error.message).toContain('tool "odd"');
       expect(error.message).toContain(`"${key}"`);
       expect(error.hint).toContain("email_search, email_get");
     });
@@ -87,7 +87,7 @@ describe("load tools", () => {
       addTool("odd", schema, "email_get");
       attach("mine", "odd");
       const error = refusalOf(() => load("mine"));
-      expect(error).toMatchObject({ code: "tool_schema", exitCode: 2 });
+      expect(error).toMatchObject({ code: "tool_schema_invalid", exitCode: 2 });
       expect(error.message).toContain('tool "odd"');
       expect(error.hint).toContain("table tools");
     });
@@ -114,7 +114,7 @@ describe("load tools", () => {
       addAgent("mine");
       attach("mine", tool, config);
       const error = refusalOf(() => load("mine"));
-      expect(error).toMatchObject({ code: "tool_config", exitCode: 2 });
+      expect(error).toMatchObject({ code: "tool_config_invalid", exitCode: 2 });
       expect(error.message).toContain(`tool "${tool}"`);
       expect(error.hint).toContain("agent_tools");
     });
@@ -348,9 +348,9 @@ describe("the search documents tools", () => {
   });
 
   test.each([
-    [{}, "Give a query"],
-    [{ path: "documents/none.md" }, "no document documents/none.md"],
-    [{ path: "../secret" }, "no document"],
+    [{}, "Pass a query"],
+    [{ path: "documents/none.md" }, "Unknown document documents/none.md"],
+    [{ path: "../secret" }, "Unknown document"],
     [{ path: "documents/seeds.md", offset: 50_000 }, "has 42000 characters"],
   ])("refuse %j so that the model can continue", async (args, why) => {
     expect(await call(args)).toEqual({ ok: false, kind: "bad_arguments", error: expect.stringContaining(why) });
@@ -360,7 +360,7 @@ describe("the search documents tools", () => {
     expect(await call({ query: "seed" }, {})).toMatchObject({
       ok: false,
       kind: "failed",
-      error: expect.stringContaining("no documents"),
+      error: expect.stringContaining("does not have documents"),
     });
   });
 });

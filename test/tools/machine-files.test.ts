@@ -60,8 +60,8 @@ describe.each(MACHINES)("files in %s:", (_, options, machine) => {
     });
 
     test.each([
-      ["missing", { path: "Desktop/none" }, "no regular file"],
-      ["a folder", { path: "/home/user" }, "no regular file"],
+      ["missing", { path: "Desktop/none" }, "is not a regular file"],
+      ["a folder", { path: "/home/user" }, "is not a regular file"],
       ["with a NUL", { path: "a\0b" }, "NUL"],
     ])("a path that is %s is refused so that the model can continue", async (_, args, why) => {
       await call("write_file", { path: "there", content: "" });
@@ -88,7 +88,7 @@ test("a folder cannot list its files, and the error says so", async () => {
   expect(await callTool(empty, folder, "list_files", {})).toEqual({
     ok: false,
     kind: "bad_arguments",
-    error: expect.stringContaining("only holds files"),
+    error: expect.stringContaining("only contains files"),
   });
 });
 
@@ -105,16 +105,16 @@ test.each(["run_shell", "run_notebook"])("%s reports a missing machine, or a mac
   expect(await callTool(empty, undefined, id, args)).toEqual({
     ok: false,
     kind: "failed",
-    error: expect.stringContaining("has no machine"),
+    error: expect.stringContaining("requires a machine"),
   });
   expect(await callTool(empty, folder, id, args)).toMatchObject({
-    error: expect.stringContaining("only holds files"),
+    error: expect.stringContaining("only contains files"),
   });
 });
 
 test("execute_python reports that a machine has only files", async () => {
   expect(await callTool(empty, folder, "execute_python", { code: "1" })).toMatchObject({
-    error: expect.stringContaining("only holds files"),
+    error: expect.stringContaining("only contains files"),
   });
 });
 
@@ -153,7 +153,7 @@ describe("in a sandbox", needs("sandbox", sandboxed !== null), () => {
     ["list_files", { path: "none" }, "does not exist"],
     ["list_files", { path: "/etc/passwd" }, "not a folder"],
     ["write_file", { path: "Desktop", content: "" }, "is a folder"],
-    ["read_file", { path: "/etc/shadow" }, "no regular file"],
+    ["read_file", { path: "/etc/shadow" }, "is not a regular file"],
     ["read_file", { path: "linked/passwd" }, "link"],
     ["read_file", { path: "binary" }, "binary"],
   ])("%s %j is refused with the reason", async (id, args, why) => {

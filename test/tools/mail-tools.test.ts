@@ -40,7 +40,7 @@ describe("email search", () => {
     ])("the arguments %j", async (args, what) => {
       const refusal = await demo.refusal("email_search", args as never);
       expect(refusal.kind).toBe("bad_arguments");
-      expect(refusal.error).toContain("email_search was called with arguments that do not fit");
+      expect(refusal.error).toContain("Invalid arguments for email_search");
       expect(refusal.error).toContain(what);
       expect(refusal.error).not.toContain("\n");
     });
@@ -54,7 +54,7 @@ describe("email search", () => {
       const inbox = "nobody@kestrelplains.example";
       for (const task of [null, inbox]) {
         const refusal = await demo.refusal("email_search", { query: "x", inbox_id: inbox }, { inbox: task });
-        expect(refusal).toMatchObject({ kind: "failed", error: `No mail of ${inbox} has been imported.` });
+        expect(refusal).toMatchObject({ kind: "failed", error: `No imported email is from or to ${inbox}.` });
       }
     });
 
@@ -255,7 +255,7 @@ describe("email get", () => {
     ])("the arguments %j", async (args, what) => {
       const refusal = await demo.refusal("email_get", args);
       expect(refusal.kind).toBe("bad_arguments");
-      expect(refusal.error).toContain("email_get was called with arguments that do not fit");
+      expect(refusal.error).toContain("Invalid arguments for email_get");
       expect(refusal.error).toContain(what);
     });
 
@@ -265,7 +265,7 @@ describe("email get", () => {
         expect(await demo.refusal("email_get", { message_id: DUES, offset })).toEqual({
           ok: false,
           kind: "bad_arguments",
-          error: `The body has ${whole} characters: offset must be below that.`,
+          error: `The body has ${whole} characters, so offset must be less than ${whole}.`,
         });
       }
     });

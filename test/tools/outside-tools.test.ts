@@ -51,7 +51,7 @@ describe.each(KINDS)("a tool of the kind %s", (kind) => {
   it("times out if it hangs, and can be called again", async () => {
     const tool = own.tool(kind, { timeoutMs: SHORT_MS });
     const hung = await tool.call({ do: "hang" }, context);
-    expect(hung).toEqual({ ok: false, kind: "failed", error: "The tool did not answer within 4 s." });
+    expect(hung).toEqual({ ok: false, kind: "failed", error: "The tool did not respond within 4 s." });
     expect(await own.tool(kind).call({ do: "echo", word: "again" }, context)).toMatchObject({ ok: true });
   });
 
@@ -85,7 +85,7 @@ describe.each(KINDS)("a tool of the kind %s", (kind) => {
     const tool = own.tool(kind, { resultSchema });
     expect(await tool.call({ do: "echo" }, context)).toMatchObject({ ok: true });
     const other = await tool.call({ do: "number" }, context);
-    expect(other).toMatchObject({ ok: false, error: expect.stringContaining("does not fit its schema") });
+    expect(other).toMatchObject({ ok: false, error: expect.stringContaining("does not match its schema") });
   });
 
   it("receives the configured secret, which no result shows", async () => {
@@ -109,7 +109,7 @@ describe.each(KINDS)("a tool of the kind %s", (kind) => {
     ["an unknown setting", { time_out: 3 }],
     ["an invalid result schema", { resultSchema: { type: "nothing" } }],
   ])("is not created with %s", (_, config) => {
-    expect(() => own.tool(kind, config)).toThrow(/The config of tool/);
+    expect(() => own.tool(kind, config)).toThrow(/Cannot use the config of tool/);
   });
 });
 
@@ -120,7 +120,7 @@ test("a URL can contain only the tool's parameters", () => {
   const withQuery = { type: "object", properties: { q: { type: "string" } } };
   expect(problemOf("https://a.example/{{q}}?p={{ q }}", withQuery)).toBeUndefined();
   expect(problemOf("https://a.example/", { type: "object" })).toBeUndefined();
-  const problem = "its url asks for {{p}}, which is none of its parameters";
+  const problem = "its url contains {{p}}, which is not one of its parameters";
   expect(problemOf("https://a.example/{{q}}/{{p}}", withQuery)).toBe(problem);
   expect(problemOf("https://a.example/{{p}}", { type: "object" })).toBe(problem);
   expect(problemOf("https://a.example/{{p}}", { type: "object", properties: null })).toBe(problem);
@@ -248,7 +248,7 @@ describe("connections", () => {
     ["a missing program", ["no-such-program"]],
     ["a program that exits immediately", [process.execPath, "-e", "console.error('bad option'); process.exit(1)"]],
   ])("report %s", async (_, command) => {
-    await expect(mcp.to({ command, env }, fresh())).rejects.toThrow("The MCP server cannot be reached");
+    await expect(mcp.to({ command, env }, fresh())).rejects.toThrow("Cannot connect to the MCP server");
   });
 
   it("include the last output of a server that exits immediately", async () => {
@@ -289,7 +289,7 @@ describe("connections", () => {
     await new Promise<void>((up) => moved.listen(0, "127.0.0.1", up));
     const url = `http://127.0.0.1:${(moved.address() as AddressInfo).port}/mcp`;
     await expect(mcp.to({ url, headers: { "x-api-key": "secret" } }, fresh())).rejects.toThrow(
-      `it redirects to ${elsewhere}, which is not asked`,
+      `it redirects to ${elsewhere}. Pass the URL that it leads to`,
     );
     expect(received).toEqual([]);
     for (const server of [stranger, moved]) server.close().closeAllConnections();

@@ -62,7 +62,7 @@ describe("a tool call with repaired arguments", () => {
     expect(await demo.tool("return_final_answer").call(args, context)).toMatchObject({
       ok: true,
       final: { answer: "42", sources: ["<a@b>"] },
-      repairs: ["sources: text read as array"],
+      repairs: ["sources: string parsed as array"],
     });
   });
 

@@ -85,7 +85,7 @@ describe("run_notebook", needs("notebooks", await hasNotebooks(sandboxed)), () =
     expect(result).toMatchObject({
       value: {
         saved: true,
-        stopped: expect.stringContaining("Stopped at the cell that failed"),
+        stopped: expect.stringContaining("Stopped at the failed cell"),
         outputs: [
           { cell: 0, text: "before\n" },
           { cell: 1, error: { name: "ZeroDivisionError", message: "division by zero" } },
@@ -122,7 +122,7 @@ describe("run_notebook", needs("notebooks", await hasNotebooks(sandboxed)), () =
     });
     await writeNotebook("dies.ipynb", ["print('begun', flush=True)", "import os\nos._exit(1)"]);
     expect(await call("run_notebook", { path: "dies.ipynb" })).toMatchObject({
-      value: { saved: true, stopped: expect.stringContaining("kernel ended") },
+      value: { saved: true, stopped: expect.stringContaining("kernel exited") },
     });
   }, 120_000);
 
@@ -138,7 +138,7 @@ describe("run_notebook", needs("notebooks", await hasNotebooks(sandboxed)), () =
     };
     expect(kernel).toBe("python3");
     expect(outputs[0]?.pictures).toEqual(["image/png"]);
-    expect(outputs[0]?.text).toMatch(/^<Figure>\nx+\n… \(\d+ characters left out\) …\nx+\n$/);
+    expect(outputs[0]?.text).toMatch(/^<Figure>\nx+\n… \(\d+ characters omitted\) …\nx+\n$/);
     expect(await savedNotebook("picture.ipynb")).toMatchObject({
       metadata: { kernelspec: { name: "conda-of-somebody" } },
     });
@@ -165,6 +165,10 @@ describe("run_notebook without its packages", needs("sandbox", sandboxed !== nul
     await call("run_shell", { command: "chmod +x .local/bin/python3" });
     const refused = await call("run_notebook", { path: "a.ipynb" });
     await call("run_shell", { command: "rm -r .local/bin" });
-    expect(refused).toEqual({ ok: false, kind: "failed", error: expect.stringContaining("has no module nbformat") });
+    expect(refused).toEqual({
+      ok: false,
+      kind: "failed",
+      error: expect.stringContaining("does not have the module nbformat"),
+    });
   });
 });

@@ -58,7 +58,7 @@ describe("run_shell", needs("sandbox", sandboxed !== null), () => {
     const { stdout, truncated } = result.value as { stdout: string; truncated: boolean };
     expect(truncated).toBe(true);
     expect(stdout.length).toBeLessThan(20_100);
-    expect(stdout).toMatch(/^first\n1\n2\n[\s\S]*\(\d+ characters left out\)[\s\S]*\n100000\nlast\n$/);
+    expect(stdout).toMatch(/^first\n1\n2\n[\s\S]*\(\d+ characters omitted\)[\s\S]*\n100000\nlast\n$/);
   });
 
   test("leaves background processes running", async () => {

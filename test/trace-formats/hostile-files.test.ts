@@ -261,11 +261,11 @@ function trajectory(changes: object): string {
   return JSON.stringify({ schema_version: "ATIF-v1.7", agent: { name: "a", version: "1" }, ...changes });
 }
 
-describe("an Inspect log of another program", () => {
+describe("an Inspect log from another program", () => {
   const log = (more: object) => `${HEADER.slice(0, -1)},${JSON.stringify(more).slice(1)}`;
   const sample = { id: 1, epoch: 1, input: "q", target: "", messages: [], output: { model: "m", choices: [] } };
 
-  it("is empty without samples, and is refused with an invalid samples list", async () => {
+  it("is empty if it has no samples, and is refused if its samples list is invalid", async () => {
     expect(await read(log({ samples: null }))).toBe(0);
     expect(await read(log({ samples: {} }))).toBe("FILE: samples is not a list.");
   });

@@ -42,7 +42,7 @@ function each(check: (trace: QuestionTrace) => void, count = TRACES): void {
 }
 
 describe("hostile traces", () => {
-  it("become valid lines of art-e", () =>
+  it("become valid lines in art-e's format", () =>
     each((trace) => {
       const [line = ""] = FORMATS.jsonl.lines([trace], context());
       expect(line).not.toMatch(/[\r\n]/);

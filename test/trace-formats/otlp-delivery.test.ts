@@ -90,15 +90,15 @@ describe("span delivery", () => {
     it("causes an error after the last retry", async () => {
       collector.always = { status: 503, body: "not now" };
       const { message, status } = await refusalOf(deliver([spansOf(ANSWERED)]));
-      expect({ message, status }).toEqual({ message: "the server answered 503: not now", status: 503 });
+      expect({ message, status }).toEqual({ message: "the server returned 503: not now", status: 503 });
       expect(collector.requests).toBe(RETRY.attempts);
     });
 
     it.each([
-      [400, '{"message":"no such field"}', "the server answered 400: no such field"],
-      [401, '{"error":"bad key secret-key c2VjcmV0LWtleQ=="}', "the server answered 401: bad key secret-key [secret]"],
-      [404, "<html>none</html>", "the server answered 404"],
-      [307, "", "the server answered 307, which is a redirect: use the URL that it leads to"],
+      [400, '{"message":"no such field"}', "the server returned 400: no such field"],
+      [401, '{"error":"bad key secret-key c2VjcmV0LWtleQ=="}', "the server returned 401: bad key secret-key [secret]"],
+      [404, "<html>none</html>", "the server returned 404"],
+      [307, "", "the server returned 307, which is a redirect: use the URL that it leads to"],
     ])(
       "does not get the request again after the status %i, and the error explains it without the key",
       async (status, body, expected) => {
@@ -203,8 +203,8 @@ describe("live delivery", () => {
     });
 
     it.each<[string, Answer]>([
-      ["the server answered 400: bad", { status: 400, body: "bad" }],
-      ["the server answered 503", { status: 503 }],
+      ["the server returned 400: bad", { status: 400, body: "bad" }],
+      ["the server returned 503", { status: 503 }],
     ])("counts refused traces with the reason: %s", async (reason, answer) => {
       collector.always = answer;
       const live = delivery();

@@ -221,6 +221,6 @@ describe("result writer", () => {
 
   it("rejects tasks after it was closed", async () => {
     await writer.close();
-    await expect(save(1)).rejects.toThrow("a thread ended");
+    await expect(save(1)).rejects.toThrow("a thread exited");
   });
 });

@@ -69,7 +69,7 @@ function refuseAgentElsewhere({ path, used }: ConfiguredFlags): void {
   const found = used.find(({ section, key }) => section === "agent" && key !== "id");
   if (found === undefined) return;
   throw new UserError(
-    "ask_elsewhere",
+    "agent_external",
     `${path}:${found.line}: ${found.name} is an agent that art-e ask cannot ask.`,
     `Name one of ${commandLine`art-e agents list`} with --agent, or add --config off.`,
   );

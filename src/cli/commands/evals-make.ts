@@ -2,7 +2,7 @@ import { createInterface } from "node:readline";
 import { z } from "zod";
 import type { Candidate } from "../../evals/choose-templates.js";
 import { criterionNameSchema, listCriteria, sentenceSchema, writeCriterion } from "../../evals/criteria.js";
-import { type EvaluatedTrace, evalNameSchema } from "../../evals/definition.js";
+import { EVAL_LANGUAGES, type EvaluatedTrace, evalNameSchema } from "../../evals/definition.js";
 import type { GeneratedVariation, Generation } from "../../evals/generate.js";
 import type { Labelling, TraceToLabel } from "../../evals/labelling.js";
 import type { AnnotatorAgreement, EvalLabel, LabelSummary, TraceLabel } from "../../evals/labels.js";
@@ -20,6 +20,7 @@ import {
   defineCommand,
   file,
   numberAbove,
+  oneOf,
   price,
   runId,
   text,
@@ -192,6 +193,7 @@ const generateEvalsSchema = z.object({
   name: evalNameSchema
     .optional()
     .meta({ placeholder: "NAME", description: "Prefix of the eval names [default: the criterion, or generated]" }),
+  language: oneOf(EVAL_LANGUAGES).default("python").meta({ description: "Language of the evals" }),
   rounds: wholeNumber(0, 3)
     .default(3)
     .meta({ description: "Number of times to rewrite each eval based on contradicting labels, up to 3" }),
@@ -363,8 +365,8 @@ export const listLabelsCommand = defineCommand(
     if (flags.delete && traces.length === 0 && annotator === null) {
       throw new UserError(
         "labels_unnamed",
-        "--delete goes with traces or --annotator.",
-        "Say whose labels, or of what.",
+        "--delete requires traces or --annotator.",
+        "Specify the traces or the annotator whose labels to delete.",
       );
     }
     const { withStore } = await import("../../store/open-store.js");

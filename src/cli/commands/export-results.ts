@@ -26,7 +26,7 @@ const schema = z.object({
 
 type Flags = z.output<typeof schema>;
 
-/** Kind of file that an export may overwrite, per format: a table of an earlier export. */
+/** Kind of file that an export may overwrite, per format: a table from an earlier export. */
 const KINDS = { parquet: "parquet-table", csv: "csv", jsonl: "jsonl-table" } as const satisfies Record<
   TableFormat,
   string

@@ -96,7 +96,11 @@ const PUBLISHED = "the published questions";
 
 function readAgent(line: string): string {
   if (registryIdSchema.safeParse(line).success) return line;
-  throw new UserError("agent_id", `${line} is no id of an agent.`, "An id has 1 to 64 letters, digits, - or _.");
+  throw new UserError(
+    "agent_id_invalid",
+    `${line} is no id of an agent.`,
+    "An id has 1 to 64 letters, digits, - or _.",
+  );
 }
 
 function readTasks(line: string): ConfigAnswers["tasks"] {

@@ -38,7 +38,7 @@ export const pruneRunsCommand = defineCommand(
   async ({ yes, keep = 0, ...which }, context, argv) => {
     if (argv.keep === undefined && Object.values(which).every((value) => value === undefined || value === false)) {
       throw new UserError(
-        "flags_missing",
+        "flag_missing",
         "Nothing says which runs.",
         "Give --before, --keep, --empty, or another flag.",
       );

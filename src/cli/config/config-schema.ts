@@ -216,7 +216,7 @@ function refuseSecrets(text: string, path: string): void {
 function secretInFile(what: string): UserError {
   const variables = Object.values(API_KEY_VARIABLES).flat().join(", ");
   return new UserError(
-    "config_secret",
+    "config_secret_refused",
     `${what} has no place in this file.`,
     `Keys come from the environment, or from .env: ${variables}.`,
   );

@@ -24,13 +24,17 @@ export function namesOfRuns(only: unknown, { runs }: ConfigFile, path: string): 
   const known = [...runs.keys()];
   if (typeof only !== "string") return known;
   if (known.length === 0) {
-    throw new UserError("config_no_runs", `--only: ${path} has no runs.`, "Write runs: into it, or leave --only out.");
+    throw new UserError(
+      "config_runs_missing",
+      `--only: ${path} has no runs.`,
+      "Write runs: into it, or leave --only out.",
+    );
   }
   const names = wordList(only);
   const unknown = names.find((name) => !runs.has(name));
   if (unknown === undefined && names.length > 0) return known.filter((name) => names.includes(name));
   throw new UserError(
-    "config_no_run",
+    "config_run_unknown",
     unknown === undefined ? "--only names no run." : `--only: ${path} has no run ${unknown}.`,
     `${didYouMean(unknown ?? "", known)}It has ${known.join(", ")}.`,
   );

@@ -126,7 +126,7 @@ export const datasetSchema = z.object({
   useJson: z
     .boolean()
     .default(false)
-    .meta({ description: "Load the questions with the JSON rows API instead of the Parquet file" }),
+    .meta({ description: "Load the questions from the JSON rows API instead of the Parquet file" }),
   revision: text
     .optional()
     .meta({ placeholder: "COMMIT", description: `Dataset revision [default: ${QUESTIONS_REVISION.slice(0, 8)}]` }),

@@ -237,7 +237,7 @@ function endingOf({ stopped, exitCode, stderr }: PythonRun): string {
  * trace has the format of export-traces, without scores, the judge's verdict, the grade and the task. Gold answers,
  * scores and verdicts are in the second argument, and only if the eval is marked `reference`.
  */
-function evalArguments(trace: EvaluatedTrace, reference: boolean) {
+export function evalArguments(trace: EvaluatedTrace, reference: boolean) {
   const { scores: _, messages, ...rest } = trace;
   const visible: Record<string, unknown> = {
     ...rest,

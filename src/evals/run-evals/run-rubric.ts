@@ -131,7 +131,10 @@ export function rubricRequest(rubric: string, trace: string): ModelRequest {
       parameters: {
         type: "object",
         properties: {
-          reason: { type: "string", description: "One sentence that says what was wrong, or why it passes." },
+          reason: {
+            type: "string",
+            description: "One sentence that says what is wrong with the trace, or why it passes.",
+          },
           result: { type: "string", enum: ["pass", "fail", "not_applicable"] },
         },
         required: ["reason", "result"],

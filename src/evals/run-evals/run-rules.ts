@@ -96,11 +96,11 @@ function runRules({ name, pass }: Pick<EvalOf<"rules">, "name" | "pass">, trace:
   };
 }
 
-/** `numbers_in_mail is 0.5, at least 1 wanted: 4,200` */
+/** `numbers_in_mail is 0.5, expected at least 1: 4,200` */
 function missedText(condition: Condition, { value, detail }: Measurement): string {
   const bound = "at_least" in condition ? `at least ${condition.at_least}` : `at most ${condition.at_most}`;
   const shown = Number((value ?? 0).toPrecision(4));
-  return `${condition.feature} is ${shown}, ${bound} wanted${detail ? `: ${detail}` : ""}`;
+  return `${condition.feature} is ${shown}, expected ${bound}${detail ? `: ${detail}` : ""}`;
 }
 
 /** Scores 1 if all assertions hold, otherwise 0 with the first that does not. */

@@ -230,7 +230,7 @@ function headerStart(lines: readonly string[], first: number, { kinds, isSent }:
       const lotus = lotusStart(lines, first);
       // If a name and a date are directly above, a subject is not required.
       if (!has("subject")) return lotus === first - 2 && has("to") ? lotus : null;
-      // Without a date above, an address distinguishes the header from a memorandum by the sender.
+      // If no date precedes it, only an address tells the header apart from a memo that the sender wrote.
       const isAddressed = /@/.test(top) && (first === 0 || lines[first - 1]?.trim() === "");
       return lotus ?? (isAddressed ? ruleAbove(lines, first) : null);
     }

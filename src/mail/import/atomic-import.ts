@@ -123,8 +123,8 @@ function createEmptyFile(partial: string, path: string): number {
     if (existsSync(partial)) throw busy(partial, path);
     throw new UserError(
       "db_unusable",
-      `Cannot make the database ${path}: ${(cause as Error).message}`,
-      "Check that its folder can be written, or name another file with --db.",
+      `Cannot create the database ${path}: ${(cause as Error).message}`,
+      "Check that its folder is writable, or choose another file with --db.",
       1,
       { cause },
     );
@@ -149,7 +149,7 @@ export function importFailure(error: unknown, path: string): unknown {
   return new UserError(
     "db_unwritable",
     `Cannot write ${path}: ${(error as Error).message}.`,
-    "Nothing was imported. See that the disk has room and works, or import into another file with --db.",
+    "Nothing was imported. Check that the disk works and has free space, or import into another file with --db.",
     1,
     { cause: error },
   );
@@ -164,7 +164,7 @@ function removeLeftOver(partial: string, path: string): void {
   if (hasSqliteHeader(partial) === false) {
     throw new UserError(
       "db_not_ours",
-      `Cannot import into ${path}: there is a file ${partial}, where the database is made, which no import has left.`,
+      `Cannot import into ${path}: ${partial} exists and is not the leftover of an import.`,
       "Move it away, or import into another file with --db.",
     );
   }
@@ -191,7 +191,7 @@ function lockLeftOver(db: Db, partial: string, path: string): void {
 function busy(partial: string, path: string): UserError {
   return new UserError(
     "db_busy",
-    `Cannot import into ${path}: another import is making it (${partial}).`,
+    `Cannot import into ${path}: another import is creating it (${partial}).`,
     "Wait until it has finished, or import into another file with --db.",
     1,
   );
@@ -206,8 +206,8 @@ function publish(partial: string, path: string): void {
     if (existsSync(path)) {
       throw new UserError(
         "db_appeared",
-        `${path} was made by another program while this import ran, so nothing of this import was kept.`,
-        "Import again: it then adds to what is there.",
+        `Another program created ${path} during this import, so the import was discarded.`,
+        "Import again to add the mail to it.",
         1,
         { cause },
       );

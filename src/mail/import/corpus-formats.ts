@@ -48,8 +48,8 @@ function withChangeCheck(path: string, opened: Stats, source: CorpusSource): Cor
       if (size === opened.size && mtimeMs === opened.mtimeMs) return;
       throw new UserError(
         "source_changed",
-        `${path} changed while it was read: it had ${opened.size} bytes and has ${size}`,
-        "Wait until it is written, then import it again.",
+        `${path} changed while it was read: it had ${opened.size} bytes and now has ${size}`,
+        "Wait until it is complete, then import it again.",
         1,
       );
     },
@@ -86,7 +86,7 @@ async function openFolder(path: string, format: CorpusFormat | null): Promise<Co
   if (format === null) {
     const { kind, files } = await findMailIn(path);
     if (kind === null) {
-      throw unknownFormat(path, files === 0 ? "it is an empty folder" : `none of its ${files} files is mail`);
+      throw unknownFormat(path, files === 0 ? "it is an empty folder" : `none of its ${files} files contains mail`);
     }
   }
   return sourceOf("maildir", null, (onRead) =>
@@ -213,17 +213,17 @@ function checkFormat(path: string, format: CorpusFormat, known: CorpusFormat | n
 
 function wrongFormat(path: string, format: CorpusFormat, found: string, known: CorpusFormat | null): UserError {
   return new UserError(
-    "wrong_format",
+    "source_format_wrong",
     `${path} cannot be read as ${format}: it is ${found}`,
-    known === null ? `Name a source that contains ${FORMS}.` : `Leave --format out, or pass --format ${known}.`,
+    known === null ? `Pass a source that contains ${FORMS}.` : `Omit --format, or pass --format ${known}.`,
   );
 }
 
 /** @param reason why it is not mail, if known */
 function unknownFormat(path: string, reason: string | null): UserError {
   return new UserError(
-    "unknown_format",
-    `${path} is not mail in a form that can be read${reason === null ? "" : `: ${reason}`}`,
-    `Supported are ${FORMS}. If it is one of these, pass --format ${CORPUS_FORMATS.join("|")}.`,
+    "source_format_unknown",
+    `${path} is not mail in a supported format${reason === null ? "" : `: ${reason}`}`,
+    `Supported sources: ${FORMS}. If it is one of these, pass --format ${CORPUS_FORMATS.join("|")}.`,
   );
 }

@@ -181,9 +181,9 @@ function countSkipped({ strict, onSkipped }: ImportRequest) {
     add(bad: BadEmail): void {
       if (strict && bad.isSideFile === undefined) {
         throw new UserError(
-          "bad_mail",
+          "mail_invalid",
           `${bad.where}: ${bad.reason}.`,
-          "Nothing was imported. Leave --strict out to pass over such mails and have them listed.",
+          "Nothing was imported. Omit --strict to skip such emails and list them.",
           1,
         );
       }

@@ -66,7 +66,7 @@ function tooMuch(path: string, cause: Error): UserError {
   return new UserError(
     "source_too_large",
     `${path} cannot be read: it takes more than ${LIMIT_MB} MB of memory.`,
-    "Split it into smaller files, and import one after the other.",
+    "Split it into smaller files and import them one by one.",
     1,
     { cause },
   );

@@ -30,8 +30,8 @@ export function readMailFields(bytes: Buffer): RawMail | string {
   const { headers, body } = splitMessage(bytes);
   if (!IDENTIFYING_HEADERS.some((name) => headers.has(name))) {
     return bytes.subarray(0, 4096).includes(0)
-      ? "it is binary data, not a mail"
-      : "it has no mail header (Message-ID, Date, From, To or Subject)";
+      ? "it is binary data, not an email"
+      : "it does not have an email header (Message-ID, Date, From, To or Subject)";
   }
   const first = (name: string) => headers.get(name)?.find((value) => value !== "") ?? "";
   const all = (name: string) => headers.get(name)?.join(", ") ?? "";
@@ -97,8 +97,34 @@ export function splitMessage(raw: Buffer): SplitMessage {
  */
 export function splitPart(raw: Buffer, isMail: boolean): SplitMessage {
   const start = isMail ? startOfHeader(raw) : 0;
+  const plain = splitPlain(raw, start);
+  if (plain !== null) return plain;
   const { end, bodyStart } = endOfHeader(raw, start);
-  return { headers: readFields(headerText(raw.subarray(start, end))), body: raw.subarray(bodyStart) };
+  return { headers: readFields(withLineFeeds(headerText(raw.subarray(start, end)))), body: raw.subarray(bodyStart) };
+}
+
+const BORDER = Buffer.from("\n\n");
+const CRLF_BORDER = Buffer.from("\r\n\r\n");
+
+/**
+ * Splits an email with a well-formed ASCII header, which is nearly all mail, without judging every byte. Returns null
+ * if a line has to be judged.
+ */
+function splitPlain(raw: Buffer, start: number): SplitMessage | null {
+  const border = raw[raw.indexOf(LF, start) - 1] === CR ? CRLF_BORDER : BORDER;
+  const end = raw.indexOf(border, start);
+  const block = raw.subarray(start, end);
+  if (end <= start || !isAscii(block)) return null;
+  let text = block.toString("latin1");
+  if (border === CRLF_BORDER) text = text.replaceAll("\r\n", "\n");
+  if (text.includes("\r")) return null;
+  const headers = readPlainFields(text);
+  return headers === null ? null : { headers, body: raw.subarray(end + border.length) };
+}
+
+/** RFC 5322 2.2, without `<`, which starts lines of HTML. NaN, after the end of a text, is not a name byte. */
+function isNameByte(code: number): boolean {
+  return code > SPACE && code < 0x7f && code !== COLON && code !== 0x3c;
 }
 
 /** Decodes a header. Lines that are not UTF-8 are decoded with the email's charset, otherwise as windows-1252. */
@@ -114,32 +140,80 @@ function headerText(block: Buffer): string {
   return text.split("\n").map(decode).join("\n");
 }
 
-function readFields(block: string): Map<string, string[]> {
+/**
+ * Returns the fields to read. A line without a colon continues the list of addresses or the subject before it, because
+ * it was badly folded.
+ * @param text a header with LF line ends
+ */
+function readFields(text: string): Map<string, string[]> {
   const headers = new Map<string, string[]>();
-  const text = withLineFeeds(block);
+  let open: string[] | undefined;
   for (let start = 0, end = 0; start < text.length; start = end + 1) {
     end = endOfField(text, start);
-    // Half of the fields of a typical email start with X. The name lists are the only ones to read.
-    if (text[start] === "X" && !isNameList(text, start)) continue;
-    const field = text.slice(start, end);
-    const colon = field.indexOf(":");
-    if (colon <= 0) continue;
-    // A mailbox program might have quoted `From:` like an mbox separator.
-    const name = field
-      .slice(field.startsWith(">") ? 1 : 0, colon)
-      .trimEnd()
-      .toLowerCase();
-    if (!READ_HEADERS.has(name)) continue;
-    const value = field
-      .slice(colon + 1)
-      .replaceAll("\n", "")
-      .trim();
-    const values = headers.get(name);
-    if (values === undefined) headers.set(name, [value]);
-    else values.push(value);
+    const colon = text.indexOf(":", start);
+    const hasColon = colon !== -1 && colon < end;
+    if (hasColon && colon > start) open = addField(headers, text, start, colon, end);
+    else if (open !== undefined && !hasColon && !/^>?From /.test(text.slice(start, start + 6))) {
+      const rest = text.slice(start, end).replaceAll("\n", "").trim();
+      open.push(`${open.pop() ?? ""} ${rest}`.trim());
+    }
   }
   return headers;
 }
+
+/** Fields that a badly folded line continues. In other fields, such as Date, the line would do damage. */
+const FOLDED_FIELDS = new Set(["from", "to", "cc", "bcc", "subject"]);
+
+/** Like `readFields`, but returns null if a line is not `Name: value` or the continuation of one. */
+function readPlainFields(text: string): Map<string, string[]> | null {
+  const headers = new Map<string, string[]>();
+  for (let start = 0, end = 0; start < text.length; start = end + 1) {
+    let colon = start;
+    while (isNameByte(text.charCodeAt(colon))) colon++;
+    if (colon === start || colon - start >= MAX_NAME_BYTES || text.charCodeAt(colon) !== COLON) return null;
+    end = text.indexOf("\n", colon);
+    while (end !== -1 && isFold(text.charCodeAt(end + 1))) {
+      let at = end + 2;
+      while (isFold(text.charCodeAt(at))) at++;
+      // A line of white space can be the end of the header.
+      if (at === text.length || text.charCodeAt(at) === LF) return null;
+      end = text.indexOf("\n", at);
+    }
+    if (end === -1) end = text.length;
+    addField(headers, text, start, colon, end);
+  }
+  return headers;
+}
+
+const isFold = (code: number) => code === SPACE || code === TAB;
+
+/** Adds a field if it is one to read. Returns its values if a badly folded line can continue them. */
+function addField(
+  headers: Map<string, string[]>,
+  text: string,
+  start: number,
+  colon: number,
+  end: number,
+): string[] | undefined {
+  // Half of the fields of a typical email start with X. The name lists are the only ones to read.
+  if (text.charCodeAt(start) === UPPER_X && !isNameList(text, start)) return undefined;
+  // A mailbox program might have quoted `From:` like an mbox separator.
+  const name = text
+    .slice(text[start] === ">" ? start + 1 : start, colon)
+    .trimEnd()
+    .toLowerCase();
+  if (!READ_HEADERS.has(name)) return undefined;
+  const value = text
+    .slice(colon + 1, end)
+    .replaceAll("\n", "")
+    .trim();
+  const values = headers.get(name) ?? [];
+  if (values.length === 0) headers.set(name, values);
+  values.push(value);
+  return FOLDED_FIELDS.has(name) ? values : undefined;
+}
+
+const UPPER_X = 0x58;
 
 function isNameList(text: string, start: number): boolean {
   NAME_LIST.lastIndex = start;
@@ -149,7 +223,7 @@ function isNameList(text: string, start: number): boolean {
 /** Returns the position of the line end after a field and its folded lines. */
 function endOfField(text: string, start: number): number {
   let end = text.indexOf("\n", start);
-  while (end !== -1 && (text[end + 1] === " " || text[end + 1] === "\t")) end = text.indexOf("\n", end + 1);
+  while (end !== -1 && isFold(text.charCodeAt(end + 1))) end = text.indexOf("\n", end + 1);
   return end === -1 ? text.length : end;
 }
 
@@ -206,14 +280,19 @@ function continuesHeader(raw: Buffer, start: number, lineStart: number, next: nu
   return !new RegExp(`^${name}[ \\t]*:`, "im").test(raw.toString("latin1", start, lineStart));
 }
 
-/** Maximum number of skipped folded lines after a damaged line. */
+/** Maximum number of skipped lines after a damaged line. */
 const MAX_SKIPPED_LINES = 10;
 
-/** Returns the start of the first line from `at` on that is not a folded line. */
+/** Longer lines are not read to their end. */
+const MAX_ADDRESS_LINE_CHARS = 320;
+
+/** Returns the start of the first line from `at` on that is neither folded nor an address without its fold. */
 function afterFolds(raw: Buffer, at: number): string {
   let start = at;
-  for (let line = 0; line < MAX_SKIPPED_LINES && (raw[start] === SPACE || raw[start] === TAB); line++) {
+  for (let count = 0; count < MAX_SKIPPED_LINES; count++) {
     const end = endOfLine(raw, start);
+    const line = raw.toString("latin1", start, Math.min(end, start + MAX_ADDRESS_LINE_CHARS));
+    if (!/^[ \t]|^[^\s:@]+@[^\s:@]+[,;]?$/.test(line)) break;
     start = raw[end] === CR && raw[end + 1] === LF ? end + 2 : end + 1;
   }
   return raw.toString("latin1", start, start + 40);
@@ -290,19 +369,17 @@ export function buildEmail(fields: Omit<EmailFields, "body">, text: string): Ema
   const { before, body, behind } = splitBody(text);
   const names: string[] = [];
   const from = parseAddresses(fields.from, names);
-  const [to, cc, bcc] = [fields.to, fields.cc, fields.bcc].map((field) => parseAddresses(field, names)) as [
-    string[],
-    string[],
-    string[],
-  ];
+  const to = parseAddresses(fields.to, names);
+  const cc = parseAddresses(fields.cc, names);
+  const bcc = parseAddresses(fields.bcc, names);
   // Spreading objects would take a fifth of the time needed to read a corpus.
   const email: Email & { messageId: string; headerNames?: HeaderNames; asWritten?: AsWritten } = {
     messageId: normalizeMessageId(fields.messageId),
     subject: normalizeSubject(fields.subject),
     sender: from[0] ?? "",
-    to: [...new Set(to)],
-    cc: [...new Set(cc)],
-    bcc: [...new Set(bcc)],
+    to: to.length < 2 ? to : [...new Set(to)],
+    cc: cc.length < 2 ? cc : [...new Set(cc)],
+    bcc: bcc.length < 2 ? bcc : [...new Set(bcc)],
     date: fields.date,
     body,
   };
@@ -348,10 +425,8 @@ const UNDISCLOSED =
  */
 function parseAddresses(field: string, names: string[]): string[] {
   if (field === "") return [];
-  const entries = field.split(",").map((entry) => entry.trim());
-  if (entries.every((entry) => entry === "" || BARE_ADDRESS.test(entry))) {
-    return entries.filter((entry) => entry !== "").map((entry) => entry.toLowerCase());
-  }
+  const bare = bareAddresses(field);
+  if (bare !== null) return bare;
   if (field.length > MAX_PARSED_CHARS) return field.toLowerCase().match(ANY_ADDRESS) ?? [];
   const parsed = addressParser(plainAddressSyntax(replaceControls(field)), { flatten: true });
   const texts = parsed
@@ -367,6 +442,18 @@ function parseAddresses(field: string, names: string[]): string[] {
   return addresses;
 }
 
+/** Returns the addresses of a list without names, or null if it contains anything else. */
+function bareAddresses(field: string): string[] | null {
+  const addresses: string[] = [];
+  for (const entry of field.split(",")) {
+    const text = entry.trim();
+    if (text === "") continue;
+    if (!BARE_ADDRESS.test(text)) return null;
+    addresses.push(text.toLowerCase());
+  }
+  return addresses;
+}
+
 /** Returns the names in comments, the oldest way to write a name (RFC 822 4.1): `bo@plains.example (Bo Kim)`. */
 function namesInComments(field: string): string[] {
   const names: string[] = [];
@@ -379,14 +466,54 @@ function namesInComments(field: string): string[] {
 
 /** Rewrites unsupported syntax for the parser: source routes, comments, white space around dots, Exchange's types. */
 function plainAddressSyntax(field: string): string {
-  // RFC 5322 4.4: `<@relay.example,@mx.example:mary@sales.example>`.
-  let text = field.replace(/<\s*@[^<>:]{1,500}:/g, "<").replace(/(^|,)\s*@[^\s<>:,]{1,250}:(?=[^\s<>:,]+@)/g, "$1 ");
-  // Exchange writes `Ben Blake [SMTP:ben@plains.example]`.
-  text = text.replace(/[[<]\s*(?:smtp|mailto)\s*:\s*([^\s[\]<>]{1,320})\s*[\]>]/gi, "<$1>");
-  return mapUnquoted(text, (piece) =>
+  const text = field.includes(":") ? withoutRoutes(field) : field;
+  return mapUnquoted(withMissingCommas(text), (piece) => {
     // RFC 5322 A.5: comments within an address. All other comments name the owner, and the parser drops them.
-    withoutInnerComments(piece).replace(/(?<=@\s?[\w.-]{1,250})\s*\.\s*(?=\w)/g, "."),
+    const plain = withoutInnerComments(piece);
+    return /\s\.|\.\s/.test(plain) ? plain.replace(/(?<=@\s?[\w.-]{1,250})\s*\.\s*(?=\w)/g, ".") : plain;
+  });
+}
+
+function withoutRoutes(field: string): string {
+  // RFC 5322 4.4: `<@relay.example,@mx.example:mary@sales.example>`.
+  const text = field.replace(/<\s*@[^<>:]{1,500}:/g, "<").replace(/(^|,)\s*@[^\s<>:,]{1,250}:(?=[^\s<>:,]+@)/g, "$1 ");
+  // Exchange writes `Ben Blake [SMTP:ben@plains.example]`.
+  return text.replace(/[[<]\s*(?:smtp|mailto)\s*:\s*([^\s[\]<>]{1,320})\s*[\]>]/gi, "<$1>");
+}
+
+/** Private-use characters in the place of quoted strings and comments. */
+const QUOTED = "\ue000";
+const COMMENT = "\ue001";
+
+/**
+ * Separates addresses that have only white space or words between them: `a@x b@y`, `A <a@x> B <b@y>`, `a@x (A) b@y`.
+ */
+function withMissingCommas(field: string): string {
+  // Without a second `@`, a quoted string or a comment before the next separator, no comma can be missing.
+  if (!/@[^,;"(@]*["(@]/.test(field)) return field;
+  const masked = field.replace(/"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)/gs, (found) =>
+    (found.startsWith("(") ? COMMENT : QUOTED).repeat(found.length),
   );
+  let text = "";
+  let start = 0;
+  for (const { 0: entry, index } of masked.matchAll(/[^,;]+/g)) {
+    for (const end of addressEnds(entry)) {
+      text += `${field.slice(start, index + end)},`;
+      start = index + end;
+    }
+  }
+  return text + field.slice(start);
+}
+
+/** Returns the positions after the addresses in a masked entry, except the last. */
+function addressEnds(entry: string): number[] {
+  // Addresses before one in brackets are part of its display name.
+  if (entry.includes("<")) {
+    const last = entry.lastIndexOf("@");
+    return [...entry.matchAll(/>/g)].map(({ index }) => index + 1).filter((end) => end <= last);
+  }
+  const addresses = [...entry.matchAll(/(?<!\S)[^\s<>@]+@[^\s<>@\ue001]+(?:\s*\ue001+|(?!\S))/g)];
+  return addresses.slice(0, -1).map(({ 0: address, index }) => index + address.length);
 }
 
 /** Applies a function to the text outside quoted strings. */
@@ -409,13 +536,14 @@ function withoutInnerComments(text: string): string {
 }
 
 /**
- * Splits several addresses in one pair of brackets (`<a@example.com, b@example.com>`), or removes words after a single
- * address.
+ * Splits several addresses in one pair of brackets (`<a@example.com, b@example.com>`) or after an unclosed one, or
+ * removes words after a single address.
  */
 function splitJoined(text: string): string[] {
-  const [, first] = /^([^\s"@]+@[^\s"@]+)\s+[^@]*$/.exec(text) ?? [];
+  const [, first] = /^([^\s"@]+@[^\s"@,;]+)\s+[^@]*$/.exec(text) ?? [];
   if (first !== undefined) return [first];
-  return text.split("@").length > 2 ? text.split(/[\s,;]+/) : [text];
+  const isList = text.split("@").length > 2 || /^(?=[^"]*@)[^"]*[,;][^"]*$/.test(text);
+  return isList ? text.split(/[\s,;]+/) : [text];
 }
 
 /** Removes quotes and stray brackets (`'pat@example.com'`, `a@example.com>`). */

@@ -72,7 +72,7 @@ function requestDecoding(worker: Worker, order: MimeRequest, limitMs: number): P
     const fail = (why: string) => end(() => reject(new MimeFailed(why)));
     const onMessage = (message: MimeReply) => {
       if ("decoded" in message) end(() => resolve(message.decoded));
-      else fail("error" in message ? message.error : "the parser answered out of turn");
+      else fail("error" in message ? message.error : "the parser sent an unexpected reply");
     };
     const onError = (error: Error & { code?: string }) =>
       fail(

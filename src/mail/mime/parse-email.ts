@@ -12,7 +12,7 @@ import {
   withLineFeeds,
 } from "./email-fields.js";
 import { MimeFailed } from "./mime-thread-client.js";
-import { type MimePart, parseMimeTree } from "./parts.js";
+import { type MimePart, parseMimeTree, TNEF_TYPE } from "./parts.js";
 import { decodeTransferEncoding, transferEncodingName } from "./transfer-encoding.js";
 
 /** Larger emails are skipped. The corpus does not contain any, and a batch of them would fill the memory. */
@@ -241,6 +241,8 @@ export function decodeParts(raw: Buffer, depth = 0): string {
 interface BodyText {
   readonly text: string;
   readonly isHtml: boolean;
+  /** True for the text of a TNEF part. Outlook usually sends it as a text part, too. */
+  readonly isTnef?: boolean;
 }
 
 const NO_TEXT: BodyText = { text: "", isHtml: false };
@@ -254,9 +256,18 @@ function bodyTextOf(part: MimePart, root: MimePart): BodyText {
   const texts = part.children.map((child) => bodyTextOf(child, root)).filter(({ text }) => !isBlank(text));
   if (part.type.value === "multipart/alternative") return preferredOf(texts);
   return {
-    text: texts.map(({ text }) => text.trimEnd()).join("\n\n"),
+    text: withoutTnefCopies(texts)
+      .map(({ text }) => text.trimEnd())
+      .join("\n\n"),
     isHtml: texts.some(({ isHtml }) => isHtml),
+    isTnef: part.type.value === TNEF_TYPE,
   };
+}
+
+/** Drops the text of a TNEF part, unless the other texts are much shorter, like the footer of a mailing list. */
+function withoutTnefCopies(texts: readonly BodyText[]): BodyText[] {
+  const otherChars = texts.reduce((sum, { text, isTnef }) => sum + (isTnef ? 0 : text.length), 0);
+  return texts.filter(({ text, isTnef }) => !isTnef || text.length > 2 * otherChars);
 }
 
 /** Returns the plain text, unless it only states that the mail program cannot show the HTML. */
@@ -268,7 +279,7 @@ function preferredOf(texts: readonly BodyText[]): BodyText {
 }
 
 const MAX_STUB_CHARS = 400;
-/** Shorter placeholder texts just mention HTML. */
+/** A placeholder text this short only has to mention HTML. */
 const MAX_BARE_STUB_CHARS = 40;
 
 function isStub(plain: string, html: string): boolean {

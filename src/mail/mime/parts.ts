@@ -5,6 +5,7 @@
 import { decodeCharset } from "./charset.js";
 import { splitPart, withLineFeeds } from "./email-fields.js";
 import { readSmime } from "./smime.js";
+import { readTnef, type TnefMail } from "./tnef.js";
 import { decodeTransferEncoding } from "./transfer-encoding.js";
 
 export interface HeaderValue {
@@ -66,12 +67,21 @@ class TreeParser {
     return { type: text, disposition, content, children: [], encryption: null };
   }
 
-  /** Returns a part without MIME children. The only child of a signed S/MIME part is the signed entity. */
+  /**
+   * Returns a part without MIME children. The only child of a signed S/MIME part is the signed entity, and the children
+   * of a TNEF part are its text and its attachments.
+   */
   private leaf(type: HeaderValue, disposition: HeaderValue, content: Buffer, depth: number): MimePart {
     const smime = depth < MAX_DEPTH && isSmime(type, disposition) ? readSmime(content) : null;
     if (smime?.kind === "readable") {
       const children = [this.parse(smime.entity, depth + 1, "text/plain")];
       return { type, disposition, content: Buffer.alloc(0), children, encryption: null };
+    }
+    const tnef = isTnef(type, disposition) ? readTnef(content) : null;
+    const children = tnef === null ? [] : tnefChildren(tnef);
+    if (children.length > 0) {
+      const tnefType = { value: TNEF_TYPE, params: type.params };
+      return { type: tnefType, disposition, content: Buffer.alloc(0), children, encryption: null };
     }
     // This part precedes the encrypted data (RFC 3156 4).
     const isOpenPgp = type.value === "application/pgp-encrypted";
@@ -104,6 +114,39 @@ function isSmime({ value, params }: HeaderValue, disposition: HeaderValue): bool
   const name = disposition.params.get("filename") ?? params.get("name") ?? "";
   return SMIME_TYPES.has(value) || (value === "application/octet-stream" && /\.p7[mz]$/i.test(name));
 }
+
+/** The type of a part with children that was read from TNEF, however it was labeled. */
+export const TNEF_TYPE = "application/ms-tnef";
+
+function isTnef({ value, params }: HeaderValue, disposition: HeaderValue): boolean {
+  const name = disposition.params.get("filename") ?? params.get("name") ?? "";
+  return value === TNEF_TYPE || value === "application/vnd.ms-tnef" || /^winmail\.dat$/i.test(name);
+}
+
+function tnefChildren({ body, attachments }: TnefMail): MimePart[] {
+  const leaf = (type: HeaderValue, disposition: HeaderValue, content: Buffer): MimePart => ({
+    ...{ type, disposition, content, children: [], encryption: null },
+  });
+  const text =
+    body === null
+      ? []
+      : [leaf(headerValue(body.type, { charset: "utf-8" }), headerValue("inline", {}), Buffer.from(body.text))];
+  return [
+    ...text,
+    ...attachments.map(({ name, type, content }) =>
+      leaf(
+        headerValue(type.toLowerCase() || "application/octet-stream", {}),
+        headerValue("attachment", name === "" ? {} : { filename: name }),
+        content,
+      ),
+    ),
+  ];
+}
+
+const headerValue = (value: string, params: Readonly<Record<string, string>>): HeaderValue => ({
+  value,
+  params: new Map(Object.entries(params)),
+});
 
 /** Returns the decoded content. Text gets LF line ends, so that an email is equal in all formats. */
 function leafContent(body: Buffer, encoding: string): Buffer {

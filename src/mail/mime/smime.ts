@@ -109,7 +109,7 @@ function readElement(bytes: Buffer, at: number, depth = 0): Element | null {
     length = bytes.readUIntBE(start, count);
     start += count;
   }
-  // If the email is truncated, the part ends at its end.
+  // If the email is truncated, the part ends where the email ends.
   const end = Math.min(start + length, bytes.length);
   return { tag, content: bytes.subarray(start, end), end };
 }

@@ -44,7 +44,7 @@ function monthOfYear(year: number, month: number): NamedMonth {
   };
 }
 
-/** Emails of a named month score 50 % higher. Fitted on the questions generated from patterns. */
+/** Emails from a named month score 50% higher. Fitted on the questions generated from patterns. */
 export const NAMED_MONTH_RAISE = 0.5;
 
 /** Fitted on the tuning half of fixtures/search. An email of the same day scores 1.8 times as high as an old one. */

@@ -15,10 +15,12 @@ function oracleReply(request: ModelRequest): Completion {
     if (request.tools.some(({ name }) => name === TOOL)) {
       return offlineCompletion(request, "", [{ name: TOOL, arguments: {} }]);
     }
-    return offlineAnswer(request, "Nothing was done: there is no oracle.");
+    return offlineAnswer(request, "Nothing was done: the task does not have an oracle.");
   }
   if (result.isError) return offlineAnswer(request, `Nothing was done: ${result.content}`);
-  const { answer = "It is in place.", sources } = appliedSchema.catch({}).parse(parseJsonOrNull(result.content));
+  const { answer = "The solution was applied.", sources } = appliedSchema
+    .catch({})
+    .parse(parseJsonOrNull(result.content));
   return offlineAnswer(request, answer, sources);
 }
 
@@ -167,7 +169,7 @@ export function offlineModel(name: string): Model {
   const reply = Object.hasOwn(REPLIES, name) ? REPLIES[name] : undefined;
   if (reply === undefined) {
     const known = Object.keys(REPLIES).map((one) => `offline/${one}`);
-    throw new UserError("unknown_model", `There is no offline model ${name}.`, `There are ${known.join(", ")}.`);
+    throw new UserError("model_unknown", `Unknown offline model "${name}".`, `Available: ${known.join(", ")}.`);
   }
   return {
     id: `offline/${name}`,

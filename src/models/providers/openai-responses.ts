@@ -178,7 +178,7 @@ function fromReply(reply: z.output<typeof replySchema>, earlier: readonly Messag
 
 /** Returns the error of a failed reply, which has status 200 and an error code in its body. */
 function failure(error: z.output<typeof replySchema>["error"]) {
-  const message = error?.message ?? "the reply failed without a reason";
+  const message = error?.message ?? "the reply failed for an unknown reason";
   const status = error?.code === "rate_limit_exceeded" ? 429 : error?.code === "server_error" || !error ? 500 : 400;
   return providerError({ status, message, body: { error } });
 }

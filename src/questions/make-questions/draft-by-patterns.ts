@@ -144,7 +144,7 @@ function holdsPassage({ body }: Email, passage: string): boolean {
 /** An email with precomputed properties that are needed often. */
 interface IndexedMail {
   readonly mail: Email & { readonly date: string };
-  /** The sender's own text, without quotations and signature. */
+  /** The sender's own text, without quotations or the signature. */
   readonly own: string;
   /** `May 2001` */
   readonly month: string;
@@ -234,7 +234,7 @@ const CLOSING =
 /** Maximum number of lines after a closing line. With more, the line only closed one part of the email. */
 const MAX_SIGNATURE_LINES = 12;
 
-/** Removes the signature: the block below all emails of a person. */
+/** Removes the signature: the block at the end of all of a person's emails. */
 function withoutSignature(text: string, sender: string): string {
   const lines = text.split("\n");
   const names = (personName(sender) ?? "").toLowerCase().split(" ");

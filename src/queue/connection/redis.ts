@@ -140,7 +140,7 @@ export function parseQueueUrl(text: string): QueueAddress {
   const isRedis = url !== null && (url.protocol === "redis:" || url.protocol === "rediss:");
   if (!isRedis || url.hostname === "" || !/^(\/\d*)?$/.test(url.pathname) || url.search !== "" || url.hash !== "") {
     throw new UserError(
-      "queue_url",
+      "queue_url_invalid",
       "--queue (or ART_E_QUEUE_URL): expected the URL of a Redis server.",
       "Pass redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], or rediss:// for TLS.",
     );

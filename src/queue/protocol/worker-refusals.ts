@@ -45,8 +45,9 @@ export function refusalOf(manifest: RunManifest, terms: WorkerTerms): string | n
     return `it was started by art-e ${manifest.programVersion}, and this worker is art-e ${terms.programVersion}`;
   }
   if (manifest.corpusFingerprint !== "" && manifest.corpusFingerprint !== terms.corpusFingerprint) {
-    const here = terms.corpusFingerprint === null ? "has no mail" : `has ${shorten(terms.corpusFingerprint)}`;
-    return `it needs the mail ${shorten(manifest.corpusFingerprint)}, and ${terms.db} ${here}`;
+    const here =
+      terms.corpusFingerprint === null ? "does not contain mail" : `contains ${shorten(terms.corpusFingerprint)}`;
+    return `it requires the mail ${shorten(manifest.corpusFingerprint)}, and ${terms.db} ${here}`;
   }
   const missing = suiteRefusal(manifest.suite, terms.suite);
   if (missing !== null) return missing;

@@ -53,7 +53,7 @@ class Output:
     def text(self):
         self.keep_end()
         left_out = self.total - len(self.head) - len(self.tail)
-        between = b"\n[%d of %d bytes left out]\n" % (left_out, self.total) if left_out else b""
+        between = b"\n[%d of %d bytes omitted]\n" % (left_out, self.total) if left_out else b""
         return bytes(self.head) + between + bytes(self.tail)
 
     def drop(self):
@@ -79,7 +79,7 @@ class Commands:
                 if error.errno not in (errno.EAGAIN, errno.ENOMEM) or attempt == 2:
                     code = 127 if isinstance(error, (FileNotFoundError, NotADirectoryError)) else 126
                     return self.reply(request["id"], describe(error).encode(), exit_code=code, stdout=0)
-                note = b"[The machine was full of processes: all of them were ended.]\n"
+                note = b"[The machine reached its process limit: all processes were killed.]\n"
                 self.kill_all(note)
         deadline = time.monotonic() + request["timeout_ms"] / 1000
         command = Command(request["id"], process, deadline, self.limits["output_bytes"])

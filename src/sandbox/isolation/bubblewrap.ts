@@ -57,7 +57,7 @@ const TIME_ZONES = "/usr/share/zoneinfo";
 /** Descriptors of `Launch.filter` and of bwrap's status. */
 const FILTER = "3";
 const STATUS = "4";
-/** Descriptor for Python's report that it waits for its program. */
+/** File descriptor on which Python reports that it is waiting for its program. */
 const READY = 5;
 /**
  * Size in bytes of /workspace and of /tmp: the limit for both together, plus the unused part of each file's last page.

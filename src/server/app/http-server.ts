@@ -31,7 +31,7 @@ export interface HttpServer {
 export function refuseOpenAddress({ host, token }: Omit<Access, "cors">): void {
   if (isLoopback(host) || token !== null) return;
   throw new UserError(
-    "serve_open",
+    "token_missing",
     `--host ${host}: others can reach the server, but no token is set.`,
     "Set ART_E_TOKEN, pass --token-file, or leave out --host to serve only this machine.",
   );
@@ -106,7 +106,7 @@ function listen(server: Server, port: number, host: string): Promise<void> {
     server.once("error", (cause: NodeJS.ErrnoException) => {
       const why = cause.code === "EADDRINUSE" ? "it is in use" : cause.message;
       const hint = "Choose another port with --port (0 for any free port), or another --host.";
-      reject(new UserError("serve_address", `Cannot listen on port ${port} of ${host}: ${why}.`, hint, 1, { cause }));
+      reject(new UserError("port_unusable", `Cannot listen on port ${port} of ${host}: ${why}.`, hint, 1, { cause }));
     });
     server.listen(port, host.replace(/^\[|\]$/g, ""), resolve);
   });

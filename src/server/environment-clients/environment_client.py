@@ -63,7 +63,7 @@ def _http(path: str, body: dict[str, Any] | None = None) -> Any:
     except urllib.error.HTTPError as error:
         raise EnvironmentFailure(f"{URL}{path}: {error.code} {error.read().decode(errors='replace')[:500]}") from None
     except OSError as error:
-        raise Unreachable(f"{URL} cannot be reached. Start it with `art-e env serve` ({error})") from None
+        raise Unreachable(f"Cannot connect to {URL}. Start the server with `art-e env serve` ({error})") from None
 
 
 def _authorization() -> dict[str, str]:

@@ -107,7 +107,7 @@ export class McpEndpoint {
     const client = this.clients.get(clientId ?? "");
     if (client === undefined) return reply(JSON.stringify({ detail: "Session not found" }), 404);
     this.clients.delete(clientId ?? "");
-    client.session?.end("the client left before an answer");
+    client.session?.end("the client disconnected before an answer");
     return new Response(null, { status: 204 });
   }
 

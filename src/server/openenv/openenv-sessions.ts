@@ -178,7 +178,7 @@ export class Session {
     const previous = this.begun;
     this.begun = begun;
     if (this.hasEnded) {
-      await begun.episode.interrupt("The client left before an answer.");
+      await begun.episode.interrupt("The client disconnected before an answer.");
       throw new Refused("SESSION_ERROR", "The session has ended.", {}, true);
     }
     await previous?.episode.interrupt("The client started another episode before it answered this one.");

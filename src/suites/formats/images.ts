@@ -107,7 +107,7 @@ export function correlate(a: Float32Array, b: Float32Array): number {
   return Math.abs(variances) > Number.EPSILON ? covariance / Math.sqrt(variances) : 1;
 }
 
-/** Eight-bit channels. Transparency is dropped, like in cv2.imread. */
+/** Eight-bit channels. Transparency is dropped, as in cv2.imread. */
 export interface Image {
   readonly width: number;
   readonly height: number;

@@ -197,7 +197,7 @@ const MAX_DIGITS = 17;
 
 type IntegerRange = "int64" | "uint64" | "none";
 
-/** Returns an integer with blanks around it, or null for other text. */
+/** Parses an integer that may be surrounded by blanks. Returns null for other text. */
 function parseInteger(text: string): { value: bigint; range: IntegerRange } | null {
   const digits = trimBlanks(text);
   if (!INTEGER.test(digits)) return null;

@@ -39,8 +39,8 @@ export function parseYaml(text: string): PythonValue {
 }
 
 /**
- * Python's white space (`str.isspace` and `\s`), which differs from JavaScript's: it includes NEL and 0x1c-0x1f, and no
- * BOM.
+ * Python's white space (`str.isspace` and `\s`), which differs from JavaScript's: it includes NEL and 0x1c-0x1f, but
+ * not the BOM.
  */
 const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const SPACES = new RegExp(`[${SPACE}]+`, "g");

@@ -170,7 +170,7 @@ const dbtProfiles = getter(z.looseObject({ dirs: z.array(z.string()), dest: name
 });
 
 async function readVariable(text: string, context: EvaluationContext): Promise<string> {
-  if (!/^\$\w+$/.test(text)) throw new CannotGrade("unsupported", `${text} is not the name of a variable`);
+  if (!/^\$\w+$/.test(text)) throw new CannotGrade("unsupported", `${text} is not a variable name`);
   // A machine that only contains files does not have an environment, so the variable is unset.
   if (!context.machine.canRun) return "";
   const { stdout } = await runCommand(context, ["/bin/bash", "-c", `echo "${text}"`], TIMEOUT_MS);

@@ -34,7 +34,7 @@ export interface ReadDockerfile {
 export interface FileCopy {
   /** Absolute path on the host. */
   readonly from: string;
-  /** Absolute path in the image of the file, or of the folder for the contents. */
+  /** Absolute path, in the image, of the file or of the folder that receives the contents. */
   readonly to: string;
 }
 

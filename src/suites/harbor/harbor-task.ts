@@ -107,7 +107,7 @@ export function readSettings(folder: string): SettingsReading {
 }
 
 const seconds = z.number("expected a number of seconds").positive("expected more than 0 seconds").max(86_400);
-const variables = z.record(z.string().regex(/^[A-Za-z_]\w*$/, "expected the name of a variable"), z.string());
+const variables = z.record(z.string().regex(/^[A-Za-z_]\w*$/, "expected a variable name"), z.string());
 
 export const healthcheckSchema = z.object({
   command: z.string().min(1),

@@ -149,7 +149,7 @@ def read(args):
         sys.exit(f"mail: unknown email {args.message_id}. Use an id from mail search.")
     mail, body = json.loads(row[0]), row[1]
     if args.offset > 0 and args.offset >= len(body):
-        sys.exit(f"mail: the body has {len(body)} characters; --offset must be below that")
+        sys.exit(f"mail: the body has {len(body)} characters, so --offset must be less than {len(body)}")
     end = min(args.offset + PAGE, len(body))
     page = body[args.offset : end]
     if args.json:
@@ -179,14 +179,14 @@ def index(_args):
 def day(text):
     if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text, re.ASCII):
         return text
-    raise argparse.ArgumentTypeError(f"expected a date as YYYY-MM-DD, not {text}")
+    raise argparse.ArgumentTypeError(f"expected a date (YYYY-MM-DD), got {text}")
 
 
 def whole_number(least):
     def parse(text):
         if re.fullmatch(r"\d{1,9}", text, re.ASCII) and int(text) >= least:
             return int(text)
-        raise argparse.ArgumentTypeError(f"expected a whole number from {least}, not {text}")
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}, got {text}")
 
     return parse
 
@@ -216,7 +216,7 @@ def main():
     command.add_argument("--source", action="append", default=[], help="Message-ID of an email that contains the answer")
     command.set_defaults(run=answer)
 
-    command = commands.add_parser("index", help="make the search index now instead of at the first search")
+    command = commands.add_parser("index", help="build the search index now instead of at the first search")
     command.set_defaults(run=index)
 
     args = parser.parse_args()

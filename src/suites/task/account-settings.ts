@@ -37,7 +37,7 @@ export function findMissingAccount(task: SuiteTask, accounts: AccountSettings | 
   if (accounts === undefined) return "the task is tagged account";
   const names = new Set(settingsIn([task.config, task.evaluation] as unknown as JsonValue));
   if (names.size === 0 && accounts.secrets().length === 0)
-    return "the task is tagged account, and there are no account settings";
+    return "the task is tagged account, but account settings are missing";
   for (const name of names) {
     const file = accounts.read(name);
     if ("missing" in file) return file.missing;

@@ -49,7 +49,7 @@ const isBelow = (path: string, folder: string) => path === folder || path.starts
 export async function placeInFolder(folder: string, name: string): Promise<string> {
   const file = basename(name);
   if (file !== name || file === "" || file === "." || file === ".." || name.includes("\0")) {
-    throw new Error(`${JSON.stringify(name)} is not the name of a file`);
+    throw new Error(`${JSON.stringify(name)} is not a file name`);
   }
   await mkdir(folder, { recursive: true });
   return join(folder, file);

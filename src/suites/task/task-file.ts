@@ -51,7 +51,7 @@ function readHarborSuite(suite: SuiteFolder): ReadSuite {
   return { suite, tasks, problems: readings.flatMap((reading) => (reading.ok ? [] : reading.problems)) };
 }
 
-/** Functions of Harbor tasks have no field in a task file. */
+/** The functions of Harbor tasks are not from a task file, so there is no field to name. */
 const IN_SETTINGS = { funcField: "", argumentsField: "" };
 
 /** Maximum size of a task's file in bytes. The largest known one has 30 KB. */
@@ -316,7 +316,7 @@ const evaluation = z.looseObject({
 
 const evaluator = z.looseObject({
   postconfig: calls.describe("Functions to run in the machine before results are collected."),
-  func: oneOrMore(name, "expected the name of a function, or a list of names").describe(
+  func: oneOrMore(name, "expected a function name, or a list of names").describe(
     "Evaluation function, or a list of them.",
   ),
   conj: z
@@ -359,7 +359,7 @@ export const taskFileSchema = z.looseObject({
     .nullish()
     .describe("Number of steps that a person takes."),
   config: calls.describe("Functions that set up the machine, in order."),
-  evaluation: evaluation.nullish().describe("Evaluation in Flowbook's form."),
+  evaluation: evaluation.nullish().describe("Evaluation in Flowbook's format."),
   evaluator: evaluator.nullish().describe("Evaluation in Spider2-V's form."),
   counterpart: z
     .string("expected a string")

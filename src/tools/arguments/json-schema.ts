@@ -29,7 +29,7 @@ const MAX_CHARS = 200_000;
  * tools. They skip the check against the meta-schema, which takes 70 ms to compile.
  */
 export function compileArgumentSchema(schema: JsonSchema, isOwn = false): SchemaValidator {
-  if (schema.type !== "object") throw new Error('a tool\'s parameters must have "type": "object"');
+  if (schema.type !== "object") throw new Error('expected a schema with "type": "object"');
   return cached(schema, "the arguments", true, isOwn);
 }
 
@@ -122,7 +122,7 @@ function generate(ajv: Ajv, schema: JsonSchema, subschemas: readonly Subschema[]
   try {
     return ajv.compile(schema);
   } catch (error) {
-    if (error instanceof RangeError) throw new Error("its references form too long a chain");
+    if (error instanceof RangeError) throw new Error("its chain of references is too long");
     const message = (error as Error).message.replace(/^strict mode: /, "").replace(/ \(strict\w+\)$/, "");
     throw new Error(withFullPath(message, subschemas));
   }

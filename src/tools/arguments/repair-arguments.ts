@@ -9,7 +9,7 @@ import { isSchemaObject } from "./schema-safety.js";
 
 export interface RepairedArguments {
   readonly value: JsonValue;
-  /** One line per repaired parameter, such as `sources: text read as array`. Empty if nothing was repaired. */
+  /** One line per repaired parameter, such as `sources: string parsed as array`. Empty if nothing was repaired. */
   readonly repairs: readonly string[];
 }
 
@@ -41,17 +41,17 @@ interface Repair {
 
 function repairOf(given: JsonValue, types: readonly string[], isRequired: boolean): Repair | null {
   if (given === null) {
-    if (!isRequired) return { value: undefined, note: "null read as left out" };
-    return types.includes("array") ? { value: [], note: "null read as an empty array" } : null;
+    if (!isRequired) return { value: undefined, note: "null treated as omitted" };
+    return types.includes("array") ? { value: [], note: "null treated as an empty array" } : null;
   }
   if (typeof given !== "string") return null;
   const text = given.trim();
   if (text === "" && !isRequired && !types.includes("array"))
-    return { value: undefined, note: "no text read as left out" };
+    return { value: undefined, note: "empty string treated as omitted" };
   const parsed = parseLiteral(text);
   const type = typeOf(parsed);
-  if (parsed !== null && types.includes(type)) return { value: parsed, note: `text read as ${type}` };
-  return types.includes("array") ? { value: [given], note: "one text read as an array" } : null;
+  if (parsed !== null && types.includes(type)) return { value: parsed, note: `string parsed as ${type}` };
+  return types.includes("array") ? { value: [given], note: "string wrapped in an array" } : null;
 }
 
 /** Parses JSON or its Python notation (`True`, lists of texts in single quotes). Returns null for anything else. */

@@ -46,13 +46,13 @@ function refTarget(root: JsonSchema, { schema, path }: Subschema): Subschema[] {
   const at = path === "" ? "the schema" : path;
   const changesRefs = RESOLUTION_KEYWORDS.find((key) => Object.hasOwn(schema, key));
   if (changesRefs !== undefined) throw new Error(`${at} has ${changesRefs}, which cannot be checked`);
-  if (path !== "" && Object.hasOwn(schema, "$id")) throw new Error(`${at} has an $id of its own`);
+  if (path !== "" && Object.hasOwn(schema, "$id")) throw new Error(`${at} has its own $id`);
   const ref = schema.$ref;
   if (ref === undefined) return [];
   const target = typeof ref === "string" && /^#(\/|$)/.test(ref) ? resolveLocalRef(root, ref) : undefined;
   if (typeof target === "boolean") return [];
   if (!isSchemaObject(target)) {
-    throw new Error(`the $ref ${JSON.stringify(ref).slice(0, 100)} of ${at} is not in this schema (#/...)`);
+    throw new Error(`the $ref ${JSON.stringify(ref).slice(0, 100)} of ${at} does not refer to this schema (#/...)`);
   }
   return [{ schema: target, path: String(ref).slice(1) }];
 }
@@ -80,7 +80,7 @@ export class RefCounter {
     errors: false,
     validate: () => {
       this.followed++;
-      if (this.followed > MAX_REFS_FOLLOWED) throw new Error("it leads the schema through too many references");
+      if (this.followed > MAX_REFS_FOLLOWED) throw new Error("it requires following too many references");
       return true;
     },
   };
@@ -91,7 +91,7 @@ export const uniqueItems: FuncKeywordDefinition = {
   keyword: "uniqueItems",
   type: "array",
   schemaType: "boolean",
-  error: { message: "must not have the same item twice" },
+  error: { message: "must not contain duplicate items" },
   validate: (isUnique: boolean, items: readonly JsonValue[]) =>
     !isUnique || new Set(items.map(canonicalJson)).size === items.length,
 };
@@ -117,7 +117,7 @@ function checkUnfolding(root: JsonSchema, subschemas: Iterable<Subschema>): void
   const sizeOf = (schema: JsonSchema): number => {
     const known = sizes.get(schema);
     if (known !== undefined) return known;
-    if (open.has(schema)) throw new Error("a part of it refers to itself without an end");
+    if (open.has(schema)) throw new Error("a part of it refers to itself endlessly");
     open.add(schema);
     let size = 1;
     for (const part of inPlaceSubschemasOf(schema)) size += sizeOf(part);
@@ -229,10 +229,10 @@ function compile(source: string): RE2JS {
     compiled = RE2JS.compile(RE2JS.translateRegExp(source));
   } catch (error) {
     throw invalid(
-      `it needs more than a regular language, as lookarounds and backreferences do (${(error as Error).message})`,
+      `it uses syntax beyond regular languages, such as lookarounds or backreferences (${(error as Error).message})`,
     );
   }
-  if (compiled.programSize() > MAX_INSTRUCTIONS) throw invalid("it repeats too often");
+  if (compiled.programSize() > MAX_INSTRUCTIONS) throw invalid("it has too many repetitions");
   return compiled;
 }
 

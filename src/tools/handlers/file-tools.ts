@@ -47,10 +47,11 @@ export const searchDocuments = defineHandler({
   }),
   config: z.strictObject({}),
   call({ query, path, offset, limit }, { documents, signal }) {
-    if (documents === undefined) return toolError("failed", "This task has no documents. Go on without them.");
+    if (documents === undefined)
+      return toolError("failed", "This task does not have documents. Continue without them.");
     if (path !== undefined) return openDocument(documents, path, offset, signal);
     if (query !== undefined) return search(documents, query, limit, signal);
-    return toolError("bad_arguments", "Give a query to search for, or the path of a document to open.");
+    return toolError("bad_arguments", "Pass a query to search for, or the path of a document to open.");
   },
 });
 
@@ -72,11 +73,11 @@ async function openDocument(
 ): Promise<ToolResult> {
   const page = await documents.read(path, from, signal);
   if (page === null) {
-    return toolError("bad_arguments", `There is no document ${path}. Give the path of a search result as it stands.`);
+    return toolError("bad_arguments", `Unknown document ${path}. Use a path from a search result unchanged.`);
   }
   const { content, offset, length, nextOffset } = page;
   if (offset > length) {
-    return toolError("bad_arguments", `${path} has ${length} characters: offset must not be beyond that.`);
+    return toolError("bad_arguments", `${path} has ${length} characters, so offset must be at most ${length}.`);
   }
   return { ok: true, value: { path: page.path, content, offset, length, next_offset: nextOffset } };
 }
@@ -106,7 +107,10 @@ export const readFile = defineHandler({
 function toPage(path: string, text: string, offset: number, limit: number): ToolResult {
   const lines = linesOf(text);
   if (offset > Math.max(lines.length, 1)) {
-    return toolError("bad_arguments", `${path} has ${lines.length} lines: offset must not be beyond that.`);
+    return toolError(
+      "bad_arguments",
+      `${path} has ${lines.length} lines, so offset must be at most ${Math.max(lines.length, 1)}.`,
+    );
   }
   const page = pageOf(lines, offset - 1, limit);
   const last = offset - 1 + page.length;
@@ -184,7 +188,7 @@ export const executePython = defineHandler({
     if (!choice.ok) {
       return toolError(
         "failed",
-        `Python cannot be run on this machine (${choice.why}). Go on without it. ${choice.hint}`,
+        `Python is unsupported on this machine (${choice.why}). Continue without it. ${choice.hint}`,
       );
     }
     try {
@@ -192,7 +196,7 @@ export const executePython = defineHandler({
     } catch (error) {
       // An aborted task must reject with its abort reason.
       signal.throwIfAborted();
-      return toolError("failed", `The sandbox did not start: ${(error as Error).message} Go on without it.`);
+      return toolError("failed", `The sandbox did not start: ${(error as Error).message} Continue without it.`);
     }
   },
 });
@@ -213,9 +217,9 @@ const megabytes = (bytes: number) => `${bytes / 2 ** 20} MB`;
 const REASONS: Readonly<Record<StopReason, string>> = {
   time: `Stopped after ${PYTHON_LIMITS.wallMs / 1_000} seconds. Do less in one call.`,
   output: `Stopped: it printed more than ${megabytes(PYTHON_LIMITS.printedBytes)}. Print less.`,
-  memory: `Stopped: it took more than ${megabytes(PYTHON_LIMITS.memoryBytes)} of memory.`,
+  memory: `Stopped: it used more than ${megabytes(PYTHON_LIMITS.memoryBytes)} of memory.`,
   disk: `Stopped: it wrote more than ${megabytes(PYTHON_LIMITS.writtenBytes)}.`,
-  workspace: `Stopped: the workspace may hold ${megabytes(WORKSPACE_LIMITS.bytes)} and ${WORKSPACE_LIMITS.files} files. It held more, and has been emptied.`,
+  workspace: `Stopped: the workspace exceeded its maximum of ${megabytes(WORKSPACE_LIMITS.bytes)} and ${WORKSPACE_LIMITS.files} files. It was emptied.`,
 };
 
 /** Runs a file tool in the task's workspace. Errors that the agent can fix become error results. */
@@ -232,4 +236,4 @@ async function inWorkspace(
   }
 }
 
-const NO_WORKSPACE = "There is no workspace here. Go on without files.";
+const NO_WORKSPACE = "This task does not have a workspace. Continue without files.";

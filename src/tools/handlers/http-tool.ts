@@ -46,7 +46,7 @@ export const httpTool = defineExternalTool({
   validate({ url }, tool) {
     const known = propertiesOf(tool);
     const unknown = placeholdersIn(url).find((name) => !known.includes(name));
-    return unknown === undefined ? undefined : `its url asks for {{${unknown}}}, which is none of its parameters`;
+    return unknown === undefined ? undefined : `its url contains {{${unknown}}}, which is not one of its parameters`;
   },
   secrets: ({ headers }, outside) => secretsIn(headers, outside.env),
   async call({ args, outside, signal, secrets }, { method, url, headers, allowPrivate, maxBytes }) {
@@ -76,11 +76,9 @@ export const httpTool = defineExternalTool({
     );
     if (response.status >= 400) {
       const bodyText = redact(response.text.trim(), secrets).slice(0, 500);
-      throw new ToolFailed(
-        `The server answered with status ${response.status}${bodyText === "" ? "" : `: ${bodyText}`}`,
-      );
+      throw new ToolFailed(`The server returned status ${response.status}${bodyText === "" ? "" : `: ${bodyText}`}`);
     }
-    if (/\bjson\b/i.test(response.contentType)) return parseJsonText(response.text, "The server's answer", secrets);
+    if (/\bjson\b/i.test(response.contentType)) return parseJsonText(response.text, "The server's response", secrets);
     return response.text;
   },
 });
@@ -102,7 +100,7 @@ function fillUrl(template: string, args: JsonObject): URL {
   const url = new URL(text);
   const path = /^[^/]*\/\/[^/?#]*([^?#]*)/.exec(text)?.[1] ?? "";
   if (path.split("/").some((part) => /^(\.|%2e){1,2}$/i.test(part))) {
-    throw new ToolFailed("An argument makes . or .. a part of the address, which is not asked");
+    throw new ToolFailed("An argument adds . or .. to the path of the URL. The request was not sent.");
   }
   return url;
 }
@@ -113,9 +111,10 @@ function asText(value: JsonValue): string {
 
 function findUrlProblem(template: string): string | null {
   const [a, b] = ["a", "b"].map((letter) => URL.parse(template.replace(PLACEHOLDER, letter)));
-  if (a == null || b == null) return "expected an address such as https://example.com/{{argument}}";
-  if (a.protocol !== "https:" && a.protocol !== "http:") return "expected an http or https address";
-  if (a.username !== "" || a.password !== "") return `has a name or password in it: use a header with \${ENV:NAME}`;
-  if (a.origin !== b.origin || a.hash !== b.hash) return "may have {{arguments}} in its path and query only";
+  if (a == null || b == null) return "expected a URL such as https://example.com/{{argument}}";
+  if (a.protocol !== "https:" && a.protocol !== "http:") return "expected an http or https URL";
+  if (a.username !== "" || a.password !== "")
+    return `contains a user name or password. Use a header with \${ENV:NAME} instead`;
+  if (a.origin !== b.origin || a.hash !== b.hash) return "can contain {{arguments}} only in its path and query";
   return null;
 }

@@ -38,7 +38,7 @@ export const runShell = defineHandler({
         },
         context.signal,
       );
-      const stopped = `Stopped after ${seconds} seconds. What shall go on goes to the background, with &.`;
+      const stopped = `Stopped after ${seconds} seconds. Start long-running commands in the background with &.`;
       return commandResult(run, outputChars, stopped);
     });
   },
@@ -99,7 +99,8 @@ export const runNotebook = defineHandler({
       const argv = ["python3", "-c", program, machinePath(path, machine), String(seconds), mode];
       const timeoutMs = seconds * 1_000 + MARGIN_MS;
       const run = await machine.run({ argv, cwd: null, env: {}, timeoutMs }, context.signal);
-      if (run.exitCode === null) return toolError("failed", `${path} did not end within its time, and is not saved.`);
+      if (run.exitCode === null)
+        return toolError("failed", `${path} did not finish within its time limit, and was not saved.`);
       return toResult(path, run.stdout, run.stderr, seconds);
     });
   },
@@ -109,17 +110,17 @@ export const runNotebook = defineHandler({
 function toResult(path: string, stdout: string, stderr: string, seconds: number): ToolResult {
   const answer = answerSchema.safeParse(parseJsonOrNull(stdout));
   if (!answer.success) {
-    return toolError("failed", `${path} could not be run: ${cutMiddle(stderr.trim() || "no answer came", 2_000)}`);
+    return toolError("failed", `Cannot run ${path}: ${cutMiddle(stderr.trim() || "no output", 2_000)}`);
   }
-  if ("problem" in answer.data) return toolError("failed", `${path} could not be run: ${answer.data.problem}.`);
+  if ("problem" in answer.data) return toolError("failed", `Cannot run ${path}: ${answer.data.problem}.`);
   const { stopped, ...summary } = answer.data;
   return { ok: true, value: { path, ...summary, stopped: stopped && meaningOf(stopped, seconds), saved: true } };
 }
 
 function meaningOf(stopped: "error" | "time" | "kernel", seconds: number): string {
-  if (stopped === "error") return "Stopped at the cell that failed; the cells after it were not run.";
-  if (stopped === "time") return `Stopped after ${seconds} seconds; the cells after that were not run.`;
-  return "The kernel ended; the cells after that were not run.";
+  if (stopped === "error") return "Stopped at the failed cell. The cells after it were not run.";
+  if (stopped === "time") return `Stopped after ${seconds} seconds. The remaining cells were not run.`;
+  return "The kernel exited. The remaining cells were not run.";
 }
 
 const SECONDS = 120;
@@ -155,7 +156,7 @@ export async function readMachineText(machine: TaskMachine, path: string): Promi
   const bytes = await withTemporaryFile(async (file) => {
     if (!(await machine.copyOut(machinePath(path, machine), file))) {
       throw new MachineRefusal(
-        `${path} is no regular file: it does not exist, or is a folder, or is or goes through a link. list_files shows what there is.`,
+        `${path} is not a regular file: it does not exist, is a folder, or is reached through a link. Call list_files to see the existing files.`,
       );
     }
     const { size } = await stat(file);
@@ -202,11 +203,11 @@ const inspectionSchema = z.object({
  * `limit`, entries closer to the top take precedence. Folders with a leading dot are listed without their contents.
  */
 export async function listMachineFolder(machine: TaskMachine, path: string, limit: number, signal: AbortSignal) {
-  if (!machine.canRun) throw new MachineRefusal(`${ONLY_FILES} Its files can be read by their paths.`);
+  if (!machine.canRun) throw new MachineRefusal(`${ONLY_FILES} Files can be read by path.`);
   const { type, error, entries, total } = await inspect(machine, machinePath(path, machine), limit, signal);
   if (type === "none") throw new MachineRefusal(`${path} does not exist in the machine.`);
   if (type !== "folder") throw new MachineRefusal(`${path} is not a folder.`);
-  if (error !== null) throw new MachineRefusal(`${path} cannot be listed: ${error}.`);
+  if (error !== null) throw new MachineRefusal(`Cannot list ${path}: ${error}.`);
   return { folder: machinePath(path, machine), entries, total };
 }
 
@@ -215,7 +216,7 @@ async function inspect(machine: TaskMachine, path: string, limit: number, signal
   const { stdout, stderr } = await machine.run({ argv, cwd: "/", env: {}, timeoutMs: INSPECT_MS }, signal);
   const parsed = inspectionSchema.safeParse(parseJsonOrNull(stdout));
   if (parsed.success) return parsed.data;
-  throw new Error(stderr.trim().split("\n").at(-1) || "its answer cannot be read");
+  throw new Error(stderr.trim().split("\n").at(-1) || "its output is invalid");
 }
 
 /** Calls `work` with the path of a file that does not exist yet. The file's temporary folder is removed afterwards. */
@@ -241,13 +242,13 @@ function readProgram(name: "inspect-path.py" | "run-notebook.py"): Promise<strin
  * commands.
  */
 function machinePath(path: string, { workdir = HOME }: TaskMachine): string {
-  if (path.includes("\0")) throw new MachineRefusal("A path cannot hold a NUL character.");
+  if (path.includes("\0")) throw new MachineRefusal("A path cannot contain a NUL character.");
   if (path === "~" || path.startsWith("~/")) return posix.resolve(HOME, path.slice(2));
   return posix.resolve(workdir, path);
 }
 
-const NO_MACHINE = "This task has no machine, in which alone this tool works. Go on without it.";
-const ONLY_FILES = "This task's machine only holds files: nothing can be run in it. Go on without it.";
+const NO_MACHINE = "This tool requires a machine, and this task does not have one. Continue without it.";
+const ONLY_FILES = "This task's machine only contains files and cannot run commands. Continue without it.";
 
 /** A path or file error that the agent can fix. The message is for the agent. */
 class MachineRefusal extends Error {
@@ -266,7 +267,7 @@ export async function onMachine(
     // An aborted task must reject with its abort reason.
     signal.throwIfAborted();
     if (error instanceof MachineRefusal) return toolError("bad_arguments", error.message);
-    return toolError("failed", `The task's machine could not do it: ${(error as Error).message}`);
+    return toolError("failed", `The task's machine failed: ${(error as Error).message}`);
   }
 }
 
@@ -284,7 +285,7 @@ function cutMiddle(text: string, mostChars: number): string {
   // Do not split surrogate pairs.
   const from = isLowSurrogate(text, half) ? half - 1 : half;
   const to = isLowSurrogate(text, text.length - half) ? text.length - half + 1 : text.length - half;
-  return `${text.slice(0, from)}\n… (${to - from} characters left out) …\n${text.slice(to)}`;
+  return `${text.slice(0, from)}\n… (${to - from} characters omitted) …\n${text.slice(to)}`;
 }
 
 function isLowSurrogate(text: string, index: number): boolean {

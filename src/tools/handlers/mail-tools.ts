@@ -29,7 +29,10 @@ export const emailGet = defineHandler({
     if (!readable.ok) return readable;
     const { mail } = readable;
     if (offset > 0 && offset >= mail.body.length) {
-      return toolError("bad_arguments", `The body has ${mail.body.length} characters: offset must be below that.`);
+      return toolError(
+        "bad_arguments",
+        `The body has ${mail.body.length} characters, so offset must be less than ${mail.body.length}.`,
+      );
     }
     const body = mail.body.slice(offset, offset + pageSize);
     const end = offset + body.length;
@@ -59,7 +62,8 @@ export const applyOracle = defineHandler({
   args: z.object({}),
   config: z.strictObject({}),
   async call(_args, { oracle, signal }) {
-    if (oracle === undefined) return toolError("failed", "This task has no oracle file. Go on without it.");
+    if (oracle === undefined)
+      return toolError("failed", "This task does not have an oracle file. Continue without it.");
     const done = await oracle.apply(signal);
     return done.ok ? { ok: true, value: done.applied } : toolError("failed", done.reason);
   },
@@ -194,7 +198,7 @@ function resolveFilter(
   if (match.found === "none") return { ok: true, ids: [] };
   return toolError(
     "bad_arguments",
-    `"${text}" is part of more than ${match.count - 1} addresses. Give more of the address in "${name}", or leave it out.`,
+    `"${text}" matches more than ${match.count - 1} addresses. Pass a longer part of the address in "${name}", or omit it.`,
   );
 }
 
@@ -211,15 +215,15 @@ function chooseInbox(
   const wanted = asked?.trim().toLowerCase();
   const address = context.inbox ?? wanted;
   if (address === undefined || address === "")
-    return toolError("bad_arguments", "Name the mailbox to search in inbox_id.");
+    return toolError("bad_arguments", "Pass the mailbox to search in inbox_id.");
   if (context.inbox !== null && wanted !== undefined && wanted !== context.inbox) {
     return toolError(
       "bad_arguments",
-      `You may only search the mailbox ${context.inbox}, not ${asked}. Call again with inbox_id "${context.inbox}".`,
+      `You may search only the mailbox ${context.inbox}, not ${asked}. Call again with inbox_id "${context.inbox}".`,
     );
   }
   const id = addresses.idOf(address);
-  if (id === null) return toolError("failed", `No mail of ${address} has been imported.`);
+  if (id === null) return toolError("failed", `No imported email is from or to ${address}.`);
   return { ok: true, id };
 }
 

@@ -28,7 +28,7 @@ try:
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 except ImportError as error:
-    answer(problem=f"this machine's Python has no module {error.name}")
+    answer(problem=f"this machine's Python does not have the module {error.name}")
 
 
 def cut(text, most):
@@ -36,7 +36,7 @@ def cut(text, most):
     if len(text) <= most:
         return text
     left_out = len(text) - most
-    return f"{text[:most // 2]}\n… ({left_out} characters left out) …\n{text[len(text) - most // 2:]}"
+    return f"{text[:most // 2]}\n… ({left_out} characters omitted) …\n{text[len(text) - most // 2:]}"
 
 
 def joined(value):
@@ -103,7 +103,7 @@ def main(path, seconds, go_on):
     except FileNotFoundError:
         answer(problem=f"{path} does not exist")
     except Exception as error:
-        answer(problem=f"{path} is not a notebook that can be read: {cut(str(error), CELL_CHARS)}")
+        answer(problem=f"{path} is not a readable notebook: {cut(str(error), CELL_CHARS)}")
     started = time.monotonic()
     kernel = kernel_of(notebook)
     client = NotebookClient(
@@ -124,7 +124,7 @@ def main(path, seconds, go_on):
     except DeadKernelError:
         stopped = "kernel"
     except Exception as error:
-        answer(problem=f"the kernel {kernel} could not be used: {cut(str(error), CELL_CHARS)}")
+        answer(problem=f"the kernel {kernel} failed: {cut(str(error), CELL_CHARS)}")
     save(notebook, path)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     answer(

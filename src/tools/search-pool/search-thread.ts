@@ -20,7 +20,7 @@ let isCalled = false;
 /** Synchronous, like all search handlers. In a transaction, only the first statement acquires SQLite's locks. */
 const executeSearch = db.transaction(({ handlerKey, args, context, config }: HandlerCall): SearchAnswer => {
   const handler = SEARCH_HANDLERS[handlerKey];
-  if (handler === undefined) throw new Error(`${handlerKey} is no handler that searches mail`);
+  if (handler === undefined) throw new Error(`${handlerKey} is not a search handler`);
   const result = handler.call(args, { ...context, signal }, { mailbox }, config) as ToolResult;
   return result.ok ? { ok: true, json: JSON.stringify(result.value) } : result;
 });

@@ -43,7 +43,7 @@ export const inspectJsonFormat: TextFormat = {
     yield "]}\n";
     if (written > MAX_VIEWED_CHARS) {
       context.report.note(
-        "Inspect's viewer shows no samples of JSON files over 100 MB: --format inspect writes small ones.",
+        "Inspect's viewer does not show the samples of JSON files over 100 MB. --format inspect writes smaller files.",
       );
     }
   },

@@ -53,7 +53,7 @@ export function inspectSample(trace: ExportedTrace, context: ExportContext): Jso
   };
 }
 
-/** A sample's entry in the list of summaries, without its conversation and with long texts truncated. */
+/** A sample's entry in the list of summaries, without its conversation, and with long strings truncated. */
 export function inspectSummary(trace: ExportedTrace, context: ExportContext): JsonObject {
   const { id, epoch, input, target } = identityOf(trace);
   const scores = Object.entries(inspectScores(trace)).map(([name, score]) => [

@@ -25,7 +25,7 @@ export async function firstBytes(path: string, count: number): Promise<Buffer> {
 }
 
 /**
- * Reads a file's text in chunks, without a byte order mark. Unpacks gzip on the way.
+ * Reads a file's text in chunks, without a byte order mark. Decompresses gzip on the fly.
  * @throws UserError if the gzip data is damaged
  */
 export async function* readChunks(path: string): AsyncGenerator<string> {

@@ -43,7 +43,7 @@ export function scoreDestination(api: ScoreApi, server: OtlpServer): ScoreDestin
   const url = new URL(server.url);
   if (!pattern.test(url.pathname)) {
     throw new UserError(
-      "scores_no_address",
+      "scores_url_invalid",
       `--scores ${api}: ${url.origin}${url.pathname} is not the URL of ${api} for spans.`,
       api === "langfuse"
         ? "Use https://cloud.langfuse.com/api/public/otel, or the same path on your own server."
@@ -245,7 +245,7 @@ async function post(
   const isRedirect = status >= 300 && status < 400;
   const details = isRedirect ? ", which is a redirect: use the URL that it leads to" : said === "" ? "" : `: ${said}`;
   const retryAfterMs = parseRetryAfter(response.headers.get("retry-after"));
-  throw new NotDelivered(`the server answered ${status}${details}`, RETRYABLE_STATUS.has(status), retryAfterMs, status);
+  throw new NotDelivered(`the server returned ${status}${details}`, RETRYABLE_STATUS.has(status), retryAfterMs, status);
 }
 
 /** Returns the header values, and the part after a word such as Basic or Bearer. */
@@ -271,7 +271,7 @@ async function readBody(response: Response): Promise<Buffer> {
 
 function notConnected(error: unknown): NotDelivered {
   if (error instanceof DOMException && error.name === "TimeoutError") {
-    return new NotDelivered(`no answer within ${REQUEST_TIMEOUT_MS / 1000} seconds`, true);
+    return new NotDelivered(`no response within ${REQUEST_TIMEOUT_MS / 1000} seconds`, true);
   }
   const { message, retryable } = connectionFault(error as Error);
   return new NotDelivered(message, retryable);

@@ -62,7 +62,7 @@ async function fetchOrExplain(path: string, options: RequestInit): Promise<Respo
     return await fetch(path, options);
   } catch (error) {
     if (options.signal?.aborted) throw error;
-    throw new Error("The server of this page does not respond. It may have stopped.");
+    throw new Error("The server of this page does not respond. It might have stopped.");
   }
 }
 
@@ -170,12 +170,12 @@ const BY_REASON: Readonly<Record<string, string>> = {
   session_bound: "This chat belongs to another mailbox or date. Start a new session.",
   mail_unknown: "This email was not imported.",
   inbox_unknown: "No imported email is from or to this address.",
-  no_api_key: "The server has no key for this provider. Choose another model, such as offline/baseline.",
-  no_model: "Choose a model, such as offline/baseline or anthropic/NAME.",
-  unknown_model: "The provider of this model is unclear. Write openai/NAME, anthropic/NAME or google/NAME.",
-  unknown_provider: "The provider of this model is unknown. Write openai/NAME, anthropic/NAME or google/NAME.",
-  contradictory_model: "The model belongs to another provider.",
-  bad_base_url: "This server was started with an invalid URL for the model server.",
+  api_key_missing: "The server has no key for this provider. Choose another model, such as offline/baseline.",
+  model_missing: "Choose a model, such as offline/baseline or anthropic/NAME.",
+  model_unknown: "The provider of this model is unclear. Write openai/NAME, anthropic/NAME or google/NAME.",
+  provider_unknown: "The provider of this model is unknown. Write openai/NAME, anthropic/NAME or google/NAME.",
+  model_flags_contradict: "The model belongs to another provider.",
+  base_url_invalid: "This server was started with an invalid URL for the model server.",
 };
 
 /** Errors with a useful hint on the page: similar addresses. */

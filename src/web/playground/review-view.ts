@@ -125,7 +125,7 @@ class Reviewing {
       const from = at === -1 ? (by > 0 ? -1 : this.questions.length) : at;
       const target = this.questions[from + by];
       if (target !== undefined) await this.open(target.id);
-      this.form.say(target === undefined ? "There are no more questions." : "");
+      this.form.say(target === undefined ? "No more questions." : "");
     });
   }
 

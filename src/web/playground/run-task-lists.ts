@@ -151,7 +151,7 @@ const WAITS_FOR: Readonly<Record<NonNullable<NonNullable<RunProcessState["limite
   concurrency: "a slot",
   rate: "the request rate",
   tokens: "the token rate",
-  server: "the pause that the server asked for",
+  server: "the pause requested by the server",
 };
 
 /** Formats an age in whole seconds. */

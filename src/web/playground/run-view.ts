@@ -85,7 +85,7 @@ function statusText({ status, process }: RunProgress, connection: Connection): s
         ? `${STATUS[status]} Its server has stopped too, so the page shows the last state. To open its tasks, use art-e serve.`
         : "The server has stopped. The page shows the last received state.";
     case "open":
-      return process?.stopping ? "Stopping: running tasks are finished, but no other task starts." : STATUS[status];
+      return process?.stopping ? "Stopping: running tasks finish, but no other task starts." : STATUS[status];
   }
 }
 

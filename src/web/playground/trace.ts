@@ -172,7 +172,7 @@ export function* traceToEvents(trace: ChatTrace): Generator<ChatEvent> {
     const result = call.error === null ? call.result : { error: call.error };
     yield { type: "tool-result", toolCallId: call.id, result };
   }
-  // Failed calls without any reply are a turn without a message.
+  // Failed calls that got no reply count as one turn without a message.
   yield* retryEvents(trace.turns[turn]?.retries);
   if (trace.answer === null) {
     const errorText = trace.error || `No answer: ${endingText(trace.ending)}.`;

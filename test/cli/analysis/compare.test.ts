@@ -147,11 +147,13 @@ describe("gate", () => {
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       expect(stdout.split("\n")).toEqual([
         expect.stringMatching(
-          /^passed {2}sources \(sourcesCorrect\) 0\.\d{3} \[0\.\d{3}, 0\.\d{3}\] n=30, wanted at least 0\.5$/,
+          /^passed {2}sources \(sourcesCorrect\) 0\.\d{3} \[0\.\d{3}, 0\.\d{3}\] n=30, required: at least 0\.5$/,
         ),
-        expect.stringMatching(/^passed {2}found \(foundGold\) 1\.000 \[0\.\d{3}, 1\.000\] n=30, wanted at least 0\.9$/),
         expect.stringMatching(
-          /^passed {2}accuracy \(exactMatch\) 0\.000 \[0\.000, 0\.000\] n=30, wanted the interval above -0\.02 against run_/,
+          /^passed {2}found \(foundGold\) 1\.000 \[0\.\d{3}, 1\.000\] n=30, required: at least 0\.9$/,
+        ),
+        expect.stringMatching(
+          /^passed {2}accuracy \(exactMatch\) 0\.000 \[0\.000, 0\.000\] n=30, required: the interval above -0\.02 against run_/,
         ),
         "",
       ]);
@@ -167,7 +169,7 @@ describe("gate", () => {
       const { code, stdout, stderr } = await artE("gate latest --fail-under accuracy=0.8,found=0.5 --json");
       expect(code).toBe(3);
       expect(JSON.parse(stderr).error.message).toMatch(
-        /^Run run_\S+ missed 1 of 2 gates: accuracy \(exactMatch\) 0\.000 \[0\.000, 0\.\d+\] n=30, wanted at least 0\.8\.$/,
+        /^Run run_\S+ missed 1 of 2 gates: accuracy \(exactMatch\) 0\.000 \[0\.000, 0\.\d+\] n=30, required: at least 0\.8\.$/,
       );
       const { passed, gates } = JSON.parse(stdout);
       expect(passed).toBe(false);
@@ -180,7 +182,9 @@ describe("gate", () => {
     it("exits with code 3 if a run may be worse than its baseline by the margin or more", async () => {
       const { code, stderr } = await artE("gate short.json --baseline base.json --no-worse-than 0.1 --metric sources");
       expect(code).toBe(3);
-      expect(stderr).toMatch(/ -0\.\d{3} \[-0\.\d{3}, -0\.\d{3}\] n=30, wanted the interval above -0\.1 against run_/);
+      expect(stderr).toMatch(
+        / -0\.\d{3} \[-0\.\d{3}, -0\.\d{3}\] n=30, required: the interval above -0\.1 against run_/,
+      );
       const better = await artE("gate base.json --baseline short.json --metric sources");
       expect(better.code).toBe(0);
     });
@@ -244,7 +248,7 @@ describe("gate", () => {
       write("summary.md", "before\n");
       const { code, stdout, stderr } = await artE(line, { GITHUB_STEP_SUMMARY: summary });
       expect(code).toBe(3);
-      expect(stdout).toMatch(/^Gate: {5}missed {2}sources \(sourcesCorrect\) .+ wanted at least 0\.99$/m);
+      expect(stdout).toMatch(/^Gate: {5}missed {2}sources \(sourcesCorrect\) .+ required: at least 0\.99$/m);
       expect(stdout).toMatch(/^Gate: {5}passed {2}accuracy \(exactMatch\) .+ against run_/m);
       expect(stdout).toMatch(/^JUnit: {4}run\.xml$/m);
       expect(stderr).toMatch(/^art-e: Run run_\S+ missed 1 of 2 gates: sources /m);

@@ -351,7 +351,9 @@ describe("evals commands", () => {
     expect(await json("evals add")).toHaveLength(24);
     expect((await artE("evals add few_turns")).stderr).toContain("few_turns requires a threshold");
     expect((await artE("evals add has_source --at-most 3")).stderr).toContain("has_source has a fixed threshold");
-    expect((await artE("evals add nothing")).stderr).toContain('Unknown template "nothing"');
+    const { stderr } = await artE("evals add nothing");
+    expect(stderr).toContain('Unknown template "nothing"');
+    expect(stderr).toMatch(/Available: .*has_source.*\. For another check, pass --contains/);
     await json("evals retire has_source@1");
     await json("evals retire few_turns@1");
   });

@@ -99,11 +99,11 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
     const refused = await artE("evals generate --model openai/writer --price 1000,1000 --max-cost 0.5", variables());
     expect(refused).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("--max-cost 0.5 is reached: $0.0000 is spent"),
+      stderr: expect.stringContaining("--max-cost 0.5 is reached: $0.0000 has been spent"),
     });
     expect(await artE("evals generate --model openai/writer", variables())).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("the price of openai/writer is not known"),
+      stderr: expect.stringContaining("the price of openai/writer is unknown"),
     });
     expect(provider.requests).toHaveLength(0);
   });

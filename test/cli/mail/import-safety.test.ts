@@ -205,7 +205,7 @@ describe("a file that an import writes to", () => {
     const second = await artE("import big.csv --db made.db --quiet");
     holder.close();
     expect(second).toMatchObject({ code: 1, stdout: "" });
-    expectClear(second, /^art-e: Cannot import into made\.db: another import is making it \(made\.db\.partial\)\./);
+    expectClear(second, /^art-e: Cannot import into made\.db: another import is creating it \(made\.db\.partial\)\./);
     rmSync(partial);
     expect(filesOf("made.db")).toEqual([]);
   });
@@ -288,7 +288,7 @@ describe("an unwritable folder", () => {
     const folder = process.getuid?.() === 0 ? "/sys" : "locked";
     const ended = await artE(`import big.csv --db ${folder}/art-e.db --quiet`);
     expect(ended).toMatchObject({ code: 1, stdout: "" });
-    expectClear(ended, new RegExp(`^art-e: Cannot make the database ${folder}/art-e\\.db: `));
+    expectClear(ended, new RegExp(`^art-e: Cannot create the database ${folder}/art-e\\.db: `));
   });
 });
 
@@ -308,9 +308,9 @@ describe("a source that ends early", () => {
   };
 
   it.each([
-    ["cut.tar.gz", /^art-e: cut\.tar\.gz is cut off or damaged after \d+ whole entries \(\d+ of \d+ bytes/],
-    ["cut.parquet", /^art-e: cut\.parquet \(\d+ bytes\) is not a whole Parquet file: /],
-    ["quotes.csv", /^art-e: quotes\.csv is cut off in row 14: a quoted field never ends/],
+    ["cut.tar.gz", /^art-e: cut\.tar\.gz is truncated or damaged after \d+ whole entries \(\d+ of \d+ bytes/],
+    ["cut.parquet", /^art-e: cut\.parquet \(\d+ bytes\) is not a complete Parquet file: /],
+    ["quotes.csv", /^art-e: quotes\.csv is truncated in row 14: a quoted field is not closed/],
   ])("is reported with its position, and leaves nothing in the database: %s", async (source, message) => {
     await makers[source]?.();
     const ended = await artE(["import", source, "--db", `${source}.db`, "--quiet"]);
@@ -333,7 +333,7 @@ describe("a source that ends early", () => {
     }
     const ended = await run.ended;
     expect(ended).toMatchObject({ code: 1, stdout: "" });
-    expectClear(ended, /^art-e: growing\.csv changed while it was read: it had \d+ bytes and has \d+/);
+    expectClear(ended, /^art-e: growing\.csv changed while it was read: it had \d+ bytes and now has \d+/);
     expect(filesOf("growing.db")).toEqual([]);
   });
 });
@@ -384,8 +384,8 @@ describe("an import with unusable parts in its source", () => {
     const { summary, skipped } = await imported("nul.csv");
     expect(summary).toMatchObject({ read: 5, stored: 2, skipped: { mails: 3 } });
     expect(skipped).toEqual([
-      "nul.csv row 3\tit is binary data, not a mail",
-      "nul.csv row 4\tit has 1 fields where the header has 2",
+      "nul.csv row 3\tit is binary data, not an email",
+      "nul.csv row 4\tit has 1 fields, but the header has 2",
       "nul.csv row 5\tit is empty",
     ]);
     const db = new Database(path("nul.csv.db"), { readonly: true });

@@ -102,11 +102,11 @@ describe("import", () => {
       for (const [name, text] of Object.entries(files)) write(`mixed/doe-j/inbox/${name}`, text);
       const { code, stdout } = await artE("import mixed --db mixed.db");
       expect(code).toBe(0);
-      expect(boxLines(stdout).Skipped).toMatch(/^1: 1 because it has no mail header/);
-      expect(stdout).toMatch(/^skipped .*doe-j\/inbox\/␛\[2J2\.: it has no mail header/m);
+      expect(boxLines(stdout).Skipped).toMatch(/^1: 1 because it does not have an email header/);
+      expect(stdout).toMatch(/^skipped .*doe-j\/inbox\/␛\[2J2\.: it does not have an email header/m);
       expect(stdout).not.toContain("\u001b");
       expect(stdout).toMatch(/^All skipped mails: mixed\.db\.skipped\.tsv$/m);
-      expect(read("mixed.db.skipped.tsv")).toMatch(/^\S+doe-j\/inbox\/\S+\tit has no mail header .*\n$/);
+      expect(read("mixed.db.skipped.tsv")).toMatch(/^\S+doe-j\/inbox\/\S+\tit does not have an email header .*\n$/);
     });
 
     it("fails if every email was skipped, and with --strict at the first skipped one", async () => {
@@ -119,11 +119,13 @@ describe("import", () => {
 
       const strict = await artE("import bad --db strict.db --format maildir --strict");
       expect(strict).toMatchObject({ code: 1, stdout: "" });
-      expect(strict.stderr).toMatch(/^art-e: .*doe-j\/inbox\/1\.: it has no mail header.*\n {7}Nothing was imported\./);
+      expect(strict.stderr).toMatch(
+        /^art-e: .*doe-j\/inbox\/1\.: it does not have an email header.*\n {7}Nothing was imported\./,
+      );
       expect(() => read("strict.db")).toThrow("ENOENT");
     });
 
-    it.each([["a file without mail", "odd.bin", "odd.bin is not mail in a form that can be read"]])(
+    it.each([["a file without mail", "odd.bin", "odd.bin is not mail in a supported format"]])(
       "refuses %s, and does not create a database",
       async (_, source, message) => {
         write("odd.bin", Buffer.from([0, 1, 2, 3]));
@@ -174,7 +176,7 @@ describe("import", () => {
       const variables = { HF_ENDPOINT: hub.endpoint, HF_TOKEN: "hf_test" };
       const first = await artE("import --db hub.db --cache-dir cache --json", variables);
       expect(first.code).toBe(0);
-      expect(first.stderr).toMatch(/^Taking corbt\/enron-emails .* into cache;/);
+      expect(first.stderr).toMatch(/^Downloading corbt\/enron-emails .* to cache\./);
       expect(JSON.parse(first.stdout)).toMatchObject({
         format: "parquet",
         read: expectedMails().length,
@@ -270,13 +272,13 @@ describe("import from saved mail", () => {
     expect(again).toMatchObject({ stored: 0, duplicates: 2 });
   });
 
-  it("refuses a truncated zipped mbox by name, and imports nothing", async () => {
+  it("refuses a truncated zipped mbox, naming it, and imports nothing", async () => {
     const whole = gzipSync(mbox(...Array.from({ length: 500 }, (_, i) => mail(`${i}`, `${Math.sin(i)}`.repeat(20)))));
     write("cut.mbox.gz", whole.subarray(0, whole.length / 2));
     const { code, stderr } = await artE("import cut.mbox.gz --db cut.db");
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: expect.stringMatching(/^art-e: cut\.mbox\.gz is cut off or damaged after \d+ whole mails: /),
+      stderr: expect.stringMatching(/^art-e: cut\.mbox\.gz is truncated or damaged after \d+ complete emails: /),
     });
     expect((await artE("search me@my.example x --db cut.db")).stderr).toContain("the file does not exist");
   });
@@ -301,7 +303,10 @@ describe("import from saved mail", () => {
     write("good.eml", mail("good", "good"));
     write("bad.bin", Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0, 0]));
     const { code, stderr } = await artE("import good.eml bad.bin --db none.db");
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("bad.bin is not mail in a form") });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining("bad.bin is not mail in a supported format"),
+    });
     const missing = await artE("import good.eml not-there --db none.db");
     expect(missing.stderr).toContain("not-there does not exist");
     expect((await artE("search me@my.example good --db none.db")).stderr).toContain(
@@ -409,7 +414,7 @@ describe("own mail", () => {
   it("suggests similar addresses for an unknown address", async () => {
     const { code, stderr } = await artE(["ask", "mine@my.example", "What?"]);
     expect(code).toBe(2);
-    expect(stderr).toContain("The addresses most like it: me@my.example.");
+    expect(stderr).toContain("Similar addresses: me@my.example.");
   });
 
   it("offers the same mailbox to any MCP client", async () => {

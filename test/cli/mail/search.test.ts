@@ -63,7 +63,7 @@ describe("search and show", () => {
 
     it("refuses to explain scores when sorting by date", async () => {
       const { code, stderr } = await artE(`search ${MARCUS} quantity --order newest --explain`);
-      expect([code, stderr]).toEqual([2, expect.stringContaining("--explain is about scores")]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining("--explain cannot be combined with --order newest")]);
     });
 
     it("searches for all words, and uses the last value of a repeated flag", async () => {

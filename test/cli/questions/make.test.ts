@@ -72,7 +72,7 @@ describe("make", () => {
     it("says if the mail yields no more questions", async () => {
       const { code, stdout } = await artE(`questions make --inbox ${MARCUS} -n 500 -o all.jsonl`);
       expect(code).toBe(0);
-      expect(stdout).toContain("(the mail yields no more)");
+      expect(stdout).toContain("(no more questions can be made from the mail)");
     });
 
     it("names --min-chars if many emails are too short", async () => {
@@ -100,7 +100,7 @@ describe("make", () => {
       [
         "a limit for a model without a price",
         "-o x.jsonl --model openai/unheard-of --base-url http://127.0.0.1:9 --max-cost 1",
-        /price of openai\/unheard-of is not known/,
+        /price of openai\/unheard-of is unknown/,
       ],
       ["nothing to write to", "", /--output/],
     ])("refuses %s", async (_, flags, message) => {
@@ -298,7 +298,9 @@ describe("make", () => {
       await serve({ write: (request, batch) => [written(request, batch)] });
       const line = `-n 12 --unanswerable 0 -o paid.jsonl --overwrite --json --cache-dir paid`;
       const short = JSON.parse((await make(`${line} --max-cost 0.085`)).stdout);
-      expect(short.shortfall).toMatch(/^--max-cost 0\.085 is reached: \$0\.0\d+ is spent, and the next call may cost/);
+      expect(short.shortfall).toMatch(
+        /^--max-cost 0\.085 is reached: \$0\.0\d+ has been spent, and the next call might cost/,
+      );
       expect(short.costUsd).toBeLessThan(0.085);
       expect(short.questions).toBeGreaterThan(0);
       const { calls } = short;

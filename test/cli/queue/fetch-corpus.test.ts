@@ -167,18 +167,18 @@ describe("worker --fetch-corpus", needs("redis"), () => {
   }
 
   it.each<[string, Parameters<typeof lyingServer>[0], RegExp]>([
-    ["has another version", { version: "9.9.9" }, /the server is art-e 9\.9\.9, and this is 0\./],
+    ["has another version", { version: "9.9.9" }, /the server runs art-e 9\.9\.9, but this is art-e 0\./],
     [
       "sends a database with a trigger",
       { change: (db) => db.exec("CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM mails; END") },
-      /its tables are not those of this program/,
+      /its schema differs from this program's/,
     ],
     [
       "sends other mail than announced",
       { change: (db) => db.exec("DELETE FROM messages WHERE message_id = (SELECT min(message_id) FROM messages)") },
-      /its mail is not what the server said/,
+      /its mail does not match the announced fingerprint/,
     ],
-    ["sends more than announced", { bytes: 4_096 }, /it is larger than the server said/],
+    ["sends more than announced", { bytes: 4_096 }, /it is larger than announced/],
   ])("refuses a server that %s", async (_, changes, message) => {
     const cache = `refusing-${servers.length}`;
     const { code, stderr } = await artE(line(await lyingServer(changes), cache), queue());
@@ -242,8 +242,8 @@ describe("worker --fetch-corpus", needs("redis"), () => {
     copyFileSync(path("art-e.db"), path("own.db"));
     const refused: [string, Record<string, string>, RegExp][] = [
       [line(url, "x"), {}, /answered 401.*\n.*Set ART_E_TOKEN/],
-      [line(elsewhere, "x"), withToken, /answered 404.*\n.*See that art-e serve runs at that address/],
-      [line("ftp://x", "x"), {}, /--fetch-corpus: expected the address of art-e serve/],
+      [line(elsewhere, "x"), withToken, /answered 404.*\n.*Check that art-e serve runs at this URL/],
+      [line("ftp://x", "x"), {}, /--fetch-corpus: expected the URL of art-e serve/],
       [`${line(url, "x")} --db own.db`, {}, /--fetch-corpus and --db are given/],
       ["worker --token-file own.db", {}, /--token-file is for --fetch-corpus/],
     ];

@@ -88,7 +88,7 @@ describe("a run over a queue", needs("redis"), () => {
    * reports each one as too late.
    */
   function countAsked(): () => number {
-    const count = () => provider.requests.length - (workers.said().match(/came too late/g)?.length ?? 0);
+    const count = () => provider.requests.length - (workers.said().match(/arrived too late/g)?.length ?? 0);
     const before = count();
     return () => count() - before;
   }
@@ -193,7 +193,7 @@ describe("a run over a queue", needs("redis"), () => {
       expect(await run.ended).toMatchObject({ code: 0 });
       await isWhole();
       a.child.kill("SIGCONT");
-      await expect.poll(() => a.said()).toMatch(/came too late and was dropped/);
+      await expect.poll(() => a.said()).toMatch(/arrived too late and was discarded/);
       await expect.poll(asked).toBeLessThanOrEqual(TASKS + 4);
     });
   });

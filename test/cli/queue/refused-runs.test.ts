@@ -64,7 +64,11 @@ describe("a queue", needs("redis"), () => {
       () => ({ programVersion: "9.9.9" }),
       /started by art-e 9\.9\.9, and this worker is art-e 0\./,
     ],
-    ["uses other mail", () => ({ corpusFingerprint: "f".repeat(64) }), /needs the mail ffffffffffff, and w\.db has/],
+    [
+      "uses other mail",
+      () => ({ corpusFingerprint: "f".repeat(64) }),
+      /requires the mail ffffffffffff, and w\.db contains/,
+    ],
     [
       "has a program as a tool",
       () => ({ tools: [{ tool: command, config: null }] }),

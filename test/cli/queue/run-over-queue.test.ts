@@ -93,8 +93,8 @@ describe("run over queue", () => {
       });
       // Both workers have answered, and no output shows the password.
       const said = [stdout, stderr, ...["a", "b"].map((name) => workers.named(name).said())].join("\n");
-      expect(said).toContain("worker a answers run");
-      expect(said).toContain("worker b answers run");
+      expect(said).toContain("worker a is working on run");
+      expect(said).toContain("worker b is working on run");
       expect(said).not.toContain(PASSWORD);
       expect(read("art-e.db")).not.toContain(PASSWORD);
     });
@@ -182,7 +182,7 @@ describe("the real questions over a queue", needs("redis"), () => {
       expect(readJson("over.json")).toMatchObject({ totalTasks: TASKS, completedTasks: TASKS, scores, usage });
       expect(readJson("over.json").costUsd).toBeCloseTo(costUsd, 9);
       expect(Object.keys(scores).length).toBeGreaterThan(5);
-      expect(workers.named("a").said() + workers.named("b").said()).toContain("answers run");
+      expect(workers.named("a").said() + workers.named("b").said()).toContain("is working on run");
     });
   });
 
@@ -250,7 +250,7 @@ describe("a suite over a queue", needs("redis"), () => {
       expect(provider.requests.length).toBe(asked);
       const same = startWorker("same", `--suite ${path("same/demo")}`);
       expect(await run).toMatchObject({ code: 0, stderr: "" });
-      expect(same.said()).toContain("same answers run");
+      expect(same.said()).toContain("same is working on run");
       const grades = (name: string) =>
         readJson(name).taskResults.map(({ taskId, suite, scores, ending }: Record<string, unknown>) => ({
           taskId,

@@ -130,13 +130,13 @@ describe("report", () => {
     for (const line of ["report input.json --format md -o input.json", "report input.json -o ./input.json"]) {
       const { code, stderr } = await artE(`${line} --overwrite`);
       expect(code).toBe(2);
-      expect(stderr).toContain("input.json is a results file to report, and would be destroyed.");
+      expect(stderr).toContain("input.json is a results file to report, which would be overwritten.");
     }
     mkdirSync(path("folder"));
     write("folder/tasks.csv", results);
     const { code, stderr } = await artE("report folder/tasks.csv --csv folder --overwrite");
     expect(code).toBe(2);
-    expect(stderr).toContain("folder/tasks.csv is a results file to report, and would be destroyed.");
+    expect(stderr).toContain("folder/tasks.csv is a results file to report, which would be overwritten.");
     expect([read("input.json"), read("folder/tasks.csv")]).toEqual([results, results]);
   });
 });
@@ -227,7 +227,7 @@ describe("suite report", () => {
     });
   });
 
-  it("lists endings, pairs and slices with --format md, with markup in strings escaped", async () => {
+  it("lists endings, pairs and slices with --format md, and escapes markup in strings", async () => {
     const { stdout } = await artE("report run_before --format md");
     expect(stdout).toContain("| Graded | 2 of 3 |\n| States | ended 2, unsupported 1 (not graded) |");
     expect(stdout).toContain("| Task score | 1 | 0.000 | 1.000 | +1.000 | 1.000 (sign flips) | 1, 0, 0 |");

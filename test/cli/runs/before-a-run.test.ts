@@ -44,7 +44,7 @@ describe("before a run", () => {
       refused(
         `run -a email-search ${flags} --dataset ${QUESTIONS}`,
         `No API key for ${provider}: ${variables} is not set.`,
-        `Set ${variables} in the environment or in .env, or try offline/baseline, which needs no key.`,
+        `Set ${variables} in the environment or in .env, or try offline/baseline, which does not need a key.`,
       ),
     );
 
@@ -58,8 +58,8 @@ describe("before a run", () => {
     it("with a model that no provider offers", () =>
       refused(
         "run -a art-e --model-id acme/best",
-        "--model-id acme/best names no known provider.",
-        "Providers: anthropic,",
+        'Unknown provider "acme" in --model-id acme/best.',
+        "Available: anthropic,",
       ));
 
     it("without a database", () =>
@@ -77,13 +77,13 @@ describe("before a run", () => {
     it("without any mail", () => {
       openStore(path("empty.db"), { mustExist: false }).close();
       const line = `run -a baseline --db empty.db --dataset ${QUESTIONS}`;
-      return refused(line, "There is no mail in empty.db.", "art-e import SOURCE");
+      return refused(line, "empty.db does not contain any mail.", "art-e import SOURCE");
     });
 
     it("with a question about a mailbox that is not imported", () =>
       refused(
         `run -a baseline --dataset ${otherInbox()}`,
-        "1 of 2 questions ask mailboxes that are not imported: amontero@",
+        "1 of 2 questions are about mailboxes that were not imported: amontero@",
         "--partial-inboxes",
       ));
 
@@ -133,14 +133,14 @@ describe("before a run", () => {
       ["stats --run run_1", 'Unknown run "run_1"', "art-e runs list"],
       ["export-traces", 'Unknown run "latest"', "art-e runs list"],
       ["show latest/1", 'Unknown run "latest"', "art-e runs list"],
-      ["show <no@mail>", "There is no mail <no@mail>", "art-e search ADDRESS WORDS finds mails."],
-      ["search xyz@nowhere.example gas", "is from or to xyz@nowhere.example.", "The addresses with most mail: "],
+      ["show <no@mail>", "Unknown email <no@mail>", "Search for its Message-ID: art-e search ADDRESS WORDS"],
+      ["search xyz@nowhere.example gas", "is from or to xyz@nowhere.example.", "Addresses with the most mail: "],
       [
         "search marcus.hal@kestrelplains.example gas",
         "is from or to marcus.hal@kestrelplains.example.",
-        "The addresses most like it: marcus.hale@kestrelplains.example.",
+        "Similar addresses: marcus.hale@kestrelplains.example.",
       ],
-      ["tools show nothing", 'There is no tool "nothing".', "The tools are:"],
+      ["tools show nothing", 'Unknown tool "nothing".', "Available:"],
     ])("is reported in one line: %s", (line, message, hint) => refused(line, message, hint));
   });
 
@@ -200,8 +200,8 @@ describe("execute_python", () => {
   }
 
   const MACHINES: readonly [string, (args: readonly string[]) => Promise<Ended>, RegExp][] = [
-    ["this machine", (args) => artE(args, variables()), /apart\\+n|Python cannot be run on this machine/],
-    ["a machine without a sandbox", withoutSandbox, /Python cannot be run on this machine|apart\\+n/],
+    ["this machine", (args) => artE(args, variables()), /apart\\+n|Python is unsupported on this machine/],
+    ["a machine without a sandbox", withoutSandbox, /Python is unsupported on this machine|apart\\+n/],
   ];
 
   const run = (name: string) =>

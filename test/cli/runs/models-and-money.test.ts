@@ -109,7 +109,7 @@ describe("models and money", () => {
       const run = `${RUN} --model-id claude-sonnet-4-5 -l 3 -o other.json`;
       const { code, stdout, stderr } = await artE(run, keyed(provider));
       expect(code).toBe(0);
-      expect(stderr.match(/replies say they are by claude-opus-5-5/g)).toHaveLength(1);
+      expect(stderr.match(/but replies are from claude-opus-5-5/g)).toHaveLength(1);
       expect(stdout).toMatch(/Answered by: +claude-opus-5-5 \(3 replies\)/);
       const { taskResults, answeredBy, costUsd } = resultsSchema.parse(readJson("other.json"));
       expect(answeredBy).toEqual({ "claude-opus-5-5": 3 });
@@ -129,7 +129,7 @@ describe("models and money", () => {
     it("is not reported if it is a snapshot of the requested model", async () => {
       const provider = await answering(usage, "claude-sonnet-5-5-20260928");
       const { code, stdout, stderr } = await artE(`${RUN} -l 2 -o same.json`, keyed(provider));
-      expect({ code, stderr: stderr.includes("replies say") }).toEqual({ code: 0, stderr: false });
+      expect({ code, stderr: stderr.includes("replies are from") }).toEqual({ code: 0, stderr: false });
       expect(stdout).not.toContain("Answered by");
       expect(resultsSchema.parse(readJson("same.json")).answeredBy).toEqual({ "claude-sonnet-5-5-20260928": 2 });
     });
@@ -137,15 +137,13 @@ describe("models and money", () => {
     it("is reported by ask, and for a judge", async () => {
       const provider = await answering(usage, "claude-opus-5-5");
       const asked = await artE(["ask", MARCUS, "What is new?", "--model-id", "claude-sonnet-4-5"], keyed(provider));
-      expect(asked.stderr).toContain(
-        "anthropic/claude-sonnet-4-5 was asked, and replies say they are by claude-opus-5-5",
-      );
+      expect(asked.stderr).toContain("Requested anthropic/claude-sonnet-4-5, but replies are from claude-opus-5-5");
       const judged = await artE(
         `run -a baseline --dataset ${QUESTIONS} -l 3 --judge anthropic/claude-haiku-4-5`,
         keyed(provider),
       );
       expect(
-        judged.stderr.match(/claude-haiku-4-5 was asked, and replies say they are by claude-opus-5-5/g),
+        judged.stderr.match(/Requested anthropic\/claude-haiku-4-5, but replies are from claude-opus-5-5/g),
       ).toHaveLength(1);
     });
   });
@@ -184,7 +182,7 @@ describe("models and money", () => {
     const provider = await provide(() => ({ fail: "status", status: 404, message: "model: claude-sonnet-4-5" }));
     const { code, stderr } = await artE(`${RUN} -l 2 --model-id claude-sonnet-4-5`, keyed(provider));
     expect(code).toBe(1);
-    expect(stderr).toContain("after claude-sonnet-4-5 came anthropic/claude-sonnet-5-5");
+    expect(stderr).toContain("the successor of claude-sonnet-4-5 is anthropic/claude-sonnet-5-5");
   });
 });
 

@@ -307,7 +307,7 @@ describe("api url", () => {
     ["--api-url http://user:secret@x.example", "expected the address of a server"],
     ["--api-url http://x.example --max-cost 1", "--max-cost does not reach"],
     ["--api-url http://x.example --cutoff off", "--cutoff off has no say"],
-    ["--agent-url http://x.example --max-cost 1", "the price of endpoint/agent_1 is not known"],
+    ["--agent-url http://x.example --max-cost 1", "the price of endpoint/agent_1 is unknown"],
     ["--tell-task", "--tell-task is for --api-url"],
   ])("refuses %s before the first request", async (flags, message) => {
     const { code, stderr } = await artE(`${RUN} ${flags}`);

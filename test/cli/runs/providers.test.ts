@@ -265,7 +265,7 @@ describe("protocol", () => {
       expect(stderr).toBe(
         `--protocol art: the mail in ./art-e.db was imported without ART's filter. For it, import into a file of its own: art-e import --filter art --db FILE.\n` +
           `Left out questions ${KNOWN_BAD.join(", ")} as known to be bad, assuming that copy.jsonl is a copy of corbt/enron_emails_sample_questions.\n` +
-          "art-e: the tool choice required is sent as auto to anthropic/claude-sonnet-5-5: claude-sonnet-5-5 thinks before it calls a tool, and cannot be made to call one.\n",
+          "art-e: the tool choice required is sent as auto to anthropic/claude-sonnet-5-5: claude-sonnet-5-5 thinks by default and does not support required tool calls while thinking.\n",
       );
       const { agentId, split, settings, taskResults } = resultsSchema.parse(readJson("art.json"));
       expect({ agentId, split }).toEqual({ agentId: "art-e", split: "test" });
@@ -404,7 +404,7 @@ describe("reasoning models", () => {
       const { code, stderr } = await run(provider, "anthropic", flags, "forced.json");
       expect(code).toBe(0);
       expect(stderr).toContain(
-        "art-e: the temperature 0 is not sent to anthropic/claude-opus-5: claude-opus-5 takes no temperature.\n",
+        "art-e: the temperature 0 is not sent to anthropic/claude-opus-5: claude-opus-5 does not support a temperature.\n",
       );
       expect(stderr).toContain("art-e: the tool choice required is sent as auto to anthropic/claude-opus-5: ");
       const { settings, runId } = ownResultsSchema.parse(readJson("forced.json"));

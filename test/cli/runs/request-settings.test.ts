@@ -81,7 +81,7 @@ describe("--body of run", () => {
     for (const [flag, said] of [
       ["messages=[]", "--body: messages is set by art-e itself."],
       ["temperature=1", "--body: temperature has its own setting, --temperature."],
-      ["user=ada", '--body: the value of user is not JSON: text stands in quotes, as in user="text".'],
+      ["user=ada", '--body: the value of user is not JSON. Put strings in quotes: user="text".'],
     ] as const) {
       const { ended, bodies } = await requestsOf(() => run("--body", flag));
       expect(ended).toMatchObject({ code: 2, stdout: "" });

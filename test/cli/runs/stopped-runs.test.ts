@@ -128,7 +128,7 @@ describe("dead server", () => {
       const { code, stderr } = await artE(line, keys);
       server.close();
       expect(code).toBe(1);
-      expect(stderr).toContain("it answers with a web page (HTML), and not as a model's API.\n");
+      expect(stderr).toContain("the server returned a web page (HTML) instead of an API response.\n");
       expect(stderr).not.toContain("attempts");
     },
   );
@@ -225,7 +225,7 @@ describe("resume", () => {
       const refused = await run(`${line} --max-cost 1`);
       expect(refused).toMatchObject({ code: 2, stdout: "" });
       expect(refused.stderr).toContain(
-        "--max-cost cannot be kept: the price of anthropic/claude-nobody-knows is not known.",
+        "Cannot enforce --max-cost: the price of anthropic/claude-nobody-knows is unknown.",
       );
       const { code, stdout } = await run(`${line} --max-cost 0.12 --price 4,20 --json`);
       expect(code).toBe(1);

@@ -119,7 +119,7 @@ describe("run", () => {
 
   it("refuses a judge with an unknown price if --max-cost is set", async () => {
     expect((await artE(`${RUN} -l 1 --max-cost 1 --judge openai/judge-1`, variables())).stderr).toContain(
-      "--max-cost cannot be kept: the price of the judge openai/judge-1 is not known.",
+      "Cannot enforce --max-cost: the price of the judge openai/judge-1 is unknown.",
     );
   });
 });

@@ -168,6 +168,6 @@ describe("env client", () => {
     const args = ["-c", "import art_e_trl; art_e_trl.mail_rows()"];
     const { code, stderr } = await startProgram(path("."), "python3", args, variables("http://127.0.0.1:9")).ended;
     expect(code).toBe(1);
-    expect(stderr).toContain("http://127.0.0.1:9 cannot be reached. Start it with `art-e env serve`");
+    expect(stderr).toContain("Cannot connect to http://127.0.0.1:9. Start the server with `art-e env serve`");
   });
 });

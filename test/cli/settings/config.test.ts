@@ -134,7 +134,10 @@ gates: {baseline: latest, junit: ../junit.xml}
     ["a key in a program's arguments", "agent: {command: 'x --key sk-0123456789abcdefghij'}", 1],
   ])("must not contain a key: %s is refused, and not printed", (_, text, line) => {
     const error = refused(text);
-    expect(error).toMatchObject({ code: "config_secret", message: expect.stringContaining(`ci/art-e.yaml:${line}: `) });
+    expect(error).toMatchObject({
+      code: "config_secret_refused",
+      message: expect.stringContaining(`ci/art-e.yaml:${line}: `),
+    });
     expect(error.hint).toContain("ANTHROPIC_API_KEY");
     expect(`${error.message}${error.hint}`).not.toMatch(/abc|0123/);
   });

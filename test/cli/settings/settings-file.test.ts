@@ -89,7 +89,7 @@ gates:
     it("does not overwrite the file with its results", async () => {
       const { code, stderr } = await artE(`run --dataset ${QUESTIONS} -o art-e.yaml --overwrite`);
       expect(code).toBe(2);
-      expect(stderr).toContain("art-e.yaml is the file of settings, and would be destroyed.");
+      expect(stderr).toContain("art-e.yaml is the file of settings, which would be overwritten.");
       expect(read("art-e.yaml")).toBe("agent: baseline\n");
     });
 
@@ -217,7 +217,7 @@ runs:
       write("ci/nightly.yaml", FILE.replace("three.json", "results-easy.json"));
       const twice = await artE("run --config ci/nightly.yaml");
       expect(twice).toMatchObject({ code: 2, stdout: "" });
-      expect(twice.stderr).toContain("results-easy.json is --output of the run easy, and would be destroyed.");
+      expect(twice.stderr).toContain("results-easy.json is --output of the run easy, which would be overwritten.");
       write("ci/nightly.yaml", FILE.replace("limit: 3,", "seed: 3,"));
       expect((await artE("run --config ci/nightly.yaml")).stderr).toContain("--seed is runs.short.run.seed at");
       const named = await artE("run --config ci/nightly.yaml --name x");

@@ -33,7 +33,9 @@ interface LimitedProvider {
   allow(total: number): void;
 }
 
-/** A provider for one test case or repetition: requests that a killed run leaves waiting do not count for another one. */
+/**
+ * A provider for one test case or repetition: requests that a killed run leaves waiting do not count for another one.
+ */
 async function startProvider(): Promise<LimitedProvider> {
   let allowed = 0;
   let answered = 0;

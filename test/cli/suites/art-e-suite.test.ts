@@ -17,7 +17,7 @@ async function ran(line: string): Promise<void> {
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
 }
 
-/** A task's result without times and ids. */
+/** A task's result without times or ids. */
 function answerOf(result: TaskResult) {
   const {
     taskId: _,
@@ -111,7 +111,7 @@ describe("a suite of questions", () => {
   it("is refused if its mailboxes are not imported, or its arguments are wrong", async () => {
     const [id = ""] = (readJson("mail/test_all.json") as { email: string[] }).email;
     const elsewhere = await artE(`run -a baseline --suite mail --db other.db`);
-    expect(elsewhere).toMatchObject({ code: 2, stderr: expect.stringContaining("There is no mail in") });
+    expect(elsewhere).toMatchObject({ code: 2, stderr: expect.stringContaining("does not contain any mail") });
     await ran(`${EXPORT} -o wrong`);
     const file = join("wrong/examples/email", id, `${id}.json`);
     const task = readJson(file);

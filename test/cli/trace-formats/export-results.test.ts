@@ -132,7 +132,7 @@ describe("export-results", () => {
     mkdirSync(path("db"));
     expect(await artE(`import ${MAIL} --quiet --db db/tasks.csv`)).toMatchObject({ code: 0 });
     const { stderr } = await artE("export-results run.json -o db --format csv --db db/tasks.csv --overwrite");
-    expect(stderr).toContain("db/tasks.csv is the database, and would be destroyed.");
+    expect(stderr).toContain("db/tasks.csv is the database, which would be overwritten.");
   });
 
   it("writes files that pandas opens like in the documentation", needs("pandas"), () => {

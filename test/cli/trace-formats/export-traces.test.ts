@@ -325,7 +325,7 @@ describe("exports of the demo's questions", needs("exports"), () => {
   const folder = workFolder({ demo: "answered" });
 
   it("are read", () => expectReadable(folder, "", 73));
-  it("are read if imported from a log", async () => {
+  it("can be read back when the questions were imported from a log", async () => {
     await run(
       folder,
       "export-traces --format inspect -l 12 -o log.eval --quiet",

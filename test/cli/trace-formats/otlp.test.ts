@@ -106,7 +106,7 @@ describe("export otlp", () => {
       const { code, stderr } = await send();
       expect(code).toBe(1);
       expect(stderr).toBe(
-        `art-e: ${collector.url}/v1/traces: the server answered 401: no [secret].\n` +
+        `art-e: ${collector.url}/v1/traces: the server returned 401: no [secret].\n` +
           "       Check that OTEL_EXPORTER_OTLP_HEADERS contains the right keys.\n",
       );
     });
@@ -118,7 +118,11 @@ describe("export otlp", () => {
 
     it.each([
       ["--otlp", {}, "Cannot send traces: no OTLP endpoint is set."],
-      ["--otlp-endpoint ftp://x", {}, "--otlp-endpoint: expected an http or https URL without user name and password."],
+      [
+        "--otlp-endpoint ftp://x",
+        {},
+        "--otlp-endpoint: expected an http or https URL without a user name or password.",
+      ],
       ["--otlp-endpoint http://me:secret@x", {}, "--otlp-endpoint: expected an http or https URL"],
       ["--otlp-endpoint http://x -o f.jsonl", {}, "--output is for a file"],
       ["--otlp-endpoint http://x --format jsonl", {}, "--format is for a file"],
@@ -189,7 +193,7 @@ describe("live otlp", () => {
       expect(stderr).toContain(
         isTaken
           ? `art-e: ${spans} spans sent to `
-          : `art-e: ${spans} spans were not delivered: the server answered 400: no such project.`,
+          : `art-e: ${spans} spans were not delivered: the server returned 400: no such project.`,
       );
     });
 

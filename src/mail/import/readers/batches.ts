@@ -20,8 +20,8 @@ export class BrokenSource extends UserError {
 /** @param where the progress, such as `after 1,204 of 9,000 bytes` */
 export function brokenSource(name: string, where: string, cause: unknown): BrokenSource {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  const problem = `is cut off or damaged ${where}: ${reason}`;
-  return new BrokenSource(name, problem, "Fetch the file again and import it once more.", cause);
+  const problem = `is truncated or damaged ${where}: ${reason}`;
+  return new BrokenSource(name, problem, "Download the file again, then import it.", cause);
 }
 
 /**
@@ -40,12 +40,12 @@ export function unreadable(path: string, cause: unknown): UserError {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   if (code === "ENOENT" || code === "ENOTDIR") {
     const hint = "Check the path of the mail to import.";
-    return new UserError("no_such_source", `${path} does not exist`, hint, undefined, { cause });
+    return new UserError("source_missing", `${path} does not exist`, hint, undefined, { cause });
   }
   return new UserError(
-    "unreadable_source",
+    "source_unreadable",
     `${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
-    "Check that you may read it.",
+    "Check that you have permission to read it.",
     undefined,
     { cause },
   );

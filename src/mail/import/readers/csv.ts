@@ -124,7 +124,7 @@ function readMail(
     ? TOO_LARGE
     : fields.length === width
       ? buildEmailFromRow(fieldsOf(text))
-      : `it has ${fields.length} fields where the header has ${width}`;
+      : `it has ${fields.length} fields, but the header has ${width}`;
   if (typeof email === "string") return { bad: { where: `${file} row ${row}`, reason: email } };
   const inbox = textOrEmpty(text("inbox")).toLowerCase() || null;
   return { email: fileEmail(email, locateMail(textOrEmpty(text("path"))), "parsed-csv", inbox) };
@@ -160,7 +160,7 @@ async function* readMails(
       const message = row.fields[messageColumn];
       const email =
         message === undefined || row.fields.length !== names.length
-          ? `it has ${row.fields.length} fields where the header has ${names.length}`
+          ? `it has ${row.fields.length} fields, but the header has ${names.length}`
           : message === null
             ? TOO_LARGE
             : parseEmail(message);
@@ -225,7 +225,7 @@ export function mailColumns(names: readonly string[], file: string): Columns {
   const columns = findColumns(names);
   if (isMailTable(columns)) return columns;
   throw new UserError(
-    "not_mail",
+    "source_not_mail",
     `${file} does not hold mail: its columns are ${names.join(", ") || "none"}`,
     "A table of mails has at least the columns message_id, from (or sender) and body, or from, to, subject and body.",
   );
@@ -399,8 +399,8 @@ export class CsvRecords {
   }
 
   private unclosed(): BrokenSource {
-    const problem = `is cut off in row ${this.row}: a quoted field never ends`;
-    return new BrokenSource(this.name, problem, "Fetch the file again, or close the quote.", undefined);
+    const problem = `is truncated in row ${this.row}: a quoted field is not closed`;
+    return new BrokenSource(this.name, problem, "Download the file again, or close the quote.", undefined);
   }
 
   /** Returns the incomplete record whose last field is an unclosed quoted one, or null if all records are complete. */

@@ -104,7 +104,7 @@ async function* walk(
     const below = path === "" ? entry.name : `${path}/${entry.name}`;
     if (entry.isDirectory()) {
       if (isMaildir && entry.name === "tmp")
-        yield* refuseAll(file, "it is in the tmp of a Maildir: it was not delivered");
+        yield* refuseAll(file, "it is in the tmp folder of a Maildir, so it was not delivered");
       else yield* walk(root, file, below, layout);
     } else if (entry.isFile()) {
       yield { file, where: file, name: entry.name, path: below, isInMaildir, isLink: false };
@@ -115,7 +115,7 @@ async function* walk(
       yield {
         bad: {
           where: file,
-          reason: isLink ? "it is a symbolic link, which is not followed" : "it is not a plain file",
+          reason: isLink ? "it is a symbolic link, which is not followed" : "it is not a regular file",
         },
       };
     }

@@ -137,7 +137,7 @@ function join(folder: string, name: string): string {
   return folder === "" ? name : `${folder}/${name}`;
 }
 
-/** Returns the owner's name from an archive's name, without extensions and the part number of a Takeout archive. */
+/** Returns the owner's name from an archive's name, without its extensions or the part number of a Takeout archive. */
 export function archiveName(name: string): string {
   return name.replace(/\.(?:zip|tgz|tar|tar\.gz|gz)$/i, "").replace(/^(takeout-.*?)(?:-\d{1,3})+$/i, "$1");
 }

@@ -13,7 +13,7 @@ export async function* readMbox(file: MailFile, content: AsyncIterable<Buffer>):
       bad: { where: `${file.where} mail ${number}`, reason, ...(isSideFile && { isSideFile }) },
     });
     if (raw === null) return bad(TOO_LARGE);
-    if (FOLDER_DATA.test(raw.toString("latin1", 0, 2_000))) return bad("it is internal data of the mail program", true);
+    if (FOLDER_DATA.test(raw.toString("latin1", 0, 2_000))) return bad("it is internal data of a mail program", true);
     const email = await parseEmail(raw);
     return typeof email === "string" ? bad(email) : { email: fileEmail(email, file.place.ofMboxEmail(number), "mbox") };
   };
@@ -23,7 +23,7 @@ export async function* readMbox(file: MailFile, content: AsyncIterable<Buffer>):
     }
     for (const raw of messages.end()) yield await found(raw);
   } catch (error) {
-    throw error instanceof DamagedData ? brokenSource(file.where, `after ${number} whole mails`, error) : error;
+    throw error instanceof DamagedData ? brokenSource(file.where, `after ${number} complete emails`, error) : error;
   }
 }
 

@@ -21,7 +21,7 @@ import { addressesOfValue, addressList, textOrEmpty } from "./table-cells.js";
 /** Maximum number of rows in memory. A lower limit would read more pages twice, at the borders. */
 const ROWS_PER_READ = 100_000;
 
-const NO_MAIL = "No file of mail is like that; name another.";
+const NO_MAIL = "No mail file looks like this. Pass another one.";
 
 /** A Parquet file with a parsed footer. */
 export interface ParquetShard {
@@ -54,8 +54,8 @@ async function openShard(name: string, where: string, file: AsyncBuffer, size: n
   const metadata = await parquetMetadataAsync(file).catch((cause: unknown) => {
     throw new BrokenSource(
       where,
-      `(${size} bytes) is not a whole Parquet file: ${cause instanceof Error ? cause.message : String(cause)}`,
-      "Fetch the file again; a cut-off Parquet file has lost its table of contents.",
+      `(${size} bytes) is not a complete Parquet file: ${cause instanceof Error ? cause.message : String(cause)}`,
+      "Download the file again. A truncated Parquet file lacks its footer.",
       cause,
     );
   });

@@ -78,7 +78,7 @@ export async function* readInnerFile(file: MailFile, options: Omit<ReadOptions, 
 /** @throws the error if it is a bug in this program */
 function reasonOfError(error: unknown): string {
   if (error instanceof BrokenSource) return `it ${error.problem}`;
-  if (error instanceof DamagedData) return `it is cut off or damaged: ${error.message}`;
+  if (error instanceof DamagedData) return `it is truncated or damaged: ${error.message}`;
   if (error instanceof UserError) return error.message;
   throw error;
 }
@@ -97,9 +97,9 @@ export function requireTable(where: string, form: CsvTable["form"], head: Buffer
   const needed =
     form === "kaggle-csv" ? "the columns file and message" : "the columns message_id, from (or sender) and body";
   throw new UserError(
-    "not_mail",
+    "source_not_mail",
     `${where} is not a CSV with ${needed}: its columns are ${csvNames(head).join(", ") || "none"}`,
-    "Leave --format out to have the form recognized.",
+    "Omit --format to detect the format.",
   );
 }
 
@@ -126,7 +126,7 @@ function inArchive(options: ReadOptions): ReadOptions {
 function tooDeep({ depth }: ReadOptions, { where }: MailFile): ReadItems | null {
   if (depth < MAX_DEPTH) return null;
   return (async function* () {
-    yield { bad: { where, reason: `it is an archive within ${MAX_DEPTH} archives, which is not unpacked` } };
+    yield { bad: { where, reason: `it is an archive nested in ${MAX_DEPTH} others, which is not unpacked` } };
   })();
 }
 
@@ -161,7 +161,7 @@ function unknownFile(file: MailFile, kind: Extract<FileKind, { kind: "unknown" }
   if (size === 0 && file.place.isMailbox) return { bad: { where, reason: "it is an empty mailbox", isSideFile: true } };
   if (kind.isSideFile) return { bad: { where, reason: kind.reason, isSideFile: true } };
   if (SIDE_FILE.test(basename(name))) {
-    return { bad: { where, reason: "it is a file of the mail program or of the system, not mail", isSideFile: true } };
+    return { bad: { where, reason: "it is a file of a mail program or the system, not mail", isSideFile: true } };
   }
   return { bad: { where, reason: reasonOf(kind, head, name) } };
 }

@@ -82,12 +82,12 @@ const known = (start: string, reason: string): KnownFile => ({ start, reason, is
 const sideFile = (start: string, reason: string): KnownFile => ({ start, reason, isSideFile: true });
 
 const KNOWN_FILES: readonly KnownFile[] = [
-  sideFile("// <!-- <mdb:mork", "it is an index of Thunderbird"),
+  sideFile("// <!-- <mdb:mork", "it is a Thunderbird index"),
   sideFile("SQLite format 3\0", "it is an SQLite database, not mail"),
   sideFile("bplist00", "it is a property list, not mail"),
-  sideFile("\0\x05\x16\0", "it is metadata of macOS"),
-  sideFile("\0\x05\x16\x07", "it is metadata of macOS"),
-  sideFile("\0\0\0\x01Bud1", "it is metadata of macOS"),
+  sideFile("\0\x05\x16\0", "it is macOS metadata"),
+  sideFile("\0\x05\x16\x07", "it is macOS metadata"),
+  sideFile("\0\0\0\x01Bud1", "it is macOS metadata"),
   known("!BDN", "it is an Outlook .pst or .ost file: export it as mbox or .eml, for example with readpst"),
   known(
     "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
@@ -106,9 +106,7 @@ const KNOWN_FILES: readonly KnownFile[] = [
 export function reasonOf(kind: Extract<FileKind, { kind: "unknown" }>, head: Buffer, name: string): string {
   if (!/\.(?:csv|tsv)$/i.test(name)) return kind.reason;
   const names = csvNames(head);
-  return names.length < 2
-    ? kind.reason
-    : `it is a table without the columns of mail: its columns are ${names.join(", ")}`;
+  return names.length < 2 ? kind.reason : `it is a table without mail columns: its columns are ${names.join(", ")}`;
 }
 
 /** Names of files that mail programs and servers store next to mail. */

@@ -107,7 +107,7 @@ class EntryContent implements AsyncIterable<Buffer> {
   private async next(): Promise<IteratorResult<Buffer>> {
     const result = await this.iterator.next();
     if (result.done !== true) this.length += result.value.length;
-    else if (this.length < this.size) throw new Error(`entry ${this.name} is not all there`);
+    else if (this.length < this.size) throw new Error(`entry ${this.name} is incomplete`);
     return result;
   }
 
@@ -124,7 +124,7 @@ class EntryContent implements AsyncIterable<Buffer> {
 
 function refusalOf({ name, type }: Header): string | null {
   if (type === "symlink" || type === "link") return "it is a link, which is not followed";
-  if (type !== "file" && type !== "contiguous-file") return "it is not a plain file";
+  if (type !== "file" && type !== "contiguous-file") return "it is not a regular file";
   return pathRefusal(name);
 }
 
@@ -158,6 +158,7 @@ class TarBytes {
   /** Throws if the archive is truncated. If it was cut between two entries, the final zero blocks are missing. */
   checkEnd(): void {
     if (this.failure !== null) throw this.failure;
-    if (this.tail.length < BLOCK || this.tail.some((byte) => byte !== 0)) throw new Error("the end mark is missing");
+    if (this.tail.length < BLOCK || this.tail.some((byte) => byte !== 0))
+      throw new Error("the end-of-archive marker is missing");
   }
 }
