@@ -7,6 +7,7 @@ import { meanOf } from "../statistics/intervals.js";
 import { computePower, mcnemar, pairedDifference, signFlipTest } from "../statistics/significance.js";
 import { canBeRetried } from "../tasks/ending.js";
 import { compareTaskIds, type TaskId } from "../tasks/question.js";
+import { headlineFirst } from "../traces/headline-score.js";
 import { withRunKind } from "../traces/run-settings.js";
 import { benchmarkResultSchema, scoreFiguresSchema } from "../traces/run-totals.js";
 import { isScored, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/score.js";
@@ -100,10 +101,9 @@ export function sharedScores(a: ScoredTasks, b: ScoredTasks): ScoredTasks {
   return Object.fromEntries(shared);
 }
 
-/** Returns all metrics for the shared scores. Accuracy comes first if it is available. */
+/** Returns all metrics for the shared scores, headline score first. */
 export function sharedMetrics(shared: ScoredTasks): string[] {
-  const all = Object.keys(shared);
-  return all.includes("exactMatch") || all.includes("judgeCorrect") ? ["accuracy", ...all] : all;
+  return headlineFirst(shared);
 }
 
 interface QuestionPair extends ValuePair {

@@ -11,7 +11,6 @@ import { JUDGE_TIMEOUT_MS, verdictCache } from "../scoring/judge-settings.js";
 import { type DataEval, type EvalDefinition, type EvalOf, type EvaluatedTrace, isDataEval } from "./definition.js";
 import { failedOutcome, type MeasuredOutcome } from "./eval-outcome.js";
 import { runPythonEval } from "./run-evals/run-python-evals.js";
-import { runRubric } from "./run-evals/run-rubric.js";
 import { runDataEvals } from "./run-evals/run-rules.js";
 import { runTypescriptEval } from "./run-evals/run-typescript-evals.js";
 
@@ -82,9 +81,10 @@ export function openEvalBackends(settings: AppSettings): EvalBackends {
   return {
     python: runsOrFails(runPythonHere),
     typescript: runsOrFails(runTypescriptEval),
-    rubric: runsOrFails(async (definition, traces, signal) =>
-      runRubric(definition, traces, { ...(await modelOf(definition.model)), cache }, signal),
-    ),
+    rubric: runsOrFails(async (definition, traces, signal) => {
+      const { runRubric } = await import("./run-evals/run-rubric.js");
+      return runRubric(definition, traces, { ...(await modelOf(definition.model)), cache }, signal);
+    }),
   };
 }
 

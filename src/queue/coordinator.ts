@@ -1,14 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { newTaskTrace, notAttempted } from "../agents/new-trace.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { programVersion } from "../platform/installation.js";
-import {
-  type Answered,
-  type AnswererOfRun,
-  notAttempted,
-  type TaskAnswerer,
-  traceFields,
-} from "../runs/answer-task.js";
+import type { Answered, AnswererOfRun, TaskAnswerer } from "../runs/answer-task.js";
 import type { Budget } from "../runs/budget.js";
 import { queueSettings, type RunPlan } from "../runs/plan-run.js";
 import type { RunOptions } from "../runs/run-options.js";
@@ -174,10 +169,10 @@ function checkSameTask(trace: Trace, { task, epoch }: PlannedTask, { runId }: Ru
 /** Returns the trace of an infrastructure fault, which is never graded. */
 function failedTrace(why: string, planned: PlannedTask, { runId, settings }: RunManifest): Trace {
   const { agentId, model, maxTurns } = settings;
-  const fields = traceFields({ runId, agentId, model, maxTurns }, planned, notAttempted("interrupted", why));
   const { kind, task } = planned;
-  if (kind === "question") return { ...fields, kind, task };
-  return { ...fields, ...ungraded(task, { state: "agent_error", reason: why }) };
+  const record =
+    kind === "question" ? ({ kind, task } as const) : ungraded(task, { state: "agent_error", reason: why });
+  return newTaskTrace({ runId, agentId, model, maxTurns }, planned, notAttempted("interrupted", why), record);
 }
 
 interface OutstandingTask {

@@ -197,12 +197,12 @@ export class Budget {
     const { costUsd, tokens } = this.spent;
     const nextCost = this.costs.n === 0 ? this.first.costUsd : this.costs.next();
     if (maxCostUsd !== null && costUsd + this.reserved(nextCost, "costUsd") > maxCostUsd * (1 + ROUNDING)) {
-      const why = `$${costUsd.toFixed(4)} spent, and a further task may cost $${nextCost.toFixed(4)}`;
+      const why = `$${costUsd.toFixed(4)} spent, and another task might cost $${nextCost.toFixed(4)}`;
       return { flag: "--max-cost", why: `--max-cost ${maxCostUsd} is reached: ${why}` };
     }
     const nextTokens = this.costs.n === 0 ? this.first.tokens : this.tokensOfTasks.next();
     if (maxTokens !== null && tokens + this.reserved(nextTokens, "tokens") > maxTokens * (1 + ROUNDING)) {
-      const why = `${tokens} used, and a further task may use ${Math.ceil(nextTokens)}`;
+      const why = `${tokens} used, and another task might use ${Math.ceil(nextTokens)}`;
       return { flag: "--max-run-tokens", why: `--max-run-tokens ${maxTokens} is reached: ${why}` };
     }
     return null;

@@ -246,7 +246,7 @@ export interface Recovery {
  */
 export async function recoverDatabase(path: string, target: string): Promise<Recovery> {
   if (existsSync(target)) {
-    throw new UserError("output_exists", `--recover: ${target} already exists.`, "Name a new file.");
+    throw new UserError("output_exists", `--recover: ${target} already exists.`, "Pass a new file.");
   }
   const file = openDamaged(path, `${target}.header`);
   try {

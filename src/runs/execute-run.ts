@@ -1,3 +1,4 @@
+import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
 import { evalsAmong, refuseUncountedRubrics, type ScoringEvals } from "../evals/use-evals.js";
 import { cacheWrites, type Usage } from "../models/model.js";
 import { isRemote } from "../models/model-names.js";
@@ -26,8 +27,6 @@ import { forcedProcess, getRun, thisProcess } from "../traces/runs-store.js";
 import type { Gate } from "../traces/score.js";
 import { type AnswererOfRun, localAnswerer, type OnActivity, type RunActivity } from "./answer-task.js";
 import { Budget, mostOfTask } from "./budget.js";
-import { planRepeat, planResume } from "./execute-run/resume.js";
-import { agentTargetOf, usesMailHere } from "./external-agent.js";
 import { openGates } from "./gates.js";
 import { checkPriced } from "./model-of-run.js";
 import { limitFlags, planNewRun, type RunPlan, refuseFlagsQueueIgnores } from "./plan-run.js";
@@ -83,7 +82,7 @@ async function withDatabase<T>(
 function needsMail(options: RunRequest, { settings }: AppContext): boolean {
   if (options.resume !== undefined || options.repeat !== undefined) return true;
   if (options.suite !== undefined) return false;
-  return usesMailHere(agentTargetOf(options, settings.env));
+  return usesMailHere(externalAgentOf(options, settings.env));
 }
 
 interface OpenDatabase {
@@ -169,14 +168,17 @@ async function planRun(db: Db, request: RunRequest, context: AppContext): Promis
     if (resume !== undefined) {
       throw new UserError(
         "flags_contradict",
-        "--name names a new run, and --resume goes on with one.",
-        `Name that one: ${commandLine`art-e runs rename ${resume} ${name}`}`,
+        "--name names a new run, but --resume continues an existing one.",
+        `Rename it: ${commandLine`art-e runs rename ${resume} ${name}`}`,
       );
     }
     checkNewRunName(db, name);
   }
-  if (repeat !== undefined) return planRepeat(db, repeat, request, context);
-  if (resume !== undefined) return planResume(db, resume, request, context);
+  if (repeat !== undefined || resume !== undefined) {
+    const { planRepeat, planResume } = await import("./execute-run/resume.js");
+    if (repeat !== undefined) return planRepeat(db, repeat, request, context);
+    if (resume !== undefined) return planResume(db, resume, request, context);
+  }
   if (suite === undefined) return planNewRun(db, request, context);
   const { planSuiteRun } = await import("./plan-run/plan-suite-run.js");
   return planSuiteRun(db, suite, request, context);
@@ -193,7 +195,7 @@ async function answerAll(
   const { settings } = context;
   const stopNow = context.untilSecond(() => {
     const tasks = monitor.underWay();
-    return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} under way will be finished; once more to stop now.`;
+    return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} in flight will be finished. Press Ctrl-C again to stop immediately.`;
   });
   const { otlp, otlpEndpoint } = options;
   const isSending = otlp || otlpEndpoint !== undefined;
@@ -246,7 +248,7 @@ async function answerAll(
 function noteStoredLimits({ runId, limits }: RunPlan, options: RunOptions, { note }: AppContext): void {
   const text = limitsText(limits);
   if (text === "" || (options.resume === undefined && options.repeat === undefined)) return;
-  note(`art-e: limits of run ${runId}: ${text}. Give one again to change it.`);
+  note(`art-e: limits of run ${runId}: ${text}. Pass one again to change it.`);
 }
 
 function forwardTraces(writer: ResultWriter, live: LiveTraces | null): ResultWriter {

@@ -32,7 +32,10 @@ export async function importTraces(path: string, { settings, note, signal }: App
   const sha256 = await sha256OfFile(path, signal);
   const file: ImportedFile = { format: source.format, name: basename(path), sha256 };
   const db = openStore(settings.db, { mustExist: false });
-  const waiting = { signal, onWait: () => note(`art-e: another program is writing to ${settings.db}; waiting.`) };
+  const waiting = {
+    signal,
+    onWait: () => note(`art-e: waiting for another program that is writing to ${settings.db}.`),
+  };
   try {
     return await withWriteTransaction(db, waiting, async () => {
       const runs = new Map<string, ImportedRunWriter>();
@@ -40,7 +43,7 @@ export async function importTraces(path: string, { settings, note, signal }: App
       let chats = 0;
       for await (const { trace, where } of source.traces()) {
         signal.throwIfAborted();
-        if (hasTrace(db, trace.traceId)) throw notUsable(where, `trace ${trace.traceId} is in this database already`);
+        if (hasTrace(db, trace.traceId)) throw notUsable(where, `trace ${trace.traceId} is already in this database`);
         if (trace.kind === "chat") {
           saveChat(db, trace);
           chats++;
@@ -83,7 +86,7 @@ class ImportedRunWriter {
     private readonly facts: RunFacts,
     where: string,
   ) {
-    if (hasRun(db, first.runId)) throw notUsable(where, `run ${first.runId} is in this database already`);
+    if (hasRun(db, first.runId)) throw notUsable(where, `run ${first.runId} is already in this database`);
     this.runId = first.runId;
     this.write = openRowWriter(db);
     const split = first.kind === "suite" ? "suite" : (facts.split ?? first.task.split ?? "test");
@@ -108,7 +111,7 @@ class ImportedRunWriter {
 
   add(trace: Trace, where: string): void {
     const task = `${trace.epoch} ${trace.taskId}`;
-    if (this.tasks.has(task)) throw notUsable(where, `task ${trace.taskId} of run ${trace.runId} stands there twice`);
+    if (this.tasks.has(task)) throw notUsable(where, `task ${trace.taskId} of run ${trace.runId} occurs twice`);
     this.tasks.add(task);
     if (trace.kind === "question") saveTasks(this.db, this.set, [trace]);
     this.write(toResultRow(trace, toTaskResult(trace), canBeRetried(trace.ending) ? "failed" : "finished"));

@@ -26,8 +26,8 @@ export function modelNameOf(options: RunOptions, agent: Agent): ModelName {
   if (provider !== null && parseModelName(own, null).provider !== provider) {
     throw new UserError(
       "model_missing",
-      `--model-provider ${provider} is given without a model of it.`,
-      `Name one with --model-id, for example --model-id ${provider}/NAME.`,
+      `--model-provider ${provider} requires a model.`,
+      `Pass one, such as --model-id ${provider}/NAME.`,
     );
   }
   return parseModelName(own, null);
@@ -80,8 +80,8 @@ export async function createModel(
   if (options.cache && throttle === null) {
     throw new UserError(
       "flags_contradict",
-      `--cache is not for ${run.model}: it asks no server.`,
-      "Leave --cache out.",
+      `--cache does not apply to ${run.model}, which does not call a server.`,
+      "Remove --cache.",
     );
   }
   const priceOf: PriceOf = price === null ? await pricesOf(name) : (usage) => priceAt(price, usage);
@@ -146,5 +146,5 @@ export function checkPriced({ priceOf }: CreatedModel, run: ExecutedRunSettings,
   // A subprocess agent can report its own cost.
   const reportsCost = run.kind === "external" && run.externalAgent.kind === "command";
   if (flag === null || reportsCost) return;
-  requirePriced(priceOf, flag, run.model, "Give it: --price IN,OUT in US dollars for a million tokens.");
+  requirePriced(priceOf, flag, run.model, "Pass --price IN,OUT in US dollars per million tokens.");
 }

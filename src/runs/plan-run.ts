@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import type { Suite, TaskList } from "../agents/agent.js";
+import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
 import { getAgent, saveCurrentVersion } from "../agents/registry-store.js";
 import { pinEvals } from "../evals/use-evals.js";
 import { checkMailboxes, readFingerprint, readImportFilter } from "../mail/corpus.js";
@@ -16,10 +17,14 @@ import { type AttachedTool, attachedOrDefault } from "../tools/tool.js";
 import { type ExecutedRunSettings, NO_LIMITS, type OwnRunSettings, type RunLimits } from "../traces/run-settings.js";
 import type { RunOwner, RunRow } from "../traces/runs-store.js";
 import { createRun, type NewRunRequest, type RunSession } from "./execute-run/create-run.js";
-import { agentTargetOf, refuseFlagsTargetIgnores, usesMailHere } from "./external-agent.js";
 import { type CreatedModel, createModel } from "./model-of-run.js";
 import { agentOfNewRun, type RunOptionName, type RunOptions, type RunRequest } from "./run-options.js";
-import { externalAgentSettings, newRunSettings, refuseOracle } from "./settings-from-options.js";
+import {
+  externalAgentSettings,
+  newRunSettings,
+  refuseFlagsTargetIgnores,
+  refuseOracle,
+} from "./settings-from-options.js";
 
 export const SELECTS_SUITE_TASKS: readonly RunOptionName[] = [
   "task",
@@ -44,10 +49,10 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
   refuseSuiteOptions(given);
   const { env } = context.settings;
   const agentId = agentOfNewRun(request);
-  const target = agentTargetOf(request, env);
+  const target = externalAgentOf(request, env);
   if (target !== undefined) refuseFlagsTargetIgnores(target, request);
   if (target?.kind === "api" && request.apiUrl === undefined) {
-    context.note(`The agent is one of ${target.url}, as API_URL says.`);
+    context.note(`Using the agent at ${target.url} (API_URL).`);
   }
   const unpinned =
     target === undefined
@@ -182,7 +187,7 @@ export function toolsNow(db: Db, settings: ExecutedRunSettings): readonly Attach
 function noteUnsetConditions({ protocol }: { protocol?: "art" | undefined }, db: Db, { note }: AppContext): void {
   if (protocol === undefined || readImportFilter(db) === "art") return;
   note(
-    `--protocol art: the mail in ${db.name} was imported without ART's filter. For it, import into a file of its own: art-e import --filter art --db FILE.`,
+    `--protocol art: the mail in ${db.name} was imported without ART's filter. Import the mail into a separate file: art-e import --filter art --db FILE.`,
   );
 }
 

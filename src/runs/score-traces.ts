@@ -72,7 +72,7 @@ export function scoreStoredRun(options: ScoreOptions, context: AppContext) {
     const { scored, stopped } = await scoreRun(db, run, request, signal).finally(() => bar.stop());
     if (stopped) {
       throw new Interrupted(
-        `scoring of ${run.id} stopped: ${count(scored)} tasks are saved. Go on with the same command.`,
+        `scoring of ${run.id} was interrupted: ${count(scored)} tasks are saved. Continue with the same command.`,
       );
     }
     const totals = await computeRunTotals(db, getRun(db, run.id));
@@ -93,7 +93,7 @@ function scorersOf({ id, split, settings }: RunRow, options: ScoreOptions, hasVe
   if (!hasAnswers && (!isOnlyEvals || asksJudge(options))) {
     throw new UserError(
       "flags_contradict",
-      `--${isOnlyEvals ? "judge" : "scorers"} is for tasks with a gold answer, and run ${id} has none.`,
+      `--${isOnlyEvals ? "judge" : "scorers"} applies only to tasks with a gold answer, and run ${id} has none.`,
       "Leave it out.",
     );
   }

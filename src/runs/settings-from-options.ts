@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { externalAgentOf, externalModelName, FLAG_OF, requestedExternalAgent } from "../agents/external-agent.js";
 import { currentVersion } from "../agents/registry-store.js";
 import { readImportFilter } from "../mail/corpus.js";
 import { checkBaseUrl } from "../models/endpoint.js";
@@ -7,13 +8,13 @@ import { baseUrlOf, baseUrlVariable, refuseStoredAddress, wireApiOf } from "../m
 import { changedExtras, recordedExtras } from "../models/request-extras.js";
 import { rulesFor, sentParameters } from "../models/request-parameters.js";
 import type { AppContext } from "../platform/app-context.js";
+import { flagName } from "../platform/command-line.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { trimEndOf } from "../platform/strings.js";
 import type { SelectionOptions } from "../questions/dataset.js";
 import { asksJudge, cheapModel, judgeSettings } from "../scoring/judge-settings.js";
 import type { Db } from "../store/open-store.js";
-import { findOracleFile } from "../suites/oracle.js";
 import type { SuiteFolder } from "../suites/suite-folder.js";
 import { offeredToolIds, toolsDigest } from "../tools/load-tools.js";
 import { type Agent, agentSettingsSchema, attachedOrDefault } from "../tools/tool.js";
@@ -25,7 +26,6 @@ import {
   type OwnRunSettings,
   type TrainingRunSettings,
 } from "../traces/run-settings.js";
-import { agentTargetOf, refuseFlagsTargetIgnores, requestedAgentTarget, targetModelName } from "./external-agent.js";
 import { modelNameOf } from "./model-of-run.js";
 import { chosenScorers, type RunOptions, type RunRequest, wantsJudge } from "./run-options.js";
 
@@ -58,9 +58,9 @@ export function requestedSettings(
   context: AppContext,
 ): ExecutedRunSettings {
   if (stored.kind === "external") {
-    return requestedExternalSettings(stored, requestedAgentTarget(stored.externalAgent, options), options, context);
+    return requestedExternalSettings(stored, requestedExternalAgent(stored.externalAgent, options), options, context);
   }
-  const target = agentTargetOf(options, {});
+  const target = externalAgentOf(options, {});
   if (target === undefined) return requestedOwnSettings(stored, options, context);
   const external = { ...stored, kind: "external", externalAgent: target };
   return requestedExternalSettings(externalRunSettingsSchema.strip().parse(external), target, options, context);
@@ -102,7 +102,7 @@ function requestedExternalSettings(
   if (options.oracle !== undefined) throw notFor(stored.model);
   const conditions = requestedConditions(stored, options, null, env);
   const { agentId } = conditions;
-  const model = options.modelId === undefined ? stored.model : targetModelName(target, agentId, options);
+  const model = options.modelId === undefined ? stored.model : externalModelName(target, agentId, options);
   return { ...stored, ...conditions, externalAgent: target, model };
 }
 
@@ -145,7 +145,7 @@ export function differences(stored: ContinuableSettings, requested: ContinuableS
 /** Describes the run's servers whose address has changed. This does not change the answers. */
 export function movedServers(stored: ExecutedRunSettings, requested: ExecutedRunSettings): string[] {
   const before = addressesOf(stored);
-  const shown = (address: string | null) => address ?? "the provider's own address";
+  const shown = (address: string | null) => address ?? "the provider's own URL";
   return Object.entries(addressesOf(requested)).flatMap(([server, address]) => {
     const old = before[server];
     if (old === undefined || address === undefined || old === address) return [];
@@ -204,7 +204,7 @@ export function unusedAddress(settings: ExecutedRunSettings, options: RunOptions
   const address = variable === null ? undefined : env[variable];
   if (!address) return null;
   if (trimEndOf(address.trim(), "/") === trimEndOf(baseUrl ?? "", "/")) return null;
-  return `the model server is ${baseUrl ?? "the provider's own"}, as the run began, and not that of ${variable}. To change it: --base-url URL`;
+  return `the model server is still ${baseUrl ?? "the provider's own"}, not the one in ${variable}. To change it, pass --base-url URL`;
 }
 
 function differing(stored: object, asked: Readonly<Record<string, unknown>>): string[] {
@@ -267,7 +267,7 @@ export function externalAgentSettings(
     kind: "external",
     agentId,
     externalAgent: target,
-    model: targetModelName(target, agentId, options),
+    model: externalModelName(target, agentId, options),
     tools,
     maxTurns: options.maxTurns ?? agentSettingsSchema.parse({}).maxTurns,
     ...recordedExtras(options),
@@ -330,8 +330,8 @@ function refuseExtrasWithoutServer({ id, provider }: ModelName, { header, body }
   if (isRemote(provider) || (header === undefined && body === undefined)) return;
   throw new UserError(
     "flags_contradict",
-    `--${header === undefined ? "body" : "header"} is for requests to a server, and ${id} sends none.`,
-    "Leave it out, or name a model of a provider.",
+    `--${header === undefined ? "body" : "header"} applies only to requests to a server, and ${id} sends none.`,
+    "Remove it, or choose a provider's model.",
   );
 }
 
@@ -341,13 +341,16 @@ export function refuseOracle(model: string, named: string | undefined): void {
   if (model !== ORACLE_MODEL && named === undefined) return;
   throw new UserError(
     "flags_contradict",
-    `${named === undefined ? `The model ${model}` : "--oracle"} is for tasks of a suite.`,
-    "Add --suite DIR, or name another agent.",
+    `${named === undefined ? `The model ${model}` : "--oracle"} applies only to suite tasks.`,
+    "Pass --suite DIR, or another agent.",
   );
 }
 
-export function oracleSettings(model: string, named: string | undefined, folder: SuiteFolder) {
-  if (model === ORACLE_MODEL) return { oracle: findOracleFile(named, folder) };
+export async function oracleSettings(model: string, named: string | undefined, folder: SuiteFolder) {
+  if (model === ORACLE_MODEL) {
+    const { findOracleFile } = await import("../suites/oracle.js");
+    return { oracle: findOracleFile(named, folder) };
+  }
   if (named !== undefined) throw notFor(model);
   return {};
 }
@@ -361,4 +364,34 @@ function requestedOracle(stored: OwnRunSettings, named: string | undefined) {
 function notFor(model: string): UserError {
   const what = `--oracle is for the agent oracle, and the agent's model is ${model}.`;
   return new UserError("flags_contradict", what, "Leave it out, or run -a oracle.");
+}
+
+const NOT_FOR: Readonly<Record<AgentTarget["kind"], readonly string[]>> = {
+  api: "protocol cache unsafeHostPython baseUrl wireApi header body maxTokens reasoningTokens reasoningEffort temperature record maxTaskCost maxCost maxRunTokens price tpm".split(
+    " ",
+  ),
+  human:
+    "protocol cache unsafeHostPython modelId modelProvider baseUrl wireApi header body maxTokens maxTurns reasoningTokens reasoningEffort temperature record maxTaskCost maxCost maxRunTokens price requestTimeout rpm tpm concurrency suite".split(
+      " ",
+    ),
+  command:
+    "protocol cache unsafeHostPython modelId modelProvider baseUrl wireApi header body maxTokens reasoningTokens reasoningEffort temperature record maxTaskCost requestTimeout rpm tpm".split(
+      " ",
+    ),
+  endpoint:
+    "protocol cache unsafeHostPython modelId modelProvider baseUrl wireApi maxTokens reasoningTokens reasoningEffort temperature record maxTaskCost requestTimeout".split(
+      " ",
+    ),
+};
+
+export function refuseFlagsTargetIgnores({ kind }: AgentTarget, { given, cutoff }: RunRequest): void {
+  const ignored = NOT_FOR[kind].find((name) => given.has(name));
+  if (ignored !== undefined) {
+    const why = kind === "human" ? "is not for a person" : `does not reach an agent of ${FLAG_OF[kind]}`;
+    throw new UserError("flags_contradict", `${flagName(ignored)} ${why}.`, "Leave it out.");
+  }
+  if (given.has("cutoff") && cutoff === "off" && kind !== "command" && kind !== "human") {
+    const message = `--cutoff off has no say in what an agent of ${FLAG_OF[kind]} may see.`;
+    throw new UserError("flags_contradict", message, "Leave it out.");
+  }
 }

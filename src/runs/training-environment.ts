@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { promptFor } from "../agents/agent-loop.js";
 import { currentVersion, getAgent, saveCurrentVersion } from "../agents/registry-store.js";
 import { NO_EVALS } from "../evals/use-evals.js";
 import { checkMailboxes, readImportFilter } from "../mail/corpus.js";
@@ -29,7 +30,6 @@ import { lastEpochs, saveScoringSettings } from "../traces/results-store.js";
 import type { TrainingRunSettings } from "../traces/run-settings.js";
 import { finishRun, getRun, type RunRow, runOfName, thisProcess } from "../traces/runs-store.js";
 import { toTaskResult } from "../traces/task-result.js";
-import { promptFor } from "./answer-task.js";
 import { createRun } from "./execute-run/create-run.js";
 import { mailChangedSince, resumeRun } from "./execute-run/resume.js";
 import { newRunId } from "./plan-run.js";
@@ -160,7 +160,7 @@ function offeredTools(db: Db, agent: Agent, resources: ToolResources): readonly 
   if (reserved !== undefined) {
     throw new UserError(
       "tool_reserved",
-      `Agent "${agent.id}" has a tool "${reserved.id}", a name that the protocol has for itself.`,
+      `Agent "${agent.id}" has a tool "${reserved.id}", which is a reserved name of the protocol.`,
       `Add the tool under another id, or detach it: ${commandLine`art-e agents detach ${agent.id} ${reserved.id}`}.`,
     );
   }
@@ -180,8 +180,8 @@ function environmentSettings(
   if (judge === null && judgeUse(reward) === "needed") {
     throw new UserError(
       "judge_missing",
-      `--reward ${options.reward} needs a judge, and there is none.`,
-      "Name one, for example --judge anthropic/claude-haiku-5-5, or another reward.",
+      `--reward ${options.reward} requires a judge.`,
+      "Pass one, such as --judge anthropic/claude-haiku-5-5, or another reward.",
     );
   }
   const mailFilter = readImportFilter(db);
@@ -243,7 +243,7 @@ async function loadSplits(
     if (second.set.split === other && !isSame(named, second)) splits.set(other, second);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    context.note(`art-e: there is no split "${other}": ${error.message}`);
+    context.note(`art-e: cannot serve the split "${other}": ${error.message}`);
   }
   return splits;
 }
@@ -266,17 +266,17 @@ function findRun(db: Db, name: string, set: TaskSet, settings: TrainingRunSettin
   if (id === null) return null;
   const run = getRun(db, id);
   const changes = [
-    ...(run.dataset.sha256 === set.sha256 && run.split === set.split ? [] : ["its tasks are others"]),
+    ...(run.dataset.sha256 === set.sha256 && run.split === set.split ? [] : ["its tasks differ"]),
     ...mailChangedSince(db, run),
     ...(run.settings.kind === "training"
       ? differences(run.settings, { ...settings, epochs: run.settings.epochs })
-      : ["it is no run of a training environment"]),
+      : ["it is not a training run"]),
   ];
   if (changes.length === 0) return run;
   throw new UserError(
     "run_differs",
-    `--name ${name}: the run of that name cannot go on as it was begun: ${changes.join("; ")}.`,
-    `Take another name, or rename that run: ${commandLine`art-e runs rename ${id} OTHER`}`,
+    `--name ${name}: cannot continue that run unchanged: ${changes.join("; ")}.`,
+    `Choose another name, or rename that run: ${commandLine`art-e runs rename ${id} OTHER`}`,
   );
 }
 
@@ -310,7 +310,7 @@ export class TrainingEnvironment {
     this.open = questionOpener(options.cutoff);
     this.rules = {
       agent,
-      tools: new Map(tools.map((tool) => [tool.id, tool])),
+      tools,
       scoring,
       maxTurns: settings.maxTurns,
       maxTokens: options.maxTokens ?? null,
@@ -334,7 +334,7 @@ export class TrainingEnvironment {
     const { name, questions } = this.questionsOf(split);
     const question = questions[index];
     if (question === undefined) {
-      throw new NoSuchTask(`There is no task ${index}: split "${name}" has those from 0 to ${questions.length - 1}.`);
+      throw new NoSuchTask(`Unknown task ${index}. Split "${name}" has the tasks 0 to ${questions.length - 1}.`);
     }
     const { id: task_id, question: asked, inbox_address, query_date } = question;
     return { split: name, index, task_id, question: asked, inbox_address, query_date };
@@ -377,7 +377,7 @@ export class TrainingEnvironment {
     const { name, questions } = this.questionsOf(split ?? this.defaultSplit);
     if (task_id !== undefined) {
       const found = questions.findIndex(({ id }) => id === task_id);
-      if (found === -1) throw new NoSuchTask(`There is no task with task_id ${task_id} in split "${name}".`);
+      if (found === -1) throw new NoSuchTask(`Unknown task_id ${task_id} in split "${name}".`);
       if (index !== undefined && index !== found) {
         throw new NoSuchTask(`Task ${task_id} of split "${name}" has the index ${found}, not ${index}.`);
       }
@@ -398,7 +398,7 @@ export class TrainingEnvironment {
   private questionsOf(split: string): { readonly name: Split } & SplitTasks {
     for (const [name, tasks] of this.parts.taskSets) if (name === split) return { name, ...tasks };
     const known = [...this.parts.taskSets.keys()].join(", ");
-    throw new NoSuchTask(`There is no split "${split.slice(0, 100)}". The splits are: ${known}.`);
+    throw new NoSuchTask(`Unknown split "${split.slice(0, 100)}". Available: ${known}.`);
   }
 
   /** Creates the run with the first episode of its split. */

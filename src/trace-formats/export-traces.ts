@@ -358,7 +358,7 @@ function refuseImpossible(bounds: readonly ScoreBounds[]): void {
 }
 
 /**
- * Returns the scorer for a metric name. Null selects the run's main score: the suite's own score if it has one,
+ * Returns the scorer for a metric name. Null selects the score with bands: the suite's own score if it has one,
  * otherwise the semantic score. Throws a UserError for a score that no task has.
  */
 function scorerOf(metric: string | null, counts: ReturnType<typeof countScores>, runId: string): string {

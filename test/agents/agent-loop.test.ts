@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
-import { checkPrompt, renderPrompt } from "../../src/agents/agent.js";
-import { type AgentStep, callTool, listTools, newTranscript, runAgent } from "../../src/agents/agent-loop.js";
+import { type AgentStep, checkPrompt, renderPrompt } from "../../src/agents/agent.js";
+import { AgentLoop, callTool, promptFor } from "../../src/agents/agent-loop.js";
 import { getAgent, listAgents } from "../../src/agents/registry-store.js";
 import { ModelError, type ToolCall } from "../../src/models/model.js";
 import { UserError } from "../../src/platform/errors.js";
@@ -9,26 +9,27 @@ import { openMailbox } from "../../src/tools/mailbox.js";
 import type { Tool } from "../../src/tools/tool.js";
 import { never, openEmpty } from "../runs/demo-setup.js";
 import { broken, echo, ending } from "./echo-tools.js";
-import { agentRun, call, finish, roll, scripted } from "./scripted-model.js";
+import { call, emptyTranscript, finish, play, roll, scripted } from "./scripted-model.js";
 
 const EMPTY = "Your reply was empty. Call a tool, or give your answer.";
+const NO_REQUEST = { system: "", messages: [], tools: [], toolChoice: "auto", maxTokens: 1 } as const;
 const CUT_OFF = "Your reply was cut off for its length. Be brief: call one tool, or give a short answer.";
 
 describe("the loop throws, and the transcript keeps the earlier turns, for", () => {
   test("an exception of the model port", async () => {
     const error = new ModelError("rate_limit", "429", { retryable: true });
-    const run = agentRun(scripted([call("echo", { a: 1 }), error]), [echo()]);
-    const transcript = newTranscript(run);
-    await expect(runAgent(run, transcript)).rejects.toBe(error);
+    const transcript = emptyTranscript();
+    await expect(play(scripted([call("echo", { a: 1 }), error]), [echo()], {}, transcript)).rejects.toBe(error);
     expect(transcript.messages.map((message) => message.role)).toEqual(["system", "user", "assistant", "tool"]);
     expect(transcript.turns).toHaveLength(1);
     expect(transcript.toolCalls).toHaveLength(1);
   });
 
   test("an exception of a broken tool, which is not the model's fault", async () => {
-    const run = agentRun(scripted([call("broken")]), [broken]);
-    const transcript = newTranscript(run);
-    await expect(runAgent(run, transcript)).rejects.toThrow(new TypeError("a wire has come loose"));
+    const transcript = emptyTranscript();
+    await expect(play(scripted([call("broken")]), [broken], {}, transcript)).rejects.toThrow(
+      new TypeError("a wire has come loose"),
+    );
     expect(transcript.turns).toHaveLength(1);
     expect(transcript.toolCalls).toEqual([]);
   });
@@ -43,8 +44,7 @@ describe("the loop throws, and the transcript keeps the earlier turns, for", () 
       },
     };
     const context = { inbox: null, cutoff: null, signal: controller.signal };
-    const run = agentRun(scripted([call("echo"), finish("late")]), [last], { context });
-    await expect(runAgent(run, newTranscript(run))).rejects.toThrow("stopped");
+    await expect(play(scripted([call("echo"), finish("late")]), [last], { context })).rejects.toThrow("stopped");
   });
 });
 
@@ -227,6 +227,7 @@ describe("the model receives", () => {
     const { requests, messages } = await roll(lines, [echo(), ending], { settings });
     expect(requests[0]).toEqual({
       system: "You answer from a mailbox.",
+      task: { id: 1, epoch: 1 },
       messages: [{ role: "user", content: "How much are the dues?" }],
       tools: [
         { name: "echo", description: "returns its arguments (echo)", parameters: echo().parameters },
@@ -349,7 +350,7 @@ it("the loop reports each reply with its calls, and each result, and waits for t
     finish("$40"),
   ]);
   const heard: number[] = [];
-  const run = agentRun(model, [echo(), ending], {
+  await play(model, [echo(), ending], {
     async onStep(step) {
       const asked = model.requests.length;
       steps.push(told(step));
@@ -357,7 +358,6 @@ it("the loop reports each reply with its calls, and each result, and waits for t
       heard.push(model.requests.length - asked);
     },
   });
-  await runAgent(run, newTranscript(run));
   expect(steps).toEqual([
     ["echo", "echo"],
     ...["result of echo", "result of echo"],
@@ -375,11 +375,10 @@ it("calls that are not made are not reported", async () => {
       { name: "echo", arguments: {} },
     ],
   };
-  const run = agentRun(scripted([two, call("echo"), finish("x")]), [echo(), ending], {
+  await play(scripted([two, call("echo"), finish("x")]), [echo(), ending], {
     settings: { toolCalls: "first" },
     onStep: (step) => void steps.push(told(step)),
   });
-  await runAgent(run, newTranscript(run));
   expect(steps).toEqual([
     ["echo"],
     "result of echo",
@@ -392,8 +391,56 @@ it("calls that are not made are not reported", async () => {
 
 it("a listener that throws ends the run", async () => {
   const onStep = () => Promise.reject(new Error("nobody listens"));
-  const run = agentRun(scripted([finish("x")]), [ending], { onStep });
-  await expect(runAgent(run, newTranscript(run))).rejects.toThrow("nobody listens");
+  await expect(play(scripted([finish("x")]), [ending], { onStep })).rejects.toThrow("nobody listens");
+});
+
+describe("the step machine", () => {
+  const silent: Tool = { ...echo(), call: () => new Promise(() => {}) };
+
+  function startLoop(tool: Tool, controller = new AbortController()) {
+    const transcript = emptyTranscript();
+    const rules = { tools: [tool], toolCalls: "all", toolTimeoutMs: 20, isOverBudget: () => false } as const;
+    const access = { inbox: null, cutoff: null, signal: controller.signal };
+    const task = { id: 1, epoch: 1, instruction: "?", variables: {}, maxTurns: 9, context: access };
+    const loop = new AgentLoop(rules, task, transcript);
+    loop.start("prompt");
+    const offer = async () => loop.offer(await scripted([call("echo")]).complete(NO_REQUEST, never), "2001-01-01");
+    return { loop, transcript, offer };
+  }
+
+  it("does not wait for a tool beyond its timeout, and treats the call as usable", async () => {
+    const { loop, transcript, offer } = startLoop(silent);
+    for (let i = 0; i < 4; i++) {
+      expect(await offer()).toEqual([{ ok: false, kind: "timeout", error: "The tool took longer than 0.02 s." }]);
+    }
+    expect(loop.rollout).toBeNull();
+    expect(transcript.toolCalls[3]).toMatchObject({ result: null, errorKind: "failed", turn: 3, durationMs: 20 });
+    expect(transcript.messages.at(-1)).toMatchObject({ role: "tool", isError: true });
+  });
+
+  it("keeps the rollout of an agent that was ended during a call", async () => {
+    const controller = new AbortController();
+    const late: Tool = {
+      ...echo(),
+      async call() {
+        loop.end("interrupted");
+        return { ok: true, value: "late" };
+      },
+    };
+    const { loop, transcript, offer } = startLoop(late, controller);
+    await offer();
+    expect(loop.rollout).toMatchObject({ ending: "interrupted", answer: null, toolCalls: [] });
+    expect(transcript.messages.map(({ role }) => role)).toEqual(["system", "user", "assistant"]);
+    expect(transcript.turns).toHaveLength(1);
+  });
+
+  it("throws the signal's reason without waiting for the tool", async () => {
+    const controller = new AbortController();
+    const { offer } = startLoop(silent, controller);
+    const offered = offer();
+    setImmediate(() => controller.abort(new Error("stopped")));
+    await expect(offered).rejects.toThrow("stopped");
+  });
 });
 
 describe("a task's cost limit", () => {
@@ -401,20 +448,22 @@ describe("a task's cost limit", () => {
 
   it("ends the task when it is reached: each turn costs $0.01", async () => {
     const lines = [call("echo"), call("echo"), finish("$40")];
-    const reached = await roll(lines, [echo(), ending], { maxCostUsd: 0.02 });
+    const reached = await roll(lines, [echo(), ending], { maxTaskCostUsd: 0.02 });
     expect(reached).toMatchObject({ ending: "out_of_budget", answer: null, sources: [] });
     expect(reached.turns).toHaveLength(2);
-    expect(await roll(lines, [echo(), ending], { maxCostUsd: 0.021 })).toMatchObject({ ending: "answered" });
+    expect(await roll(lines, [echo(), ending], { maxTaskCostUsd: 0.021 })).toMatchObject({ ending: "answered" });
   });
 
   it("counts turns of unknown cost as nothing", async () => {
-    const rollout = await roll([free, free, call("echo"), finish("$40")], [echo(), ending], { maxCostUsd: 0.01 });
+    const rollout = await roll([free, free, call("echo"), finish("$40")], [echo(), ending], { maxTaskCostUsd: 0.01 });
     expect(rollout.ending).toBe("out_of_budget");
     expect(rollout.turns.map(({ costUsd }) => costUsd)).toEqual([null, null, 0.01]);
   });
 
   it("prefers the cost that the server reports to our own price", async () => {
-    const rollout = await roll([{ ...call("echo"), costUsd: 5 }, finish("$40")], [echo(), ending], { maxCostUsd: 4 });
+    const rollout = await roll([{ ...call("echo"), costUsd: 5 }, finish("$40")], [echo(), ending], {
+      maxTaskCostUsd: 4,
+    });
     expect(rollout.turns.map(({ costUsd }) => costUsd)).toEqual([5]);
     const unknown = await roll([{ ...call("echo"), costUsd: null }, finish("$40")], [echo(), ending]);
     expect(unknown.turns[0]?.costUsd).toBeNull();
@@ -464,7 +513,7 @@ describe("a prompt", () => {
     } catch (error) {
       expect(error).toMatchObject({
         code: "prompt_variable_unknown",
-        hint: "A prompt may use: {{inbox_address}}, {{query_date}}, {{max_turns}}, {{tools}}, {{snapshot}}, {{home}}.",
+        hint: "Available: {{inbox_address}}, {{query_date}}, {{max_turns}}, {{tools}}, {{snapshot}}, {{home}}.",
       });
     }
   });
@@ -508,7 +557,7 @@ describe("a prompt", () => {
   test("lists the tools, one per line", () => {
     const { db, close } = openEmpty();
     const tools = loadTools(db, getAgent(db, "art-e"), { mailbox: openMailbox(db) });
-    const text = renderPrompt("Your tools:\n{{tools}}", { ...variables, tools: listTools(tools) });
+    const text = promptFor({ prompt: "Your tools:\n{{tools}}" }, tools, variables, 10);
     close();
     expect(text.split("\n")).toEqual([
       "Your tools:",

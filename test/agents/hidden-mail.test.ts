@@ -2,7 +2,6 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Rollout } from "../../src/agents/agent.js";
-import { newTranscript, runAgent } from "../../src/agents/agent-loop.js";
 import { getAgent } from "../../src/agents/registry-store.js";
 import { endOfDay } from "../../src/mail/date-range.js";
 import { replayModel } from "../../src/models/replay.js";
@@ -10,7 +9,7 @@ import type { JsonValue } from "../../src/platform/json.js";
 import { loadTools } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
 import { DANA, MARCUS, never, openDemo, type TestDb } from "../runs/demo-setup.js";
-import { agentRun } from "./scripted-model.js";
+import { play as answerWith } from "./scripted-model.js";
 
 /** Responses to an agent that tries to access hidden mail, over the real tools and mail, scripted in a replay file. */
 
@@ -36,8 +35,7 @@ async function play(
   const { settings, id } = getAgent(demo.db, agent);
   const tools = loadTools(demo.db, getAgent(demo.db, id), { mailbox: openMailbox(demo.db) });
   const context = { inbox: MARCUS, cutoff, signal: never };
-  const run = agentRun(await replayModel(file), tools, { settings, context });
-  return runAgent(run, newTranscript(run));
+  return answerWith(await replayModel(file), tools, { settings, context, maxTurns: settings.maxTurns });
 }
 
 const everythingSaid = ({ messages }: Rollout) => messages.map((message) => message.content).join("\n");

@@ -436,7 +436,7 @@ describe("import tools", () => {
     expect(skipped).toEqual([
       { name: "odd", why: expect.stringContaining("which cannot be checked") },
       { name: "later", why: expect.stringContaining("task") },
-      { name: "3 of its list", why: expect.stringContaining("not valid tools") },
+      { name: "3 listed tools", why: expect.stringContaining("not valid MCP tools") },
     ]);
   });
 

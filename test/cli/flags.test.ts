@@ -181,13 +181,13 @@ describe("wrong usage", () => {
     it("is refused without --agent", () => refused(`run --dataset ${QUESTIONS}`, "--agent is missing."));
 
     it("is refused with --workspace but no server", () =>
-      refused("run -a baseline -w ws_1", "--workspace is for --api-url, which is not given."));
+      refused("run -a baseline -w ws_1", "--workspace requires --api-url."));
   });
 
   it("is reported with the nearest agent and a list of all if an agent is mistyped", async () => {
     const { code, stderr } = await artE("agents show baselin");
     expect(code).toBe(2);
-    expect(stderr).toMatch(/^art-e: There is no agent "baselin"\.\n {7}Did you mean baseline\? The agents are: /);
+    expect(stderr).toMatch(/^art-e: Unknown agent "baselin"\.\n {7}Did you mean baseline\? Available: /);
   });
 
   it("is explained by both help COMMAND and COMMAND --help", async () => {

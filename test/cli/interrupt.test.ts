@@ -35,7 +35,7 @@ it("Ctrl-C twice stops a run immediately with exit code 130, keeps finished task
   expect(totals).toMatchObject({ totalTasks: 2, completedTasks: 2, failedTasks: 0, exactMatchAccuracy: 1 });
   expect(boxLines(stdout).Run).toBe(totals.runId);
   expect(stderr.split("\n").filter((line) => line !== "")).toEqual([
-    "Stopping: 1 task under way will be finished; once more to stop now.",
+    "Stopping: 1 task in flight will be finished. Press Ctrl-C again to stop immediately.",
     `art-e: run ${totals.runId} stopped: 2 of 6 tasks are saved. Go on with: art-e run --resume ${totals.runId}`,
   ]);
   expect(readdirSync(path("")).filter((name) => name.endsWith(".tmp"))).toEqual([]);
@@ -59,7 +59,7 @@ it.each(["SIGINT", "SIGHUP"] as const)("%s once lets running tasks finish, and s
   const { child, ended } = start(line, variables());
   await provider.received(3);
   expect(await interrupt(child, signal)).toContain(
-    "Stopping: 3 tasks under way will be finished; once more to stop now.",
+    "Stopping: 3 tasks in flight will be finished. Press Ctrl-C again to stop immediately.",
   );
   release();
   const { code, stdout, stderr } = await ended;

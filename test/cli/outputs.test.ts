@@ -132,7 +132,7 @@ describe("outputs", () => {
       write("page-traces/thesis.tex", "years of work");
       const { code, stderr } = await artE("report -o page.html --traces folder");
       expect(code).toBe(2);
-      expect(stderr).toContain("is there already and is not of a report");
+      expect(stderr).toContain("already exists and does not belong to a report");
       expect(read("page-traces/thesis.tex")).toBe("years of work");
     });
   });
@@ -143,7 +143,7 @@ describe("outputs", () => {
       const line = "gate latest --fail-under semanticScore=0";
       const { code, stderr } = await artE(line, { GITHUB_STEP_SUMMARY: path("art-e.db") });
       expect(code).toBe(0);
-      expect(stderr).toMatch(/step summary could not be written: GITHUB_STEP_SUMMARY: .+ is the database/);
+      expect(stderr).toMatch(/cannot write the step summary: GITHUB_STEP_SUMMARY: .+ is the database/);
       expect(readFileSync(path("art-e.db")).equals(before)).toBe(true);
     });
   });

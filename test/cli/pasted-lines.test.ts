@@ -41,7 +41,7 @@ it("a command from a message works when pasted", async () => {
   expect(paste(shown, "Traces:   ")).toContain("Merriwell");
 
   expect(paste(await artE(["runs", "show"]), "Show a complete task: ")).toContain("tool");
-  expect(paste(await artE(["runs", "delete", "latest"]), "Name the run: ")).toContain("baseline");
+  expect(paste(await artE(["runs", "delete", "latest"]), "Pass the run id: ")).toContain("baseline");
   expect(paste(await artE(["agents", "clone", "baseline", "mine"]), "See it: ")).toContain("mine");
 
   const named = await artE(["runs", "rename", "latest", "my run"]);

@@ -168,7 +168,7 @@ describe("a task's possible cost is reserved", () => {
     await budget.start().end(cost(0.6), "answered");
     expect(budget.reached()).toEqual({
       flag: "--max-cost",
-      why: "--max-cost 1 is reached: $0.6000 spent, and a further task may cost $0.6000",
+      why: "--max-cost 1 is reached: $0.6000 spent, and another task might cost $0.6000",
     });
   });
 

@@ -85,7 +85,7 @@ describe("a server", () => {
     for (let i = 1; i < 20; i++) expect(await ask(status(code))).toBe(false);
     expect(watch.fault).toBeNull();
     await ask(status(code));
-    expect(watch.fault?.why).toBe(`the server answers nothing but errors: ${code} no`);
+    expect(watch.fault?.why).toBe(`the server answers only with errors: ${code} no`);
   });
 
   test("that has answered may refuse any number of questions", async () => {

@@ -23,7 +23,7 @@ describe("movedServers", () => {
       "the provider's own server",
       { baseUrl: null },
       { baseUrl: B },
-      [`the model server was at the provider's own address and is at ${B}`],
+      [`the model server was at the provider's own URL and is at ${B}`],
     ],
     [
       "the judge's server",

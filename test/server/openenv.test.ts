@@ -111,9 +111,9 @@ describe("an OpenEnv server", () => {
   });
 
   it.each([
-    [{ index: 10_000 }, "There is no task 10000"],
-    [{ split: "validation" }, 'There is no split "validation". The splits are: test.'],
-    [{ task_id: -5 }, "no task with task_id -5"],
+    [{ index: 10_000 }, "Unknown task 10000"],
+    [{ split: "validation" }, 'Unknown split "validation". Available: test.'],
+    [{ task_id: -5 }, "Unknown task_id -5"],
     [{ task_id: 1, index: 7 }, "has the index 0, not 7"],
     [{ seed: -1 }, "Invalid message"],
     [{ episode_id: "" }, "Invalid message"],
@@ -353,7 +353,10 @@ describe("the reward", () => {
     const right = answer(gold(2).answer, gold(2).message_ids);
     expect(await rewardOf({ options: { reward: "sourcesF1" } }, ...right)).toMatchObject({ reward: { value: 1 } });
     expect(await rewardOf({ options: { reward: "sourcesPrecision" } }, ...answer(gold(2).answer))).toMatchObject({
-      reward: { value: 1, explanation: expect.stringContaining("semanticScore, as sourcesPrecision has no value") },
+      reward: {
+        value: 1,
+        explanation: expect.stringContaining("semanticScore, because sourcesPrecision has no value"),
+      },
     });
     const unfound = await rewardOf({ options: { reward: "goldRank" } }, ...answer("x"));
     expect(unfound.reward.value).toBeLessThanOrEqual(1);
@@ -374,7 +377,7 @@ describe("the reward", () => {
       expect(judged.reward.value).toBeGreaterThan(1);
       const unjudged = await rewardOf(changes, ...answer("yet other words", gold(2).message_ids));
       expect(unjudged.reward.value).toBeLessThan(0);
-      expect(unjudged.reward.explanation).toMatch(/no verdict of the judge .*semanticScore 0\.\d+ counts as wrong/);
+      expect(unjudged.reward.explanation).toMatch(/no verdict from the judge .*semanticScore 0\.\d+ counts as wrong/);
       const [run] = server.stored();
       expect(run?.traces[0]?.scores).toMatchObject({ judgeCorrect: { value: null }, artReward: { value: null } });
     } finally {
@@ -392,7 +395,7 @@ describe("the reward", () => {
     try {
       const right = await rewardOf(changes, ...answer(gold(2).answer));
       expect(right.reward).toMatchObject({ value: 1, scorer: "judgeCorrect" });
-      expect(right.reward.explanation).toMatch(/no verdict of the judge .*semanticScore 1\.000 counts as correct/);
+      expect(right.reward.explanation).toMatch(/no verdict from the judge .*semanticScore 1\.000 counts as correct/);
       expect((await rewardOf(changes, ...answer("x"))).reward).toMatchObject({ value: 0 });
       expect(server.stored()[0]?.results).toMatchObject([{ ending: "answered", scores: { judgeCorrect: null } }]);
     } finally {

@@ -93,7 +93,7 @@ describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000
     await page.getByRole("button", { name: "Remove return_final_answer" }).click();
     await saying(page, "Removed return_final_answer.");
     await page.getByRole("button", { name: "Remove email_search" }).click();
-    await saying(page, "without tools");
+    await saying(page, "would have no tools");
     expect((await get("/api/agents/tooled")).tools).toEqual(["email_search"]);
     expect(wrong().filter((text) => !text.includes("status of 4"))).toEqual([]);
   });

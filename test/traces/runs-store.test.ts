@@ -83,12 +83,12 @@ describe("pageOfRuns", () => {
       saveRun(test.db, "run_a");
       saveTask("run_a", 1, { scores: { exactMatch: 1, semanticScore: 0.5 } });
       saveTask("run_a", 2, { scores: { exactMatch: null, semanticScore: 0.25 } });
-      expect(scoreSums(test.db, "run_a", "semanticScore")).toEqual([
-        { n: 1, sum: 0.5 },
-        { n: 1, sum: 0.25 },
+      expect(scoreSums(test.db, "run_a", ["semanticScore", "exactMatch", "judgeCorrect"])).toEqual([
+        { scorer: "exactMatch", n: 1, sum: 1 },
+        { scorer: "semanticScore", n: 1, sum: 0.5 },
+        { scorer: "semanticScore", n: 1, sum: 0.25 },
       ]);
-      expect(scoreSums(test.db, "run_a", "exactMatch")).toEqual([{ n: 1, sum: 1 }]);
-      expect(scoreSums(test.db, "run_a", "judgeCorrect")).toEqual([]);
+      expect(scoreSums(test.db, "run_a", ["judgeCorrect"])).toEqual([]);
     });
   });
 

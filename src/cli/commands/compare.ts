@@ -15,7 +15,7 @@ export const compareCommand = defineCommand(
     metric: metrics.optional().meta({
       placeholder: "SCORES",
       description:
-        "Scores to compare, separated by commas. The first one decides --flips [default: accuracy, then all]",
+        "Scores to compare, separated by commas. The first one decides --flips [default: all, headline score first]",
     }),
     flips: wholeNumber(0, 100_000).default(5).meta({ description: "Number of lost and of won questions to show" }),
     published: z

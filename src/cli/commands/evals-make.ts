@@ -111,7 +111,7 @@ const labelTracesSchema = z.object({
   score: text.optional().meta({
     placeholder: "SCORE",
     description:
-      "With --from scores: the score (above 0.8 is good, below 0.5 is bad) [default: judgeCorrect, or exactMatch without a judge, taskScore for suites]",
+      "With --from scores: the score (above 0.8 is good, below 0.5 is bad) [default: the run's headline score, such as judgeCorrect]",
   }),
   chats: z.boolean().default(false).meta({ description: "Label chats instead of a run" }),
   hard: z

@@ -5,8 +5,9 @@ import { gateText, runSummary } from "../../reports/run-text.js";
 import type { RunActivity, WorkersState } from "../../runs/answer-task.js";
 import type { RunEstimate } from "../../runs/execute-run.js";
 import { count, duration, share, summaryBox, usd } from "../../text/format.js";
+import { type HeadlineScorer, headlineScorer } from "../../traces/headline-score.js";
 import type { Emit } from "../../traces/progress.js";
-import { HEADLINE_SCORERS, type Headline, type RunTotals } from "../../traces/run-totals.js";
+import type { RunTotals } from "../../traces/run-totals.js";
 import type { Gate } from "../../traces/score.js";
 import type { TaskResult } from "../../traces/task-result.js";
 import type { CommandContext } from "../command.js";
@@ -135,7 +136,7 @@ export function printEstimate(
   );
 }
 
-const LABELS: Readonly<Record<Headline["scorer"], string>> = {
+const LABELS: Readonly<Record<HeadlineScorer, string>> = {
   reward: "reward",
   judgeCorrect: "judged correct",
   taskScore: "score",
@@ -144,23 +145,20 @@ const LABELS: Readonly<Record<Headline["scorer"], string>> = {
 
 /** Running mean of the run's headline score. */
 class RunningHeadline {
-  private readonly sums = new Map<Headline["scorer"], { sum: number; n: number }>();
+  private readonly sums: Record<string, { readonly sum: number; readonly n: number }> = {};
 
   add({ scores }: TaskResult): void {
-    for (const scorer of HEADLINE_SCORERS) {
-      const value = scores[scorer] ?? null;
+    for (const [scorer, value] of Object.entries(scores)) {
       if (value === null) continue;
-      const { sum, n } = this.sums.get(scorer) ?? { sum: 0, n: 0 };
-      this.sums.set(scorer, { sum: sum + value, n: n + 1 });
+      const { sum, n } = this.sums[scorer] ?? { sum: 0, n: 0 };
+      this.sums[scorer] = { sum: sum + value, n: n + 1 };
     }
   }
 
   /** Returns an empty string if nothing has been scored yet. */
   text(): string {
-    for (const scorer of HEADLINE_SCORERS) {
-      const sums = this.sums.get(scorer);
-      if (sums !== undefined) return `${LABELS[scorer]} ${share(sums.sum / sums.n)}`;
-    }
-    return "";
+    const scorer = headlineScorer(this.sums);
+    const sums = scorer === null ? undefined : this.sums[scorer];
+    return scorer === null || sums === undefined ? "" : `${LABELS[scorer]} ${share(sums.sum / sums.n)}`;
   }
 }

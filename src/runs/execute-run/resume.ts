@@ -53,8 +53,8 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
   if (changes.length > 0 && !request.force) {
     throw new UserError(
       "run_differs",
-      `Run ${run.id} cannot go on as it was begun: ${changes.join("; ")}.`,
-      `Leave out the flags that differ, or continue anyway and record the difference: ${commandLine`art-e run --resume ${run.id} --force`}, with the same flags.`,
+      `Cannot resume run ${run.id} unchanged: ${changes.join("; ")}.`,
+      `Remove the flags that differ, or continue anyway and record the difference: ${commandLine`art-e run --resume ${run.id} --force`}, with the same flags.`,
     );
   }
   const settings =
@@ -137,8 +137,8 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
   if (changes.length > 0 && !request.force) {
     throw new UserError(
       "run_differs",
-      `Run ${run.id} cannot be repeated as it was: ${changes.join("; ")}.`,
-      "Leave out what differs, or add --force to repeat it all the same and have the difference recorded.",
+      `Cannot repeat run ${run.id} unchanged: ${changes.join("; ")}.`,
+      "Remove the flags that differ, or pass --force to repeat it anyway and record the difference.",
     );
   }
   const concurrency = given.has("concurrency") ? request.concurrency : run.settings.concurrency;
@@ -182,7 +182,7 @@ function executedRun(run: RunRow, what: string): ExecutedRun {
   if (settings.kind === "training") {
     throw new UserError(
       "run_of_environment",
-      `Run ${id} cannot ${what}: its tasks were episodes of a training environment, and its model was a trainer's.`,
+      `Run ${id} cannot ${what}: it is a training run, and its model belongs to a trainer.`,
       "Serve the environment again: art-e env serve.",
     );
   }
@@ -190,7 +190,7 @@ function executedRun(run: RunRow, what: string): ExecutedRun {
   throw new UserError(
     "run_imported",
     `Run ${id} cannot ${what}: it was imported from ${settings.imported.file}, and its agent is not in this database.`,
-    "Do it where the run was made, or answer its questions anew: art-e run -a AGENT --dataset FILE.",
+    "Use the database of the original run, or answer its questions again: art-e run -a AGENT --dataset FILE.",
   );
 }
 

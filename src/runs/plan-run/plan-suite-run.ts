@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { externalAgentOf, externalModelName, FLAG_OF, usesMailHere } from "../../agents/external-agent.js";
 import { getAgent } from "../../agents/registry-store.js";
 import { isEvalScore } from "../../evals/definition.js";
 import { pinEvals } from "../../evals/use-evals.js";
@@ -14,7 +15,6 @@ import { needsMachine } from "../../suites/task-needs.js";
 import type { PlannedSuiteTask } from "../../tasks/question.js";
 import type { SuiteTask } from "../../tasks/suite-task.js";
 import type { AgentTarget, ExecutedRunSettings } from "../../traces/run-settings.js";
-import { agentTargetOf, FLAG_OF, refuseFlagsTargetIgnores, targetModelName, usesMailHere } from "../external-agent.js";
 import { createModel, modelNameOf } from "../model-of-run.js";
 import { newRunPlan, type RunPlan } from "../plan-run.js";
 import {
@@ -25,16 +25,21 @@ import {
   type RunRequest,
   recordedScorers,
 } from "../run-options.js";
-import { externalAgentSettings, newRunSettings, oracleSettings } from "../settings-from-options.js";
+import {
+  externalAgentSettings,
+  newRunSettings,
+  oracleSettings,
+  refuseFlagsTargetIgnores,
+} from "../settings-from-options.js";
 
 /** Plans a new run over a suite's tasks. Includes all selected tasks unless --limit is given. */
 export async function planSuiteRun(db: Db, folder: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { given } = request;
   refuse(OF_DATASETS, given, "is not for tasks of a suite");
   // API_URL in the environment is only for questions, because most suites' tasks cannot be done through that API.
-  const target = agentTargetOf(request, { ...context.settings.env, API_URL: undefined });
+  const target = externalAgentOf(request, { ...context.settings.env, API_URL: undefined });
   if (target !== undefined) refuseFlagsTargetIgnores(target, request);
-  const oracle = oracleSettings(modelOf(db, target, request), request.oracle, openSuiteFolder(folder));
+  const oracle = await oracleSettings(modelOf(db, target, request), request.oracle, openSuiteFolder(folder));
   const limit = given.has("limit") && request.limit > 0 ? request.limit : null;
   const suite = await openSuite(folder, { ...request, ...oracle, limit }, context);
   const list = await suite.list();
@@ -100,8 +105,8 @@ function refuseMachineTasks(target: AgentTarget | undefined, tasks: readonly Sui
   if (first === undefined) return;
   throw new UserError(
     "flags_contradict",
-    `${FLAG_OF[target.kind]}: ${others.length + 1} of ${tasks.length} tasks are graded by what is left in a machine, which an agent there cannot reach (${first.id}).`,
-    "Use --agent-command or an agent of this program, or select tasks that are graded by the answer (email_answer).",
+    `${FLAG_OF[target.kind]}: ${others.length + 1} of ${tasks.length} tasks are graded by their machine, which this agent cannot reach (${first.id}).`,
+    "Use --agent-command or an agent in art-e, or select tasks that are graded by the answer (email_answer).",
   );
 }
 
@@ -115,7 +120,7 @@ function modelOf(db: Db, target: AgentTarget | undefined, options: RunOptions): 
   const agentId = agentOfNewRun(options);
   return target === undefined
     ? modelNameOf(options, getAgent(db, agentId)).id
-    : targetModelName(target, agentId, options);
+    : externalModelName(target, agentId, options);
 }
 
 /** Only tasks with a gold answer are judged. */

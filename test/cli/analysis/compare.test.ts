@@ -38,7 +38,9 @@ describe("compare", () => {
       const names = comparisons[0].metrics.map(({ metric }: { metric: string }) => metric);
       expect(names).toEqual(expect.arrayContaining(["exactMatch", "semanticScore", "costUsd", "modelAndToolTimeMs"]));
       expect(new Set(names).size).toBe(names.length);
-      expect(comparisons[0].metrics[0]).toMatchObject({ metric: "exactMatch", test: "mcnemar", p: 1, verdict: null });
+      expect(names[0]).toBe("semanticScore");
+      const exactMatch = comparisons[0].metrics[names.indexOf("exactMatch")];
+      expect(exactMatch).toMatchObject({ test: "mcnemar", p: 1, verdict: null });
       expect(published).toBeNull();
     });
 
@@ -67,7 +69,7 @@ describe("compare", () => {
       const refused = await artE("compare full.json other.json");
       expect(refused).toMatchObject({ code: 2, stdout: "" });
       expect(refused.stderr).toMatch(
-        /^art-e: run_\S+ and run_other cannot be compared\. They differ in the mail: fingerprint \w{12} and 000000000000; the cutoff: query_date and off\.\n/,
+        /^art-e: Cannot compare run_\S+ and run_other\. They differ in the mail: fingerprint \w{12} and 000000000000; the cutoff: query_date and off\.\n/,
       );
       const forced = await artE("compare full.json other.json --force");
       expect(forced.code).toBe(0);
@@ -76,9 +78,9 @@ describe("compare", () => {
 
     it.each([
       ["compare full.json", "There is one run only to compare."],
-      ["compare full.json none.json", "There is no results file none.json."],
+      ["compare full.json none.json", "Results file none.json does not exist."],
       ["compare full.json run_none", 'Unknown run "run_none" in ./art-e.db.'],
-      ["compare full.json broken.json", "broken.json is no results file of art-e: runId: "],
+      ["compare full.json broken.json", "broken.json is not a results file of art-e: runId: "],
       ["compare full.json short.json --metric f1", 'Unknown metric "f1".'],
       ["compare full.json short.json --flips -1", "--flips: expected a whole number"],
     ])("refuses %s", async (line, message) => {
@@ -221,7 +223,7 @@ describe("gate", () => {
     it.each([
       ["gate base.json", "No gate is given."],
       ["gate base.json --fail-under accuracy", "--fail-under: expected METRIC=VALUE"],
-      ["gate base.json --fail-under f1=0.5", 'There is no metric "f1".'],
+      ["gate base.json --fail-under f1=0.5", 'Unknown metric "f1".'],
       ["gate base.json --no-worse-than 0.1", "--no-worse-than goes with --baseline."],
       ["gate base.json --fail-under sources=0.5 --min-coverage 0.5", "--min-coverage goes with --fail-under eval:NAME"],
       ["gate base.json --metric sources", "--metric goes with --baseline or --junit."],
@@ -232,7 +234,7 @@ describe("gate", () => {
         "gate base.json --baseline base.json --no-worse-than 1",
         "--no-worse-than 1: accuracy is from 0 to 1, so nothing",
       ],
-      ["gate base.json --baseline none.json", "There is no results file none.json."],
+      ["gate base.json --baseline none.json", "Results file none.json does not exist."],
       ["gate base.json --junit no/where.xml", "--junit: Cannot write no/where.xml: the folder no does not exist."],
     ])("refuses %s", async (line, message) => {
       const { code, stdout, stderr } = await artE(line);
@@ -275,7 +277,7 @@ describe("gate", () => {
       const { code, stderr } = await artE(`${RUN} --cutoff off --baseline base.json`);
       expect(code).toBe(2);
       expect(stderr).toContain(
-        "--baseline base.json cannot be compared with this run. They differ in the cutoff: query_date and off.",
+        "--baseline base.json: cannot compare it with this run. They differ in the cutoff: query_date and off.",
       );
       expect((await artE(`${RUN} --fail-under f1=1`)).code).toBe(2);
       expect(await runs()).toBe(before);

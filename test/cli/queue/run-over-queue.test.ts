@@ -109,7 +109,7 @@ describe("run over queue", () => {
       first.child.kill("SIGINT");
       const once = await first.ended;
       expect(once.code).toBe(130);
-      expect(once.stderr).toMatch(/Stopping: \d+ tasks? under way will be finished/);
+      expect(once.stderr).toMatch(/Stopping: \d+ tasks? in flight will be finished/);
       const saved = Number(/(\d+) of 40 tasks are saved/.exec(once.stderr)?.[1]);
       expect(2 * saved).toBe(provider.requests.length - before);
       const second = start("run --resume latest", own);

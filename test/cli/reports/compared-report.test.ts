@@ -92,9 +92,9 @@ it("uses a run's name in every format", async () => {
 });
 
 it.each([
-  ["report one.json one.json", /^art-e: The run run_\S+ is named twice\.$/m],
-  [`report gone.json`, "There is no results file gone.json."],
-  [`report ${QUESTIONS}`, "is no results file of art-e"],
+  ["report one.json one.json", /^art-e: Run run_\S+ is listed twice\.$/m],
+  [`report gone.json`, "Results file gone.json does not exist."],
+  [`report ${QUESTIONS}`, "is not a results file of art-e"],
   ["report --open --format md", "--open opens a page, and md is none."],
 ])("refuses %s", async (line, message) => {
   const { code, stdout, stderr } = await artE(line);

@@ -68,7 +68,7 @@ describe("report", () => {
     write("mine-traces/diary.txt", "dear diary");
     const { code, stderr } = await artE("report --traces folder -o mine.html");
     expect(code).toBe(2);
-    expect(stderr).toContain("mine-traces, where the conversations would go, is there already and is not of a report.");
+    expect(stderr).toContain("mine-traces: it already exists and does not belong to a report.");
     expect(read("mine-traces/diary.txt")).toBe("dear diary");
     expect(existsSync(path("mine.html"))).toBe(false);
   });
@@ -114,7 +114,7 @@ describe("report", () => {
   it.each([
     ["report --format csv --traces none", "--traces is for --format html; csv has no conversations."],
     ["report --traces folder", "--traces folder puts the folder beside the page, and the page goes to stdout."],
-    ["report latest latest", /^art-e: The run run_\S+ is named twice\.$/m],
+    ["report latest latest", /^art-e: Run run_\S+ is listed twice\.$/m],
     ["report run_nowhere", 'Unknown run "run_nowhere"'],
     ["report -o nowhere/page.html", "--output: Cannot write nowhere/page.html: the folder nowhere does not exist."],
     ["report --format pdf", "--format: expected html or md or csv."],

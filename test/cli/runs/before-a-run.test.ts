@@ -51,8 +51,8 @@ describe("before a run", () => {
     it("with an unknown agent", () =>
       refused(
         "run -a nobody",
-        'There is no agent "nobody".',
-        "The agents are: art-e, baseline, data-worker, email-search, noop, oracle",
+        'Unknown agent "nobody".',
+        "Available: art-e, baseline, data-worker, email-search, noop, oracle",
       ));
 
     it("with a model that no provider offers", () =>

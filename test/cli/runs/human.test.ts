@@ -39,7 +39,7 @@ describe("run -a human", () => {
     expect(stderr).toContain(question);
     expect(stderr).toContain("as of 2000-04-17");
     expect(stderr).toContain("They authorised me to sign at index plus 4.5");
-    expect(stderr).toContain("99 is not the number of an email");
+    expect(stderr).toContain("99 is not the number of a listed email");
     const { taskResults, settings } = resultsSchema.parse(readJson("human.json"));
     expect(settings).toMatchObject({ agentId: "human", model: "human/terminal", externalAgent: { kind: "human" } });
     expect(settings.taskTimeoutMs).toBe(24 * 3_600_000);
@@ -75,7 +75,7 @@ describe("run -a human", () => {
     ]);
     const { code, stderr } = await ended;
     expect(code).toBe(0);
-    for (const text of ["give some words", "give the number of an email", "no more of an email", "give the answer"]) {
+    for (const text of ["enter some words", "enter the number of an email", "no further text", "enter the answer"]) {
       expect(stderr).toContain(text);
     }
     expect(stderr.split(demoQuestion(1).question)).toHaveLength(3);

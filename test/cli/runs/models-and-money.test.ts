@@ -277,7 +277,7 @@ describe("cache and replay", () => {
       await changing();
       const { code, stderr } = await run(`${RUN} --model-id offline/baseline --cache`);
       expect(code).toBe(2);
-      expect(stderr).toContain("--cache is not for offline/baseline: it asks no server.");
+      expect(stderr).toContain("--cache does not apply to offline/baseline, which does not call a server.");
     });
   });
 

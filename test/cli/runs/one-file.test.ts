@@ -52,7 +52,7 @@ describe("a run during an import", LONG, () => {
     allow(Number.POSITIVE_INFINITY);
     await new Promise<void>((resolve) => {
       child.stderr?.on("data", (text: string) => {
-        if (text.includes("another program is writing to")) resolve();
+        if (text.includes("another program")) resolve();
       });
     });
     other.exec("ROLLBACK");
@@ -67,7 +67,7 @@ describe("a run during an import", LONG, () => {
     const { child, ended } = start(`${RUN} -l 3`, variables());
     await new Promise<void>((resolve) => {
       child.stderr?.on("data", (text: string) => {
-        if (text.includes("another program is writing to")) resolve();
+        if (text.includes("another program")) resolve();
       });
     });
     child.kill("SIGTERM");
@@ -90,7 +90,7 @@ describe("a run during an import", LONG, () => {
     expect(settings.changes).toEqual(["mail was imported while it ran"]);
     const resumed = await artE(`run --resume ${runId} --max-run-tokens 99999999`, variables());
     expect(resumed).toMatchObject({ code: 2, stdout: "" });
-    expect(resumed.stderr).toContain("cannot go on as it was begun: the mail has grown since.");
+    expect(resumed.stderr).toContain("unchanged: the mail has grown since.");
     expect(resumed.stderr).toContain(`art-e run --resume ${runId} --force`);
     expect(await artE(`run --resume ${runId} --force --max-run-tokens 99999999`, variables())).toMatchObject({
       code: 0,
@@ -128,12 +128,12 @@ describe("a database that is lost during a run", LONG, () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     const [said, hint, ...rest] = stderr.split("\n");
     expect(said).toMatch(
-      new RegExp(`^art-e: Run run_\\S+ stopped: ${db} was ${how} while it ran; its \\d traces are in`),
+      new RegExp(`^art-e: Run run_\\S+ stopped: ${db} was ${how} while it ran; its \\d traces were saved to`),
     );
     expect(hint).toMatch(/^ {7}\S/);
     expect(rest).toEqual([""]);
     const traces = jsonLines(read(kept));
-    expect(said).toContain(`its ${traces.length} traces are in ${db}.run_`);
+    expect(said).toContain(`its ${traces.length} traces were saved to ${db}.run_`);
     expect(traces.length).toBeGreaterThanOrEqual(2);
     for (const trace of traces) expect(trace).toMatchObject({ ending: "answered", answer: "an answer" });
   });

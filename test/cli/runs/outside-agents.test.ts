@@ -108,7 +108,7 @@ describe("agent command", () => {
   it("ends a task as garbage, an error or empty if it replies that way", async () => {
     await run(commandOf("d.log", "garbage,error,silent"), "--ids 1,2,3 --concurrency 1 -o d.json");
     expect(readJson("d.json").taskResults).toMatchObject([
-      { ending: "model_error", error: expect.stringMatching(/no answer \(answer: .*\): \{"id": 5/) },
+      { ending: "model_error", error: expect.stringMatching(/not an answer \(answer: .*\): \{"id": 5/) },
       { ending: "model_error", error: expect.stringContaining("my model is down") },
       { ending: "out_of_turns" },
     ]);
@@ -118,7 +118,7 @@ describe("agent command", () => {
   it("stops the run if it cannot be started, and the resume needs --force for a fixed command", async () => {
     const first = await run("no-such-program --x", "-l 1");
     expect(first.code).toBe(1);
-    expect(first.stderr).toContain("no-such-program cannot be started: ENOENT");
+    expect(first.stderr).toContain("no-such-program: ENOENT");
     expect(first.stderr).toContain(
       "See that the program is there and can be started; then go on with: art-e run --resume",
     );
@@ -140,10 +140,10 @@ describe("agent command", () => {
   });
 
   it.each([
-    ["--api-url http://x.example", "name different agents"],
+    ["--api-url http://x.example", "select different agents"],
     ["--model-id openai/gpt-4.1", "--model-id does not reach"],
     ["--record r.jsonl", "--record does not reach"],
-    ["-w ws", "--workspace is for --api-url"],
+    ["-w ws", "--workspace requires --api-url"],
   ])("is refused with %s", async (flags, message) => {
     const { code, stderr } = await run("true", flags);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
@@ -207,7 +207,7 @@ describe("api url", () => {
     const { url, seen } = await serving(golden);
     const variables = { API_URL: url, WORKSPACE_ID: "ws_env", API_TOKEN: "token-of-the-server" };
     const { code, stderr } = await artE(`run -a agent_1 --dataset ${QUESTIONS} -l 1 --no-progress`, variables);
-    expect([code, stderr]).toEqual([0, expect.stringContaining(`The agent is one of ${url}, as API_URL says.`)]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining(`Using the agent at ${url} (API_URL).`)]);
     expect(seen[0]?.headers).toMatchObject({ "x-workspace-id": "ws_env", authorization: "Bearer token-of-the-server" });
   });
 
@@ -229,7 +229,7 @@ describe("api url", () => {
     const resume = "run --resume latest --retry-failed --quiet";
     for (const other of ["-w ws_2", "-a agent_2", "--tell-task"]) {
       const refused = await artE(`${resume} ${other}`);
-      expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("cannot go on as it was begun") });
+      expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("Cannot resume run") });
     }
     const before = seen.length;
     // The environment does not matter to a run with a recorded server.
@@ -303,12 +303,12 @@ describe("api url", () => {
   });
 
   it.each([
-    ["--api-url ftp://x", "expected the address of a server"],
-    ["--api-url http://user:secret@x.example", "expected the address of a server"],
+    ["--api-url ftp://x", "expected a server URL"],
+    ["--api-url http://user:secret@x.example", "expected a server URL"],
     ["--api-url http://x.example --max-cost 1", "--max-cost does not reach"],
     ["--api-url http://x.example --cutoff off", "--cutoff off has no say"],
     ["--agent-url http://x.example --max-cost 1", "the price of endpoint/agent_1 is unknown"],
-    ["--tell-task", "--tell-task is for --api-url"],
+    ["--tell-task", "--tell-task requires --api-url"],
   ])("refuses %s before the first request", async (flags, message) => {
     const { code, stderr } = await artE(`${RUN} ${flags}`);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);

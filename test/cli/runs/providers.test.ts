@@ -263,7 +263,7 @@ describe("protocol", () => {
       const { code, stderr } = await run("-o art.json");
       expect(code).toBe(0);
       expect(stderr).toBe(
-        `--protocol art: the mail in ./art-e.db was imported without ART's filter. For it, import into a file of its own: art-e import --filter art --db FILE.\n` +
+        `--protocol art: the mail in ./art-e.db was imported without ART's filter. Import the mail into a separate file: art-e import --filter art --db FILE.\n` +
           `Left out questions ${KNOWN_BAD.join(", ")} as known to be bad, assuming that copy.jsonl is a copy of corbt/enron_emails_sample_questions.\n` +
           "art-e: the tool choice required is sent as auto to anthropic/claude-sonnet-5-5: claude-sonnet-5-5 thinks by default and does not support required tool calls while thinking.\n",
       );

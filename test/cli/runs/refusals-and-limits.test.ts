@@ -85,7 +85,7 @@ describe("a limit that is changed on --resume", () => {
       await artE(`${RUN} -l 1 --price 1,1 --task-timeout 100 --max-task-cost 0.5`, variables());
       const { code, stderr } = await artE(`run --resume latest ${flag}`, variables());
       expect(code).toBe(2);
-      expect(stderr).toContain("cannot go on as it was begun");
+      expect(stderr).toContain("Cannot resume run");
     },
   );
 });

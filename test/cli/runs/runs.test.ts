@@ -105,14 +105,14 @@ describe("runs", () => {
     });
 
     it.each([
-      [["rename", "RUN", "latest"], 'NAME: "latest" cannot name a run.'],
-      [["rename", "RUN", "run_1"], 'NAME: "run_1" cannot name a run.'],
-      [["rename", "RUN", "results.json"], 'NAME: "results.json" cannot name a run.'],
-      [["rename", "RUN", "a\nb"], "cannot name a run."],
+      [["rename", "RUN", "latest"], 'NAME: "latest" is not a valid run name.'],
+      [["rename", "RUN", "run_1"], 'NAME: "run_1" is not a valid run name.'],
+      [["rename", "RUN", "results.json"], 'NAME: "results.json" is not a valid run name.'],
+      [["rename", "RUN", "a\nb"], "is not a valid run name."],
       [["rename", "run_none", "x"], 'Unknown run "run_none"'],
       [["rename", "RUN"], "NAME: expected a name, or --remove."],
       [["note", "RUN", "x", "--remove"], "NOTE: expected a note, or --remove."],
-      [["tag", "RUN", "two words"], 'TAGS: "two words" cannot be a tag.'],
+      [["tag", "RUN", "two words"], 'TAGS: "two words" is not a valid tag.'],
     ])("are refused: %j", async (line, message) => {
       const { code, stderr } = await artE(["runs", ...line.map((part) => (part === "RUN" ? failed : part))]);
       expect(code).toBe(2);
@@ -122,7 +122,7 @@ describe("runs", () => {
     it("belong to one run until they are removed", async () => {
       await artE(["runs", "rename", good, "mine"]);
       const { code, stderr } = await artE(["runs", "rename", failed, "mine"]);
-      expect([code, stderr.split("\n")[0]]).toEqual([2, `art-e: Run ${good} has the name "mine".`]);
+      expect([code, stderr.split("\n")[0]]).toEqual([2, `art-e: Run ${good} already has the name "mine".`]);
       expect((await artE(["runs", "rename", good, "--remove"])).stdout).toBe(`Run ${good} has no name now.\n`);
       expect((await artE(["runs", "rename", failed, "mine"])).code).toBe(0);
       await artE(["runs", "rename", failed, "--remove"]);
@@ -138,7 +138,7 @@ describe("runs", () => {
       expect((await artE(`show ${runId}/1`)).code).toBe(0);
       expect((await artE(`runs delete ${runId} --yes`)).stdout).toMatch(/1 run deleted, with results and traces\.\n$/);
       expect((await artE(`show ${runId}/1`)).code).toBe(2);
-      expect((await artE("runs delete latest --yes")).stderr).toContain("latest is not deleted");
+      expect((await artE("runs delete latest --yes")).stderr).toContain("cannot delete latest");
     });
 
     it("delete matching runs, except for the newest N and all labeled ones", async () => {
@@ -167,9 +167,9 @@ describe("runs", () => {
     });
 
     it.each([
-      [`${RUN} -l 1 --name second`, /^Run run_\S+ has the name "second"\.$/],
-      [`${RUN} -l 1 --name latest`, /^--name: "latest" cannot name a run\.$/],
-      ["run --resume latest --name third --json", /^--name names a new run, and --resume goes on with one\.$/],
+      [`${RUN} -l 1 --name second`, /^Run run_\S+ already has the name "second"\.$/],
+      [`${RUN} -l 1 --name latest`, /^--name: "latest" is not a valid run name\.$/],
+      ["run --resume latest --name third --json", /^--name names a new run, but --resume continues an existing one\.$/],
     ])("refuses %s before the first request", async (line, message) => {
       const before = await json("runs list --limit 0");
       const { code, stderr } = await artE(line);
@@ -217,13 +217,15 @@ describe("progress on terminal", () => {
       if (columns === 120) expect(line).toContain("  2 running  240 tokens");
 
       terminal.press("C-c");
-      const stopping = await terminal.until((shown) => shown.includes("Stopping: 2 tasks under way"));
+      const stopping = await terminal.until((shown) => shown.includes("Stopping: 2 tasks in flight"));
       expect(progressOf(stopping.slice(stopping.indexOf("Stopping: ")))).not.toBe("");
       terminal.press("C-c");
       const ended = await terminal.until((shown) => /Go on with: .*\n\$$/.test(shown));
       expect(ended).not.toContain("Answering ");
       expect(ended).not.toContain("^C");
-      expect(ended).toMatch(/Stopping: 2 tasks under way will be finished; once more to stop now\.\n═+\n/);
+      expect(ended).toMatch(
+        /Stopping: 2 tasks in flight will be finished\. Press Ctrl-C again to stop immediately\.\n═+\n/,
+      );
     });
   });
 });

@@ -196,7 +196,7 @@ describe("resume", () => {
       // The limit belongs to the run: it applies if not given again, and is shown.
       expect(await run(`run --resume ${runId}`)).toMatchObject({
         code: 1,
-        stderr: expect.stringContaining(`art-e: limits of run ${runId}: --max-cost ${LIMIT}. Give one again`),
+        stderr: expect.stringContaining(`art-e: limits of run ${runId}: --max-cost ${LIMIT}. Pass one again`),
       });
       expect(provider.requests.length - before).toBe(2);
       expect(await run(`run --resume latest --max-cost ${TASK_USD * 3}`)).toMatchObject({ code: 1 });
@@ -246,7 +246,7 @@ describe("resume", () => {
       const asked = provider.requests.length;
       const again = await run("run --resume latest");
       expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining(why) });
-      expect(again.stderr).toContain(`${flag.replace("0.0000001", "1e-7")}. Give one again to change it.`);
+      expect(again.stderr).toContain(`${flag.replace("0.0000001", "1e-7")}. Pass one again to change it.`);
       expect(provider.requests.length - asked).toBe(flag.startsWith("--max-failures") ? 1 : 0);
       down = new Set();
     });
@@ -254,7 +254,7 @@ describe("resume", () => {
     it("apply to a run's repeat too, and are shown", async () => {
       const { code, stderr } = await run(`run --repeat ${stoppedId}`);
       expect(code).toBe(1);
-      expect(stderr).toMatch(/^art-e: limits of run run_\S+: --max-cost 0\.06\. Give one again/);
+      expect(stderr).toMatch(/^art-e: limits of run run_\S+: --max-cost 0\.06\. Pass one again/);
     });
 
     it("end a task as out_of_budget before its next turn with --max-task-cost, shown only in that task", async () => {
@@ -293,7 +293,7 @@ describe("resume", () => {
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
       const [said, hint] = stderr.split("\n");
       expect(said).toBe(
-        `art-e: Run ${stoppedId} cannot go on as it was begun: model was "anthropic/claude-sonnet-5-5" and would be "anthropic/claude-haiku-4-5"; maxTurns was 10 and would be 3; temperature was null and would be 0.5; cutoff was "query_date" and would be "off".`,
+        `art-e: Cannot resume run ${stoppedId} unchanged: model was "anthropic/claude-sonnet-5-5" and would be "anthropic/claude-haiku-4-5"; maxTurns was 10 and would be 3; temperature was null and would be 0.5; cutoff was "query_date" and would be "off".`,
       );
       expect(hint).toContain("--force");
       expect(provider.requests.length).toBe(before);
@@ -324,7 +324,7 @@ describe("resume", () => {
       });
       expect(code).toBe(0);
       expect(stderr).toContain(
-        `art-e: the model server is ${provider.url}, as the run began, and not that of ANTHROPIC_BASE_URL. To change it: --base-url URL`,
+        `art-e: the model server is still ${provider.url}, not the one in ANTHROPIC_BASE_URL. To change it, pass --base-url URL`,
       );
     });
 

@@ -102,7 +102,7 @@ describe("run", () => {
     const begun = JSON.parse((await artE(`${RUN} -l 3 --judge openai/judge-1 --json`, variables())).stdout);
     const other = await artE(`run --resume ${begun.runId} --judge openai/judge-2`, variables());
     expect(other.code).toBe(2);
-    expect(other.stderr).toMatch(/cannot go on as it was begun: judge was .*judge-1.* and would be .*judge-2/);
+    expect(other.stderr).toMatch(/Cannot resume run \S+ unchanged: judge was .*judge-1.* and would be .*judge-2/);
     expect((await artE(`run --resume ${begun.runId} --no-judge`, variables())).stderr).toContain("judge was");
     expect((await artE(`run --resume ${begun.runId} --scorers tokenF1`, variables())).stderr).toContain("scorers was");
     expect(await artE(`run --resume ${begun.runId}`, variables())).toMatchObject({ code: 0, stderr: "" });
@@ -275,7 +275,7 @@ describe("judge calibrate", () => {
     ["a missing label", '{"question": "a", "gold": "b", "answer": "c"}', "line 1: label:"],
     ["a label in another language", label("a", "maybe"), "label must be correct, partly, wrong"],
     ["a label named like an inherited property", label("a", "constructor"), "label must be correct, partly, wrong"],
-    ["nothing", "\n", "holds no labels."],
+    ["nothing", "\n", "contains no labels."],
   ])("refuses a file with %s", async (_, text, message) => {
     const { code, stderr } = await artE(`judge calibrate ${write("bad.jsonl", text)}`, variables());
     expect(code).toBe(2);
@@ -284,6 +284,6 @@ describe("judge calibrate", () => {
 
   it("requires a judge", async () => {
     const labels = write("one.jsonl", label("a", true));
-    expect((await artE(`judge calibrate ${labels}`)).stderr).toContain("There is no judge to calibrate.");
+    expect((await artE(`judge calibrate ${labels}`)).stderr).toContain("No judge to calibrate.");
   });
 });

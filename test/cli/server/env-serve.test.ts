@@ -59,14 +59,14 @@ describe("art-e env serve", () => {
       ["interrupted", undefined],
     ]);
     const resumed = await artE("run --resume played");
-    expect([resumed.code, resumed.stderr]).toEqual([2, expect.stringContaining("episodes of a training environment")]);
+    expect([resumed.code, resumed.stderr]).toEqual([2, expect.stringContaining("it is a training run")]);
   });
 
   it("refuses invalid arguments in one line", async () => {
     for (const [flags, message] of [
-      ["--reward art", "--reward art needs a judge"],
+      ["--reward art", "--reward art requires a judge"],
       ["--reward nonsense", "--reward: expected art or"],
-      ["--agent nobody", 'There is no agent "nobody"'],
+      ["--agent nobody", 'Unknown agent "nobody"'],
       ["--host 0.0.0.0", "others can reach the server, but no token is set"],
       ["--split train", "all 73 questions belong to the test split."],
     ] as const) {

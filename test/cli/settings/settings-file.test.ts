@@ -209,7 +209,7 @@ runs:
       const { code, stderr } = await artE("run --config ci/nightly.yaml --only easy,short");
       expect(code).toBe(2);
       expect(stderr).toContain("1 of 2 runs did not pass: easy (exit code 2).");
-      expect(stderr).toContain('art-e: There is no agent "nobody".');
+      expect(stderr).toContain('art-e: Unknown agent "nobody".');
       expect((await artE("run --config ci/nightly.yaml --only easy")).code).toBe(2);
     });
 

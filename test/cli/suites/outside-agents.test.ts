@@ -101,9 +101,7 @@ describe("external agents", () => {
       for (const flag of ["--api-url", "--agent-url"]) {
         const { code, stderr } = await artE(`run --suite ${SUITE} -a mine ${flag} http://127.0.0.1:9`);
         expect(code).toBe(2);
-        expect(stderr).toMatch(
-          new RegExp(`^art-e: ${flag}: 20 of 20 tasks are graded by what is left in a machine, .*\n`),
-        );
+        expect(stderr).toMatch(new RegExp(`^art-e: ${flag}: 20 of 20 tasks are graded by their machine, .*\n`));
       }
     });
   });
@@ -186,7 +184,7 @@ describe("offline agents", () => {
       });
 
     it("is only for suite tasks, and only for its agent", async () => {
-      await refused("-a oracle --dataset none.jsonl", "The model offline/oracle is for tasks of a suite.");
+      await refused("-a oracle --dataset none.jsonl", "The model offline/oracle applies only to suite tasks.");
       await refused(
         `--suite ${SUITE} -a noop --oracle o.jsonl`,
         "--oracle is for the agent oracle, and the agent's model",

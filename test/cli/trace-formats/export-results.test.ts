@@ -83,7 +83,7 @@ describe("export-results", () => {
     expect(turnsOnly).toMatchObject({
       code: 2,
       stdout: "",
-      stderr: expect.stringContaining(`no table turns of ${runId}`),
+      stderr: expect.stringContaining(`Cannot export the table turns of ${runId}`),
     });
   });
 
@@ -106,8 +106,8 @@ describe("export-results", () => {
     ["--format csv --tables tasks --json", "--json and a table both want stdout: --output is needed."],
     ["--format xlsx -o x", "--format: expected parquet or csv or jsonl."],
     ["--tables task -o x", "--tables: expected tasks, turns, tool_calls, or several of them."],
-    ["latest latest -o x", "is named twice."],
-    ["missing.json -o x", "There is no results file missing.json."],
+    ["latest latest -o x", "is listed twice."],
+    ["missing.json -o x", "Results file missing.json does not exist."],
     ["-o run.json", "--output: run.json is a file."],
   ])("refuses %s", async (flags, message) => {
     const { code, stderr } = await artE(`export-results ${flags}`);

@@ -99,7 +99,7 @@ describe("import-traces", () => {
     ],
     ["deep.jsonl", `{"traceId":${"[".repeat(500)}`, "deep.jsonl, line 1: is nested more than"],
     ["half.jsonl", `${JSON.stringify(ANSWERED)}\n{"traceId":"x"}`, "half.jsonl, line 2: sessionId: "],
-    ["twice.jsonl", `${JSON.stringify(ANSWERED)}\n${JSON.stringify(ANSWERED)}`, "is in this database already."],
+    ["twice.jsonl", `${JSON.stringify(ANSWERED)}\n${JSON.stringify(ANSWERED)}`, "is already in this database."],
     ["ids.otlp", '{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"xyz"}]}]}]}', "expected hex digits"],
   ])("refuses %s, and imports nothing from it", async (name, content, message) => {
     if (content !== null) write(name, content);
@@ -110,7 +110,7 @@ describe("import-traces", () => {
 
   it("refuses a run that already exists", async () => {
     const { code, stderr } = await artE("import-traces first.jsonl");
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("is in this database already.") });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("is already in this database.") });
   });
 
   it.each([

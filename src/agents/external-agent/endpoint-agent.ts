@@ -6,28 +6,17 @@ import {
   failureInReply,
   openaiHeaders,
   secretsOf,
-} from "../models/endpoint.js";
-import { finishReasonOf } from "../models/finish-reasons.js";
-import { ModelError, type Usage } from "../models/model.js";
-import { costWithRetries, retryFollowed } from "../models/model-retries.js";
-import { toModelError } from "../models/provider-errors.js";
-import { jsonBytes, jsonHeaders, postJson } from "../models/provider-http.js";
-import { callThrottled, type RateLimiter } from "../models/rate-limiter.js";
-import { separateReasoning } from "../models/reply-text.js";
-import { reportedUsage } from "../models/reported-usage.js";
-import { NO_EXTRAS, withExtraBody } from "../models/request-extras.js";
-import { modelNameSchema, responseIdSchema, withBilled } from "../models/tool-calls.js";
-import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry-delay.js";
-import { redact } from "../platform/secrets.js";
-import {
-  type AgentBackend,
-  type AgentTask,
-  mailboxOf,
-  readAnswer,
-  refusalReason,
-  rolloutOf,
-  type Transcript,
-} from "./agent.js";
+} from "../../models/endpoint.js";
+import { finishReasonOf } from "../../models/finish-reasons.js";
+import { ModelError, type Usage } from "../../models/model.js";
+import { toModelError } from "../../models/provider-errors.js";
+import { jsonBytes, jsonHeaders, postJson } from "../../models/provider-http.js";
+import { separateReasoning } from "../../models/reply-text.js";
+import { reportedUsage } from "../../models/reported-usage.js";
+import { NO_EXTRAS, withExtraBody } from "../../models/request-extras.js";
+import { modelNameSchema, responseIdSchema, withBilled } from "../../models/tool-calls.js";
+import { redact } from "../../platform/secrets.js";
+import { type AgentBackend, type AgentTask, mailboxOf, readAnswer, refusalReason, rolloutOf } from "../agent.js";
 
 /** An agent that an OpenAI-compatible server offers as a model. It runs its own tools. */
 interface EndpointAgent {
@@ -132,7 +121,7 @@ function readReply(body: unknown) {
   const content = text || refused;
   const rawFinishReason = finish_reason ?? "";
   if ((message.tool_calls ?? []).length > 0 && content === "") {
-    throw new ModelError("protocol", "it asks for a tool to be called: an agent runs its own tools", {
+    throw new ModelError("protocol", "it requested a tool call, but an external agent must run its own tools", {
       retryable: false,
     });
   }
@@ -143,46 +132,4 @@ function readReply(body: unknown) {
     finishReason: refused === "" ? finishReasonOf(rawFinishReason, 0) : ("refusal" as const),
     rawFinishReason,
   };
-}
-
-/** Retries a failed external agent from scratch. One answer counts as one call for the rate limiter. */
-export function withAgentRetry(
-  name: string,
-  backend: AgentBackend,
-  throttle: RateLimiter | null,
-  policy: RetryPolicy = DEFAULT_RETRY,
-): AgentBackend {
-  return {
-    async answer(task, transcript) {
-      const { signal } = task.context;
-      const startedAt = performance.now();
-      let attemptedAt = startedAt;
-      const attempt = () => {
-        for (const list of [transcript.messages, transcript.toolCalls, transcript.turns]) list.length = 0;
-        attemptedAt = performance.now();
-        return backend.answer(task, transcript);
-      };
-      const { done, retries, waits } = await retryFollowed(
-        name,
-        (onProgress) => {
-          if (throttle !== null) return callThrottled(throttle, attempt, tokensOf, signal, onProgress);
-          onProgress({ type: "calling", waitedFor: null });
-          return attempt();
-        },
-        signal,
-        task.onActivity,
-        policy,
-      );
-      const [first] = done.turns;
-      if (first === undefined) return done;
-      first.retries.push(...retries);
-      // `waitedMs` is the time before the successful attempt.
-      Object.assign(first, costWithRetries(first, retries), { waitedMs: attemptedAt - startedAt, ...waits });
-      return done;
-    },
-  };
-}
-
-function tokensOf({ turns }: Transcript): number {
-  return turns.reduce((sum, { usage }) => sum + (usage === null ? 0 : usage.inputTokens + usage.outputTokens), 0);
 }

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { AgentTask, Rollout, Transcript } from "../../src/agents/agent.js";
-import { withAgentRetry } from "../../src/agents/endpoint-agent.js";
-import { type PlaygroundAgent, playgroundAgent } from "../../src/agents/playground-agent.js";
+import { withAgentRetry } from "../../src/agents/external-agent/agent-retries.js";
+import { type PlaygroundApiAgent, playgroundApiAgent } from "../../src/agents/external-agent/playground-api-agent.js";
 import { ModelError } from "../../src/models/model.js";
 import { RateLimiter } from "../../src/models/rate-limiter.js";
 import {
@@ -35,13 +35,13 @@ function taskWith(signal: AbortSignal): AgentTask {
 
 interface Asked {
   readonly play: (chat: SeenChat, number: number) => Script;
-  readonly agent?: Partial<PlaygroundAgent>;
+  readonly agent?: Partial<PlaygroundApiAgent>;
   readonly signal?: AbortSignal;
 }
 
 async function ask({ play, agent, signal = new AbortController().signal }: Asked) {
   server = await startPlayground(play);
-  const backend = playgroundAgent({
+  const backend = playgroundApiAgent({
     apiUrl: server.url,
     workspace: "ws_1",
     agentId: "my agent",

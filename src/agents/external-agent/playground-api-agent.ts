@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { MODEL_ERROR_KINDS, ModelError, type ModelErrorKind, type ToolCall } from "../models/model.js";
-import { toModelError } from "../models/provider-errors.js";
-import { separateReasoning } from "../models/reply-text.js";
-import { readServerSentEvents } from "../models/sse-reader.js";
-import { readArguments } from "../models/tool-calls.js";
-import { type JsonValue, jsonValueSchema } from "../platform/json.js";
-import { redact, redactJson } from "../platform/secrets.js";
-import { ENDINGS, type Ending, isFailure } from "../tasks/ending.js";
+import { MODEL_ERROR_KINDS, ModelError, type ModelErrorKind, type ToolCall } from "../../models/model.js";
+import { toModelError } from "../../models/provider-errors.js";
+import { separateReasoning } from "../../models/reply-text.js";
+import { readServerSentEvents } from "../../models/sse-reader.js";
+import { readArguments } from "../../models/tool-calls.js";
+import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import { redact, redactJson } from "../../platform/secrets.js";
+import { ENDINGS, type Ending, isFailure } from "../../tasks/ending.js";
 import {
   type AgentBackend,
   type AgentTask,
@@ -15,9 +15,9 @@ import {
   mailboxOf,
   type Rollout,
   type Transcript,
-} from "./agent.js";
+} from "../agent.js";
 
-export interface PlaygroundAgent {
+export interface PlaygroundApiAgent {
   /** Base URL without `/api` or a trailing slash. */
   readonly apiUrl: string;
   readonly workspace: string | null;
@@ -35,7 +35,7 @@ export interface PlaygroundAgent {
  * Sends `POST /api/agents/:id/playground/chat` with one conversation and one message per question. The mailbox, day and
  * turn limit are sent as `variables`. An error, a recoverable error, or a stream without `[DONE]` is a failure.
  */
-export function playgroundAgent(agent: PlaygroundAgent): AgentBackend {
+export function playgroundApiAgent(agent: PlaygroundApiAgent): AgentBackend {
   const url = `${agent.apiUrl}/api/agents/${encodeURIComponent(agent.agentId)}/playground/chat`;
   const headers: Record<string, string> = {
     ...(agent.workspace === null ? {} : { "x-workspace-id": agent.workspace }),
@@ -69,7 +69,7 @@ export function playgroundAgent(agent: PlaygroundAgent): AgentBackend {
   };
 }
 
-function toBody({ model }: PlaygroundAgent, { variables, maxTurns }: AgentTask, content: string) {
+function toBody({ model }: PlaygroundApiAgent, { variables, maxTurns }: AgentTask, content: string) {
   return {
     messages: [{ role: "user", content }],
     variables: { ...variables, max_turns: String(maxTurns) },
@@ -216,7 +216,7 @@ class PlaygroundReader {
     if (call === undefined) return;
     this.#open.delete(id);
     const result = (told === undefined ? undefined : redactJson(told, this.secrets)) ?? {
-      error: "The server told no result.",
+      error: "The server did not send a result.",
     };
     const failed = failedSchema.safeParse(result);
     const { arguments: args } = this.#toToolCall(call);

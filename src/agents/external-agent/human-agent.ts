@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { ModelError, NO_USAGE, type ToolCall } from "../models/model.js";
-import { type Person, PersonLeft } from "../platform/app-context.js";
-import type { JsonValue } from "../platform/json.js";
-import type { Tool, ToolContext } from "../tools/tool.js";
-import { type AgentBackend, type AgentTask, mailboxOf, type Rollout, rolloutOf, type Transcript } from "./agent.js";
-import { callTool } from "./agent-loop.js";
+import { ModelError, NO_USAGE, type ToolCall } from "../../models/model.js";
+import { type Person, PersonLeft } from "../../platform/app-context.js";
+import type { JsonValue } from "../../platform/json.js";
+import type { Tool, ToolContext } from "../../tools/tool.js";
+import { type AgentBackend, type AgentTask, mailboxOf, type Rollout, rolloutOf, type Transcript } from "../agent.js";
+import { callTool } from "../agent-loop.js";
 
 /**
  * A person as the agent. This baseline shows how hard the questions are for people. The person sees the question, the
@@ -38,8 +38,8 @@ export function humanAgent({ person, toolsFor }: HumanAgent): AgentBackend {
 const HELP = [
   "search WORDS    search the mailbox",
   "read N          read email N of the list, or the email with that message id",
-  "more            read on in the same email",
-  "answer TEXT     answer the question; its sources are asked for next",
+  "more            continue reading the same email",
+  "answer TEXT     answer the question, then enter its sources",
   "unknown         the mailbox does not have the answer",
   "question        show the question again",
   "help            show these commands",
@@ -95,7 +95,7 @@ class Session {
           break;
         case "search":
         case "s":
-          if (given === "") this.person.show("search WORDS: give some words.");
+          if (given === "") this.person.show("search WORDS: enter some words.");
           else await this.search(given, took());
           break;
         case "read":
@@ -104,13 +104,13 @@ class Session {
           break;
         case "more":
         case "m":
-          if (this.rest === null) this.person.show("There is no more of an email.");
+          if (this.rest === null) this.person.show("There is no further text.");
           else await this.read(this.rest.messageId, this.rest.offset, took());
           break;
         case "answer":
         case "a": {
           if (given === "") {
-            this.person.show("answer TEXT: give the answer.");
+            this.person.show("answer TEXT: enter the answer.");
             break;
           }
           const sources = await this.askSources();
@@ -149,7 +149,7 @@ class Session {
   private async read(which: string, offset: number, timing: Timing): Promise<void> {
     const messageId = this.idOf(which);
     if (messageId === null) {
-      this.person.show("read N: give the number of an email in the list, or a message id.");
+      this.person.show("read N: enter the number of an email in the list, or a message id.");
       return;
     }
     const email = emailSchema.safeParse(await this.call("email_get", { message_id: messageId, offset }, timing)).data;
@@ -162,12 +162,12 @@ class Session {
 
   private async askSources(): Promise<string[]> {
     for (;;) {
-      const line = await this.person.ask("Sources (numbers or message ids; empty: none): ", this.task.context.signal);
+      const line = await this.person.ask("Sources (numbers or message ids, or nothing): ", this.task.context.signal);
       const words = line.split(/[\s,]+/).filter((word) => word !== "");
       const sources = words.map((word) => this.idOf(word));
       const unknown = words[sources.indexOf(null)];
       if (unknown === undefined) return sources.filter((source) => source !== null);
-      this.person.show(`${unknown} is not the number of an email that was listed.`);
+      this.person.show(`${unknown} is not the number of a listed email.`);
     }
   }
 

@@ -1,9 +1,9 @@
 import { StringDecoder } from "node:string_decoder";
 import { z } from "zod";
-import { ModelError, type ModelErrorKind } from "../models/model.js";
-import { firstIssue, type JsonObject, parseJsonOrNull } from "../platform/json.js";
-import { lastOf, type ProgramStart, type SupervisedProcess, startSupervised } from "../platform/processes.js";
-import { redact } from "../platform/secrets.js";
+import { ModelError, type ModelErrorKind } from "../../models/model.js";
+import { firstIssue, type JsonObject, parseJsonOrNull } from "../../platform/json.js";
+import { lastOf, type ProgramStart, type SupervisedProcess, startSupervised } from "../../platform/processes.js";
+import { redact } from "../../platform/secrets.js";
 
 /** More than any answer uses, and small enough that a run's totals remain safe integers. */
 const MAX_TOKENS = 1e12;
@@ -73,7 +73,7 @@ export class AgentProcess {
       this.#gone = true;
       const why = "error" in end ? end.error : (end.signal ?? `exit code ${end.code}`);
       const last = this.#stderr();
-      if ("error" in end) this.#fail("not_found", `${start.argv[0]} cannot be started: ${why}`);
+      if ("error" in end) this.#fail("not_found", `cannot start ${start.argv[0]}: ${why}`);
       else this.#fail("server", `the program ended (${why}) without an answer${last === "" ? "" : `: ${last}`}`);
     });
   }
@@ -130,7 +130,7 @@ export class AgentProcess {
     const reply = replySchema.safeParse(parseJsonOrNull(line));
     if (!reply.success) {
       const why = firstIssue(reply.error);
-      this.#break(`the program wrote a line that is no answer (${why}): ${line.slice(0, 200)}`);
+      this.#break(`the program wrote a line that is not an answer (${why}): ${line.slice(0, 200)}`);
       return;
     }
     // A late answer to an earlier question.

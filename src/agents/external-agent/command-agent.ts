@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { ModelError, reasoningUsage, type Usage } from "../models/model.js";
-import { scrub } from "../models/provider-errors.js";
-import { listenMcp, type MailOffer, type McpListener, mailServer } from "../tools/mcp-server.js";
-import type { Tool, ToolContext } from "../tools/tool.js";
-import { type AgentBackend, type AgentTask, rolloutOf, type Transcript } from "./agent.js";
-import { callTool } from "./agent-loop.js";
-import type { AgentProcesses, ProgramReply } from "./agent-process.js";
+import { ModelError, reasoningUsage, type Usage } from "../../models/model.js";
+import { scrub } from "../../models/provider-errors.js";
+import { listenMcp, type MailOffer, type McpListener, mailServer } from "../../tools/mcp-server.js";
+import type { Tool, ToolContext } from "../../tools/tool.js";
+import { type AgentBackend, type AgentTask, rolloutOf, type Transcript } from "../agent.js";
+import { callTool } from "../agent-loop.js";
+import type { AgentProcesses, ProgramReply } from "./command-agent-process.js";
 
-export interface SubprocessAgent {
+export interface CommandAgent {
   readonly programs: Pick<AgentProcesses, "ask">;
   /** Returns tools whose call context binds them to the task's mailbox and machine. */
   toolsFor(context: ToolContext): readonly Tool[];
@@ -15,7 +15,7 @@ export interface SubprocessAgent {
   priceOf(usage: Usage): number | null;
 }
 
-export interface OpenSubprocessAgent extends AgentBackend {
+export interface OpenCommandAgent extends AgentBackend {
   close(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export interface OpenSubprocessAgent extends AgentBackend {
  * Sends the task to a program and serves tools to it at a separate MCP address. The tools are bound to the task's
  * mailbox and day, or to its machine. Every call is traced, and the address closes when the program answers.
  */
-export async function openSubprocessAgent(agent: SubprocessAgent): Promise<OpenSubprocessAgent> {
+export async function openCommandAgent(agent: CommandAgent): Promise<OpenCommandAgent> {
   const offers = new Map<string, MailOffer>();
   const listener = await listenMcp({
     host: "127.0.0.1",
@@ -71,7 +71,7 @@ function toLine(task: AgentTask, listener: McpListener, path: string) {
   };
 }
 
-function offerTo({ context }: AgentTask, transcript: Transcript, { version, toolsFor }: SubprocessAgent): MailOffer {
+function offerTo({ context }: AgentTask, transcript: Transcript, { version, toolsFor }: CommandAgent): MailOffer {
   const tools = toolsFor(context);
   const byId = new Map(tools.map((tool) => [tool.id, tool]));
   const hasMachine = context.machine !== undefined;
@@ -103,7 +103,7 @@ function toolTimeOf({ toolCalls }: Transcript): number {
 type Timing = { readonly startedAt: string; readonly latencyMs: number };
 
 /** Records the entire exchange as one turn, because the program's model calls are not visible. */
-function takeDown(reply: ProgramReply, transcript: Transcript, timing: Timing, { priceOf }: SubprocessAgent): void {
+function takeDown(reply: ProgramReply, transcript: Transcript, timing: Timing, { priceOf }: CommandAgent): void {
   for (const { role, content, name } of reply.trace ?? []) {
     if (role === "assistant") transcript.messages.push({ role, content, toolCalls: [] });
     else if (role === "tool") transcript.messages.push({ role, content, name, toolCallId: "", isError: false });

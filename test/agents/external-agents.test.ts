@@ -3,9 +3,9 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { AgentTask, Transcript } from "../../src/agents/agent.js";
-import type { ProgramReply } from "../../src/agents/agent-process.js";
-import { endpointAgent } from "../../src/agents/endpoint-agent.js";
-import { type OpenSubprocessAgent, openSubprocessAgent } from "../../src/agents/subprocess-agent.js";
+import { type OpenCommandAgent, openCommandAgent } from "../../src/agents/external-agent/command-agent.js";
+import type { ProgramReply } from "../../src/agents/external-agent/command-agent-process.js";
+import { endpointAgent } from "../../src/agents/external-agent/endpoint-agent.js";
 import { ModelError } from "../../src/models/model.js";
 import type { JsonObject } from "../../src/platform/json.js";
 import { singleInboxTools } from "../../src/tools/load-tools.js";
@@ -83,7 +83,7 @@ describe("endpoint agent", () => {
       reply({ content: null, tool_calls: [{ id: "1", function: { name: "x", arguments: "{}" } }] }),
     );
     expect(calls.done).toBeInstanceOf(ModelError);
-    expect((calls.done as ModelError).message).toContain("runs its own tools");
+    expect((calls.done as ModelError).message).toContain("must run its own tools");
     await server?.close();
     const { done } = await ask({ status: 404, body: '{"error":{"message":"no such model"}}' });
     expect(done).toMatchObject({ kind: "not_found", message: "404 no such model" });
@@ -92,7 +92,7 @@ describe("endpoint agent", () => {
 
 describe("subprocess agent", () => {
   let demo: TestDb;
-  let open: OpenSubprocessAgent | null = null;
+  let open: OpenCommandAgent | null = null;
 
   beforeAll(async () => {
     demo = await openDemo();
@@ -116,7 +116,7 @@ describe("subprocess agent", () => {
       },
     };
     const tools = singleInboxTools(demo.db, { mailbox: openMailbox(demo.db) });
-    open = await openSubprocessAgent({ programs, toolsFor: () => tools, version: "0", priceOf: () => 0.5 });
+    open = await openCommandAgent({ programs, toolsFor: () => tools, version: "0", priceOf: () => 0.5 });
     const transcript: Transcript = { messages: [], toolCalls: [], turns: [] };
     const task: AgentTask = {
       id: 1,
