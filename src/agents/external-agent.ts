@@ -4,7 +4,7 @@ import type { PriceOf } from "../models/model.js";
 import { parseModelName } from "../models/model-names.js";
 import { playgroundTokenOf, playgroundUrlOf } from "../models/open-model.js";
 import type { RateLimiter } from "../models/rate-limiter.js";
-import { type GivenExtras, openExtras, type RequestExtras } from "../models/request-extras.js";
+import { type GivenExtras, openExtras } from "../models/request-extras.js";
 import type { AppContext } from "../platform/app-context.js";
 import { splitShellWords } from "../platform/command-line.js";
 import type { Environment } from "../platform/environment.js";
