@@ -13,7 +13,7 @@ import { openMailbox } from "../../src/tools/mailbox.js";
 import { type FakePlayground, type Script, startPlayground } from "../providers/fake-playground.js";
 import { DANA, MARCUS, never, openDemo, type TestDb } from "../runs/demo-setup.js";
 
-describe("endpoint agent", () => {
+describe("an endpoint agent", () => {
   let server: FakePlayground | null = null;
 
   afterEach(async () => {
@@ -47,7 +47,7 @@ describe("endpoint agent", () => {
     return { status: 200, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
   }
 
-  it("sends one chat completion, with mailbox and date in the system message and in metadata", async () => {
+  it("sends one chat completion, with the mailbox and the date in the system message and in metadata", async () => {
     const { done, seen, transcript } = await ask(reply({ content: "On May 3." }));
     expect(seen[0]?.path).toBe("/v1/chat/completions");
     expect(seen[0]?.headers.authorization).toBe("Bearer test-key");
@@ -73,12 +73,12 @@ describe("endpoint agent", () => {
     expect((await ask(reply({ content }, null))).done).toMatchObject({ answer, sources, ending });
   });
 
-  it("reports no tokens if the server does not", async () => {
+  it("reports no tokens if the server reports none", async () => {
     const { transcript } = await ask(reply({ content: "x" }, null));
     expect(transcript.turns).toMatchObject([{ usage: null, costUsd: null }]);
   });
 
-  it("is refused if it requests a call of the program's tools, or if the server refuses", async () => {
+  it("is refused if it calls a tool of the program, or if the server refuses", async () => {
     const calls = await ask(
       reply({ content: null, tool_calls: [{ id: "1", function: { name: "x", arguments: "{}" } }] }),
     );
@@ -90,7 +90,7 @@ describe("endpoint agent", () => {
   });
 });
 
-describe("subprocess agent", () => {
+describe("a subprocess agent", () => {
   let demo: TestDb;
   let open: OpenCommandAgent | null = null;
 
@@ -135,7 +135,7 @@ describe("subprocess agent", () => {
     return client;
   }
 
-  it("receives the URL of the task's mailbox up to its date, and has every call in the transcript", async () => {
+  it("receives the URL of the task's mailbox up to its date, and the transcript contains every call", async () => {
     const cutoff = "2000-06-01T00:00:00Z";
     let days: string[] = [];
     const { done, transcript } = await answerBy(async (url) => {
@@ -162,7 +162,7 @@ describe("subprocess agent", () => {
     expect(transcript.turns).toMatchObject([{ usage: null, costUsd: 0.25 }]);
   });
 
-  it("receives an unguessable URL that expires with the answer", async () => {
+  it("receives an unguessable URL that expires once it has answered", async () => {
     let given = "";
     await answerBy(async (url) => {
       given = url;
@@ -172,7 +172,7 @@ describe("subprocess agent", () => {
     await expect(connect(given)).rejects.toThrow(/404|Unknown path/i);
   });
 
-  it("has its log output recorded, and its tokens priced if it does not report a cost", async () => {
+  it("has its log output recorded, and its tokens priced if it reports no cost", async () => {
     const { done, transcript } = await answerBy(async () => ({
       answer: "I don't know",
       usage: { input_tokens: 5, output_tokens: 2, cached_input_tokens: 0 },

@@ -74,7 +74,7 @@ const stream = (...chunks: (string | Buffer)[]): Asked => ({ play: () => ({ chun
 const said = (text: string) => frame({ type: "text-delta", text });
 
 describe("an agent behind the playground API", () => {
-  it("receives the question, and mailbox, date and turns as variables", async () => {
+  it("receives the question, and the mailbox, the date and the turn limit as variables", async () => {
     const asked = await ask({ ...stream(said("May 3"), DONE), agent: { token: "secret-token" } });
     expect(asked.server.seen).toHaveLength(1);
     const [chat] = asked.server.seen;
@@ -96,7 +96,7 @@ describe("an agent behind the playground API", () => {
     });
   });
 
-  it("answers with return_final_answer, and every call, result and turn is in the transcript", async () => {
+  it("answers with return_final_answer, and the transcript contains every call, result and turn", async () => {
     const final = { answer: "May 3", sources: ["<1@x>"] };
     const asked = await ask(stream(...answerFrames({ final, text: "Done!" })));
     const done = rollout(asked);
@@ -118,7 +118,7 @@ describe("an agent behind the playground API", () => {
     );
   });
 
-  it("answers with only the last turn's text if it does not have that tool", async () => {
+  it("answers with only the last turn's text if it does not have return_final_answer", async () => {
     const done = rollout(await ask(stream(...answerFrames({ text: "It is on May 3." }))));
     expect(done).toMatchObject({ ending: "answered", answer: "It is on May 3.", sources: [] });
   });
@@ -158,7 +158,7 @@ describe("an agent behind the playground API", () => {
     expect(done.messages[1]).toMatchObject({ toolCalls: [{ id: "a" }, { id: "b", invalid: "{not json" }] });
   });
 
-  it("may send frames with CRLF, in many lines, with comments, split anywhere, even inside a character", async () => {
+  it("may send frames with CRLF, in many lines, with comments, or split anywhere, even inside a character", async () => {
     const text = [
       "\ufeff: a comment\r\n\r\n",
       'data: {"type": "text-delta",\r\ndata: "text": "Zürich — "}\r\n\r\n',
@@ -176,8 +176,8 @@ describe("an agent behind the playground API", () => {
   });
 });
 
-describe("a failure", () => {
-  it("is retried if the stream breaks off, and results in one answer", async () => {
+describe("a failure of an agent behind the playground API", () => {
+  it("is retried if the stream breaks off, and leads to one answer", async () => {
     const broken: Script[] = [
       { chunks: [said("half an"), 'data: {"type":"text-de'] },
       { chunks: [said("half an ans")], last: "reset" },
@@ -193,7 +193,7 @@ describe("a failure", () => {
     ]);
   });
 
-  it("is a stream without [DONE], whatever its content", async () => {
+  it("includes a stream that ends without [DONE], whatever its content", async () => {
     const asked = await ask(stream(...answerFrames({ text: "42" }).slice(0, -1)));
     expect(failure(asked).message).toBe("playground/x: the stream ended without [DONE] (after 3 attempts)");
     expect(asked.server.seen).toHaveLength(3);
@@ -226,13 +226,13 @@ describe("a failure", () => {
     expect(asked.server.seen).toHaveLength(attempts);
   });
 
-  it("is a stream that falls silent", async () => {
+  it("includes a stream that falls silent", async () => {
     const asked = await ask({ play: () => ({ chunks: [said("so")], last: "hang" }), agent: { idleMs: 300 } });
     expect(failure(asked)).toMatchObject({ kind: "timeout", retryable: true });
     expect(asked.server.seen).toHaveLength(3);
   });
 
-  it("with 429 is retried after the server's wait, but not with other 4xx", async () => {
+  it("is retried after the server's wait if the status is 429, but not for other 4xx", async () => {
     const refused: Script = { status: 429, headers: { "retry-after": "0" }, body: '{"error":{"message":"busy"}}' };
     const asked = await ask({ play: (_, number) => (number === 0 ? refused : { chunks: [said("42"), DONE] }) });
     expect(rollout(asked).turns[0]?.retries).toMatchObject([{ reason: "429 busy" }]);
@@ -244,7 +244,7 @@ describe("a failure", () => {
     expect(bad.server.seen).toHaveLength(1);
   });
 
-  it("with an unknown agent, a refused token or a redirect applies to every question", async () => {
+  it("applies to every question if the agent is unknown, the token is refused or the server redirects", async () => {
     const kinds: unknown[] = [];
     for (const script of [
       { status: 404, body: '{"error":{"code":"NOT_FOUND","message":"no agent"}}' },
@@ -262,7 +262,7 @@ describe("a failure", () => {
     ]);
   });
 
-  it("is an HTML page, a frame that is not JSON and one in another format", async () => {
+  it("includes an HTML page, a frame that is not JSON and a frame in another format", async () => {
     const html = await ask({ play: () => ({ status: 200, headers: { "content-type": "text/html" }, body: "<html>" }) });
     expect(failure(html).message).toContain("text/html");
     await server?.close();
@@ -271,7 +271,7 @@ describe("a failure", () => {
     expect(failure(await ask(stream(frame({ type: "text-delta", text: 5 }), DONE))).message).toContain("at text");
   });
 
-  it("is an endless frame, which is not kept in memory", async () => {
+  it("includes an endless frame, which is not kept in memory", async () => {
     const megabyte = "x".repeat(1_000_000);
     const endless = Array.from({ length: 20 }, (_, i) => (i === 0 ? `data: ${megabyte}` : megabyte));
     const asked = await ask(stream(...endless));
@@ -279,14 +279,14 @@ describe("a failure", () => {
     expect(asked.server.seen).toHaveLength(1);
   });
 
-  it("is an endless stream too", async () => {
+  it("includes an endless stream", async () => {
     const megabyte = said("x".repeat(1_000_000));
     const asked = await ask(stream(...Array.from({ length: 80 }, () => megabyte)));
     expect(failure(asked).message).toContain("longer than 64 MB");
     expect(asked.server.seen).toHaveLength(1);
   });
 
-  it("an abort closes the stream at the server too", async () => {
+  it("an abort also closes the stream at the server", async () => {
     const controller = new AbortController();
     const why = new Error("stopped");
     const asked = await ask({

@@ -17,7 +17,7 @@ function thrownBy(work: () => unknown): UserError {
   throw new Error("nothing was refused");
 }
 
-describe("readFlags with an invalid value", () => {
+describe("readFlags", () => {
   it.each([
     [{ limit: -1 }, "--limit: expected a whole number of at least 0."],
     [{ limit: 1.5 }, "--limit: expected a whole number of at least 0."],
@@ -46,7 +46,7 @@ describe("readFlags with an invalid value", () => {
     [{ wireApi: "soap" }, "--wire-api: expected chat or responses."],
     [{ agent: "" }, "--agent: expected a text."],
     [{ name: "" }, "--name: expected a text."],
-  ])("refuses %o", (flags, message) => {
+  ])("refuses the invalid value in %o", (flags, message) => {
     const error = thrownBy(() => readFlags("run", runSchema, flags));
     expect(error).toMatchObject({ message, hint: "See art-e run --help.", exitCode: 2 });
   });
@@ -91,12 +91,12 @@ it("readFlags returns the defaults that --help shows", () => {
   });
 });
 
-describe("ids", () => {
+describe("a flag that takes ids", () => {
   it.each([
     ["one", "7", [7]],
-    ["several with commas", "3,1,2", [3, 1, 2]],
-    ["several with commas and spaces", "3, 1 2", [3, 1, 2]],
-  ])("parses %s", (_, given, expected) => {
+    ["several ids separated by commas", "3,1,2", [3, 1, 2]],
+    ["several ids separated by commas and spaces", "3, 1 2", [3, 1, 2]],
+  ])("accepts %s", (_, given, expected) => {
     expect(ids.parse(given)).toEqual(expected);
   });
 });
@@ -177,14 +177,14 @@ describe("wrong usage", () => {
     ])("are refused before any file is opened: %s", (line, message) => refused(line, message));
   });
 
-  describe("run", () => {
-    it("is refused without --agent", () => refused(`run --dataset ${QUESTIONS}`, "--agent is missing."));
+  describe("art-e run", () => {
+    it("is refused if --agent is missing", () => refused(`run --dataset ${QUESTIONS}`, "--agent is missing."));
 
-    it("is refused with --workspace but no server", () =>
+    it("is refused if --workspace is given but no server", () =>
       refused("run -a baseline -w ws_1", "--workspace requires --api-url."));
   });
 
-  it("is reported with the nearest agent and a list of all if an agent is mistyped", async () => {
+  it("is reported with the nearest agent and a list of all agents if an agent is mistyped", async () => {
     const { code, stderr } = await artE("agents show baselin");
     expect(code).toBe(2);
     expect(stderr).toMatch(/^art-e: Unknown agent "baselin"\.\n {7}Did you mean baseline\? Available: /);
@@ -196,7 +196,7 @@ describe("wrong usage", () => {
     expect((await artE("help")).stdout).toBe((await artE("--help")).stdout);
   });
 
-  it("is reported as one line of JSON on stderr with --json", async () => {
+  it("is reported as one line of JSON on stderr if --json is given", async () => {
     const { code, stdout, stderr } = await artE("stats --run nobody --json");
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(JSON.parse(stderr)).toEqual({
@@ -204,7 +204,7 @@ describe("wrong usage", () => {
     });
   });
 
-  it("is reported with its stack with --verbose", async () => {
+  it("is reported with its stack if --verbose is given", async () => {
     const { code, stderr } = await artE("run --verbose");
     expect(code).toBe(2);
     expect(stderr).toMatch(/^art-e: --agent is missing\.\n {7}.+\nUserError: .+\n {4}at /);

@@ -30,7 +30,7 @@ function versionOf(file: string): unknown {
   return version;
 }
 
-it("the first command that opens a file of an earlier version rebuilds its index, and says so once", async () => {
+it("a file from an earlier version has its index rebuilt by the first command that opens it, which says so once", async () => {
   const db = earlier("search.db");
   const first = await artE(["search", BEN, "ask", "--db", db]);
   expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining("<dash@plains.example>") });
@@ -45,7 +45,7 @@ it("the first command that opens a file of an earlier version rebuilds its index
   }
 });
 
-it("merges the two indexes of a large import", () => {
+it("a file from an earlier version has the two indexes of a large import merged", () => {
   const file = path("two-indexes.db");
   writeEarlierFile(file, MAILS, "one_index");
   const before = new Database(file);
@@ -77,7 +77,7 @@ it("merges the two indexes of a large import", () => {
   db.close();
 });
 
-it("keeps the suite folder of a suite run, with task paths relative to it", () => {
+it("a file from an earlier version keeps the folder of a suite run, and task paths relative to it", () => {
   const file = path("suite-run.db");
   writeEarlierFile(file, MAILS, "occurrences");
   const root = "/home/ann/suites/flowbook";
@@ -185,7 +185,7 @@ it("the settings of runs get their kind, and lose the defaults that stood for un
   db.close();
 });
 
-it("doctor --repair upgrades the file, and finds no faults", async () => {
+it("a file from an earlier version is upgraded by doctor --repair, which finds no faults", async () => {
   const { code, stdout } = await artE(["doctor", "--repair", "--db", earlier("doctor.db")]);
   expect(code).toBe(0);
   expect(boxLines(stdout)["Full-text index"]).toBe("ok: matches the emails");
@@ -193,7 +193,7 @@ it("doctor --repair upgrades the file, and finds no faults", async () => {
   expect(found).toContain("<japanese@plains.example>");
 });
 
-it("an import into the file adds to its content", async () => {
+it("a file from an earlier version can be imported into, and keeps its content", async () => {
   const db = earlier("import.db");
   const imported = await artE([
     "import",
@@ -208,7 +208,7 @@ it("an import into the file adds to its content", async () => {
   expect((await artE(["doctor", "--db", db])).code).toBe(0);
 });
 
-it("an interrupted migration leaves the file as it was, and the next command completes it", () => {
+it("a file from an earlier version is unchanged after an interrupted migration, which the next command completes", () => {
   const file = earlier("broken-off.db");
   const before = versionOf(file);
   onMigrationIndexing((done) => {

@@ -124,7 +124,7 @@ describe("features in Python", needs("sandbox", choice.ok && hasPython), () => {
     expect([...applied].sort()).toEqual([...names].sort());
   });
 
-  it("find the same values in a text", () => {
+  it("find the same values in a text as art-e's features", () => {
     const texts = [...ANSWERS, ...demoQuestions.map(({ answer }) => answer)];
     const pairs = texts.flatMap((text, i) => {
       const terms = [

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { expect, it } from "vitest";
 import { batchCalls, isProcessAlive } from "../../src/platform/async.js";
 
-it("batchCalls combines calls that arrive while one is running, and returns each its own result", async () => {
+it("batchCalls combines calls that arrive while one is running, and returns its own result to each", async () => {
   const calls: (readonly number[])[] = [];
   let finish: () => void = () => undefined;
   const double = batchCalls(async (items: readonly number[]) => {

@@ -37,12 +37,12 @@ describe("movedServers", () => {
       { kind: "external", externalAgent: { kind: "endpoint", url: B } },
       [`the agent's server was at ${A} and is at ${B}`],
     ],
-  ])("names %s, which is not a difference", (_, before, now, moved) => {
+  ])("names %s as moved, which is not a difference in settings", (_, before, now, moved) => {
     expect(movedServers(settings(before), settings(now))).toEqual(moved);
     expect(differences(settings(before), settings(now))).toEqual([]);
   });
 
-  it("omits a server that only one of the two has", () => {
+  it("leaves out a server that only one of the two runs has", () => {
     const judged = settings({ judge: { ...JUDGE, baseUrl: A } });
     expect(movedServers(judged, settings({}))).toEqual([]);
     expect(movedServers(settings({}), judged)).toEqual([]);

@@ -8,7 +8,7 @@ import { type DemoServer, startDemoServer } from "./demo-server.js";
 
 const HOSTILE = `</textarea></p><img src=x onerror="document.title='stolen'"><script>document.title='stolen'</script>`;
 
-describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000 }, () => {
+describe("the pages about agents and tools", { ...needs("browser"), timeout: 60_000 }, () => {
   const browser = new TestBrowser();
   let demo: DemoServer;
 

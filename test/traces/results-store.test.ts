@@ -43,7 +43,7 @@ describe("planned tasks", () => {
       );
     });
 
-    it("include tasks without a result in this epoch and run", () => {
+    it("include tasks that have no result in this epoch and run", () => {
       saveRun(test.db, "run_b");
       saveTask(test.db, "run_b", 1, 1);
       saveTask(test.db, "run_a", 2, 1);
@@ -54,7 +54,7 @@ describe("planned tasks", () => {
       ]);
     });
 
-    it("include failed tasks only with retryFailed, based on their last attempt", () => {
+    it("include failed tasks only if retryFailed is set, based on their last attempt", () => {
       saveTask(test.db, "run_a", 1, null, "trace_1");
       saveTask(test.db, "run_a", 2, null, "trace_2");
       saveTask(test.db, "run_a", 2, 0, "trace_3");
@@ -72,7 +72,7 @@ describe("planned tasks", () => {
       expect(remaining("run_x", true)).toEqual([]);
     });
 
-    it("are found one page of the order at a time, and tasks are read a few at a time when needed", () => {
+    it("are read one page at a time, and tasks a few at a time when needed", () => {
       saveRun(test.db, "run_b");
       const plan = Array.from({ length: 301 }, (_, i) => ({ kind: "question" as const, task: ONE, epoch: i + 1 }));
       saveRunTasks(test.db, "run_b", plan.slice(0, 150));
@@ -89,7 +89,7 @@ describe("planned tasks", () => {
       expect(others.filter(isReadLater).map(({ epoch }) => epoch)).toEqual([...range(21, 100), ...range(201, 301)]);
     });
 
-    it("come from the run's own split of a dataset", () => {
+    it("belong to the run's own split of a dataset", () => {
       test.db.exec("UPDATE art_e_tasks SET split = 'train' WHERE id = 1");
       expect(left()).toEqual([
         [2, 1],
@@ -99,7 +99,7 @@ describe("planned tasks", () => {
   });
 });
 
-describe("result writer", () => {
+describe("the result writer", () => {
   let test: TestDb;
   let writer: ResultWriter;
 
@@ -127,7 +127,7 @@ describe("result writer", () => {
     expect(saved()).toEqual(tasks);
   });
 
-  it("has saved a task when it reports so", async () => {
+  it("reports a task as saved only after saving it", async () => {
     for (const task of [1, 2, 3]) {
       await save(task);
       expect(saved()).toContain(task);
@@ -179,7 +179,7 @@ describe("result writer", () => {
     });
   });
 
-  describe("after the loss of the file", () => {
+  describe("after the file is lost", () => {
     it.each<[string, (path: string) => void]>([
       ["deleted", rmSync],
       [
@@ -211,7 +211,7 @@ describe("result writer", () => {
     expect(statSync(`${test.db.name}-wal`).size).toBeLessThan(64 * 1024 * 1024);
   });
 
-  it("leaves no log for the last connection to truncate", async () => {
+  it("leaves no log that the last connection would have to truncate", async () => {
     await save(1);
     expect(statSync(`${test.db.name}-wal`).size).toBeGreaterThan(0);
     await writer.close();

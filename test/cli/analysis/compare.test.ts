@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
 
-describe("compare", () => {
+describe("comparing runs", () => {
   const { artE, readJson, write } = workFolder({ mail: MAIL });
   const RUN = `run -a baseline --dataset ${QUESTIONS} --quiet`;
 
@@ -14,8 +14,8 @@ describe("compare", () => {
 
   const idOf = (file: string): string => readJson(file).runId;
 
-  describe("compare", () => {
-    it("reports which of two runs is better, how certain that is, at what cost, and which questions changed", async () => {
+  describe("art-e compare", () => {
+    it("reports which of two runs is better, how certain that is, what it cost, and which questions changed", async () => {
       const { code, stdout, stderr } = await artE("compare full.json short.json --metric sources,semantic --flips 2");
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       const [full, short] = [idOf("full.json"), idOf("short.json")];
@@ -53,7 +53,7 @@ describe("compare", () => {
         expect({ wins, losses, verdict }).toEqual({ wins: 0, losses: 0, verdict: null });
     });
 
-    it("shows the published figures next to a run, and how the run's conditions differ", async () => {
+    it("shows the published figures next to a run, and the differences between their conditions", async () => {
       const { code, stdout } = await artE("compare full.json --published");
       expect(code).toBe(0);
       expect(stdout).toMatch(/^ART-E 14B +0\.960 +1\.1 s +\$0\.850 +published$/m);
@@ -63,7 +63,7 @@ describe("compare", () => {
       );
     });
 
-    it("refuses runs over other mail or with another cutoff unless forced", async () => {
+    it("refuses runs over different mail or with different cutoffs unless forced", async () => {
       const other = { ...readJson("short.json"), runId: "run_other", corpusFingerprint: "0".repeat(64) };
       write("other.json", JSON.stringify({ ...other, settings: { ...other.settings, cutoff: "off" } }));
       const refused = await artE("compare full.json other.json");
@@ -91,7 +91,7 @@ describe("compare", () => {
     });
   });
 
-  describe("stats", () => {
+  describe("art-e stats", () => {
     it("describes the latest run by default", async () => {
       const { stdout } = await artE("stats --run latest --json");
       const named = { code: 0, stdout, stderr: "" };
@@ -101,8 +101,8 @@ describe("compare", () => {
     });
   });
 
-  describe("stats --run --by", () => {
-    it("prints a table of the slice with denominators and intervals", async () => {
+  describe("art-e stats --run --by", () => {
+    it("prints a table of slices with denominators and intervals", async () => {
       const { code, stdout } = await artE("stats --run latest --by year --metric sources,semantic");
       expect(code).toBe(0);
       const [heading, , ...rows] = stdout.trimEnd().split("\n");
@@ -132,7 +132,7 @@ describe("compare", () => {
   });
 });
 
-describe("gate", () => {
+describe("gates", () => {
   const { artE, path, read, readJson, write } = workFolder({ mail: MAIL });
   const RUN = `run -a baseline --dataset ${QUESTIONS} -l 30`;
 
@@ -141,7 +141,7 @@ describe("gate", () => {
     expect(await artE(`${RUN} -o short.json --max-turns 2 --quiet`)).toMatchObject({ code: 0 });
   });
 
-  describe("gate", () => {
+  describe("art-e gate", () => {
     it("passes a run that meets every threshold", async () => {
       const { code, stdout, stderr } = await artE(
         "gate base.json --fail-under sources=0.5,found=0.9 --baseline base.json",
@@ -181,7 +181,7 @@ describe("gate", () => {
       ]);
     });
 
-    it("exits with code 3 if a run may be worse than its baseline by the margin or more", async () => {
+    it("exits with code 3 if a run might be worse than its baseline by the margin or more", async () => {
       const { code, stderr } = await artE("gate short.json --baseline base.json --no-worse-than 0.1 --metric sources");
       expect(code).toBe(3);
       expect(stderr).toMatch(
@@ -191,7 +191,7 @@ describe("gate", () => {
       expect(better.code).toBe(0);
     });
 
-    it("writes JUnit XML of the requested metric", async () => {
+    it("writes JUnit XML for the requested metric", async () => {
       const { code, stdout } = await artE("gate base.json --junit junit.xml --metric sources");
       expect({ code, stdout }).toEqual({ code: 0, stdout: "JUnit:  junit.xml\n" });
       const right = readJson("base.json").taskResults.filter(
@@ -243,8 +243,8 @@ describe("gate", () => {
     });
   });
 
-  describe("run with gates", () => {
-    it("checks the finished run: exit code, box, document, JUnit and step summary", async () => {
+  describe("art-e run with gates", () => {
+    it("applies the gates to the finished run, and shows them in the exit code, box, document, JUnit file and step summary", async () => {
       const line = `${RUN} --fail-under sources=0.99 --baseline base.json --junit run.xml -o gated.json`;
       const summary = path("summary.md");
       write("summary.md", "before\n");
@@ -259,19 +259,19 @@ describe("gate", () => {
       expect(readJson("gated.json").totalTasks).toBe(30);
     });
 
-    it("includes the gates in its document with --json", async () => {
+    it("includes the gates in its document if --json is given", async () => {
       const { code, stdout } = await artE(`${RUN} --fail-under found=0.5 --json --quiet`);
       expect(code).toBe(0);
       expect(JSON.parse(stdout).gates).toEqual([expect.objectContaining({ scorer: "foundGold", passed: true })]);
     });
 
-    it("compares with the previous run if the baseline is latest", async () => {
+    it("compares with the previous run if --baseline is latest", async () => {
       const before = JSON.parse((await artE("stats --run latest --json")).stdout).runId;
       const { stdout } = await artE(`${RUN} --baseline latest --json --quiet`);
       expect(JSON.parse(stdout).gates[0]).toMatchObject({ baseline: before, passed: true });
     });
 
-    it("spends nothing if the baseline has other questions", async () => {
+    it("spends nothing if the baseline has different questions", async () => {
       const runs = async () => JSON.parse((await artE("stats --runs --json")).stdout).length;
       const before = await runs();
       const { code, stderr } = await artE(`${RUN} --cutoff off --baseline base.json`);

@@ -113,7 +113,7 @@ describe("a queue", needs("redis"), () => {
     expect(await artE(LINE, env())).toMatchObject({ code: 0 });
   });
 
-  it("refuses an invalid task by name, and does not run it", async () => {
+  it("refuses an invalid task, naming it, and does not run it", async () => {
     const runId = "run_tasks";
     const queue = new RunQueue(redis.client, runId);
     await publishRun(redis.client, { ...described, runId }, "1");
@@ -133,12 +133,12 @@ describe("a queue", needs("redis"), () => {
     ["--concurrency 4", "--concurrency is not for a run over a queue: each worker has its own."],
     ["--record replies.jsonl", "--record is not for a run over a queue"],
     ["--agent-command cat", "An external agent is asked from this machine only."],
-  ])("refuses a run with %s", async (flags, message) => {
+  ])("refuses a run if %s is given", async (flags, message) => {
     const { code, stderr } = await artE(`run -a baseline --dataset ${QUESTIONS} --quiet ${flags}`, env());
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
   });
 
-  it("is named without its password if it is unreachable or needs one", async () => {
+  it("is shown without its password if it is unreachable or requires one", async () => {
     const port = await freePort();
     const gone = await artE(`${LINE} --queue redis://:hidden-word@127.0.0.1:${port}`);
     expect(gone.code).toBe(1);
@@ -153,7 +153,7 @@ describe("a queue", needs("redis"), () => {
     await locked.close();
   });
 
-  it("is refused on a server that evicts keys, which would lose tasks", async () => {
+  it("is refused if the server evicts keys, because tasks would be lost", async () => {
     await redis.client.config("SET", "maxmemory", "100mb");
     await redis.client.config("SET", "maxmemory-policy", "allkeys-lru");
     const { code, stderr } = await artE("queue status", env());

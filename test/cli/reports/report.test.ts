@@ -6,7 +6,7 @@ import { openStore } from "../../../src/store/open-store.js";
 import { saveSuiteRun, suiteTrace, withCall } from "../../reports/suite-run.js";
 import { demoQuestion, MAIL, QUESTIONS, workFolder } from "../art-e.js";
 
-describe("report", () => {
+describe("art-e report", () => {
   const { artE, path, read, write } = workFolder({ mail: MAIL });
 
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describe("report", () => {
     return JSON.parse(inflateRawSync(Buffer.from(packed ?? "", "base64")).toString());
   }
 
-  it("writes a page of the newest run with its conversations, and says so", async () => {
+  it("writes a page about the newest run and its conversations, and says so", async () => {
     const { code, stdout, stderr } = await artE("report -o page.html");
     expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
     expect(stderr).toMatch(/^3 tasks written to page\.html \(0\.\d MB\); their conversations are in the page\.\n$/);
@@ -52,7 +52,7 @@ describe("report", () => {
     ]);
   });
 
-  it("puts the conversations into a folder next to the page, and replaces them later", async () => {
+  it("puts the conversations into a folder next to the page, and replaces them the next time", async () => {
     for (const _ of ["once", "again"]) {
       const { code, stderr } = await artE("report --traces folder -o beside.html");
       expect(code).toBe(0);
@@ -63,7 +63,7 @@ describe("report", () => {
     expect(read("beside.html")).toContain("'strict-dynamic'");
   });
 
-  it("leaves a folder unchanged that no report created", async () => {
+  it("does not touch a folder that no report created", async () => {
     mkdirSync(path("mine-traces"));
     write("mine-traces/diary.txt", "dear diary");
     const { code, stderr } = await artE("report --traces folder -o mine.html");
@@ -73,7 +73,7 @@ describe("report", () => {
     expect(existsSync(path("mine.html"))).toBe(false);
   });
 
-  it("writes a smaller page without conversations to stdout", async () => {
+  it("writes a smaller page, without conversations, to stdout", async () => {
     const { code, stdout, stderr } = await artE("report --traces none");
     expect(code).toBe(0);
     expect(stdout.startsWith("<!doctype html>\n")).toBe(true);
@@ -141,7 +141,7 @@ describe("report", () => {
   });
 });
 
-describe("suite report", () => {
+describe("reporting on a suite", () => {
   /** Reports on suite runs by the built program: tables, Markdown, figures and comparison. */
 
   const { artE, path, read, write } = workFolder();
@@ -163,8 +163,8 @@ describe("suite report", () => {
 
   const rowsOf = (file: string): Record<string, string>[] => parse(read(file), { columns: true, bom: true });
 
-  describe("report --csv", () => {
-    it("writes the tasks and their summaries as tables that a spreadsheet does not execute", async () => {
+  describe("art-e report", () => {
+    it("writes the tasks and their summaries with --format csv, as tables in which a spreadsheet executes nothing", async () => {
       const { code, stdout, stderr } = await artE("report run_before --csv tables");
       expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
       const names = ["durations", "pairs", "scores", "slices", "states", "steps", "tasks", "tools"].map(
@@ -207,7 +207,7 @@ describe("suite report", () => {
       expect((await artE("stats --split test --csv figures")).stderr).toMatch(/^art-e: --csv goes with --run RUN\.$/m);
     });
 
-    it("overwrites no other file", async () => {
+    it("overwrites only its own files", async () => {
       mkdirSync(path("mine"));
       write("mine/tools.csv", "name,price\nsaw,3\n");
       write("plain", "text");
@@ -237,7 +237,7 @@ describe("suite report", () => {
     expect(stdout).not.toContain("Mailbox");
   });
 
-  it("prints the analysis below the totals in stats --run, by suite slices with --by", async () => {
+  it("stats --run prints the analysis below the totals, and per suite slice with --by", async () => {
     const { stdout } = await artE("stats --run run_before");
     expect(stdout).toMatch(/^Graded: +2 of 3; 1 not graded and not in any average$/m);
     expect(stdout).toMatch(/^Solved: +0\.500 \[.+\] n=2$/m);
@@ -256,7 +256,7 @@ describe("suite report", () => {
     });
   });
 
-  it("pairs the tasks that are graded in both runs in compare", async () => {
+  it("compare pairs the tasks that are graded in both runs", async () => {
     const { code, stdout } = await artE("compare run_before run_after");
     expect(code).toBe(0);
     expect(stdout).toContain(

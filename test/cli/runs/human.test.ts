@@ -24,8 +24,8 @@ function type(line: string, input: readonly string[], isOpen = false) {
 
 const RUN = `run -a human --dataset ${QUESTIONS} --no-judge`;
 
-describe("run -a human", () => {
-  it("lets a person search, read and answer with sources, and records a trace like any agent's", async () => {
+describe("art-e run -a human", () => {
+  it("lets a person search, read and answer with sources, and records the same kind of trace as for any agent", async () => {
     const { question, answer } = demoQuestion(1);
     const { ended } = type(`${RUN} --ids 1 -o human.json`, [
       "search adder index",
@@ -63,7 +63,7 @@ describe("run -a human", () => {
     expect(stderr).toMatch(/no-such@mail/);
   });
 
-  it("takes an abstention, explains wrong commands and repeats the question", async () => {
+  it("accepts an abstention, explains wrong commands and repeats the question", async () => {
     const { ended } = type(`${RUN} --ids 1 -o unknown.json`, [
       "search",
       "read 7",
@@ -85,7 +85,7 @@ describe("run -a human", () => {
     });
   });
 
-  it("stops at the end of the input and continues with --resume", async () => {
+  it("stops at the end of the input, and continues with --resume", async () => {
     const first = await type(`${RUN} -l 3 -o resumed.json`, ["unknown", "search adder"]).ended;
     expect(first.code).toBe(1);
     expect(first.stderr).toContain("1 of 3 tasks are saved. Continue with:");
@@ -94,7 +94,7 @@ describe("run -a human", () => {
     expect(resultsSchema.parse(readJson("resumed.json"))).toMatchObject({ totalTasks: 3, status: "completed" });
   });
 
-  it("stops at the second Ctrl-C, and saves no half-answered question", async () => {
+  it("stops at the second Ctrl-C, and does not save the unanswered question", async () => {
     const { child, said, ended } = type(`${RUN} -l 2 -o stopped.json`, ["unknown", "search adder"], true);
     await expect.poll(() => said.stderr.split("> ").length, { timeout: 20_000 }).toBeGreaterThanOrEqual(4);
     child.kill("SIGINT");

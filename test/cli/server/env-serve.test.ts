@@ -11,7 +11,7 @@ async function serve(line: string): Promise<{ url: string; started: Started }> {
 }
 
 describe("art-e env serve", () => {
-  it("loses and duplicates no acknowledged trace if killed in the middle", async () => {
+  it("loses or duplicates no acknowledged trace if killed in the middle", async () => {
     const acknowledged: string[] = [];
     for (let kill = 0; kill < 2; kill++) {
       const { url, started } = await serve("--name killed");
@@ -36,7 +36,7 @@ describe("art-e env serve", () => {
     expect((await artE("runs list")).stdout).toMatch(new RegExp(`killed .*stopped +${ids.length}/${ids.length}`));
   });
 
-  it("makes a run that the other commands accept", async () => {
+  it("creates a run that the other commands accept", async () => {
     const { url, started } = await serve("--name played --reward exactMatch");
     const client = await connect(url);
     for (let index = 0; index < 3; index++) {

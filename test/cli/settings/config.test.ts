@@ -128,7 +128,7 @@ gates: {baseline: latest, junit: ../junit.xml}
   });
 
   it.each([
-    ["a key of that name", "model:\n  api-key: abc", 2],
+    ["a setting named like a key", "model:\n  api-key: abc", 2],
     ["a provider's variable", "agent: a\nOPENAI_API_KEY: abc", 2],
     ["a string that looks like a key, even in a comment", "agent: a\n# was sk-ant-0123456789abcdefghij", 2],
     ["a key in a program's arguments", "agent: {command: 'x --key sk-0123456789abcdefghij'}", 1],
@@ -143,7 +143,7 @@ gates: {baseline: latest, junit: ../junit.xml}
   });
 });
 
-describe("a config file with flags", () => {
+describe("a config file combined with flags", () => {
   const { settings: FILE } = parseConfig(
     `
 agent: mine
@@ -162,24 +162,24 @@ gates: {fail-under: {found: 0.9}}
 
   it.each([
     ["none", {}, ALL],
-    ["the flag of a setting", { limit: 5 }, without("run.limit")],
-    ["a disabled boolean", { shuffle: false }, without("run.shuffle")],
-    ["another agent with its own model", { agent: "baseline" }, without("agent", "model")],
-    ["the same agent", { agent: "mine" }, without("agent")],
-    ["a command agent", { agentCommand: "x" }, without("agent", "model")],
-    ["another model, with another server and price", { modelId: "google/z" }, without("model")],
-    ["another base URL", { baseUrl: "http://localhost:2" }, without("model.base-url")],
-    ["another file", { dataset: "b.jsonl" }, without("dataset")],
-    ["a suite", { suite: "s" }, without("dataset")],
-    ["no judge", { noJudge: true }, without("judge")],
+    ["if a setting's flag is given", { limit: 5 }, without("run.limit")],
+    ["if a boolean is disabled", { shuffle: false }, without("run.shuffle")],
+    ["if another agent has its own model", { agent: "baseline" }, without("agent", "model")],
+    ["if the agent is the same", { agent: "mine" }, without("agent")],
+    ["if an agent command is given", { agentCommand: "x" }, without("agent", "model")],
+    ["if another model is given, with another server and price", { modelId: "google/z" }, without("model")],
+    ["if another base URL is given", { baseUrl: "http://localhost:2" }, without("model.base-url")],
+    ["if another file is given", { dataset: "b.jsonl" }, without("dataset")],
+    ["if a suite is given", { suite: "s" }, without("dataset")],
+    ["if no judge is wanted", { noJudge: true }, without("judge")],
     [
-      "the published protocol",
+      "if the published protocol is given",
       { protocol: "art" },
       without("agent", "judge", "dataset.split", "dataset.max-sources", "run.limit"),
     ],
-    ["a stored run, which keeps its settings", { resume: "latest" }, ["limits.rpm", "gates.fail-under"]],
-    ["a repeated run", { repeat: "latest", rpm: 5 }, ["gates.fail-under"]],
-  ])("loses only the overridden settings: %s", (_, argv, expected) => {
+    ["if a stored run is resumed, which keeps its settings", { resume: "latest" }, ["limits.rpm", "gates.fail-under"]],
+    ["if a run is repeated", { repeat: "latest", rpm: 5 }, ["gates.fail-under"]],
+  ])("loses only the settings that are overridden, %s", (_, argv, expected) => {
     expect(used(argv)).toEqual(expected);
     const { replaced } = mergeConfig(argv, FILE);
     expect(replaced.length).toBe(ALL.length - expected.length);
@@ -204,7 +204,7 @@ runs:
   );
   const values = (run: string) => Object.fromEntries(settingsOfRun(run, FILE).map(({ name, value }) => [name, value]));
 
-  it("applies common settings to all runs, and adds their names to shared output files", () => {
+  it("applies common settings to all runs, and adds the run's name to shared output files", () => {
     expect(values("plain")).toEqual({
       "agent.id": "mine",
       "model.id": "openai/x",
@@ -217,7 +217,7 @@ runs:
     });
   });
 
-  it("lets a run override settings, and drops settings of another agent or dataset", () => {
+  it("lets a run override settings, and drops settings that belong to another agent or dataset", () => {
     const model = values("other-model");
     expect(model).toMatchObject({ "runs.other-model.model.id": "openai/y", "runs.other-model.run.limit": 5 });
     expect(Object.keys(model)).not.toEqual(expect.arrayContaining(["model.id"]));
@@ -248,7 +248,7 @@ runs:
   });
 });
 
-describe("a config file that --config does not name", () => {
+describe("a config file that --config does not specify", () => {
   const check = (text: string) => refuseUntrusted(parseConfig(text, "art-e.yaml").settings, "art-e.yaml");
 
   it.each([
@@ -269,7 +269,7 @@ describe("a config file that --config does not name", () => {
     });
   });
 
-  it("can name a server on this machine", () => {
+  it("can specify a server on this machine", () => {
     check("model: {id: openai/x, base-url: 'http://localhost:8000/v1'}\nagent: {url: 'http://127.0.0.1:9'}");
   });
 });
@@ -294,11 +294,11 @@ const COMMAND_LINE_ONLY =
   );
 
 describe("the JSON Schema of the config file", () => {
-  it("is current in the package", async () => {
+  it("is up to date in the package", async () => {
     await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot("../../../schema/config.schema.json");
   });
 
-  it("has every flag of run except flags that are typed every time", () => {
+  it("has every flag of run, except flags that must be typed every time", () => {
     const flags = Object.values(SECTIONS).flatMap((fields) => Object.values(fields).map(({ flag }) => flag as string));
     expect(new Set(flags).size).toBe(flags.length);
     expect([...flags, ...COMMAND_LINE_ONLY].sort()).toEqual(Object.keys(runSchema.shape).sort());
@@ -325,7 +325,7 @@ describe("the JSON Schema of the config file", () => {
 
   it.each([
     ["strings for the main keys", "agent: baseline\nmodel: a/b\ndataset: x.jsonl\njudge: off\n", true],
-    ["sections of comments", "agent: baseline\nlimits:\n  # max-cost: 5\n", true],
+    ["sections that contain only comments", "agent: baseline\nlimits:\n  # max-cost: 5\n", true],
     ["runs", "agent: baseline\nruns:\n  a:\n  b: {limits: {max-cost: 1}}\n", true],
     ["an unknown setting of a run", "runs: {a: {limits: {max-cots: 1}}}\n", false],
     ["a number as the name of a run", "runs: {7: {limits: {max-cost: 1}}}\n", false],
@@ -341,7 +341,7 @@ describe("the JSON Schema of the config file", () => {
   });
 });
 
-describe("the file that init writes", () => {
+describe("the file that art-e init writes", () => {
   const answers = { agent: "email-search", model: "openai/gpt-6.1-sol" };
   const uncommented = (text: string) =>
     text.replace(/^(\s*)# (?!yaml-language-server)(\s*[a-z-]+:(?: .*)?)$/gm, "$1$2");
@@ -350,7 +350,7 @@ describe("the file that init writes", () => {
     ["the published questions", null],
     ["a file of questions", { kind: "dataset", path: "odd: name #1.jsonl" }],
     ["a suite", { kind: "suite", path: "suites/x" }],
-  ] as const)("is accepted for %s, even with all commented settings enabled", (_, tasks) => {
+  ] as const)("is accepted for %s, even if all commented settings are enabled", (_, tasks) => {
     const text = configTemplate({ ...answers, tasks }, "schema.json");
     const values = (of: string) =>
       new Map(parseConfig(of, "art-e.yaml").settings.map(({ name, value }) => [name, value]));

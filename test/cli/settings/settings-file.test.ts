@@ -6,7 +6,7 @@ import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { BIN, MAIL, MARCUS, QUESTIONS, workFolder } from "../art-e.js";
 
-describe("config file", () => {
+describe("settings files", () => {
   const { artE, path, read, readJson, write } = workFolder({ mail: MAIL });
 
   beforeAll(() => {
@@ -28,8 +28,8 @@ gates:
     write("ci/nightly.yaml", NIGHTLY);
   });
 
-  describe("run", () => {
-    it("takes settings without a flag from --config, and says so", async () => {
+  describe("art-e run", () => {
+    it("takes settings that no flag overrides from --config, and says so", async () => {
       const { code, stdout, stderr } = await artE("run --config ci/nightly.yaml -l 4 --json");
       expect({ code, stderr }).toEqual({
         code: 0,
@@ -56,7 +56,7 @@ gates:
       expect(stderr).toContain("missed 1 of 2 gates: exactMatch");
     });
 
-    it("finds art-e.yaml in its folder, otherwise next to the database, and reads none with --config off", async () => {
+    it("finds art-e.yaml in its folder, otherwise next to the database, and reads no file with --config off", async () => {
       write("data/art-e.yaml", NIGHTLY);
       const here = await artE(`run --dry-run --dataset ${QUESTIONS} --db data/mail.db`);
       expect(here.stderr).toBe("Settings of art-e.yaml: agent.id.\n");
@@ -78,7 +78,7 @@ gates:
       });
     });
 
-    it("names the position of an unusable flag in the file", async () => {
+    it("shows where in the file an unusable flag is", async () => {
       write("art-e.yaml", `agent: baseline\nrun:\n  seed: 4\n`);
       const { code, stderr } = await artE(`run --dataset ${QUESTIONS}`);
       expect(code).toBe(2);
@@ -117,7 +117,7 @@ gates:
     });
   });
 
-  describe("gate", () => {
+  describe("art-e gate", () => {
     it("takes its thresholds from the file, unless given as flags", async () => {
       expect(await artE("run --config ci/nightly.yaml --quiet")).toMatchObject({ code: 0 });
       const passed = await artE("gate latest --config ci/nightly.yaml");
@@ -136,7 +136,7 @@ gates:
   });
 });
 
-describe("runs of a file", () => {
+describe("several runs in one file", () => {
   const { artE, path, readJson, write } = workFolder({ mail: MAIL });
 
   const FILE = `agent: baseline
@@ -158,8 +158,8 @@ runs:
     write("ci/nightly.yaml", FILE);
   });
 
-  describe("a file with runs", () => {
-    it("runs each in order, continues after a missed gate, and returns the worst exit code", async () => {
+  describe("a settings file with several runs", () => {
+    it("starts each run in order, continues after a missed gate, and returns the worst exit code", async () => {
       const { code, stdout, stderr } = await artE("run --config ci/nightly.yaml");
       expect(code).toBe(3);
       expect([...stderr.matchAll(/^Run (\S+) \((\d) of 3\)$/gm)].map(([, name, n]) => `${name} ${n}`)).toEqual([
@@ -179,7 +179,7 @@ runs:
       expect([readJson("ci/results-easy.json").totalTasks, readJson("ci/three.json").totalTasks]).toEqual([4, 3]);
     });
 
-    it("gives each run its name as a tag", async () => {
+    it("tags each run with its name", async () => {
       const { stdout } = await artE("runs list --tag short --json");
       expect(JSON.parse(stdout)).toMatchObject([{ tags: ["short"], totalTasks: 3 }]);
     });
@@ -194,7 +194,7 @@ runs:
       ]);
     });
 
-    it("runs only the runs in --only, with unchanged output names for a single one", async () => {
+    it("runs only the runs in --only, and keeps the output names if there is only one", async () => {
       const { code, stderr } = await artE("run --config ci/nightly.yaml --only short -o mine.json");
       expect({ code, stderr }).toEqual({
         code: 0,
@@ -204,7 +204,7 @@ runs:
       expect(readJson("mine.json").totalTasks).toBe(3);
     });
 
-    it("continues after a run that cannot start", async () => {
+    it("continues if a run cannot start", async () => {
       write("ci/nightly.yaml", FILE.replace("easy:", "easy: {agent: nobody}"));
       const { code, stderr } = await artE("run --config ci/nightly.yaml --only easy,short");
       expect(code).toBe(2);
@@ -224,7 +224,7 @@ runs:
       expect(named.stderr).toContain("--name is for one run, and ci/nightly.yaml has easy, strict, short.");
     });
 
-    it("estimates each with --dry-run", async () => {
+    it("estimates the cost of each run with --dry-run", async () => {
       const { code, stdout } = await artE("run --config ci/nightly.yaml --dry-run --json --quiet");
       expect(code).toBe(0);
       expect(JSON.parse(stdout).runs.map(({ name, tasks }: { name: string; tasks: number }) => [name, tasks])).toEqual([
@@ -234,7 +234,7 @@ runs:
       ]);
     });
 
-    it("has gates for each run, also for a finished one", async () => {
+    it("has gates for each run, which also apply to a finished one", async () => {
       expect((await artE("gate latest --config ci/nightly.yaml --only strict")).code).toBe(3);
       expect((await artE("gate latest --config ci/nightly.yaml --only easy")).code).toBe(0);
       expect((await artE("gate latest --config ci/nightly.yaml --only easy,strict")).stderr).toContain(
@@ -242,18 +242,18 @@ runs:
       );
     });
 
-    it("resumes a stored run without starting the runs in the file", async () => {
+    it("lets a stored run be resumed without starting the runs in the file", async () => {
       const { code, stderr } = await artE("run --resume latest --config ci/nightly.yaml");
       expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("gates.fail-under.") });
       expect(stderr).not.toContain("of 3)");
     });
 
-    it("needs a file for --only", async () => {
+    it("is required for --only", async () => {
       expect((await artE("run -a baseline --only easy")).stderr).toContain("--only names runs of a file of settings");
     });
   });
 
-  describe("other commands that read the file", () => {
+  describe("other commands that read the settings file", () => {
     it("use its database, unless a flag or ART_E_DB overrides it", async () => {
       renameSync(path("art-e.db"), path("mail.db"));
       try {
@@ -303,7 +303,7 @@ runs:
   });
 });
 
-describe("init", () => {
+describe("art-e init", () => {
   const { artE, path, read, write } = workFolder({ mail: MAIL });
 
   beforeEach(() => rmSync(path("art-e.yaml"), { force: true }));
@@ -349,7 +349,7 @@ describe("init", () => {
     expect(() => read("art-e.yaml")).toThrow("ENOENT");
   });
 
-  it("asks nothing with --yes, and selects a provider by the available keys", async () => {
+  it("asks nothing with --yes, and selects a provider for which there is a key", async () => {
     expect(await artE("init --yes")).toMatchObject({ code: 0, stderr: "" });
     expect(parse(read("art-e.yaml"))).toMatchObject({ agent: "baseline", model: "offline/baseline" });
     const { stdout } = await artE("init --yes -o keyed.yaml --json", { OPENAI_API_KEY: "not-a-real-key" });
@@ -365,7 +365,7 @@ describe("init", () => {
     expect(read("art-e.yaml")).toBe("agent: mine\n");
   });
 
-  it("names the JSON Schema of this installation, for editors", async () => {
+  it("writes the path of this installation's JSON Schema, for editors", async () => {
     await artE("init --yes");
     const [, schema = ""] = /^# yaml-language-server: \$schema=(.+)\n/.exec(read("art-e.yaml")) ?? [];
     expect(schema).toMatch(/\/schema\/config\.schema\.json$/);
