@@ -4,7 +4,7 @@ import type { PriceOf } from "../models/model.js";
 import { parseModelName } from "../models/model-names.js";
 import { playgroundTokenOf, playgroundUrlOf } from "../models/open-model.js";
 import type { RateLimiter } from "../models/rate-limiter.js";
-import { type GivenExtras, openExtras, type RequestExtras } from "../models/request-extras.js";
+import { type GivenExtras, openExtras } from "../models/request-extras.js";
 import type { AppContext } from "../platform/app-context.js";
 import { splitShellWords } from "../platform/command-line.js";
 import type { Environment } from "../platform/environment.js";
@@ -15,7 +15,7 @@ import { trimEndOf } from "../platform/strings.js";
 import type { Db } from "../store/open-store.js";
 import { offeredTools } from "../tools/load-tools.js";
 import type { ToolResources } from "../tools/tool-handler.js";
-import type { AgentTarget, RunSettings } from "../traces/run-settings.js";
+import type { AgentTarget, ExternalRunSettings } from "../traces/run-settings.js";
 import type { AgentBackend } from "./agent.js";
 
 /**
@@ -85,17 +85,14 @@ export function externalAgentOf(options: ExternalAgentOptions, env: Environment)
 }
 
 /** Returns a stored run's external agent with the options given now. The environment does not change a stored run. */
-export function requestedExternalAgent(
-  stored: AgentTarget | undefined,
-  options: ExternalAgentOptions,
-): AgentTarget | undefined {
+export function requestedExternalAgent(stored: AgentTarget, options: ExternalAgentOptions): AgentTarget {
   const { apiUrl, agentCommand, agentUrl, workspace, tellTask } = options;
-  if (apiUrl === undefined && agentCommand === undefined && agentUrl === undefined && stored?.kind === "api") {
+  if (apiUrl === undefined && agentCommand === undefined && agentUrl === undefined && stored.kind === "api") {
     return { ...stored, workspace: workspace ?? stored.workspace, tellTask: tellTask || stored.tellTask };
   }
-  const env = stored?.kind === "api" && stored.workspace !== null ? { WORKSPACE_ID: stored.workspace } : {};
+  const env = stored.kind === "api" && stored.workspace !== null ? { WORKSPACE_ID: stored.workspace } : {};
   const asked = externalAgentOf(options, env) ?? stored;
-  return asked?.kind === "api" && stored?.kind === "api" ? { ...asked, tellTask: tellTask || stored.tellTask } : asked;
+  return asked.kind === "api" && stored.kind === "api" ? { ...asked, tellTask: tellTask || stored.tellTask } : asked;
 }
 
 /** Returns the model name in results for an external agent, which chooses its own model. */
@@ -108,15 +105,14 @@ export function externalModelName(where: AgentTarget, agentId: string, options: 
 }
 
 /** Whether the agent reads this database's mail, because it runs in this process or as a subprocess with our tools. */
-export function usesMailHere(elsewhere: AgentTarget | undefined): boolean {
-  return elsewhere === undefined || elsewhere.kind === "command" || elsewhere.kind === "human";
+export function usesMailHere(agent: AgentTarget | undefined): boolean {
+  return agent === undefined || agent.kind === "command" || agent.kind === "human";
 }
 
 /** Opens an external agent for a run's tasks. Its model has the price and the rate limiter of the run. */
 export async function openExternalAgent(
   db: Db,
-  agent: AgentTarget,
-  run: Pick<RunSettings, "agentId" | "model" | "taskTimeoutMs" | keyof RequestExtras>,
+  run: ExternalRunSettings,
   {
     model: { priceOf, throttle },
     options,
@@ -130,6 +126,7 @@ export async function openExternalAgent(
   },
 ): Promise<OpenExternalAgent> {
   const { env } = settings;
+  const { externalAgent: agent } = run;
   const retried = async (backend: AgentBackend): Promise<OpenExternalAgent> => {
     const { withAgentRetry } = await import("./external-agent/agent-retries.js");
     return { backend: withAgentRetry(run.model, backend, throttle), close: async () => {} };

@@ -28,7 +28,7 @@ export function newChatTrace(
     Pick<ChatTrace, "question" | "historyLength"> & { readonly binding: MailboxBinding },
   attempt: FinishedAttempt,
 ): ChatTrace {
-  return newTrace({ ...chat, ...binding }, attempt);
+  return newTrace({ kind: "chat" as const, ...chat, ...binding }, attempt);
 }
 
 function newTrace<F>(fields: F, { times, rollout, error }: FinishedAttempt) {

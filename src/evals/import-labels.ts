@@ -12,7 +12,7 @@ import { newestFeedback } from "../traces/chats-store.js";
 import { headlineScorer } from "../traces/headline-score.js";
 import { getRun } from "../traces/runs-store.js";
 import { bandOf } from "../traces/score.js";
-import { type Feedback, isSuiteTrace, type Trace } from "../traces/trace.js";
+import type { Feedback, Trace } from "../traces/trace.js";
 import { countScores, getTrace, readTraces } from "../traces/traces-store.js";
 import {
   EVAL_LABELS,
@@ -221,7 +221,7 @@ function headlineOf(db: Db, run: string): string {
 /** Derives a label from the judge's verdict in the trace. Null without a verdict. */
 export function labelByJudge(trace: Trace): DerivedLabel | null {
   const { judge } = trace;
-  if (judge === null || judge.verdict === null || isSuiteTrace(trace)) return null;
+  if (judge === null || judge.verdict === null || trace.kind === "suite") return null;
   const note = `${judge.verdict}: ${judge.reason}`;
   if (judge.verdict === "partly") return { label: "neutral", note };
   const isRight = judge.verdict === "correct" || (judge.verdict === "abstained" && isUnanswerable(trace.task));

@@ -78,7 +78,7 @@ export function reviewUncaught(
       );
       for (const [i, { trace, label }] of bad.entries()) {
         if (outcomes[i]?.some(({ score }) => score !== null && !isPass(score)) === true) continue;
-        uncaught.push({ traceId: trace.traceId, runId: "runId" in trace ? trace.runId : null, note: label.note });
+        uncaught.push({ traceId: trace.traceId, runId: trace.kind === "chat" ? null : trace.runId, note: label.note });
       }
     }
     return uncaught;
@@ -228,7 +228,7 @@ async function runOnHalf(
 
 function contradictionOf({ trace, label }: LabelledTrace, { score, reason }: MeasuredOutcome): Contradiction[] {
   if (score === null || isPass(score) === (label.label === "good")) return [];
-  const [runId, taskId] = "runId" in trace ? [trace.runId, trace.taskId] : [null, null];
+  const [runId, taskId] = trace.kind === "chat" ? [null, null] : [trace.runId, trace.taskId];
   return [{ traceId: trace.traceId, runId, taskId, label: label.label, note: label.note, score, reason }];
 }
 

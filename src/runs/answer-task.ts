@@ -22,7 +22,7 @@ import type { SearchPool } from "../tools/search-pool.js";
 import type { Agent, AttachedTool } from "../tools/tool.js";
 import { openExternalResources } from "../tools/tool-connections.js";
 import type { ToolResources } from "../tools/tool-handler.js";
-import type { RunSettings } from "../traces/run-settings.js";
+import type { ExecutedRunSettings } from "../traces/run-settings.js";
 import type { Judge, Trace } from "../traces/trace.js";
 import type { Budget } from "./budget.js";
 import { failsEveryTask, ServerWatch } from "./detect-dead-server.js";
@@ -50,9 +50,9 @@ export async function localAnswerer(
     shortfall: () => judge?.shortfall() ?? null,
     async start({ mailbox, onActivity }) {
       const resources = resourcesOf(plan.settings, { mailbox, searchThreads, outside });
-      if (plan.settings.elsewhere !== undefined) {
+      if (plan.settings.kind === "external") {
         const how = { model, options, context: appContext, resources };
-        external = await openExternalAgent(db, plan.settings.elsewhere, plan.settings, how);
+        external = await openExternalAgent(db, plan.settings, how);
       }
       const parts = { runId, settings: plan.settings, model, tools, suite, judge: judge?.judge ?? null };
       const context = buildAnswerContext({ ...parts, backend: external?.backend, onActivity }, resources);
@@ -144,14 +144,14 @@ function watchedBy(context: AnswerContext, watch: ServerWatch): AnswerContext {
 }
 
 interface AnswerContextParts extends Pick<AnswerContext, "runId" | "suite" | "backend" | "onActivity"> {
-  readonly settings: RunSettings;
+  readonly settings: ExecutedRunSettings;
   readonly model: CreatedModel;
   readonly tools: readonly AttachedTool[];
   readonly judge: Judge | null;
 }
 
-export function resourcesOf(settings: RunSettings, shared: ToolResources): ToolResources {
-  return settings.unsafeHostPython ? { ...shared, python: findHostPython } : shared;
+export function resourcesOf(settings: ExecutedRunSettings, shared: ToolResources): ToolResources {
+  return settings.kind === "own" && settings.unsafeHostPython ? { ...shared, python: findHostPython } : shared;
 }
 
 export function buildAnswerContext(
@@ -166,7 +166,7 @@ export function buildAnswerContext(
     tools: tools.map((tool) => toTool(tool, resources)),
     suite,
     taskTimeoutMs: settings.taskTimeoutMs,
-    maxTaskCostUsd: settings.maxTaskCostUsd,
+    maxTaskCostUsd: settings.kind === "own" ? settings.maxTaskCostUsd : null,
     // Evals run when answers are saved.
     scoring: scoringOf(settings.scorers, resources.mailbox, { judge, evals: NO_EVALS }),
     backend,
@@ -188,7 +188,7 @@ async function answerTask(
   const startedAt = new Date();
   const { runId, agent, model } = run;
   const fields = { runId, agentId: agent.id, model: model.id, maxTurns: agent.settings.maxTurns };
-  const opening = await run.suite.open(planned.task, signal);
+  const opening = await run.suite.open(planned, signal);
   if (!opening.ok) {
     return newTaskTrace(fields, planned, notAttempted(opening.ending, opening.reason, startedAt), opening.record);
   }

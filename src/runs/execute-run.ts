@@ -152,7 +152,7 @@ async function withPlan<T>(
   const gates = await openGates(request, context);
   const plan = await planRun(db, request, context);
   try {
-    for (const note of notesOnSent(plan.settings)) context.note(note);
+    if (plan.settings.kind === "own") for (const note of notesOnSent(plan.settings)) context.note(note);
     gates.checkComparable({ ...plan.over, settings: { ...plan.settings } });
     checkPriced(plan.model, plan.settings, plan.limits);
     noteStoredLimits(plan, request, context);

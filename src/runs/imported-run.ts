@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import type { ToolSpec } from "../models/model.js";
 import type { AppContext } from "../platform/app-context.js";
@@ -7,16 +6,15 @@ import { isScorerName, SCORERS } from "../scoring/scorers.js";
 import { type Db, openStore, withWriteTransaction } from "../store/open-store.js";
 import { canBeRetried } from "../tasks/ending.js";
 import type { TaskSet } from "../tasks/question.js";
-import { agentSettingsSchema } from "../tools/tool.js";
 import { notUsable, type RunFacts } from "../trace-formats/imported-trace.js";
 import { openImport } from "../trace-formats/open-import.js";
 import { saveChat } from "../traces/chats-store.js";
 import { openRowWriter, toResultRow } from "../traces/result-writer.js";
 import { saveTasks } from "../traces/results-store.js";
-import type { RunSettings } from "../traces/run-settings.js";
+import type { ImportedRunSettings } from "../traces/run-settings.js";
 import { completeImportedRun, hasRun, insertRun } from "../traces/runs-store.js";
 import { toTaskResult } from "../traces/task-result.js";
-import { isSuiteTrace, judgeSettingsSchema, type Trace } from "../traces/trace.js";
+import { judgeSettingsSchema, type Trace } from "../traces/trace.js";
 import { hasTrace } from "../traces/traces-store.js";
 
 export interface ImportedTraces {
@@ -46,7 +44,7 @@ export async function importTraces(path: string, { settings, note, signal }: App
       for await (const { trace, where } of source.traces()) {
         signal.throwIfAborted();
         if (hasTrace(db, trace.traceId)) throw notUsable(where, `trace ${trace.traceId} is already in this database`);
-        if (!("runId" in trace)) {
+        if (trace.kind === "chat") {
           saveChat(db, trace);
           chats++;
           continue;
@@ -75,7 +73,7 @@ class ImportedRunWriter {
   private readonly tasks = new Set<string>();
   private readonly scorers = new Set<string>();
   private readonly set: TaskSet;
-  private readonly settings: RunSettings;
+  private readonly settings: ImportedRunSettings;
   private readonly runId: string;
   private epochs = 1;
   private startedAt: string;
@@ -91,7 +89,7 @@ class ImportedRunWriter {
     if (hasRun(db, first.runId)) throw notUsable(where, `run ${first.runId} is already in this database`);
     this.runId = first.runId;
     this.write = openRowWriter(db);
-    const split = isSuiteTrace(first) ? "suite" : (facts.split ?? first.task.split ?? "test");
+    const split = first.kind === "suite" ? "suite" : (facts.split ?? first.task.split ?? "test");
     this.set = { source: file.name, revision: null, ...facts.dataset, sha256: file.sha256, split };
     this.settings = { ...settingsOf(first, file), ...facts.settings };
     this.startedAt = first.startedAt;
@@ -115,7 +113,7 @@ class ImportedRunWriter {
     const task = `${trace.epoch} ${trace.taskId}`;
     if (this.tasks.has(task)) throw notUsable(where, `task ${trace.taskId} of run ${trace.runId} occurs twice`);
     this.tasks.add(task);
-    if (!isSuiteTrace(trace)) saveTasks(this.db, this.set, [trace.task]);
+    if (trace.kind === "question") saveTasks(this.db, this.set, [trace]);
     this.write(toResultRow(trace, toTaskResult(trace), canBeRetried(trace.ending) ? "failed" : "finished"));
     for (const name of Object.keys(trace.scores)) if (isScorerName(name)) this.scorers.add(name);
     this.epochs = Math.max(this.epochs, trace.epoch);
@@ -125,7 +123,6 @@ class ImportedRunWriter {
 
   complete(tools: readonly ToolSpec[]): void {
     const { db, facts, settings, epochs, startedAt, completedAt, tasks } = this;
-    const { imported } = settings;
     completeImportedRun(db, {
       id: this.runId,
       settings: {
@@ -133,7 +130,7 @@ class ImportedRunWriter {
         tools: tools.map(({ name }) => name),
         epochs,
         scorers: Object.keys(SCORERS).filter((name) => this.scorers.has(name)),
-        ...(imported === undefined ? {} : { imported: { ...imported, tools } }),
+        imported: { ...settings.imported, tools },
       },
       totalTasks: tasks.size,
       startedAt: facts.startedAt ?? startedAt,
@@ -144,31 +141,15 @@ class ImportedRunWriter {
   }
 }
 
-const TASK_TIMEOUT_MS = 600_000;
-
-function settingsOf(trace: Trace, { format, name, sha256 }: ImportedFile): RunSettings {
-  const { maxTokens, toolCalls, toolChoice } = agentSettingsSchema.parse({});
+function settingsOf(trace: Trace, { format, name, sha256 }: ImportedFile): ImportedRunSettings {
   const [first] = trace.messages;
   return {
+    kind: "imported",
     agentId: trace.agentId,
-    agentVersion: 0,
     model: trace.model,
-    baseUrl: null,
-    wireApi: null,
-    prompt: first?.role === "system" ? first.content : "",
+    ...(first?.role === "system" ? { prompt: first.content } : {}),
     tools: [],
-    toolsDigest: createHash("sha256").update("[]").digest("hex"),
     maxTurns: Math.max(1, trace.maxTurns),
-    maxTokens,
-    temperature: null,
-    toolCalls,
-    toolChoice,
-    cutoff: "query_date",
-    taskTimeoutMs: TASK_TIMEOUT_MS,
-    maxTaskCostUsd: null,
-    price: null,
-    concurrency: 1,
-    selection: {},
     epochs: 1,
     scorers: [],
     judge: trace.judge === null ? null : judgeSettingsSchema.parse(trace.judge),

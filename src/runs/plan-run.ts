@@ -13,7 +13,7 @@ import { artESuite } from "../questions/dataset.js";
 import { type Db, type LockWait, withWriteTransaction } from "../store/open-store.js";
 import type { PlannedTask } from "../tasks/question.js";
 import { type AttachedTool, attachedOrDefault } from "../tools/tool.js";
-import { NO_LIMITS, type RunLimits, type RunSettings } from "../traces/run-settings.js";
+import { type ExecutedRunSettings, NO_LIMITS, type OwnRunSettings, type RunLimits } from "../traces/run-settings.js";
 import type { RunOwner, RunRow } from "../traces/runs-store.js";
 import { createRun, type NewRunRequest, type RunSession } from "./execute-run/create-run.js";
 import { type CreatedModel, createModel } from "./model-of-run.js";
@@ -47,17 +47,19 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
   const model = await createModel(settings, request, context);
   const suite = artESuite(settings.cutoff, request, context);
   const list = await suite.list();
-  if (usesMailHere(settings.elsewhere)) checkMailboxes(db, list.tasks, request.partialInboxes);
+  const questions = list.tasks.map(({ task }) => task);
+  if (usesMailHere(target)) checkMailboxes(db, questions, request.partialInboxes);
   return newRunPlan(db, { suite, list, settings, model }, request);
 }
 
-export function checkQueueRun({ settings }: Pick<RunPlan, "settings">): void {
-  if (settings.elsewhere !== undefined) throw contradiction("An external agent is asked from this machine only");
+/** Returns the settings of a run over a queue. Throws a UserError if workers cannot answer the run. */
+export function queueSettings({ settings }: Pick<RunPlan, "settings">): OwnRunSettings {
+  if (settings.kind === "external") throw contradiction("An external agent is asked from this machine only");
   if (settings.functions !== undefined) throw contradiction("The module of --functions is on this machine");
   if (settings.oracle !== undefined) throw contradiction("The oracle's file is on this machine");
   if (settings.model.startsWith("replay/")) throw contradiction("The file of replies is on this machine");
   const [header, judgeHeader] = [unrecordedHeader(settings), unrecordedHeader(settings.judge ?? {})];
-  if (header === null && judgeHeader === null) return;
+  if (header === null && judgeHeader === null) return settings;
   const flag = header === null ? `--judge-header ${judgeHeader}` : `--header ${header}`;
   throw new UserError(
     "flags_contradict",
@@ -101,7 +103,7 @@ export function newRunPlan(
     output: options.output,
     over: { dataset, split, corpusFingerprint: readFingerprint(db) ?? "" },
     async begin(owner, waiting) {
-      if (settings.elsewhere === undefined) {
+      if (settings.kind === "own") {
         await withWriteTransaction(db, waiting, () => saveCurrentVersion(db, settings.agentId));
       }
       return create(owner, waiting);
@@ -113,13 +115,13 @@ export function newRunPlan(
  * A separate function, because the plan's functions would otherwise keep all questions in memory during the entire run.
  */
 function repeatTasks({ tasks }: TaskList, epochs: number): PlannedTask[] {
-  return Array.from({ length: epochs }, (_, i) => tasks.map((task) => ({ task, epoch: i + 1 }))).flat();
+  return Array.from({ length: epochs }, (_, i) => tasks.map((task) => ({ ...task, epoch: i + 1 }))).flat();
 }
 
 /** A run that can start. Nothing has been written or spent yet. */
 export interface RunPlan {
   readonly runId: string;
-  readonly settings: RunSettings;
+  readonly settings: ExecutedRunSettings;
   readonly model: CreatedModel;
   /** Opens the tasks. Must be closed at the end, like the model. */
   readonly suite: Suite;
@@ -150,8 +152,8 @@ export function newRunId(): string {
   return `run_${time}_${randomBytes(3).toString("hex")}`;
 }
 
-export function toolsNow(db: Db, settings: RunSettings): readonly AttachedTool[] {
-  return settings.elsewhere === undefined ? attachedOrDefault(db, settings.agentId) : [];
+export function toolsNow(db: Db, settings: ExecutedRunSettings): readonly AttachedTool[] {
+  return settings.kind === "own" ? attachedOrDefault(db, settings.agentId) : [];
 }
 
 function noteUnsetConditions({ protocol }: { protocol?: "art" | undefined }, db: Db, { note }: AppContext): void {

@@ -446,7 +446,7 @@ class RunProgressReader {
       completedAt,
       totalTasks,
       ...figures,
-      episodes: settings.environment === undefined ? null : figures.episodes,
+      episodes: settings.kind === "training" ? figures.episodes : null,
       maxCostUsd: limits.maxCostUsd,
       tasksPerMinute: pace?.tasksPerMinute ?? null,
       msLeft: pace?.msLeft ?? null,

@@ -6,7 +6,7 @@ import { checkMailboxes, readImportFilter } from "../mail/corpus.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { artESuite, type QuestionOptions, questionOpener, refuseContradictions } from "../questions/dataset.js";
+import { loadSelection, type QuestionOptions, questionOpener, refuseContradictions } from "../questions/dataset.js";
 import { createJudge, type JudgeOptions, judgeExtras, judgeSettings } from "../scoring/judge-settings.js";
 import { judgeUse, REWARD, type ScorerName } from "../scoring/scorers.js";
 import {
@@ -27,7 +27,7 @@ import { openExternalResources } from "../tools/tool-connections.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import { type ResultWriter, threadedResultWriter } from "../traces/result-writer.js";
 import { lastEpochs, saveScoringSettings } from "../traces/results-store.js";
-import type { RunSettings } from "../traces/run-settings.js";
+import type { TrainingRunSettings } from "../traces/run-settings.js";
 import { finishRun, getRun, type RunRow, runOfName, thisProcess } from "../traces/runs-store.js";
 import { toTaskResult } from "../traces/task-result.js";
 import { createRun } from "./execute-run/create-run.js";
@@ -169,7 +169,12 @@ function offeredTools(db: Db, agent: Agent, resources: ToolResources): readonly 
 }
 
 /** Returns the settings of a training run. Its model name does not belong to a provider. */
-function environmentSettings(db: Db, options: EnvironmentOptions, agent: Agent, context: AppContext): RunSettings {
+function environmentSettings(
+  db: Db,
+  options: EnvironmentOptions,
+  agent: Agent,
+  context: AppContext,
+): TrainingRunSettings {
   const reward = scorerOf(options.reward);
   const judge = judgeSettings(options, null, null, context.settings.env);
   if (judge === null && judgeUse(reward) === "needed") {
@@ -181,24 +186,17 @@ function environmentSettings(db: Db, options: EnvironmentOptions, agent: Agent, 
   }
   const mailFilter = readImportFilter(db);
   return {
+    kind: "training",
     agentId: agent.id,
     agentVersion: currentVersion(db, agent.id),
     model: options.model,
-    baseUrl: null,
-    wireApi: null,
     prompt: agent.prompt,
     tools: attachedOrDefault(db, agent.id).map(({ tool }) => tool.id),
     toolsDigest: toolsDigest(db, agent.id),
     maxTurns: options.maxTurns ?? agent.settings.maxTurns,
-    maxTokens: agent.settings.maxTokens,
-    temperature: null,
-    toolCalls: agent.settings.toolCalls,
-    toolChoice: agent.settings.toolChoice,
     cutoff: options.cutoff,
     ...(mailFilter === null ? {} : { mailFilter }),
     taskTimeoutMs: options.episodeTimeout * 1_000,
-    maxTaskCostUsd: null,
-    price: null,
     concurrency: options.maxSessions,
     selection: selectionOf(options),
     epochs: 1,
@@ -226,8 +224,7 @@ async function loadSplits(
   context: AppContext,
 ): Promise<ReadonlyMap<Split, SplitTasks>> {
   const load = async (split: Split): Promise<SplitTasks> => {
-    const { set, tasks } = await artESuite(options.cutoff, { ...options, split }, context).list();
-    const questions = tasks as readonly Question[];
+    const { set, questions } = await loadSelection({ ...options, split }, context);
     checkMailboxes(db, questions, options.partialInboxes);
     return { set, questions };
   };
@@ -264,15 +261,16 @@ function runName(name: string | undefined, split: Split, defaultSplit: Split): s
  * Returns the run to continue under that name, or null if the name is new. Throws a UserError if the run's tasks or
  * settings differ.
  */
-function findRun(db: Db, name: string, set: TaskSet, settings: RunSettings): RunRow | null {
+function findRun(db: Db, name: string, set: TaskSet, settings: TrainingRunSettings): RunRow | null {
   const id = runOfName(db, name);
   if (id === null) return null;
   const run = getRun(db, id);
   const changes = [
-    ...(run.settings.environment === undefined ? ["it is not a training run"] : []),
     ...(run.dataset.sha256 === set.sha256 && run.split === set.split ? [] : ["its tasks differ"]),
     ...mailChangedSince(db, run),
-    ...differences(run.settings, { ...settings, epochs: run.settings.epochs }),
+    ...(run.settings.kind === "training"
+      ? differences(run.settings, { ...settings, epochs: run.settings.epochs })
+      : ["it is not a training run"]),
   ];
   if (changes.length === 0) return run;
   throw new UserError(
@@ -304,7 +302,7 @@ export class TrainingEnvironment {
   constructor(
     private readonly db: Db,
     private readonly options: EnvironmentOptions,
-    private readonly settings: RunSettings,
+    private readonly settings: TrainingRunSettings,
     private readonly parts: EnvironmentParts,
   ) {
     const { agent, tools, scoring } = parts;
@@ -349,7 +347,7 @@ export class TrainingEnvironment {
   async begin(request: EpisodeRequest, isKept = true): Promise<BegunEpisode> {
     const task = this.choose(request);
     const question = this.questionsOf(task.split).questions[task.index] as Question;
-    const opening = await this.open(question, NEVER);
+    const opening = await this.open({ kind: "question", task: question }, NEVER);
     if (!opening.ok) throw new Error(opening.reason);
     const { opened } = opening;
     const instructions = this.instructionsFor(task);

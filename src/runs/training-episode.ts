@@ -234,9 +234,9 @@ export class Episode {
     const remote = { sessionId: this.id, traceId: null };
     return newTaskTrace(
       { runId, agentId: agent.id, model, maxTurns },
-      { task: question, epoch },
+      { kind: "question", task: question, epoch },
       { times, rollout: { ...rollout, remote }, error: error ?? reason ?? null },
-      { task: question },
+      { kind: "question", task: question },
     );
   }
 }

@@ -204,7 +204,8 @@ export async function createRunJudge(
 ): Promise<CreatedJudge | null> {
   const { judge } = run;
   if (judge === null) return null;
-  const limits = isSameAccount(judge, run) ? { throttle: model.throttle } : { throttle: null, shared };
+  const server = { model: run.model, baseUrl: run.kind === "own" ? run.baseUrl : null };
+  const limits = isSameAccount(judge, server) ? { throttle: model.throttle } : { throttle: null, shared };
   return createJudge(judge, settings, { ...connection, ...limits });
 }
 

@@ -363,9 +363,9 @@ export function scoreTrace(
   sameMail: SameMail,
   names: readonly ScorerName[],
 ): Record<string, Score> {
-  const task = questionOf(trace.task);
-  const scores = task === null ? {} : scoreQuestion({ ...trace, task }, sameMail, names);
-  return "grade" in trace ? { ...scores, ...scoreGrade(trace.grade) } : scores;
+  const task = questionOf(trace);
+  const scores = task === null ? {} : scoreQuestion({ ...trace, kind: "question", task }, sameMail, names);
+  return trace.kind === "suite" ? { ...scores, ...scoreGrade(trace.grade) } : scores;
 }
 
 function scoreGrade(grade: TaskGrade): Record<string, Score> {

@@ -341,7 +341,7 @@ export const SETTINGS_SHAPE = {
   model: "string",
   scorers: "array",
   tools: "array",
-  selection: "object",
+  kind: "string",
 } as const;
 
 /** Meaning of `latest`: the newest run, or the newest run with a result. */

@@ -7,10 +7,12 @@ import {
   incomparable,
   pairOutcomes,
   pairsOf,
+  runHeadSchema,
 } from "../../src/analysis/paired-comparison.js";
 import { comparisonText } from "../../src/reports/comparison-text.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
 import { expectBetween, LONG, TIMES, worlds } from "../statistics/simulated-runs.js";
+import { SETTINGS } from "../traces/saved-runs.js";
 import { figures, head, run, task } from "./runs.js";
 import { suiteResult } from "./suite-results.js";
 
@@ -161,6 +163,11 @@ describe("incomparable", () => {
     expect(compare(run([1]), { ...run([1]), head: other }).incomparable).toEqual(words);
   });
 
+  it("accepts an imported run, whose cutoff is unknown", () => {
+    const { cutoff: _, ...imported } = head().settings;
+    expect(incomparable(head({ settings: imported }), head())).toEqual([]);
+  });
+
   it("accepts one revision written in two ways, and different agents", () => {
     const at = (sha256: string) => head({ dataset: { source: "hub", revision: "abc", sha256 } });
     expect(incomparable(at("1"), at("2"))).toEqual([]);
@@ -232,6 +239,15 @@ const after = suiteRun(
 );
 
 const comparison = compareRuns(before, after, ["taskScore", "taskSolved"], 5);
+
+it("runHeadSchema reads the settings of a file from an earlier version", () => {
+  const { kind: _, ...earlier } = SETTINGS;
+  expect(runHeadSchema.parse(head({ settings: earlier })).settings).toEqual(SETTINGS);
+  const externalAgent = { kind: "human" };
+  const external = runHeadSchema.parse(head({ settings: { ...earlier, elsewhere: externalAgent } })).settings;
+  expect(external).toMatchObject({ kind: "external", externalAgent });
+  expect(external).not.toHaveProperty("elsewhere");
+});
 
 it("compareRuns pairs suite runs by task, over the tasks graded in both", () => {
   const [score, solved, cost] = comparison.metrics;

@@ -3,6 +3,8 @@ import { checkHealth } from "../../src/mail/integrity.js";
 import { onMigrationIndexing } from "../../src/store/migrate.js";
 import { openStore } from "../../src/store/open-store.js";
 import { Database } from "../../src/store/sqlite.js";
+import { runSettingsSchema, withRunKind } from "../../src/traces/run-settings.js";
+import { getRun } from "../../src/traces/runs-store.js";
 import { BEN, mail } from "../mail/small-corpus.js";
 import { writeEarlierFile } from "../store/earlier-database.js";
 import { boxLines, workFolder } from "./art-e.js";
@@ -104,6 +106,82 @@ it("a file from an earlier version keeps the folder of a suite run, and task pat
   ]);
   const stored = db.prepare("SELECT task FROM suite_tasks").pluck().get() as string;
   expect(JSON.parse(stored)).toEqual({ id: "t1", instruction: "Sort it.", folder: "examples/excel/t1" });
+  db.close();
+});
+
+it("traces get their kind, and damaged ones stay as they are", () => {
+  const file = path("traces-without-kind.db");
+  writeEarlierFile(file, MAILS, "kinds");
+  const before = new Database(file);
+  before.exec(`
+    INSERT INTO datasets (id, sha256) VALUES ('d1', 'abc');
+    INSERT INTO runs (id, agent_id, model, dataset_id, source, split, settings, corpus_fingerprint, total_tasks, status, started_at)
+    VALUES ('r', 'noop', 'offline/noop', 'd1', 'questions.jsonl', 'test', '{}', '', 1, 'completed', '2026-01-01T00:00:00.000Z');
+  `);
+  const add = before.prepare(
+    "INSERT INTO traces (id, run_id, agent_id, session_id, started_at, ending, trace) VALUES (?, ?, 'noop', 's', '', 'answered', ?)",
+  );
+  const traces = {
+    chat: { traceId: "chat", question: "Who asked?" },
+    question: { traceId: "question", task: { id: 1 }, answer: 'The "grade" of 0.10' },
+    suite: { traceId: "suite", task: { id: "t1" }, grade: { score: 1.0 } },
+  };
+  for (const [id, trace] of Object.entries(traces)) add.run(id, id === "chat" ? null : "r", JSON.stringify(trace));
+  add.run("damaged", "r", '{"traceId":"damaged","ta');
+  add.run("list", "r", "[]");
+  before.close();
+  const db = openStore(file, { mustExist: true });
+  const stored = new Map(db.prepare("SELECT id, trace FROM traces").raw().all() as [string, string][]);
+  for (const [kind, trace] of Object.entries(traces)) {
+    expect(stored.get(kind)).toBe(JSON.stringify({ kind, ...trace }));
+  }
+  expect([stored.get("damaged"), stored.get("list")]).toEqual(['{"traceId":"damaged","ta', "[]"]);
+  db.close();
+});
+
+/** Settings as earlier versions wrote them, with defaults for unknown values. */
+const EARLIER = {
+  ...{ agentId: "email-search", agentVersion: 0, model: "acme/best", baseUrl: null, wireApi: null, prompt: "" },
+  ...{ tools: [], toolsDigest: "d", maxTurns: 10, maxTokens: 2048, temperature: null, toolCalls: "all" },
+  ...{ toolChoice: "auto", cutoff: "query_date", taskTimeoutMs: 600_000, maxTaskCostUsd: null, price: null },
+  ...{ concurrency: 1, selection: {}, epochs: 1, scorers: ["exactMatch"], judge: null },
+};
+const FILE = { format: "inspect", file: "a.eval", sha256: "a", tools: [] };
+const ENVIRONMENT = { protocol: "openenv", reward: "artReward", maxTokens: null };
+
+it("the settings of runs get their kind, and lose the defaults that stood for unknown values", () => {
+  const file = path("settings-without-kind.db");
+  writeEarlierFile(file, MAILS, "kinds");
+  const settings = {
+    own: { ...EARLIER, agentVersion: 3, prompt: "Search." },
+    external: { ...EARLIER, elsewhere: { kind: "command", argv: ["a.py"] }, changes: ["the mail has grown since"] },
+    imported: { ...EARLIER, imported: FILE },
+    stated: { ...EARLIER, imported: FILE, agentVersion: 2, maxTokens: 500, temperature: 0, selection: { limit: 3 } },
+    training: { ...EARLIER, agentVersion: 3, environment: ENVIRONMENT },
+  };
+  const before = new Database(file);
+  before.exec("INSERT INTO datasets (id, sha256) VALUES ('d1', 'abc')");
+  const add = before.prepare(
+    `INSERT INTO runs (id, agent_id, model, dataset_id, source, split, settings, corpus_fingerprint, total_tasks, status, started_at)
+     VALUES (?, 'noop', 'offline/noop', 'd1', 'questions.jsonl', 'test', ?, '', 1, 'completed', '2026-01-01T00:00:00.000Z')`,
+  );
+  for (const [id, earlier] of Object.entries(settings)) add.run(id, JSON.stringify(earlier));
+  add.run("damaged", '{"agentId":"x"');
+  before.close();
+  const db = openStore(file, { mustExist: true });
+  for (const [id, earlier] of Object.entries(settings)) {
+    const now = getRun(db, id).settings;
+    expect(now).toEqual(withRunKind(earlier));
+    expect(() => runSettingsSchema.parse(now)).not.toThrow();
+  }
+  expect(getRun(db, "external").settings).toMatchObject({ kind: "external", externalAgent: { argv: ["a.py"] } });
+  expect(getRun(db, "imported").settings).toEqual({
+    ...{ kind: "imported", agentId: "email-search", model: "acme/best", tools: [], maxTurns: 10, epochs: 1 },
+    ...{ scorers: ["exactMatch"], judge: null, imported: FILE },
+  });
+  expect(getRun(db, "stated").settings).toMatchObject({ agentVersion: 2, maxTokens: 500, selection: { limit: 3 } });
+  expect(getRun(db, "training").settings).not.toHaveProperty("maxTokens");
+  expect(db.prepare("SELECT settings FROM runs WHERE id = 'damaged'").pluck().get()).toBe('{"agentId":"x"');
   db.close();
 });
 

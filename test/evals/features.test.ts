@@ -167,6 +167,7 @@ describe("suite features", () => {
   const suite = (toolCalls: readonly ToolCallRecord[]): SuiteTrace =>
     ({
       ...trace({ toolCalls: [...toolCalls], answer: "Done." }),
+      kind: "suite",
       taskId: "t1",
       scores: {},
       task: {

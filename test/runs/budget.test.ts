@@ -5,7 +5,7 @@ import { NO_USAGE, type Usage } from "../../src/models/model.js";
 import { Budget, mostOfTask, type TaskBudget } from "../../src/runs/budget.js";
 import type { Ending } from "../../src/tasks/ending.js";
 import type { QuestionSet } from "../../src/tasks/question.js";
-import { NO_LIMITS, type RunLimits, type RunSettings } from "../../src/traces/run-settings.js";
+import { NO_LIMITS, type OwnRunSettings, type RunLimits } from "../../src/traces/run-settings.js";
 import type { TaskCost } from "../../src/traces/task-result.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
@@ -33,7 +33,7 @@ function opened(limits: Partial<RunLimits> = {}, workedMs = 0) {
 }
 
 test("the estimated maximum per task assumes that all turns have full length, and is zero if the price is unknown", () => {
-  const settings = { maxTurns: 2, maxTokens: 10, maxTaskCostUsd: null } as RunSettings;
+  const settings = { kind: "own", maxTurns: 2, maxTokens: 10, maxTaskCostUsd: null } as OwnRunSettings;
   const asked: Usage[] = [];
   const priced = mostOfTask(settings, (usage) => {
     asked.push({ ...NO_USAGE, ...usage });

@@ -79,11 +79,11 @@ describe("creating a run", () => {
     const collectGarbage = runInNewContext("gc") as () => void;
     // In a separate function, so that the test keeps no reference.
     const planned = (): { plan: RunPlan; question: WeakRef<Question> } => {
-      const tasks = set.questions.map((question) => ({ ...question }));
+      const tasks = set.questions.map((question) => ({ kind: "question" as const, task: { ...question } }));
       const list = { set: { source: "demo", revision: null, sha256: "0", split: "test" as const }, tasks };
       const parts = { list, settings: settingsOf(demo.db, { model: answering().model, set }) };
       const plan = newRunPlan(demo.db, { ...parts, suite: {}, model: {} } as never, { epochs: 2, tags: [] } as never);
-      return { plan, question: new WeakRef(tasks[0] as Question) };
+      return { plan, question: new WeakRef(tasks[0]?.task as Question) };
     };
     const { plan, question } = planned();
     await delay(1);
@@ -241,7 +241,7 @@ describe("creating a run", () => {
     async function held() {
       const model = await baseline();
       const settings = settingsOf(demo.db, { model, set, agentId: "baseline" });
-      const tasks = set.questions.map((question) => ({ task: question, epoch: 1 }));
+      const tasks = set.questions.map((question) => ({ kind: "question" as const, task: question, epoch: 1 }));
       await createRun(demo.db, { runId: "run_held", set, tasks, settings, worker: WORKER });
       return { run: getRun(demo.db, "run_held"), settings };
     }

@@ -1,18 +1,23 @@
 import { describe, expect, it } from "vitest";
 import { differences, movedServers } from "../../src/runs/settings-from-options.js";
-import type { RunSettings } from "../../src/traces/run-settings.js";
+import type { ExternalRunSettings, OwnRunSettings } from "../../src/traces/run-settings.js";
 
 const A = "http://127.0.0.1:1/v1";
 const B = "http://127.0.0.1:2/v1";
 
 const JUDGE = { model: "openai/judge", protocol: "verdict", version: 1, votes: 1 } as const;
 
-function settings(changes: Partial<RunSettings>): RunSettings {
-  return { baseUrl: null, judge: null, taskTimeoutMs: 600_000, maxTaskCostUsd: null, ...changes } as RunSettings;
+type Changes = Partial<OwnRunSettings> | Pick<ExternalRunSettings, "kind" | "externalAgent">;
+
+function settings(changes: Changes): OwnRunSettings | ExternalRunSettings {
+  const own = { kind: "own", baseUrl: null, maxTaskCostUsd: null } as const;
+  return { ...(changes.kind === "external" ? {} : own), judge: null, taskTimeoutMs: 600_000, ...changes } as
+    | OwnRunSettings
+    | ExternalRunSettings;
 }
 
 describe("movedServers", () => {
-  it.each<[string, Partial<RunSettings>, Partial<RunSettings>, string[]]>([
+  it.each<[string, Changes, Changes, string[]]>([
     ["the model server", { baseUrl: A }, { baseUrl: B }, [`the model server was at ${A} and is at ${B}`]],
     [
       "the provider's own server",
@@ -28,8 +33,8 @@ describe("movedServers", () => {
     ],
     [
       "the agent's server",
-      { elsewhere: { kind: "endpoint", url: A } },
-      { elsewhere: { kind: "endpoint", url: B } },
+      { kind: "external", externalAgent: { kind: "endpoint", url: A } },
+      { kind: "external", externalAgent: { kind: "endpoint", url: B } },
       [`the agent's server was at ${A} and is at ${B}`],
     ],
   ])("names %s as moved, which is not a difference in settings", (_, before, now, moved) => {

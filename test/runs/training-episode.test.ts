@@ -61,7 +61,7 @@ async function episodeWith(calls: readonly Call[]): Promise<{ trace: QuestionTra
   const mailbox = openMailbox(db);
   const tools = loadTools(db, agent, { mailbox });
   const asked = question(set.questions, QUESTION);
-  const opening = await questionOpener("query_date")(asked, never);
+  const opening = await questionOpener("query_date")({ kind: "question", task: asked }, never);
   if (!opening.ok) throw new Error(opening.reason);
   const { opened } = opening;
   const { maxTurns } = agent.settings;

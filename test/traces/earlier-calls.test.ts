@@ -28,6 +28,7 @@ const HISTORY: Message[] = [
 ];
 
 const followUp = {
+  kind: "chat",
   messages: [
     { role: "system", content: "You answer." },
     ...HISTORY,

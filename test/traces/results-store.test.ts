@@ -1,7 +1,7 @@
 import { copyFileSync, renameSync, rmSync, statSync, truncateSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Database } from "../../src/store/sqlite.js";
-import { isQuestion, type PlannedTask } from "../../src/tasks/question.js";
+import type { PlannedTask } from "../../src/tasks/question.js";
 import { type ResultWriter, threadedResultWriter } from "../../src/traces/result-writer.js";
 import { remainingPositions, saveRunTasks, tasksAt } from "../../src/traces/results-store.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
@@ -13,10 +13,10 @@ describe("planned tasks", () => {
   if (ONE === undefined || TWO === undefined) throw new Error("two questions are needed");
 
   const PLAN = [
-    { task: TWO, epoch: 1 },
-    { task: ONE, epoch: 1 },
-    { task: TWO, epoch: 2 },
-    { task: ONE, epoch: 2 },
+    { kind: "question" as const, task: TWO, epoch: 1 },
+    { kind: "question" as const, task: ONE, epoch: 1 },
+    { kind: "question" as const, task: TWO, epoch: 2 },
+    { kind: "question" as const, task: ONE, epoch: 2 },
   ];
 
   let test: TestDb;
@@ -39,7 +39,7 @@ describe("planned tasks", () => {
   describe("the remaining positions of a run", () => {
     it("include all tasks at first, in order and with the original questions", () => {
       expect(remaining("run_a", false)).toEqual(
-        PLAN.map(({ task, epoch }) => ({ task: { ...task, split: "test" }, epoch })),
+        PLAN.map((planned) => ({ ...planned, task: { ...planned.task, split: "test" } })),
       );
     });
 
@@ -74,7 +74,7 @@ describe("planned tasks", () => {
 
     it("are read one page at a time, and tasks a few at a time when needed", () => {
       saveRun(test.db, "run_b");
-      const plan = Array.from({ length: 301 }, (_, i) => ({ task: ONE, epoch: i + 1 }));
+      const plan = Array.from({ length: 301 }, (_, i) => ({ kind: "question" as const, task: ONE, epoch: i + 1 }));
       saveRunTasks(test.db, "run_b", plan.slice(0, 150));
       saveRunTasks(test.db, "run_b", plan.slice(150), 150);
       test.db.exec("DELETE FROM run_tasks WHERE run_id = 'run_b' AND position BETWEEN 101 AND 200");
@@ -85,7 +85,7 @@ describe("planned tasks", () => {
       test.db.exec("UPDATE art_e_tasks SET question = 'Another?' WHERE id = 1");
       const others = [...tasks];
       expect(others.map(({ epoch }) => epoch)).toEqual([...range(2, 100), ...range(201, 301)]);
-      const isReadLater = ({ task }: PlannedTask) => isQuestion(task) && task.question === "Another?";
+      const isReadLater = ({ kind, task }: PlannedTask) => kind === "question" && task.question === "Another?";
       expect(others.filter(isReadLater).map(({ epoch }) => epoch)).toEqual([...range(21, 100), ...range(201, 301)]);
     });
 

@@ -22,7 +22,7 @@ import {
 } from "../../src/traces/runs-store.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
-import { finished, QUESTIONS, SETTINGS, saveRun, saveTask } from "./saved-runs.js";
+import { finished, QUESTION_TASKS, QUESTIONS, SETTINGS, saveRun, saveTask } from "./saved-runs.js";
 
 describe("listing runs", () => {
   let test: TestDb;
@@ -334,7 +334,7 @@ describe("storing runs", () => {
 
   describe("questions", () => {
     it("are stored once, however many runs use them", () => {
-      const save = () => saveTasks(test.db, QUESTIONS, QUESTIONS.questions);
+      const save = () => saveTasks(test.db, QUESTIONS, QUESTION_TASKS);
       expect(save()).toBe("0123456789abcdef");
       expect(save()).toBe("0123456789abcdef");
       const rows = test.db.prepare("SELECT id, question, message_ids, split FROM art_e_tasks ORDER BY id").all();
@@ -346,8 +346,8 @@ describe("storing runs", () => {
     });
 
     it("are stored separately per split, even if they are in one file", () => {
-      saveTasks(test.db, QUESTIONS, QUESTIONS.questions);
-      saveTasks(test.db, { ...QUESTIONS, split: "train" }, QUESTIONS.questions);
+      saveTasks(test.db, QUESTIONS, QUESTION_TASKS);
+      saveTasks(test.db, { ...QUESTIONS, split: "train" }, QUESTION_TASKS);
       expect(test.db.prepare("SELECT split, count(*) AS n FROM art_e_tasks GROUP BY split").all()).toEqual([
         { split: "test", n: 2 },
         { split: "train", n: 2 },

@@ -53,8 +53,7 @@ export async function createRun(db: Db, request: NewRunRequest): Promise<RunSess
   for (const many of chunk(tasks, A_TRANSACTION)) {
     await withWriteTransaction(db, waiting, async () => {
       for await (const some of yieldBetween(chunk(many, AT_ONCE))) {
-        const these = some.map(({ task }) => task);
-        saveTasks(db, set, these);
+        saveTasks(db, set, some);
       }
     });
   }

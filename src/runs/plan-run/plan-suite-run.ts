@@ -13,7 +13,7 @@ import { openSuiteFolder } from "../../suites/suite-folder.js";
 import { needsMachine } from "../../suites/task-needs.js";
 import type { PlannedSuiteTask } from "../../tasks/question.js";
 import type { SuiteTask } from "../../tasks/suite-task.js";
-import type { AgentTarget, RunSettings } from "../../traces/run-settings.js";
+import type { AgentTarget, ExecutedRunSettings } from "../../traces/run-settings.js";
 import { createModel, modelNameOf } from "../model-of-run.js";
 import { newRunPlan, type RunPlan } from "../plan-run.js";
 import type { RunOptions } from "../run-flags.js";
@@ -36,11 +36,13 @@ export async function planSuiteRun(db: Db, folder: string, request: RunRequest, 
   const limit = given.has("limit") && request.limit > 0 ? request.limit : null;
   const suite = await openSuite(folder, { ...request, ...oracle, limit }, context);
   const list = await suite.list();
-  const mail = suiteMail(list.tasks);
+  const tasks = list.tasks.map(({ task }) => task);
+  const mail = suiteMail(tasks);
   refuseMailFlags(given, mail);
-  refuseMachineTasks(target, list.tasks);
+  refuseMachineTasks(target, tasks);
   if (mail.inboxes.length > 0 && usesMailHere(target)) checkMailboxes(db, mail.inboxes, request.partialInboxes);
-  const settings = { ...(await suiteSettings(db, target, list.tasks, request, context)), ...oracle };
+  const unaided = await suiteSettings(db, target, tasks, request, context);
+  const settings = unaided.kind === "own" ? { ...unaided, ...oracle } : unaided;
   const model = await createModel(settings, request, context);
   return newRunPlan(db, { suite, list, settings, model }, request);
 }
@@ -88,7 +90,7 @@ async function suiteSettings(
   tasks: readonly PlannedSuiteTask[],
   asked: RunRequest,
   context: AppContext,
-): Promise<RunSettings> {
+): Promise<ExecutedRunSettings> {
   const { inboxes, hasAnswers } = suiteMail(tasks);
   const options = hasAnswers ? asked : { ...asked, noJudge: true };
   const agentId = agentOfNewRun(options);

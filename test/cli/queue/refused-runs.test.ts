@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { programVersion } from "../../../src/platform/installation.js";
 import { RunQueue } from "../../../src/queue/protocol/run-queue.js";
 import { PROTOCOL, publishRun, type RunManifest, withdrawRun } from "../../../src/queue/protocol/shared-state.js";
-import type { RunSettings } from "../../../src/traces/run-settings.js";
+import type { OwnRunSettings } from "../../../src/traces/run-settings.js";
 import { needs } from "../../machine-requirements.js";
 import { freePort, type RedisServer, startRedis } from "../../queue/redis-server.js";
 import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
@@ -27,7 +27,7 @@ describe("a queue", needs("redis"), () => {
     redis = await startRedis();
     await artE(`${LINE} -o five.json`);
     const { settings, corpusFingerprint } = readJson("five.json") as {
-      settings: RunSettings;
+      settings: OwnRunSettings;
       corpusFingerprint: string;
     };
     described = {
@@ -56,7 +56,7 @@ describe("a queue", needs("redis"), () => {
     handlerConfig: { argv: ["touch", "evil"] },
     category: "x",
   };
-  const withSettings = (changed: Partial<RunSettings>) => ({ settings: { ...described.settings, ...changed } });
+  const withSettings = (changed: Partial<OwnRunSettings>) => ({ settings: { ...described.settings, ...changed } });
 
   it.each<[string, () => Partial<RunManifest>, RegExp]>([
     [

@@ -41,7 +41,7 @@ describe("art-e run -a human", () => {
     expect(stderr).toContain("They authorised me to sign at index plus 4.5");
     expect(stderr).toContain("99 is not the number of a listed email");
     const { taskResults, settings } = resultsSchema.parse(readJson("human.json"));
-    expect(settings).toMatchObject({ agentId: "human", model: "human/terminal", elsewhere: { kind: "human" } });
+    expect(settings).toMatchObject({ agentId: "human", model: "human/terminal", externalAgent: { kind: "human" } });
     expect(settings.taskTimeoutMs).toBe(24 * 3_600_000);
     expect(taskResults[0]).toMatchObject({
       ...{ agentAnswer: answer, semanticScore: 1, sourcesCorrect: true, foundGold: true, readGold: true },

@@ -50,9 +50,9 @@ describe("an agent command", () => {
       completedTasks: 6,
     });
     expect(results.settings).toMatchObject({
-      agentVersion: 0,
+      kind: "external",
       tools: ["email_search", "email_get"],
-      elsewhere: { kind: "command", argv: [process.execPath, AGENT, path("a.log"), "answer"] },
+      externalAgent: { kind: "command", argv: [process.execPath, AGENT, path("a.log"), "answer"] },
     });
     // The tools are bound to the mailbox, so the gold email is found as with any agent, and the answer's source is
     // scored.
@@ -124,7 +124,7 @@ describe("an agent command", () => {
     );
     expect(first.stderr).not.toContain("a model of the server");
     const other = await artE(args(commandOf("e.log"), "--resume latest"));
-    expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining("elsewhere was ") });
+    expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining("externalAgent was ") });
     const forced = await artE(args(commandOf("e.log"), "--resume latest --force"));
     expect([forced.code, forced.stderr]).toEqual([0, ""]);
   });
@@ -191,7 +191,10 @@ describe("art-e run --api-url", () => {
       readGold: 1,
       costUsd: null,
     });
-    expect(results.settings.elsewhere).toEqual({ kind: "api", url, workspace: "ws_1", tellTask: false });
+    expect(results.settings).toMatchObject({
+      kind: "external",
+      externalAgent: { kind: "api", url, workspace: "ws_1", tellTask: false },
+    });
     const [trace] = jsonLines((await artE("export-traces")).stdout);
     expect(trace).toMatchObject({
       model: "playground/agent_1",
@@ -295,7 +298,7 @@ describe("art-e run --api-url", () => {
       exactMatchAccuracy: 1,
       sourcesCorrect: 1,
     });
-    expect(results.settings.elsewhere).toEqual({ kind: "endpoint", url: `${url}/v1` });
+    expect(results.settings).toMatchObject({ externalAgent: { kind: "endpoint", url: `${url}/v1` } });
     expect(results.costUsd).toBeCloseTo((5 * (1_000 * 2 + 10 * 10)) / 1e6);
   });
 

@@ -8,7 +8,7 @@ import { SELF_SIGNED } from "../../providers/self-signed.js";
 import { toReplyBody } from "../../providers/wire-reply.js";
 import type { ParsedRequest, WireFormat } from "../../providers/wire-request.js";
 import { boxLines, demoQuestion, demoQuestions, everyFile, jsonLines, MAIL, QUESTIONS, workFolder } from "../art-e.js";
-import { resultsSchema } from "../results-schema.js";
+import { ownResultsSchema, resultsSchema } from "../results-schema.js";
 
 const providers: FakeProvider[] = [];
 
@@ -315,7 +315,7 @@ describe("the published protocol", () => {
     it("is overridden by explicit flags, which are recorded", async () => {
       const { code } = await run("-a email-search -l 2 --cutoff query_date --no-judge -o own.json");
       expect(code).toBe(0);
-      const { agentId, settings, totalTasks } = resultsSchema.parse(readJson("own.json"));
+      const { agentId, settings, totalTasks } = ownResultsSchema.parse(readJson("own.json"));
       expect({ agentId, totalTasks, cutoff: settings.cutoff, judge: settings.judge }).toEqual({
         ...{ agentId: "email-search", totalTasks: 2, cutoff: "query_date", judge: null },
       });
@@ -325,7 +325,7 @@ describe("the published protocol", () => {
       expect((await artE(`import ${MAIL} --filter art --db filtered.db --quiet`)).code).toBe(0);
       const { code, stderr } = await run("-l 1 --db filtered.db -o filtered.json");
       expect({ code, stderr: stderr.includes("filter") }).toEqual({ code: 0, stderr: false });
-      expect(resultsSchema.parse(readJson("filtered.json")).settings.mailFilter).toBe("art");
+      expect(ownResultsSchema.parse(readJson("filtered.json")).settings.mailFilter).toBe("art");
     });
 
     it.each([
@@ -407,7 +407,7 @@ describe("reasoning models", () => {
         "art-e: the temperature 0 is not sent to anthropic/claude-opus-5: claude-opus-5 does not support a temperature.\n",
       );
       expect(stderr).toContain("art-e: the tool choice required is sent as auto to anthropic/claude-opus-5: ");
-      const { settings, runId } = resultsSchema.parse(readJson("forced.json"));
+      const { settings, runId } = ownResultsSchema.parse(readJson("forced.json"));
       expect(settings).toMatchObject({ maxTokens: 500, temperature: 0, toolChoice: "required" });
       const { sent } = settings;
       expect(sent).toMatchObject({ maxTokens: 16_884, temperature: null, toolChoice: "auto" });
@@ -440,7 +440,7 @@ describe("reasoning models", () => {
       const flags = "--model-id anthropic/claude-sonnet-4-5 --temperature 0.5";
       const { code, stderr } = await run(provider, "anthropic", flags, "plain.json");
       expect([code, stderr]).toEqual([0, ""]);
-      expect(resultsSchema.parse(readJson("plain.json")).settings.sent).toEqual({
+      expect(ownResultsSchema.parse(readJson("plain.json")).settings.sent).toEqual({
         maxTokens: 2048,
         temperature: 0.5,
         toolChoice: "auto",

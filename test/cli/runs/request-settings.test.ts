@@ -6,7 +6,7 @@ import { type Answer, type FakeProvider, startFakeProvider } from "../../provide
 import { type RedisServer, startRedis } from "../../queue/redis-server.js";
 import { addressOf, everyFile, jsonLines, MAIL, MARCUS, QUESTIONS, workFolder } from "../art-e.js";
 import { Workers } from "../queue/queue-setup.js";
-import { resultsSchema } from "../results-schema.js";
+import { ownResultsSchema } from "../results-schema.js";
 
 /** User settings for requests: reasoning effort, headers and body fields. */
 
@@ -49,7 +49,7 @@ async function requestsOf<T>(work: () => Promise<T>) {
   return { ended, bodies: seen.map(({ body }) => body as Body), headers: seen.map(({ headers }) => headers) };
 }
 
-const settings = (name: string) => resultsSchema.parse(readJson(name)).settings;
+const settings = (name: string) => ownResultsSchema.parse(readJson(name)).settings;
 
 describe("art-e run --body", () => {
   it.each<[string, string, Body]>([

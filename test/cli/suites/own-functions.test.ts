@@ -6,7 +6,7 @@ import type { FakeProvider } from "../../providers/fake-provider.js";
 import { machinesStart } from "../../suites/machines-start.js";
 import { flowbookTask, spiderTask, writeSuite } from "../../suites/write-suite.js";
 import { everyFile, workFolder } from "../art-e.js";
-import { resultsSchema } from "../results-schema.js";
+import { ownResultsSchema, resultsSchema } from "../results-schema.js";
 import { providerVariables, python, shell, startScriptedAgent } from "./scripted-agent.js";
 
 describe("suites with accounts", () => {
@@ -244,7 +244,7 @@ export const evaluation = {
       // A resumed run has its original functions.
       const more = "run --resume latest --max-run-tokens 1000000 --quiet -o results.json";
       expect(await artE(more, providerVariables(provider))).toMatchObject({ code: 0 });
-      const { taskResults, settings } = resultsSchema.parse(readJson("results.json"));
+      const { taskResults, settings } = ownResultsSchema.parse(readJson("results.json"));
       expect(settings.functions).toBe(module);
       expect(taskResults.map(({ suite: graded }) => [graded?.score, graded?.state, graded?.reason])).toEqual([
         [1, "success", ""],

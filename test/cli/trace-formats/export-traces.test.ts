@@ -338,7 +338,7 @@ describe("an export of the demo's questions", needs("exports"), () => {
 describe("an export of all kinds of traces", needs("exports"), () => {
   const folder = workFolder();
   beforeAll(async () => {
-    const runs = ALL_KINDS.map((trace) => ("grade" in trace ? { ...trace, runId: "run_suite" } : trace));
+    const runs = ALL_KINDS.map((trace) => (trace.kind === "suite" ? { ...trace, runId: "run_suite" } : trace));
     folder.write("kinds.jsonl", runs.map((trace) => JSON.stringify(trace)).join("\n"));
     await run(folder, "import-traces kinds.jsonl");
   });

@@ -10,7 +10,7 @@ import { file, runName, text, toggle } from "../../../platform/flag-values.js";
 import { traceText } from "../../../reports/trace-text.js";
 import { estimateText } from "../../../reports/wording.js";
 import { table } from "../../../text/format.js";
-import { askedOf, isChatTrace, isSuiteTrace } from "../../../traces/trace.js";
+import { askedOf } from "../../../traces/trace.js";
 import type { CommandContext } from "../../command.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
 import { criterionShape, seedShape } from "../../flags/eval-flags.js";
@@ -171,7 +171,7 @@ async function ask(
 
 /** Returns the most requested facts of a trace: the question, the answer, its sources, and the correct answer. */
 function summaryOf(trace: EvaluatedTrace): string {
-  const gold = isChatTrace(trace) ? null : isSuiteTrace(trace) ? trace.grade.reason : trace.task.answer;
+  const gold = trace.kind === "chat" ? null : trace.kind === "suite" ? trace.grade.reason : trace.task.answer;
   return [
     `Question:  ${askedOf(trace)}`,
     `Answer:    ${trace.answer ?? `none (${trace.ending})`}`,
