@@ -11,7 +11,7 @@ import {
 } from "../models/model.js";
 import { type Estimate, NO_ESTIMATE, type Scale } from "../statistics/estimate.js";
 import { ClusteredMean } from "../statistics/intervals.js";
-import { passAtK, passHatK } from "../statistics/significance.js";
+import { passAtK, passHatK } from "../statistics/pass-at-k.js";
 import { DIFFICULTIES, difficultyOf, instructionStyleOf } from "../tasks/difficulty.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
 import { TASK_STATES, type TaskState } from "../tasks/suite-task.js";

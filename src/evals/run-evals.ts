@@ -1,9 +1,10 @@
 // Runs evals of any kind over traces: data evals in this process, Python in the sandbox, TypeScript in a process of its
 // own, rubrics with a model.
 import { performance } from "node:perf_hooks";
+import { serverOf } from "../models/connections.js";
 import type { Model } from "../models/model.js";
 import { parseModelName } from "../models/model-names.js";
-import { openModel, serverOf } from "../models/open-model.js";
+import { openModel } from "../models/open-model.js";
 import type { AppSettings } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { chooseSandbox } from "../sandbox/choose-sandbox.js";

@@ -4,7 +4,7 @@ import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { clusteredKappa, clusteredRate } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
-import { quantile } from "../statistics/intervals.js";
+import { quantile } from "../statistics/quantile.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { sumCost } from "../traces/task-result.js";
 import { labelShuffler } from "./choose-templates.js";

@@ -1,11 +1,11 @@
 import type { OpenedTask, Suite } from "../agents/agent.js";
 import { endOfDay } from "../mail/date-range.js";
-import { hubOf } from "../models/open-model.js";
 import type { AppContext } from "../platform/app-context.js";
 import { nearestNames } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../platform/huggingface.js";
-import { meanOf, seededRandom } from "../statistics/intervals.js";
+import { hubOf } from "../platform/huggingface.js";
+import { meanOf } from "../statistics/intervals.js";
+import { seededRandom } from "../statistics/seeded-random.js";
 import type {
   Question,
   QuestionSet,
@@ -17,6 +17,7 @@ import type {
 } from "../tasks/question.js";
 import { count, rate } from "../text/format.js";
 import { loadQuestions } from "./dataset/published-questions.js";
+import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "./published-dataset.js";
 
 const BINS = 10;
 

@@ -18,7 +18,7 @@ import { type DescribedEval, describedEvalOfRun, PassTally } from "../evals/use-
 import { openMailLookup } from "../mail/mail-lookup.js";
 import { otherModels } from "../models/answering-model.js";
 import type { AppSettings } from "../platform/app-context.js";
-import { yieldBetween } from "../platform/async.js";
+import { yieldBetween } from "../platform/batches.js";
 import { programVersion } from "../platform/installation.js";
 import type { Report } from "../reports/html-report.js";
 import {

@@ -3,7 +3,7 @@ import { evalsAmong, refuseUncountedRubrics, type ScoringEvals } from "../evals/
 import { cacheWrites, type Usage } from "../models/model.js";
 import { isRemote } from "../models/model-names.js";
 import type { AppContext } from "../platform/app-context.js";
-import { yieldBetween } from "../platform/async.js";
+import { yieldBetween } from "../platform/batches.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { checkJudgePriced } from "../scoring/judge-settings.js";

@@ -1,5 +1,6 @@
-// All flags of `art-e run`, one entry each. The option types, help, docs, completion, config file and the messages about
-// flags that do not apply are derived from them. Other commands that have some of these flags use the same entries.
+// All flags of `art-e run`, one entry each. The option types, help, docs, completion, config file and the messages
+// about flags that do not apply are derived from them. Other commands that have some of these flags use the same
+// entries.
 import { z } from "zod";
 import { type EvalScore, isEvalScore } from "../evals/definition.js";
 import { DEFAULT_MODEL, PROVIDERS } from "../models/model-names.js";
@@ -31,7 +32,7 @@ import {
   withTraits,
   words,
 } from "../platform/flag-values.js";
-import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../platform/huggingface.js";
+import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../questions/published-dataset.js";
 import { isScorerName, SCORER_NAMES, type ScorerName } from "../scoring/scorers.js";
 import { SPLITS } from "../tasks/question.js";
 import { COUNTERPARTS } from "../tasks/suite-task.js";

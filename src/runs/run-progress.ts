@@ -1,6 +1,6 @@
 import { countsInScore, estimateOf, sumsOf } from "../analysis/aggregate.js";
 import { addCost, type TaskActivity } from "../models/model.js";
-import { chunk, yieldBetween } from "../platform/async.js";
+import { chunk, yieldBetween } from "../platform/batches.js";
 import { REWARD, SCORES } from "../scoring/scorers.js";
 import { ClusteredMean } from "../statistics/intervals.js";
 import type { Db } from "../store/open-store.js";

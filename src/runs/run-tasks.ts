@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { readFingerprint } from "../mail/corpus.js";
 import type { AppContext } from "../platform/app-context.js";
-import { batchCalls } from "../platform/async.js";
+import { batchCalls } from "../platform/batches.js";
 import { UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";

@@ -3,8 +3,8 @@ import { type EvalDefinition, isEvalScore, scoreNameOf, toScore } from "../evals
 import type { EvalOutcome } from "../evals/eval-outcome.js";
 import { evalsAmong, pinEvals, type ScoringEvals } from "../evals/use-evals.js";
 import type { CallBudget } from "../models/call-budget.js";
+import { hasKey } from "../models/connections.js";
 import { type ModelName, parseModelName } from "../models/model-names.js";
-import { hasKey } from "../models/open-model.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";

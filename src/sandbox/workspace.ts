@@ -18,7 +18,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import pLimit, { type LimitFunction } from "p-limit";
-import { isProcessAlive } from "../platform/async.js";
+import { isProcessAlive } from "../platform/processes.js";
 import { sandboxUser, WORKSPACE_LIMITS } from "./limits.js";
 
 /** Opens the workspace of one task, a folder below the system's temporary folder that is created at the first use. */

@@ -2,8 +2,9 @@
 import { join } from "node:path";
 import { type JsonFileCache, openJsonFileCache } from "../models/cache.js";
 import type { CostLimit } from "../models/call-budget.js";
+import { hasKey, refuseStoredAddress, serverOf } from "../models/connections.js";
 import { isProvider, JUDGE_MODELS, type ModelName, type Provider, parseModelName } from "../models/model-names.js";
-import { hasKey, isSameAccount, openModel, pricesOf, refuseStoredAddress, serverOf } from "../models/open-model.js";
+import { isSameAccount, openModel, pricesOf } from "../models/open-model.js";
 import { requirePriced } from "../models/prices.js";
 import type { RateLimiter, SharedLimiter } from "../models/rate-limiter.js";
 import type { ReasoningEffort } from "../models/reasoning-effort.js";

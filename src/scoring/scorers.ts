@@ -1,4 +1,4 @@
-import { questionOf, type TaskGrade } from "../tasks/question.js";
+import { isUnanswerable, questionOf, type TaskGrade } from "../tasks/question.js";
 import {
   type CalendarDay,
   matchesDay,
@@ -18,16 +18,13 @@ import type {
   UnscoredTrace,
 } from "../traces/score.js";
 import type { SuiteTrace, Verdict } from "../traces/trace.js";
+import { abstention, attemptOf, falseAbstention } from "./abstention-scorers.js";
 import {
-  abstention,
-  attemptOf,
-  falseAbstention,
   foundAt1,
   foundAt5,
   foundAt10,
   foundGold,
   goldRank,
-  isUnanswerable,
   readGold,
   sourcesCorrect,
   sourcesF1,

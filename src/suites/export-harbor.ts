@@ -10,9 +10,9 @@ import { checkNewFolder, writeFolderAtomically } from "../platform/files.js";
 import { programVersion, readBuiltFile } from "../platform/installation.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { loadSelection, type QuestionOptions } from "../questions/dataset.js";
-import { isUnanswerable } from "../scoring/gold-mail-scorers.js";
 import { type Db, withStore } from "../store/open-store.js";
 import type { Question, TaskSet } from "../tasks/question.js";
+import { isUnanswerable } from "../tasks/question.js";
 import { count } from "../text/format.js";
 
 interface HarborOptions extends QuestionOptions {

@@ -1,5 +1,6 @@
 import { basename, join, relative } from "node:path";
 import { z } from "zod";
+import { isDontKnow } from "../text/abstention.js";
 import { SUITE_DIALECTS, type SuiteTask, TASK_STATES } from "./suite-task.js";
 
 /** The origin of a run's tasks, recorded with the run. The same content can exist in several places. */
@@ -160,4 +161,9 @@ export function instructionOf({ kind, task }: TaskFacts): string {
 /** The question that a task asks about a mailbox, or null if the task is graded by the files it produces. */
 export function questionOf({ kind, task }: TaskFacts): Question | null {
   return kind === "question" ? task : (task.emailQuestion ?? null);
+}
+
+/** Whether abstaining is the correct response. */
+export function isUnanswerable({ answer, message_ids }: Pick<Question, "answer" | "message_ids">): boolean {
+  return isDontKnow(answer) || (answer.trim() === "" && message_ids.length === 0);
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { chunk } from "../platform/async.js";
+import { chunk } from "../platform/batches.js";
 import { DamagedRowError, jsonSql, mapReadable, parseColumn } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 import {

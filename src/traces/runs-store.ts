@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { isProcessAlive } from "../platform/async.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
+import { isProcessAlive } from "../platform/processes.js";
 import { DamagedRowError, jsonSql, parseColumn, reportDamaged } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 import type { TaskSet } from "../tasks/question.js";

@@ -12,7 +12,7 @@ import { testEval } from "../../src/evals/test-eval.js";
 import { UserError } from "../../src/platform/errors.js";
 import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
 import type { Estimate } from "../../src/statistics/estimate.js";
-import { seededRandom } from "../../src/statistics/intervals.js";
+import { seededRandom } from "../../src/statistics/seeded-random.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 import { listedMails, openedMail, type QuestionTrace, type ReturnedMail } from "../../src/traces/trace.js";
 import { startFakeProvider } from "../providers/fake-provider.js";

@@ -7,7 +7,7 @@ import {
   type TrainingLabels,
 } from "../../src/evals/choose-templates.js";
 import { TEMPLATES } from "../../src/evals/templates.js";
-import { seededRandom } from "../../src/statistics/intervals.js";
+import { seededRandom } from "../../src/statistics/seeded-random.js";
 
 const TRACES = 80;
 

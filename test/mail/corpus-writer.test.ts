@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readFingerprint } from "../../src/mail/corpus.js";
 import type { FiledEmail } from "../../src/mail/email.js";
-import { openCorpusWriter, toStorableMail } from "../../src/mail/import/corpus-writer.js";
+import { openCorpusWriter } from "../../src/mail/import/corpus-writer.js";
+import { toStorableMail } from "../../src/mail/import/storable-mail.js";
 import { openMailLookup } from "../../src/mail/mail-lookup.js";
 import { seeded } from "../bench/random.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";

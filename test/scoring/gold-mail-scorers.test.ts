@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { abstention, falseAbstention } from "../../src/scoring/abstention-scorers.js";
 import {
-  abstention,
-  falseAbstention,
   foundAt1,
   foundAt5,
   foundAt10,

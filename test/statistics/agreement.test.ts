@@ -7,7 +7,8 @@ import {
   kappa,
 } from "../../src/statistics/agreement.js";
 import type { Interval } from "../../src/statistics/estimate.js";
-import { seededRandom, wilson } from "../../src/statistics/intervals.js";
+import { wilson } from "../../src/statistics/intervals.js";
+import { seededRandom } from "../../src/statistics/seeded-random.js";
 
 const ROUNDS = 4_000;
 

@@ -1,12 +1,7 @@
 import { describe, expect, it } from "vitest";
-import {
-  computePower,
-  mcnemar,
-  pairedDifference,
-  passAtK,
-  passHatK,
-  signFlipTest,
-} from "../../src/statistics/significance.js";
+import { passAtK, passHatK } from "../../src/statistics/pass-at-k.js";
+import { computePower } from "../../src/statistics/power.js";
+import { mcnemar, pairedDifference, signFlipTest } from "../../src/statistics/significance.js";
 
 /** Expected values come from SciPy 1.17.1 with the calls in the comments, unless a source is given. */
 

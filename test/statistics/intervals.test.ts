@@ -1,16 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  belowNormal,
-  belowT,
-  ClusteredMean,
-  meanOf,
-  NamedCounts,
-  quantile,
-  seededRandom,
-  t975,
-  wilson,
-} from "../../src/statistics/intervals.js";
+import { belowNormal, belowT, t975 } from "../../src/statistics/distributions.js";
+import { ClusteredMean, meanOf, NamedCounts, wilson } from "../../src/statistics/intervals.js";
+import { quantile } from "../../src/statistics/quantile.js";
+import { seededRandom } from "../../src/statistics/seeded-random.js";
 
 /** Expected values come from SciPy 1.17.1 with the calls in the comments, unless a source is given. */
 

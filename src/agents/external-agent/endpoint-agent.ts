@@ -8,13 +8,14 @@ import {
   secretsOf,
 } from "../../models/endpoint.js";
 import { finishReasonOf } from "../../models/finish-reasons.js";
+import { withBilled } from "../../models/http-attempt.js";
 import { ModelError, type Usage } from "../../models/model.js";
 import { toModelError } from "../../models/provider-errors.js";
 import { jsonBytes, jsonHeaders, postJson } from "../../models/provider-http.js";
+import { modelNameSchema, responseIdSchema } from "../../models/reply-fields.js";
 import { separateReasoning } from "../../models/reply-text.js";
 import { reportedUsage } from "../../models/reported-usage.js";
 import { NO_EXTRAS, withExtraBody } from "../../models/request-extras.js";
-import { modelNameSchema, responseIdSchema, withBilled } from "../../models/tool-calls.js";
 import { redact } from "../../platform/secrets.js";
 import { type AgentBackend, type AgentTask, mailboxOf, readAnswer, refusalReason, rolloutOf } from "../agent.js";
 

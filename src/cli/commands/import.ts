@@ -1,11 +1,11 @@
 import stringWidth from "string-width";
 import { z } from "zod";
 import { CORPUS_FORMATS } from "../../mail/email.js";
+import { EMAILS_DATASET } from "../../mail/enron-emails.js";
 import type { ImportOutcome, ImportProgress, ImportSummary, Skipped } from "../../mail/import.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
 import { file, oneOf, text, toggle, wholeNumber } from "../../platform/flag-values.js";
-import { EMAILS_DATASET } from "../../platform/huggingface.js";
 import { counted } from "../../reports/wording.js";
 import { count, mailProgress, padToWidth, summaryBox } from "../../text/format.js";
 import { programCall } from "../command.js";

@@ -1,9 +1,9 @@
 import { API_KEY_VARIABLES, isProvider } from "../../models/model-names.js";
 import { Interrupted } from "../../platform/app-context.js";
-import { limitHeapGrowth } from "../../platform/async.js";
 import { commandLine, flagName } from "../../platform/command-line.js";
 import type { Environment } from "../../platform/environment.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
+import { limitHeapGrowth } from "../../platform/heap-growth.js";
 import { programVersion } from "../../platform/installation.js";
 import { LIMIT_FLAGS } from "../../runs/budget.js";
 import type { OpenMonitor, OpenQueue } from "../../runs/execute-run.js";

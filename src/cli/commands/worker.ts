@@ -1,8 +1,8 @@
 import { hostname } from "node:os";
 import { z } from "zod";
 import type { CorpusServer } from "../../mail/corpus-transfer.js";
-import { limitHeapGrowth } from "../../platform/async.js";
 import { concurrency, file, folder, toggle, url, wholeNumber } from "../../platform/flag-values.js";
+import { limitHeapGrowth } from "../../platform/heap-growth.js";
 import type { CommandContext } from "../command.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
 import { queueShape, queueUrlOf } from "../flags/queue-flag.js";

@@ -21,7 +21,7 @@ export async function withProtocol(argv: Given, env: Environment): Promise<Given
  */
 async function artJudge(env: Environment): Promise<string> {
   const { anyCheapModel } = await import("../../scoring/judge-settings.js");
-  const { hasKey } = await import("../../models/open-model.js");
+  const { hasKey } = await import("../../models/connections.js");
   const name = hasKey("google", env) ? `google/${JUDGE_MODELS.google}` : anyCheapModel(env)?.id;
   if (name !== undefined) return `art:${name}`;
   throw new UserError(

@@ -10,7 +10,7 @@ import {
   type UntrustedText,
 } from "../../models/model.js";
 import type { JsonSchema } from "../../platform/json.js";
-import { seededRandom } from "../../statistics/intervals.js";
+import { seededRandom } from "../../statistics/seeded-random.js";
 import { type Alignment, alignmentOf } from "../choose-templates.js";
 import { EVAL_LANGUAGES, type EvalLanguage, type EvalOf, type EvaluatedTrace } from "../definition.js";
 import { isPass, type MeasuredOutcome } from "../eval-outcome.js";

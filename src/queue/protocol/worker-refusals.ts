@@ -1,5 +1,5 @@
+import { baseUrlOf, hasKey } from "../../models/connections.js";
 import { isProvider } from "../../models/model-names.js";
-import { baseUrlOf, hasKey } from "../../models/open-model.js";
 import { type RequestExtras, variablesOf } from "../../models/request-extras.js";
 import type { Environment } from "../../platform/environment.js";
 import { trimEndOf } from "../../platform/strings.js";

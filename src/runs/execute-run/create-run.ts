@@ -1,5 +1,5 @@
 import { readFingerprint } from "../../mail/corpus.js";
-import { chunk, yieldBetween } from "../../platform/async.js";
+import { chunk, yieldBetween } from "../../platform/batches.js";
 import { type Db, type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../../store/open-store.js";
 import type { PlannedTask, TaskSet } from "../../tasks/question.js";
 import { saveRunTasks, saveTasks, tasksAt } from "../../traces/results-store.js";

@@ -2,7 +2,7 @@ import type { Suite } from "../../agents/agent.js";
 import { getVersion } from "../../agents/registry-store.js";
 import { readFingerprint } from "../../mail/corpus.js";
 import type { AppContext } from "../../platform/app-context.js";
-import { yieldBetween } from "../../platform/async.js";
+import { yieldBetween } from "../../platform/batches.js";
 import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { checkWritable } from "../../platform/files.js";
