@@ -45,7 +45,7 @@ module.exports = {
       name: "public-files-only",
       severity: "error",
       comment: "Other modules import only the files directly in a module's folder.",
-      from: { path: "^src/([^/]+)" },
+      from: { path: "^src/([^/.]+)" },
       to: { path: "^src/[^/]+/[^/]+/", pathNot: "^src/$1/" },
     },
     {

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { COMPLETE, nameOf } from "./cli/command.js";
 import { COMMANDS } from "./cli/command-table.js";
-import { configuredDatabase } from "./cli/find-config.js";
+import { configuredDatabase } from "./cli/config/find-config.js";
 import { buildParser, formatError, refuseEmptyValues } from "./cli/parser.js";
 import {
   handleOutputErrors,
@@ -26,7 +26,7 @@ import { databaseError } from "./store/database-error.js";
 export async function main(given: readonly string[]): Promise<ExitCode> {
   handleOutputErrors((error) => printError(error, given));
   if (given[0] === COMPLETE) {
-    const { complete } = await import("./cli/completion.js");
+    const { complete } = await import("./cli/commands/completion.js");
     return complete(given.slice(1), COMMANDS);
   }
   const args = withHelpFlag(given);

@@ -34,9 +34,9 @@ const namesOf = (files: readonly File[]) => files.map(({ name }) => name).sort()
 const linesOf = (text: string) => text.trimEnd().split("\n");
 
 describe("src", () => {
-  it("contains files to check", () => expect(SOURCES.length).toBeGreaterThan(100));
+  it("contains source files", () => expect(SOURCES.length).toBeGreaterThan(100));
 
-  it("has no SQL in commands", () => {
+  it("contains no SQL in commands", () => {
     const sql = /\.prepare\(|\b(SELECT|INSERT INTO|DELETE FROM)\b/;
     const users = SOURCES.filter(({ name, text }) => name.startsWith("src/cli/") && sql.test(text));
     expect(namesOf(users)).toEqual([]);
@@ -60,7 +60,7 @@ describe("src", () => {
     expect(namesOf(SOURCES.filter(({ text }) => off.test(text)))).toEqual([]);
   });
 
-  it("does not contain comment lines wider than 120 characters", () => {
+  it("does not contain comment lines longer than 120 characters", () => {
     const isWide = (line: string) => /^\s*(\/\/|\/?\*)/.test(line) && line.length > 120;
     const wide = SOURCES.filter(({ text }) => linesOf(text).some(isWide));
     expect(namesOf(wide)).toEqual([]);
@@ -70,7 +70,7 @@ describe("src", () => {
 describe("the documentation", () => {
   it("starts with a README of at most 8 KB", () => expect(Buffer.byteLength(README)).toBeLessThanOrEqual(8192));
 
-  it("has a page per command with the usage and flags of --help (written by npm run docs)", async () => {
+  it("has one page per command with the usage and flags in --help (written by npm run docs)", async () => {
     const pages = await cliFiles();
     const changed = [...pages].filter(([path, generated]) => !existsSync(path) || !read(path).startsWith(generated));
     expect(changed.map(([path]) => basename(path))).toEqual([]);
@@ -81,7 +81,7 @@ describe("the documentation", () => {
     ).toEqual([...pages.keys()].sort());
   });
 
-  it("shows the code's own tables on the page about models (written by npm run docs)", () => {
+  it("shows the tables from the code on the page about models (written by npm run docs)", () => {
     expect(read(MODELS_PAGE)).toBe(modelsPage());
   });
 

@@ -27,7 +27,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-it("reports skipped tests, and fails in CI unless their requirement is allowed", () => {
+it("the reporter lists skipped tests, and fails in CI unless their requirement is allowed", () => {
   const tags = [["browser"], ["browser"], ["sandbox"]];
   const here = reported(tags, { CI: undefined, ART_E_ALLOW_SKIPS: undefined });
   expect(here).toEqual({
@@ -43,17 +43,17 @@ it("reports skipped tests, and fails in CI unless their requirement is allowed",
   expect(reported(tags, { CI: "true", ART_E_ALLOW_SKIPS: "browser, sandbox" }).failed).toBe(false);
 });
 
-it("names the missing requirement if the suite around the test needs an available one", () => {
+it("the reporter names the missing requirement if the suite around the test has an available one", () => {
   const { failed } = reported([["linux", "notebooks"]], { CI: "true", ART_E_ALLOW_SKIPS: "notebooks" });
   expect(failed).toBe(process.platform !== "linux");
 });
 
-it("fails in CI for a test that skips without a reason, and for an unknown requirement", () => {
+it("the reporter fails in CI if a test skips without a reason, or if a requirement is unknown", () => {
   expect(reported([[]], { CI: "true", ART_E_ALLOW_SKIPS: "browser" }).failed).toBe(true);
   expect(() => reported([], { CI: "true", ART_E_ALLOW_SKIPS: "brwoser" })).toThrow("there is no brwoser; there are");
 });
 
-it("does not report slow tests in a run of the others, or the others in a run of the slow ones", () => {
+it("the reporter does not list slow tests in a run of the others, or the others in a run of the slow ones", () => {
   const ci = { CI: "true", ART_E_ALLOW_SKIPS: "" };
   expect(reported([["slow"], ["slow", "redis"]], ci, ["!slow"])).toEqual({ said: [], failed: false });
   expect(reported([[], ["redis"]], ci, ["slow"])).toEqual({ said: [], failed: false });

@@ -63,7 +63,7 @@ export async function addTool(
   const kind = kindOf(described);
   const handlerKey = kind === "handlerKey" ? (described.handlerKey ?? "") : (kind ?? "");
   if (kind === "handlerKey" && (TOOL_KINDS as readonly string[]).includes(handlerKey)) {
-    throw new UserError("flag_invalid", `--handler-key ${handlerKey} has a flag of its own.`, `Use --${handlerKey}.`);
+    throw new UserError("flag_invalid", `--handler-key ${handlerKey} has its own flag.`, `Use --${handlerKey}.`);
   }
   refuseFieldsOfOtherKinds(described, handlerKey);
   // The built-in tool with the same name describes the handler's parameters.
@@ -73,7 +73,11 @@ export async function addTool(
     ...(await describedColumns(described, settings, signal)),
   };
   if (description === undefined) {
-    throw new UserError("flag_missing", "tools add needs a --description: the model reads it.", "Say what it does.");
+    throw new UserError(
+      "flag_missing",
+      "--description is missing: the model chooses tools by it.",
+      "Describe what the tool does.",
+    );
   }
   return createTool(db, {
     id,
@@ -113,15 +117,15 @@ export async function changeTool(
   if (kind !== null && kind !== before.handlerKey) {
     throw new UserError(
       "flags_contradict",
-      `Tool "${id}" is of the kind ${before.handlerKey}: --${kind} would make another tool of it.`,
-      "Add a new tool.",
+      `Cannot change the kind of tool "${id}" from ${before.handlerKey} with --${kind}.`,
+      "Add another tool.",
     );
   }
   refuseFieldsOfOtherKinds(described, before.handlerKey);
   const config = handlerConfig(described, before.handlerKey);
   const columns = await describedColumns(described, settings, signal);
   if (Object.keys({ ...config, ...columns }).length === 0) {
-    throw new UserError("flag_missing", "tools set: there is nothing to change.", "See art-e tools set --help.");
+    throw new UserError("flag_missing", "tools set: nothing to change.", "See art-e tools set --help.");
   }
   return updateTool(db, id, { ...columns, handlerConfig: { ...before.handlerConfig, ...config } });
 }
@@ -173,7 +177,7 @@ export function kindOf(described: ToolDescription): ToolKind | null {
   if (kind === undefined || other === undefined) return kind ?? null;
   throw new UserError(
     "flags_contradict",
-    `${flagName(kind)} and ${flagName(other)} name two tools.`,
+    `${flagName(kind)} and ${flagName(other)} define two tools.`,
     "Add them one after the other.",
   );
 }
@@ -182,16 +186,16 @@ function refuseFieldsOfOtherKinds(described: ToolDescription, kind: string): voi
   if (described.config !== undefined && (TOOL_KINDS as readonly string[]).includes(kind)) {
     throw new UserError(
       "flags_contradict",
-      `--config is not for a tool of the kind ${kind}.`,
-      "Its own flags set its config; an agent's is set by agents attach --config.",
+      `--config does not apply to ${kind} tools.`,
+      "Use the tool's own flags, or agents attach --config for one agent.",
     );
   }
   for (const [name, kinds] of Object.entries(KINDS_OF_FIELD)) {
     if (described[name as keyof ToolDescription] === undefined || kinds.includes(kind)) continue;
     throw new UserError(
       "flags_contradict",
-      `${flagName(name)} is not for a tool of the kind ${kind}.`,
-      `It is for: ${kinds.join(", ")}.`,
+      `${flagName(name)} does not apply to ${kind} tools.`,
+      `It applies to: ${kinds.join(", ")}.`,
     );
   }
 }
@@ -227,7 +231,7 @@ function parametersOf(exported: unknown, file: string): JsonObject {
   throw new UserError(
     "flag_invalid",
     `${file}: parameters: expected a JSON object.`,
-    "A JSON Schema of type object is one.",
+    "Pass a JSON Schema of type object.",
   );
 }
 
@@ -278,13 +282,13 @@ export async function importServerTools(
   external: ExternalResources,
   signal: AbortSignal,
 ): Promise<ImportedTools> {
-  const server = checkInput(serverSchema, request.server, "tool_invalid", "The MCP server cannot be used");
+  const server = checkInput(serverSchema, request.server, "tool_invalid", "Cannot use the MCP server");
   const { tools, malformed, serverName } = await requestTools(server, external, signal);
   const taken = new Set(listTools(db).map(({ id }) => id));
   const skipped: { name: string; why: string }[] = [];
   const rows = tools.flatMap((tool) => {
     if (isTaskOnly(tool)) {
-      skipped.push({ name: tool.name, why: "It can only be called as an MCP task, which art-e does not support." });
+      skipped.push({ name: tool.name, why: "It can only be called as an MCP task, which is unsupported." });
       return [];
     }
     const row = rowOf(tool, server, uniqueId(request.prefix ?? serverName, tool.name, taken), request.handlerConfig);
@@ -298,8 +302,7 @@ export async function importServerTools(
       return [];
     }
   });
-  if (malformed > 0)
-    skipped.push({ name: `${malformed} of its list`, why: "They are not valid tools of the protocol." });
+  if (malformed > 0) skipped.push({ name: `${malformed} listed tools`, why: "They are not valid MCP tools." });
   const added = withNewVersion(db, () => rows.map((row) => createTool(db, row)));
   return { added, skipped };
 }
@@ -316,11 +319,11 @@ async function requestTools(server: StoredServer, external: ExternalResources, s
   } catch (error) {
     signal.throwIfAborted();
     const known = error instanceof McpFailed || error instanceof ToolFailed;
-    const why = known ? error.message : `The MCP server does not list its tools: ${(error as Error).message}`;
+    const why = known ? error.message : `Cannot list the tools of the MCP server: ${(error as Error).message}`;
     const redacted = redact(why, secretsOf(server, external));
     // The cause's stack starts with its message, so keep it only if nothing was redacted.
     const cause = redacted === why ? { cause: error } : undefined;
-    throw new UserError("mcp_failed", `${redacted}.`, "Try the program or the address without art-e.", 1, cause);
+    throw new UserError("mcp_failed", `${redacted}.`, "Try the program or the URL without art-e.", 1, cause);
   }
 }
 
@@ -375,7 +378,7 @@ export async function describeModule(
     return await external.modules.describe({ path, env: environment.values }, AbortSignal.any([signal, timeout]));
   } catch (error) {
     signal.throwIfAborted();
-    if (timeout.aborted) throw refuse(`it was not loaded within ${TIMEOUT_MS / 1000} s`, FIX_MODULE, error);
+    if (timeout.aborted) throw refuse(`it did not load within ${TIMEOUT_MS / 1000} s`, FIX_MODULE, error);
     if (error instanceof ModuleFailed) {
       // For a missing import, Node appends a multi-line "Require stack".
       const why = error.message.replace(/\nRequire stack:[\s\S]*$/, "").replace(/\s+/g, " ");

@@ -91,8 +91,8 @@ function importTool(db: Db, id: string, definition: Definition, replace: boolean
 function alreadyExists(kind: "agent" | "tool", id: string): UserError {
   return new UserError(
     `${kind}_exists`,
-    `There is ${kind === "agent" ? "an agent" : "a tool"} "${id}" already, and the file has a different one.`,
-    "Change the id in the file, or replace the existing one with --replace.",
+    `${kind === "agent" ? "Agent" : "Tool"} "${id}" already exists, and the file defines it differently.`,
+    "Change the id in the file, or pass --replace to replace it.",
   );
 }
 

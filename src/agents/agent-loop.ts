@@ -1,24 +1,58 @@
-import type {
-  Completion,
-  Model,
-  ModelRequest,
-  TaskActivity,
-  ToolCall,
-  ToolMessage,
-  ToolSpec,
-} from "../models/model.js";
+import type { Completion, Model, ToolCall, ToolMessage, ToolSpec } from "../models/model.js";
+import { openDeadline } from "../platform/deadline.js";
 import type { Ending } from "../tasks/ending.js";
-import type { AgentSettings, Tool, ToolContext, ToolResult } from "../tools/tool.js";
+import type { Agent, AgentSettings, Tool, ToolContext, ToolErrorKind, ToolResult } from "../tools/tool.js";
 import type { ToolCallRecord, Turn } from "../traces/trace.js";
-import { endingOfAnswer, type Rollout, readAnswer, refusalReason, type Transcript } from "./agent.js";
+import {
+  type AgentBackend,
+  type AgentTask,
+  type CallResult,
+  endingOfAnswer,
+  type Rollout,
+  readAnswer,
+  refusalReason,
+  renderPrompt,
+  type Transcript,
+} from "./agent.js";
 
-/** Returns the value of `{{tools}}` in a prompt, with one tool per line: `- id: description`. */
-export function listTools(tools: readonly Tool[]): string {
-  return tools.map(({ id, description }) => `- ${id}: ${description.replace(/\s+/g, " ")}`).join("\n");
+/**
+ * The agent loop: the only rules for executing an agent's replies and for ending its work. Runs and chats drive it with
+ * a model (`agentLoop`), training episodes with the trainer's calls (`AgentLoop`).
+ */
+
+/** An agent of this program, with the model and tools that it uses for a task. */
+export interface LoopAgent {
+  readonly agent: Pick<Agent, "prompt" | "settings">;
+  readonly model: Model;
+  readonly tools: readonly Tool[];
+  /** Cost limit per task in US dollars, or null for no limit. No further turn starts once it is reached. */
+  readonly maxTaskCostUsd: number | null;
 }
 
-/** After this many consecutive turns without a usable tool call, the task ends as tool_protocol_error. */
+export interface LoopRules {
+  readonly tools: readonly Tool[];
+  readonly toolCalls: AgentSettings["toolCalls"];
+  /** Timeout per tool call in milliseconds, or null if only the task's own time limit applies. */
+  readonly toolTimeoutMs: number | null;
+  /** Whether the task's cost or token limit is reached. Called after each turn. */
+  isOverBudget(transcript: Transcript): boolean;
+}
+
+/** After this many consecutive turns with only unusable tool calls, the task ends as tool_protocol_error. */
 const MAX_UNUSABLE_TURNS = 3;
+
+/**
+ * Whether a call with this kind of error is usable. A call is unusable if it never reached its tool, because the model
+ * called it wrongly. It is usable if the tool refused it, failed or took too long.
+ */
+const IS_USABLE: Readonly<Record<ToolErrorKind | "timeout", boolean>> = {
+  unknown_tool: false,
+  unparsable_call: false,
+  bad_arguments: false,
+  invalid_email: true,
+  failed: true,
+  timeout: true,
+};
 
 const ONLY_FIRST = "Not called: only the first tool call of a turn is made. Call it again if you still need it.";
 const ANSWERED = "Not called: the answer was given before it.";
@@ -27,124 +61,191 @@ const BROKEN_CALL =
   "Your tool call could not be read. Call a tool again, with its exact name and one JSON object as arguments, or give your answer.";
 const CUT_OFF = "Your reply was cut off for its length. Be brief: call one tool, or give a short answer.";
 
-export interface AgentRun {
-  readonly model: Model;
-  readonly tools: readonly Tool[];
-  readonly system: string;
-  readonly question: string;
-  readonly task?: ModelRequest["task"];
-  readonly settings: AgentSettings;
-  readonly context: ToolContext;
-  /** Cost limit in US dollars, or null for no limit. No further turn starts once it is reached. */
-  readonly maxCostUsd: number | null;
-  readonly onStep?: ((step: AgentStep) => Promise<void> | void) | undefined;
-  /** Receives the current activity, such as a model or tool call. `onActivity` must not throw. */
-  readonly onActivity?: ((activity: TaskActivity) => void) | undefined;
-}
-
-export type AgentStep =
-  | { readonly type: "reply"; readonly reply: Completion; readonly calls: readonly ToolCall[] }
-  | { readonly type: "result"; readonly call: ToolCall; readonly result: ToolResult };
-
-export function newTranscript(run: AgentRun): Transcript {
+/**
+ * Returns an agent that answers with a model. It ends when it gives an answer (with return_final_answer, or as plain
+ * text without a tool call) or when it reaches a limit. Throws the model port's error (`ModelError`) or the signal's
+ * reason. In that case, the transcript contains everything up to that point.
+ */
+export function agentLoop({ agent, model, tools, maxTaskCostUsd }: LoopAgent): AgentBackend {
+  const { settings } = agent;
+  const isOverBudget = ({ turns }: Transcript) => maxTaskCostUsd !== null && knownCostOf(turns) >= maxTaskCostUsd;
+  const rules: LoopRules = { tools, toolCalls: settings.toolCalls, toolTimeoutMs: null, isOverBudget };
   return {
-    messages: [
-      { role: "system", content: run.system },
-      { role: "user", content: run.question },
-    ],
-    toolCalls: [],
-    turns: [],
+    async answer(task, transcript) {
+      const { id, epoch, variables, maxTurns, instructions = null, onActivity } = task;
+      const prompt = promptFor(agent, tools, variables, maxTurns);
+      const system = instructions === null ? prompt : `${prompt}\n\n${instructions}`;
+      const loop = new AgentLoop(rules, task, transcript);
+      loop.start(system);
+      while (loop.rollout === null) {
+        const startedAt = new Date().toISOString();
+        onActivity?.({ type: "calling" });
+        const reply = await model.complete(
+          {
+            system,
+            messages: transcript.messages.slice(1),
+            tools: specsOf(tools),
+            toolChoice: settings.toolChoice,
+            maxTokens: settings.maxTokens,
+            reasoningTokens: settings.reasoningTokens,
+            reasoningEffort: settings.reasoningEffort,
+            temperature: settings.temperature,
+            task: id === null ? undefined : { id, epoch },
+            onProgress: onActivity,
+          },
+          task.context.signal,
+        );
+        await loop.offer(reply, startedAt);
+      }
+      return loop.rollout;
+    },
   };
 }
 
-/**
- * Runs turns until the agent ends. In each turn, the model replies and its tool calls are executed. The agent ends when
- * it gives an answer (with return_final_answer, or as plain text without a tool call) or when it reaches the turn
- * limit. Throws the model port's error (`ModelError`) or the signal's reason. In that case, `transcript` contains
- * everything up to that point.
- */
-export async function runAgent(run: AgentRun, transcript: Transcript): Promise<Rollout> {
-  const tools = new Map(run.tools.map((tool) => [tool.id, tool]));
-  const { messages, toolCalls, turns } = transcript;
-  const done = (ending: Ending, answer: string | null, sources: readonly string[] = []): Rollout => ({
-    messages,
-    toolCalls,
-    turns,
-    ending,
-    answer,
-    sources,
+export function promptFor(
+  { prompt }: Pick<Agent, "prompt">,
+  tools: readonly Tool[],
+  variables: AgentTask["variables"],
+  maxTurns: number,
+): string {
+  return renderPrompt(prompt, {
+    ...variables,
+    max_turns: maxTurns,
+    // The tool list is computed only if the prompt uses it.
+    get tools() {
+      return tools.map(({ id, description }) => `- ${id}: ${description.replace(/\s+/g, " ")}`).join("\n");
+    },
   });
-  let unusable = 0;
-  for (let turn = 0; turn < run.settings.maxTurns; turn++) {
-    if (run.maxCostUsd !== null && knownCostOf(turns) >= run.maxCostUsd) return done("out_of_budget", null);
-    const reply = await askModel(run, transcript);
-    const calls = run.settings.toolCalls === "first" ? reply.toolCalls.slice(0, 1) : reply.toolCalls;
-    await run.onStep?.({ type: "reply", reply, calls });
-    if (reply.finishReason === "refusal") return { ...done("refused", null), reason: refusalReason(reply) };
+}
+
+/** The agent loop as a step machine: `start`, then `offer` one reply at a time until there is a rollout. */
+export class AgentLoop {
+  private readonly tools: ReadonlyMap<string, Tool>;
+  private unusable = 0;
+  private ended: Rollout | null = null;
+
+  /** Fills the initially empty transcript. */
+  constructor(
+    private readonly rules: LoopRules,
+    private readonly task: AgentTask,
+    private readonly transcript: Transcript,
+  ) {
+    this.tools = new Map(rules.tools.map((tool) => [tool.id, tool]));
+  }
+
+  /** The rollout, or null while the agent is running. */
+  get rollout(): Rollout | null {
+    return this.ended;
+  }
+
+  get turnsLeft(): number {
+    return Math.max(0, this.task.maxTurns - this.transcript.turns.length);
+  }
+
+  start(system: string): void {
+    const { history = [], instruction } = this.task;
+    this.transcript.messages.push({ role: "system", content: system }, ...history, {
+      role: "user",
+      content: instruction,
+    });
+  }
+
+  /**
+   * Records a reply as a turn, executes its tool calls, and decides whether the agent ends. Returns the calls' results.
+   * If `refusal` is not null, it is the result of every call, and no tool is called. Throws a tool's error, which is a
+   * bug, or the signal's reason.
+   */
+  async offer(reply: Completion, startedAt: string, refusal: CallResult | null = null): Promise<readonly CallResult[]> {
+    const { rules, task, transcript } = this;
+    const { messages, toolCalls, turns } = transcript;
+    const turn = turns.length;
+    messages.push(assistantMessage(reply));
+    turns.push(turnOf(reply, startedAt));
+    const calls = rules.toolCalls === "first" ? reply.toolCalls.slice(0, 1) : reply.toolCalls;
+    await task.onStep?.({ type: "reply", reply, calls });
+    if (reply.finishReason === "refusal") {
+      this.end("refused", { reason: refusalReason(reply) });
+      return [];
+    }
     if (reply.toolCalls.length === 0) {
       const complaint = complaintAbout(reply);
-      if (complaint === null) {
-        const { answer, sources } = readAnswer(reply.content);
-        return done(endingOfAnswer(answer, sources), answer, sources);
+      if (complaint === null) this.endWithAnswer(readAnswer(reply.content));
+      else {
+        messages.push({ role: "user", content: complaint });
+        this.endAtLimits();
       }
-      messages.push({ role: "user", content: complaint });
-      continue;
+      return [];
     }
-    let usable = false;
+    const results: CallResult[] = [];
     for (const [i, call] of calls.entries()) {
-      run.onActivity?.({ type: "tool", name: call.name });
-      const called = await callTool(call, turn, tools, run.context);
-      messages.push(called.message);
-      toolCalls.push(called.record);
-      await run.onStep?.({ type: "result", call, result: called.result });
-      if (called.result.ok && called.result.final !== undefined) {
-        const { answer, sources } = called.result.final;
+      task.onActivity?.({ type: "tool", name: call.name });
+      const { message, record, result } = await this.call(call, turn, refusal);
+      // The caller ended the agent during the call. Its rollout no longer changes.
+      if (this.ended !== null) return results;
+      messages.push(message);
+      toolCalls.push(record);
+      results.push(result);
+      await task.onStep?.({ type: "result", call, result });
+      if (result.ok && result.final !== undefined) {
         // Training formats require a result for every call.
         messages.push(...reply.toolCalls.slice(i + 1).map((rest) => toolMessage(rest, ANSWERED, true)));
-        return done(endingOfAnswer(answer, sources), answer.trim(), sources);
+        this.endWithAnswer(result.final);
+        return results;
       }
-      usable ||= called.result.ok || called.result.kind === "invalid_email" || called.result.kind === "failed";
     }
-    for (const call of reply.toolCalls.slice(calls.length)) {
-      messages.push(toolMessage(call, ONLY_FIRST, true));
-    }
-    unusable = usable ? 0 : unusable + 1;
-    if (unusable >= MAX_UNUSABLE_TURNS) return done("tool_protocol_error", null);
+    for (const call of reply.toolCalls.slice(calls.length)) messages.push(toolMessage(call, ONLY_FIRST, true));
+    const isUsable = results.some((result) => result.ok || IS_USABLE[result.kind]);
+    this.unusable = isUsable ? 0 : this.unusable + 1;
+    if (this.unusable >= MAX_UNUSABLE_TURNS) this.end("tool_protocol_error");
+    else this.endAtLimits();
+    return results;
   }
-  return done("out_of_turns", null);
+
+  /** Ends the agent, for a reason of its own or of the caller. */
+  end(ending: Ending, { answer = null, sources = [], reason }: Partial<RolloutEnd> = {}): Rollout {
+    this.ended = { ...this.transcript, ending, answer, sources, ...(reason === undefined ? {} : { reason }) };
+    return this.ended;
+  }
+
+  private async call(call: ToolCall, turn: number, refusal: CallResult | null): Promise<CalledTool<CallResult>> {
+    const { tools, task } = this;
+    const { toolTimeoutMs } = this.rules;
+    if (refusal !== null) {
+      return calledWith(refusal, call, turn, { startedAt: new Date().toISOString(), durationMs: 0 });
+    }
+    if (toolTimeoutMs === null) return callTool(call, turn, tools, task.context);
+    return callToolInTime(toolTimeoutMs, call, turn, tools, task.context);
+  }
+
+  private endWithAnswer({ answer, sources }: { readonly answer: string; readonly sources: readonly string[] }): void {
+    this.end(endingOfAnswer(answer, sources), { answer: answer.trim(), sources });
+  }
+
+  private endAtLimits(): void {
+    if (this.turnsLeft === 0) this.end("out_of_turns");
+    else if (this.rules.isOverBudget(this.transcript)) this.end("out_of_budget");
+  }
 }
+
+type RolloutEnd = Pick<Rollout, "answer" | "sources" | "reason">;
 
 /** Returns the total known cost in US dollars. Turns with an unknown price do not count toward the limit. */
 function knownCostOf(turns: readonly Turn[]): number {
   return turns.reduce((sum, turn) => sum + (turn.costUsd ?? 0), 0);
 }
 
-async function askModel(run: AgentRun, transcript: Transcript): Promise<Completion> {
-  const startedAt = new Date().toISOString();
-  run.onActivity?.({ type: "calling" });
-  const reply = await run.model.complete(
-    {
-      system: run.system,
-      messages: transcript.messages.slice(1),
-      tools: specsOf(run.tools),
-      toolChoice: run.settings.toolChoice,
-      maxTokens: run.settings.maxTokens,
-      reasoningTokens: run.settings.reasoningTokens,
-      reasoningEffort: run.settings.reasoningEffort,
-      temperature: run.settings.temperature,
-      task: run.task,
-      onProgress: run.onActivity,
-    },
-    run.context.signal,
-  );
-  transcript.messages.push({
-    role: "assistant",
-    content: reply.content,
-    toolCalls: [...reply.toolCalls],
-    ...(reply.reasoning === undefined ? {} : { reasoning: reply.reasoning }),
-    ...(reply.providerState === undefined ? {} : { providerState: reply.providerState }),
-  });
-  transcript.turns.push({
+function assistantMessage({ content, toolCalls, reasoning, providerState }: Completion) {
+  return {
+    role: "assistant" as const,
+    content,
+    toolCalls: [...toolCalls],
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(providerState === undefined ? {} : { providerState }),
+  };
+}
+
+function turnOf(reply: Completion, startedAt: string): Turn {
+  return {
     startedAt,
     ...(reply.model === undefined ? {} : { model: reply.model }),
     ...(reply.responseId === undefined ? {} : { responseId: reply.responseId }),
@@ -158,8 +259,7 @@ async function askModel(run: AgentRun, transcript: Transcript): Promise<Completi
     retries: [...reply.retries],
     ...(reply.sent === undefined ? {} : { sent: reply.sent }),
     cached: reply.cached ?? false,
-  });
-  return reply;
+  };
 }
 
 const specs = new WeakMap<readonly Tool[], readonly ToolSpec[]>();
@@ -180,10 +280,10 @@ function complaintAbout(reply: Completion): string | null {
   return reply.content.trim() === "" ? EMPTY_REPLY : null;
 }
 
-interface CalledTool {
+interface CalledTool<R extends CallResult> {
   readonly message: ToolMessage;
   readonly record: ToolCallRecord;
-  readonly result: ToolResult;
+  readonly result: R;
 }
 
 /**
@@ -195,11 +295,49 @@ export async function callTool(
   turn: number,
   tools: ReadonlyMap<string, Tool>,
   context: ToolContext,
-): Promise<CalledTool> {
+): Promise<CalledTool<ToolResult>> {
   const startedAt = new Date().toISOString();
   const started = performance.now();
-  const result = await attempt(call, tools, context);
+  const result = await resultOf(call, tools, context);
+  return calledWith(result, call, turn, { startedAt, durationMs: performance.now() - started });
+}
+
+/** Executes a call with a timeout. Does not wait for a tool that ignores its signal. */
+async function callToolInTime(
+  timeoutMs: number,
+  call: ToolCall,
+  turn: number,
+  tools: ReadonlyMap<string, Tool>,
+  context: ToolContext,
+): Promise<CalledTool<CallResult>> {
+  context.signal.throwIfAborted();
+  const startedAt = new Date().toISOString();
+  const deadline = openDeadline(context.signal, timeoutMs, () => new Error("timeout"));
+  const { signal } = deadline;
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+  try {
+    return await Promise.race([callTool(call, turn, tools, { ...context, signal }), aborted]);
+  } catch (error) {
+    if (!deadline.hasPassed) throw error;
+    const result = { ok: false, kind: "timeout", error: `The tool took longer than ${timeoutMs / 1_000} s.` } as const;
+    return calledWith(result, call, turn, { startedAt, durationMs: timeoutMs });
+  } finally {
+    deadline.close();
+  }
+}
+
+function calledWith<R extends CallResult>(
+  result: R,
+  call: ToolCall,
+  turn: number,
+  times: Pick<ToolCallRecord, "startedAt" | "durationMs">,
+): CalledTool<R> {
   const content = result.ok ? textOf(result) : result.error;
+  // To the scorers, a tool without a result in time is a tool that failed.
+  const errorKind = result.ok ? null : result.kind === "timeout" ? "failed" : result.kind;
+  const repairs = "repairs" in result ? result.repairs : undefined;
   return {
     result,
     message: toolMessage(call, content, !result.ok),
@@ -209,11 +347,10 @@ export async function callTool(
       arguments: call.arguments,
       result: result.ok ? result.value : null,
       error: result.ok ? null : result.error,
-      errorKind: result.ok ? null : result.kind,
-      ...(result.repairs === undefined ? {} : { repairs: result.repairs }),
+      errorKind,
+      ...(repairs === undefined ? {} : { repairs }),
       turn,
-      startedAt,
-      durationMs: performance.now() - started,
+      ...times,
     },
   };
 }
@@ -227,7 +364,7 @@ function toolMessage(call: ToolCall, content: string, isError: boolean): ToolMes
   return { role: "tool", toolCallId: call.id, name: call.name, content, isError };
 }
 
-async function attempt(call: ToolCall, tools: ReadonlyMap<string, Tool>, context: ToolContext): Promise<ToolResult> {
+async function resultOf(call: ToolCall, tools: ReadonlyMap<string, Tool>, context: ToolContext): Promise<ToolResult> {
   const tool = tools.get(call.name);
   if (tool === undefined) {
     const known = [...tools.keys()].join(", ");

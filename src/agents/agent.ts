@@ -1,11 +1,11 @@
 import { z } from "zod";
-import type { Completion, Message, TaskActivity } from "../models/model.js";
+import type { Completion, Message, TaskActivity, ToolCall } from "../models/model.js";
 import { UserError } from "../platform/errors.js";
 import { parseJsonOrNull } from "../platform/json.js";
 import type { Ending } from "../tasks/ending.js";
 import type { Task, TaskId, TaskSet } from "../tasks/question.js";
 import { isDontKnow } from "../text/abstention.js";
-import type { ToolContext } from "../tools/tool.js";
+import type { ToolContext, ToolResult } from "../tools/tool.js";
 import type { TaskRecord, ToolCallRecord, Turn } from "../traces/trace.js";
 
 /** Port: tasks for agents, such as the ART-E questions or the tasks in a folder. */
@@ -42,7 +42,7 @@ export interface OpenedTask {
   close(): Promise<void>;
 }
 
-type TaskAccess = Omit<ToolContext, "signal" | "workspace">;
+export type TaskAccess = Omit<ToolContext, "signal" | "workspace">;
 
 /** Messages, calls and turns so far. The caller owns the transcript, so that it survives an error. */
 export interface Transcript {
@@ -61,19 +61,35 @@ export interface Rollout extends Transcript {
   readonly remote?: { readonly sessionId: string | null; readonly traceId: string | null };
 }
 
+/** What an agent answers: a run's task, a training episode's task, or one message of a chat. */
 export interface AgentTask {
-  readonly id: TaskId;
+  /** Null for a chat, which does not belong to a dataset. */
+  readonly id: TaskId | null;
   /** Number of this repeat of the task, starting at 1. */
   readonly epoch: number;
   readonly instruction: string;
   readonly variables: TaskVariables;
   readonly maxTurns: number;
   readonly context: ToolContext;
+  /** Text to append to the agent's prompt. */
+  readonly instructions?: string | null;
+  /** Earlier messages of the conversation, without its system prompt. */
+  readonly history?: readonly Message[];
+  /** Receives each reply and tool result of the agent loop, which waits for it. An error ends the loop. */
+  readonly onStep?: ((step: AgentStep) => Promise<void> | void) | undefined;
+  /** Receives the current activity, such as a model or tool call. `onActivity` must not throw. */
   readonly onActivity?: ((activity: TaskActivity) => void) | undefined;
 }
 
+export type AgentStep =
+  | { readonly type: "reply"; readonly reply: Completion; readonly calls: readonly ToolCall[] }
+  | { readonly type: "result"; readonly call: ToolCall; readonly result: CallResult };
+
+/** The result of a tool call. A tool has a time limit in training episodes only. */
+export type CallResult = ToolResult | { readonly ok: false; readonly error: string; readonly kind: "timeout" };
+
 export function mailboxOf({ id, variables: { inbox_address, query_date } }: AgentTask) {
-  if (inbox_address === undefined || query_date === undefined) throw new Error(`task ${id} is about no mailbox`);
+  if (inbox_address === undefined || query_date === undefined) throw new Error(`task ${id} does not have a mailbox`);
   return { inbox_address, query_date };
 }
 
@@ -172,7 +188,7 @@ function isKnown(name: string): name is Name {
 function unknownVariable(name: string): UserError {
   return new UserError(
     "prompt_variable_unknown",
-    `The prompt asks for {{${name}}}, which there is not.`,
-    `A prompt may use: ${PROMPT_VARIABLES.map((known) => `{{${known}}}`).join(", ")}.`,
+    `Unknown prompt variable {{${name}}}.`,
+    `Available: ${PROMPT_VARIABLES.map((known) => `{{${known}}}`).join(", ")}.`,
   );
 }

@@ -1,12 +1,12 @@
 import { openDeadline } from "../platform/deadline.js";
-import { openWorkspace, type Workspace } from "../sandbox/workspace.js";
+import { openWorkspace } from "../sandbox/workspace.js";
 import type { Ending } from "../tasks/ending.js";
-import type { Rollout, Transcript } from "./agent.js";
+import type { AgentBackend, AgentTask, Rollout, TaskAccess, Transcript } from "./agent.js";
 
 export interface AnswerAttempt {
+  readonly task: Omit<AgentTask, "context">;
+  readonly access: TaskAccess;
   readonly timeoutMs: number;
-  /** Fills the initially empty transcript as the agent runs. Throws like an `AgentBackend`. */
-  run(transcript: Transcript, signal: AbortSignal, workspace: Workspace): Promise<Rollout>;
   /** Returns the ending for an error, or null for a bug in this program, which is rethrown. */
   endingOf(thrown: unknown): Ending | null;
 }
@@ -21,24 +21,29 @@ export interface AttemptedAnswer {
 }
 
 /** Runs an agent in its own workspace with a time limit. Model failures become the rollout's ending. */
-export async function attemptAnswer(attempt: AnswerAttempt, signal: AbortSignal): Promise<AttemptedAnswer> {
+export async function attemptAnswer(
+  agent: AgentBackend,
+  { task, access, timeoutMs, endingOf }: AnswerAttempt,
+  signal: AbortSignal,
+): Promise<AttemptedAnswer> {
   const startedAt = new Date();
   const started = performance.now();
-  const deadline = openDeadline(signal, attempt.timeoutMs, timeLimitReached);
+  const deadline = openDeadline(signal, timeoutMs, timeLimitReached);
   const workspace = openWorkspace();
   const transcript: Transcript = { messages: [], toolCalls: [], turns: [] };
   let rollout: Rollout;
   let error: string | null = null;
   let failure: unknown = null;
   try {
-    const { reason = null, ...finished } = await attempt.run(transcript, deadline.signal, workspace);
+    const context = { signal: deadline.signal, workspace, ...access };
+    const { reason = null, ...finished } = await agent.answer({ ...task, context }, transcript);
     rollout = finished;
     error = reason;
   } catch (thrown) {
-    const ending = outerEnding(signal, deadline.hasPassed) ?? attempt.endingOf(thrown);
+    const ending = outerEnding(signal, deadline.hasPassed) ?? endingOf(thrown);
     if (ending === null) throw thrown;
     failure = thrown;
-    error = ending === "timeout" ? `No answer within ${attempt.timeoutMs / 1000} s.` : (thrown as Error).message;
+    error = ending === "timeout" ? `No answer within ${timeoutMs / 1000} s.` : (thrown as Error).message;
     rollout = { ...transcript, ending, answer: null, sources: [] };
   } finally {
     deadline.close();

@@ -76,7 +76,7 @@ export function getVersion(db: Db, agentId: string, version: number): AgentVersi
   if (row !== undefined) return toVersion(agentId, row);
   throw new UserError(
     "version_unknown",
-    `Agent "${agentId}" has no version ${version}.`,
+    `Agent "${agentId}" does not have a version ${version}.`,
     `${commandLine`art-e agents versions ${agentId}`} lists them.`,
   );
 }
@@ -150,8 +150,8 @@ export function getAgent(db: Db, id: string): StoredAgent {
   const known = listAgentIds(db);
   throw new UserError(
     "agent_unknown",
-    `There is no agent "${id}".`,
-    `${didYouMean(id, known)}The agents are: ${known.join(", ")} (${commandLine`art-e agents list`}).`,
+    `Unknown agent "${id}".`,
+    `${didYouMean(id, known)}Available: ${known.join(", ")} (${commandLine`art-e agents list`}).`,
   );
 }
 
@@ -184,7 +184,7 @@ export function describeAgent(db: Db, name: string): AgentDescription {
   if (!/^[1-9]\d{0,8}$/.test(version)) {
     throw new UserError(
       "version_unknown",
-      `"${name}" names no version.`,
+      `"${name}" is not an agent version.`,
       `${commandLine`art-e agents versions ${id}`} lists them.`,
     );
   }
@@ -195,24 +195,24 @@ export function describeAgent(db: Db, name: string): AgentDescription {
 /** Returns a run's agent: the version that the run used, with the settings changed by the run's flags. */
 export function describeAgentOfRun(db: Db, runName: string): AgentDescription {
   const { id, settings } = getRun(db, runName);
-  if (settings.elsewhere !== undefined) {
+  if (settings.kind === "external") {
     throw new UserError(
       "agent_external",
-      `The agent of run ${id} is external (${settings.elsewhere.kind}), not in the registry.`,
-      "Its prompt and tools are not known here. The run's settings in a results file record how it was reached.",
+      `The agent of run ${id} is external (${settings.externalAgent.kind}), not in the registry.`,
+      "Its prompt and tools are unknown. The run's settings in a results file contain its URL or command.",
     );
   }
-  const { agentId, agentVersion, prompt, model } = settings;
+  const { agentId, agentVersion = 0, model, maxTurns } = settings;
   const { agent, tools } = getVersion(db, agentId, agentVersion);
-  const { maxTurns, maxTokens, reasoningTokens, reasoningEffort, temperature, toolCalls, toolChoice } = settings;
+  const described = { ...agent, model, version: agentVersion, tools: fullTools(tools) };
+  // The settings of the model calls are known only for art-e's own runs.
+  if (settings.kind !== "own") return { ...described, settings: { ...agent.settings, maxTurns } };
+  const { prompt, maxTokens, reasoningTokens, reasoningEffort, temperature, toolCalls, toolChoice } = settings;
   const optional = { ...(temperature === null ? {} : { temperature }), reasoningTokens, reasoningEffort };
   return {
-    ...agent,
+    ...described,
     prompt,
-    model,
     settings: agentSettingsSchema.parse({ maxTurns, maxTokens, toolCalls, toolChoice, ...optional }),
-    version: agentVersion,
-    tools: fullTools(tools),
   };
 }
 

@@ -56,14 +56,14 @@ const toolChangesSchema = z.strictObject(changeableTool).partial();
 export type NewTool = z.input<typeof newToolSchema>;
 
 export function createTool(db: Db, input: NewTool): StoredTool {
-  const tool = checkInput(newToolSchema, input, "tool_invalid", "The tool cannot be added");
+  const tool = checkInput(newToolSchema, input, "tool_invalid", "Cannot add the tool");
   const row = { ...tool, name: tool.name ?? tool.id };
   checkAttached({ tool: row, config: null });
   return withNewVersion(db, () => {
     if (findTool(db, tool.id) !== null) {
       throw new UserError(
         "tool_exists",
-        `There is already a tool "${tool.id}".`,
+        `Tool "${tool.id}" already exists.`,
         `Choose another id, or change it: ${commandLine`art-e tools set ${tool.id}`}`,
       );
     }
@@ -76,7 +76,7 @@ export function updateTool(db: Db, id: string, input: z.input<typeof toolChanges
   return withNewVersion(db, () => {
     const before = getTool(db, id);
     refuseBuiltin("tool", before);
-    const changes = checkInput(toolChangesSchema, input, "tool_invalid", `Tool "${id}" cannot be changed like this`);
+    const changes = checkInput(toolChangesSchema, input, "tool_invalid", `Cannot change tool "${id}"`);
     const after = { ...before, ...defined(changes) };
     checkAttached({ tool: after, config: null });
     for (const { config } of listAgentsWithTool(db, id)) checkAttached({ tool: after, config });
@@ -142,7 +142,7 @@ export const agentChangesSchema = z.strictObject({
 });
 
 export function createAgent(db: Db, input: z.input<typeof newAgentSchema>): StoredAgent {
-  const { tools, ...row } = checkInput(newAgentSchema, input, "agent_invalid", "The agent cannot be created");
+  const { tools, ...row } = checkInput(newAgentSchema, input, "agent_invalid", "Cannot create the agent");
   const agent = normalizeRow(row);
   return withNewVersion(db, () => {
     if (findAgent(db, agent.id) !== null) throw alreadyExists(agent.id);
@@ -156,7 +156,7 @@ export function updateAgent(db: Db, id: string, input: z.input<typeof agentChang
   return withNewVersion(db, () => {
     const before = getAgent(db, id);
     refuseBuiltin("agent", before);
-    const what = `Agent "${id}" cannot be changed like this`;
+    const what = `Cannot change agent "${id}"`;
     const { settings: changed = {}, ...changes } = checkInput(agentChangesSchema, input, "agent_invalid", what);
     const merged = Object.entries({ ...before.settings, ...changed }).filter(([, value]) => value != null);
     const settings = checkInput(agentSettingsSchema, Object.fromEntries(merged), "agent_invalid", `${what}: settings`);
@@ -203,7 +203,7 @@ export function attachTools(
     if (known !== undefined) {
       throw new UserError(
         "tool_attached",
-        `Agent "${agentId}" has the tool "${known}" already.`,
+        `Agent "${agentId}" already has the tool "${known}".`,
         `To change its config, detach it first: ${commandLine`art-e agents detach ${agentId} ${known}`}`,
       );
     }
@@ -229,7 +229,7 @@ function notAttached(agentId: string, toolId: string, tools: readonly { readonly
   return new UserError(
     "tool_not_attached",
     `Agent "${agentId}" does not have the tool "${toolId}".`,
-    `It has: ${tools.map(({ id }) => id).join(", ")}.`,
+    `Its tools: ${tools.map(({ id }) => id).join(", ")}.`,
   );
 }
 
@@ -244,8 +244,8 @@ export function detachTools(db: Db, agentId: string, toolIds: readonly string[])
     if (rest.length === 0) {
       throw new UserError(
         "tool_last",
-        `"${toolIds.join('", "')}" would leave agent "${agentId}" without tools, and it would get the default ones.`,
-        "Attach another one first.",
+        `Cannot detach "${toolIds.join('", "')}": agent "${agentId}" would have no tools, and would get the default tools.`,
+        "Attach another tool first.",
       );
     }
     setTools(db, agentId, rest);
@@ -256,7 +256,7 @@ export function detachTools(db: Db, agentId: string, toolIds: readonly string[])
 export function setTools(db: Db, agentId: string, tools: readonly Attachment[]): void {
   const duplicate = tools.find(({ id }, i) => tools.findIndex((other) => other.id === id) !== i);
   if (duplicate !== undefined) {
-    throw new UserError("tool_attached", `The tool "${duplicate.id}" is named twice.`, "Name every tool once.");
+    throw new UserError("tool_attached", `The tool "${duplicate.id}" is listed twice.`, "List each tool once.");
   }
   const rows = tools.map(({ id, config }) => ({ id, config: config === null ? null : JSON.stringify(config) }));
   for (const { id, config } of rows) checkAttached({ tool: getTool(db, id), config });
@@ -286,14 +286,14 @@ function fullName(model: string): string {
     return parseModelName(model, null).id;
   } catch (cause) {
     if (!(cause instanceof UserError)) throw cause;
-    throw new UserError("agent_invalid", `The model "${model}" cannot be used.`, cause.hint, 2, { cause });
+    throw new UserError("agent_invalid", `Cannot use the model "${model}".`, cause.hint, 2, { cause });
   }
 }
 
 function alreadyExists(id: string): UserError {
   return new UserError(
     "agent_exists",
-    `There is an agent "${id}" already.`,
+    `Agent "${id}" already exists.`,
     `Choose another id, or change it: ${commandLine`art-e agents set ${id}`}`,
   );
 }
@@ -332,7 +332,7 @@ export function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude
 export function checkInput<T extends z.ZodType>(schema: T, value: unknown, code: string, what: string): z.output<T> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw new UserError(code, `${what}: ${firstIssue(result.error)}.`, "Nothing has been changed.");
+  throw new UserError(code, `${what}: ${firstIssue(result.error)}.`, "Nothing was changed.");
 }
 
 /** Throws for built-in agents and tools. They cannot be changed, because published figures refer to them. */
@@ -340,10 +340,10 @@ function refuseBuiltin(kind: "agent" | "tool", { id, builtin }: { id: string; bu
   if (!builtin) return;
   throw new UserError(
     `${kind}_builtin`,
-    `${kind === "agent" ? "Agent" : "Tool"} "${id}" came with art-e and cannot be changed.`,
+    `${kind === "agent" ? "Agent" : "Tool"} "${id}" is built in and cannot be changed.`,
     kind === "agent"
       ? `Change a copy: ${commandLine`art-e agents clone ${id} NEW_ID`}`
-      : `Add a tool of your own under another id: ${commandLine`art-e tools add ID`}`,
+      : `Add your own tool under another id: ${commandLine`art-e tools add ID`}`,
   );
 }
 

@@ -11,7 +11,7 @@ import {
 } from "../models/model.js";
 import { type Estimate, NO_ESTIMATE, type Scale } from "../statistics/estimate.js";
 import { ClusteredMean } from "../statistics/intervals.js";
-import { passAtK, passHatK } from "../statistics/significance.js";
+import { passAtK, passHatK } from "../statistics/pass-at-k.js";
 import { DIFFICULTIES, difficultyOf, instructionStyleOf } from "../tasks/difficulty.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
 import { TASK_STATES, type TaskState } from "../tasks/suite-task.js";
@@ -199,6 +199,19 @@ function entries<K extends string, V>(record: Readonly<Record<K, V>>): [K, V][] 
 }
 
 /**
+ * Whether a task's value counts in the figures of a score. Evals also judge failed tasks, and their results count like
+ * any other value. A failed episode has a reward, which does not count.
+ */
+export function countsInScore(scorer: string, result: Pick<TaskResult, "ending" | "suite">): boolean {
+  return isEvalScore(scorer) || isGraded(result);
+}
+
+/** A suite task can be graded after a timeout. Without a grade, its score is null, never 0. */
+function isGraded({ ending, suite }: Pick<TaskResult, "ending" | "suite">): boolean {
+  return suite !== undefined || !isFailure(ending);
+}
+
+/**
  * Computes every score of a run with its interval, for the run and per slice. The epochs of a question must be added
  * consecutively, because they form one cluster. Memory does not grow with the number of tasks.
  */
@@ -243,13 +256,9 @@ export class AllScores {
   private endQuestion(): void {
     const [first] = this.question;
     if (first === undefined) return;
-    // A suite task can be graded after a timeout. Without a grade, its score is null, never 0.
-    const isOfSuite = first.suite !== undefined;
-    const completed = isOfSuite ? this.question : this.question.filter(({ ending }) => !isFailure(ending));
-    const failed = this.question.length - completed.length;
+    const failed = this.question.filter((result) => !isGraded(result)).length;
     this.asked = Math.max(this.asked, this.question.length);
-    // Evals also judge failed tasks. Their results count like any other value.
-    const scored = scoresOf(this.question, (name, result) => isEvalScore(name) || completed.includes(result));
+    const scored = scoresOf(this.question, countsInScore);
     if (failed > 0) this.addFailed(first, failed, scored);
     for (const [name, values] of scored) {
       let sums = this.byScorer.get(name);
@@ -277,10 +286,7 @@ export class AllScores {
 const NONE_FAILED = new ClusteredMean();
 
 /** Returns the values that count, per scorer, for the tasks of one question. */
-function scoresOf(
-  question: readonly TaskResult[],
-  counts: (scorer: string, result: TaskResult) => boolean,
-): Map<string, number[]> {
+function scoresOf(question: readonly TaskResult[], counts: typeof countsInScore): Map<string, number[]> {
   const scored = new Map<string, number[]>();
   for (const result of question) {
     for (const [name, value] of Object.entries(result.scores)) {

@@ -1,6 +1,7 @@
 // Analyses a run over a suite: failures, steps, durations, and abstract versus verbose instructions.
 import { sampleRankCorrelation } from "simple-statistics";
-import { meanOf, quantile } from "../statistics/intervals.js";
+import { meanOf } from "../statistics/intervals.js";
+import { quantile } from "../statistics/quantile.js";
 import {
   DIFFICULTIES,
   type Difficulty,

@@ -1,11 +1,15 @@
 // Compares two runs question by question, and a run with ART-E's published results.
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
+import { isJsonObject, type JsonObject, type JsonValue } from "../platform/json.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { meanOf } from "../statistics/intervals.js";
-import { computePower, mcnemar, pairedDifference, signFlipTest } from "../statistics/significance.js";
+import { computePower } from "../statistics/power.js";
+import { mcnemar, pairedDifference, signFlipTest } from "../statistics/significance.js";
 import { canBeRetried } from "../tasks/ending.js";
 import { compareTaskIds, type TaskId } from "../tasks/question.js";
+import { headlineFirst } from "../traces/headline-score.js";
+import { withRunKind } from "../traces/run-settings.js";
 import { benchmarkResultSchema, scoreFiguresSchema } from "../traces/run-totals.js";
 import { isScored, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/score.js";
 import { modelAndToolTimeOf, runStatusSchema, type TaskResult, taskResultSchema } from "../traces/task-result.js";
@@ -48,9 +52,10 @@ export function protocolDifferences({ settings, split, agentId, scores, dataset 
       `not the first ${QUESTIONS} questions (-l ${QUESTIONS} without shuffling or other selection)`,
     settings.epochs !== 1 && `${settings.epochs} epochs, not 1`,
     settings.mailFilter !== "art" && "mail not imported through ART's filter (import --filter art)",
-    settings.cutoff !== "off" && "mail after the question's date is invisible (--cutoff off shows it)",
+    settings.cutoff === undefined && "unknown cutoff",
+    settings.cutoff === "query_date" && "mail after the question's date is invisible (--cutoff off shows it)",
     settings.maxTurns !== 10 && `${settings.maxTurns} turns, not 10`,
-    settings.maxTokens !== 2048 && `${settings.maxTokens} tokens per reply, not 2048`,
+    settings.maxTokens !== 2048 && `${settings.maxTokens ?? "unknown"} tokens per reply, not 2048`,
     typeof settings.temperature === "number" && `temperature ${settings.temperature}, not the model's default`,
     typeof settings.reasoningEffort === "string" &&
       `reasoning effort ${settings.reasoningEffort}, not the model's default`,
@@ -97,10 +102,9 @@ export function sharedScores(a: ScoredTasks, b: ScoredTasks): ScoredTasks {
   return Object.fromEntries(shared);
 }
 
-/** Returns all metrics for the shared scores. Accuracy comes first if it is available. */
+/** Returns all metrics for the shared scores, headline score first. */
 export function sharedMetrics(shared: ScoredTasks): string[] {
-  const all = Object.keys(shared);
-  return all.includes("exactMatch") || all.includes("judgeCorrect") ? ["accuracy", ...all] : all;
+  return headlineFirst(shared);
 }
 
 interface QuestionPair extends ValuePair {
@@ -290,8 +294,13 @@ export function incomparable(a: RunIdentity, b: RunIdentity): string[] {
     ...(a.corpusFingerprint === b.corpusFingerprint || (a.split === SUITE_SPLIT && b.split === SUITE_SPLIT)
       ? []
       : [`the mail: fingerprint ${a.corpusFingerprint.slice(0, 12)} and ${b.corpusFingerprint.slice(0, 12)}`]),
-    ...(a.settings.cutoff === b.settings.cutoff ? [] : [`the cutoff: ${a.settings.cutoff} and ${b.settings.cutoff}`]),
+    ...cutoffDifference(a.settings.cutoff, b.settings.cutoff),
   ];
+}
+
+/** The cutoff of an imported run is unknown, and the runs may still be comparable. */
+function cutoffDifference(a: string | undefined, b: string | undefined): string[] {
+  return a === undefined || b === undefined || a === b ? [] : [`the cutoff: ${a} and ${b}`];
 }
 
 function differingSettings(a: RunHead, b: RunHead): string[] {
@@ -342,6 +351,12 @@ function findFlips(
 }
 
 /** The part of a results file that comparisons and gates need. Unknown fields are ignored. */
+/** Settings of a run, possibly from a file of an earlier version. */
+const runSettingsHeadSchema = z.preprocess(
+  (settings) => (isJsonObject(settings as JsonValue) ? withRunKind(settings as JsonObject) : settings),
+  z.looseObject({ cutoff: z.string().exactOptional(), epochs: z.number() }),
+);
+
 export const runHeadSchema = benchmarkResultSchema
   .pick({
     runId: true,
@@ -365,7 +380,7 @@ export const runHeadSchema = benchmarkResultSchema
   })
   .extend({
     scores: z.record(z.string(), scoreFiguresSchema.strip()),
-    settings: z.looseObject({ cutoff: z.string(), epochs: z.number() }),
+    settings: runSettingsHeadSchema,
     // Missing in files from earlier versions.
     status: runStatusSchema.exactOptional(),
     plannedTasks: z.number().exactOptional(),

@@ -61,10 +61,14 @@ export const COMMANDS: readonly TableEntry[] = [
   ),
   group("queue", "Show and clean a queue of runs", () => import("./commands/queue.js"), [
     ["status", "Show the runs on a queue, and their workers", "queueStatusCommand"],
-    ["clean [id]", "Remove one run or all runs from a queue, with results that are not saved yet", "cleanQueueCommand"],
+    [
+      "clean [run]",
+      "Remove one run or all runs from a queue, with results that are not saved yet",
+      "cleanQueueCommand",
+    ],
   ]),
   command(
-    "score",
+    "score [run]",
     "Score the stored traces of a run again without calling its agent",
     async () => (await import("./commands/score.js")).scoreCommand,
   ),
@@ -72,7 +76,7 @@ export const COMMANDS: readonly TableEntry[] = [
     ["calibrate <labels>", "Compare a judge with answers graded by people", "calibrateCommand"],
   ]),
   command(
-    "stats [run_id]",
+    "stats [run]",
     "Show statistics of a run, the dataset, or the imported mail",
     async () => (await import("./commands/stats.js")).statsCommand,
   ),
@@ -91,7 +95,7 @@ export const COMMANDS: readonly TableEntry[] = [
     async () => (await import("./commands/compare.js")).compareCommand,
   ),
   command(
-    "gate <name>",
+    "gate <run>",
     "Check a finished run against thresholds or a baseline (for CI)",
     async () => (await import("./commands/gate.js")).gateCommand,
   ),
@@ -106,7 +110,7 @@ export const COMMANDS: readonly TableEntry[] = [
     async () => (await import("./commands/export-results.js")).exportResultsCommand,
   ),
   command(
-    "export-traces",
+    "export-traces [run]",
     "Export the traces of a run",
     async () => (await import("./commands/export-traces.js")).exportTracesCommand,
   ),
@@ -169,7 +173,7 @@ export const COMMANDS: readonly TableEntry[] = [
     async () => ({
       ...(await import("./commands/env-serve.js")),
       ...(await import("./commands/env-client.js")),
-      ...(await import("./commands/env.js")),
+      ...(await import("./commands/env-export.js")),
     }),
     [
       ["serve", "Serve the questions as episodes over the OpenEnv protocol", "serveEnvironmentCommand"],
@@ -180,7 +184,11 @@ export const COMMANDS: readonly TableEntry[] = [
   group(
     "evals",
     "Label traces, make evals from the labels, validate and run them",
-    async () => ({ ...(await import("./commands/evals-make.js")), ...(await import("./commands/evals.js")) }),
+    async () => ({
+      ...(await import("./commands/evals/label-traces.js")),
+      ...(await import("./commands/evals/create-evals.js")),
+      ...(await import("./commands/evals/manage-evals.js")),
+    }),
     [
       ["label [run]", "Label traces good or bad, one by one or automatically (--from)", "labelTracesCommand"],
       [
@@ -223,6 +231,6 @@ export const COMMANDS: readonly TableEntry[] = [
   command(
     "completion [shell]",
     "Print a completion script for bash, zsh or fish",
-    async () => (await import("./completion.js")).completionCommand,
+    async () => (await import("./commands/completion.js")).completionCommand,
   ),
 ];

@@ -2,10 +2,12 @@ import { realpathSync } from "node:fs";
 import { delimiter, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Options, PositionalOptions } from "yargs";
+import type { z } from "zod";
 import type { AppContext } from "../platform/app-context.js";
 import { shellWord } from "../platform/command-line.js";
 import type { Environment } from "../platform/environment.js";
 import { type ExitCode, UserError } from "../platform/errors.js";
+import type { NameKind } from "../platform/flag-values.js";
 import { programFile } from "../platform/installation.js";
 import { DEFAULT_CACHE_DIR, DEFAULT_DB, type Interrupts, type Output, type Settings } from "./terminal.js";
 
@@ -58,8 +60,8 @@ export function checkToken(token: string): string {
   if (/^[\x21-\x7e]{16,}$/.test(token)) return token;
   throw new UserError(
     "token_unusable",
-    "The token cannot be used: expected at least 16 characters without white space.",
-    "Make one: openssl rand -hex 24.",
+    "Invalid token: expected at least 16 characters without white space.",
+    "Create a token: openssl rand -hex 24.",
   );
 }
 
@@ -72,6 +74,15 @@ export interface CommandContext extends AppContext, Interrupts {
 export interface Flag extends Options {
   /** Placeholder for the value in help, such as FILE. */
   readonly placeholder?: string;
+  /** Names that complete the value. */
+  readonly completes?: NameKind;
+  /** Schema of the value. Global flags have none. */
+  readonly schema?: z.ZodType;
+}
+
+export interface Argument extends PositionalOptions {
+  /** Names that complete the value. */
+  readonly completes?: NameKind;
 }
 
 /** Flags by name. The command's schema sets the defaults, and descriptions only mention them. */
@@ -87,7 +98,7 @@ export type FlagGroups = Readonly<Record<string, readonly string[]>>;
 
 /** A command with its flags. `run` receives the flags unchecked. */
 export interface Command {
-  readonly positionals?: Readonly<Record<string, PositionalOptions>>;
+  readonly positionals?: Readonly<Record<string, Argument>>;
   readonly flags: Flags;
   /** Only for commands with many flags. */
   readonly flagGroups?: FlagGroups;

@@ -1,19 +1,22 @@
-import yargs, { type Argv } from "yargs";
+import yargs, { type Argv, type Options, type PositionalOptions } from "yargs";
 import { Interrupted } from "../platform/app-context.js";
 import { didYouMean } from "../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../platform/errors.js";
 import { programVersion } from "../platform/installation.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import {
+  type Argument,
   type Command,
   type CommandEntry,
   type CommandGroup,
+  type Flag,
   type Flags,
   GLOBAL_FLAGS,
   lastRepeated,
   nameOf,
   type TableEntry,
 } from "./command.js";
+import { parsedName, parsedUsage, withRunArgument } from "./flags/run-argument.js";
 
 /** Runs the parsed command with its unchecked arguments. */
 type Execute = (command: Command, argv: Readonly<Record<string, unknown>>) => Promise<void>;
@@ -32,19 +35,20 @@ export function buildParser(args: readonly string[], table: readonly TableEntry[
   let renderHelp = (text: HelpText, columns: number) => text.programHelp(table, columns);
   const commands = table.map(nameOf);
 
-  const addCommand = (parser: Argv, entry: CommandEntry, group?: CommandGroup): Argv =>
-    parser.command(
-      entry.usage,
+  const addCommand = (parser: Argv, entry: CommandEntry, group?: CommandGroup): Argv => {
+    const usage = group === undefined ? entry.usage : `${nameOf(group)} ${entry.usage}`;
+    return parser.command(
+      parsedUsage(entry.usage),
       entry.describe,
       async (sub) => {
         const command = await entry.load();
-        const usage = group === undefined ? entry.usage : `${nameOf(group)} ${entry.usage}`;
         inUse = { usage, parent: group, known: writtenFlags({ ...command.flags, ...GLOBAL_FLAGS }) };
         renderHelp = (text, columns) => text.commandHelp(usage, entry.describe, command, columns);
-        return addFlags(command, sub);
+        return addFlags(command, usage, sub);
       },
-      async (argv) => execute(await entry.load(), argv),
+      async (argv) => execute(await entry.load(), withRunArgument(usage, argv)),
     );
+  };
 
   const addGroup = (parser: Argv, group: CommandGroup): Argv =>
     parser.command(group.usage, group.describe, async (sub) => {
@@ -102,16 +106,16 @@ function helpColumns(): number {
 }
 
 function globalParser(args: readonly string[]): Argv {
-  const flags = Object.entries(GLOBAL_FLAGS).map(([name, { placeholder: _, ...options }]) => [
+  const flags = Object.entries(GLOBAL_FLAGS).map(([name, flag]) => [
     name,
-    { ...options, coerce: lastRepeated, global: true },
+    { ...parserOptions(flag), coerce: lastRepeated, global: true },
   ]);
   return yargs([...args])
     .scriptName("art-e")
     .options(Object.fromEntries(flags))
     .parserConfiguration(PARSER_CONFIGURATION)
     .strict()
-    .demandCommand(1, "No command is given.")
+    .demandCommand(1, "No command given.")
     .help("help")
     .alias("help", "h")
     .version(programVersion())
@@ -257,7 +261,7 @@ export function refuseEmptyValues(args: readonly string[]): void {
   if (at === -1) return;
   const flag = (args[at]?.trim() || args[at - 1] || "").replace(/=\s*$/, "");
   const what = flag.startsWith("-") ? `${flag}: the value` : "An argument";
-  throw new UserError("flag_invalid", `${what} is empty.`, "Give one, or leave it out.");
+  throw new UserError("flag_invalid", `${what} is empty.`, "Pass a value, or remove it.");
 }
 
 const PARSER_CONFIGURATION = {
@@ -297,12 +301,19 @@ function withoutMarks<T>(value: T): T {
 }
 
 /** Declares the arguments and flags of a command. */
-function addFlags({ positionals = {}, flags }: Command, parser: Argv): Argv {
+function addFlags({ positionals = {}, flags }: Command, usage: string, parser: Argv): Argv {
   const named = Object.entries(positionals).reduce(
-    (rest, [name, options]) => rest.positional(name, { ...options, coerce: withoutMarks }),
+    (rest, [name, argument]) => rest.positional(parsedName(name, usage), positionalOptions(argument)),
     parser,
   );
-  return named.options(
-    Object.fromEntries(Object.entries(flags).map(([name, { placeholder: _, ...options }]) => [name, options])),
-  );
+  return named.options(Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, parserOptions(flag)])));
+}
+
+function positionalOptions({ completes: _, ...options }: Argument): PositionalOptions {
+  return { ...options, coerce: withoutMarks };
+}
+
+/** Returns the options of a flag that yargs knows. */
+function parserOptions({ placeholder: _, completes: __, schema: ___, ...options }: Flag): Options {
+  return options;
 }

@@ -77,7 +77,7 @@ function createController(): AbortController {
 export function listenForInterrupt(): Interrupts & { close(): void } {
   const first = createController();
   let second: AbortController | null = null;
-  let message = () => "Stopping; once more to stop at once.";
+  let message = () => "Stopping. Press Ctrl-C again to stop immediately.";
   let last: Signal = "SIGTERM";
   const stop = (signal: Signal) => {
     last = signal;
@@ -327,7 +327,7 @@ export function openPerson(): Person {
         else waiting.push(resolve);
         signal.addEventListener("abort", () => reject(signal.reason), { once: true });
       });
-      if (line === null) throw new PersonLeft("the input has ended before the question was answered");
+      if (line === null) throw new PersonLeft("the input ended before the question was answered");
       return line;
     },
     close: () => lines.close(),
@@ -369,7 +369,7 @@ export function handleOutputErrors(report: (error: UserError) => ExitCode): void
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EIO") return;
     if (error.code === "EPIPE") process.exit();
-    const hint = "Write to a disk with free space, or check where stdout is redirected.";
+    const hint = "Free some disk space, or check the target of the redirection.";
     process.exit(
       report(new UserError("stdout_failed", `Cannot write to stdout: ${error.message}.`, hint, EXIT.failed)),
     );

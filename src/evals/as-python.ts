@@ -1,4 +1,5 @@
 // Exports evals as Python programs, promptfoo assertions and Inspect scorers.
+import { UserError } from "../platform/errors.js";
 import { readBuiltFile } from "../platform/installation.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import {
@@ -7,6 +8,7 @@ import {
   type DataEval,
   type EvalDefinition,
   type FileValidation,
+  isCode,
   patternParts,
   type RegressionCase,
 } from "./definition.js";
@@ -14,7 +16,7 @@ import { assertionText } from "./run-evals/run-rules.js";
 
 /** Returns the part of an eval that people read: its code, its rubric, or its function without the feature library. */
 export function readableFunction(definition: EvalDefinition): string {
-  if (definition.kind === "python") return definition.code;
+  if (isCode(definition)) return definition.code;
   if (definition.kind === "rubric") return definition.rubric;
   return functionOf(definition);
 }
@@ -215,6 +217,12 @@ function pythonModule(definition: EvalDefinition): string {
   switch (definition.kind) {
     case "python":
       return definition.code;
+    case "typescript":
+      throw new UserError(
+        "eval_format_unsupported",
+        `Cannot export ${definition.name} as Python: it is written in TypeScript.`,
+        "Export it with --format json.",
+      );
     case "rubric":
       return `${docstring(definition)}\n${rubricFunction(definition.rubric, definition.model)}`;
     default:

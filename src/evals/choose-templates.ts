@@ -1,6 +1,6 @@
 // Chooses templates and thresholds that agree with training labels, using cross-validation and a shuffling test.
 import { createHash } from "node:crypto";
-import { seededRandom } from "../statistics/intervals.js";
+import { seededRandom } from "../statistics/seeded-random.js";
 import { type Condition, MAX_CONDITIONS } from "./definition.js";
 import { FEATURES } from "./run-evals/features.js";
 import { isMissed } from "./run-evals/run-rules.js";

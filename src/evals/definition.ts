@@ -214,6 +214,11 @@ const common = {
   }),
 };
 
+/** The languages of evals that are code. */
+export const EVAL_LANGUAGES = ["python", "typescript"] as const;
+
+export type EvalLanguage = (typeof EVAL_LANGUAGES)[number];
+
 /** Maximum length of an eval's code, in characters. */
 const MAX_CODE = 100_000;
 
@@ -240,6 +245,12 @@ export const evalDefinitionSchema = z.discriminatedUnion("kind", [
   }),
   z.strictObject({
     ...common,
+    kind: z.literal("typescript"),
+    /** Exports a function `(input, output, trace)` that returns `{score, reason}`, or a promise of it. */
+    code: z.string().min(1).max(MAX_CODE),
+  }),
+  z.strictObject({
+    ...common,
     kind: z.literal("rubric"),
     /** The conditions for passing and failing, written for a model. */
     rubric: z.string().min(1).max(MAX_RUBRIC),
@@ -261,7 +272,12 @@ export type EvalDraft<K extends EvalDefinition["kind"] = EvalDefinition["kind"]>
 export type DataEval = EvalOf<"rules" | "assertions" | "cases">;
 
 export function isDataEval(definition: EvalDefinition): definition is DataEval {
-  return definition.kind !== "python" && definition.kind !== "rubric";
+  return definition.kind === "rules" || definition.kind === "assertions" || definition.kind === "cases";
+}
+
+/** Whether an eval is a program, whose scores can differ between runs. */
+export function isCode(definition: EvalDefinition): definition is EvalOf<EvalLanguage> {
+  return definition.kind === "python" || definition.kind === "typescript";
 }
 
 /** A `draft` is new, the `active` version is in use, and a `retired` one is no longer in use. */

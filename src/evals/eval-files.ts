@@ -12,6 +12,7 @@ import { withStore } from "../store/open-store.js";
 import { type ExportedEval, withoutMain } from "./as-python.js";
 import {
   type EvalDefinition,
+  type EvalLanguage,
   evalDefinitionSchema,
   type FileValidation,
   fileValidationSchema,
@@ -19,6 +20,7 @@ import {
 } from "./definition.js";
 import { FEATURES } from "./run-evals/features.js";
 import { describePython } from "./run-evals/run-python-evals.js";
+import { describeTypescript } from "./run-evals/run-typescript-evals.js";
 import { hashDefinition, latestTest, listEvals, saveDraft, saveImportedTest } from "./store.js";
 import { newestOf } from "./test-eval.js";
 import { openEvals } from "./use-evals.js";
@@ -51,12 +53,12 @@ export function importEvals(paths: readonly string[], settings: AppSettings): Pr
 function filesOf(path: string): string[] {
   if (statOf(path)?.isDirectory() !== true) return [path];
   const files = readdirSync(path)
-    .filter((name) => /\.(json|py)$/.test(name))
+    .filter((name) => /\.(json|py|ts|js)$/.test(name))
     .sort();
   if (files.length > 0) return files.map((name) => join(path, name));
   throw new UserError(
     "evals_empty",
-    `${path} does not contain .json or .py files.`,
+    `${path} does not contain .json, .py, .ts or .js files.`,
     "Pass eval files, or a folder written by art-e evals export.",
   );
 }
@@ -102,21 +104,20 @@ interface ReadEvalFile {
   readonly validation?: FileValidation | undefined;
 }
 
-/** Reads an eval's JSON file, or a Python file with an `eval_function`. Never executes its code. */
+/** Reads an eval's JSON file, or a file with the code of an eval. Never executes the code. */
 function readEvalFile(path: string): ReadEvalFile {
-  const isPython = extname(path) === ".py";
+  const extension = extname(path);
+  const read = CODE_READERS[extension];
   try {
     if (statSync(path).size > MAX_BYTES) throw new Error(`the file is larger than ${MAX_BYTES} bytes`);
     const text = readNamedFile(path).toString();
-    return readDefinition(isPython ? fromPython(text, basename(path, ".py")) : fromJson(text, extname(path)));
+    return readDefinition(read === undefined ? fromJson(text, extension) : read.parse(text, basename(path, extension)));
   } catch (cause) {
     const { message } = cause as Error;
     throw new UserError(
       "eval_file_unusable",
       `Cannot read the eval ${path}: ${/[.!?]$/.test(message) ? message : `${message}.`}`,
-      isPython
-        ? "NAME.py must define eval_function(task, task_metadata, trace, ctx). See docs/eval-files.md."
-        : "See docs/eval-files.md for the format.",
+      `${read?.hint ?? ""}See docs/eval-files.md for the format.`.trim(),
       2,
       { cause },
     );
@@ -147,7 +148,9 @@ function fromJson(text: string, extension: string): unknown {
     return JSON.parse(text);
   } catch (cause) {
     if (extension === ".json") throw new Error(`invalid JSON: ${(cause as Error).message}`, { cause });
-    throw new Error("expected JSON or Python (.py); evals exported in other formats cannot be imported", { cause });
+    throw new Error("expected JSON, Python (.py) or TypeScript (.ts, .js); other formats cannot be imported", {
+      cause,
+    });
   }
 }
 
@@ -156,13 +159,53 @@ function fromPython(text: string, name: string): unknown {
   const described = describePython(code);
   if (described === null) throw new Error("eval_function with four parameters is missing");
   const { criterion, usesMetadata } = described;
+  return codeDefinition("python", name, { code, criterion, reference: usesMetadata });
+}
+
+function fromTypescript(code: string, name: string): unknown {
+  const described = describeTypescript(code);
+  if (described === null) throw new Error("it exports no function");
+  const { criterion, usesReference } = described;
+  return codeDefinition("typescript", snakeCase(name), { code, criterion, reference: usesReference });
+}
+
+/** Converts names as TypeScript files have them, such as `briefAnswer` and `brief-answer`. */
+function snakeCase(name: string): string {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .replace(/[-.\s]+/g, "_")
+    .toLowerCase();
+}
+
+function codeDefinition(
+  kind: EvalLanguage,
+  name: string,
+  { code, criterion, reference }: { code: string; criterion: string | null; reference: boolean },
+): unknown {
   return {
     name,
     version: 1,
-    kind: "python",
-    reference: usesMetadata,
-    criterion: criterion ?? `The check in ${name}.py passes.`,
+    kind,
+    reference,
+    criterion: criterion ?? `The check ${name} passes.`,
     origin: { by: "person", seed: null, labels: null, parent: null },
     code,
   };
 }
+
+interface CodeReader {
+  readonly parse: (text: string, name: string) => unknown;
+  readonly hint: string;
+}
+
+const TYPESCRIPT: CodeReader = {
+  parse: fromTypescript,
+  hint: "The file must export one function (input, output, trace) that returns {score, reason}. ",
+};
+
+/** Readers by file extension. */
+const CODE_READERS: Readonly<Record<string, CodeReader>> = {
+  ".py": { parse: fromPython, hint: "The file must define eval_function(task, task_metadata, trace, ctx). " },
+  ".ts": TYPESCRIPT,
+  ".js": TYPESCRIPT,
+};

@@ -1,15 +1,16 @@
 // `art-e evals generate`: a model writes evals from training labels and improves them in rounds.
 import { CostLimit } from "../models/call-budget.js";
+import { serverOf } from "../models/connections.js";
 import type { Model, ModelRequest, PriceOf } from "../models/model.js";
 import { DEFAULT_MODEL, isRemote, parseModelName } from "../models/model-names.js";
-import { openModel, pricesOf, serverOf } from "../models/open-model.js";
+import { openModel, pricesOf } from "../models/open-model.js";
 import { type Price, priceAt, requirePriced } from "../models/prices.js";
 import { type AppContext, type AppSettings, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { JUDGE_TIMEOUT_MS, verdictCache } from "../scoring/judge-settings.js";
 import { withStore } from "../store/open-store.js";
 import { criterionSentence, OVERALL } from "./criteria.js";
-import type { StoredEval } from "./definition.js";
+import type { EvalLanguage, StoredEval } from "./definition.js";
 import type { MeasuredOutcome } from "./eval-outcome.js";
 import {
   bodyOf,
@@ -35,6 +36,7 @@ import { MAX_ERROR_SHARE, requireLabels } from "./test-eval/thresholds.js";
 
 interface GenerateOptions extends GenerationModelOptions {
   readonly criterion: string;
+  readonly language: EvalLanguage;
   /** Name prefix of the evals. Defaults to the criterion, or `generated`. */
   readonly name?: string | undefined;
   readonly seed: number;
@@ -76,7 +78,7 @@ export function generateEvals(options: GenerateOptions, context: AppContext): Pr
     const good = training.filter(({ label }) => label === "good").length;
     requireLabels("training", good, training.length - good, options.criterion);
     const opened = await openGenerationModel(options, settings);
-    await requireSandbox("A model writes evals in Python");
+    if (options.language === "python") await requireSandbox("A model writes evals in Python");
     const { model, limit } = opened;
     const run = draftRunner(opened, training, context, options.seed);
     const bar = context.progress("Generating");
@@ -85,7 +87,16 @@ export function generateEvals(options: GenerateOptions, context: AppContext): Pr
       const sentence = criterionSentence(db, options.criterion);
       const criteria = await findCriteria(model, criteriaRequest(examples, sentence), signal);
       let done = 0;
-      const writing = { model, training, examples, sentence, criteria, rounds: options.rounds, run };
+      const writing = {
+        model,
+        language: options.language,
+        training,
+        examples,
+        sentence,
+        criteria,
+        rounds: options.rounds,
+        run,
+      };
       const written = await Promise.all(
         VARIATION_NAMES.map(async (variation) => {
           const one = await writeEval(variation, writing, signal);
@@ -137,6 +148,7 @@ function draftRunner(
   const cache = verdictCache(settings);
   return async (draft: WrittenEval, signal: AbortSignal): Promise<readonly (MeasuredOutcome | null)[]> => {
     if (draft.kind === "python") return backends.python({ ...draft, reference: false }, traces, signal);
+    if (draft.kind === "typescript") return backends.typescript({ ...draft, reference: false }, traces, signal);
     const sampled = traces.filter((trace) => sample.has(trace));
     const outcomes = await runRubric(draft, sampled, { model, server, cache }, signal);
     let next = 0;
@@ -201,6 +213,7 @@ interface MeasuredDraft {
 
 interface Writing {
   readonly model: Model;
+  readonly language: EvalLanguage;
   /** The training half, or a sample of it. Prompts contain no other traces. */
   readonly training: readonly TrainingExample[];
   /** The examples for the first version. */
@@ -233,16 +246,16 @@ async function findCriteria(model: Model, request: ModelRequest, signal: AbortSi
  * signal's reason.
  */
 async function writeEval(variation: Variation, writing: Writing, signal: AbortSignal): Promise<WrittenVariation> {
-  const { model, training, rounds } = writing;
+  const { model, language, training, rounds } = writing;
   const seen = new Set<string>();
   let best: MeasuredDraft | null = null;
-  let request: ModelRequest = writeRequest(variation, writing, writing.examples);
+  let request: ModelRequest = writeRequest(language, variation, writing, writing.examples);
   for (let round = 0; ; round++) {
     const end = (ended: string): WrittenVariation => ({ variation, best, rounds: round, ended });
     if (round > rounds) return end("all rounds were used");
     const reply = await completeOrWhy(model, request, signal);
     if (typeof reply === "string") return end(reply);
-    const read = readWrittenEval(reply);
+    const read = readWrittenEval(reply, language);
     if (!read.ok) return end(read.why);
     const draft = read.value;
     const text = bodyOf(draft);
@@ -253,7 +266,7 @@ async function writeEval(variation: Variation, writing: Writing, signal: AbortSi
     if (measured.contradictions.length === 0 && measured.errors.length === 0) {
       return { variation, best, rounds: round + 1, ended: "it agrees with all training labels" };
     }
-    request = reflectRequest(variation, draft, measured);
+    request = reflectRequest(language, variation, draft, measured);
   }
 }
 

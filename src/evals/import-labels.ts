@@ -5,14 +5,15 @@ import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { readNamedFile } from "../platform/files.js";
 import { firstIssue } from "../platform/json.js";
-import { isUnanswerable } from "../scoring/gold-mail-scorers.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { isFailure } from "../tasks/ending.js";
+import { isUnanswerable } from "../tasks/question.js";
 import { newestFeedback } from "../traces/chats-store.js";
+import { headlineScorer } from "../traces/headline-score.js";
 import { getRun } from "../traces/runs-store.js";
 import { bandOf } from "../traces/score.js";
-import { type Feedback, isSuiteTrace, type Trace } from "../traces/trace.js";
-import { getTrace, readTraces } from "../traces/traces-store.js";
+import type { Feedback, Trace } from "../traces/trace.js";
+import { countScores, getTrace, readTraces } from "../traces/traces-store.js";
 import {
   EVAL_LABELS,
   type EvalLabel,
@@ -53,7 +54,7 @@ export function importLabels(options: ImportLabelsOptions, settings: AppSettings
     const labels: Record<EvalLabel, number> = { good: 0, bad: 0, neutral: 0, skip: 0 };
     const createdAt = new Date().toISOString();
     const rows: TraceLabel[] = [];
-    const score = options.from === "scores" ? (options.score ?? headlineScore(db, options.run)) : undefined;
+    const score = options.from === "scores" ? (options.score ?? headlineOf(db, options.run ?? "latest")) : undefined;
     for (const { traceId, derived } of derivedLabels(db, { ...options, score })) {
       if (derived === null) unlabelled++;
       else {
@@ -216,19 +217,14 @@ export function labelByScore(trace: Trace, scorer: string): DerivedLabel | null 
   return label === null ? null : { label, note: `${scorer} ${Number(value?.toFixed(3))}` };
 }
 
-/**
- * The run's headline score: the task score for suites, the judge's verdict if the run has a judge, otherwise exact
- * match.
- */
-function headlineScore(db: Db, name = "latest"): string {
-  const { split, settings } = getRun(db, name);
-  return split === "suite" ? "taskScore" : settings.judge === null ? "exactMatch" : "judgeCorrect";
+function headlineOf(db: Db, run: string): string {
+  return headlineScorer(countScores(db, getRun(db, run).id)) ?? "semanticScore";
 }
 
 /** Derives a label from the judge's verdict in the trace. Returns null if there is no verdict. */
 export function labelByJudge(trace: Trace): DerivedLabel | null {
   const { judge } = trace;
-  if (judge === null || judge.verdict === null || isSuiteTrace(trace)) return null;
+  if (judge === null || judge.verdict === null || trace.kind === "suite") return null;
   const note = `${judge.verdict}: ${judge.reason}`;
   if (judge.verdict === "partly") return { label: "neutral", note };
   const isRight = judge.verdict === "correct" || (judge.verdict === "abstained" && isUnanswerable(trace.task));

@@ -1,8 +1,8 @@
 // Chooses the traces that a person labels next: random samples, hard cases and repetitions.
 import { createHash } from "node:crypto";
-import { yieldBetween } from "../platform/async.js";
+import { yieldBetween } from "../platform/batches.js";
 import { UserError } from "../platform/errors.js";
-import { seededRandom } from "../statistics/intervals.js";
+import { seededRandom } from "../statistics/seeded-random.js";
 import type { Db } from "../store/open-store.js";
 import { getRun } from "../traces/runs-store.js";
 import { getTrace, readTraces } from "../traces/traces-store.js";

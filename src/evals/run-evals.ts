@@ -1,8 +1,10 @@
-// Runs evals of any kind over traces: data evals in this process, Python in the sandbox, rubrics with a model.
+// Runs evals of any kind over traces: data evals in this process, Python in the sandbox, TypeScript in a process of its
+// own, rubrics with a model.
 import { performance } from "node:perf_hooks";
+import { serverOf } from "../models/connections.js";
 import type { Model } from "../models/model.js";
 import { parseModelName } from "../models/model-names.js";
-import { openModel, serverOf } from "../models/open-model.js";
+import { openModel } from "../models/open-model.js";
 import type { AppSettings } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { chooseSandbox } from "../sandbox/choose-sandbox.js";
@@ -10,12 +12,13 @@ import { JUDGE_TIMEOUT_MS, verdictCache } from "../scoring/judge-settings.js";
 import { type DataEval, type EvalDefinition, type EvalOf, type EvaluatedTrace, isDataEval } from "./definition.js";
 import { failedOutcome, type MeasuredOutcome } from "./eval-outcome.js";
 import { runPythonEval } from "./run-evals/run-python-evals.js";
-import { runRubric } from "./run-evals/run-rubric.js";
 import { runDataEvals } from "./run-evals/run-rules.js";
+import { runTypescriptEval } from "./run-evals/run-typescript-evals.js";
 
 /** The parts of an eval that its backend needs. */
 interface BackendInput {
   readonly python: Pick<EvalOf<"python">, "code" | "reference">;
+  readonly typescript: Pick<EvalOf<"typescript">, "code" | "reference">;
   readonly rubric: Pick<EvalOf<"rubric">, "rubric" | "model">;
 }
 
@@ -29,6 +32,7 @@ type EvalBackend<K extends keyof BackendInput> = (
 /** Backends for the kinds of evals that this process cannot run itself. */
 export interface EvalBackends {
   readonly python: EvalBackend<"python">;
+  readonly typescript: EvalBackend<"typescript">;
   readonly rubric: EvalBackend<"rubric">;
 }
 
@@ -42,6 +46,8 @@ export async function runEvals(
   const columns = new Map<EvalDefinition, readonly MeasuredOutcome[]>();
   for (const definition of definitions) {
     if (definition.kind === "python") columns.set(definition, await backends.python(definition, traces, signal));
+    if (definition.kind === "typescript")
+      columns.set(definition, await backends.typescript(definition, traces, signal));
     if (definition.kind === "rubric") columns.set(definition, await backends.rubric(definition, traces, signal));
   }
   const data = definitions.filter(isDataEval);
@@ -75,15 +81,18 @@ export function openEvalBackends(settings: AppSettings): EvalBackends {
   const cache = verdictCache(settings);
   return {
     python: runsOrFails(runPythonHere),
-    rubric: runsOrFails(async (definition, traces, signal) =>
-      runRubric(definition, traces, { ...(await modelOf(definition.model)), cache }, signal),
-    ),
+    typescript: runsOrFails(runTypescriptEval),
+    rubric: runsOrFails(async (definition, traces, signal) => {
+      const { runRubric } = await import("./run-evals/run-rubric.js");
+      return runRubric(definition, traces, { ...(await modelOf(definition.model)), cache }, signal);
+    }),
   };
 }
 
 /** Backends that never call a model. Rubrics fail. */
 export const BACKENDS_WITHOUT_MODELS: EvalBackends = {
   python: runsOrFails(runPythonHere),
+  typescript: runsOrFails(runTypescriptEval),
   rubric: runsOrFails(async () => {
     throw new Error("rubrics are disabled");
   }),

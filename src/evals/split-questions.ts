@@ -1,7 +1,7 @@
 // Divides the labeled questions into a training half and a held-out half.
 import { createHash } from "node:crypto";
 import type { Db } from "../store/open-store.js";
-import { askedOf, isChatTrace, isSuiteTrace } from "../traces/trace.js";
+import { askedOf } from "../traces/trace.js";
 import type { EvaluatedTrace } from "./definition.js";
 
 /** Evals are made from the training half of the labeled questions and validated on the held-out half. */
@@ -14,8 +14,8 @@ export type Half = "training" | "heldout";
  */
 export function questionKeys(trace: EvaluatedTrace): [string, ...string[]] {
   const words = hashOf(`words ${plain(askedOf(trace))}`);
-  if (isChatTrace(trace)) return [words];
-  if (isSuiteTrace(trace)) {
+  if (trace.kind === "chat") return [words];
+  if (trace.kind === "suite") {
     const { counterpart } = trace.task;
     return counterpart === null
       ? [words]

@@ -4,12 +4,20 @@ import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { clusteredKappa, clusteredRate } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
-import { quantile } from "../statistics/intervals.js";
+import { quantile } from "../statistics/quantile.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { sumCost } from "../traces/task-result.js";
 import { labelShuffler } from "./choose-templates.js";
 import { criterionSentence } from "./criteria.js";
-import type { Agreement, Confusion, Contradiction, EvalTest, StoredEval, ThresholdName } from "./definition.js";
+import {
+  type Agreement,
+  type Confusion,
+  type Contradiction,
+  type EvalTest,
+  isCode,
+  type StoredEval,
+  type ThresholdName,
+} from "./definition.js";
 import { isPass, type MeasuredOutcome } from "./eval-outcome.js";
 import { type EffectiveLabel, hashLabels, type LabelledTrace, labelledPages, summarizeLabels } from "./labels.js";
 import { openEvalBackends, requireRunnable, runEvals } from "./run-evals.js";
@@ -73,7 +81,7 @@ export function reviewUncaught(
       );
       for (const [i, { trace, label }] of bad.entries()) {
         if (outcomes[i]?.some(({ score }) => score !== null && !isPass(score)) === true) continue;
-        uncaught.push({ traceId: trace.traceId, runId: "runId" in trace ? trace.runId : null, note: label.note });
+        uncaught.push({ traceId: trace.traceId, runId: trace.kind === "chat" ? null : trace.runId, note: label.note });
       }
     }
     return uncaught;
@@ -123,7 +131,7 @@ export function testEval(
     const half = await runOnHalf(db, stored, { criterion, half: "heldout", settings }, signal);
     const agreement = measureAgreement(half.tested, stored.id);
     requireOutcomes(stored, half, agreement, criterion);
-    if (stored.definition.kind === "python") await refuseFlaky(db, stored, half, { criterion, settings }, signal);
+    if (isCode(stored.definition)) await refuseFlaky(db, stored, half, { criterion, settings }, signal);
     const twiceAlike = labelAgreement(summarizeLabels(db, criterion));
     const measured = { agreement, ceiling: ceilingOf(twiceAlike, countLabels(half.tested)) };
     const test = saveEvalTest(
@@ -223,7 +231,7 @@ async function runOnHalf(
 
 function contradictionOf({ trace, label }: LabelledTrace, { score, reason }: MeasuredOutcome): Contradiction[] {
   if (score === null || isPass(score) === (label.label === "good")) return [];
-  const [runId, taskId] = "runId" in trace ? [trace.runId, trace.taskId] : [null, null];
+  const [runId, taskId] = trace.kind === "chat" ? [null, null] : [trace.runId, trace.taskId];
   return [{ traceId: trace.traceId, runId, taskId, label: label.label, note: label.note, score, reason }];
 }
 

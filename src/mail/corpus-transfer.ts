@@ -8,18 +8,18 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import { z } from "zod";
 import type { AppContext } from "../platform/app-context.js";
-import { isProcessAlive } from "../platform/async.js";
 import { type DownloadHints, downloadFile, readJson, removeDownload, withDownloadHint } from "../platform/download.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { replaceFile } from "../platform/files.js";
 import { authorization, getJson, parseServerUrl, type RequestFailed } from "../platform/http.js";
 import { programVersion } from "../platform/installation.js";
+import { isProcessAlive } from "../platform/processes.js";
 import { DEFAULT_RETRY } from "../platform/retry-delay.js";
 import { trimEndOf } from "../platform/strings.js";
 import { type Db, openStore, withReadOnly } from "../store/open-store.js";
 import { megabytes } from "../text/format.js";
 import { computeFingerprint, readFingerprint } from "./corpus.js";
-import { copyMailOnThread, readSchema } from "./import/corpus-writer.js";
+import { copyMailOnThread, readSchema } from "./import/copy-mail.js";
 
 /** Compressing takes 28 s per GB of mail at this level. Level 6 takes 50% longer and saves only 0.5%. */
 const GZIP_LEVEL = 5;

@@ -1,13 +1,13 @@
 import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
-import { hubOf } from "../models/open-model.js";
 import { type AppContext, type AppSettings, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { isSameFile } from "../platform/files.js";
-import { downloadEnronEmails, EMAILS_DATASET } from "../platform/huggingface.js";
+import { hubOf } from "../platform/huggingface.js";
 import type { Db } from "../store/open-store.js";
 import { count, rate } from "../text/format.js";
 import { openAddressBook } from "./address-book.js";
 import type { BadEmail, CorpusFormat } from "./email.js";
+import { downloadEnronEmails, EMAILS_DATASET } from "./enron-emails.js";
 import { importFailure, openForImport } from "./import/atomic-import.js";
 import { openCorpus } from "./import/corpus-formats.js";
 import { type ImportProgress, type ImportSummary, importCorpus, type NamedSource } from "./import/import-corpus.js";

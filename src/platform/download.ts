@@ -15,11 +15,11 @@ import {
 import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
-import { isProcessAlive } from "./async.js";
 import { EXIT, UserError } from "./errors.js";
 import { replaceFile } from "./files.js";
 import { get, RequestFailed, retryRequest, withNetworkErrors } from "./http.js";
 import { parseJsonOrNull } from "./json.js";
+import { isProcessAlive } from "./processes.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "./retry-delay.js";
 
 export interface DownloadRequest {

@@ -1,11 +1,8 @@
-import { mkdir } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
 import { z } from "zod";
-import { commandLine } from "./command-line.js";
-import { type DownloadHints, downloadFile, type OnProgress, readJson, withDownloadHint } from "./download.js";
+import type { DownloadHints } from "./download.js";
+import { type Environment, isFromFile, keyFor, refuseStrangeAddress } from "./environment.js";
 import { UserError } from "./errors.js";
-import { replaceFile } from "./files.js";
-import { authorization, getJson, parseHttpUrl, RequestFailed } from "./http.js";
+import { authorization, getJson, parseHttpUrl, type RequestFailed } from "./http.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "./retry-delay.js";
 import { trimEndOf } from "./strings.js";
 
@@ -64,7 +61,7 @@ async function askHub<T>(hub: Hub, path: string, schema: z.ZodType<T>, signal: A
 }
 
 /** A dataset file. `sha256` is null for files that are not in LFS. */
-const hubFileSchema = z.object({ path: z.string(), size: z.number().int(), sha256: z.string().nullable() });
+export const hubFileSchema = z.object({ path: z.string(), size: z.number().int(), sha256: z.string().nullable() });
 
 type HubFile = z.output<typeof hubFileSchema>;
 
@@ -78,7 +75,7 @@ const treeSchema = z.array(
 );
 
 /** Lists the files directly in a folder of a dataset at a commit. */
-async function listFolder(
+export async function listFolder(
   hub: Hub,
   dataset: string,
   commit: string,
@@ -104,83 +101,17 @@ function hintFor(error: RequestFailed): string {
   return "Check the connection and try again. The download continues where it stopped.";
 }
 
-export const QUESTIONS_DATASET = "corbt/enron_emails_sample_questions";
-export const EMAILS_DATASET = "corbt/enron-emails";
+const HUB = { url: "HF_ENDPOINT", keys: ["HF_TOKEN"], flag: "HF_ENDPOINT in the environment" };
 
-/** A fixed commit, because an older revision of the questions had a train set 12 times smaller. */
-export const QUESTIONS_REVISION = "abc84674cefc28ca4bf2cd3f0f0c9c860d690d70";
+const HUB_ROWS = { url: "HF_ROWS_ENDPOINT", keys: ["HF_TOKEN"], flag: "HF_ROWS_ENDPOINT in the environment" };
 
-/** Matches `data/train-00000-of-00003.parquet`. */
-const SHARD = /^data\/train-\d{5}-of-(\d{5})\.parquet$/;
-
-/** Schema of the pin: the commit of `main` at the start of the download, and its files. */
-const pinSchema = z.object({
-  dataset: z.literal(EMAILS_DATASET),
-  branch: z.literal("main"),
-  commit: z.string().regex(/^[0-9a-f]{40}$/),
-  files: z.array(hubFileSchema).min(1),
-});
-
-type Pin = z.output<typeof pinSchema>;
-
-/**
- * Downloads and verifies the shards of the mail corpus, in order, until the downloaded ones `suffice`. Resolves the
- * commit of `main` once and stores it in `<cacheDir>/corbt/enron-emails/main.json`; delete that file to get a newer
- * one. Progress counts all shards, including cached ones.
- * @returns the folder of the shards (`*.parquet`, each with its record `*.parquet.json`), named after the commit
- * @throws UserError, or the signal's reason if it aborts
- */
-export async function downloadEnronEmails(
-  hub: Hub,
-  cacheDir: string,
-  signal: AbortSignal,
-  onProgress?: OnProgress,
-  suffice?: (newest: string) => Promise<boolean>,
-): Promise<string> {
-  const page = datasetPage(hub, EMAILS_DATASET);
-  const hints = hubHints(
-    `Or download the files under data/ from ${page} into a folder and run: ${commandLine`art-e import FOLDER`}`,
-  );
-  const pinPath = join(cacheDir, EMAILS_DATASET, "main.json");
-  const pin =
-    (await readJson(pinPath, pinSchema)) ??
-    (await withDownloadHint(page, hints, () => createPin(hub, pinPath, signal)));
-  const folder = join(cacheDir, EMAILS_DATASET, pin.commit);
-  const total = pin.files.reduce((sum, file) => sum + file.size, 0);
-  let done = 0;
-  for (const { path, size, sha256 } of pin.files) {
-    const before = done;
-    const target = join(folder, basename(path));
-    await downloadFile({
-      url: fileUrl(hub, EMAILS_DATASET, pin.commit, path),
-      headers: authorization(hub.token),
-      target,
-      revision: pin.commit,
-      expectedSize: size,
-      expectedSha256: sha256 ?? undefined,
-      magic: "PAR1",
-      retry: hub.retry,
-      onProgress: (bytes) => onProgress?.(before + bytes, total),
-      signal,
-      hints,
-    });
-    done += size;
-    onProgress?.(done, total);
-    if (await suffice?.(target)) break;
-  }
-  return folder;
-}
-
-async function createPin(hub: Hub, path: string, signal: AbortSignal): Promise<Pin> {
-  const commit = await resolveRevision(hub, EMAILS_DATASET, "main", signal);
-  const listed = await listFolder(hub, EMAILS_DATASET, commit, "data", signal);
-  const files = listed.filter((file) => SHARD.test(file.path)).sort((a, b) => (a.path < b.path ? -1 : 1));
-  const announced = Number(SHARD.exec(files[0]?.path ?? "")?.[1] ?? 0);
-  if (files.length === 0 || files.length !== announced) {
-    throw new RequestFailed(`data/ lists ${files.length} of ${announced} shards of the mail`, { retryable: false });
-  }
-  const pin: Pin = { dataset: EMAILS_DATASET, branch: "main", commit, files };
-  await mkdir(dirname(path), { recursive: true });
-  await replaceFile(path, [`${JSON.stringify(pin, null, 2)}\n`]);
-  return pin;
+export function hubOf(env: Environment): Hub {
+  const endpoint = env.HF_ENDPOINT || null;
+  const rows = env.HF_ROWS_ENDPOINT || null;
+  if (endpoint !== null) refuseStrangeAddress(HUB, endpoint, env);
+  if (rows !== null) refuseStrangeAddress(HUB_ROWS, rows, env);
+  // Both endpoints share one token. The token from `.env` applies if `.env` sets either endpoint.
+  const token =
+    rows !== null && isFromFile(env, HUB_ROWS.url, rows) ? keyFor(HUB_ROWS, rows, env) : keyFor(HUB, endpoint, env);
+  return { endpoint: endpoint ?? DEFAULT_ENDPOINT, rowsEndpoint: rows ?? undefined, token };
 }

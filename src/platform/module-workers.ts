@@ -7,8 +7,8 @@ import { type JsonObject, type JsonValue, jsonValueSchema } from "./json.js";
 
 const WORKER = programFile("bin/module-worker.mjs");
 
-/** Compiles TypeScript as it is loaded. */
-const JITI = pathToFileURL(createRequire(import.meta.url).resolve("jiti")).href;
+/** URL of the package that compiles TypeScript as it is loaded. */
+export const JITI = pathToFileURL(createRequire(import.meta.url).resolve("jiti")).href;
 
 /** Maximum number of characters in one result of a module. */
 const MAX_CHARS = 10_000_000;

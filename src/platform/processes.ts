@@ -195,3 +195,14 @@ function subreaperPrefix(): readonly string[] {
   const python = PYTHON.find((path) => existsSync(path));
   return python === undefined ? [] : [python, "-I", "-S", "-c", PYTHON_SOURCE];
 }
+
+/** Returns whether a process exists on this machine, for any user. A zombie still counts. */
+export function isProcessAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM means that it runs as another user.
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

@@ -1,21 +1,23 @@
 import type { OpenedTask, Suite } from "../agents/agent.js";
 import { endOfDay } from "../mail/date-range.js";
-import { hubOf } from "../models/open-model.js";
 import type { AppContext } from "../platform/app-context.js";
 import { nearestNames } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../platform/huggingface.js";
-import { meanOf, seededRandom } from "../statistics/intervals.js";
-import {
-  isQuestion,
-  type Question,
-  type QuestionSet,
-  type QuestionStatistics,
-  type RealismBin,
-  type Split,
+import { hubOf } from "../platform/huggingface.js";
+import { meanOf } from "../statistics/intervals.js";
+import { seededRandom } from "../statistics/seeded-random.js";
+import type {
+  Question,
+  QuestionSet,
+  QuestionStatistics,
+  RealismBin,
+  Split,
+  TaskOf,
+  TaskSet,
 } from "../tasks/question.js";
 import { count, rate } from "../text/format.js";
 import { loadQuestions } from "./dataset/published-questions.js";
+import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "./published-dataset.js";
 
 const BINS = 10;
 
@@ -53,23 +55,32 @@ export function artESuite(
   cutoff: "query_date" | "off",
   options: QuestionOptions,
   context: AppContext,
-): Suite<Question> {
+): Suite<TaskOf<"question">> {
   return {
     async list() {
-      const set = await loadDataset(options, context);
-      noteKnownBad(set, options, context);
-      const { source, revision, sha256, split } = set;
-      return { set: { source, revision, sha256, split }, tasks: select(set, options) };
+      const { set, questions } = await loadSelection(options, context);
+      return { set, tasks: questions.map((task) => ({ kind: "question", task })) };
     },
     open: questionOpener(cutoff),
     close: async () => {},
   };
 }
 
+/** Loads a dataset and returns the selected questions. */
+export async function loadSelection(
+  options: QuestionOptions,
+  context: AppContext,
+): Promise<{ readonly set: TaskSet; readonly questions: readonly Question[] }> {
+  const dataset = await loadDataset(options, context);
+  noteKnownBad(dataset, options, context);
+  const { source, revision, sha256, split } = dataset;
+  return { set: { source, revision, sha256, split }, questions: select(dataset, options) };
+}
+
 /** Opens questions as tasks. They need no setup, because the mail is already imported. */
 export function questionOpener(cutoff: "query_date" | "off"): Suite["open"] {
-  return async (task) => {
-    if (!isQuestion(task)) throw new Error(`task ${task.id} is a suite task, but the run's tasks are questions`);
+  return async ({ kind, task }) => {
+    if (kind !== "question") throw new Error(`task ${task.id} is a suite task, but the run's tasks are questions`);
     return { ok: true, opened: openQuestion(task, cutoff) };
   };
 }
@@ -78,7 +89,7 @@ function openQuestion(question: Question, cutoff: "query_date" | "off"): OpenedT
   return {
     instruction: question.question,
     ...taskMailbox(question, cutoff),
-    grade: async () => ({ task: question }),
+    grade: async () => ({ kind: "question", task: question }),
     close: async () => {},
   };
 }

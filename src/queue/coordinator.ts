@@ -1,20 +1,15 @@
 import { randomUUID } from "node:crypto";
+import { newTaskTrace, notAttempted } from "../agents/new-trace.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { programVersion } from "../platform/installation.js";
-import {
-  type Answered,
-  type AnswererOfRun,
-  notAttempted,
-  type TaskAnswerer,
-  traceFields,
-} from "../runs/answer-task.js";
+import type { Answered, AnswererOfRun, TaskAnswerer } from "../runs/answer-task.js";
 import type { Budget } from "../runs/budget.js";
-import { checkQueueRun, type RunPlan } from "../runs/plan-run.js";
-import type { RunOptions } from "../runs/run-options.js";
+import { queueSettings, type RunPlan } from "../runs/plan-run.js";
+import type { RunOptions } from "../runs/run-flags.js";
 import { JudgeShortfall } from "../scoring/judge-settings.js";
 import { identifySuite, ungraded } from "../suites/suite.js";
-import { isQuestion, type PlannedTask } from "../tasks/question.js";
+import type { PlannedTask } from "../tasks/question.js";
 import type { RunLimits } from "../traces/run-settings.js";
 import { suiteTraceSchema, type Trace, traceSchema } from "../traces/trace.js";
 import { hasTrace } from "../traces/traces-store.js";
@@ -56,10 +51,10 @@ export async function queueAnswerer(
   options: RunOptions,
   { note, signal }: AppContext,
 ): Promise<AnswererOfRun> {
-  checkQueueRun(plan);
+  const settings = queueSettings(plan);
   const address = parseQueueUrl(url);
   // Built before connecting: a connection would stay open if this fails.
-  const manifest = await manifestOf(plan, options, signal);
+  const manifest = await manifestOf({ ...plan, settings }, options, signal);
   const redis = await connectRedis(address, lostConnectionNotes(address, note), signal);
   // On an interrupt, do not wait for Redis: results on the queue stay there until the run is resumed.
   const endPatience = () => redis.endPatience();
@@ -72,7 +67,7 @@ export async function queueAnswerer(
       workers: () => tasks?.watch.state() ?? { workers: [], active: 0, waitingFor: null },
     },
     onConcurrency: (listener) => listener(TASKS_AHEAD),
-    shortfall: () => (plan.settings.judge === null ? null : shortfall.text(plan.settings.judge.model)),
+    shortfall: () => (settings.judge === null ? null : shortfall.text(settings.judge.model)),
     async start({ db, budget, mayStart }) {
       tasks = new DispatchedTasks({
         redis,
@@ -97,7 +92,7 @@ export async function queueAnswerer(
 }
 
 async function manifestOf(
-  { runId, settings, tools, over }: RunPlan,
+  { runId, settings, tools, over }: RunPlan & { readonly settings: RunManifest["settings"] },
   options: RunOptions,
   signal: AbortSignal,
 ): Promise<RunManifest> {
@@ -139,7 +134,7 @@ async function readResult(
   if ("failure" in finished) return failed(reasonOf(finished.failure));
   const { result } = finished;
   try {
-    const schema = isQuestion(planned.task) ? traceSchema : suiteTraceSchema;
+    const schema = planned.kind === "question" ? traceSchema : suiteTraceSchema;
     const trace = await readCompressed("The trace", result.trace, schema);
     checkSameTask(trace, planned, manifest);
     const { isHeld, isStopped, server } = result;
@@ -174,9 +169,10 @@ function checkSameTask(trace: Trace, { task, epoch }: PlannedTask, { runId }: Ru
 /** Returns the trace of an infrastructure fault, which is never graded. */
 function failedTrace(why: string, planned: PlannedTask, { runId, settings }: RunManifest): Trace {
   const { agentId, model, maxTurns } = settings;
-  const fields = traceFields({ runId, agentId, model, maxTurns }, planned, notAttempted("interrupted", why));
-  const { task } = planned;
-  return { ...fields, ...(isQuestion(task) ? { task } : ungraded(task, { state: "agent_error", reason: why })) };
+  const { kind, task } = planned;
+  const record =
+    kind === "question" ? ({ kind, task } as const) : ungraded(task, { state: "agent_error", reason: why });
+  return newTaskTrace({ runId, agentId, model, maxTurns }, planned, notAttempted("interrupted", why), record);
 }
 
 interface OutstandingTask {
@@ -257,8 +253,8 @@ class OutstandingTasks {
   }
 }
 
-function messageOf({ task, epoch }: PlannedTask): TaskMessage {
-  return { task: isQuestion(task) ? task : { suiteTask: task.id }, epoch };
+function messageOf({ kind, task, epoch }: PlannedTask): TaskMessage {
+  return { task: kind === "question" ? task : { suiteTask: task.id }, epoch };
 }
 
 /** Number of tasks or results per round trip. */

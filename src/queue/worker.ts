@@ -379,7 +379,7 @@ async function openTasks(
     toTask({ task, epoch }) {
       const found = "suiteTask" in task ? own.tasks.get(task.suiteTask) : undefined;
       if (found === undefined) throw new Error(`unknown task in the suite ${own.name}`);
-      return { task: found, epoch };
+      return { kind: "suite", task: found, epoch };
     },
     close: () => suite.close(),
   };
@@ -387,7 +387,7 @@ async function openTasks(
 
 function questionOf({ task, epoch }: TaskMessage): PlannedTask {
   if ("suiteTask" in task) throw new Error("a run over questions contains a suite task");
-  return { task, epoch };
+  return { kind: "question", task, epoch };
 }
 
 interface WorkerResources {

@@ -1,6 +1,7 @@
 import type { RunHead } from "../analysis/paired-comparison.js";
 import { stripControls } from "../platform/strings.js";
 import { count, duration, share, usd } from "../text/format.js";
+import { headlineFirst } from "../traces/headline-score.js";
 import { type Gate, type OutcomeScore, taskOutcome } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { SLICES, type SliceName } from "../traces/task-slices.js";
@@ -42,10 +43,13 @@ export function stepSummary(
     ...(gates.length === 0 ? [] : [""]),
     "| score | value | 95% interval | n |",
     "| --- | ---: | --- | ---: |",
-    ...Object.values(run.scores).map(
-      ({ label, value, low, high, n }) =>
-        `| ${escapeSummary(label)} | ${share(value)} | ${low === null || high === null ? "-" : `${share(low)} to ${share(high)}`} | ${count(n)} |`,
-    ),
+    ...headlineFirst(run.scores)
+      .map((name) => run.scores[name])
+      .filter((score) => score !== undefined)
+      .map(
+        ({ label, value, low, high, n }) =>
+          `| ${escapeSummary(label)} | ${share(value)} | ${low === null || high === null ? "-" : `${share(low)} to ${share(high)}`} | ${count(n)} |`,
+      ),
     ...wrongTasks(score, results),
   ].join("\n")}\n\n`;
 }
@@ -116,10 +120,12 @@ export function markdownReport({ runs, scores, leading, comparisons }: ReportHea
     `Scores over the ${runs.every(({ suite }) => suite === null) ? "completed" : "completed or graded"} tasks, with 95% intervals and the number of tasks.`,
     table(
       ["Score", ...runs.map(({ label }) => label)],
-      scores.map(({ name, label, better }) => [
-        better === "lower" ? `${label} (lower is better)` : label,
-        ...runs.map((run) => figureText(run.scores[name])),
-      ]),
+      [...scores]
+        .sort((a, b) => Number(b.name === leading) - Number(a.name === leading))
+        .map(({ name, label, better }) => [
+          better === "lower" ? `${label} (lower is better)` : label,
+          ...runs.map((run) => figureText(run.scores[name])),
+        ]),
     ),
     ...comparisons.flatMap((comparison) => comparisonParts(comparison, runs)),
     ...runs.flatMap((run) => errorsAndTools(run, runs.length > 1)),

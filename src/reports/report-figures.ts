@@ -1,4 +1,5 @@
-import { meanOf, quantile } from "../statistics/intervals.js";
+import { meanOf } from "../statistics/intervals.js";
+import { quantile } from "../statistics/quantile.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
 import { bandOf } from "../traces/score.js";
 import { modelAndToolTimeOf, type TaskResult } from "../traces/task-result.js";

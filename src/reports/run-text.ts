@@ -14,7 +14,8 @@ import {
   table,
   usd,
 } from "../text/format.js";
-import type { Headline, RunTotals } from "../traces/run-totals.js";
+import { type Headline, headlineFirst } from "../traces/headline-score.js";
+import type { RunTotals } from "../traces/run-totals.js";
 import type { Calibration, Gate } from "../traces/score.js";
 import type { RunStatus } from "../traces/task-result.js";
 import type { JudgeSettings } from "../traces/trace.js";
@@ -381,7 +382,8 @@ function cacheRow({ cachedReplies, turns, spent }: RunTotals): [string, string][
 
 function scoreRows({ scores, failedTasks, completedTasks, suite }: RunTotals): [string, string][] {
   if (completedTasks === 0 && suite === undefined) return [["Scores", "- (no task was completed)"]];
-  return Object.values(scores).flatMap((score): [string, string][] => [
+  const shown = headlineFirst(scores).flatMap((name) => scores[name] ?? []);
+  return shown.flatMap((score): [string, string][] => [
     [
       score.label,
       `${estimate(score)}${failedTasks === 0 || score.overAll.n === 0 ? "" : `; ${share(score.overAll.value)} with failed tasks as wrong`}`,

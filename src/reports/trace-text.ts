@@ -1,12 +1,12 @@
 import { otherModels } from "../models/answering-model.js";
 import { type Message, repliesBy } from "../models/model.js";
 import { reasoningText } from "../models/reasoning-text.js";
-import { instructionOf, isQuestion, questionOf, type TaskFacts } from "../tasks/question.js";
+import { instructionOf, questionOf, type TaskFacts } from "../tasks/question.js";
 import type { FinalState } from "../tasks/suite-task.js";
 import { count, duration, share } from "../text/format.js";
 import { timesOf } from "../traces/task-result.js";
 import { sumByKind, type TimelineKind, type TimelineSegment, timelineOf } from "../traces/timeline.js";
-import { type ChatTrace, isChatTrace, isSuiteTrace, type Judgement, type Trace } from "../traces/trace.js";
+import type { ChatTrace, Judgement, Trace } from "../traces/trace.js";
 import { type MachineResultView, readMachineResult, readToolResult } from "./trace-view.js";
 import { callLines } from "./wording.js";
 
@@ -18,7 +18,7 @@ const MAX_RECIPIENTS = 6;
 
 /** Formats a trace for the terminal: the question, the messages and calls, the answer and the gold answer. */
 export function traceText(trace: Trace | ChatTrace): string {
-  const isChat = isChatTrace(trace);
+  const isChat = trace.kind === "chat";
   const heading = `${trace.traceId}  ${trace.agentId} (${trace.model})`;
   const head = isChat
     ? [
@@ -29,10 +29,10 @@ export function traceText(trace: Trace | ChatTrace): string {
       ]
     : [
         `${heading}  run ${trace.runId}`,
-        `task ${trace.taskId}  ${whereOf(trace.task)}`,
-        ...suiteLines(trace.task),
+        `task ${trace.taskId}  ${whereOf(trace)}`,
+        ...suiteLines(trace),
         "",
-        `${isQuestion(trace.task) ? "Question" : "Task"}: ${instructionOf(trace.task)}`,
+        `${trace.kind === "question" ? "Question" : "Task"}: ${instructionOf(trace)}`,
       ];
   const scores = Object.entries(trace.scores).map(([name, score]) => `${name} ${share(score.value)}`);
   const foot = [
@@ -57,15 +57,15 @@ export function traceText(trace: Trace | ChatTrace): string {
   return [...head, ...trace.messages.flatMap(messageLines), ...foot].join("\n");
 }
 
-function whereOf(task: TaskFacts): string {
-  return isQuestion(task)
+function whereOf({ kind, task }: TaskFacts): string {
+  return kind === "question"
     ? `${task.inbox_address}  ${task.query_date}`
     : `${task.suite}  ${task.tool}  ${task.snapshot}`;
 }
 
 /** Facts about a suite task. */
-function suiteLines(task: TaskFacts): string[] {
-  if (isQuestion(task)) return [];
+function suiteLines({ kind, task }: TaskFacts): string[] {
+  if (kind === "question") return [];
   const { tags, relatedApps, actionNumber, counterpart } = task;
   return [
     `${[...new Set([...tags, ...relatedApps])].join(", ")}  ${actionNumber ?? "unknown"} human actions`,
@@ -74,15 +74,15 @@ function suiteLines(task: TaskFacts): string[] {
 }
 
 function isOfSuite(trace: Trace | ChatTrace): boolean {
-  return "task" in trace && isSuiteTrace(trace);
+  return trace.kind === "suite";
 }
 
 /** The gold answer of a question or the grade of a suite task. */
 function goldLines(trace: Trace): string[] {
-  const question = questionOf(trace.task);
+  const question = questionOf(trace);
   const gold =
     question === null ? [] : [`Gold:     ${question.answer}`, `Emails:   ${question.message_ids.join(", ") || "-"}`];
-  if (!isSuiteTrace(trace)) return gold;
+  if (trace.kind !== "suite") return gold;
   const { score, state, reason } = trace.grade;
   const grade = `Grade:    ${score ?? "not graded"}  ${state}${reason === "" ? "" : `: ${reason}`}`;
   return [...gold, grade, ...pictureLine(trace.left)];

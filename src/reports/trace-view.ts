@@ -2,7 +2,7 @@ import type { Message, ToolMessage } from "../models/model.js";
 import { questionOf } from "../tasks/question.js";
 import type { SameMail } from "../traces/score.js";
 import { type TimelineSegment, timelineOf } from "../traces/timeline.js";
-import { isSuiteTrace, type ToolCallRecord, type Trace, type Turn } from "../traces/trace.js";
+import type { ToolCallRecord, Trace, Turn } from "../traces/trace.js";
 import type { CallView, GoldMailView, MailView, StepView, TraceView, TurnView } from "./report-data.js";
 
 /** Looks up gold emails. */
@@ -13,7 +13,7 @@ export interface MailSource {
 
 /** Converts a trace for the page: each call with its result, and the gold emails. */
 export function traceView(trace: Trace, { mailOf, sameMail }: MailSource): TraceView {
-  const message_ids = questionOf(trace.task)?.message_ids ?? [];
+  const message_ids = questionOf(trace)?.message_ids ?? [];
   const canonicalGold = new Set(message_ids.map(sameMail));
   const { listed, opened } = idsIn(trace);
   const allIds = new Set([...trace.sources, ...listed, ...opened, ...message_ids]);
@@ -35,7 +35,7 @@ export function traceView(trace: Trace, { mailOf, sameMail }: MailSource): Trace
     goldIds: [...allIds].filter((id) => canonicalGold.has(sameMail(id))),
     scores: trace.scores,
     judge: trace.judge === null ? null : { verdict: trace.judge.verdict ?? "unscored", reason: trace.judge.reason },
-    left: isSuiteTrace(trace) ? (trace.left ?? { pictures: [], omitted: 0 }) : null,
+    left: trace.kind === "suite" ? (trace.left ?? { pictures: [], omitted: 0 }) : null,
   };
 }
 

@@ -1,17 +1,11 @@
-import { randomUUID } from "node:crypto";
-import {
-  type AgentBackend,
-  type AgentTask,
-  type OpenedTask,
-  renderPrompt,
-  type Suite,
-  type Transcript,
-} from "../agents/agent.js";
-import { type AgentRun, listTools, newTranscript, runAgent } from "../agents/agent-loop.js";
-import { type AttemptedAnswer, attemptAnswer } from "../agents/attempt-answer.js";
+import type { AgentBackend, Rollout, Suite } from "../agents/agent.js";
+import { agentLoop, type LoopAgent } from "../agents/agent-loop.js";
+import { attemptAnswer } from "../agents/attempt-answer.js";
+import { type OpenExternalAgent, openExternalAgent } from "../agents/external-agent.js";
+import { newTaskTrace, notAttempted } from "../agents/new-trace.js";
 import { NO_EVALS } from "../evals/use-evals.js";
 import { BudgetReached, type CallBudget, withCallBudget } from "../models/call-budget.js";
-import { type Model, ModelError, NO_USAGE, type PriceOf, type TaskActivity } from "../models/model.js";
+import { ModelError, NO_USAGE, type PriceOf, type TaskActivity } from "../models/model.js";
 import { isProvider, isRemote } from "../models/model-names.js";
 import type { RateLimiter, RateLimiterState } from "../models/rate-limiter.js";
 import type { AppContext } from "../platform/app-context.js";
@@ -25,17 +19,16 @@ import type { PlannedTask, TaskId } from "../tasks/question.js";
 import { toTool } from "../tools/load-tools.js";
 import type { Mailbox } from "../tools/mailbox.js";
 import type { SearchPool } from "../tools/search-pool.js";
-import type { Agent, AttachedTool, Tool } from "../tools/tool.js";
+import type { Agent, AttachedTool } from "../tools/tool.js";
 import { openExternalResources } from "../tools/tool-connections.js";
 import type { ToolResources } from "../tools/tool-handler.js";
-import type { RunSettings } from "../traces/run-settings.js";
+import type { ExecutedRunSettings } from "../traces/run-settings.js";
 import type { Judge, Trace } from "../traces/trace.js";
 import type { Budget } from "./budget.js";
 import { failsEveryTask, ServerWatch } from "./detect-dead-server.js";
 import type { CreatedModel } from "./model-of-run.js";
-import type { OpenAgentTarget } from "./open-external-agent.js";
 import type { RunPlan } from "./plan-run.js";
-import type { RunOptions } from "./run-options.js";
+import type { RunOptions } from "./run-flags.js";
 import { type Scoring, scoringOf, withVerdict } from "./score-traces.js";
 import { agentOf } from "./settings-from-options.js";
 
@@ -50,23 +43,22 @@ export async function localAnswerer(
   const timeoutMs = options.requestTimeout * 1_000;
   const judge = await createRunJudge(plan.settings, model, { timeoutMs, note, given: judgeExtras(options) }, settings);
   const outside = openExternalResources(settings.env);
-  let target: OpenAgentTarget | null = null;
+  let external: OpenExternalAgent | null = null;
   return {
     activity: { throttle: model.throttle },
     onConcurrency: model.onConcurrency,
     shortfall: () => judge?.shortfall() ?? null,
     async start({ mailbox, onActivity }) {
       const resources = resourcesOf(plan.settings, { mailbox, searchThreads, outside });
-      if (plan.settings.elsewhere !== undefined) {
-        const { openAgentTarget } = await import("./open-external-agent.js");
+      if (plan.settings.kind === "external") {
         const how = { model, options, context: appContext, resources };
-        target = await openAgentTarget(db, plan.settings.elsewhere, plan.settings, how);
+        external = await openExternalAgent(db, plan.settings, how);
       }
       const parts = { runId, settings: plan.settings, model, tools, suite, judge: judge?.judge ?? null };
-      const context = buildAnswerContext({ ...parts, backend: target?.backend, onActivity }, resources);
+      const context = buildAnswerContext({ ...parts, backend: external?.backend, onActivity }, resources);
       return answerHere(context, new ServerWatch());
     },
-    close: async () => void (await Promise.all([outside.close(), target?.close()])),
+    close: async () => void (await Promise.all([outside.close(), external?.close()])),
   };
 }
 
@@ -152,14 +144,14 @@ function watchedBy(context: AnswerContext, watch: ServerWatch): AnswerContext {
 }
 
 interface AnswerContextParts extends Pick<AnswerContext, "runId" | "suite" | "backend" | "onActivity"> {
-  readonly settings: RunSettings;
+  readonly settings: ExecutedRunSettings;
   readonly model: CreatedModel;
   readonly tools: readonly AttachedTool[];
   readonly judge: Judge | null;
 }
 
-export function resourcesOf(settings: RunSettings, shared: ToolResources): ToolResources {
-  return settings.unsafeHostPython ? { ...shared, python: findHostPython } : shared;
+export function resourcesOf(settings: ExecutedRunSettings, shared: ToolResources): ToolResources {
+  return settings.kind === "own" && settings.unsafeHostPython ? { ...shared, python: findHostPython } : shared;
 }
 
 export function buildAnswerContext(
@@ -174,15 +166,13 @@ export function buildAnswerContext(
     tools: tools.map((tool) => toTool(tool, resources)),
     suite,
     taskTimeoutMs: settings.taskTimeoutMs,
-    maxTaskCostUsd: settings.maxTaskCostUsd,
+    maxTaskCostUsd: settings.kind === "own" ? settings.maxTaskCostUsd : null,
     // Evals run when answers are saved.
     scoring: scoringOf(settings.scorers, resources.mailbox, { judge, evals: NO_EVALS }),
     backend,
     onActivity,
   };
 }
-
-const JUDGING: TaskActivity = { type: "judging" };
 
 /**
  * Opens one task, lets the agent answer it, grades the result, closes the task, and has the answer judged if the run
@@ -196,94 +186,44 @@ async function answerTask(
   onFailure: (error: unknown) => void,
 ): Promise<Trace> {
   const startedAt = new Date();
-  const shared = { ...run, model: withCallBudget(run.model, budget, run.priceOf) };
-  const { runId, agent, model } = shared;
+  const { runId, agent, model } = run;
   const fields = { runId, agentId: agent.id, model: model.id, maxTurns: agent.settings.maxTurns };
-  const opening = await shared.suite.open(planned.task, signal);
+  const opening = await run.suite.open(planned, signal);
   if (!opening.ok) {
-    return {
-      ...traceFields(fields, planned, notAttempted(opening.ending, opening.reason, startedAt)),
-      ...opening.record,
-    };
+    return newTaskTrace(fields, planned, notAttempted(opening.ending, opening.reason, startedAt), opening.record);
   }
   const { opened } = opening;
+  const key = { id: planned.task.id, epoch: planned.epoch };
+  const onActivity = (activity: TaskActivity) => run.onActivity?.(key, activity);
   let trace: Trace;
   try {
-    const attempted = await attempt(shared, planned, opened, signal);
+    const { instruction, variables, access, secrets = [] } = opened;
+    const attempted = await attemptAnswer(
+      run.backend ?? agentLoop({ ...run, model: withCallBudget(run.model, budget, run.priceOf) }),
+      {
+        task: { ...key, instruction, variables, maxTurns: fields.maxTurns, onActivity },
+        access,
+        timeoutMs: run.taskTimeoutMs,
+        endingOf: endingOfFailure,
+      },
+      signal,
+    );
     if (attempted.thrown !== null) {
       onFailure(attempted.thrown);
       chargeFailedCall(attempted.rollout, attempted.thrown);
     }
     const record = await opened.grade(attempted.rollout, signal);
-    trace = withoutSecrets(Object.assign(traceFields(fields, planned, attempted), record), opened.secrets ?? []);
+    trace = withoutSecrets(newTaskTrace(fields, planned, attempted, record), secrets);
   } finally {
     await opened.close();
   }
-  if (shared.scoring.judge !== null) shared.onActivity?.({ id: planned.task.id, epoch: planned.epoch }, JUDGING);
-  return withVerdict(trace, shared.scoring, signal, budget);
+  if (run.scoring.judge !== null) onActivity({ type: "judging" });
+  return withVerdict(trace, run.scoring, signal, budget);
 }
 
 /** Redacts secrets. Tools never show them to an agent, but it might have assembled one from its parts. */
 function withoutSecrets(trace: Trace, secrets: readonly string[]): Trace {
   return secrets.length === 0 ? trace : (redactJson(trace as unknown as JsonObject, secrets) as unknown as Trace);
-}
-
-function attempt(
-  shared: AnswerContext,
-  { task: { id }, epoch }: PlannedTask,
-  { instruction, variables, access }: OpenedTask,
-  signal: AbortSignal,
-): Promise<AttemptedAnswer> {
-  const { maxTurns } = shared.agent.settings;
-  const backend = shared.backend ?? agentLoopBackend(shared);
-  return attemptAnswer(
-    {
-      timeoutMs: shared.taskTimeoutMs,
-      run(transcript, taskSignal, workspace) {
-        const context = { signal: taskSignal, workspace, ...access };
-        const onActivity = (activity: TaskActivity) => shared.onActivity?.({ id, epoch }, activity);
-        return backend.answer({ id, epoch, instruction, variables, maxTurns, context, onActivity }, transcript);
-      },
-      endingOf: endingOfFailure,
-    },
-    signal,
-  );
-}
-
-type Attempted = Pick<AttemptedAnswer, "times" | "rollout" | "error">;
-
-export function traceFields(
-  { runId, agentId, model, maxTurns }: Pick<Trace, "runId" | "agentId" | "model" | "maxTurns">,
-  { task, epoch }: PlannedTask,
-  { times, rollout, error }: Attempted,
-) {
-  return {
-    traceId: `trace_${randomUUID()}`,
-    sessionId: `session_${randomUUID()}`,
-    runId,
-    taskId: task.id,
-    epoch,
-    agentId,
-    model,
-    ...times,
-    ...rollout,
-    error,
-    maxTurns,
-    sources: [...rollout.sources],
-    scores: {},
-    judge: null,
-  };
-}
-
-export function notAttempted(ending: Ending, reason: string, startedAt = new Date()): Attempted {
-  const ended = new Date();
-  const times = {
-    startedAt: startedAt.toISOString(),
-    endedAt: ended.toISOString(),
-    durationMs: ended.getTime() - startedAt.getTime(),
-  };
-  const transcript = { messages: [], toolCalls: [], turns: [] };
-  return { times, rollout: { ...transcript, ending, answer: null, sources: [] }, error: reason };
 }
 
 /** Returns the ending for a failure, or null for a bug in art-e, which must not be recorded as a model failure. */
@@ -296,10 +236,10 @@ function endingOfFailure(thrown: unknown): Ending | null {
 }
 
 /** Adds the attempts of a failed call to the trace as an incomplete turn, because they do not belong to another one. */
-function chargeFailedCall(transcript: Transcript, thrown: unknown): void {
+function chargeFailedCall({ turns }: Rollout, thrown: unknown): void {
   if (!(thrown instanceof ModelError) || (thrown.retries.length === 0 && thrown.billed === null)) return;
   const { usage, costUsd } = thrown.billedInAll ?? { usage: NO_USAGE, costUsd: 0 };
-  transcript.turns.push({
+  turns.push({
     startedAt: new Date().toISOString(),
     latencyMs: 0,
     waitedMs: thrown.retries.reduce((sum, { waitedMs }) => sum + waitedMs, 0),
@@ -312,60 +252,14 @@ function chargeFailedCall(transcript: Transcript, thrown: unknown): void {
   });
 }
 
-function agentLoopBackend(shared: AnswerContext): AgentBackend {
-  return {
-    answer(task, transcript) {
-      const run = agentRun(shared, task);
-      transcript.messages.push(...newTranscript(run).messages);
-      return runAgent(run, transcript);
-    },
-  };
-}
-
-function agentRun(
-  { agent, model, tools, maxTaskCostUsd }: AnswerContext,
-  { id, epoch, instruction, variables, context, onActivity }: AgentTask,
-): AgentRun {
-  return {
-    model,
-    tools,
-    system: promptFor(agent, tools, variables, agent.settings.maxTurns),
-    question: instruction,
-    task: { id, epoch },
-    settings: agent.settings,
-    context,
-    maxCostUsd: maxTaskCostUsd,
-    onActivity,
-  };
-}
-
-export function promptFor(
-  { prompt }: Agent,
-  tools: readonly Tool[],
-  variables: AgentTask["variables"],
-  maxTurns: number,
-): string {
-  return renderPrompt(prompt, {
-    ...variables,
-    max_turns: maxTurns,
-    // The tool list is computed only if the prompt uses it.
-    get tools() {
-      return listTools(tools);
-    },
-  });
-}
-
 /** Everything that a run's tasks share. */
-export interface AnswerContext {
+export interface AnswerContext extends LoopAgent {
   readonly runId: string;
   readonly agent: Agent;
-  readonly model: Model;
   /** Price function for usage without a reported cost. */
   readonly priceOf: PriceOf;
-  readonly tools: readonly Tool[];
   readonly suite: Pick<Suite, "open">;
   readonly taskTimeoutMs: number;
-  readonly maxTaskCostUsd: number | null;
   readonly scoring: Scoring;
   /** External agent, or undefined for the agent loop of this process. */
   readonly backend?: AgentBackend | undefined;

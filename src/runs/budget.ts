@@ -1,7 +1,7 @@
 import { BudgetReached, type CallBudget, type Spending } from "../models/call-budget.js";
 import type { PriceOf } from "../models/model.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
-import type { RunLimits, RunSettings } from "../traces/run-settings.js";
+import type { ExecutedRunSettings, RunLimits } from "../traces/run-settings.js";
 import type { TaskCost } from "../traces/task-result.js";
 
 /** Minimum number of finished tasks before the share of failures is checked. */
@@ -58,9 +58,15 @@ function failuresReached(
 /** Assumed number of tokens that each turn adds to the next input, used before any task has ended. */
 const TOKENS_READ_PER_TURN = 2_000;
 
+/** Assumed maximum tokens per reply of an external agent, whose own limit is unknown. */
+const TOKENS_WRITTEN_PER_TURN = 2_048;
+
 /** Returns the maximum cost of a task within its limits: all turns, each with a full-length reply. */
-export function mostOfTask({ maxTurns, maxTokens, sent, maxTaskCostUsd }: RunSettings, priceOf: PriceOf): Spending {
-  const outputTokens = sent?.maxTokens ?? maxTokens;
+export function mostOfTask(settings: ExecutedRunSettings, priceOf: PriceOf): Spending {
+  const { maxTurns } = settings;
+  const outputTokens =
+    settings.kind === "own" ? (settings.sent?.maxTokens ?? settings.maxTokens) : TOKENS_WRITTEN_PER_TURN;
+  const maxTaskCostUsd = settings.kind === "own" ? settings.maxTaskCostUsd : null;
   let costUsd = 0;
   let tokens = 0;
   for (let turn = 1; turn <= maxTurns; turn++) {
@@ -191,12 +197,12 @@ export class Budget {
     const { costUsd, tokens } = this.spent;
     const nextCost = this.costs.n === 0 ? this.first.costUsd : this.costs.next();
     if (maxCostUsd !== null && costUsd + this.reserved(nextCost, "costUsd") > maxCostUsd * (1 + ROUNDING)) {
-      const why = `$${costUsd.toFixed(4)} spent, and a further task may cost $${nextCost.toFixed(4)}`;
+      const why = `$${costUsd.toFixed(4)} spent, and another task might cost $${nextCost.toFixed(4)}`;
       return { flag: "--max-cost", why: `--max-cost ${maxCostUsd} is reached: ${why}` };
     }
     const nextTokens = this.costs.n === 0 ? this.first.tokens : this.tokensOfTasks.next();
     if (maxTokens !== null && tokens + this.reserved(nextTokens, "tokens") > maxTokens * (1 + ROUNDING)) {
-      const why = `${tokens} used, and a further task may use ${Math.ceil(nextTokens)}`;
+      const why = `${tokens} used, and another task might use ${Math.ceil(nextTokens)}`;
       return { flag: "--max-run-tokens", why: `--max-run-tokens ${maxTokens} is reached: ${why}` };
     }
     return null;

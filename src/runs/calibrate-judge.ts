@@ -28,8 +28,8 @@ export async function calibrateJudge(options: JudgeOptions & { readonly labels: 
   if (judge === null) {
     throw new UserError(
       "judge_missing",
-      "There is no judge to calibrate.",
-      "Name one: --judge provider/model, or set the key of a provider.",
+      "No judge to calibrate.",
+      "Pass --judge PROVIDER/MODEL, or set a provider's API key.",
     );
   }
   const given = judgeExtras(options);
@@ -125,12 +125,12 @@ function readLabels(path: string): Labelled[] {
   try {
     text = readNamedFile(path).toString();
   } catch (cause) {
-    throw new UserError("labels_unreadable", `${path} cannot be read: ${(cause as Error).message}`, HINT, 2, { cause });
+    throw new UserError("labels_unreadable", `Cannot read ${path}: ${(cause as Error).message}`, HINT, 2, { cause });
   }
   const items = text
     .split("\n")
     .flatMap((line, i) => (line.trim() === "" ? [] : [readLine(line, `${path}, line ${i + 1}`)]));
-  if (items.length === 0) throw new UserError("labels_empty", `${path} holds no labels.`, HINT);
+  if (items.length === 0) throw new UserError("labels_empty", `${path} contains no labels.`, HINT);
   return items;
 }
 

@@ -18,7 +18,7 @@ import { type DescribedEval, describedEvalOfRun, PassTally } from "../evals/use-
 import { openMailLookup } from "../mail/mail-lookup.js";
 import { otherModels } from "../models/answering-model.js";
 import type { AppSettings } from "../platform/app-context.js";
-import { yieldBetween } from "../platform/async.js";
+import { yieldBetween } from "../platform/batches.js";
 import { programVersion } from "../platform/installation.js";
 import type { Report } from "../reports/html-report.js";
 import {
@@ -38,7 +38,8 @@ import { runLabels } from "../reports/wording.js";
 import { SCORES } from "../scoring/scorers.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { type Db, withStore } from "../store/open-store.js";
-import { benchmarkResultSchema, HEADLINE_SCORERS, headlineScorer, type Slice } from "../traces/run-totals.js";
+import { headlineScorer } from "../traces/headline-score.js";
+import { benchmarkResultSchema, type Slice } from "../traces/run-totals.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { SLICES, type SliceName } from "../traces/task-slices.js";
@@ -73,7 +74,7 @@ export async function collectReport(
 ): Promise<Report> {
   const meanings = scoreMeanings(runs);
   const tasks = countTasks(runs);
-  const leading = leadingScorer(runs);
+  const leading = headlineScorer(...runs.map(({ head }) => head.scores)) ?? "semanticScore";
   const rows = new TaskRows(meanings);
   const labels = runLabels(runs.map(({ head }) => head));
   const evals = new EvalTally(runs, meanings);
@@ -117,16 +118,6 @@ export async function collectReport(
     traces: { kind: "none" },
   };
   return { head, tasks: rows.all() };
-}
-
-/** Returns a headline score that all runs have, otherwise one that any run has. */
-function leadingScorer(runs: readonly ReportRun[]): string {
-  const isScored = ({ head }: ReportRun, name: string) => (head.scores[name]?.n ?? 0) > 0;
-  return (
-    headlineScorer((name) => runs.every((run) => isScored(run, name))) ??
-    headlineScorer((name) => runs.some((run) => isScored(run, name))) ??
-    "semanticScore"
-  );
 }
 
 function* tasksOf({ stored, results }: ReportRun): Generator<readonly [TaskResult, Trace | null]> {
@@ -362,8 +353,7 @@ function toComparison(baseline: ComparableRun, candidate: ComparableRun, index: 
   const scores = isComparable ? metrics.filter(({ metric }) => scorers.includes(metric)) : [];
   return {
     ...{ candidate: index, questions, ungraded, incomparable, settings },
-    headline:
-      HEADLINE_SCORERS.find((name) => scores.some(({ metric }) => metric === name)) ?? scores[0]?.metric ?? null,
+    headline: isComparable ? (headlineScorer(shared) ?? scores[0]?.metric ?? null) : null,
     metrics: isComparable ? metrics : [],
     outcomes: Object.fromEntries(scores.map((each) => [each.metric, pairOutcomes(each, baseline, candidate)])),
   };

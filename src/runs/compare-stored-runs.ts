@@ -75,7 +75,7 @@ function refuseIncomparable({ baseline, candidate, incomparable }: RunComparison
   if (incomparable.length === 0) return;
   throw new UserError(
     "runs_incomparable",
-    `${baseline} and ${candidate} cannot be compared. They differ in ${incomparable.join("; ")}.`,
-    "Run both over the same questions and the same mail, or add --force to compare them all the same.",
+    `Cannot compare ${baseline} and ${candidate}. They differ in ${incomparable.join("; ")}.`,
+    "Run both on the same questions and the same mail, or pass --force to compare them anyway.",
   );
 }

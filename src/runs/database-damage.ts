@@ -3,7 +3,7 @@ import { type Finding, repairIndex } from "../mail/integrity.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { replaceFile } from "../platform/files.js";
-import { firstIssue } from "../platform/json.js";
+import { firstIssue, isJsonObject, type JsonObject, parseJsonOrNull } from "../platform/json.js";
 import { DamagedRowError, parseColumn, type Shape } from "../store/damaged-row.js";
 import type { Db } from "../store/database-file.js";
 import { openStore } from "../store/open-store.js";
@@ -16,9 +16,10 @@ import {
   type StoredTable,
 } from "../store/salvage.js";
 import { parseResult } from "../traces/results-store.js";
+import { withRunKind } from "../traces/run-settings.js";
 import { SETTINGS_SHAPE } from "../traces/runs-store.js";
 import { taskResultSchema } from "../traces/task-result.js";
-import { chatTraceSchema, suiteTraceSchema, traceSchema } from "../traces/trace.js";
+import { anyTraceSchema, withTraceKind } from "../traces/trace.js";
 import { parseTrace } from "../traces/traces-store.js";
 
 /** Finds the damage in a database, table by table, and copies every readable row into a new database. */
@@ -94,7 +95,7 @@ function examineTables(db: Db): TableDamage[] {
   return newTables().map((table) => {
     const badRows: string[] = [];
     let readable = 0;
-    const failure = forEachRow(readableRows(db, table), (row) => {
+    const failure = forEachRow(db, table, (row) => {
       const fault = rowFault(table.name, row);
       if (fault === null) readable++;
       else badRows.push(`${keyOf(table, row)} (${fault})`);
@@ -104,13 +105,27 @@ function examineTables(db: Db): TableDamage[] {
   });
 }
 
-/** Calls `use` with each row. Returns the reason why reading ended early, or null. */
-function forEachRow<R>(items: Generator<Row, R>, use: (row: Row) => void): R {
+/** Calls `use` with each readable row. Returns the reason why reading ended early, or null. */
+function forEachRow(db: Db, table: StoredTable, use: (row: Row) => void): Error | "missing" | null {
+  const rows = readableRows(db, table);
   for (;;) {
-    const next = items.next();
+    const next = rows.next();
     if (next.done === true) return next.value;
-    use(next.value);
+    use(withKind(table.name, next.value));
   }
+}
+
+/** JSON columns that earlier versions wrote without a kind. A damaged file cannot be migrated. */
+const COLUMNS_WITH_KIND: Readonly<Record<string, readonly [string, (value: JsonObject) => JsonObject]>> = {
+  runs: ["settings", withRunKind],
+  traces: ["trace", withTraceKind],
+};
+
+function withKind(table: string, row: Row): Row {
+  const [column, convert] = COLUMNS_WITH_KIND[table] ?? [];
+  if (column === undefined || convert === undefined) return row;
+  const value = parseJsonOrNull(String(row[column]));
+  return isJsonObject(value) ? { ...row, [column]: JSON.stringify(convert(value)) } : row;
 }
 
 function messageOf(failure: Error | "missing" | null): string[] {
@@ -203,8 +218,7 @@ function schemaFault(table: string, row: Row): string | null {
   }
   if (table !== "traces") return null;
   const trace = JSON.parse(String(row.trace));
-  const schema = "grade" in trace ? suiteTraceSchema : "runId" in trace ? traceSchema : chatTraceSchema;
-  const read = schema.safeParse(trace);
+  const read = anyTraceSchema.safeParse(trace);
   return read.success ? null : `column trace: ${firstIssue(read.error)}`;
 }
 
@@ -232,7 +246,7 @@ export interface Recovery {
  */
 export async function recoverDatabase(path: string, target: string): Promise<Recovery> {
   if (existsSync(target)) {
-    throw new UserError("output_exists", `--recover: ${target} already exists.`, "Name a new file.");
+    throw new UserError("output_exists", `--recover: ${target} already exists.`, "Pass a new file.");
   }
   const file = openDamaged(path, `${target}.header`);
   try {
@@ -272,7 +286,7 @@ function copyTable(from: Db, to: Db, table: StoredTable): TableDamage {
   let readable = 0;
   let insert: Statement | null = null;
   const copy = to.transaction(() =>
-    forEachRow(readableRows(from, table), (row) => {
+    forEachRow(from, table, (row) => {
       const columns = table.columns.filter((name) => name in row);
       insert ??= to.prepare(
         `INSERT OR REPLACE INTO ${table.name} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,

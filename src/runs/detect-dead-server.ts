@@ -142,11 +142,11 @@ function isUnanswered(error: unknown): boolean {
 
 function dead(error: unknown): ServerFault {
   if (!(error instanceof ModelError)) {
-    const why = `nothing was answered while ${ENOUGH.silent} tasks and more ran out of time`;
+    const why = `it did not answer while at least ${ENOUGH.silent} tasks timed out`;
     return { by: "server", why: `the server does not answer: ${why}` };
   }
   const { message } = error;
   const why = /ECONNREFUSED/.test(message) ? "connection refused" : /ENOTFOUND/.test(message) ? "no such host" : null;
-  const said = error.status === null ? "the server does not answer" : "the server answers nothing but errors";
+  const said = error.status === null ? "the server does not answer" : "the server answers only with errors";
   return { by: "server", why: `${said}${why === null ? "" : ` (${why})`}: ${message}` };
 }

@@ -74,9 +74,10 @@ export function runEvalsOverRun(names: readonly string[], runName: string, conte
       const onProgress = (done: number) => bar.update(done, run.totalTasks, `${count(done)} traces`);
       const score = (traces: readonly Trace[]) => evals.score(traces);
       const { scored, stopped } = await rewriteScores(db, run.id, { batch: BATCH, onProgress }, score, signal);
-      if (stopped) throw new Interrupted(`${count(scored)} traces of ${run.id} are done. Go on with the same command.`);
+      if (stopped)
+        throw new Interrupted(`${count(scored)} traces of ${run.id} are done. Continue with the same command.`);
       if (scored === 0)
-        throw new UserError("run_empty", `Run ${run.id} has no traces to run evals over.`, "Name another run.");
+        throw new UserError("run_empty", `Run ${run.id} has no traces to evaluate.`, "Pass another run.");
       const scorers = withVersions(run.settings.scorers, evals.definitions);
       saveScoringSettings(db, run.id, { ...run.settings, scorers });
       return { runId: run.id, traces: scored, evals: evals.figures() };
@@ -99,9 +100,9 @@ export function runEvalsOverChats(names: readonly string[], context: AppContext)
         bar.update(done, ids.length, `${count(done)} chats`);
         const batch = [...readTraces<ChatTrace>(db, ids.slice(done, done + BATCH))];
         saveChatScores(db, await evals.score(batch));
-        if (signal.aborted) throw new Interrupted(`${count(done)} chats are done. Go on with the same command.`);
+        if (signal.aborted) throw new Interrupted(`${count(done)} chats are done. Continue with the same command.`);
       }
-      if (ids.length === 0) throw new UserError("chats_none", "There are no chats to run evals over.", "Name a run.");
+      if (ids.length === 0) throw new UserError("chats_none", "No chats to evaluate.", "Pass a run.");
       return { runId: null, traces: ids.length, evals: evals.figures() };
     } finally {
       bar.stop();

@@ -1,8 +1,9 @@
+import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
 import { evalsAmong, refuseUncountedRubrics, type ScoringEvals } from "../evals/use-evals.js";
 import { cacheWrites, type Usage } from "../models/model.js";
 import { isRemote } from "../models/model-names.js";
 import type { AppContext } from "../platform/app-context.js";
-import { yieldBetween } from "../platform/async.js";
+import { yieldBetween } from "../platform/batches.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { checkJudgePriced } from "../scoring/judge-settings.js";
@@ -26,13 +27,12 @@ import { forcedProcess, getRun, thisProcess } from "../traces/runs-store.js";
 import type { Gate } from "../traces/score.js";
 import { type AnswererOfRun, localAnswerer, type OnActivity, type RunActivity } from "./answer-task.js";
 import { Budget, mostOfTask } from "./budget.js";
-import { planRepeat, planResume } from "./execute-run/resume.js";
-import { agentTargetOf, usesMailHere } from "./external-agent.js";
 import { openGates } from "./gates.js";
 import { checkPriced } from "./model-of-run.js";
-import { limitFlags, planNewRun, type RunPlan, refuseFlagsQueueIgnores } from "./plan-run.js";
+import { limitFlags, planNewRun, type RunPlan } from "./plan-run.js";
 import { fromDatabase, saveResults } from "./results-file.js";
-import type { RunOptions, RunRequest } from "./run-options.js";
+import type { RunOptions } from "./run-flags.js";
+import { type RunRequest, refuseFlags, sendsTraces } from "./run-options.js";
 import { detectLostDatabase, runTasks, type SessionEnd } from "./run-tasks.js";
 import { scoringOf } from "./score-traces.js";
 import { notesOnSent } from "./settings-from-options.js";
@@ -44,7 +44,7 @@ export function runBenchmark(
   monitor: OpenMonitor,
   openQueue: OpenQueue,
 ): Promise<RunOutcome> {
-  if (request.queue !== undefined) refuseFlagsQueueIgnores(request);
+  if (request.queue !== undefined) refuseFlags("queue", request.given);
   return withDatabase(request, context, (opened) => execute(opened, request, context, monitor, openQueue));
 }
 
@@ -83,7 +83,7 @@ async function withDatabase<T>(
 function needsMail(options: RunRequest, { settings }: AppContext): boolean {
   if (options.resume !== undefined || options.repeat !== undefined) return true;
   if (options.suite !== undefined) return false;
-  return usesMailHere(agentTargetOf(options, settings.env));
+  return usesMailHere(externalAgentOf(options, settings.env));
 }
 
 interface OpenDatabase {
@@ -152,7 +152,7 @@ async function withPlan<T>(
   const gates = await openGates(request, context);
   const plan = await planRun(db, request, context);
   try {
-    for (const note of notesOnSent(plan.settings)) context.note(note);
+    if (plan.settings.kind === "own") for (const note of notesOnSent(plan.settings)) context.note(note);
     gates.checkComparable({ ...plan.over, settings: { ...plan.settings } });
     checkPriced(plan.model, plan.settings, plan.limits);
     noteStoredLimits(plan, request, context);
@@ -169,14 +169,17 @@ async function planRun(db: Db, request: RunRequest, context: AppContext): Promis
     if (resume !== undefined) {
       throw new UserError(
         "flags_contradict",
-        "--name names a new run, and --resume goes on with one.",
-        `Name that one: ${commandLine`art-e runs rename ${resume} ${name}`}`,
+        "--name names a new run, but --resume continues an existing one.",
+        `Rename it: ${commandLine`art-e runs rename ${resume} ${name}`}`,
       );
     }
     checkNewRunName(db, name);
   }
-  if (repeat !== undefined) return planRepeat(db, repeat, request, context);
-  if (resume !== undefined) return planResume(db, resume, request, context);
+  if (repeat !== undefined || resume !== undefined) {
+    const { planRepeat, planResume } = await import("./execute-run/resume.js");
+    if (repeat !== undefined) return planRepeat(db, repeat, request, context);
+    if (resume !== undefined) return planResume(db, resume, request, context);
+  }
   if (suite === undefined) return planNewRun(db, request, context);
   const { planSuiteRun } = await import("./plan-run/plan-suite-run.js");
   return planSuiteRun(db, suite, request, context);
@@ -193,11 +196,11 @@ async function answerAll(
   const { settings } = context;
   const stopNow = context.untilSecond(() => {
     const tasks = monitor.underWay();
-    return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} under way will be finished; once more to stop now.`;
+    return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} in flight will be finished. Press Ctrl-C again to stop immediately.`;
   });
-  const { otlp, otlpEndpoint } = options;
-  const isSending = otlp || otlpEndpoint !== undefined;
-  const live = isSending ? (await import("../trace-formats/otlp-live.js")).openLiveTraces(db, options, context) : null;
+  const live = sendsTraces(options)
+    ? (await import("../trace-formats/otlp-live.js")).openLiveTraces(db, options, context)
+    : null;
   const mailDb = openReadOnly(settings.db);
   const monitor = openMonitor(opening.activity);
   const waiting = waitForWriter(context, stopNow);
@@ -246,7 +249,7 @@ async function answerAll(
 function noteStoredLimits({ runId, limits }: RunPlan, options: RunOptions, { note }: AppContext): void {
   const text = limitsText(limits);
   if (text === "" || (options.resume === undefined && options.repeat === undefined)) return;
-  note(`art-e: limits of run ${runId}: ${text}. Give one again to change it.`);
+  note(`art-e: limits of run ${runId}: ${text}. Pass one again to change it.`);
 }
 
 function forwardTraces(writer: ResultWriter, live: LiveTraces | null): ResultWriter {

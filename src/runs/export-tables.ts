@@ -83,8 +83,8 @@ function tableOf(name: TableName, runs: readonly RunSource[]): AnyTable {
 function noTraces(table: TableName, runs: readonly string[]): UserError {
   return new UserError(
     "traces_missing",
-    `There is no table ${table} of ${runs.join(", ")}: a results file has no traces.`,
-    "Name the run in its database instead, or export the tasks only (--tables tasks).",
+    `Cannot export the table ${table} of ${runs.join(", ")}: a results file contains no traces.`,
+    "Pass the run id and its database, or export only the tasks (--tables tasks).",
   );
 }
 

@@ -14,8 +14,6 @@ import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
-import { junit } from "../reports/junit-report.js";
-import { stepSummary } from "../reports/markdown-report.js";
 import { gateText } from "../reports/run-text.js";
 import { SCORES } from "../scoring/scorers.js";
 import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
@@ -32,6 +30,7 @@ import {
 } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { type RunSource, RunSources, unfinished } from "./results-file.js";
+import type { GateOptions } from "./run-flags.js";
 
 const DEFAULT_MARGIN = 0.02;
 
@@ -71,8 +70,8 @@ class Gates {
     if (differ.length === 0) return;
     throw new UserError(
       "runs_incomparable",
-      `--baseline ${this.options.baseline} cannot be compared with this run. They differ in ${differ.join("; ")}.`,
-      "Make the baseline anew over the same questions and the same mail.",
+      `--baseline ${this.options.baseline}: cannot compare it with this run. They differ in ${differ.join("; ")}.`,
+      "Run the baseline again on the same questions and the same mail.",
     );
   }
 
@@ -96,16 +95,22 @@ class Gates {
     });
     const { junit: path } = this.options;
     const scores = [scorer, ...others].map(outcomeScore);
-    if (path !== undefined) await writeFileAtomically(path, junit(head, scores, gates, results));
+    if (path !== undefined) {
+      const { junit } = await import("../reports/junit-report.js");
+      await writeFileAtomically(path, junit(head, scores, gates, results));
+    }
     const summary = this.context.settings.env.GITHUB_STEP_SUMMARY;
-    if (summary) appendSummary(summary, stepSummary(head, gates, outcomeScore(scorer), results()), this.context);
+    if (summary) {
+      const { stepSummary } = await import("../reports/markdown-report.js");
+      appendSummary(summary, stepSummary(head, gates, outcomeScore(scorer), results()), this.context);
+    }
     return gates;
   }
 
   private compareWithBaseline(baseline: ComparableRun, run: ComparableRun): Gate {
     const scorer = scorerOfMetric(this.metric, baseline.head.scores, run.head.scores);
     const [comparison] = compareRuns(baseline, run, [scorer], 0).metrics;
-    if (comparison === undefined) throw new Error("a comparison has the metric that was asked for");
+    if (comparison === undefined) throw new Error("the comparison does not have the requested metric");
     const limit = this.options.noWorseThan ?? DEFAULT_MARGIN;
     return noWorseThan({ metric: this.metric, limit }, baseline.head.runId, comparison);
   }
@@ -162,7 +167,7 @@ async function readBaseline(name: string, { settings }: AppContext): Promise<Com
       throw new UserError(
         "run_unfinished",
         `--baseline ${name}: ${why}`,
-        `Finish it (${commandLine`art-e run --resume ${head.runId}`}), or name another baseline.`,
+        `Finish it (${commandLine`art-e run --resume ${head.runId}`}), or pass another baseline.`,
       );
     }
     return comparableRun(head, results());
@@ -177,19 +182,8 @@ function appendSummary(path: string, markdown: string, { note, settings }: AppCo
     refuseInputs({ flag: "GITHUB_STEP_SUMMARY", path }, [], settings.db);
     appendFileSync(path, markdown);
   } catch (error) {
-    note(`art-e: the step summary could not be written: ${(error as Error).message}`);
+    note(`art-e: cannot write the step summary: ${(error as Error).message}`);
   }
-}
-
-export interface GateOptions {
-  readonly failUnder?: readonly { readonly metric: string; readonly limit: number }[] | undefined;
-  /** Minimum share of tasks that an eval in `failUnder` must judge, 0 to 1. */
-  readonly minCoverage?: number | undefined;
-  /** Run name, or path of a results file. */
-  readonly baseline?: string | undefined;
-  readonly noWorseThan?: number | undefined;
-  readonly metric?: string | undefined;
-  readonly junit?: string | undefined;
 }
 
 /** Refuses contradictions and unknown metrics before anything is spent. The judge's scores are not known yet. */
@@ -207,7 +201,7 @@ function checkGateOptions({ failUnder = [], minCoverage, baseline, noWorseThan, 
   const asked = [...failUnder.map((threshold) => threshold.metric), ...(metric === undefined ? [] : [metric])];
   const unknown = asked.find((name) => !known.includes(name) && !name.startsWith("judge") && !isEvalScore(name));
   if (unknown !== undefined) {
-    throw new UserError("metric_unknown", `There is no metric "${unknown}".`, `There are ${known.join(", ")}.`);
+    throw new UserError("metric_unknown", `Unknown metric "${unknown}".`, `Available: ${known.join(", ")}.`);
   }
   refuseImpossible(failUnder);
   if (noWorseThan !== undefined) refuseIdleMargin(noWorseThan, metric ?? "accuracy");

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import type { ToolSpec } from "../models/model.js";
 import type { AppContext } from "../platform/app-context.js";
@@ -7,16 +6,15 @@ import { isScorerName, SCORERS } from "../scoring/scorers.js";
 import { type Db, openStore, withWriteTransaction } from "../store/open-store.js";
 import { canBeRetried } from "../tasks/ending.js";
 import type { TaskSet } from "../tasks/question.js";
-import { agentSettingsSchema } from "../tools/tool.js";
 import { notUsable, type RunFacts } from "../trace-formats/imported-trace.js";
 import { openImport } from "../trace-formats/open-import.js";
 import { saveChat } from "../traces/chats-store.js";
 import { openRowWriter, toResultRow } from "../traces/result-writer.js";
 import { saveTasks } from "../traces/results-store.js";
-import type { RunSettings } from "../traces/run-settings.js";
+import type { ImportedRunSettings } from "../traces/run-settings.js";
 import { completeImportedRun, hasRun, insertRun } from "../traces/runs-store.js";
 import { toTaskResult } from "../traces/task-result.js";
-import { isSuiteTrace, judgeSettingsSchema, type Trace } from "../traces/trace.js";
+import { judgeSettingsSchema, type Trace } from "../traces/trace.js";
 import { hasTrace } from "../traces/traces-store.js";
 
 export interface ImportedTraces {
@@ -34,7 +32,10 @@ export async function importTraces(path: string, { settings, note, signal }: App
   const sha256 = await sha256OfFile(path, signal);
   const file: ImportedFile = { format: source.format, name: basename(path), sha256 };
   const db = openStore(settings.db, { mustExist: false });
-  const waiting = { signal, onWait: () => note(`art-e: another program is writing to ${settings.db}; waiting.`) };
+  const waiting = {
+    signal,
+    onWait: () => note(`art-e: waiting for another program that is writing to ${settings.db}.`),
+  };
   try {
     return await withWriteTransaction(db, waiting, async () => {
       const runs = new Map<string, ImportedRunWriter>();
@@ -42,8 +43,8 @@ export async function importTraces(path: string, { settings, note, signal }: App
       let chats = 0;
       for await (const { trace, where } of source.traces()) {
         signal.throwIfAborted();
-        if (hasTrace(db, trace.traceId)) throw notUsable(where, `trace ${trace.traceId} is in this database already`);
-        if (!("runId" in trace)) {
+        if (hasTrace(db, trace.traceId)) throw notUsable(where, `trace ${trace.traceId} is already in this database`);
+        if (trace.kind === "chat") {
           saveChat(db, trace);
           chats++;
           continue;
@@ -72,7 +73,7 @@ class ImportedRunWriter {
   private readonly tasks = new Set<string>();
   private readonly scorers = new Set<string>();
   private readonly set: TaskSet;
-  private readonly settings: RunSettings;
+  private readonly settings: ImportedRunSettings;
   private readonly runId: string;
   private epochs = 1;
   private startedAt: string;
@@ -85,10 +86,10 @@ class ImportedRunWriter {
     private readonly facts: RunFacts,
     where: string,
   ) {
-    if (hasRun(db, first.runId)) throw notUsable(where, `run ${first.runId} is in this database already`);
+    if (hasRun(db, first.runId)) throw notUsable(where, `run ${first.runId} is already in this database`);
     this.runId = first.runId;
     this.write = openRowWriter(db);
-    const split = isSuiteTrace(first) ? "suite" : (facts.split ?? first.task.split ?? "test");
+    const split = first.kind === "suite" ? "suite" : (facts.split ?? first.task.split ?? "test");
     this.set = { source: file.name, revision: null, ...facts.dataset, sha256: file.sha256, split };
     this.settings = { ...settingsOf(first, file), ...facts.settings };
     this.startedAt = first.startedAt;
@@ -110,9 +111,9 @@ class ImportedRunWriter {
 
   add(trace: Trace, where: string): void {
     const task = `${trace.epoch} ${trace.taskId}`;
-    if (this.tasks.has(task)) throw notUsable(where, `task ${trace.taskId} of run ${trace.runId} stands there twice`);
+    if (this.tasks.has(task)) throw notUsable(where, `task ${trace.taskId} of run ${trace.runId} occurs twice`);
     this.tasks.add(task);
-    if (!isSuiteTrace(trace)) saveTasks(this.db, this.set, [trace.task]);
+    if (trace.kind === "question") saveTasks(this.db, this.set, [trace]);
     this.write(toResultRow(trace, toTaskResult(trace), canBeRetried(trace.ending) ? "failed" : "finished"));
     for (const name of Object.keys(trace.scores)) if (isScorerName(name)) this.scorers.add(name);
     this.epochs = Math.max(this.epochs, trace.epoch);
@@ -122,7 +123,6 @@ class ImportedRunWriter {
 
   complete(tools: readonly ToolSpec[]): void {
     const { db, facts, settings, epochs, startedAt, completedAt, tasks } = this;
-    const { imported } = settings;
     completeImportedRun(db, {
       id: this.runId,
       settings: {
@@ -130,7 +130,7 @@ class ImportedRunWriter {
         tools: tools.map(({ name }) => name),
         epochs,
         scorers: Object.keys(SCORERS).filter((name) => this.scorers.has(name)),
-        ...(imported === undefined ? {} : { imported: { ...imported, tools } }),
+        imported: { ...settings.imported, tools },
       },
       totalTasks: tasks.size,
       startedAt: facts.startedAt ?? startedAt,
@@ -141,31 +141,15 @@ class ImportedRunWriter {
   }
 }
 
-const TASK_TIMEOUT_MS = 600_000;
-
-function settingsOf(trace: Trace, { format, name, sha256 }: ImportedFile): RunSettings {
-  const { maxTokens, toolCalls, toolChoice } = agentSettingsSchema.parse({});
+function settingsOf(trace: Trace, { format, name, sha256 }: ImportedFile): ImportedRunSettings {
   const [first] = trace.messages;
   return {
+    kind: "imported",
     agentId: trace.agentId,
-    agentVersion: 0,
     model: trace.model,
-    baseUrl: null,
-    wireApi: null,
-    prompt: first?.role === "system" ? first.content : "",
+    ...(first?.role === "system" ? { prompt: first.content } : {}),
     tools: [],
-    toolsDigest: createHash("sha256").update("[]").digest("hex"),
     maxTurns: Math.max(1, trace.maxTurns),
-    maxTokens,
-    temperature: null,
-    toolCalls,
-    toolChoice,
-    cutoff: "query_date",
-    taskTimeoutMs: TASK_TIMEOUT_MS,
-    maxTaskCostUsd: null,
-    price: null,
-    concurrency: 1,
-    selection: {},
     epochs: 1,
     scorers: [],
     judge: trace.judge === null ? null : judgeSettingsSchema.parse(trace.judge),

@@ -10,8 +10,9 @@ import type { AppContext, AppSettings } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import type { Agent } from "../tools/tool.js";
 import { refuseInputs, replayFile } from "../trace-formats/output-files.js";
-import type { RunLimits, RunSettings } from "../traces/run-settings.js";
-import { outputsOf, type RunOptions, type RunRequest } from "./run-options.js";
+import type { ExecutedRunSettings, RunLimits } from "../traces/run-settings.js";
+import type { RunOptions } from "./run-flags.js";
+import { outputsOf, type RunRequest } from "./run-options.js";
 
 /** Concurrent tasks if no server limits the rate. */
 const LOCAL_CONCURRENCY = 5;
@@ -26,8 +27,8 @@ export function modelNameOf(options: RunOptions, agent: Agent): ModelName {
   if (provider !== null && parseModelName(own, null).provider !== provider) {
     throw new UserError(
       "model_missing",
-      `--model-provider ${provider} is given without a model of it.`,
-      `Name one with --model-id, for example --model-id ${provider}/NAME.`,
+      `--model-provider ${provider} requires a model.`,
+      `Pass one, such as --model-id ${provider}/NAME.`,
     );
   }
   return parseModelName(own, null);
@@ -52,17 +53,18 @@ type ModelOptions = Pick<RunRequest, "concurrency" | "requestTimeout" | "cache">
 
 /** Creates the model that the settings specify. A resumed run appends to its recording. */
 export async function createModel(
-  run: RunSettings,
+  run: ExecutedRunSettings,
   options: ModelOptions,
   { settings, note }: Pick<AppContext, "settings" | "note">,
 ): Promise<CreatedModel> {
   const { concurrency, rpm = null, tpm = null, shared } = options;
-  const isElsewhere = run.elsewhere !== undefined;
-  const isLimited = isElsewhere
-    ? run.elsewhere?.kind !== "command" && run.elsewhere?.kind !== "human"
-    : isRemote(parseModelName(run.model, null).provider);
+  const isLimited =
+    run.kind === "external"
+      ? run.externalAgent.kind === "api" || run.externalAgent.kind === "endpoint"
+      : isRemote(parseModelName(run.model, null).provider);
   const throttle = isLimited ? new RateLimiter({ concurrency, rpm, tpm, shared }) : null;
-  const fixed = run.elsewhere?.kind === "human" ? 1 : concurrency === "auto" ? LOCAL_CONCURRENCY : concurrency;
+  const isPerson = run.kind === "external" && run.externalAgent.kind === "human";
+  const fixed = isPerson ? 1 : concurrency === "auto" ? LOCAL_CONCURRENCY : concurrency;
   const limits = {
     throttle,
     onConcurrency: (listener: (tasks: number) => void) =>
@@ -70,7 +72,7 @@ export async function createModel(
   };
   const { price } = run;
   // For an external agent, only the rate is limited here. Its cost is known if it reports cost or tokens.
-  if (isElsewhere) {
+  if (run.kind === "external") {
     const priceOf: PriceOf = (usage) => (price === null ? null : priceAt(price, usage));
     return { ...limits, model: neverCalled(run.model), priceOf, close: () => {} };
   }
@@ -79,8 +81,8 @@ export async function createModel(
   if (options.cache && throttle === null) {
     throw new UserError(
       "flags_contradict",
-      `--cache is not for ${run.model}: it asks no server.`,
-      "Leave --cache out.",
+      `--cache does not apply to ${run.model}, which does not call a server.`,
+      "Remove --cache.",
     );
   }
   const priceOf: PriceOf = price === null ? await pricesOf(name) : (usage) => priceAt(price, usage);
@@ -102,7 +104,7 @@ export async function createModel(
  * Refuses outputs that would overwrite the replayed recording. For stored runs and agents, only the settings contain
  * its path.
  */
-function refuseToOverwriteReplies(run: RunSettings, options: ModelOptions, { db }: AppSettings): void {
+function refuseToOverwriteReplies(run: ExecutedRunSettings, options: ModelOptions, { db }: AppSettings): void {
   const replies = [run.model, run.judge?.model].map((model) => ({
     name: "the file of replies",
     path: replayFile(model),
@@ -139,9 +141,11 @@ function openRecord(path: string, mode: "a" | "w") {
   };
 }
 
-export function checkPriced({ priceOf }: CreatedModel, run: RunSettings, { maxCostUsd }: RunLimits): void {
-  const flag = maxCostUsd !== null ? "--max-cost" : run.maxTaskCostUsd !== null ? "--max-task-cost" : null;
+export function checkPriced({ priceOf }: CreatedModel, run: ExecutedRunSettings, { maxCostUsd }: RunLimits): void {
+  const isTaskLimited = run.kind === "own" && run.maxTaskCostUsd !== null;
+  const flag = maxCostUsd !== null ? "--max-cost" : isTaskLimited ? "--max-task-cost" : null;
   // A subprocess agent can report its own cost.
-  if (flag === null || run.elsewhere?.kind === "command") return;
-  requirePriced(priceOf, flag, run.model, "Give it: --price IN,OUT in US dollars for a million tokens.");
+  const reportsCost = run.kind === "external" && run.externalAgent.kind === "command";
+  if (flag === null || reportsCost) return;
+  requirePriced(priceOf, flag, run.model, "Pass --price IN,OUT in US dollars per million tokens.");
 }

@@ -1,86 +1,65 @@
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import type { Suite, TaskList } from "../agents/agent.js";
+import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
 import { getAgent, saveCurrentVersion } from "../agents/registry-store.js";
 import { pinEvals } from "../evals/use-evals.js";
 import { checkMailboxes, readFingerprint, readImportFilter } from "../mail/corpus.js";
 import { unrecordedHeader } from "../models/request-extras.js";
 import type { AppContext } from "../platform/app-context.js";
-import { flagName } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
 import { artESuite } from "../questions/dataset.js";
 import { type Db, type LockWait, withWriteTransaction } from "../store/open-store.js";
 import type { PlannedTask } from "../tasks/question.js";
 import { type AttachedTool, attachedOrDefault } from "../tools/tool.js";
-import { NO_LIMITS, type RunLimits, type RunSettings } from "../traces/run-settings.js";
+import { type ExecutedRunSettings, NO_LIMITS, type OwnRunSettings, type RunLimits } from "../traces/run-settings.js";
 import type { RunOwner, RunRow } from "../traces/runs-store.js";
 import { createRun, type NewRunRequest, type RunSession } from "./execute-run/create-run.js";
-import { agentTargetOf, refuseFlagsTargetIgnores, usesMailHere } from "./external-agent.js";
 import { type CreatedModel, createModel } from "./model-of-run.js";
-import { agentOfNewRun, type RunOptionName, type RunOptions, type RunRequest } from "./run-options.js";
-import { externalAgentSettings, newRunSettings, refuseOracle } from "./settings-from-options.js";
-
-export const SELECTS_SUITE_TASKS: readonly RunOptionName[] = [
-  "task",
-  "tool",
-  "tag",
-  "index",
-  "counterparts",
-  "runnable",
-];
-
-const ONLY_FOR_SUITES: readonly RunOptionName[] = [...SELECTS_SUITE_TASKS, "functions", "accountSettings"];
-
-function refuseSuiteOptions(given: ReadonlySet<string>): void {
-  const other = ONLY_FOR_SUITES.find((name) => given.has(name));
-  if (other === undefined) return;
-  const message = `${flagName(other)} is for tasks of a suite, and --suite is not given.`;
-  throw new UserError("flags_contradict", message, "Add --suite DIR, or leave it out.");
-}
+import type { RunOptions } from "./run-flags.js";
+import { agentOfNewRun, type RunRequest, refuseFlags } from "./run-options.js";
+import {
+  externalAgentSettings,
+  newRunSettings,
+  refuseFlagsTargetIgnores,
+  refuseOracle,
+} from "./settings-from-options.js";
 
 export async function planNewRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { given } = request;
-  refuseSuiteOptions(given);
+  refuseFlags("questions", given);
   const { env } = context.settings;
   const agentId = agentOfNewRun(request);
-  const target = agentTargetOf(request, env);
+  const target = externalAgentOf(request, env);
   if (target !== undefined) refuseFlagsTargetIgnores(target, request);
   if (target?.kind === "api" && request.apiUrl === undefined) {
-    context.note(`The agent is one of ${target.url}, as API_URL says.`);
+    context.note(`Using the agent at ${target.url} (API_URL).`);
   }
   const unpinned =
     target === undefined
       ? newRunSettings(db, request, getAgent(db, agentId), context)
       : externalAgentSettings(target, agentId, request, env);
   const settings = { ...unpinned, scorers: await pinEvals(db, unpinned.scorers, context.settings) };
-  refuseOracle(settings.model, request.oracle);
+  refuseOracle(settings.model);
   noteUnsetConditions(request, db, context);
   // Before the download, so that a missing key is found immediately.
   const model = await createModel(settings, request, context);
   const suite = artESuite(settings.cutoff, request, context);
   const list = await suite.list();
-  if (usesMailHere(settings.elsewhere)) checkMailboxes(db, list.tasks, request.partialInboxes);
+  const questions = list.tasks.map(({ task }) => task);
+  if (usesMailHere(target)) checkMailboxes(db, questions, request.partialInboxes);
   return newRunPlan(db, { suite, list, settings, model }, request);
 }
 
-/** Options that each worker sets, or that need files on this machine. */
-const NOT_OVER_A_QUEUE: readonly RunOptionName[] = ["concurrency", "record", "functions", "oracle", "accountSettings"];
-
-export function refuseFlagsQueueIgnores({ given }: RunRequest): void {
-  const ignored = NOT_OVER_A_QUEUE.find((name) => given.has(name));
-  if (ignored === undefined) return;
-  const why = ignored === "concurrency" ? "each worker has its own" : "the tasks are answered on other machines";
-  throw contradiction(`${flagName(ignored)} is not for a run over a queue: ${why}`);
-}
-
-export function checkQueueRun({ settings }: Pick<RunPlan, "settings">): void {
-  if (settings.elsewhere !== undefined) throw contradiction("An external agent is asked from this machine only");
+/** Returns the settings of a run over a queue. Throws a UserError if workers cannot answer the run. */
+export function queueSettings({ settings }: Pick<RunPlan, "settings">): OwnRunSettings {
+  if (settings.kind === "external") throw contradiction("An external agent is asked from this machine only");
   if (settings.functions !== undefined) throw contradiction("The module of --functions is on this machine");
   if (settings.oracle !== undefined) throw contradiction("The oracle's file is on this machine");
   if (settings.model.startsWith("replay/")) throw contradiction("The file of replies is on this machine");
   const [header, judgeHeader] = [unrecordedHeader(settings), unrecordedHeader(settings.judge ?? {})];
-  if (header === null && judgeHeader === null) return;
+  if (header === null && judgeHeader === null) return settings;
   const flag = header === null ? `--judge-header ${judgeHeader}` : `--header ${header}`;
   throw new UserError(
     "flags_contradict",
@@ -100,7 +79,7 @@ function contradiction(what: string): UserError {
 export function newRunPlan(
   db: Db,
   { suite, list, settings, model }: Pick<RunPlan, "suite" | "settings" | "model"> & { readonly list: TaskList },
-  options: RunOptions,
+  options: RunRequest,
 ): RunPlan {
   const { set } = list;
   const { split, ...dataset } = set;
@@ -124,7 +103,7 @@ export function newRunPlan(
     output: options.output,
     over: { dataset, split, corpusFingerprint: readFingerprint(db) ?? "" },
     async begin(owner, waiting) {
-      if (settings.elsewhere === undefined) {
+      if (settings.kind === "own") {
         await withWriteTransaction(db, waiting, () => saveCurrentVersion(db, settings.agentId));
       }
       return create(owner, waiting);
@@ -136,13 +115,13 @@ export function newRunPlan(
  * A separate function, because the plan's functions would otherwise keep all questions in memory during the entire run.
  */
 function repeatTasks({ tasks }: TaskList, epochs: number): PlannedTask[] {
-  return Array.from({ length: epochs }, (_, i) => tasks.map((task) => ({ task, epoch: i + 1 }))).flat();
+  return Array.from({ length: epochs }, (_, i) => tasks.map((task) => ({ ...task, epoch: i + 1 }))).flat();
 }
 
 /** A run that can start. Nothing has been written or spent yet. */
 export interface RunPlan {
   readonly runId: string;
-  readonly settings: RunSettings;
+  readonly settings: ExecutedRunSettings;
   readonly model: CreatedModel;
   /** Opens the tasks. Must be closed at the end, like the model. */
   readonly suite: Suite;
@@ -173,14 +152,14 @@ export function newRunId(): string {
   return `run_${time}_${randomBytes(3).toString("hex")}`;
 }
 
-export function toolsNow(db: Db, settings: RunSettings): readonly AttachedTool[] {
-  return settings.elsewhere === undefined ? attachedOrDefault(db, settings.agentId) : [];
+export function toolsNow(db: Db, settings: ExecutedRunSettings): readonly AttachedTool[] {
+  return settings.kind === "own" ? attachedOrDefault(db, settings.agentId) : [];
 }
 
 function noteUnsetConditions({ protocol }: { protocol?: "art" | undefined }, db: Db, { note }: AppContext): void {
   if (protocol === undefined || readImportFilter(db) === "art") return;
   note(
-    `--protocol art: the mail in ${db.name} was imported without ART's filter. For it, import into a file of its own: art-e import --filter art --db FILE.`,
+    `--protocol art: the mail in ${db.name} was imported without ART's filter. Import the mail into a separate file: art-e import --filter art --db FILE.`,
   );
 }
 

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { AllScores, RunAggregate } from "../analysis/aggregate.js";
 import { type RunHead, runFileSchema, runHeadSchema } from "../analysis/paired-comparison.js";
-import { yieldBetween } from "../platform/async.js";
+import { yieldBetween } from "../platform/batches.js";
 import { UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
 import { readNamedFile, writeFileAtomically } from "../platform/files.js";
@@ -76,7 +76,7 @@ export class RunSources {
   find(name: string): NamedRun {
     if (isFile(name)) return { kind: "file", path: name };
     if (/[/\\]|\.json$/.test(name)) {
-      throw new UserError("run_unknown", `There is no results file ${name}.`, "Name a results file, or a run's id.");
+      throw new UserError("run_unknown", `Results file ${name} does not exist.`, "Pass a results file or a run id.");
     }
     this.db ??= openStore(this.path, { mustExist: true });
     return { kind: "stored", db: this.db, run: getRun(this.db, name, this.latest) };
@@ -113,7 +113,7 @@ export function refuseTwice(runs: readonly { readonly head: Pick<RunHead, "runId
   const ids = runs.map(({ head }) => head.runId);
   const twice = ids.find((id, i) => ids.indexOf(id) < i);
   if (twice === undefined) return;
-  throw new UserError("flags_contradict", `The run ${twice} is named twice.`, "Name each run once.");
+  throw new UserError("flags_contradict", `Run ${twice} is listed twice.`, "List each run once.");
 }
 
 export function countTasks(runs: readonly { readonly head: Pick<RunHead, "totalTasks"> }[]): number {
@@ -150,8 +150,8 @@ function readRunFile<File>(path: string, schema: z.ZodType<File>): File {
 function unusable(path: string, why: string, cause: unknown): UserError {
   return new UserError(
     "results_unusable",
-    `${path} is no results file of art-e: ${why}`,
-    "Give a file that art-e run --output wrote.",
+    `${path} is not a results file of art-e: ${why}`,
+    "Pass a file written by art-e run --output.",
     2,
     { cause },
   );

@@ -1,121 +1,81 @@
-import { type EvalScore, isEvalScore } from "../evals/definition.js";
-import type { ReasoningEffort } from "../models/reasoning-effort.js";
-import type { GivenExtras } from "../models/request-extras.js";
-import { commandLine } from "../platform/command-line.js";
+import { isEvalScore } from "../evals/definition.js";
+import { commandLine, flagName } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import type { DatasetOptions, SelectionOptions } from "../questions/dataset.js";
-import type { JudgeOptions } from "../scoring/judge-settings.js";
-import { judgeUse, RESULT_FILE_SCORERS, SCORER_NAMES, type ScorerName, SUITE_SCORERS } from "../scoring/scorers.js";
-import type { SuiteSelectionOptions } from "../suites/select-tasks.js";
+import { traitsOf } from "../platform/flag-values.js";
+import { judgeUse, RESULT_FILE_SCORERS, SCORER_NAMES, SUITE_SCORERS } from "../scoring/scorers.js";
 import type { LiveOptions } from "../trace-formats/otlp-live.js";
-import type { OutputFile } from "../trace-formats/output-files.js";
-import type { RunLimits, RunSettings } from "../traces/run-settings.js";
-import type { GateOptions } from "./gates.js";
-
-/** Options of a run. Undefined options come from the agent, the stored run or a default. */
-export interface RunOptions
-  extends DatasetOptions,
-    SelectionOptions,
-    SuiteSelectionOptions,
-    JudgeOptions,
-    GivenExtras,
-    GateOptions,
-    LiveOptions {
-  readonly agent?: string | undefined;
-  /** Maximum number of questions (0 = all). */
-  readonly limit: number;
-  readonly suite?: string | undefined;
-  readonly oracle?: string | undefined;
-  readonly functions?: string | undefined;
-  readonly accountSettings?: string | undefined;
-  readonly protocol?: "art" | undefined;
-  readonly modelProvider?: string | undefined;
-  readonly modelId?: string | undefined;
-  readonly baseUrl?: string | undefined;
-  readonly wireApi?: "chat" | "responses" | undefined;
-  readonly concurrency: number | "auto";
-  /** Address of a queue whose workers answer the tasks. Can contain a password. */
-  readonly queue?: string | undefined;
-  readonly rpm?: number | undefined;
-  readonly tpm?: number | undefined;
-  readonly epochs: number;
-  readonly resume?: string | undefined;
-  readonly repeat?: string | undefined;
-  readonly name?: string | undefined;
-  readonly tags?: readonly string[] | undefined;
-  readonly retryFailed: boolean;
-  readonly force: boolean;
-  /** US dollars. */
-  readonly maxCost?: number | undefined;
-  readonly maxRunTokens?: number | undefined;
-  /** Minutes. */
-  readonly maxTime?: number | undefined;
-  readonly maxFailures?: NonNullable<RunLimits["maxFailures"]> | undefined;
-  readonly maxTaskCost?: number | undefined;
-  readonly price?: RunSettings["price"] | undefined;
-  readonly maxTurns?: number | undefined;
-  readonly maxTokens?: number | undefined;
-  readonly reasoningTokens?: number | undefined;
-  readonly temperature?: number | undefined;
-  readonly reasoningEffort?: ReasoningEffort | undefined;
-  /** Seconds. */
-  readonly taskTimeout: number;
-  /** Seconds. */
-  readonly requestTimeout: number;
-  readonly cutoff: "query_date" | "off";
-  readonly partialInboxes: boolean;
-  readonly cache: boolean;
-  readonly unsafeHostPython: boolean;
-  readonly scorers?: readonly ScorerChoice[] | undefined;
-  readonly record?: string | undefined;
-  readonly output?: string | undefined;
-  readonly workspace?: string | undefined;
-  readonly apiUrl?: string | undefined;
-  readonly tellTask: boolean;
-  readonly agentCommand?: string | undefined;
-  readonly agentUrl?: string | undefined;
-}
-
-export type RunOptionName = keyof RunOptions;
+import { type InputFile, type OutputFile, replayFile } from "../trace-formats/output-files.js";
+import {
+  flagsWhere,
+  RUN_FLAGS,
+  RUN_KINDS,
+  type RunFlagName,
+  type RunKind,
+  type RunOptions,
+  type ScorerChoice,
+} from "./run-flags.js";
 
 export interface RunRequest extends RunOptions {
   /** Names of explicitly given options. All others have their defaults. */
   readonly given: ReadonlySet<string>;
-  /** Only estimate the run. */
-  readonly dryRun: boolean;
+  /** Tags for a new run. */
+  readonly tags?: readonly string[];
 }
 
-export function outputsOf({
-  output,
-  record,
-  junit,
-}: Pick<RunOptions, "output" | "record" | "junit">): readonly OutputFile[] {
-  return [
-    { flag: "--output", path: output, kind: "results" },
-    { flag: "--record", path: record, kind: "recording" },
-    { flag: "--junit", path: junit, kind: "junit" },
-  ];
+/** Throws a UserError for the first given flag that does not apply to runs of this kind. */
+export function refuseFlags(kind: RunKind, given: ReadonlySet<string>): void {
+  const [other] = flagsWhere(({ notFor = [] }) => notFor.includes(kind)).filter((name) => given.has(name));
+  if (other === undefined) return;
+  const { name, todo }: { readonly name: string; readonly todo?: string } = RUN_KINDS[kind];
+  const flag = flagName(other);
+  const hint = `Remove ${flag}${todo === undefined ? "" : `, ${todo}`}.`;
+  throw new UserError("flags_contradict", `${flag} does not apply to ${name}.`, hint);
 }
 
-export function agentOfNewRun(options: RunOptions): string {
-  if (options.agent === undefined && options.agentCommand === undefined) {
+/** The files that a run writes. */
+export function outputsOf(options: Partial<RunOptions>): readonly OutputFile[] {
+  return flagsWhere(({ writes }) => writes !== undefined).flatMap((name) => {
+    const { writes } = RUN_FLAGS[name];
+    return writes === undefined ? [] : [{ flag: flagName(name), path: pathIn(options, name), kind: writes }];
+  });
+}
+
+/** The files that a run reads. */
+export function inputsOf(options: Partial<RunOptions>): readonly InputFile[] {
+  return flagsWhere(({ reads }) => reads !== undefined).map((name) => {
+    const { reads = "", schema } = RUN_FLAGS[name];
+    const path = pathIn(options, name);
+    return { name: reads, path: traitsOf(schema).path === "model" ? replayFile(path) : path };
+  });
+}
+
+function pathIn(options: Partial<RunOptions>, name: RunFlagName): string | undefined {
+  const path = options[name];
+  return typeof path === "string" ? path : undefined;
+}
+
+/** Returns whether to send traces. Throws a UserError for `--scores` without a server. */
+export function sendsTraces({ otlp, otlpEndpoint, scores }: LiveOptions): boolean {
+  const sends = otlp || otlpEndpoint !== undefined;
+  if (!sends && scores !== undefined) {
+    const message = "--scores only applies if traces are sent.";
+    throw new UserError("flags_contradict", message, "Add --otlp-endpoint URL or --otlp.");
+  }
+  return sends;
+}
+
+export function agentOfNewRun(request: RunRequest): string {
+  const { agent, agentCommand, given } = request;
+  if (agent === undefined && agentCommand === undefined) {
     throw new UserError(
       "flag_missing",
       "--agent is missing.",
-      `Name one: ${commandLine`art-e run -a baseline`} (${commandLine`art-e agents list`} shows all).`,
+      `Pass an agent: ${commandLine`art-e run -a baseline`} (${commandLine`art-e agents list`} lists them).`,
     );
   }
-  if (options.retryFailed || options.force) {
-    throw new UserError(
-      "flags_contradict",
-      `${options.force ? "--force" : "--retry-failed"} is for --resume, which is not given.`,
-      "Add --resume RUN, or leave it out.",
-    );
-  }
-  return options.agent ?? "agent-command";
+  refuseFlags("new", given);
+  return agent ?? "agent-command";
 }
-
-export type ScorerChoice = ScorerName | EvalScore;
 
 /**
  * Returns the requested scorers plus the ones that always run, in table order. The default is all scorers that can run.

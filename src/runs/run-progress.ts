@@ -1,14 +1,14 @@
-import { estimateOf, sumsOf } from "../analysis/aggregate.js";
+import { countsInScore, estimateOf, sumsOf } from "../analysis/aggregate.js";
 import { addCost, type TaskActivity } from "../models/model.js";
-import { chunk, yieldBetween } from "../platform/async.js";
+import { chunk, yieldBetween } from "../platform/batches.js";
 import { REWARD, SCORES } from "../scoring/scorers.js";
 import { ClusteredMean } from "../statistics/intervals.js";
 import type { Db } from "../store/open-store.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
 import type { TaskId } from "../tasks/question.js";
+import { headlineFirst } from "../traces/headline-score.js";
 import type { FinishedTaskLine, RunEvent, RunProcessState, RunProgress } from "../traces/progress.js";
 import { attemptsSavedAfter, dataVersion, type SavedAttempt } from "../traces/results-store.js";
-import { headlineScorer } from "../traces/run-totals.js";
 import { getRun } from "../traces/runs-store.js";
 import type { ScoreDescription } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
@@ -218,10 +218,7 @@ const MOST_FAILURES = 10;
 const PACE_TASKS = 50;
 
 /** Data kept in memory per task. It is small because tens of thousands of tasks can be finished. */
-interface Scored {
-  readonly taskId: TaskId;
-  readonly ending: Ending;
-  readonly scores: Readonly<Record<string, number | null>>;
+interface Scored extends Pick<TaskResult, "taskId" | "ending" | "scores" | "suite"> {
   /** End time in milliseconds. */
   readonly endedAt: number;
 }
@@ -292,12 +289,12 @@ class FinishedTasks {
 
   /** Adds an attempt. A later attempt at a task replaces the earlier one, whose cost still counts. */
   add({ result, startedAt }: SavedAttempt): void {
-    const { taskId, ending, scores, spent, judgeCostUsd, usage, retries } = result;
+    const { taskId, ending, scores, suite, spent, judgeCostUsd, usage, retries } = result;
     const key = epochKey(result);
     if (this.tasks.has(key)) this.failures = this.failures.filter((line) => epochKey(line) !== key);
     const line = toLine(result, startedAt);
     const endedAt = Date.parse(line.endedAt);
-    this.tasks.set(key, { taskId, ending, scores, endedAt });
+    this.tasks.set(key, { taskId, ending, scores, ...(suite === undefined ? {} : { suite }), endedAt });
     this.costUsd = addCost(this.costUsd, addCost(spent.costUsd, judgeCostUsd));
     this.tokens += usage.inputTokens + usage.outputTokens;
     this.course.add(result, line.endedAt);
@@ -353,19 +350,18 @@ class FinishedTasks {
   /** Estimates each score, with the repeats of a question as one cluster. */
   private estimates(): ScoreLine[] {
     const byScorer = new Map<string, Map<TaskId, number[]>>();
-    for (const { taskId, scores } of this.tasks.values()) {
+    for (const { taskId, scores, ...task } of this.tasks.values()) {
       for (const [scorer, value] of Object.entries(scores)) {
-        if (value === null) continue;
+        if (value === null || !countsInScore(scorer, task)) continue;
         const byTask = byScorer.get(scorer) ?? new Map<TaskId, number[]>();
         byScorer.set(scorer, byTask);
         byTask.set(taskId, [...(byTask.get(taskId) ?? []), value]);
       }
     }
-    const headline = headlineScorer((scorer) => byScorer.has(scorer));
-    const rank = (scorer: string) => (scorer === headline ? -1 : (ORDER.get(scorer) ?? ORDER.size));
-    return [...byScorer]
-      .sort(([a], [b]) => rank(a) - rank(b))
-      .map(([scorer, byTask]) => scoreLine(scorer, [...byTask.values()]));
+    const rank = (scorer: string) => ORDER.get(scorer) ?? ORDER.size;
+    const inOrder = [...byScorer].sort(([a], [b]) => rank(a) - rank(b));
+    const counts = Object.fromEntries(inOrder.map(([scorer, byTask]) => [scorer, { n: byTask.size }]));
+    return headlineFirst(counts).map((scorer) => scoreLine(scorer, [...(byScorer.get(scorer)?.values() ?? [])]));
   }
 }
 
@@ -450,7 +446,7 @@ class RunProgressReader {
       completedAt,
       totalTasks,
       ...figures,
-      episodes: settings.environment === undefined ? null : figures.episodes,
+      episodes: settings.kind === "training" ? figures.episodes : null,
       maxCostUsd: limits.maxCostUsd,
       tasksPerMinute: pace?.tasksPerMinute ?? null,
       msLeft: pace?.msLeft ?? null,

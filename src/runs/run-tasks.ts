@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { readFingerprint } from "../mail/corpus.js";
 import type { AppContext } from "../platform/app-context.js";
-import { batchCalls } from "../platform/async.js";
+import { batchCalls } from "../platform/batches.js";
 import { UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
@@ -48,7 +48,7 @@ export function detectLostDatabase(
       const error = await lost(recent);
       if (error !== null) throw error;
       if (readFingerprint(db) === before) return end;
-      note(`art-e: ${GROWN}: later tasks could find it, earlier ones could not.`);
+      note(`art-e: ${GROWN}. Later tasks could find it, earlier ones could not.`);
       const { settings } = getRun(db, runId);
       const changes = [...(settings.changes ?? []), GROWN];
       await withWriteTransaction(db, waiting, () => saveScoringSettings(db, runId, { ...settings, changes }));
@@ -68,13 +68,14 @@ async function saveLostTraces(
   const kept = `${path}.${runId}.traces.jsonl`;
   const counted = { traces: 0 };
   const where = await writeFileAtomically(kept, traceLines(db, runId, recent, counted)).then(
-    () => (counted.traces === 1 ? `its trace is in ${kept}` : `its ${counted.traces} traces are in ${kept}`),
-    (error: Error) => `its traces could not be kept: ${error.message}`,
+    () =>
+      counted.traces === 1 ? `its trace was saved to ${kept}` : `its ${counted.traces} traces were saved to ${kept}`,
+    (error: Error) => `its traces could not be saved: ${error.message}`,
   );
   return new UserError(
     "db_lost",
     `Run ${runId} stopped: ${path} was ${fault} while it ran; ${where}.`,
-    "Put the database back, or import the mail again; this run cannot be resumed without it.",
+    "Restore the database, or import the mail again. This run cannot be resumed without the database.",
     1,
   );
 }

@@ -3,8 +3,8 @@ import { type EvalDefinition, isEvalScore, scoreNameOf, toScore } from "../evals
 import type { EvalOutcome } from "../evals/eval-outcome.js";
 import { evalsAmong, pinEvals, type ScoringEvals } from "../evals/use-evals.js";
 import type { CallBudget } from "../models/call-budget.js";
-import { parseModelName } from "../models/model-names.js";
-import { hasKey } from "../models/open-model.js";
+import { hasKey } from "../models/connections.js";
+import { type ModelName, parseModelName } from "../models/model-names.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
@@ -33,19 +33,14 @@ import {
   type TaskCursor,
   tracesAfter,
 } from "../traces/results-store.js";
+import type { RunSettings } from "../traces/run-settings.js";
 import { acquireRunLock, getRun, type RunOwner, type RunRow, thisProcess } from "../traces/runs-store.js";
 import type { SameMail } from "../traces/score.js";
 import { toTaskResult } from "../traces/task-result.js";
-import {
-  isSuiteTrace,
-  type Judge,
-  type Judgement,
-  type JudgeSettings,
-  judgeSettingsSchema,
-  type Trace,
-} from "../traces/trace.js";
+import { type Judge, type Judgement, type JudgeSettings, judgeSettingsSchema, type Trace } from "../traces/trace.js";
 import { computeRunTotals, saveResults } from "./results-file.js";
-import { chosenScorers, recordedScorers, type ScorerChoice, wantsJudge } from "./run-options.js";
+import type { ScorerChoice } from "./run-flags.js";
+import { chosenScorers, recordedScorers, wantsJudge } from "./run-options.js";
 
 interface ScoreOptions extends JudgeOptions {
   readonly run: string;
@@ -60,7 +55,7 @@ export function scoreStoredRun(options: ScoreOptions, context: AppContext) {
     const run = getRun(db, options.run);
     const asked = judgeOf(run, options, settings.env);
     const chosen = scorersOf(run, options, asked !== null || run.settings.judge !== null);
-    const paid = run.settings.environment === undefined ? [] : [REWARD];
+    const paid = run.settings.kind === "training" ? [REWARD] : [];
     const scorers = await pinEvals(db, [...recordedScorers(run.split, chosen), ...paid], settings);
     const connection = { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note, given: judgeExtras(options) };
     const judge = asked === null ? null : await createJudge(asked, settings, connection);
@@ -78,7 +73,7 @@ export function scoreStoredRun(options: ScoreOptions, context: AppContext) {
     const { scored, stopped } = await scoreRun(db, run, request, signal).finally(() => bar.stop());
     if (stopped) {
       throw new Interrupted(
-        `scoring of ${run.id} stopped: ${count(scored)} tasks are saved. Go on with the same command.`,
+        `scoring of ${run.id} was interrupted: ${count(scored)} tasks are saved. Continue with the same command.`,
       );
     }
     const totals = await computeRunTotals(db, getRun(db, run.id));
@@ -99,7 +94,7 @@ function scorersOf({ id, split, settings }: RunRow, options: ScoreOptions, hasVe
   if (!hasAnswers && (!isOnlyEvals || asksJudge(options))) {
     throw new UserError(
       "flags_contradict",
-      `--${isOnlyEvals ? "judge" : "scorers"} is for tasks with a gold answer, and run ${id} has none.`,
+      `--${isOnlyEvals ? "judge" : "scorers"} applies only to tasks with a gold answer, and run ${id} has none.`,
       "Leave it out.",
     );
   }
@@ -110,13 +105,17 @@ function scorersOf({ id, split, settings }: RunRow, options: ScoreOptions, hasVe
 function judgeOf(run: RunRow, options: ScoreOptions, env: Environment): JudgeSettings | null {
   if (isJudgeOff(options) || (!asksJudge(options) && !wantsJudge(options.scorers)))
     return judgeSettings(options, null, null, env);
-  const { model, baseUrl, environment } = run.settings;
-  // A trained model does not belong to a provider.
-  const cheap =
-    environment === undefined ? cheapModel(parseModelName(model, null).provider, baseUrl, env) : anyCheapModel(env);
+  const cheap = defaultJudgeModel(run.settings, env);
   const judge = judgeSettings(options, run.settings.judge, cheap, env);
   if (judge === null || asksJudge(options) || judge.baseUrl !== null) return judge;
   return hasKey(parseModelName(judge.model, null).provider, env) ? judge : null;
+}
+
+function defaultJudgeModel(settings: RunSettings, env: Environment): ModelName | null {
+  // A trained model does not belong to a provider.
+  if (settings.kind === "training") return anyCheapModel(env);
+  const baseUrl = settings.kind === "own" ? settings.baseUrl : null;
+  return cheapModel(parseModelName(settings.model, null).provider, baseUrl, env);
 }
 
 /** Traces per batch if a judge is called. If the process is killed, at most one batch is scored again. */
@@ -206,7 +205,7 @@ export async function withVerdict(
   signal: AbortSignal,
   budget?: CallBudget,
 ): Promise<Trace> {
-  const task = questionOf(trace.task);
+  const task = questionOf(trace);
   if (judge === null || task === null || canBeRetried(trace.ending) || isBy(trace.judge, judge)) return trace;
   const { question, answer: gold } = task;
   return { ...trace, judge: await judge.judge({ question, gold, answer: trace.answer }, signal, budget) };
@@ -220,7 +219,7 @@ export async function withVerdict(
  */
 export async function withScores(traces: readonly Trace[], scoring: Scoring, signal: AbortSignal): Promise<Trace[]> {
   const scored = traces.map((trace) =>
-    canBeRetried(trace.ending) && !isSuiteTrace(trace) ? trace : withOwnScores(trace, scoring),
+    canBeRetried(trace.ending) && trace.kind !== "suite" ? trace : withOwnScores(trace, scoring),
   );
   const { definitions } = scoring.evals;
   if (definitions.length === 0) return scored;

@@ -1,10 +1,11 @@
-import { createHash } from "node:crypto";
 import { resolve } from "node:path";
+import { externalAgentOf, externalModelName, FLAG_OF, requestedExternalAgent } from "../agents/external-agent.js";
 import { currentVersion } from "../agents/registry-store.js";
 import { readImportFilter } from "../mail/corpus.js";
+import { baseUrlOf, baseUrlVariable, refuseStoredAddress } from "../models/connections.js";
 import { checkBaseUrl } from "../models/endpoint.js";
 import { isRemote, type ModelName, parseModelName } from "../models/model-names.js";
-import { baseUrlOf, baseUrlVariable, refuseStoredAddress, wireApiOf } from "../models/open-model.js";
+import { wireApiOf } from "../models/open-model.js";
 import { changedExtras, recordedExtras } from "../models/request-extras.js";
 import { rulesFor, sentParameters } from "../models/request-parameters.js";
 import type { AppContext } from "../platform/app-context.js";
@@ -14,25 +15,31 @@ import { trimEndOf } from "../platform/strings.js";
 import type { SelectionOptions } from "../questions/dataset.js";
 import { asksJudge, cheapModel, judgeSettings } from "../scoring/judge-settings.js";
 import type { Db } from "../store/open-store.js";
-import { findOracleFile } from "../suites/oracle.js";
 import type { SuiteFolder } from "../suites/suite-folder.js";
 import { offeredToolIds, toolsDigest } from "../tools/load-tools.js";
 import { type Agent, agentSettingsSchema, attachedOrDefault } from "../tools/tool.js";
-import type { AgentTarget, RunSettings } from "../traces/run-settings.js";
-import { refuseFlagsTargetIgnores, requestedAgentTarget, targetModelName } from "./external-agent.js";
+import {
+  type AgentTarget,
+  type ExecutedRunSettings,
+  type ExternalRunSettings,
+  externalRunSettingsSchema,
+  type OwnRunSettings,
+  type TrainingRunSettings,
+} from "../traces/run-settings.js";
 import { modelNameOf } from "./model-of-run.js";
-import { chosenScorers, type RunOptions, type RunRequest, wantsJudge } from "./run-options.js";
+import type { RunOptions } from "./run-flags.js";
+import { chosenScorers, type RunRequest, refuseFlags, wantsJudge } from "./run-options.js";
 
 /** Returns the agent as it was when the run was created. Its row might have changed since. */
-export function agentOf(settings: RunSettings): Agent {
-  const { agentId, prompt, model, maxTurns, maxTokens, temperature, toolCalls, toolChoice } = settings;
-  const { reasoningTokens, reasoningEffort } = settings;
+export function agentOf(settings: ExecutedRunSettings): Agent {
+  const { agentId, model, maxTurns } = settings;
+  const agent = { id: agentId, name: agentId, description: "", model };
+  // An external agent has its own prompt.
+  if (settings.kind === "external") return { ...agent, prompt: "", settings: agentSettingsSchema.parse({ maxTurns }) };
+  const { prompt, maxTokens, temperature, toolCalls, toolChoice, reasoningTokens, reasoningEffort } = settings;
   return {
-    id: agentId,
-    name: agentId,
-    description: "",
+    ...agent,
     prompt,
-    model,
     settings: agentSettingsSchema.parse({
       maxTurns,
       maxTokens,
@@ -47,152 +54,169 @@ export function agentOf(settings: RunSettings): Agent {
 
 /** Returns a stored run's settings, overridden by the options given now. */
 export function requestedSettings(
-  stored: RunSettings,
+  stored: ExecutedRunSettings,
+  options: RunRequest,
+  context: AppContext,
+): ExecutedRunSettings {
+  if (stored.kind === "external") {
+    return requestedExternalSettings(stored, requestedExternalAgent(stored.externalAgent, options), options, context);
+  }
+  const target = externalAgentOf(options, {});
+  if (target === undefined) return requestedOwnSettings(stored, options, context);
+  const external = { ...stored, kind: "external", externalAgent: target };
+  return requestedExternalSettings(externalRunSettingsSchema.strip().parse(external), target, options, context);
+}
+
+function requestedOwnSettings(
+  stored: OwnRunSettings,
   options: RunRequest,
   { settings: { env } }: AppContext,
-): RunSettings {
-  const { given } = options;
-  const where = requestedAgentTarget(stored.elsewhere, options);
-  if (where !== undefined) refuseFlagsTargetIgnores(where, options);
-  const agentId = options.agent ?? stored.agentId;
-  if (where === undefined && options.baseUrl === undefined) {
+): OwnRunSettings {
+  if (options.baseUrl === undefined) {
     refuseStoredAddress(parseModelName(stored.model, null).provider, stored.baseUrl, env);
   }
-  if (stored.judge !== null && !asksJudge(options)) {
-    refuseStoredAddress(parseModelName(stored.judge.model, null).provider, stored.judge.baseUrl, env);
-  }
-  const cheap =
-    where === undefined ? cheapModel(modelNameOf(options, agentOf(stored)).provider, stored.baseUrl, env) : null;
-  const judge = asksJudge(options) ? judgeSettings(options, stored.judge, cheap, env) : stored.judge;
-  const isRescored = options.scorers !== undefined || (judge === null) !== (stored.judge === null);
-  const requested: RunSettings = {
+  const model = modelNameOf(options, agentOf(stored));
+  const requested: OwnRunSettings = {
     ...stored,
-    agentId,
-    ...(where === undefined ? {} : { elsewhere: where }),
-    model: requestedModel(stored, where, agentId, options),
+    ...requestedConditions(stored, options, cheapModel(model.provider, stored.baseUrl, env), env),
+    model: model.id,
     baseUrl: options.baseUrl ?? stored.baseUrl,
     wireApi: options.wireApi ?? stored.wireApi,
-    maxTurns: options.maxTurns ?? stored.maxTurns,
     maxTokens: options.maxTokens ?? stored.maxTokens,
     ...(options.reasoningTokens === undefined ? {} : { reasoningTokens: options.reasoningTokens }),
     temperature: options.temperature ?? stored.temperature,
     ...(options.reasoningEffort === undefined ? {} : { reasoningEffort: options.reasoningEffort }),
-    ...changedExtras(stored, options),
-    cutoff: given.has("cutoff") ? options.cutoff : stored.cutoff,
-    taskTimeoutMs: given.has("taskTimeout") ? options.taskTimeout * 1_000 : stored.taskTimeoutMs,
     maxTaskCostUsd: options.maxTaskCost ?? stored.maxTaskCostUsd,
-    ...(options.functions === undefined ? {} : { functions: resolve(options.functions) }),
     ...(options.unsafeHostPython ? { unsafeHostPython: true } : {}),
     ...requestedOracle(stored, options.oracle),
-    scorers: isRescored ? chosenScorers(options.scorers, judge !== null) : stored.scorers,
-    judge,
   };
   return stored.sent === undefined ? requested : withSent(requested);
 }
 
-function requestedModel(
-  stored: RunSettings,
-  where: AgentTarget | undefined,
-  agentId: string,
-  options: RunOptions,
-): string {
-  if (where === undefined) return modelNameOf(options, agentOf(stored)).id;
-  return options.modelId === undefined ? stored.model : targetModelName(where, agentId, options);
+function requestedExternalSettings(
+  stored: ExternalRunSettings,
+  target: AgentTarget,
+  options: RunRequest,
+  { settings: { env } }: AppContext,
+): ExternalRunSettings {
+  refuseFlagsTargetIgnores(target, options);
+  if (options.oracle !== undefined) throw notFor(stored.model);
+  const conditions = requestedConditions(stored, options, null, env);
+  const { agentId } = conditions;
+  const model = options.modelId === undefined ? stored.model : externalModelName(target, agentId, options);
+  return { ...stored, ...conditions, externalAgent: target, model };
 }
 
+/** Returns the requested settings that every run of art-e has. `cheap` is the default judge. */
+function requestedConditions(
+  stored: ExecutedRunSettings,
+  options: RunRequest,
+  cheap: ReturnType<typeof cheapModel>,
+  env: Environment,
+) {
+  const { given } = options;
+  if (stored.judge !== null && !asksJudge(options)) {
+    refuseStoredAddress(parseModelName(stored.judge.model, null).provider, stored.judge.baseUrl, env);
+  }
+  const judge = asksJudge(options) ? judgeSettings(options, stored.judge, cheap, env) : stored.judge;
+  const isRescored = options.scorers !== undefined || (judge === null) !== (stored.judge === null);
+  return {
+    agentId: options.agent ?? stored.agentId,
+    maxTurns: options.maxTurns ?? stored.maxTurns,
+    ...changedExtras(stored, options),
+    cutoff: given.has("cutoff") ? options.cutoff : stored.cutoff,
+    taskTimeoutMs: given.has("taskTimeout") ? options.taskTimeout * 1_000 : stored.taskTimeoutMs,
+    ...(options.functions === undefined ? {} : { functions: resolve(options.functions) }),
+    scorers: isRescored ? chosenScorers(options.scorers, judge !== null) : stored.scorers,
+    judge,
+  };
+}
+
+/** Settings of a run that art-e can continue. */
+type ContinuableSettings = ExecutedRunSettings | TrainingRunSettings;
+
 /** Returns the changed settings that must stay the same while a run continues, as `name was A and would be B`. */
-export function differences(stored: RunSettings, requested: RunSettings): string[] {
-  const { sent, ...asked } = withRaisedLimitsOf(stored, withAddressesOf(stored, requested));
+export function differences(stored: ContinuableSettings, requested: ContinuableSettings): string[] {
+  const { sent, ...asked } = withHarmlessSettingsOf(stored, requested);
   const changed = differing(stored, asked);
   // `sent` follows from the other settings. It differs alone if this version of art-e knows the model's rules better.
   return changed.length > 0 || sent === undefined ? changed : differing(stored, { sent });
 }
 
 /** Describes the run's servers whose address has changed. This does not change the answers. */
-export function movedServers(stored: RunSettings, requested: RunSettings): string[] {
+export function movedServers(stored: ExecutedRunSettings, requested: ExecutedRunSettings): string[] {
   const before = addressesOf(stored);
-  const shown = (address: string | null) => address ?? "the provider's own address";
+  const shown = (address: string | null) => address ?? "the provider's own URL";
   return Object.entries(addressesOf(requested)).flatMap(([server, address]) => {
-    const old = before[server as keyof typeof before];
+    const old = before[server];
     if (old === undefined || address === undefined || old === address) return [];
     return [`${server} was at ${shown(old)} and is at ${shown(address)}`];
   });
 }
 
 /** Describes the raised task limits. More time or money does not make earlier answers worse. */
-export function raisedLimits(stored: RunSettings, requested: RunSettings): string[] {
-  const { taskTimeoutMs, maxTaskCostUsd } = requested;
-  const [timeout, cost] = [stored.taskTimeoutMs, stored.maxTaskCostUsd];
-  return [
-    ...(taskTimeoutMs > timeout ? [`--task-timeout was ${timeout / 1_000} and is ${taskTimeoutMs / 1_000}`] : []),
-    ...(isRaised(cost, maxTaskCostUsd) ? [`--max-task-cost was ${cost} and is ${maxTaskCostUsd}`] : []),
-  ];
+export function raisedLimits(stored: ExecutedRunSettings, requested: ExecutedRunSettings): string[] {
+  const [before, now] = [stored.taskTimeoutMs / 1_000, requested.taskTimeoutMs / 1_000];
+  const raised = now > before ? [`--task-timeout was ${before} and is ${now}`] : [];
+  if (stored.kind !== "own" || requested.kind !== "own") return raised;
+  const [cost, newCost] = [stored.maxTaskCostUsd, requested.maxTaskCostUsd];
+  return isRaised(cost, newCost) ? [...raised, `--max-task-cost was ${cost} and is ${newCost}`] : raised;
 }
 
 function isRaised(before: number | null, now: number | null): boolean {
   return before !== null && now !== null && now > before;
 }
 
-/** Returns the requested settings, with the stored limits in place of raised ones. */
-function withRaisedLimitsOf(stored: RunSettings, requested: RunSettings): RunSettings {
-  const { taskTimeoutMs, maxTaskCostUsd } = requested;
-  return {
-    ...requested,
-    taskTimeoutMs: Math.min(taskTimeoutMs, stored.taskTimeoutMs),
-    maxTaskCostUsd: isRaised(stored.maxTaskCostUsd, maxTaskCostUsd) ? stored.maxTaskCostUsd : maxTaskCostUsd,
-  };
+/** Returns the requested settings, with the stored limits in place of raised ones, and the stored addresses. */
+function withHarmlessSettingsOf(stored: ContinuableSettings, requested: ContinuableSettings): Record<string, unknown> {
+  const taskTimeoutMs = Math.min(requested.taskTimeoutMs, stored.taskTimeoutMs);
+  const isJudged = requested.judge !== null && stored.judge !== null;
+  const judge = isJudged ? { ...requested.judge, baseUrl: stored.judge.baseUrl } : requested.judge;
+  const shared = { ...requested, taskTimeoutMs, judge };
+  if (stored.kind === "own" && requested.kind === "own") {
+    const { baseUrl, maxTaskCostUsd: cost } = stored;
+    const maxTaskCostUsd = isRaised(cost, requested.maxTaskCostUsd) ? cost : requested.maxTaskCostUsd;
+    return { ...shared, baseUrl, maxTaskCostUsd };
+  }
+  if (stored.kind !== "external" || requested.kind !== "external") return shared;
+  const url = urlOf(stored.externalAgent);
+  const hasMoved = url !== undefined && urlOf(requested.externalAgent) !== undefined;
+  return hasMoved ? { ...shared, externalAgent: { ...requested.externalAgent, url } } : shared;
 }
 
 /** Returns the address of each server. Null is the provider's own address. Undefined if the run has no such server. */
-function addressesOf({ baseUrl, judge, elsewhere }: RunSettings) {
+function addressesOf(settings: ExecutedRunSettings): Readonly<Record<string, string | null | undefined>> {
   return {
-    "the model server": elsewhere === undefined ? baseUrl : undefined,
-    "the judge's server": judge?.baseUrl,
-    "the agent's server": urlOf(elsewhere),
+    ...(settings.kind === "own" ? { "the model server": settings.baseUrl } : {}),
+    "the judge's server": settings.judge?.baseUrl,
+    ...(settings.kind === "external" ? { "the agent's server": urlOf(settings.externalAgent) } : {}),
   };
 }
 
-function urlOf(elsewhere: AgentTarget | undefined): string | undefined {
-  return elsewhere !== undefined && "url" in elsewhere ? elsewhere.url : undefined;
-}
-
-/** Returns the requested settings with the stored addresses of the same servers. */
-function withAddressesOf(stored: RunSettings, requested: RunSettings): RunSettings {
-  const { judge, elsewhere } = requested;
-  const url = urlOf(stored.elsewhere);
-  return {
-    ...requested,
-    baseUrl: stored.baseUrl,
-    ...(judge === null || stored.judge === null ? {} : { judge: { ...judge, baseUrl: stored.judge.baseUrl } }),
-    ...(elsewhere === undefined || !("url" in elsewhere) || url === undefined
-      ? {}
-      : { elsewhere: { ...elsewhere, url } }),
-  };
+function urlOf(target: AgentTarget): string | undefined {
+  return "url" in target ? target.url : undefined;
 }
 
 /** Returns a note if the environment specifies a different server than the run continues with, or null otherwise. */
-export function unusedAddress(
-  { model, baseUrl, elsewhere }: RunSettings,
-  options: RunOptions,
-  env: Environment,
-): string | null {
-  if (options.baseUrl !== undefined || elsewhere !== undefined) return null;
+export function unusedAddress(settings: ExecutedRunSettings, options: RunOptions, env: Environment): string | null {
+  if (options.baseUrl !== undefined || settings.kind === "external") return null;
+  const { model, baseUrl } = settings;
   const variable = baseUrlVariable(parseModelName(model, null).provider);
   const address = variable === null ? undefined : env[variable];
   if (!address) return null;
   if (trimEndOf(address.trim(), "/") === trimEndOf(baseUrl ?? "", "/")) return null;
-  return `the model server is ${baseUrl ?? "the provider's own"}, as the run began, and not that of ${variable}. To change it: --base-url URL`;
+  return `the model server is still ${baseUrl ?? "the provider's own"}, not the one in ${variable}. To change it, pass --base-url URL`;
 }
 
-function differing(stored: RunSettings, asked: Partial<RunSettings>): string[] {
+function differing(stored: object, asked: Readonly<Record<string, unknown>>): string[] {
+  const before = new Map<string, unknown>(Object.entries(stored));
   return Object.entries(asked).flatMap(([name, now]) => {
-    const before = stored[name as keyof RunSettings];
-    const [a, b] = [JSON.stringify(before), JSON.stringify(now)];
+    const [a, b] = [JSON.stringify(before.get(name)), JSON.stringify(now)];
     return a === b ? [] : [`${name} was ${a} and would be ${b}`];
   });
 }
 
-export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { settings }: AppContext): RunSettings {
+export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { settings }: AppContext): OwnRunSettings {
   const name = modelNameOf(options, agent);
   const baseUrl = baseUrlOf(name.provider, options.baseUrl, settings.env);
   // Avoids the cost of a judge that was not requested and that no scorer uses.
@@ -204,6 +228,7 @@ export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { sett
   refuseExtrasWithoutServer(name, options);
   const mailFilter = readImportFilter(db);
   return withSent({
+    kind: "own",
     agentId: agent.id,
     agentVersion: currentVersion(db, agent.id),
     model: name.id,
@@ -229,36 +254,26 @@ export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { sett
   });
 }
 
-/** Returns the settings of a new run with an external agent. Settings that the agent ignores have their defaults. */
+/** Returns the settings of a new run with an external agent. */
 export function externalAgentSettings(
   target: AgentTarget,
   agentId: string,
   options: RunRequest,
   env: Environment,
   access: { readonly mailbox: boolean; readonly machine: boolean } = { mailbox: true, machine: false },
-): RunSettings {
+): ExternalRunSettings {
   const tools = target.kind === "command" || target.kind === "human" ? offeredToolIds(access) : [];
-  const { maxTurns, maxTokens, toolCalls, toolChoice } = agentSettingsSchema.parse({});
   const judge = judgeSettings(options, null, null, env);
   return {
+    kind: "external",
     agentId,
-    agentVersion: 0,
-    elsewhere: target,
-    model: targetModelName(target, agentId, options),
-    baseUrl: null,
-    wireApi: null,
-    prompt: "",
+    externalAgent: target,
+    model: externalModelName(target, agentId, options),
     tools,
-    toolsDigest: createHash("sha256").update(JSON.stringify(tools)).digest("hex"),
-    maxTurns: options.maxTurns ?? maxTurns,
-    maxTokens,
-    temperature: null,
+    maxTurns: options.maxTurns ?? agentSettingsSchema.parse({}).maxTurns,
     ...recordedExtras(options),
-    toolCalls,
-    toolChoice,
     ...settingsOfAnyAgent(options),
     ...(target.kind === "human" ? conditionsOfPerson(options) : {}),
-    maxTaskCostUsd: null,
     scorers: chosenScorers(options.scorers, judge !== null),
     judge,
   };
@@ -280,13 +295,13 @@ function settingsOfAnyAgent(options: RunOptions) {
   };
 }
 
-export function selectionOf(options: SelectionOptions & Pick<RunOptions, "limit">): RunSettings["selection"] {
+export function selectionOf(options: SelectionOptions & Pick<RunOptions, "limit">): OwnRunSettings["selection"] {
   const { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed } = options;
   return { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed };
 }
 
 /** Returns the settings with the parameters that are actually sent, because some models do not accept all of them. */
-function withSent({ sent: _, ...settings }: RunSettings): RunSettings {
+function withSent({ sent: _, ...settings }: OwnRunSettings): OwnRunSettings {
   const { maxTokens, reasoningTokens, reasoningEffort, temperature, tools } = settings;
   const baseUrl = settings.baseUrl === null ? null : checkBaseUrl(settings.baseUrl);
   const rules = rulesFor(parseModelName(settings.model, null), wireApiOf(settings.wireApi, baseUrl));
@@ -303,7 +318,7 @@ const FLAGS: Readonly<Record<string, string>> = {
   reasoningEffort: "reasoning effort",
 };
 
-export function notesOnSent({ sent, model }: RunSettings): string[] {
+export function notesOnSent({ sent, model }: Pick<OwnRunSettings, "sent" | "model">): string[] {
   return (sent?.adjusted ?? [])
     .filter(({ parameter }) => parameter in FLAGS)
     .map(({ parameter, asked, sent: instead, reason }) => {
@@ -316,29 +331,32 @@ function refuseExtrasWithoutServer({ id, provider }: ModelName, { header, body }
   if (isRemote(provider) || (header === undefined && body === undefined)) return;
   throw new UserError(
     "flags_contradict",
-    `--${header === undefined ? "body" : "header"} is for requests to a server, and ${id} sends none.`,
-    "Leave it out, or name a model of a provider.",
+    `--${header === undefined ? "body" : "header"} applies only to requests to a server, and ${id} sends none.`,
+    "Remove it, or choose a provider's model.",
   );
 }
 
 const ORACLE_MODEL = "offline/oracle";
 
-export function refuseOracle(model: string, named: string | undefined): void {
-  if (model !== ORACLE_MODEL && named === undefined) return;
+export function refuseOracle(model: string): void {
+  if (model !== ORACLE_MODEL) return;
   throw new UserError(
     "flags_contradict",
-    `${named === undefined ? `The model ${model}` : "--oracle"} is for tasks of a suite.`,
-    "Add --suite DIR, or name another agent.",
+    `The model ${model} only answers suite tasks.`,
+    "Pass --suite FOLDER, or use another agent.",
   );
 }
 
-export function oracleSettings(model: string, named: string | undefined, folder: SuiteFolder) {
-  if (model === ORACLE_MODEL) return { oracle: findOracleFile(named, folder) };
+export async function oracleSettings(model: string, named: string | undefined, folder: SuiteFolder) {
+  if (model === ORACLE_MODEL) {
+    const { findOracleFile } = await import("../suites/oracle.js");
+    return { oracle: findOracleFile(named, folder) };
+  }
   if (named !== undefined) throw notFor(model);
   return {};
 }
 
-function requestedOracle(stored: RunSettings, named: string | undefined) {
+function requestedOracle(stored: OwnRunSettings, named: string | undefined) {
   if (named === undefined) return {};
   if (stored.oracle === undefined) throw notFor(stored.model);
   return { oracle: resolve(named) };
@@ -347,4 +365,12 @@ function requestedOracle(stored: RunSettings, named: string | undefined) {
 function notFor(model: string): UserError {
   const what = `--oracle is for the agent oracle, and the agent's model is ${model}.`;
   return new UserError("flags_contradict", what, "Leave it out, or run -a oracle.");
+}
+
+export function refuseFlagsTargetIgnores({ kind }: AgentTarget, { given, cutoff }: RunRequest): void {
+  refuseFlags(kind, given);
+  if (given.has("cutoff") && cutoff === "off" && kind !== "command" && kind !== "human") {
+    const message = `--cutoff off does not apply to an external agent (${FLAG_OF[kind]}).`;
+    throw new UserError("flags_contradict", message, "Remove --cutoff.");
+  }
 }

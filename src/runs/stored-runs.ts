@@ -8,8 +8,8 @@ import { SCORES } from "../scoring/scorers.js";
 import { ClusteredMean } from "../statistics/intervals.js";
 import { type Db, waitForWriter, withStore, withWriteTransaction } from "../store/open-store.js";
 import { isFailure } from "../tasks/ending.js";
+import { HEADLINE_SCORERS, type Headline, type HeadlineScorer, headlineScorer } from "../traces/headline-score.js";
 import { iterateResults } from "../traces/results-store.js";
-import { HEADLINE_SCORERS, type Headline, headlineScorer } from "../traces/run-totals.js";
 import {
   acquireRunLock,
   addRunTags,
@@ -43,7 +43,7 @@ export function runDetails(name: string, settings: AppSettings) {
   return withStore(settings, async (db) => {
     const run = getRun(db, name);
     const totals = await computeRunTotals(db, run);
-    const headline = headlineScorer((scorer) => (totals.scores[scorer]?.n ?? 0) > 0);
+    const headline = headlineScorer(totals.scores);
     const tasks = [...iterateResults(db, run.id)].map((result) => listedTask(result, headline));
     return {
       name: run.name,
@@ -58,7 +58,7 @@ export function runDetails(name: string, settings: AppSettings) {
   });
 }
 
-function listedTask(result: TaskResult, headline: Headline["scorer"] | null) {
+function listedTask(result: TaskResult, headline: HeadlineScorer | null) {
   const { taskId, epoch, ending, sourcesCorrect, costUsd, traceId, question } = result;
   return {
     taskId,
@@ -96,14 +96,13 @@ export function runsWithHeadlines(filter: RunFilter, limit: number, settings: Ap
 
 /** Returns the headline score, or null if nothing is scored yet. Reads the scores of all results. */
 export function headlineOf(db: Db, runId: string): Headline | null {
-  for (const scorer of HEADLINE_SCORERS) {
-    const sums = new ClusteredMean();
-    const tasks = scoreSums(db, runId, scorer);
-    for (const { n, sum } of tasks) sums.add(n, sum);
-    const description = SCORES[scorer];
-    if (tasks.length > 0 && description !== undefined) return { scorer, ...estimateOf(description, sums) };
-  }
-  return null;
+  const tasks = scoreSums(db, runId, HEADLINE_SCORERS);
+  const scorer = headlineScorer(Object.fromEntries(tasks.map((task) => [task.scorer, task])));
+  const description = scorer === null ? undefined : SCORES[scorer];
+  if (scorer === null || description === undefined) return null;
+  const sums = new ClusteredMean();
+  for (const task of tasks) if (task.scorer === scorer) sums.add(task.n, task.sum);
+  return { scorer, ...estimateOf(description, sums) };
 }
 
 const TAG = /^[\p{L}\p{N}][\p{L}\p{N}._:-]{0,49}$/u;
@@ -132,8 +131,8 @@ export function tagRun(
   if (invalid !== undefined) {
     throw new UserError(
       "tag_invalid",
-      `TAGS: "${invalid}" cannot be a tag.`,
-      "Take up to 50 letters, digits, dots, colons, dashes and underscores.",
+      `TAGS: "${invalid}" is not a valid tag.`,
+      "Use up to 50 letters, digits, dots, colons, dashes and underscores.",
     );
   }
   return changeNames(run, context, (db, id) => (how === "add" ? addRunTags : removeRunTags)(db, id, tags));
@@ -159,8 +158,8 @@ export function deleteRuns(names: readonly string[], really: boolean, context: A
     if (names.includes("latest")) {
       throw new UserError(
         "run_unknown",
-        "RUNS: latest is not deleted.",
-        `Name the run: ${commandLine`art-e runs list`}`,
+        "RUNS: cannot delete latest.",
+        `Pass the run id: ${commandLine`art-e runs list`}`,
       );
     }
     const ids = new Set(names.map((name) => getRun(db, name).id));
@@ -223,8 +222,8 @@ function checkRunName(name: string, source: string): void {
   if (NAME.test(name) && !name.endsWith(".json")) return;
   throw new UserError(
     "name_invalid",
-    `${source}: "${name}" cannot name a run.`,
-    "Use up to 100 letters, digits, spaces, dots, dashes and underscores. The name must not begin with run_ or end with .json.",
+    `${source}: "${name}" is not a valid run name.`,
+    "Use up to 100 letters, digits, spaces, dots, dashes and underscores. The name must not start with run_ or end with .json.",
   );
 }
 
@@ -239,7 +238,7 @@ function refuseTakenName(db: Db, name: string, id: string | null): void {
   if (holder === null || holder === id) return;
   throw new UserError(
     "name_taken",
-    `Run ${holder} has the name "${name}".`,
-    `Take another, or rename that one: ${commandLine`art-e runs rename ${holder} OTHER`}`,
+    `Run ${holder} already has the name "${name}".`,
+    `Choose another name, or rename that run: ${commandLine`art-e runs rename ${holder} OTHER`}`,
   );
 }

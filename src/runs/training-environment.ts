@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
+import { promptFor } from "../agents/agent-loop.js";
 import { currentVersion, getAgent, saveCurrentVersion } from "../agents/registry-store.js";
 import { NO_EVALS } from "../evals/use-evals.js";
 import { checkMailboxes, readImportFilter } from "../mail/corpus.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { artESuite, type QuestionOptions, questionOpener, refuseContradictions } from "../questions/dataset.js";
+import { loadSelection, type QuestionOptions, questionOpener, refuseContradictions } from "../questions/dataset.js";
 import { createJudge, type JudgeOptions, judgeExtras, judgeSettings } from "../scoring/judge-settings.js";
 import { judgeUse, REWARD, type ScorerName } from "../scoring/scorers.js";
 import {
@@ -26,10 +27,9 @@ import { openExternalResources } from "../tools/tool-connections.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import { type ResultWriter, threadedResultWriter } from "../traces/result-writer.js";
 import { lastEpochs, saveScoringSettings } from "../traces/results-store.js";
-import type { RunSettings } from "../traces/run-settings.js";
+import type { TrainingRunSettings } from "../traces/run-settings.js";
 import { finishRun, getRun, type RunRow, runOfName, thisProcess } from "../traces/runs-store.js";
 import { toTaskResult } from "../traces/task-result.js";
-import { promptFor } from "./answer-task.js";
 import { createRun } from "./execute-run/create-run.js";
 import { mailChangedSince, resumeRun } from "./execute-run/resume.js";
 import { newRunId } from "./plan-run.js";
@@ -160,7 +160,7 @@ function offeredTools(db: Db, agent: Agent, resources: ToolResources): readonly 
   if (reserved !== undefined) {
     throw new UserError(
       "tool_reserved",
-      `Agent "${agent.id}" has a tool "${reserved.id}", a name that the protocol has for itself.`,
+      `Agent "${agent.id}" has a tool "${reserved.id}", which is a reserved name of the protocol.`,
       `Add the tool under another id, or detach it: ${commandLine`art-e agents detach ${agent.id} ${reserved.id}`}.`,
     );
   }
@@ -169,36 +169,34 @@ function offeredTools(db: Db, agent: Agent, resources: ToolResources): readonly 
 }
 
 /** Returns the settings of a training run. Its model name does not belong to a provider. */
-function environmentSettings(db: Db, options: EnvironmentOptions, agent: Agent, context: AppContext): RunSettings {
+function environmentSettings(
+  db: Db,
+  options: EnvironmentOptions,
+  agent: Agent,
+  context: AppContext,
+): TrainingRunSettings {
   const reward = scorerOf(options.reward);
   const judge = judgeSettings(options, null, null, context.settings.env);
   if (judge === null && judgeUse(reward) === "needed") {
     throw new UserError(
       "judge_missing",
-      `--reward ${options.reward} needs a judge, and there is none.`,
-      "Name one, for example --judge anthropic/claude-haiku-5-5, or another reward.",
+      `--reward ${options.reward} requires a judge.`,
+      "Pass one, such as --judge anthropic/claude-haiku-5-5, or another reward.",
     );
   }
   const mailFilter = readImportFilter(db);
   return {
+    kind: "training",
     agentId: agent.id,
     agentVersion: currentVersion(db, agent.id),
     model: options.model,
-    baseUrl: null,
-    wireApi: null,
     prompt: agent.prompt,
     tools: attachedOrDefault(db, agent.id).map(({ tool }) => tool.id),
     toolsDigest: toolsDigest(db, agent.id),
     maxTurns: options.maxTurns ?? agent.settings.maxTurns,
-    maxTokens: agent.settings.maxTokens,
-    temperature: null,
-    toolCalls: agent.settings.toolCalls,
-    toolChoice: agent.settings.toolChoice,
     cutoff: options.cutoff,
     ...(mailFilter === null ? {} : { mailFilter }),
     taskTimeoutMs: options.episodeTimeout * 1_000,
-    maxTaskCostUsd: null,
-    price: null,
     concurrency: options.maxSessions,
     selection: selectionOf(options),
     epochs: 1,
@@ -226,8 +224,7 @@ async function loadSplits(
   context: AppContext,
 ): Promise<ReadonlyMap<Split, SplitTasks>> {
   const load = async (split: Split): Promise<SplitTasks> => {
-    const { set, tasks } = await artESuite(options.cutoff, { ...options, split }, context).list();
-    const questions = tasks as readonly Question[];
+    const { set, questions } = await loadSelection({ ...options, split }, context);
     checkMailboxes(db, questions, options.partialInboxes);
     return { set, questions };
   };
@@ -246,7 +243,7 @@ async function loadSplits(
     if (second.set.split === other && !isSame(named, second)) splits.set(other, second);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    context.note(`art-e: there is no split "${other}": ${error.message}`);
+    context.note(`art-e: cannot serve the split "${other}": ${error.message}`);
   }
   return splits;
 }
@@ -264,21 +261,22 @@ function runName(name: string | undefined, split: Split, defaultSplit: Split): s
  * Returns the run to continue under that name, or null if the name is new. Throws a UserError if the run's tasks or
  * settings differ.
  */
-function findRun(db: Db, name: string, set: TaskSet, settings: RunSettings): RunRow | null {
+function findRun(db: Db, name: string, set: TaskSet, settings: TrainingRunSettings): RunRow | null {
   const id = runOfName(db, name);
   if (id === null) return null;
   const run = getRun(db, id);
   const changes = [
-    ...(run.settings.environment === undefined ? ["it is no run of a training environment"] : []),
-    ...(run.dataset.sha256 === set.sha256 && run.split === set.split ? [] : ["its tasks are others"]),
+    ...(run.dataset.sha256 === set.sha256 && run.split === set.split ? [] : ["its tasks differ"]),
     ...mailChangedSince(db, run),
-    ...differences(run.settings, { ...settings, epochs: run.settings.epochs }),
+    ...(run.settings.kind === "training"
+      ? differences(run.settings, { ...settings, epochs: run.settings.epochs })
+      : ["it is not a training run"]),
   ];
   if (changes.length === 0) return run;
   throw new UserError(
     "run_differs",
-    `--name ${name}: the run of that name cannot go on as it was begun: ${changes.join("; ")}.`,
-    `Take another name, or rename that run: ${commandLine`art-e runs rename ${id} OTHER`}`,
+    `--name ${name}: cannot continue that run unchanged: ${changes.join("; ")}.`,
+    `Choose another name, or rename that run: ${commandLine`art-e runs rename ${id} OTHER`}`,
   );
 }
 
@@ -304,7 +302,7 @@ export class TrainingEnvironment {
   constructor(
     private readonly db: Db,
     private readonly options: EnvironmentOptions,
-    private readonly settings: RunSettings,
+    private readonly settings: TrainingRunSettings,
     private readonly parts: EnvironmentParts,
   ) {
     const { agent, tools, scoring } = parts;
@@ -312,7 +310,7 @@ export class TrainingEnvironment {
     this.open = questionOpener(options.cutoff);
     this.rules = {
       agent,
-      tools: new Map(tools.map((tool) => [tool.id, tool])),
+      tools,
       scoring,
       maxTurns: settings.maxTurns,
       maxTokens: options.maxTokens ?? null,
@@ -336,7 +334,7 @@ export class TrainingEnvironment {
     const { name, questions } = this.questionsOf(split);
     const question = questions[index];
     if (question === undefined) {
-      throw new NoSuchTask(`There is no task ${index}: split "${name}" has those from 0 to ${questions.length - 1}.`);
+      throw new NoSuchTask(`Unknown task ${index}. Split "${name}" has the tasks 0 to ${questions.length - 1}.`);
     }
     const { id: task_id, question: asked, inbox_address, query_date } = question;
     return { split: name, index, task_id, question: asked, inbox_address, query_date };
@@ -349,7 +347,7 @@ export class TrainingEnvironment {
   async begin(request: EpisodeRequest, isKept = true): Promise<BegunEpisode> {
     const task = this.choose(request);
     const question = this.questionsOf(task.split).questions[task.index] as Question;
-    const opening = await this.open(question, NEVER);
+    const opening = await this.open({ kind: "question", task: question }, NEVER);
     if (!opening.ok) throw new Error(opening.reason);
     const { opened } = opening;
     const instructions = this.instructionsFor(task);
@@ -379,7 +377,7 @@ export class TrainingEnvironment {
     const { name, questions } = this.questionsOf(split ?? this.defaultSplit);
     if (task_id !== undefined) {
       const found = questions.findIndex(({ id }) => id === task_id);
-      if (found === -1) throw new NoSuchTask(`There is no task with task_id ${task_id} in split "${name}".`);
+      if (found === -1) throw new NoSuchTask(`Unknown task_id ${task_id} in split "${name}".`);
       if (index !== undefined && index !== found) {
         throw new NoSuchTask(`Task ${task_id} of split "${name}" has the index ${found}, not ${index}.`);
       }
@@ -400,7 +398,7 @@ export class TrainingEnvironment {
   private questionsOf(split: string): { readonly name: Split } & SplitTasks {
     for (const [name, tasks] of this.parts.taskSets) if (name === split) return { name, ...tasks };
     const known = [...this.parts.taskSets.keys()].join(", ");
-    throw new NoSuchTask(`There is no split "${split.slice(0, 100)}". The splits are: ${known}.`);
+    throw new NoSuchTask(`Unknown split "${split.slice(0, 100)}". Available: ${known}.`);
   }
 
   /** Creates the run with the first episode of its split. */

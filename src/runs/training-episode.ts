@@ -1,24 +1,22 @@
 import { z } from "zod";
-import { endingOfAnswer, type OpenedTask, type Transcript } from "../agents/agent.js";
-import { callTool } from "../agents/agent-loop.js";
-import { NO_USAGE, type ToolMessage, type Usage } from "../models/model.js";
+import type { CallResult, OpenedTask, Rollout, Transcript } from "../agents/agent.js";
+import { AgentLoop } from "../agents/agent-loop.js";
+import { newTaskTrace } from "../agents/new-trace.js";
+import { type Completion, NO_USAGE, type ToolCall } from "../models/model.js";
 import type { JsonObject } from "../platform/json.js";
 import { openWorkspace } from "../sandbox/workspace.js";
 import { REWARD, SCORERS, type ScorerName, similarity } from "../scoring/scorers.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
 import type { Question } from "../tasks/question.js";
-import type { Agent, Tool, ToolResult } from "../tools/tool.js";
+import type { Agent, Tool } from "../tools/tool.js";
 import type { AttemptOutcome } from "../traces/result-writer.js";
 import type { Score, ScorerEntry } from "../traces/score.js";
-import type { Judgement, QuestionTrace, ToolCallRecord, Trace } from "../traces/trace.js";
-import { traceFields } from "./answer-task.js";
+import { sumUsage } from "../traces/task-result.js";
+import type { Judgement, QuestionTrace, Trace } from "../traces/trace.js";
 import { type Scoring, withScores } from "./score-traces.js";
 
 /** Timeout per tool call, in milliseconds. */
 const TOOL_MS = 45_000;
-
-/** Consecutive turns without a usable call after which an episode ends, like a task in a run. */
-const MAX_UNUSABLE_TURNS = 3;
 
 const CHARS_PER_TOKEN = 4;
 
@@ -30,7 +28,7 @@ const MAX_NAME_CHARS = 200;
 const CORRECT_FROM = 0.5;
 
 /** Data about the model's reply that a client can send with a call. Unreadable values are dropped. */
-const saidSchema = z.object({
+const replySchema = z.object({
   content: z.string().optional().catch(undefined),
   model: z.string().optional().catch(undefined),
   usage: z
@@ -42,7 +40,7 @@ const saidSchema = z.object({
 /** Settings shared by all episodes. */
 export interface EpisodeRules {
   readonly agent: Agent;
-  readonly tools: ReadonlyMap<string, Tool>;
+  readonly tools: readonly Tool[];
   readonly maxTurns: number;
   /** Maximum tokens per episode, or null for no limit. */
   readonly maxTokens: number | null;
@@ -72,7 +70,7 @@ interface EpisodeTask {
 
 /** The outcome of a call. */
 export interface EpisodeStep {
-  readonly result: ToolResult | { readonly ok: false; readonly error: string; readonly kind: "timeout" };
+  readonly result: CallResult;
   /** The episode's reward on its last step, 0 on all others. */
   readonly reward: number;
   readonly done: boolean;
@@ -91,19 +89,16 @@ export interface EpisodeEnd {
 /** A task that a trainer's model works on, one call at a time. Each call must be answered before the next one. */
 export class Episode {
   stepCount = 0;
-  private readonly transcript: Transcript;
+  private readonly loop: AgentLoop;
+  private readonly transcript: Transcript = { messages: [], toolCalls: [], turns: [] };
   private readonly workspace = openWorkspace();
+  private readonly interruption = new AbortController();
   private readonly startedAt = new Date();
   private readonly started = performance.now();
   /** When the client last received a result. The time from then until its next call is the model's latency. */
   private answeredAt = this.started;
-  private unreadChars: number;
-  private tokens = 0;
-  private unusable = 0;
-  private calling: AbortController | null = null;
-  private end: Ending | null = null;
-  /** Settles when the episode is over and its trace is saved. */
-  private ended: Promise<unknown> = Promise.resolve();
+  /** Settles when the current call is answered. After the last one, the trace is saved. */
+  private answered: Promise<unknown> = Promise.resolve();
 
   constructor(
     readonly id: string,
@@ -111,205 +106,164 @@ export class Episode {
     private readonly rules: EpisodeRules,
     private readonly run: EpisodeRun,
   ) {
-    const { system, opened } = task;
-    const messages: Transcript["messages"] = [
-      { role: "system", content: system },
-      { role: "user", content: opened.instruction },
-    ];
-    this.transcript = { messages, toolCalls: [], turns: [] };
-    this.unreadChars = system.length + opened.instruction.length;
+    const { question, epoch, system, opened } = task;
+    const { instruction, variables, access } = opened;
+    const { maxTurns, tools, maxTokens } = rules;
+    const context = { ...access, signal: this.interruption.signal, workspace: this.workspace };
+    this.loop = new AgentLoop(
+      {
+        tools,
+        toolCalls: "all",
+        toolTimeoutMs: TOOL_MS,
+        isOverBudget: (transcript) => maxTokens !== null && tokensOf(transcript) >= maxTokens,
+      },
+      { id: question.id, epoch, instruction, variables, maxTurns, context },
+      this.transcript,
+    );
+    this.loop.start(system);
   }
 
   /** The ending, or null while the episode is running. */
   get ending(): Ending | null {
-    return this.end;
+    return this.loop.rollout?.ending ?? null;
   }
 
   get turnsLeft(): number {
-    return Math.max(0, this.rules.maxTurns - this.transcript.turns.length);
+    return this.loop.turnsLeft;
   }
 
   /** Makes one tool call. Throws on a bug in art-e, or if the call ends the episode and its trace cannot be saved. */
-  async call(name: string, args: JsonObject, said: unknown): Promise<EpisodeStep> {
+  async call(name: string, args: JsonObject, metadata: unknown): Promise<EpisodeStep> {
     this.stepCount++;
-    if (this.end !== null) return { ...refusal("failed", "The episode is over: reset begins another."), done: true };
-    if (performance.now() - this.started >= this.rules.timeoutMs) return this.endByTime();
-    const turn = this.transcript.turns.length;
-    const call = { id: `call_${turn + 1}`, name, arguments: args };
-    const told = saidSchema.safeParse(said).data ?? {};
-    const content = (told.content ?? "").slice(0, MAX_CHARS);
-    const argumentChars = JSON.stringify(args).length;
-    const isTooLong = argumentChars > MAX_CHARS || name.length > MAX_NAME_CHARS;
-    const called = isTooLong
-      ? failedCall({ ...call, name: name.slice(0, MAX_NAME_CHARS), arguments: {} }, turn, TOO_LONG)
-      : await this.callTool(call, turn);
-    if (this.end !== null) return { ...refusal("failed", "The episode was ended."), done: true };
-    const { messages, toolCalls } = this.transcript;
-    const made = { id: called.record.id, name: called.record.name, arguments: called.record.arguments };
-    messages.push({ role: "assistant", content, toolCalls: [made] }, called.message);
-    toolCalls.push(called.record);
-    this.addTurn(told, name.length + argumentChars + content.length, called.record.durationMs);
-    this.unreadChars = called.message.content.length;
-    const { result } = called;
-    if (result.ok && result.final !== undefined) {
-      const { answer, sources } = result.final;
-      return this.endWith(result, endingOfAnswer(answer, sources), answer.trim(), sources);
-    }
-    const isUnusable = !result.ok && UNUSABLE.has(result.kind);
-    this.unusable = isUnusable ? this.unusable + 1 : 0;
-    if (this.unusable >= MAX_UNUSABLE_TURNS) return this.endWith(result, "tool_protocol_error");
-    if (this.turnsLeft === 0) return this.endWith(result, "out_of_turns");
-    // Includes the tokens that the model has not read yet.
-    const tokens = this.tokens + this.unreadChars / CHARS_PER_TOKEN;
-    if (tokens >= (this.rules.maxTokens ?? Number.POSITIVE_INFINITY)) return this.endWith(result, "out_of_budget");
-    this.answeredAt = performance.now();
-    return { result, reward: 0, done: false, end: null };
+    if (this.ending !== null) return refusedStep("The episode is over. Start another with reset.");
+    const step = this.step(name, args, metadata);
+    // The caller receives the error. `interrupt` only waits.
+    this.answered = step.catch(() => undefined);
+    return step;
   }
 
   /** Ends the episode without a reward, unless it is already over. Resolves when its trace is saved. */
   async interrupt(why: string): Promise<void> {
-    if (this.end === null) {
-      this.end = "interrupted";
-      this.calling?.abort();
+    if (this.ending === null) {
+      const rollout = this.loop.end("interrupted");
+      this.interruption.abort();
       await this.workspace.close();
-      this.ended = this.run.save(this.trace("interrupted", null, [], why), "failed");
+      this.answered = this.run.save(this.trace(rollout, why), "failed");
     }
-    await this.ended;
+    await this.answered;
   }
 
-  private async callTool(call: Call, turn: number): Promise<Called> {
-    const startedAt = performance.now();
-    const calling = new AbortController();
-    this.calling = calling;
-    const timer = setTimeout(() => calling.abort(), TOOL_MS);
-    const aborted = new Promise<null>((resolve) => {
-      calling.signal.addEventListener("abort", () => resolve(null), { once: true });
-    });
+  private async step(name: string, args: JsonObject, metadata: unknown): Promise<EpisodeStep> {
+    const { timeoutMs } = this.rules;
+    if (performance.now() - this.started >= timeoutMs) {
+      const error = `The episode's time limit of ${timeoutMs / 1_000} s was reached.`;
+      return this.finish({ ok: false, kind: "timeout", error }, this.loop.end("timeout"), error);
+    }
+    const latencyMs = performance.now() - this.answeredAt;
+    const startedAt = new Date(Date.now() - latencyMs).toISOString();
+    const { reply, refusal } = this.readReply(name, args, metadata, latencyMs);
+    let result: CallResult | undefined;
     try {
-      const context = { ...this.task.opened.access, signal: calling.signal, workspace: this.workspace };
-      const called = await Promise.race([callTool(call, turn, this.rules.tools, context), aborted]);
-      return called ?? failedCall(call, turn, TOO_SLOW, performance.now() - startedAt);
-    } finally {
-      clearTimeout(timer);
-      this.calling = null;
+      [result] = await this.loop.offer(reply, startedAt, refusal);
+    } catch (error) {
+      if (!this.interruption.signal.aborted) throw error;
     }
+    if (this.interruption.signal.aborted || result === undefined) return refusedStep("The episode was ended.");
+    const { rollout } = this.loop;
+    if (rollout !== null) return this.finish(result, rollout);
+    this.answeredAt = performance.now();
+    return { result, reward: 0, done: false, end: null };
   }
 
-  private addTurn({ model, usage: told }: z.output<typeof saidSchema>, chars: number, toolMs: number): void {
-    const usage: Usage = {
-      ...NO_USAGE,
-      inputTokens: told?.input_tokens ?? Math.ceil(this.unreadChars / CHARS_PER_TOKEN),
-      outputTokens: told?.output_tokens ?? Math.ceil(chars / CHARS_PER_TOKEN),
+  /** Returns the client's call as a model's reply, and a refusal if the call is too long for the trace. */
+  private readReply(
+    name: string,
+    args: JsonObject,
+    metadata: unknown,
+    latencyMs: number,
+  ): { readonly reply: Completion; readonly refusal: CallResult | null } {
+    const { content: fullContent = "", model, usage } = replySchema.safeParse(metadata).data ?? {};
+    const content = fullContent.slice(0, MAX_CHARS);
+    const argumentChars = JSON.stringify(args).length;
+    const isTooLong = argumentChars > MAX_CHARS || name.length > MAX_NAME_CHARS;
+    const chars = name.length + argumentChars + content.length;
+    const call: ToolCall = {
+      id: `call_${this.transcript.turns.length + 1}`,
+      name: name.slice(0, MAX_NAME_CHARS),
+      arguments: isTooLong ? {} : args,
     };
-    this.tokens += usage.inputTokens + usage.outputTokens;
-    const latencyMs = Math.max(0, performance.now() - this.answeredAt - toolMs);
-    this.transcript.turns.push({
-      startedAt: new Date(Date.now() - latencyMs - toolMs).toISOString(),
-      ...(model === undefined ? {} : { model }),
-      latencyMs,
+    const reply: Completion = {
+      content,
+      toolCalls: [call],
       finishReason: "tool_calls",
       rawFinishReason: "tool_calls",
-      usage,
-      costUsd: null,
+      ...(model === undefined ? {} : { model }),
+      usage: {
+        ...NO_USAGE,
+        inputTokens: usage?.input_tokens ?? Math.ceil(unreadTokens(this.transcript)),
+        outputTokens: usage?.output_tokens ?? Math.ceil(chars / CHARS_PER_TOKEN),
+      },
+      latencyMs,
       retries: [],
-      cached: false,
-    });
+    };
+    return { reply, refusal: isTooLong ? TOO_LONG : null };
   }
 
-  private endByTime(): Promise<EpisodeStep> {
-    const error = `The episode's time of ${this.rules.timeoutMs / 1_000} s is over.`;
-    return this.endWith({ ok: false, kind: "timeout", error }, "timeout", null, [], error);
-  }
-
-  private endWith(...how: Parameters<Episode["finish"]>): Promise<EpisodeStep> {
-    this.end = how[1];
-    const step = this.finish(...how);
-    // The caller receives the error. `interrupt` only waits.
-    this.ended = step.catch(() => undefined);
-    return step;
-  }
-
-  private async finish(
-    result: EpisodeStep["result"],
-    ending: Ending,
-    answer: string | null = null,
-    sources: readonly string[] = [],
-    error: string | null = null,
-  ): Promise<EpisodeStep> {
+  private async finish(result: CallResult, rollout: Rollout, error: string | null = null): Promise<EpisodeStep> {
     await this.workspace.close();
     const { scoring, judgeMs, reward: scorer } = this.rules;
-    const judged = await withJudgement(this.trace(ending, answer, sources, error), scoring, judgeMs);
+    const judged = await withJudgement(this.trace(rollout, error), scoring, judgeMs);
     const reward = rewardOf(judged, scorer, scoring);
     const [scored = judged] = await withScores([judged], scoring, NEVER);
     const trace = { ...scored, scores: { ...scored.scores, [REWARD]: reward } };
-    await this.run.save(trace, isFailure(ending) ? "failed" : "finished");
+    await this.run.save(trace, isFailure(rollout.ending) ? "failed" : "finished");
     const scores = Object.fromEntries(Object.entries(scored.scores).map(([name, { value }]) => [name, value]));
-    const end = { ending, reward: { ...reward, scorer }, scores, traceId: trace.traceId };
+    const end = { ending: rollout.ending, reward: { ...reward, scorer }, scores, traceId: trace.traceId };
     return { result, reward: reward.value, done: true, end };
   }
 
-  private trace(
-    ending: Ending,
-    answer: string | null,
-    sources: readonly string[],
-    error: string | null,
-  ): QuestionTrace {
+  private trace({ reason, ...rollout }: Rollout, error: string | null): QuestionTrace {
     const { agent, maxTurns } = this.rules;
     const { runId, model } = this.run;
+    const { question, epoch } = this.task;
     const times = {
       startedAt: this.startedAt.toISOString(),
       endedAt: new Date().toISOString(),
       durationMs: performance.now() - this.started,
     };
     const remote = { sessionId: this.id, traceId: null };
-    const { question, epoch } = this.task;
-    const rollout = { ...this.transcript, ending, answer, sources, remote };
-    const fields = { runId, agentId: agent.id, model, maxTurns };
-    return { ...traceFields(fields, { task: question, epoch }, { times, rollout, error }), task: question };
+    return newTaskTrace(
+      { runId, agentId: agent.id, model, maxTurns },
+      { kind: "question", task: question, epoch },
+      { times, rollout: { ...rollout, remote }, error: error ?? reason ?? null },
+      { kind: "question", task: question },
+    );
   }
 }
 
 const NEVER = new AbortController().signal;
 
-interface Call {
-  readonly id: string;
-  readonly name: string;
-  readonly arguments: JsonObject;
-}
-
-type Failure = Extract<EpisodeStep["result"], { ok: false }>;
-
-interface Called {
-  readonly message: ToolMessage;
-  readonly record: ToolCallRecord;
-  readonly result: EpisodeStep["result"];
-}
-
-const TOO_SLOW: Failure = { ok: false, kind: "timeout", error: `The tool took longer than ${TOOL_MS / 1_000} s.` };
-
-const TOO_LONG: Failure = {
+const TOO_LONG: CallResult = {
   ok: false,
   kind: "bad_arguments",
-  error: `A call may have ${MAX_CHARS} characters of arguments and ${MAX_NAME_CHARS} of name.`,
+  error: `Call too long: at most ${MAX_CHARS} characters of arguments and ${MAX_NAME_CHARS} characters of name are allowed.`,
 };
 
-/** Returns the record of a call that got no result from its tool. */
-function failedCall({ id, name, arguments: args }: Call, turn: number, result: Failure, durationMs = 0): Called {
-  const { error, kind } = result;
-  const startedAt = new Date(Date.now() - durationMs).toISOString();
-  const errorKind = kind === "timeout" ? "failed" : kind;
-  return {
-    result,
-    message: { role: "tool", toolCallId: id, name, content: error, isError: true },
-    record: { id, name, arguments: args, result: null, error, errorKind, turn, startedAt, durationMs },
-  };
+/** Returns the step of a call that came after the end. */
+function refusedStep(error: string): EpisodeStep {
+  return { result: { ok: false, kind: "failed", error }, reward: 0, done: true, end: null };
 }
 
-/** Error kinds that make a turn unusable. */
-const UNUSABLE: ReadonlySet<string> = new Set(["unparsable_call", "unknown_tool", "bad_arguments"]);
+/** Returns the tokens of all turns and of the messages that the model has not read yet. */
+function tokensOf(transcript: Transcript): number {
+  const { inputTokens, outputTokens } = sumUsage(transcript.turns);
+  return inputTokens + outputTokens + unreadTokens(transcript);
+}
 
-function refusal(kind: "failed" | "timeout", error: string): EpisodeStep {
-  return { result: { ok: false, kind, error }, reward: 0, done: false, end: null };
+/** Estimates the tokens of the messages since the last reply, or of all messages before the first reply. */
+function unreadTokens({ messages }: Transcript): number {
+  const unread = messages.slice(messages.findLastIndex(({ role }) => role === "assistant") + 1);
+  return unread.reduce((chars, { content }) => chars + content.length, 0) / CHARS_PER_TOKEN;
 }
 
 async function withJudgement(trace: QuestionTrace, { judge }: Scoring, judgeMs: number): Promise<QuestionTrace> {
@@ -335,11 +289,14 @@ function rewardOf(trace: QuestionTrace, name: ScorerName, { sameMail, judge }: S
   if (value === null) {
     const isUnfound = name === "goldRank" && trace.task.message_ids.length > 0;
     if (isUnfound) return { value: 0, explanation: explanation ?? "" };
-    return { value: overlap, explanation: `semanticScore, as ${name} has no value: ${explanation ?? "none"}` };
+    return {
+      value: overlap,
+      explanation: `semanticScore, because ${name} has no value: ${explanation ?? "no reason given"}`,
+    };
   }
   const paid = scorer.better === "higher" ? value : scorer.kind === "rate" ? 1 - value : 1 / value;
   if (isUnjudged && scorer.judge !== undefined) {
-    const why = `no verdict of the judge (${trace.judge?.reason ?? "not asked"}): semanticScore ${overlap.toFixed(3)}`;
+    const why = `no verdict from the judge (${trace.judge?.reason ?? "not called"}): semanticScore ${overlap.toFixed(3)}`;
     return { value: paid, explanation: `${why} counts as ${overlap >= CORRECT_FROM ? "correct" : "wrong"}` };
   }
   return explanation === undefined ? { value: paid } : { value: paid, explanation };

@@ -217,8 +217,8 @@ function checkTraceFolder(folder: string): void {
   if (names.length === 0 || (names.includes(NOTE) && names.every((name) => isOfReport(join(folder, name))))) return;
   throw new UserError(
     "output_unwritable",
-    `${folder}, where the conversations would go, is there already and is not of a report.`,
-    "Name another file with --output, or give --traces embed or none.",
+    `Cannot write the conversations to ${folder}: it already exists and does not belong to a report.`,
+    "Pass another --output, or --traces embed or none.",
   );
 }
 
@@ -237,7 +237,7 @@ class TraceFolder {
     const page = basename(folder).replace(/-traces$/, ".html");
     writeFileSync(
       join(this.unfinished, NOTE),
-      `${NOTE_START} ${page}, one file a task, written by art-e report.\nKeep the folder beside the page.\n`,
+      `${NOTE_START} ${page}, one file per task, written by art-e report.\nKeep the folder next to the page.\n`,
     );
   }
 

@@ -18,7 +18,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import pLimit, { type LimitFunction } from "p-limit";
-import { isProcessAlive } from "../platform/async.js";
+import { isProcessAlive } from "../platform/processes.js";
 import { sandboxUser, WORKSPACE_LIMITS } from "./limits.js";
 
 /** Opens the workspace of one task, a folder below the system's temporary folder that is created at the first use. */
@@ -62,7 +62,7 @@ export async function makeTemporaryFolder(kind: TemporaryFolder): Promise<string
   return mkdtemp(join(await realpath(tmpdir()), `art-e-${kind}-${await processIds()}-${process.pid}-`));
 }
 
-const TEMPORARY_FOLDERS = ["workspace", "machine", "machine-file", "left", "task", "oracle"] as const;
+const TEMPORARY_FOLDERS = ["workspace", "machine", "machine-file", "left", "task", "oracle", "eval"] as const;
 
 type TemporaryFolder = (typeof TEMPORARY_FOLDERS)[number];
 

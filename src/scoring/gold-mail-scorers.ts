@@ -1,7 +1,5 @@
-import type { Question } from "../tasks/question.js";
-import { isDontKnow } from "../text/abstention.js";
 import type { SameMail, Scorer, ScorerEntry, UnscoredTrace } from "../traces/score.js";
-import { listedMails, openedMail, type ToolCallRecord, type Trace } from "../traces/trace.js";
+import { listedMails, openedMail, type ToolCallRecord } from "../traces/trace.js";
 
 /** A scorer for questions with gold emails. The score is null for other questions. */
 function withGoldMail(score: Scorer): Pick<ScorerEntry, "score" | "appliesTo"> {
@@ -127,38 +125,4 @@ export const goldRank: ScorerEntry = {
   better: "lower",
   meaning: "Rank, from 1, of the gold email in the first search that listed it, over the tasks with such a search.",
   scale: { min: 1 },
-};
-
-/** Whether abstaining is the correct response. */
-export function isUnanswerable({ answer, message_ids }: Pick<Question, "answer" | "message_ids">): boolean {
-  return isDontKnow(answer) || (answer.trim() === "" && message_ids.length === 0);
-}
-
-/** Classifies the agent's response. `nothing` means no answer at all, not even "I don't know". */
-export function attemptOf({ ending, answer }: Pick<Trace, "ending" | "answer">): "answered" | "abstained" | "nothing" {
-  if (answer === null || answer.trim() === "") return "nothing";
-  return ending === "dont_know" || isDontKnow(answer) ? "abstained" : "answered";
-}
-
-/** Abstention has two rates, because an agent that never abstains would be right on every answerable question. */
-export const abstention: ScorerEntry = {
-  score(trace) {
-    if (!isUnanswerable(trace.task)) return { value: null, explanation: "the question is answerable" };
-    return { value: attemptOf(trace) === "abstained" ? 1 : 0 };
-  },
-  label: "Abstention",
-  kind: "rate",
-  better: "higher",
-  meaning: 'The agent said "I don\'t know" to an unanswerable question. Measured only on these questions.',
-};
-
-export const falseAbstention: ScorerEntry = {
-  score(trace) {
-    if (isUnanswerable(trace.task)) return { value: null, explanation: "the question is unanswerable" };
-    return { value: attemptOf(trace) === "abstained" ? 1 : 0 };
-  },
-  label: "False abstention",
-  kind: "rate",
-  better: "lower",
-  meaning: 'The agent said "I don\'t know" to an answerable question. Measured only on these questions.',
 };

@@ -2,8 +2,9 @@
 import { join } from "node:path";
 import { type JsonFileCache, openJsonFileCache } from "../models/cache.js";
 import type { CostLimit } from "../models/call-budget.js";
+import { hasKey, refuseStoredAddress, serverOf } from "../models/connections.js";
 import { isProvider, JUDGE_MODELS, type ModelName, type Provider, parseModelName } from "../models/model-names.js";
-import { hasKey, isSameAccount, openModel, pricesOf, refuseStoredAddress, serverOf } from "../models/open-model.js";
+import { isSameAccount, openModel, pricesOf } from "../models/open-model.js";
 import { requirePriced } from "../models/prices.js";
 import type { RateLimiter, SharedLimiter } from "../models/rate-limiter.js";
 import type { ReasoningEffort } from "../models/reasoning-effort.js";
@@ -204,7 +205,8 @@ export async function createRunJudge(
 ): Promise<CreatedJudge | null> {
   const { judge } = run;
   if (judge === null) return null;
-  const limits = isSameAccount(judge, run) ? { throttle: model.throttle } : { throttle: null, shared };
+  const server = { model: run.model, baseUrl: run.kind === "own" ? run.baseUrl : null };
+  const limits = isSameAccount(judge, server) ? { throttle: model.throttle } : { throttle: null, shared };
   return createJudge(judge, settings, { ...connection, ...limits });
 }
 

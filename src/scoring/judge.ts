@@ -11,6 +11,7 @@ import {
   type UntrustedText,
   type Usage,
 } from "../models/model.js";
+import { isUnanswerable } from "../tasks/question.js";
 import { isDontKnow } from "../text/abstention.js";
 import { sumCost, sumUsage } from "../traces/task-result.js";
 import {
@@ -22,7 +23,6 @@ import {
   type Verdict,
   type Vote,
 } from "../traces/trace.js";
-import { isUnanswerable } from "./gold-mail-scorers.js";
 
 const TOOL = "record_verdict";
 

@@ -1,4 +1,4 @@
-import { questionOf, type TaskGrade } from "../tasks/question.js";
+import { isUnanswerable, questionOf, type TaskGrade } from "../tasks/question.js";
 import {
   type CalendarDay,
   matchesDay,
@@ -18,16 +18,13 @@ import type {
   UnscoredTrace,
 } from "../traces/score.js";
 import type { SuiteTrace, Verdict } from "../traces/trace.js";
+import { abstention, attemptOf, falseAbstention } from "./abstention-scorers.js";
 import {
-  abstention,
-  attemptOf,
-  falseAbstention,
   foundAt1,
   foundAt5,
   foundAt10,
   foundGold,
   goldRank,
-  isUnanswerable,
   readGold,
   sourcesCorrect,
   sourcesF1,
@@ -363,9 +360,9 @@ export function scoreTrace(
   sameMail: SameMail,
   names: readonly ScorerName[],
 ): Record<string, Score> {
-  const task = questionOf(trace.task);
-  const scores = task === null ? {} : scoreQuestion({ ...trace, task }, sameMail, names);
-  return "grade" in trace ? { ...scores, ...scoreGrade(trace.grade) } : scores;
+  const task = questionOf(trace);
+  const scores = task === null ? {} : scoreQuestion({ ...trace, kind: "question", task }, sameMail, names);
+  return trace.kind === "suite" ? { ...scores, ...scoreGrade(trace.grade) } : scores;
 }
 
 function scoreGrade(grade: TaskGrade): Record<string, Score> {

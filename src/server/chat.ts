@@ -1,30 +1,31 @@
 import { randomUUID } from "node:crypto";
-import { renderPrompt } from "../agents/agent.js";
-import { type AgentRun, listTools, newTranscript, runAgent } from "../agents/agent-loop.js";
+import type { AgentTask } from "../agents/agent.js";
+import { agentLoop } from "../agents/agent-loop.js";
 import { attemptAnswer } from "../agents/attempt-answer.js";
+import { newChatTrace } from "../agents/new-trace.js";
 import { getAgent, saveCurrentVersion } from "../agents/registry-store.js";
 import { listEvals } from "../evals/store.js";
 import { evalsWithoutModels } from "../evals/use-evals.js";
 import { endOfDay } from "../mail/date-range.js";
 import { resolveInbox } from "../mail/mail-lookup.js";
+import { baseUrlOf, connectionOf } from "../models/connections.js";
 import { stopsRun } from "../models/failure-classes.js";
 import { type Message, type Model, ModelError } from "../models/model.js";
 import { API_KEY_VARIABLES, DEFAULT_MODEL, PROVIDERS, type Provider } from "../models/model-names.js";
-import { answeringModelOf, baseUrlOf, connectionOf, noteReplies } from "../models/open-model.js";
+import { answeringModelOf, noteReplies } from "../models/open-model.js";
 import { type GivenExtras, openExtras, recordedExtras } from "../models/request-extras.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { createModel } from "../runs/model-of-run.js";
-import type { RunOptions } from "../runs/run-options.js";
+import type { RunOptions } from "../runs/run-flags.js";
 import { withEvals } from "../runs/score-traces.js";
 import { agentOf, newRunSettings, notesOnSent } from "../runs/settings-from-options.js";
-import type { Workspace } from "../sandbox/workspace.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { isFailure } from "../tasks/ending.js";
-import { loadTools, toTool } from "../tools/load-tools.js";
+import { loadTools } from "../tools/load-tools.js";
 import { findReadableMail, type Mailbox, openMailbox } from "../tools/mailbox.js";
 import { SearchPool } from "../tools/search-pool.js";
-import { type Agent, attachedOrDefault, type Tool } from "../tools/tool.js";
+import type { Agent, Tool } from "../tools/tool.js";
 import { openExternalResources } from "../tools/tool-connections.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import { type LiveOptions, type LiveTraces, openLiveTraces } from "../trace-formats/otlp-live.js";
@@ -87,10 +88,34 @@ export function ask(options: AskOptions, context: AppContext): Promise<AnsweredQ
   return withStore(context.settings, async (db) => {
     const inbox = resolveInbox(db, options.inbox_address);
     const { agentId, chosen } = chooseAgent(options, context);
-    const answered = storable(await answer(db, inbox, agentId, chosen, context), chosen);
-    const trace = await scoreChat(db, answered);
-    saveChat(db, trace);
-    return { trace, cited: citedMails(trace, openMailbox(db)) };
+    const settings = newRunSettings(db, chosen, getAgent(db, agentId), context);
+    for (const note of notesOnSent(settings)) context.note(note);
+    const model = await createModel(settings, chosen, context);
+    const outside = openExternalResources(context.settings.env);
+    const mailbox = openMailbox(db);
+    try {
+      const chat = openChat(
+        db,
+        { mailbox, outside },
+        {
+          sessionId: newSessionId(),
+          agent: agentOf(settings),
+          model: model.model,
+          history: [],
+          question: options.question,
+          instructions: null,
+          binding: { inbox, queryDate: options.before === undefined ? null : dayBefore(options.before) },
+          timeoutMs: settings.taskTimeoutMs,
+        },
+      );
+      const answered = await answerChat(chat, {}, context.signal);
+      refuseFailedQuestion(answered, chosen);
+      const trace = await saveScored(db, answered.trace);
+      return { trace, cited: citedMails(trace, mailbox) };
+    } finally {
+      model.close();
+      await outside.close();
+    }
   });
 }
 
@@ -113,56 +138,17 @@ function chooseAgent(options: AskOptions, { settings, note }: AppContext): { age
   return { agentId: "baseline", chosen: options };
 }
 
-async function answer(
-  db: Db,
-  inbox: string,
-  agentId: string,
-  options: AskOptions,
-  context: AppContext,
-): Promise<AnsweredChat> {
-  const settings = newRunSettings(db, options, getAgent(db, agentId), context);
-  for (const note of notesOnSent(settings)) context.note(note);
-  const model = await createModel(settings, options, context);
-  const outside = openExternalResources(context.settings.env);
-  const mailbox = openMailbox(db);
-  try {
-    return await answerChat(
-      {
-        sessionId: newSessionId(),
-        agent: agentOf(settings),
-        agentVersion: saveCurrentVersion(db, agentId),
-        model: model.model,
-        tools: attachedOrDefault(db, agentId).map((tool) => toTool(tool, { mailbox, outside })),
-        history: [],
-        question: options.question,
-        instructions: null,
-        binding: { inbox, queryDate: options.before === undefined ? null : dayBefore(options.before) },
-        timeoutMs: settings.taskTimeoutMs,
-      },
-      {},
-      context.signal,
-    );
-  } finally {
-    model.close();
-    await outside.close();
-  }
-}
-
 function dayBefore(day: string): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) - 1).toISOString().slice(0, 10);
 }
 
-/**
- * Returns the chat's trace. Throws if it is not worth storing: the key was refused, the account is empty, or the user
- * interrupted the chat.
- */
-function storable({ trace, failure }: AnsweredChat, { modelId }: AskOptions): ChatTrace {
+/** Throws if the answer is not worth storing: the key was refused, the account is empty, or the user interrupted it. */
+function refuseFailedQuestion({ trace, failure }: AnsweredChat, { modelId }: AskOptions): void {
   if (trace.ending === "interrupted") throw new Interrupted("stopped.");
   if (failure !== null && stopsRun(failure.kind)) {
     const hint = `Check the key${modelId === undefined ? "" : `, and the model ${modelId}`}.`;
     throw new UserError("ask_failed", failure.message, hint, EXIT.failed);
   }
-  return trace;
 }
 
 /** A request for a chat through any of the APIs. */
@@ -211,31 +197,19 @@ export async function prepareChat(services: ChatServices, request: ChatRequest):
   const { maxTurns = null } = request;
   const agent = maxTurns === null ? stored : { ...stored, settings: { ...stored.settings, maxTurns } };
   const model = await models.get(agent, request.modelProvider ?? undefined, request.modelId ?? undefined);
-  const tools = loadTools(db, agent, resources);
+  const { question, instructions } = request;
+  const chat = openChat(db, resources, {
+    ...{ sessionId, agent, model, history, question, instructions, binding },
+    timeoutMs: chatTimeoutMs,
+  });
   const slot = chats.admit(sessionId);
   return {
     sessionId,
     abandon: slot.abandon,
     async answer(listener) {
       try {
-        const answered = await answerChat(
-          {
-            sessionId,
-            agent,
-            agentVersion: saveCurrentVersion(db, agent.id),
-            model,
-            tools,
-            history,
-            question: request.question,
-            instructions: request.instructions,
-            binding,
-            timeoutMs: chatTimeoutMs,
-          },
-          listener,
-          slot.signal,
-        );
-        const trace = await scoreChat(db, answered.trace);
-        saveChat(db, trace);
+        const answered = await answerChat(chat, listener, slot.signal);
+        const trace = await saveScored(db, answered.trace);
         live?.add(trace);
         return { ...answered, trace };
       } finally {
@@ -279,11 +253,16 @@ function newSessionId(): string {
 }
 
 /**
- * Adds the scores of the evals in use to a chat. Excludes evals that see the gold answer, which chats do not have, and
- * rubrics, because each chat would then cost a model call.
+ * Saves a chat with the scores of the evals in use. Excludes evals that see the gold answer, which chats do not have,
+ * and rubrics, because each chat would then cost a model call.
  */
+async function saveScored(db: Db, trace: ChatTrace): Promise<ChatTrace> {
+  const scored = isFailure(trace.ending) ? trace : await scoreChat(db, trace);
+  saveChat(db, scored);
+  return scored;
+}
+
 async function scoreChat(db: Db, trace: ChatTrace): Promise<ChatTrace> {
-  if (isFailure(trace.ending)) return trace;
   const evals = evalsWithoutModels(
     listEvals(db).filter(({ status, definition }) => status === "active" && !definition.reference),
   );
@@ -326,7 +305,7 @@ interface Chat {
 }
 
 /** Receives the progress of an answer. */
-type ChatListener = Pick<AgentRun, "onStep" | "onActivity">;
+type ChatListener = Pick<AgentTask, "onStep" | "onActivity">;
 
 export interface AnsweredChat {
   readonly trace: ChatTrace;
@@ -334,68 +313,43 @@ export interface AnsweredChat {
   readonly failure: ModelError | null;
 }
 
+/** Adds the agent's version and tools. Throws for a tool that cannot be used. */
+function openChat(db: Db, resources: ToolResources, chat: Omit<Chat, "agentVersion" | "tools">): Chat {
+  const { agent } = chat;
+  return { ...chat, agentVersion: saveCurrentVersion(db, agent.id), tools: loadTools(db, agent, resources) };
+}
+
 /**
  * Answers one message like a task of a run, within the bound mailbox and date. Errors of the model or its server
  * determine the trace's ending and are not thrown.
  */
-async function answerChat(
-  chat: Chat,
-  { onStep, onActivity }: ChatListener,
-  signal: AbortSignal,
-): Promise<AnsweredChat> {
-  const { times, rollout, error, thrown } = await attemptAnswer(
+async function answerChat(chat: Chat, listener: ChatListener, signal: AbortSignal): Promise<AnsweredChat> {
+  const { agent, model, tools, history, question, instructions, binding, timeoutMs } = chat;
+  const { inbox, queryDate } = binding;
+  const { maxTurns } = agent.settings;
+  const variables = {
+    inbox_address: inbox ?? "(not named: take its address from the question)",
+    query_date: queryDate ?? new Date().toISOString().slice(0, 10),
+  };
+  const attempted = await attemptAnswer(
+    agentLoop({ agent, model, tools, maxTaskCostUsd: null }),
     {
-      timeoutMs: chat.timeoutMs,
-      run(transcript, chatSignal, workspace) {
-        const run = { ...agentRun(chat, chatSignal, workspace), onStep, onActivity };
-        transcript.messages.push(...newTranscript(run).messages);
-        transcript.messages.splice(1, 0, ...chat.history);
-        return runAgent(run, transcript);
-      },
+      task: { id: null, epoch: 1, instruction: question, variables, maxTurns, instructions, history, ...listener },
+      access: { inbox, cutoff: queryDate === null ? null : endOfDay(queryDate) },
+      timeoutMs,
       // Null for a bug in this program, which must not be recorded as a model failure.
       endingOf: (thrown) => (thrown instanceof ModelError ? "model_error" : null),
     },
     signal,
   );
-  const trace: ChatTrace = {
-    traceId: `trace_${randomUUID()}`,
-    sessionId: chat.sessionId,
-    agentId: chat.agent.id,
-    agentVersion: chat.agentVersion,
-    model: chat.model.id,
-    ...times,
-    ...rollout,
-    error,
-    sources: [...rollout.sources],
-    maxTurns: chat.agent.settings.maxTurns,
-    scores: {},
-    question: chat.question,
-    ...chat.binding,
-    historyLength: chat.history.length,
-  };
-  return { trace, failure: trace.ending === "model_error" && thrown instanceof ModelError ? thrown : null };
-}
-
-function agentRun(chat: Chat, signal: AbortSignal, workspace: Workspace): AgentRun {
-  const { agent, tools, binding, instructions } = chat;
-  const prompt = renderPrompt(agent.prompt, {
-    inbox_address: binding.inbox ?? "(not named: take its address from the question)",
-    query_date: binding.queryDate ?? new Date().toISOString().slice(0, 10),
-    max_turns: agent.settings.maxTurns,
-    tools: listTools(tools),
-  });
-  return {
-    model: chat.model,
-    tools,
-    system: instructions === null ? prompt : `${prompt}\n\n${instructions}`,
-    question: chat.question,
-    settings: agent.settings,
-    context: {
-      inbox: binding.inbox,
-      cutoff: binding.queryDate === null ? null : endOfDay(binding.queryDate),
-      signal,
-      workspace,
+  const { sessionId, agentVersion } = chat;
+  const trace = newChatTrace(
+    {
+      ...{ sessionId, agentId: agent.id, agentVersion, model: model.id, maxTurns },
+      ...{ question, binding, historyLength: history.length },
     },
-    maxCostUsd: null,
-  };
+    attempted,
+  );
+  const { thrown } = attempted;
+  return { trace, failure: trace.ending === "model_error" && thrown instanceof ModelError ? thrown : null };
 }

@@ -4,15 +4,8 @@ import type { Hono, MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import { etag } from "hono/etag";
 import { RunSubscriptions } from "../runs/run-progress.js";
-import {
-  type Access,
-  ApiError,
-  checkContentType,
-  checkHost,
-  checkOrigin,
-  checkToken,
-  toApiError,
-} from "./api-error.js";
+import { type Access, checkContentType, checkHost, checkOrigin, checkToken } from "./access.js";
+import { ApiError, toApiError } from "./api-error.js";
 import { openHttpServer, refuseOpenAddress } from "./app/http-server.js";
 import {
   addRoute,

@@ -10,7 +10,7 @@ import { z } from "zod";
 import { bearerTokenCheck, isAllowedHost, isOwnOrigin } from "../platform/http.js";
 import { jsonDepth, MAX_JSON_DEPTH } from "../platform/json.js";
 import { NoSuchTask, type TrainingEnvironment } from "../runs/training-environment.js";
-import type { Access } from "./api-error.js";
+import type { Access } from "./access.js";
 import { openHttpServer, refuseOpenAddress } from "./app/http-server.js";
 import type { Env } from "./app/route.js";
 import type { Running } from "./create-app.js";

@@ -5,7 +5,7 @@ import { questionCheckSchema, questionReviewSchema, REVIEW_DECISIONS } from "../
 import { estimateSchema } from "../statistics/estimate.js";
 import { ENDINGS } from "../tasks/ending.js";
 import { taskIdSchema } from "../tasks/question.js";
-import { HEADLINE_SCORERS } from "../traces/run-totals.js";
+import { HEADLINE_SCORERS } from "../traces/headline-score.js";
 import { runStatusSchema } from "../traces/task-result.js";
 import { type ChatTrace, RATINGS, type Trace } from "../traces/trace.js";
 

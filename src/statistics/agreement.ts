@@ -1,5 +1,6 @@
+import { Z_975 } from "./distributions.js";
 import { type Estimate, NO_ESTIMATE } from "./estimate.js";
-import { ClusteredMean, Z_975 } from "./intervals.js";
+import { ClusteredMean } from "./intervals.js";
 
 /** Successes out of `n` trials. Effective numbers can be fractional. */
 interface Proportion {

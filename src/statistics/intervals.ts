@@ -1,33 +1,6 @@
-import { bisect, errorFunction, gammaln, mean } from "simple-statistics";
+import { mean } from "simple-statistics";
+import { t975, Z_975 } from "./distributions.js";
 import { type Estimate, type Interval, NO_ESTIMATE, type Scale } from "./estimate.js";
-
-/**
- * Returns a generator of integers from 0 to `limit` - 1 that yields the same sequence for a seed on every machine:
- * Tommy Ettinger's mulberry32 (public domain) in 32-bit integer arithmetic. `seed` is taken modulo 2^32. The order of
- * `--shuffle` depends on this sequence.
- */
-export function seededRandom(seed: number): (limit: number) => number {
-  let state = seed >>> 0;
-  return (limit) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * limit);
-  };
-}
-
-/**
- * Returns the nearest-rank quantile: the smallest value that at least the fraction `share` of the values do not exceed.
- * The result is always one of the values, or null for an empty list.
- */
-export function quantile(values: readonly number[] | Float64Array, share: number): number | null {
-  return quantileOfSorted(Float64Array.from(values).sort(), share);
-}
-
-/** Like `quantile`, for values in ascending order. */
-export function quantileOfSorted(sorted: Float64Array, share: number): number | null {
-  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? null;
-}
 
 /** Counts per name, such as the number of rejected drafts per reason. */
 export class NamedCounts {
@@ -197,70 +170,4 @@ export function wilson(successes: number, n: number): Interval {
     low: successes <= 0 ? 0 : Math.max(0, middle - half),
     high: successes >= n ? 1 : Math.min(1, middle + half),
   };
-}
-
-const LARGEST = 1e8;
-
-const cache = new Map<number, number>();
-
-/**
- * Returns the 97.5% quantile of Student's t with `degrees` of freedom, or a huge constant if `degrees` is far below 1.
- */
-export function t975(degrees: number): number {
-  if (degrees > 1e7) return Z_975;
-  if (degrees < 0.2) return LARGEST;
-  let point = cache.get(degrees);
-  if (point === undefined) {
-    point = bisect((t) => belowT(t, degrees) - 0.975, 1.9, LARGEST, 200, 1e-12);
-    cache.set(degrees, point);
-  }
-  return point;
-}
-
-/** Cumulative distribution function of Student's t. */
-export function belowT(t: number, degrees: number): number {
-  const tail = incompleteBeta(degrees / (degrees + t * t), degrees / 2, 0.5) / 2;
-  return t > 0 ? 1 - tail : tail;
-}
-
-/**
- * The regularized incomplete beta function I_x(a, b) as a continued fraction (https://dlmf.nist.gov/8.17#E22),
- * evaluated with the modified Lentz method.
- */
-function incompleteBeta(x: number, a: number, b: number): number {
-  if (x <= 0) return 0;
-  if (x >= 1) return 1;
-  if (x > (a + 1) / (a + b + 2)) return 1 - incompleteBeta(1 - x, b, a);
-  const front = Math.exp(gammaln(a + b) - gammaln(a) - gammaln(b) + a * Math.log(x) + b * Math.log1p(-x)) / a;
-  let c = 1;
-  let d = 1 / nonZero(1 - ((a + b) * x) / (a + 1));
-  let fraction = d;
-  for (let m = 1; m <= 10_000; m++) {
-    const even = (m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m));
-    const odd = (-(a + m) * (a + b + m) * x) / ((a + 2 * m) * (a + 2 * m + 1));
-    let change = 1;
-    for (const step of [even, odd]) {
-      d = 1 / nonZero(1 + step * d);
-      c = nonZero(1 + step / c);
-      change = c * d;
-      fraction *= change;
-    }
-    if (Math.abs(change - 1) < 1e-15) break;
-  }
-  return front * fraction;
-}
-
-function nonZero(value: number): number {
-  return Math.abs(value) < 1e-300 ? 1e-300 : value;
-}
-
-/** The 97.5% quantile of the standard normal distribution, for 95% intervals. */
-export const Z_975 = 1.959963984540054;
-
-/** The 80% quantile of the standard normal distribution, for a power of 80%. */
-export const Z_80 = 0.8416212335729143;
-
-/** Cumulative distribution function of the standard normal distribution. */
-export function belowNormal(z: number): number {
-  return (1 + errorFunction(z / Math.SQRT2)) / 2;
 }

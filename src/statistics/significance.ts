@@ -1,49 +1,8 @@
 import { mean, sampleStandardDeviation } from "simple-statistics";
+import { belowNormal, t975 } from "./distributions.js";
 import { type Estimate, NO_ESTIMATE } from "./estimate.js";
-import { belowNormal, quantileOfSorted, seededRandom, t975, Z_80, Z_975 } from "./intervals.js";
-
-interface Power {
-  /**
-   * Number of additional pairs that a two-sided 5% test needs to detect the observed difference with 80% power, if that
-   * difference is the true one. 0 if there are enough pairs. Null if no difference was observed or there are fewer than
-   * two pairs.
-   */
-  readonly moreNeeded: number | null;
-  /** The smallest true difference that the pairs detect with 80% power, or null with fewer than two pairs. */
-  readonly detectable: number | null;
-}
-
-export function computePower(differences: readonly number[]): Power {
-  const n = differences.length;
-  if (n < 2) return { moreNeeded: null, detectable: null };
-  const observed = Math.abs(mean([...differences]));
-  const scaledDeviation = (Z_975 + Z_80) * sampleStandardDeviation([...differences]);
-  const moreNeeded = observed < 1e-12 ? null : Math.max(0, Math.ceil((scaledDeviation / observed) ** 2) - n);
-  return { moreNeeded, detectable: scaledDeviation / Math.sqrt(n) };
-}
-
-/**
- * pass@k: the probability that at least one of k <= n attempts is right, 1 - C(n-c,k)/C(n,k). Unbiased estimator by
- * Chen et al. 2021, https://arxiv.org/abs/2107.03374.
- */
-export function passAtK(n: number, right: number, k: number): number {
-  return 1 - shareOfDraws(n, n - right, k);
-}
-
-/**
- * pass^k: the probability that all k <= n attempts are right, C(c,k)/C(n,k). From tau-bench (Yao et al. 2024),
- * https://arxiv.org/abs/2406.12045.
- */
-export function passHatK(n: number, right: number, k: number): number {
-  return shareOfDraws(n, right, k);
-}
-
-/** C(marked, k) / C(n, k), computed as a product because the binomials would overflow. */
-function shareOfDraws(n: number, marked: number, k: number): number {
-  let share = 1;
-  for (let i = 0; i < k; i++) share *= Math.max(0, marked - i) / (n - i);
-  return share;
-}
+import { quantileOfSorted } from "./quantile.js";
+import { seededRandom } from "./seeded-random.js";
 
 /** With more pairs, the bootstrap and t intervals agree to the printed digits, and the bootstrap takes minutes. */
 const MAX_BOOTSTRAP_PAIRS = 5_000;

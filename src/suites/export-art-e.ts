@@ -3,7 +3,7 @@ import { basename, resolve } from "node:path";
 import type { AppContext } from "../platform/app-context.js";
 import { checkNewFolder, writeFolderAtomically } from "../platform/files.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
-import { artESuite, type QuestionOptions } from "../questions/dataset.js";
+import { loadSelection, type QuestionOptions } from "../questions/dataset.js";
 import { similarity } from "../scoring/scorers.js";
 import type { Question, TaskSet } from "../tasks/question.js";
 import { ATTACH_INBOX, EMAIL_ANSWER } from "./email-task.js";
@@ -26,8 +26,8 @@ export async function exportArtE(
 ): Promise<{ readonly folder: string; readonly tasks: number }> {
   const folder = resolve(path);
   checkNewFolder(flag, folder);
-  const { set, tasks } = await artESuite("query_date", options, context).list();
-  const written = tasks.map((question) => ({ question, id: taskIdOf(question, set) }));
+  const { set, questions } = await loadSelection(options, context);
+  const written = questions.map((question) => ({ question, id: taskIdOf(question, set) }));
   const oracle = written.map(({ question, id }) => oracleLine(question, id, basename(folder)));
   const files = new Map([
     ...written.map(({ question, id }) => {
@@ -38,7 +38,7 @@ export async function exportArtE(
     [OWN_ORACLE, oracle.map((line) => `${toWellFormedJson(line)}\n`).join("")],
   ]);
   await writeFolderAtomically(flag, folder, files);
-  return { folder, tasks: tasks.length };
+  return { folder, tasks: questions.length };
 }
 
 function taskFile(question: Question, id: string, { source, revision }: TaskSet): TaskFile {

@@ -9,10 +9,10 @@ import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { checkNewFolder, writeFolderAtomically } from "../platform/files.js";
 import { programVersion, readBuiltFile } from "../platform/installation.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
-import { artESuite, type QuestionOptions } from "../questions/dataset.js";
-import { isUnanswerable } from "../scoring/gold-mail-scorers.js";
+import { loadSelection, type QuestionOptions } from "../questions/dataset.js";
 import { type Db, withStore } from "../store/open-store.js";
 import type { Question, TaskSet } from "../tasks/question.js";
+import { isUnanswerable } from "../tasks/question.js";
 import { count } from "../text/format.js";
 
 interface HarborOptions extends QuestionOptions {
@@ -48,24 +48,24 @@ export async function exportHarbor(
 ): Promise<ExportedHarbor> {
   const folder = resolve(path);
   checkNewFolder(flag, folder);
-  const { set, tasks } = await artESuite("query_date", options, context).list();
+  const { set, questions } = await loadSelection(options, context);
   return withStore(context.settings, async (db) => {
-    checkMailboxes(db, tasks);
+    checkMailboxes(db, questions);
     const progress = context.progress("Harbor tasks");
-    const exported = { folder, tasks: tasks.length, mails: 0, withoutGoldMail: [] as string[] };
+    const exported = { folder, tasks: questions.length, mails: 0, withoutGoldMail: [] as string[] };
     function* files(): Files {
       const digests: { name: string; digest: string }[] = [];
-      for (const [i, question] of tasks.entries()) {
+      for (const [i, question] of questions.entries()) {
         const id = folderName(question, set);
         const task = harborTask(question, id, { db, set, options });
         exported.mails += task.mails;
         if (!task.hasGoldMail) exported.withoutGoldMail.push(id);
         for (const [file, content] of task.files) yield [`${id}/${file}`, content];
         digests.push({ name: `${options.org}/${id}`, digest: digestOf(task.files) });
-        progress.update(i + 1, tasks.length, `${count(i + 1)} of ${count(tasks.length)}`);
+        progress.update(i + 1, questions.length, `${count(i + 1)} of ${count(questions.length)}`);
       }
       yield ["dataset.toml", datasetToml(basename(folder), digests, options)];
-      yield ["README.md", readme(basename(folder), set, tasks.length, options)];
+      yield ["README.md", readme(basename(folder), set, questions.length, options)];
     }
     try {
       await writeFolderAtomically(flag, folder, files(), context.signal);

@@ -9,7 +9,7 @@ import { readSnapshots, snapshotOf } from "../sandbox/machine-snapshots.js";
 import { HOME } from "../sandbox/task-machine.js";
 import { similarity } from "../scoring/scorers.js";
 import type { Ending } from "../tasks/ending.js";
-import { isQuestion, type PlannedSuiteTask, type SuiteTaskFacts } from "../tasks/question.js";
+import type { PlannedSuiteTask, SuiteTaskFacts, TaskOf } from "../tasks/question.js";
 import type { Grade, SuiteTask, TaskState } from "../tasks/suite-task.js";
 import type { SuiteTrace } from "../traces/trace.js";
 import { attachedInbox, questionOfTask } from "./email-task.js";
@@ -43,7 +43,7 @@ export async function openSuite(
   path: string,
   options: SuiteOptions,
   context: AppContext,
-): Promise<Suite<PlannedSuiteTask>> {
+): Promise<Suite<TaskOf<"suite">>> {
   const folder = openSuiteFolder(path);
   const sources = await openTaskSources(folder, options, context);
   const documents = new SuiteDocuments(folder.content, context.settings.cacheDir);
@@ -60,10 +60,11 @@ export async function openSuite(
     async list() {
       const tasks = await planTasks(await readTasks(folder, options, sources, context), folder, context.signal);
       const sha256 = await suiteDigest(tasks, folder, context.signal);
-      return { set: { source: folder.root, revision: null, sha256, split: "suite" }, tasks };
+      const set = { source: folder.root, revision: null, sha256, split: "suite" };
+      return { set, tasks: tasks.map((task) => ({ kind: "suite", task })) };
     },
-    async open(task, signal) {
-      if (isQuestion(task)) throw new Error(`task ${task.id} is a question, not a task from the suite ${path}`);
+    async open({ kind, task }, signal) {
+      if (kind === "question") throw new Error(`task ${task.id} is a question, not a task from the suite ${path}`);
       const hasMachine = needsMachine(task);
       const machines = hasMachine ? sources.machines : folderMachines;
       const opening = await openSuiteTask(task, { ...sources, machines, graders }, signal);
@@ -168,7 +169,7 @@ async function withMachines(
   return left;
 }
 
-type SuiteTaskRecord = Pick<SuiteTrace, "task" | "grade">;
+type SuiteTaskRecord = Pick<SuiteTrace, "kind" | "task" | "grade">;
 
 /** The suites' names for how a task ended. A graded task is a success, regardless of the agent's answer. */
 const STATES: Readonly<Record<Ending, TaskState>> = {
@@ -198,7 +199,7 @@ async function gradeRollout(
   }
   const graded = await grade();
   const state = graded.state === "success" ? STATES[ending] : graded.state;
-  return { task: factsOf(task), grade: { ...graded, state } };
+  return { kind: "suite", task: factsOf(task), grade: { ...graded, state } };
 }
 
 /** Returns the suite record of a task without a grade, which does not count for or against the agent. */
@@ -206,7 +207,7 @@ export function ungraded(
   task: PlannedSuiteTask,
   { state, reason }: { readonly state: TaskState; readonly reason: string },
 ): SuiteTaskRecord {
-  return { task: factsOf(task), grade: { score: null, state, reason } };
+  return { kind: "suite", task: factsOf(task), grade: { score: null, state, reason } };
 }
 
 function factsOf(task: PlannedSuiteTask): SuiteTaskFacts {

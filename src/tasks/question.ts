@@ -1,5 +1,6 @@
 import { basename, join, relative } from "node:path";
 import { z } from "zod";
+import { isDontKnow } from "../text/abstention.js";
 import { SUITE_DIALECTS, type SuiteTask, TASK_STATES } from "./suite-task.js";
 
 /** The origin of a run's tasks, recorded with the run. The same content can exist in several places. */
@@ -72,13 +73,14 @@ export function moveSuiteTask(task: PlannedSuiteTask, root: string): PlannedSuit
 }
 
 /** A question about a mailbox or a suite task. */
-export type Task = Question | PlannedSuiteTask;
+export type Task =
+  | { readonly kind: "question"; readonly task: Question }
+  | { readonly kind: "suite"; readonly task: PlannedSuiteTask };
+
+export type TaskOf<Kind extends Task["kind"]> = Extract<Task, { kind: Kind }>;
 
 /** A single execution of a task in a run. `epoch` counts the repetitions from 1. */
-export interface PlannedTask<T extends Task = Task> {
-  readonly task: T;
-  readonly epoch: number;
-}
+export type PlannedTask = Task & { readonly epoch: number };
 
 export const SPLITS = ["train", "test"] as const;
 
@@ -110,11 +112,6 @@ export const questionSchema = z.object({
 });
 
 export type Question = z.output<typeof questionSchema>;
-
-/** Distinguishes questions from suite tasks. */
-export function isQuestion(task: Question | { readonly instruction: string }): task is Question {
-  return "question" in task;
-}
 
 /** Questions and their origin. */
 export interface QuestionSet extends TaskSet {
@@ -151,15 +148,22 @@ export const gradeSchema = z.object({
 
 export type TaskGrade = Readonly<z.output<typeof gradeSchema>>;
 
-/** A question about a mailbox or a suite task. */
-export type TaskFacts = Question | SuiteTaskFacts;
+/** A question about a mailbox, or the facts about a suite task. */
+export type TaskFacts =
+  | { readonly kind: "question"; readonly task: Question }
+  | { readonly kind: "suite"; readonly task: SuiteTaskFacts };
 
 /** The text that the agent receives. */
-export function instructionOf(task: TaskFacts): string {
-  return isQuestion(task) ? task.question : task.instruction;
+export function instructionOf({ kind, task }: TaskFacts): string {
+  return kind === "question" ? task.question : task.instruction;
 }
 
 /** The question that a task asks about a mailbox, or null if the task is graded by the files it produces. */
-export function questionOf(task: TaskFacts): Question | null {
-  return isQuestion(task) ? task : (task.emailQuestion ?? null);
+export function questionOf({ kind, task }: TaskFacts): Question | null {
+  return kind === "question" ? task : (task.emailQuestion ?? null);
+}
+
+/** Whether abstaining is the correct response. */
+export function isUnanswerable({ answer, message_ids }: Pick<Question, "answer" | "message_ids">): boolean {
+  return isDontKnow(answer) || (answer.trim() === "" && message_ids.length === 0);
 }

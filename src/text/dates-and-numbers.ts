@@ -1,8 +1,3 @@
-/** Returns the sum, or null if a number is null. */
-export function sumOrNull(numbers: readonly (number | null)[]): number | null {
-  return numbers.reduce((sum, number) => (sum === null || number === null ? null : sum + number), 0);
-}
-
 /** A number in a text with all its possible values. `5%` is 5 or 0.05, and `5mm` is 5 or, as money, five million. */
 export interface ParsedNumber {
   readonly values: ReadonlySet<number>;

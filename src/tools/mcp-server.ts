@@ -13,7 +13,7 @@ import {
 import { z } from "zod";
 import { bareMessageId, formatMail } from "../mail/email.js";
 import { type MailboxListing, type MailHead, openMailboxListing, resolveInbox } from "../mail/mail-lookup.js";
-import { ByteBudget } from "../platform/async.js";
+import { ByteBudget } from "../platform/byte-budget.js";
 import { limitConnections } from "../platform/connection-limit.js";
 import { bearerTokenCheck, isAllowedHost, isLoopback, isOwnOrigin } from "../platform/http.js";
 import { programVersion } from "../platform/installation.js";

@@ -26,6 +26,7 @@ import {
   type TraceFilter,
 } from "../traces/traces-store.js";
 import {
+  agentVersionOf,
   type ExportContext,
   type ExportedTrace,
   type ExportOptions,
@@ -241,7 +242,7 @@ function bandEntry(trace: Trace, scorer: string, band: Band): BandEntry {
     `${scorer} ${Number(score.toFixed(3))} is ${PURPOSES[band].range}`,
     explanation,
     trace.judge?.verdict ? `judge: ${trace.judge.verdict}: ${trace.judge.reason}` : undefined,
-    "grade" in trace ? trace.grade.reason : undefined,
+    trace.kind === "suite" ? trace.grade.reason : undefined,
     ending === "answered" ? undefined : `ending: ${ending}`,
   ];
   const why = reasons.filter((reason) => reason !== undefined && reason !== "").join("; ");
@@ -260,11 +261,14 @@ function bandSummaries(entries: Readonly<Record<Band, readonly BandEntry[]>>) {
 
 /** Returns a function that looks up the tools the model received in a trace. `run` is null for chats. */
 export function openTraceTools(db: Db, run: RunRow | null): (trace: ExportedTrace) => readonly ToolSpec[] {
-  const imported = run?.settings.imported;
-  if (imported !== undefined) return () => imported.tools;
+  if (run?.settings.kind === "imported") {
+    const { tools } = run.settings.imported;
+    return () => tools;
+  }
   const known = new Map<string, readonly ToolSpec[]>();
   return (trace) => {
-    const version = "agentVersion" in trace ? trace.agentVersion : (run?.settings.agentVersion ?? 0);
+    const version = agentVersionOf(trace, run);
+    if (version === null) return [];
     const key = `${version} ${trace.agentId}`;
     const specs = known.get(key) ?? toolSpecs(db, trace.agentId, version);
     known.set(key, specs);
@@ -272,7 +276,7 @@ export function openTraceTools(db: Db, run: RunRow | null): (trace: ExportedTrac
   };
 }
 
-/** Returns an empty list for an external agent, because its version is not stored. */
+/** Returns an empty list if the version is not stored. */
 function toolSpecs(db: Db, agentId: string, version: number): ToolSpec[] {
   try {
     return getVersion(db, agentId, version).tools.map(({ tool }) => ({
@@ -358,7 +362,7 @@ function refuseImpossible(bounds: readonly ScoreBounds[]): void {
 }
 
 /**
- * Returns the scorer for a metric name. Null selects the run's main score: the suite's own score if it has one,
+ * Returns the scorer for a metric name. Null selects the score with bands: the suite's own score if it has one,
  * otherwise the semantic score. Throws a UserError for a score that no task has.
  */
 function scorerOf(metric: string | null, counts: ReturnType<typeof countScores>, runId: string): string {

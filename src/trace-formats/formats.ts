@@ -197,12 +197,12 @@ function conversation(trace: ExportedTrace, steps: readonly TraceStep[], context
     return dialect === "openai" && isUnweighted ? { ...written, weight: 0 } : written;
   });
   const tools = knownTools(trace, context).map(openaiTool);
+  const settings = context.run?.settings;
+  const isOneCallPerTurn = settings?.kind === "own" && settings.toolCalls === "first";
   return {
     messages: trace.messages.at(-1)?.role === "assistant" ? messages : [...messages, closing(trace, dialect)],
     ...(tools.length === 0 ? {} : { tools }),
-    ...(tools.length === 0 || dialect === "hf"
-      ? {}
-      : { parallel_tool_calls: context.run?.settings.toolCalls !== "first" }),
+    ...(tools.length === 0 || dialect === "hf" ? {} : { parallel_tool_calls: !isOneCallPerTurn }),
   };
 }
 

@@ -1,10 +1,10 @@
 import type { z } from "zod";
 import type { ToolSpec } from "../models/model.js";
 import { UserError } from "../platform/errors.js";
-import { type JsonObject, jsonDepth, MAX_JSON_DEPTH } from "../platform/json.js";
-import type { RunSettings } from "../traces/run-settings.js";
+import { isJsonObject, type JsonObject, type JsonValue, jsonDepth, MAX_JSON_DEPTH } from "../platform/json.js";
+import type { ImportedRunSettings } from "../traces/run-settings.js";
 import type { RunStatus } from "../traces/task-result.js";
-import { type ChatTrace, chatTraceSchema, suiteTraceSchema, type Trace, traceSchema } from "../traces/trace.js";
+import { anyTraceSchema, type ChatTrace, type Trace, withTraceKind } from "../traces/trace.js";
 
 /** Returns a file's token count, or 0 if it is missing or invalid. */
 export function tokenCount(tokens: number | null | undefined): number {
@@ -30,13 +30,8 @@ export function reasoningField(texts: readonly (string | null | undefined)[]): {
 
 /** Parses the trace of a task or a chat in art-e's own format. Throws a UserError that names the invalid field. */
 export function parseTrace(value: unknown, where: string): ImportedTrace {
-  return inOrderOf(value, checkValue(schemaOf(value), value, where)) as ImportedTrace;
-}
-
-function schemaOf(value: unknown) {
-  const has = (key: string) => typeof value === "object" && value !== null && key in value;
-  if (!has("task") && has("question")) return chatTraceSchema;
-  return has("grade") ? suiteTraceSchema : traceSchema;
+  const trace = isJsonObject(value as JsonValue) ? withTraceKind(value as JsonObject) : value;
+  return inOrderOf(trace, checkValue(anyTraceSchema, trace, where)) as ImportedTrace;
 }
 
 /**
@@ -149,7 +144,7 @@ export interface RunFacts {
   readonly split?: string | undefined;
   readonly dataset?: { readonly source: string; readonly revision: string | null } | undefined;
   readonly corpusFingerprint?: string | undefined;
-  readonly settings?: Partial<RunSettings> | undefined;
+  readonly settings?: Partial<Omit<ImportedRunSettings, "kind" | "imported">> | undefined;
 }
 
 /** The contents of one import file. */

@@ -150,7 +150,7 @@ export function openLiveTraces(
         spans: 1 + trace.turns.length + trace.toolCalls.length,
         size: sizeOf(trace),
         toSpans() {
-          toolsOf ??= openTraceTools(db, "runId" in trace ? getRun(db, trace.runId) : null);
+          toolsOf ??= openTraceTools(db, trace.kind === "chat" ? null : getRun(db, trace.runId));
           return otlpSpans(trace, { content, tools: toolsOf(trace) });
         },
         toScores: () => scoreRecords(trace, content),

@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { chunk } from "../platform/async.js";
+import { chunk } from "../platform/batches.js";
 import { DamagedRowError, jsonSql, mapReadable, parseColumn } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 import {
-  isQuestion,
   type PlannedSuiteTask,
   type PlannedTask,
   placeSuiteTask,
@@ -97,8 +96,8 @@ export function saveTasks(db: Db, set: TaskSet, tasks: readonly Task[]): string 
   );
   db.transaction(() => {
     db.prepare("INSERT OR IGNORE INTO datasets (id, sha256) VALUES (?, ?)").run(id, set.sha256);
-    for (const task of tasks) {
-      if (!isQuestion(task)) {
+    for (const { kind, task } of tasks) {
+      if (kind === "suite") {
         addSuiteTask.run(id, task.id, JSON.stringify(portableTask(task)), task.sha256);
         continue;
       }
@@ -207,13 +206,13 @@ export function suiteTasksOf(db: Db, runId: string): PlannedSuiteTask[] {
 const storedQuestionSchema = questionSchema.extend({ query_date: z.string() });
 
 function toTask({ epoch, ...row }: StoredTaskRow): PlannedTask {
-  if (row.suiteTask !== null) return { task: toSuiteTask(row as SuiteTaskColumns), epoch };
+  if (row.suiteTask !== null) return { kind: "suite", task: toSuiteTask(row as SuiteTaskColumns), epoch };
   const place = { table: "art_e_tasks", row: row.task_id, column: "message_ids" };
   const question = storedQuestionSchema.safeParse({
     ...row,
     message_ids: parseColumn(row.message_ids, "array", place),
   });
-  if (question.success) return { task: question.data, epoch };
+  if (question.success) return { kind: "question", task: question.data, epoch };
   const [issue] = question.error.issues;
   throw new DamagedRowError({ ...place, column: String(issue?.path[0] ?? "id") }, issue?.message ?? "it is unusable");
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { sentParametersSchema } from "../models/model.js";
 import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
 import { extrasShape } from "../models/request-extras.js";
-import { jsonObjectSchema } from "../platform/json.js";
+import { type JsonObject, jsonObjectSchema } from "../platform/json.js";
 import { judgeSettingsSchema } from "./trace.js";
 
 export const runLimitsSchema = z
@@ -48,48 +48,95 @@ const agentTargetSchema = z
 
 export type AgentTarget = z.output<typeof agentTargetSchema>;
 
-export const runSettingsSchema = z
+/** Settings that are known for every run. */
+const sharedShape = {
+  agentId: z.string().describe("Agent id."),
+  model: z.string().describe("provider/name."),
+  tools: z.array(z.string()).readonly().describe("Ids of the agent's tools."),
+  maxTurns: z
+    .number()
+    .int()
+    .positive()
+    .describe("Maximum model calls per task. After that, the task ends as out_of_turns."),
+  epochs: z.number().int().positive().describe("Number of epochs per question."),
+  scorers: z.array(z.string()).readonly().describe("Scorers, in the order of their table."),
+  judge: judgeSettingsSchema.readonly().nullable().describe("Model that judged the answers, or null without a judge."),
+  changes: z
+    .array(z.string())
+    .readonly()
+    .exactOptional()
+    .describe("Descriptions of settings that changed when the run was resumed with --resume --force."),
+};
+
+const agentVersion = z
+  .number()
+  .int()
+  .nonnegative()
+  .describe("Agent version, under which the complete prompt, model, settings and tools are stored.");
+const prompt = z.string().describe("Agent prompt, with its variables not filled in.");
+const maxTokens = z.number().int().positive().describe("Maximum tokens per reply, excluding reasoning.");
+const temperature = z.number().nullable().describe("Sampling temperature, or null for the provider's default.");
+const taskTimeoutMs = z.number().positive().describe("Maximum milliseconds per task.");
+const maxTaskCostUsd = z.number().nullable().describe("Maximum US dollars per task, or null if unlimited.");
+const selection = z.record(z.string(), z.unknown()).readonly().describe("Selection of questions from the dataset.");
+
+/** Settings of an agent in the registry. */
+const registeredAgentShape = {
+  agentVersion,
+  prompt,
+  toolsDigest: z
+    .string()
+    .describe("SHA-256 of the tools' configuration and of the descriptions that the model receives."),
+  mailFilter: z
+    .enum(["none", "art"])
+    .exactOptional()
+    .describe("Whether all mail was imported through ART's filter. Absent if unknown."),
+};
+
+/** Conditions that art-e sets for the tasks of its own runs and of training runs. */
+const conditionsShape = {
+  cutoff: z
+    .enum(["query_date", "off"])
+    .describe("Whether email after the question's date is hidden (query_date) or visible (off)."),
+  taskTimeoutMs,
+  concurrency: z.union([z.literal("auto"), z.number()]).describe("Maximum number of concurrent tasks."),
+  selection,
+};
+
+/** Settings of a run that art-e executes, with its own agent loop or with an external agent. */
+const executedShape = {
+  ...conditionsShape,
+  ...extrasShape,
+  repeats: z.string().exactOptional().describe("Run that this one repeats."),
+  price: z
+    .strictObject({ input: z.number(), output: z.number(), cachedInput: z.number() })
+    .readonly()
+    .nullable()
+    .describe("US dollars per million tokens from --price, or null to use the price table."),
+  functions: z.string().exactOptional().describe("Module with custom setup and evaluation functions for suite tasks."),
+};
+
+export const ownRunSettingsSchema = z
   .strictObject({
-    agentId: z.string().describe("Agent id."),
-    agentVersion: z
-      .number()
-      .int()
-      .nonnegative()
-      .describe("Agent version. Its complete prompt, model, settings and tools are stored. 0 for an external agent."),
-    repeats: z.string().exactOptional().describe("Run that this one repeats."),
-    model: z.string().describe("provider/name."),
-    baseUrl: z
-      .string()
-      .nullable()
-      .describe("Base URL of a compatible server, or null if the provider's own server is used."),
-    wireApi: z
-      .enum(["chat", "responses"])
-      .nullable()
-      .describe("OpenAI wire format, or null if it is chosen based on the server."),
-    prompt: z.string().describe("Agent prompt, before its variables are filled in."),
-    tools: z.array(z.string()).readonly().describe("Ids of the agent's tools."),
-    toolsDigest: z
-      .string()
-      .describe("SHA-256 of the tools' configuration and of the descriptions that the model receives."),
-    maxTurns: z
-      .number()
-      .int()
-      .positive()
-      .describe("Maximum model calls per task. After that, the task ends as out_of_turns."),
-    maxTokens: z.number().int().positive().describe("Maximum tokens per reply, excluding reasoning."),
+    kind: z.literal("own").describe("art-e's agent loop answered."),
+    ...sharedShape,
+    ...registeredAgentShape,
+    ...executedShape,
+    baseUrl: z.string().nullable().describe("Base URL of a compatible server, or null for the provider's own server."),
+    wireApi: z.enum(["chat", "responses"]).nullable().describe("OpenAI wire format, or null to choose it by server."),
+    maxTokens,
     reasoningTokens: z
       .number()
       .int()
       .nonnegative()
       .exactOptional()
       .describe("Reasoning tokens in addition to maxTokens. If absent, they depend on the model."),
-    temperature: z.number().nullable().describe("Sampling temperature, or null for the provider's default."),
+    temperature,
     reasoningEffort: z
       .enum(REASONING_EFFORTS)
       .exactOptional()
       .describe("Reasoning effort of the model. If absent, the model's default."),
-    ...extrasShape,
-    toolCalls: z.string().describe("all, or first if only the first tool call in a reply is executed."),
+    toolCalls: z.string().describe("all, or first if only the first tool call of a reply is executed."),
     toolChoice: z.string().describe("auto, or required if the model must call a tool in every turn."),
     sent: sentParametersSchema
       .readonly()
@@ -97,44 +144,30 @@ export const runSettingsSchema = z
       .describe(
         "The settings sent to the provider with a call. Absent if no call was sent, or in runs of earlier versions.",
       ),
-    cutoff: z
-      .enum(["query_date", "off"])
-      .describe("Whether email after the question's date is hidden (query_date) or visible (off)."),
-    mailFilter: z
-      .enum(["none", "art"])
-      .exactOptional()
-      .describe(
-        "Whether all mail was imported through ART's filter. Absent if unknown, or if the agent has its own mail.",
-      ),
-    taskTimeoutMs: z.number().positive().describe("Maximum milliseconds per task."),
-    maxTaskCostUsd: z.number().nullable().describe("Maximum US dollars per task, or null if unlimited."),
-    price: z
-      .strictObject({ input: z.number(), output: z.number(), cachedInput: z.number() })
-      .readonly()
-      .nullable()
-      .describe("US dollars per million tokens, as set by --price, or null if the price table is used."),
-    concurrency: z.union([z.literal("auto"), z.number()]).describe("Maximum number of concurrent tasks."),
-    selection: z.record(z.string(), z.unknown()).readonly().describe("Selection of questions from the dataset."),
-    functions: z
-      .string()
-      .exactOptional()
-      .describe("Module with custom setup and evaluation functions for suite tasks."),
+    maxTaskCostUsd,
     unsafeHostPython: z
       .literal(true)
       .exactOptional()
       .describe(
         "Whether Python ran outside a sandbox (--unsafe-host-python). Absent if it ran in a sandbox or not at all.",
       ),
-    epochs: z.number().int().positive().describe("Number of epochs per question."),
-    elsewhere: agentTargetSchema
-      .exactOptional()
-      .describe("The external agent, which has its own prompt, tools and limits. Absent for other agents."),
-    scorers: z.array(z.string()).readonly().describe("Scorers, in the order of the table of scorers."),
     oracle: z.string().exactOptional().describe("Oracle file for the model offline/oracle. Absent for other models."),
-    judge: judgeSettingsSchema
-      .readonly()
-      .nullable()
-      .describe("Model that judged the answers, or null without a judge."),
+  })
+  .describe("A run of art-e's agent loop.");
+
+export const externalRunSettingsSchema = z
+  .strictObject({
+    kind: z.literal("external").describe("An external agent answered."),
+    ...sharedShape,
+    ...executedShape,
+    externalAgent: agentTargetSchema.describe("The external agent, which has its own prompt, tools and limits."),
+  })
+  .describe("A run with an external agent.");
+
+const importedRunSettingsSchema = z
+  .strictObject({
+    kind: z.literal("imported").describe("The traces were imported from a file."),
+    ...sharedShape,
     imported: z
       .strictObject({
         format: z.string().describe("Format of the file."),
@@ -152,10 +185,23 @@ export const runSettingsSchema = z
           .describe("Tools that were sent to the model, as far as the file describes them."),
       })
       .readonly()
-      .exactOptional()
-      .describe(
-        "File that the traces were imported from. Of the settings, only agent, model, maxTurns and epochs are known. The others are defaults.",
-      ),
+      .describe("File that the traces were imported from."),
+    agentVersion: agentVersion.exactOptional(),
+    prompt: prompt.exactOptional(),
+    maxTokens: maxTokens.exactOptional(),
+    temperature: temperature.exactOptional(),
+    taskTimeoutMs: taskTimeoutMs.exactOptional(),
+    maxTaskCostUsd: maxTaskCostUsd.exactOptional(),
+    selection: selection.exactOptional(),
+  })
+  .describe("A run from a file. Settings that the file does not state are absent.");
+
+const trainingRunSettingsSchema = z
+  .strictObject({
+    kind: z.literal("training").describe("A trainer's model answered in a training environment."),
+    ...sharedShape,
+    ...registeredAgentShape,
+    ...conditionsShape,
     environment: z
       .strictObject({
         protocol: z.literal("openenv").describe("Protocol between trainer and environment."),
@@ -163,16 +209,55 @@ export const runSettingsSchema = z
         maxTokens: z.number().int().positive().nullable().describe("Maximum tokens per episode, or null if unlimited."),
       })
       .readonly()
-      .exactOptional()
-      .describe(
-        "Training environment whose episodes are the tasks. A trainer called the model, so the prompt and limits of its calls are unknown. Absent for runs that art-e itself executed.",
-      ),
-    changes: z
-      .array(z.string())
-      .readonly()
-      .exactOptional()
-      .describe("Descriptions of settings that changed when the run was resumed with --resume --force."),
+      .describe("Training environment whose episodes are the tasks."),
   })
-  .describe("Settings that make the run repeatable.");
+  .describe("A training run. The settings of the trainer's model calls are unknown.");
 
-export type RunSettings = Readonly<z.output<typeof runSettingsSchema>>;
+/** Who answered: art-e's agent loop, an external agent, an unknown program, or a trainer's model. */
+export const runSettingsSchema = z
+  .discriminatedUnion("kind", [
+    ownRunSettingsSchema,
+    externalRunSettingsSchema,
+    importedRunSettingsSchema,
+    trainingRunSettingsSchema,
+  ])
+  .describe("Settings of the run, depending on who answered.");
+
+export type OwnRunSettings = Readonly<z.output<typeof ownRunSettingsSchema>>;
+export type ExternalRunSettings = Readonly<z.output<typeof externalRunSettingsSchema>>;
+export type ImportedRunSettings = Readonly<z.output<typeof importedRunSettingsSchema>>;
+export type TrainingRunSettings = Readonly<z.output<typeof trainingRunSettingsSchema>>;
+
+export type RunSettings = OwnRunSettings | ExternalRunSettings | ImportedRunSettings | TrainingRunSettings;
+
+/** Settings of a run that art-e can execute, resume and repeat. */
+export type ExecutedRunSettings = OwnRunSettings | ExternalRunSettings;
+
+/** In imported runs of earlier versions, these values stood for unknown ones. */
+const EARLIER_DEFAULTS: ReadonlyMap<string, string> = new Map([
+  ["agentVersion", "0"],
+  ["prompt", '""'],
+  ["maxTokens", "2048"],
+  ["temperature", "null"],
+  ["taskTimeoutMs", "600000"],
+  ["maxTaskCostUsd", "null"],
+  ["selection", "{}"],
+]);
+
+/** Converts settings from an earlier version of art-e, which wrote no kind, and defaults for unknown values. */
+export function withRunKind(settings: JsonObject): JsonObject {
+  if ("kind" in settings) return settings;
+  const { elsewhere, ...rest } = settings;
+  const keep = (
+    kind: string,
+    { shape }: { readonly shape: object },
+    isKnown = (_name: string, _json: string) => true,
+  ) => {
+    const known = Object.entries(rest).filter(([name, value]) => name in shape && isKnown(name, JSON.stringify(value)));
+    return { kind, ...Object.fromEntries(known) };
+  };
+  if (elsewhere !== undefined) return { ...keep("external", externalRunSettingsSchema), externalAgent: elsewhere };
+  if ("environment" in settings) return keep("training", trainingRunSettingsSchema);
+  if (!("imported" in settings)) return { kind: "own", ...settings };
+  return keep("imported", importedRunSettingsSchema, (name, json) => EARLIER_DEFAULTS.get(name) !== json);
+}

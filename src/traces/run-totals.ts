@@ -1,26 +1,11 @@
 import { z } from "zod";
 import { answeredBySchema, usageSchema } from "../models/model.js";
-import { type Estimate, estimateSchema, intervalSchema } from "../statistics/estimate.js";
+import { estimateSchema, intervalSchema } from "../statistics/estimate.js";
 import { ENDINGS } from "../tasks/ending.js";
 import { TASK_STATES } from "../tasks/suite-task.js";
 import { runLimitsSchema, runSettingsSchema } from "./run-settings.js";
 import { runStatusSchema, spentSchema, taskResultSchema } from "./task-result.js";
 import type { QUESTION_SLICES, SUITE_SLICES } from "./task-slices.js";
-
-/**
- * The scorers that can represent a whole run, best first: a training environment's reward, a judge's verdict, a suite's
- * own score and, without a judge, the word overlap of the answers.
- */
-export const HEADLINE_SCORERS = ["reward", "judgeCorrect", "taskScore", "semanticScore"] as const;
-
-export interface Headline extends Estimate {
-  readonly scorer: (typeof HEADLINE_SCORERS)[number];
-}
-
-/** Returns the best headline scorer that `has` accepts, or null if it accepts none. */
-export function headlineScorer(has: (scorer: Headline["scorer"]) => boolean): Headline["scorer"] | null {
-  return HEADLINE_SCORERS.find(has) ?? null;
-}
 
 const tasks = z.number().int().nonnegative();
 const meanTime = z.number().nonnegative().nullable().exactOptional();

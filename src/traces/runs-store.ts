@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { isProcessAlive } from "../platform/async.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
+import { isProcessAlive } from "../platform/processes.js";
 import { DamagedRowError, jsonSql, parseColumn, reportDamaged } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 import type { TaskSet } from "../tasks/question.js";
@@ -138,22 +138,24 @@ export function costOfRun(db: Db, runId: string): number | null {
   return cost;
 }
 
-/** Number and sum of the values that a scorer gave to a task's completed attempts. */
-interface TaskScoreSums {
+/** Number and sum of the values that count in a run's score, for one task. */
+interface TaskScoreSums<S extends string> {
+  readonly scorer: S;
   readonly n: number;
   readonly sum: number;
 }
 
-/** Returns a scorer's sums for each task in a run. Empty if it has not scored any task. */
-export function scoreSums(db: Db, runId: string, scorer: string): TaskScoreSums[] {
+/** Returns the sums of scorers over a run, task by task. A failed task counts only if a suite graded it. */
+export function scoreSums<S extends string>(db: Db, runId: string, scorers: readonly S[]): TaskScoreSums<S>[] {
   return db
     .prepare(
-      `SELECT count(value) AS n, sum(value) AS sum
-       FROM (SELECT task_id, json_extract(${RESULT}, @path) AS value FROM results
-             WHERE run_id = @runId AND superseded = 0 AND failed = 0)
-       WHERE value IS NOT NULL GROUP BY task_id`,
+      `SELECT scores.key AS scorer, count(*) AS n, sum(scores.value) AS sum
+       FROM results, json_each(${RESULT}, '$.scores') AS scores
+       WHERE run_id = @runId AND superseded = 0 AND (failed = 0 OR ${RESULT} -> 'suite' IS NOT NULL)
+         AND scores.type <> 'null' AND scores.key IN (SELECT value FROM json_each(@scorers))
+       GROUP BY scores.key, task_id`,
     )
-    .all({ runId, path: `$.scores."${scorer}"` }) as TaskScoreSums[];
+    .all({ runId, scorers: JSON.stringify(scorers) }) as TaskScoreSums<S>[];
 }
 
 export function hasRun(db: Db, id: string): boolean {
@@ -341,7 +343,7 @@ export const SETTINGS_SHAPE = {
   model: "string",
   scorers: "array",
   tools: "array",
-  selection: "object",
+  kind: "string",
 } as const;
 
 /** Meaning of `latest`: the newest run, or the newest run with a result. */

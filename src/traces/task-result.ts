@@ -12,7 +12,7 @@ import {
 import { canBeRetried, ENDINGS } from "../tasks/ending.js";
 import { instructionOf, questionOf, taskIdSchema } from "../tasks/question.js";
 import { TASK_STATES } from "../tasks/suite-task.js";
-import { isSuiteTrace, type Trace, type Turn } from "./trace.js";
+import type { Trace, Turn } from "./trace.js";
 
 export const runStatusSchema = z.enum(["running", "completed", "interrupted"]);
 
@@ -60,16 +60,16 @@ export function repairedField(repairedCalls: number): { readonly repairedCalls?:
 
 /** Returns the fields about the task, including the grade of a suite task. */
 function taskFields(trace: Trace) {
-  const question = questionOf(trace.task);
+  const question = questionOf(trace);
   const fields = {
     inbox: question?.inbox_address ?? "",
     queryDate: question?.query_date ?? null,
     howRealistic: question?.how_realistic ?? null,
     goldSources: question?.message_ids.length ?? 0,
-    question: instructionOf(trace.task),
+    question: instructionOf(trace),
     groundTruth: question?.answer ?? "",
   };
-  if (!isSuiteTrace(trace)) return fields;
+  if (trace.kind !== "suite") return fields;
   const { suite: name, tool, snapshot, tags, relatedApps, actionNumber, counterpart } = trace.task;
   return {
     ...fields,

@@ -267,12 +267,13 @@ const anyTrace = z.object({
 });
 
 /** An answered question: enough to replay it, score it again and write an eval from it. */
-export const traceSchema = anyTrace.extend({ task: questionSchema });
+export const traceSchema = anyTrace.extend({ kind: z.literal("question"), task: questionSchema });
 
 export type QuestionTrace = z.output<typeof traceSchema>;
 
 /** A suite task. The trace includes the grade, because the machine no longer exists. */
 export const suiteTraceSchema = anyTrace.extend({
+  kind: z.literal("suite"),
   task: suiteTaskFactsSchema,
   grade: gradeSchema,
   /** Images collected from the machine. Absent if none were requested. */
@@ -284,11 +285,7 @@ export type SuiteTrace = z.output<typeof suiteTraceSchema>;
 export type Trace = QuestionTrace | SuiteTrace;
 
 /** A trace's record of its task: the question, or the facts and the grade of a suite task. */
-export type TaskRecord = Pick<QuestionTrace, "task"> | Pick<SuiteTrace, "task" | "grade" | "left">;
-
-export function isSuiteTrace(trace: Trace): trace is SuiteTrace {
-  return "grade" in trace;
-}
+export type TaskRecord = Pick<QuestionTrace, "kind" | "task"> | Pick<SuiteTrace, "kind" | "task" | "grade" | "left">;
 
 /** Key for a trace's facts, as a JSON string, in formats that support custom keys. */
 export const FACTS_KEY = "art_e.trace";
@@ -382,6 +379,7 @@ export interface MailboxBinding {
 export const chatTraceSchema = traceSchema
   .omit({ runId: true, taskId: true, epoch: true, task: true, judge: true, remote: true })
   .extend({
+    kind: z.literal("chat"),
     agentVersion: z.number().int(),
     question: z.string(),
     inbox: z.string().nullable(),
@@ -392,13 +390,20 @@ export const chatTraceSchema = traceSchema
 
 export type ChatTrace = z.output<typeof chatTraceSchema>;
 
-export function isChatTrace(trace: Trace | ChatTrace): trace is ChatTrace {
-  return !("task" in trace);
+export const anyTraceSchema = z.discriminatedUnion("kind", [traceSchema, suiteTraceSchema, chatTraceSchema]);
+
+export type AnyTrace = Trace | ChatTrace;
+
+/** Adds the kind to the JSON of a trace from an earlier version of art-e, which did not write it. */
+export function withTraceKind(trace: JsonObject): JsonObject {
+  if ("kind" in trace) return trace;
+  if (!("task" in trace) && "question" in trace) return { kind: "chat", ...trace };
+  return { kind: "grade" in trace ? "suite" : "question", ...trace };
 }
 
 /** Returns the question of a chat, or the instruction of a task. */
-export function askedOf(trace: Trace | ChatTrace): string {
-  return isChatTrace(trace) ? trace.question : instructionOf(trace.task);
+export function askedOf(trace: AnyTrace): string {
+  return trace.kind === "chat" ? trace.question : instructionOf(trace);
 }
 
 /** A conversation of one person with one agent: several chats with the same mailbox and cutoff date. */

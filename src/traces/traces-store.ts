@@ -17,6 +17,7 @@ const TRACE_SHAPE = {
   toolCalls: "array",
   turns: "array",
   scores: "object",
+  kind: "string",
 } as const;
 
 /** @throws DamagedRowError */

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
-import { checkPrompt, renderPrompt } from "../../src/agents/agent.js";
-import { type AgentStep, callTool, listTools, newTranscript, runAgent } from "../../src/agents/agent-loop.js";
+import { type AgentStep, checkPrompt, renderPrompt } from "../../src/agents/agent.js";
+import { AgentLoop, callTool, promptFor } from "../../src/agents/agent-loop.js";
 import { getAgent, listAgents } from "../../src/agents/registry-store.js";
 import { ModelError, type ToolCall } from "../../src/models/model.js";
 import { UserError } from "../../src/platform/errors.js";
@@ -9,31 +9,32 @@ import { openMailbox } from "../../src/tools/mailbox.js";
 import type { Tool } from "../../src/tools/tool.js";
 import { never, openEmpty } from "../runs/demo-setup.js";
 import { broken, echo, ending } from "./echo-tools.js";
-import { agentRun, call, finish, roll, scripted } from "./scripted-model.js";
+import { call, emptyTranscript, finish, play, roll, scripted } from "./scripted-model.js";
 
 const EMPTY = "Your reply was empty. Call a tool, or give your answer.";
+const NO_REQUEST = { system: "", messages: [], tools: [], toolChoice: "auto", maxTokens: 1 } as const;
 const CUT_OFF = "Your reply was cut off for its length. Be brief: call one tool, or give a short answer.";
 
-describe("the loop throws, and the transcript keeps the earlier turns, for", () => {
-  test("an exception of the model port", async () => {
+describe("a loop that throws keeps the earlier turns in the transcript", () => {
+  test("if the model port throws", async () => {
     const error = new ModelError("rate_limit", "429", { retryable: true });
-    const run = agentRun(scripted([call("echo", { a: 1 }), error]), [echo()]);
-    const transcript = newTranscript(run);
-    await expect(runAgent(run, transcript)).rejects.toBe(error);
+    const transcript = emptyTranscript();
+    await expect(play(scripted([call("echo", { a: 1 }), error]), [echo()], {}, transcript)).rejects.toBe(error);
     expect(transcript.messages.map((message) => message.role)).toEqual(["system", "user", "assistant", "tool"]);
     expect(transcript.turns).toHaveLength(1);
     expect(transcript.toolCalls).toHaveLength(1);
   });
 
-  test("an exception of a broken tool, which is not the model's fault", async () => {
-    const run = agentRun(scripted([call("broken")]), [broken]);
-    const transcript = newTranscript(run);
-    await expect(runAgent(run, transcript)).rejects.toThrow(new TypeError("a wire has come loose"));
+  test("if a broken tool throws, which is not the model's fault", async () => {
+    const transcript = emptyTranscript();
+    await expect(play(scripted([call("broken")]), [broken], {}, transcript)).rejects.toThrow(
+      new TypeError("a wire has come loose"),
+    );
     expect(transcript.turns).toHaveLength(1);
     expect(transcript.toolCalls).toEqual([]);
   });
 
-  test("the signal's reason", async () => {
+  test("if it is aborted, and throws the signal's reason", async () => {
     const controller = new AbortController();
     const last: Tool = {
       ...echo(),
@@ -43,8 +44,7 @@ describe("the loop throws, and the transcript keeps the earlier turns, for", () 
       },
     };
     const context = { inbox: null, cutoff: null, signal: controller.signal };
-    const run = agentRun(scripted([call("echo"), finish("late")]), [last], { context });
-    await expect(runAgent(run, newTranscript(run))).rejects.toThrow("stopped");
+    await expect(play(scripted([call("echo"), finish("late")]), [last], { context })).rejects.toThrow("stopped");
   });
 });
 
@@ -66,7 +66,7 @@ describe("a reply that is neither a call nor an answer", () => {
     expect(rollout.turns).toHaveLength(2);
   });
 
-  test("uses up a turn: if no turn has anything else, the ending is out_of_turns", async () => {
+  test("uses up a turn, and the task ends as out_of_turns if every turn is used up this way", async () => {
     const rollout = await roll([{}, {}, {}, {}], [ending], { settings: { maxTurns: 4 } });
     expect(rollout).toMatchObject({ ending: "out_of_turns", answer: null, sources: [] });
     expect(rollout.turns).toHaveLength(4);
@@ -81,7 +81,7 @@ describe("tool_protocol_error", () => {
     ["unparsable arguments", unusable],
     ["bad arguments", call("echo", { refuse: "bad_arguments" })],
     ["two bad calls in one turn", { toolCalls: [...unusable.toolCalls, { name: "nothing", arguments: {} }] }],
-  ])("follows three turns of %s, before the turns are used up", async (_, line) => {
+  ])("is the ending after three turns of %s, before the turns are used up", async (_, line) => {
     const rollout = await roll([line, line, line, finish("late")], [echo(), ending]);
     expect(rollout).toMatchObject({ ending: "tool_protocol_error", answer: null, sources: [] });
     expect(rollout.turns).toHaveLength(3);
@@ -98,7 +98,7 @@ describe("tool_protocol_error", () => {
     expect(await roll(lines, [echo(), ending])).toMatchObject({ ending: "answered", answer: "$40" });
   });
 
-  test("does not follow any number of refusals", async () => {
+  test("is never the ending after refusals, however many there are", async () => {
     const lines = Array.from({ length: 5 }, () => call("echo", { refuse: "invalid_email" }));
     const rollout = await roll(lines, [echo()], { settings: { maxTurns: 5 } });
     expect(rollout.ending).toBe("out_of_turns");
@@ -106,7 +106,7 @@ describe("tool_protocol_error", () => {
 });
 
 describe("an answer", () => {
-  test("by return_final_answer, with its sources", async () => {
+  test("can be given by return_final_answer, with its sources", async () => {
     const rollout = await roll([call("echo", { a: 1 }), finish(" $40\n", ["<a@b>"])], [echo(), ending]);
     expect(rollout).toMatchObject({ ending: "answered", answer: "$40", sources: ["<a@b>"] });
     expect(rollout.toolCalls.map((record) => [record.name, record.turn])).toEqual([
@@ -115,18 +115,18 @@ describe("an answer", () => {
     ]);
   });
 
-  test("in plain text is the last turn's text only, without sources", async () => {
+  test("in plain text is only the last turn's text, without sources", async () => {
     const thinking = { content: "Let me look for the dues.", toolCalls: [{ name: "echo", arguments: {} }] };
     const rollout = await roll([thinking, { content: " They are $40. \n" }], [echo(), ending]);
     expect(rollout).toMatchObject({ ending: "answered", answer: "They are $40.", sources: [] });
   });
 
-  test("from the tool counts, not the text next to it", async () => {
+  test("is taken from the tool, not from the text next to it", async () => {
     const rollout = await roll([{ ...finish("$40"), content: "I am done." }], [ending]);
     expect(rollout.answer).toBe("$40");
   });
 
-  test("in the very last turn still counts", async () => {
+  test("counts even in the very last turn", async () => {
     const settings = { maxTurns: 2 };
     expect(await roll([call("echo"), finish("$40")], [echo(), ending], { settings })).toMatchObject({
       ending: "answered",
@@ -136,7 +136,7 @@ describe("an answer", () => {
   });
 
   test.each(["I don't know", "I do not know.", "Sorry, I don’t know"])(
-    "%j without sources is dont_know",
+    "is dont_know if it is %j without sources",
     async (text) => {
       expect(await roll([finish(text)], [ending])).toMatchObject({ ending: "dont_know", answer: text, sources: [] });
       expect(await roll([{ content: text }], [ending])).toMatchObject({ ending: "dont_know", answer: text });
@@ -146,18 +146,18 @@ describe("an answer", () => {
   test.each([
     ["I don't know", ["<a@b>"]],
     ["I don't know her number, but her fax is 316-555-0117", []],
-  ])("%j with the sources %j is an answer", async (text, sources) => {
+  ])("is accepted as an answer if it is %j with the sources %j", async (text, sources) => {
     expect(await roll([finish(text, sources)], [ending])).toMatchObject({ ending: "answered", answer: text, sources });
   });
 
-  test("is not the text of a refusal, which ends the task, empty or not", async () => {
+  test("is not the text of a refusal, which ends the task whether it is empty or not", async () => {
     const refuse = (content: string) => roll([{ content, finishReason: "refusal" }], [ending]);
     const reason = "The model refused to answer: refusal: I cannot help with that.";
     expect(await refuse("I cannot help with that.")).toMatchObject({ ending: "refused", answer: null, reason });
     expect(await refuse("")).toMatchObject({ ending: "refused", answer: null });
   });
 
-  test("is not an unreadable tool call, and the model receives a request to call again", async () => {
+  test("is not an unreadable tool call: the model is asked to call again", async () => {
     const broken = { content: "print(default_api.echo())", finishReason: "broken_call" as const };
     const { answer, messages } = await roll([broken, finish("4.5 cents")], [ending]);
     expect(answer).toBe("4.5 cents");
@@ -165,10 +165,10 @@ describe("an answer", () => {
   });
 });
 
-describe("of several tool calls in one turn", () => {
+describe("several tool calls in one turn", () => {
   const three = { toolCalls: ["a", "b", "c"].map((word) => ({ name: "echo", arguments: { word } })) };
 
-  test("all are made, in order, each answered with its id", async () => {
+  test("are all made, in order, and each result has the call's id", async () => {
     const tool = echo();
     const rollout = await roll([three, finish("x")], [tool, ending]);
     expect(tool.calls.map(({ args }) => args)).toEqual([{ word: "a" }, { word: "b" }, { word: "c" }]);
@@ -183,7 +183,7 @@ describe("of several tool calls in one turn", () => {
     );
   });
 
-  test("only the first is made if the agent requires it, and the others get the reason", async () => {
+  test("are reduced to the first if the agent requires it, and the others get the reason", async () => {
     const tool = echo();
     const rollout = await roll([three, finish("x")], [tool, ending], { settings: { toolCalls: "first" } });
     expect(tool.calls.map(({ args }) => args)).toEqual([{ word: "a" }]);
@@ -212,7 +212,7 @@ describe("of several tool calls in one turn", () => {
     expect(results[1]?.content).toBe("Not called: the answer was given before it.");
   });
 
-  test("an answer that is not the first does not end a loop that makes only the first", async () => {
+  test("do not end a loop that makes only the first call if a later one is the answer", async () => {
     const both = { toolCalls: [{ name: "echo", arguments: {} }, ...(finish("early").toolCalls ?? [])] };
     const rollout = await roll([both, finish("$40")], [echo(), ending], { settings: { toolCalls: "first" } });
     expect(rollout.answer).toBe("$40");
@@ -227,6 +227,7 @@ describe("the model receives", () => {
     const { requests, messages } = await roll(lines, [echo(), ending], { settings });
     expect(requests[0]).toEqual({
       system: "You answer from a mailbox.",
+      task: { id: 1, epoch: 1 },
       messages: [{ role: "user", content: "How much are the dues?" }],
       tools: [
         { name: "echo", description: "returns its arguments (echo)", parameters: echo().parameters },
@@ -246,7 +247,7 @@ describe("the model receives", () => {
     expect(messages.slice(1, 4)).toEqual(requests[1]?.messages);
   });
 
-  test("requests whose turns are recorded with tokens, price, retries and duration", async () => {
+  test("one request per turn, and each turn is recorded with tokens, price, retries and duration", async () => {
     const retries = [{ attempt: 1, reason: "529", waitedMs: 5 }];
     const odd = { ...call("echo"), usage: null, retries, rawFinishReason: "tool_use", latencyMs: 12 };
     const { turns } = await roll([odd, finish("$40")], [echo(), ending]);
@@ -274,8 +275,8 @@ const tools = new Map([tool, ending].map((one) => [one.id, one]));
 const make = (call: Partial<ToolCall>) =>
   callTool({ id: "c1", name: "echo", arguments: {}, ...call }, 4, tools, context);
 
-describe("a wrong call gets an error with the right form:", () => {
-  test.each(["send_email", "", "constructor", "Echo", "echo "])("the unknown tool %j", async (name) => {
+describe("a wrong call gets an error that shows the right form", () => {
+  test.each(["send_email", "", "constructor", "Echo", "echo "])("for the unknown tool %j", async (name) => {
     const { message, record, result } = await make({ name });
     const error = `There is no tool "${name}". The tools are: echo, return_final_answer.`;
     expect(result).toEqual({ ok: false, kind: "unknown_tool", error });
@@ -283,7 +284,7 @@ describe("a wrong call gets an error with the right form:", () => {
     expect(record).toMatchObject({ name, result: null, error, errorKind: "unknown_tool", turn: 4 });
   });
 
-  test("arguments that are not a JSON object, which never reach the tool", async () => {
+  test("for arguments that are not a JSON object, which never reach the tool", async () => {
     const before = tool.calls.length;
     const { record } = await make({ invalid: '{"query": "du' });
     expect(record).toMatchObject({
@@ -295,11 +296,11 @@ describe("a wrong call gets an error with the right form:", () => {
     expect(tool.calls).toHaveLength(before);
   });
 
-  test("an unknown tool with broken arguments counts as an unknown tool", async () => {
+  test("for an unknown tool, even if its arguments are broken too", async () => {
     expect((await make({ name: "nothing", invalid: "{" })).record.errorKind).toBe("unknown_tool");
   });
 
-  test.each(["bad_arguments", "invalid_email", "failed"] as const)("a refusal of the tool as %s", async (refuse) => {
+  test.each(["bad_arguments", "invalid_email", "failed"] as const)("for a tool's refusal, as %s", async (refuse) => {
     const { message, record } = await make({ arguments: { refuse } });
     expect(message).toMatchObject({ content: `refused: ${refuse}`, isError: true });
     expect(record).toMatchObject({ arguments: { refuse }, result: null, errorKind: refuse });
@@ -349,7 +350,7 @@ it("the loop reports each reply with its calls, and each result, and waits for t
     finish("$40"),
   ]);
   const heard: number[] = [];
-  const run = agentRun(model, [echo(), ending], {
+  await play(model, [echo(), ending], {
     async onStep(step) {
       const asked = model.requests.length;
       steps.push(told(step));
@@ -357,7 +358,6 @@ it("the loop reports each reply with its calls, and each result, and waits for t
       heard.push(model.requests.length - asked);
     },
   });
-  await runAgent(run, newTranscript(run));
   expect(steps).toEqual([
     ["echo", "echo"],
     ...["result of echo", "result of echo"],
@@ -375,11 +375,10 @@ it("calls that are not made are not reported", async () => {
       { name: "echo", arguments: {} },
     ],
   };
-  const run = agentRun(scripted([two, call("echo"), finish("x")]), [echo(), ending], {
+  await play(scripted([two, call("echo"), finish("x")]), [echo(), ending], {
     settings: { toolCalls: "first" },
     onStep: (step) => void steps.push(told(step)),
   });
-  await runAgent(run, newTranscript(run));
   expect(steps).toEqual([
     ["echo"],
     "result of echo",
@@ -392,8 +391,56 @@ it("calls that are not made are not reported", async () => {
 
 it("a listener that throws ends the run", async () => {
   const onStep = () => Promise.reject(new Error("nobody listens"));
-  const run = agentRun(scripted([finish("x")]), [ending], { onStep });
-  await expect(runAgent(run, newTranscript(run))).rejects.toThrow("nobody listens");
+  await expect(play(scripted([finish("x")]), [ending], { onStep })).rejects.toThrow("nobody listens");
+});
+
+describe("the step machine", () => {
+  const silent: Tool = { ...echo(), call: () => new Promise(() => {}) };
+
+  function startLoop(tool: Tool, controller = new AbortController()) {
+    const transcript = emptyTranscript();
+    const rules = { tools: [tool], toolCalls: "all", toolTimeoutMs: 20, isOverBudget: () => false } as const;
+    const access = { inbox: null, cutoff: null, signal: controller.signal };
+    const task = { id: 1, epoch: 1, instruction: "?", variables: {}, maxTurns: 9, context: access };
+    const loop = new AgentLoop(rules, task, transcript);
+    loop.start("prompt");
+    const offer = async () => loop.offer(await scripted([call("echo")]).complete(NO_REQUEST, never), "2001-01-01");
+    return { loop, transcript, offer };
+  }
+
+  it("does not wait for a tool beyond its timeout, and treats the call as usable", async () => {
+    const { loop, transcript, offer } = startLoop(silent);
+    for (let i = 0; i < 4; i++) {
+      expect(await offer()).toEqual([{ ok: false, kind: "timeout", error: "The tool took longer than 0.02 s." }]);
+    }
+    expect(loop.rollout).toBeNull();
+    expect(transcript.toolCalls[3]).toMatchObject({ result: null, errorKind: "failed", turn: 3, durationMs: 20 });
+    expect(transcript.messages.at(-1)).toMatchObject({ role: "tool", isError: true });
+  });
+
+  it("keeps the rollout of an agent that was ended during a call", async () => {
+    const controller = new AbortController();
+    const late: Tool = {
+      ...echo(),
+      async call() {
+        loop.end("interrupted");
+        return { ok: true, value: "late" };
+      },
+    };
+    const { loop, transcript, offer } = startLoop(late, controller);
+    await offer();
+    expect(loop.rollout).toMatchObject({ ending: "interrupted", answer: null, toolCalls: [] });
+    expect(transcript.messages.map(({ role }) => role)).toEqual(["system", "user", "assistant"]);
+    expect(transcript.turns).toHaveLength(1);
+  });
+
+  it("throws the signal's reason without waiting for the tool", async () => {
+    const controller = new AbortController();
+    const { offer } = startLoop(silent, controller);
+    const offered = offer();
+    setImmediate(() => controller.abort(new Error("stopped")));
+    await expect(offered).rejects.toThrow("stopped");
+  });
 });
 
 describe("a task's cost limit", () => {
@@ -401,27 +448,29 @@ describe("a task's cost limit", () => {
 
   it("ends the task when it is reached: each turn costs $0.01", async () => {
     const lines = [call("echo"), call("echo"), finish("$40")];
-    const reached = await roll(lines, [echo(), ending], { maxCostUsd: 0.02 });
+    const reached = await roll(lines, [echo(), ending], { maxTaskCostUsd: 0.02 });
     expect(reached).toMatchObject({ ending: "out_of_budget", answer: null, sources: [] });
     expect(reached.turns).toHaveLength(2);
-    expect(await roll(lines, [echo(), ending], { maxCostUsd: 0.021 })).toMatchObject({ ending: "answered" });
+    expect(await roll(lines, [echo(), ending], { maxTaskCostUsd: 0.021 })).toMatchObject({ ending: "answered" });
   });
 
-  it("counts turns of unknown cost as nothing", async () => {
-    const rollout = await roll([free, free, call("echo"), finish("$40")], [echo(), ending], { maxCostUsd: 0.01 });
+  it("counts turns of unknown cost as free", async () => {
+    const rollout = await roll([free, free, call("echo"), finish("$40")], [echo(), ending], { maxTaskCostUsd: 0.01 });
     expect(rollout.ending).toBe("out_of_budget");
     expect(rollout.turns.map(({ costUsd }) => costUsd)).toEqual([null, null, 0.01]);
   });
 
-  it("prefers the cost that the server reports to our own price", async () => {
-    const rollout = await roll([{ ...call("echo"), costUsd: 5 }, finish("$40")], [echo(), ending], { maxCostUsd: 4 });
+  it("uses the cost that the server reports instead of our own price", async () => {
+    const rollout = await roll([{ ...call("echo"), costUsd: 5 }, finish("$40")], [echo(), ending], {
+      maxTaskCostUsd: 4,
+    });
     expect(rollout.turns.map(({ costUsd }) => costUsd)).toEqual([5]);
     const unknown = await roll([{ ...call("echo"), costUsd: null }, finish("$40")], [echo(), ending]);
     expect(unknown.turns[0]?.costUsd).toBeNull();
   });
 });
 
-it("a turn records the model that answered, the wait, the cache and the sent parameters if the reply contains them", async () => {
+it("a turn records the model that answered, the wait, the cache use and the sent parameters if the reply reports them", async () => {
   const sent = { maxTokens: 100, temperature: 0, toolChoice: null };
   const providerState = { provider: "script", value: "r1" };
   const line = { ...call("echo"), model: "script-2", waitedMs: 7, cached: true, sent, providerState };
@@ -454,7 +503,7 @@ describe("a prompt", () => {
     "hasOwnProperty",
     "two words",
     "#if tools",
-  ])("with {{%s}} is an error that names the available variables", (name) => {
+  ])("that contains {{%s}} causes an error that lists the available variables", (name) => {
     const render = () => renderPrompt(`You are {{${name}}}.`, variables);
     expect(render).toThrow(UserError);
     expect(render).toThrow(`{{${name}}}`);
@@ -464,23 +513,23 @@ describe("a prompt", () => {
     } catch (error) {
       expect(error).toMatchObject({
         code: "prompt_variable_unknown",
-        hint: "A prompt may use: {{inbox_address}}, {{query_date}}, {{max_turns}}, {{tools}}, {{snapshot}}, {{home}}.",
+        hint: "Available: {{inbox_address}}, {{query_date}}, {{max_turns}}, {{tools}}, {{snapshot}}, {{home}}.",
       });
     }
   });
 
-  test("gets every variable, any number of times, with or without blanks", () => {
+  test("has every variable filled in, any number of times, with or without blanks around its name", () => {
     expect(renderPrompt("{{inbox_address}} {{ query_date }} {{max_turns}} {{max_turns}}", variables)).toBe(
       "marcus.hale@kestrelplains.example 2001-05-14 10 10",
     );
   });
 
-  test("keeps single braces, and a value that looks like a variable or a replacement pattern", () => {
+  test("keeps single braces, and values that look like a variable or a replacement pattern", () => {
     const odd = { ...variables, inbox_address: "{{query_date}} $& $1" };
     expect(renderPrompt('{"a": {}} {{inbox_address}}', odd)).toBe('{"a": {}} {{query_date}} $& $1');
   });
 
-  test("of every seeded mail agent can be filled in, and contains the mailbox and the date", () => {
+  test("of any seeded mail agent can be filled in, and contains the mailbox and the date", () => {
     const { db, close } = openEmpty();
     const agents = listAgents(db).filter(({ id }) => !["data-worker", "noop", "oracle"].includes(id));
     const prompts = agents.map((agent) => renderPrompt(agent.prompt, variables));
@@ -493,7 +542,7 @@ describe("a prompt", () => {
     }
   });
 
-  test("of the suite agent describes the machine, and says if a task has none", () => {
+  test("of the suite agent describes the machine, and says if a task has no machine", () => {
     const { db, close } = openEmpty();
     const { prompt } = getAgent(db, "data-worker");
     close();
@@ -508,7 +557,7 @@ describe("a prompt", () => {
   test("lists the tools, one per line", () => {
     const { db, close } = openEmpty();
     const tools = loadTools(db, getAgent(db, "art-e"), { mailbox: openMailbox(db) });
-    const text = renderPrompt("Your tools:\n{{tools}}", { ...variables, tools: listTools(tools) });
+    const text = promptFor({ prompt: "Your tools:\n{{tools}}" }, tools, variables, 10);
     close();
     expect(text.split("\n")).toEqual([
       "Your tools:",

@@ -2,7 +2,6 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Rollout } from "../../src/agents/agent.js";
-import { newTranscript, runAgent } from "../../src/agents/agent-loop.js";
 import { getAgent } from "../../src/agents/registry-store.js";
 import { endOfDay } from "../../src/mail/date-range.js";
 import { replayModel } from "../../src/models/replay.js";
@@ -10,7 +9,7 @@ import type { JsonValue } from "../../src/platform/json.js";
 import { loadTools } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
 import { DANA, MARCUS, never, openDemo, type TestDb } from "../runs/demo-setup.js";
-import { agentRun } from "./scripted-model.js";
+import { play as answerWith } from "./scripted-model.js";
 
 /** Responses to an agent that tries to access hidden mail, over the real tools and mail, scripted in a replay file. */
 
@@ -36,15 +35,14 @@ async function play(
   const { settings, id } = getAgent(demo.db, agent);
   const tools = loadTools(demo.db, getAgent(demo.db, id), { mailbox: openMailbox(demo.db) });
   const context = { inbox: MARCUS, cutoff, signal: never };
-  const run = agentRun(await replayModel(file), tools, { settings, context });
-  return runAgent(run, newTranscript(run));
+  return answerWith(await replayModel(file), tools, { settings, context, maxTurns: settings.maxTurns });
 }
 
 const everythingSaid = ({ messages }: Rollout) => messages.map((message) => message.content).join("\n");
 const results = ({ messages }: Rollout) => messages.filter((message) => message.role === "tool");
 
-describe("an agent that", () => {
-  test("searches another mailbox gets the name of the permitted one, and no mail", async () => {
+describe("an agent", () => {
+  test("receives the name of the permitted mailbox, and no mail, if it searches another one", async () => {
     const search = (inbox_id: string) => ({ name: "email_search", arguments: { query: "standstill", inbox_id } });
     const rollout = await play("email-search", [search(DANA), search(MARCUS)]);
     const [refused, own] = results(rollout);
@@ -60,7 +58,7 @@ describe("an agent that", () => {
     ["email-search", "email_get"],
     ["art-e", "read_email"],
   ])(
-    "reads an email outside its mailbox (%s) gets a request to use its own results, and never the email's text",
+    "is told to use its own search results, and never sees the email's text, if it reads an email outside its mailbox (%s)",
     async (agent, name) => {
       const rollout = await play(agent, [{ name, arguments: { message_id: DANAS } }]);
       expect(results(rollout)[0]).toMatchObject({
@@ -80,7 +78,7 @@ describe("an agent that", () => {
       "email_get",
     ],
     ["art-e", "search_emails", { keywords: ["ratio"] }, "read_email"],
-  ])("looks into the future (%s) finds and reads nothing of it", async (agent, search, args, read) => {
+  ])("finds and reads no email from the future (%s)", async (agent, search, args, read) => {
     const calls = [
       { name: search, arguments: args },
       { name: read, arguments: { message_id: RATIO } },
@@ -98,7 +96,7 @@ describe("an agent that", () => {
     expect(results(open)[1]?.content).toContain("0.62 of a Halvorsen share");
   });
 
-  test("reads an email with instructions gets them as text in a result, nothing more", async () => {
+  test("receives instructions in an email only as text in a result", async () => {
     const id = "<25791446.1075840732287.JavaMail.demo@kestrel>";
     const rollout = await play("email-search", [{ name: "email_get", arguments: { message_id: id } }]);
     expect(JSON.parse(results(rollout)[0]?.content ?? "")).toMatchObject({ message_id: id });

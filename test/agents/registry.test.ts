@@ -42,7 +42,7 @@ const weather = {
 };
 
 describe("an agent", () => {
-  it("is created with its settings from the command and defaults for the rest", () => {
+  it("is created with the settings from the command, and defaults for the others", () => {
     expect(createAgent(at.db, mine)).toMatchObject({
       id: "mine",
       name: "mine",
@@ -68,11 +68,11 @@ describe("an agent", () => {
     ["tool_attached", { ...mine, tools: [{ id: "email_get" }, { id: "email_get" }] }, "twice"],
     ["tool_config_invalid", { ...mine, tools: [{ id: "email_get", config: { page: 1 } }] }, "page"],
     ["agent_exists", { ...mine, id: "art-e" }, "art-e"],
-  ])("is not created, nor any part of it: %s %j", (code, input, word) => {
+  ])("is not created, not even partly: %s %j", (code, input, word) => {
     expect(refused(at.db, code, () => createAgent(at.db, input))).toContain(word);
   });
 
-  it("names its model in full", () => {
+  it("stores its model's full name", () => {
     expect(createAgent(at.db, { ...mine, model: "claude-x" }).model).toBe("anthropic/claude-x");
   });
 
@@ -89,7 +89,7 @@ describe("an agent", () => {
     refused(at.db, "agent_unknown", () => updateAgent(at.db, "other", { name: "x" }));
   });
 
-  it("that is built in can be cloned with its tools and their configs, but not changed", () => {
+  it("can be cloned with its tools and their configs, but not changed, if it is built in", () => {
     for (const change of [
       () => updateAgent(at.db, "art-e", { name: "x" }),
       () => deleteAgent(at.db, "art-e"),
@@ -105,7 +105,7 @@ describe("an agent", () => {
     expect(configs("mine")).toEqual([null, { pageSize: 1_000_000 }, null]);
   });
 
-  it("gets additional tools, even after the default ones, and loses all but the last", () => {
+  it("gets added tools in addition to the default ones, and can lose all but the last", () => {
     at.db.exec("INSERT INTO agents (id, name, prompt) VALUES ('plain', 'plain', 'p')");
     attachTools(at.db, "plain", ["read_email"], { pageSize: 5_000 });
     expect(toolsOf("plain")).toEqual([...DEFAULTS, "read_email"]);
@@ -120,7 +120,7 @@ describe("an agent", () => {
 });
 
 describe("a tool", () => {
-  it("is created, changed and deleted, unless an agent has it", () => {
+  it("is created, changed and deleted, unless an agent uses it", () => {
     expect(createTool(at.db, weather)).toMatchObject({ name: "weather", category: "own", builtin: false });
     createAgent(at.db, mine);
     attachTools(at.db, "mine", ["weather"], { timeoutMs: 1_000 });
@@ -194,7 +194,7 @@ describe("a version", () => {
     expect(numbers()).toEqual([4, 3, 2, 1]);
   });
 
-  it("contains the complete tools, and outlives the agent; a new agent with its name continues the numbers", () => {
+  it("contains the complete tools, and outlives the agent. A new agent of the same name continues the numbering", () => {
     createTool(at.db, weather);
     createAgent(at.db, { ...mine, tools: [{ id: "weather", config: { timeoutMs: 5 } }] });
     updateTool(at.db, "weather", { description: "Better." });
@@ -206,7 +206,7 @@ describe("a version", () => {
     refused(at.db, "version_unknown", () => getVersion(at.db, "mine", 9));
   });
 
-  it("is also created for a manual change, once it matters", () => {
+  it("is also created for a change made by hand, when the agent is next used", () => {
     createAgent(at.db, mine);
     at.db.exec("UPDATE agents SET prompt = 'By hand.' WHERE id = 'mine'");
     expect(currentVersion(at.db, "mine")).toBe(2);
@@ -218,14 +218,14 @@ describe("a version", () => {
     ]);
   });
 
-  it("of an agent broken by hand does not prevent changes to the others", () => {
+  it("of an agent that was broken by hand does not prevent changes to other agents", () => {
     createAgent(at.db, mine);
     at.db.exec("UPDATE agents SET settings = 'x' WHERE id = 'mine'");
     expect(createAgent(at.db, { ...mine, id: "other" }).id).toBe("other");
   });
 });
 
-test("a file of an earlier version gets the agents and tools for suites, and keeps the user's own of these names", () => {
+test("a file from an earlier version gets the suite agents and tools, and keeps the user's own with the same names", () => {
   const folder = mkdtempSync(join(tmpdir(), "art-e-store-"));
   const path = join(folder, "earlier.db");
   writeEarlierFile(path, []);
@@ -296,7 +296,7 @@ const file = (more = "", head = "id: new\nname: New\n") => `${head}prompt: Hi\nt
 const bring = (text: string, replace = false) => importAgent(at.db, text, "agent.yaml", replace);
 
 describe("an agent's file", () => {
-  it.each(ODD_PROMPTS)("is unchanged after export and import with the prompt %j", (prompt) => {
+  it.each(ODD_PROMPTS)("is unchanged after export and import if the prompt is %j", (prompt) => {
     makeMine(prompt);
     const yaml = exportAgent(at.db, "mine");
     const other = openEmpty();
@@ -310,7 +310,7 @@ describe("an agent's file", () => {
     other.close();
   });
 
-  it("is readable for people, with a literal prompt", () => {
+  it("is readable for people, because its prompt is a literal block", () => {
     makeMine();
     expect(exportAgent(at.db, "mine")).toContain("\nprompt: |\n  Answer.\n  Briefly.\ntools:\n");
   });
@@ -348,22 +348,22 @@ const BOMB = Array.from({ length: 12 }, (_, i) => `a${i}: &a${i} [${i === 0 ? "x
   "\n",
 );
 
-describe("an agent file is refused, with the line,", () => {
+describe("an agent file is refused, and the error names the line, if it", () => {
   it.each([
     ["has an unknown key", file("colour: red\n"), 6, "colour"],
     ["has an unknown key in a tool", file("    colour: red\n"), 6, "colour"],
-    ["has a value of another type", file("settings:\n  maxTurns: many\n"), 7, "settings.maxTurns"],
+    ["has a value of the wrong type", file("settings:\n  maxTurns: many\n"), 7, "settings.maxTurns"],
     ["has a setting out of bounds", file("settings:\n  temperature: 9\n"), 7, "settings.temperature"],
     ["has an invalid id", file("", "name: New\nid: a b\n"), 2, "id"],
     ["has no prompt", "id: new\nname: New\ntools: [{id: email_get}]\n", 1, "prompt"],
-    ["has a key twice", file("id: again\n"), 6, "unique"],
+    ["has the same key twice", file("id: again\n"), 6, "unique"],
     ["is not YAML", file("x: [1, 2\n"), 7, ""],
     ["has an alias", `${BOMB}\n${file()}`, 1, "anchor"],
     ["has an anchor", file("description: &x text\n"), 6, "anchor"],
     ["has a tag", file("description: !!js/function 'x'\n"), 6, "tag"],
     ["is a list", "- 1\n- 2\n", 1, "object"],
-    ["is two documents", `${file()}---\n${file()}`, 6, "documents"],
-    ["is a text", "hello", 1, "object"],
+    ["contains two documents", `${file()}---\n${file()}`, 6, "documents"],
+    ["is a plain string", "hello", 1, "object"],
   ])("%s", (_, text, line, word) => {
     const words = refused(at.db, "agent_file_invalid", () => bring(text));
     expect(words).toMatch(new RegExp(`^agent\\.yaml:${line}: `));
@@ -379,7 +379,7 @@ describe("an agent file is refused, with the line,", () => {
   });
 });
 
-describe("import tools", () => {
+describe("importing tools", () => {
   let outside: ExternalResources;
 
   beforeEach(() => {
@@ -398,7 +398,7 @@ describe("import tools", () => {
     );
   };
 
-  it("adds every tool of a server under a name that providers accept; each can be called, and its text is not JSON", async () => {
+  it("adds every tool of a server under a name that providers accept, and each can be called, even if its text is not JSON", async () => {
     const { added, skipped } = await importAll();
     expect(skipped).toEqual([]);
     expect(added.map(({ id }) => id)).toEqual([
@@ -429,14 +429,14 @@ describe("import tools", () => {
     });
   });
 
-  it("distinguishes a repeated import, and skips invalid tools with the reason", async () => {
+  it("recognizes a repeated import, and skips invalid tools with the reason", async () => {
     await importAll([], "x");
     const { added, skipped } = await importAll(["MALFORMED"], "x");
     expect(added[0]?.id).toBe("x_behave_2");
     expect(skipped).toEqual([
       { name: "odd", why: expect.stringContaining("which cannot be checked") },
       { name: "later", why: expect.stringContaining("task") },
-      { name: "3 of its list", why: expect.stringContaining("not valid tools") },
+      { name: "3 listed tools", why: expect.stringContaining("not valid MCP tools") },
     ]);
   });
 
@@ -491,7 +491,7 @@ describe("import tools", () => {
   it.each([
     ["a missing file", "absent.ts", "absent.ts: no such file."],
     ["a folder", ".", ": is not a file."],
-  ])("rejects %s without asking for exports", async (_kind, name, words) => {
+  ])("rejects %s without mentioning exports", async (_kind, name, words) => {
     await expect(describeModule(join(at.folder, name), [], outside, never)).rejects.toMatchObject({
       code: "module_unusable",
       message: expect.stringContaining(words),

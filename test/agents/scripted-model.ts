@@ -1,5 +1,5 @@
-import type { Rollout } from "../../src/agents/agent.js";
-import { type AgentRun, newTranscript, runAgent } from "../../src/agents/agent-loop.js";
+import type { AgentTask, Rollout, Transcript } from "../../src/agents/agent.js";
+import { agentLoop } from "../../src/agents/agent-loop.js";
 import type { Completion, Model, ModelRequest, ToolCall } from "../../src/models/model.js";
 import { withPrices } from "../../src/models/prices.js";
 import type { JsonValue } from "../../src/platform/json.js";
@@ -44,34 +44,41 @@ export const call = (name: string, args: JsonValue = {}): Line => ({ toolCalls: 
 export const finish = (answer: string, sources: readonly string[] = []): Line =>
   call("return_final_answer", { answer, sources });
 
-/** The parts of a run that a test can change. The others have defaults. */
-export interface Changes extends Partial<Omit<AgentRun, "settings">> {
+/** The parts of a task and its agent that a test can change. The others have defaults. */
+export interface Changes extends Partial<AgentTask> {
   readonly settings?: Partial<AgentSettings>;
+  readonly maxTaskCostUsd?: number;
 }
 
+export const emptyTranscript = (): Transcript => ({ messages: [], toolCalls: [], turns: [] });
+
+/** Answers the lines' script, with a price of $0.001 per output token. */
 export async function roll(
   lines: readonly (Line | Error)[],
   tools: readonly Tool[],
   changes: Changes = {},
 ): Promise<Rollout & { readonly requests: readonly ModelRequest[] }> {
   const model = scripted(lines);
-  const run = agentRun(
-    withPrices(model, ({ outputTokens }) => outputTokens / 1000),
-    tools,
-    changes,
-  );
-  return { ...(await runAgent(run, newTranscript(run))), requests: model.requests };
+  const priced = withPrices(model, ({ outputTokens }) => outputTokens / 1000);
+  return { ...(await play(priced, tools, changes)), requests: model.requests };
 }
 
-export function agentRun(model: Model, tools: readonly Tool[], changes: Changes = {}): AgentRun {
-  return {
-    model,
-    tools,
-    system: "You answer from a mailbox.",
-    question: "How much are the dues?",
+/** Has the agent loop answer a task with a model. */
+export function play(
+  model: Model,
+  tools: readonly Tool[],
+  { settings = {}, maxTaskCostUsd, ...changes }: Changes = {},
+  transcript = emptyTranscript(),
+): Promise<Rollout> {
+  const agent = { prompt: "You answer from a mailbox.", settings: agentSettingsSchema.parse(settings) };
+  const task: AgentTask = {
+    id: 1,
+    epoch: 1,
+    instruction: "How much are the dues?",
+    variables: {},
+    maxTurns: agent.settings.maxTurns,
     context: { inbox: MARCUS, cutoff: null, signal: never },
-    maxCostUsd: null,
     ...changes,
-    settings: agentSettingsSchema.parse(changes.settings ?? {}),
   };
+  return agentLoop({ agent, model, tools, maxTaskCostUsd: maxTaskCostUsd ?? null }).answer(task, transcript);
 }

@@ -23,8 +23,8 @@ describe("aggregate", () => {
     return tally.figures();
   };
 
-  describe("score of a run", () => {
-    it("has Wilson's interval for a rate, the scorer's description, and its denominator", () => {
+  describe("the score of a run", () => {
+    it("has the scorer's description, the denominator and, if it is a rate, Wilson's interval", () => {
       const results = Array.from({ length: 40 }, (_, i) =>
         task(i, { exactMatch: i < 10 ? 1 : 0, sourcesCorrect: null }),
       );
@@ -41,7 +41,7 @@ describe("aggregate", () => {
       });
     });
 
-    it("counts failed tasks as wrong over all tasks, in any order and for questions that were also answered", () => {
+    it("counts failed tasks as wrong over all tasks, in any order, including tasks whose question another epoch answered", () => {
       const { scores } = figuresOf([
         failed(1),
         task(2, { exactMatch: 1, semanticScore: 0.5 }),
@@ -94,7 +94,7 @@ describe("aggregate", () => {
       expect(scores.exactMatch?.overAll).toMatchObject({ value: 3 / 7, n: 7 });
     });
 
-    it("counts a failed task as wrong if the other answers to its question were not judged", () => {
+    it("counts a failed task as wrong even if the other answers to its question were not judged", () => {
       const { scores } = figuresOf([
         task(1, { judgeCorrect: 1 }),
         task(2, { judgeCorrect: null }),
@@ -113,7 +113,7 @@ describe("aggregate", () => {
       expect(goldRank).toMatchObject({ better: "lower", value: 1, n: 2, overAll: { value: null, n: 0 } });
     });
 
-    it("does not count failures on a scale beyond 0 to 1, whatever the values are", () => {
+    it("does not count failures if the scale is not 0 to 1, whatever the values are", () => {
       const { artReward } = figuresOf([task(1, { artReward: 0.1 }), task(2, { artReward: 0.3 }), failed(3)]).scores;
       expect(artReward).toMatchObject({ value: 0.2, n: 2, overAll: { value: null, n: 0 } });
     });
@@ -155,7 +155,7 @@ describe("aggregate", () => {
       expect(two).toMatchObject({ k: 2, passAtK: { value: 3 / 4, n: 4 }, passHatK: { value: 2 / 4, n: 4 } });
     });
 
-    it("has a wider interval for other inboxes if inboxes differ", () => {
+    it("has a wider interval for new inboxes if the inboxes differ", () => {
       const results = Array.from({ length: 80 }, (_, i) =>
         task(i, { exactMatch: i % 8 < 4 ? 1 : 0 }, { inbox: `${i % 8}@x.example` }),
       );
@@ -177,7 +177,7 @@ describe("aggregate", () => {
       failed(3, { inbox: "a@x", howRealistic: 0.95, goldSources: 2, queryDate: "2001-12-31" }),
     ];
 
-    it("divide the tasks in the order of their values, with n and interval per part", () => {
+    it("divide the tasks in the order of their values, and each has n and an interval", () => {
       const { slices } = figuresOf(results);
       const parts = (slice: keyof typeof slices) => (slices[slice] ?? []).map(({ value, tasks }) => [value, tasks]);
       expect(parts("inbox")).toEqual([
@@ -243,7 +243,7 @@ describe("RunAggregate", () => {
     answered({ ...NOT_GRADED, ending: "model_error", error: "500", agentAnswer: "", ...changes });
 
   describe("totals", () => {
-    test("have zero counts and no averages without tasks", () => {
+    test("are zero, and the averages null, if there are no tasks", () => {
       const { overAllTasks, ...totals } = totalsOf();
       expect(totals).toEqual({
         ...RUN,
@@ -273,7 +273,7 @@ describe("RunAggregate", () => {
       expect(overAllTasks.exactMatchAccuracy).toBeNull();
     });
 
-    test("have null averages over completed tasks and 0 over all tasks if all failed", () => {
+    test("have null averages over completed tasks, and 0 over all tasks, if all tasks failed", () => {
       const totals = totalsOf(failed(), failed({ ending: "timeout" }));
       expect(totals).toMatchObject({
         completedTasks: 0,
@@ -291,7 +291,7 @@ describe("RunAggregate", () => {
       });
     });
 
-    test("include both denominators: completed tasks, and all tasks with failures as wrong", () => {
+    test("have both denominators: completed tasks, and all tasks, counting failures as wrong", () => {
       const totals = totalsOf(
         answered(),
         answered({ exactMatch: false, semanticScore: 0.25, sourcesCorrect: false, foundGold: true, readGold: false }),
@@ -379,7 +379,7 @@ describe("totals of a suite run", () => {
     suiteResult("f", null, { state: "unsupported", tool: "excel" }),
   ];
 
-  it("average only graded tasks, including graded failed ones, and never count others as 0", () => {
+  it("average only graded tasks, including failed ones, and never count ungraded ones as 0", () => {
     const { scores, overAllTasks, completedTasks, failedTasks, notRunnableTasks } = totalsOf(...MIXED);
     expect({ completedTasks, failedTasks, notRunnableTasks }).toEqual({
       completedTasks: 3,
@@ -444,7 +444,7 @@ describe("totals of a suite run", () => {
     ]);
   });
 
-  it("do not include suite fields for questions", () => {
+  it("have no suite fields if the tasks are questions", () => {
     const { suite: _, ...question } = suiteResult("1", null, {}, { inbox: "ann@x.example", ending: "answered" });
     const totals = totalsOf(question);
     expect(totals).not.toHaveProperty("suite");

@@ -19,7 +19,7 @@ describe("analyseSuite().guidance", () => {
     suiteResult(`v${n}`, verbose, { tags: ["cli", "verbose"], counterpart: `a${n}` }),
   ];
 
-  it("compares each task with its counterpart, with interval and test", () => {
+  it("compares each task with its counterpart, and adds an interval and a test", () => {
     const results = [pair(1, 0, 1), pair(2, 0, 1), pair(3, 1, 1), pair(4, 0.5, 1), pair(5, 1, 0)].flat();
     const { pairs, metrics, unpaired } = analyse(results).guidance;
     expect({ pairs, unpaired }).toEqual({ pairs: 5, unpaired: { notInRun: 0, own: 0, none: 0, notMutual: 0 } });
@@ -55,7 +55,7 @@ describe("analyseSuite().guidance", () => {
     expect(metrics[0]).toMatchObject({ baseline: 0.5, candidate: 1, difference: { n: 2, value: 0.5 } });
   });
 
-  it("uses the mean over a task's graded epochs, which rules out McNemar's test", () => {
+  it("uses the mean over a task's graded epochs, for which McNemar's test is not available", () => {
     const repeat = (results: readonly TaskResult[]) => results.map((result) => ({ ...result, epoch: 2 }));
     const results = [...pair(1, 0, 1), ...repeat(pair(1, 1, null)), ...pair(2, 0, 0)];
     const { pairs, metrics } = analyse(results).guidance;
@@ -63,7 +63,7 @@ describe("analyseSuite().guidance", () => {
     expect(metrics[1]).toMatchObject({ baseline: 0.25, candidate: 0.5, test: "sign_flip" });
   });
 
-  it("returns null values without pairs", () => {
+  it("returns null values if there are no pairs", () => {
     const { pairs, metrics } = analyse([suiteResult("a", 1)]).guidance;
     expect(pairs).toBe(0);
     expect(metrics[0]).toMatchObject({ baseline: null, candidate: null, p: null, difference: { value: null, n: 0 } });
@@ -93,7 +93,7 @@ describe("analyseSuite().steps and .durations", () => {
     expect(stepCorrelation.turns).toBeCloseTo(1, 12);
   });
 
-  it("have a null correlation with too little data", () => {
+  it("have a null correlation if there is too little data", () => {
     expect(analyse(results.slice(0, 2), [1, 2]).stepCorrelation).toEqual({ turns: null, toolCalls: null });
     expect(analyse(results, [1, 1, 1, 1]).stepCorrelation.toolCalls).toBeNull();
   });

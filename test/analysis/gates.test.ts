@@ -18,7 +18,7 @@ describe("--fail-under", () => {
     expect([passed("hallucination", 0.1), passed("hallucination", 0.09)]).toEqual([true, false]);
   });
 
-  it("misses without the score", () => {
+  it("fails if the score is missing", () => {
     const gate = failUnder({ metric: "sources", limit: 0 }, { scores, totalTasks }, 0.9);
     expect(gate.passed).toBe(false);
     expect(gateText(gate)).toBe(
@@ -27,7 +27,7 @@ describe("--fail-under", () => {
     expect(failUnder({ metric: "judgeCorrect", limit: 0 }, { scores, totalTasks }, 0.9).passed).toBe(false);
   });
 
-  it("uses the judge's verdict for accuracy, or exact match without a judge", () => {
+  it("uses the judge's verdict for accuracy, or exact match if there is no judge", () => {
     const accuracy = { metric: "accuracy", limit: 0.8 };
     expect(gateText(failUnder(accuracy, { scores, totalTasks }, 0.9))).toBe(
       "missed  accuracy (exactMatch) 0.742 [0.690, 0.789] n=300, required: at least 0.8",
@@ -45,7 +45,7 @@ describe("--fail-under", () => {
 describe("--fail-under with an eval", () => {
   const head = { scores: { "eval:tone": figures({ value: 1, n: 16 }) }, totalTasks: 30 };
 
-  it("misses if the eval judged too few tasks, and says so", () => {
+  it("fails if the eval judged too few tasks, and says so", () => {
     const gate = failUnder({ metric: "eval:tone", limit: 0.9 }, head, 0.9);
     expect(gate).toMatchObject({ passed: false, coverage: { judged: 16, tasks: 30, least: 0.9 } });
     expect(gateText(gate)).toMatch(
@@ -55,7 +55,7 @@ describe("--fail-under with an eval", () => {
   });
 });
 
-describe("gate against a baseline", () => {
+describe("the gate against a baseline", () => {
   const gate = (before: number[], after: number[], limit: number, better: "higher" | "lower" = "higher") => {
     const scores = { exactMatch: figures({ better }) };
     const [metric] = compareRuns(run(before, { scores }), run(after, { scores }), ["exactMatch"], 0).metrics;
@@ -64,12 +64,12 @@ describe("gate against a baseline", () => {
   };
   const worlds = (n: number, lost: number) => Array.from({ length: n }, (_, i) => (i < lost ? 0 : 1));
 
-  it("passes without changes, and if the interval's lower bound is above the margin", () => {
+  it("passes if nothing changed, or if the interval's lower bound is above the margin", () => {
     expect(gate(worlds(50, 5), worlds(50, 5), 0.02).passed).toBe(true);
     expect(gate(worlds(400, 0), worlds(400, 4), 0.05).passed).toBe(true);
   });
 
-  it("misses after a loss, and with too few questions to exclude one", () => {
+  it("fails after a loss, or if there are too few questions to rule one out", () => {
     const lost = gate(worlds(400, 0), worlds(400, 80), 0.02);
     expect(lost.passed).toBe(false);
     expect(gateText(lost)).toMatch(
@@ -80,7 +80,7 @@ describe("gate against a baseline", () => {
     expect(gate([1], [1], 0.02).passed).toBe(false);
   });
 
-  it("misses with a bound exactly at the margin, in either direction", () => {
+  it("fails if the bound is exactly at the margin, in either direction", () => {
     const metric = compareRuns(run([1]), run([1]), ["exactMatch"], 0).metrics[0];
     if (metric === undefined) throw new Error("no metric");
     const passed = (low: number, high: number, better: "higher" | "lower") =>

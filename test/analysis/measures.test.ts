@@ -16,7 +16,7 @@ const rows = (label: Verdict, verdict: Verdict | null, count: number) =>
     agreement: null,
   }));
 
-test("calibration compares correct with everything else and counts missing verdicts separately", () => {
+test("calibration compares correct with all other verdicts, and counts missing verdicts separately", () => {
   const figures = calibration([
     ...rows("correct", "correct", 20),
     ...rows("wrong", "correct", 5),
@@ -43,7 +43,7 @@ test("calibration compares correct with everything else and counts missing verdi
   );
 });
 
-test("calibration without labels reports null, never NaN", () => {
+test("calibration reports null, never NaN, if there are no labels", () => {
   const { accuracy, precision, recall, kappa } = calibration([]);
   for (const figure of [accuracy, precision, recall, kappa]) {
     expect(figure).toEqual({ value: null, n: 0, low: null, high: null });
@@ -78,7 +78,7 @@ describe("measureSearch", () => {
     expect(quality.mrrAt10).toBeCloseTo((1 + 1 / 2 + 1 / 5 + 1 / 6 + 1 / 10) / 6, 12);
   });
 
-  it("counts copies as the gold email, and the first of several gold emails", () => {
+  it("counts copies as the gold email, and uses the first of several gold emails", () => {
     const search = () => ["<none@x>", "<copy@x>", "<second@x>"];
     const sameMail = (id: string) => (id === "<copy@x>" ? "<gold@x>" : id);
     expect(measureSearch([asks(1, "<gold@x>")], search, sameMail)).toMatchObject({
@@ -109,7 +109,7 @@ describe("measureSearch", () => {
     expect([Number(low) < Number(value), Number(value) < Number(high), method]).toEqual([true, true, "wilson_mean"]);
   });
 
-  it("returns nearest-rank latencies, and null values without questions", () => {
+  it("returns nearest-rank latencies, or null values if there are no questions", () => {
     const { latencyMs } = measureSearch([asks(1, "<g@x>")], () => [], itself);
     expect(new Set([latencyMs.p50, latencyMs.p95, latencyMs.p99]).size).toBe(1);
     const nothing = { questions: 0, recallAt1: null, recallAt5: null, recallAt10: null, mrrAt10: null, missed: [] };

@@ -7,10 +7,12 @@ import {
   incomparable,
   pairOutcomes,
   pairsOf,
+  runHeadSchema,
 } from "../../src/analysis/paired-comparison.js";
 import { comparisonText } from "../../src/reports/comparison-text.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
 import { expectBetween, LONG, TIMES, worlds } from "../statistics/simulated-runs.js";
+import { SETTINGS } from "../traces/saved-runs.js";
 import { figures, head, run, task } from "./runs.js";
 import { suiteResult } from "./suite-results.js";
 
@@ -43,7 +45,7 @@ describe("compareRuns", () => {
     expect(metrics[0]?.moreQuestions).toBe(368);
   });
 
-  it("reports a difference if both interval and test show it, in either direction", () => {
+  it("reports a difference, in either direction, if both the interval and the test show it", () => {
     const better = run([...times(20, 1), ...times(10, 1), ...times(70, 1)]);
     expect(compare(before, better).metrics[0]).toMatchObject({ verdict: "better", moreQuestions: 0 });
     expect(compare(better, before).metrics[0]).toMatchObject({ verdict: "worse", wins: 0, losses: 10 });
@@ -58,12 +60,12 @@ describe("compareRuns", () => {
     expect(metrics[0]).toMatchObject({ baseline: 1, candidate: 1, difference: { n: 1 }, ties: 1 });
   });
 
-  it("returns null values and no verdict without common questions", () => {
+  it("returns null values and no verdict if there are no common questions", () => {
     const { metrics } = compare(run([null, null]), run([1, 1]));
     expect(metrics[0]).toMatchObject({ baseline: null, candidate: null, p: null, verdict: null, moreQuestions: null });
   });
 
-  it("compares the mean per question for several epochs", () => {
+  it("compares the mean per question if there are several epochs", () => {
     const repeats = (values: readonly number[][]) =>
       comparableRun(
         head(),
@@ -83,7 +85,7 @@ describe("compareRuns", () => {
     expect(metric?.difference).toMatchObject({ value: -0.125, n: 2 });
   });
 
-  it("compares cost, time and turns too, with lower values as better", () => {
+  it("also compares cost, time and turns, for which lower values are better", () => {
     const at = (costUsd: number | null, turns: number) =>
       comparableRun(
         head(),
@@ -98,7 +100,7 @@ describe("compareRuns", () => {
     expect(compare(at(null, 3), at(0.01, 3)).metrics[1]).toMatchObject({ baseline: null, difference: { n: 0 } });
   });
 
-  it("compares model and tool time without waiting time, or nothing if they are unknown", () => {
+  it("compares model and tool time without waiting time, or nothing if those times are unknown", () => {
     const at = (times: Partial<TaskResult>) =>
       comparableRun(
         head(),
@@ -116,7 +118,7 @@ describe("compareRuns", () => {
     expect(timeOf(at({ executionTimeMs: 5_100 }), free)).toMatchObject({ baseline: null, difference: { n: 0 } });
   });
 
-  it("ignores rounding differences of sums", () => {
+  it("ignores rounding differences in sums", () => {
     const mean = (epochs: readonly number[], costs: readonly number[]) =>
       comparableRun(
         head(),
@@ -136,7 +138,7 @@ describe("compareRuns", () => {
     expect(compare(before, cheaper).metrics[1]).toMatchObject({ wins: 3 });
   });
 
-  it("lists the changed questions, largest changes first, up to the limit", () => {
+  it("lists the changed questions up to the limit, largest changes first", () => {
     const { flips } = compare(run([1, 0, 1, 1]), run([0, 1, 0, 1]), 1);
     expect(flips.metric).toBe("exactMatch");
     expect(flips.lost).toEqual([
@@ -147,7 +149,7 @@ describe("compareRuns", () => {
 });
 
 describe("incomparable", () => {
-  it("reports different questions, splits, mail and cutoffs", () => {
+  it("reports different questions, splits, mail or cutoffs", () => {
     const other = head({
       dataset: { source: "hub", revision: "abc", sha256: "e".repeat(64) },
       split: "train",
@@ -161,7 +163,12 @@ describe("incomparable", () => {
     expect(compare(run([1]), { ...run([1]), head: other }).incomparable).toEqual(words);
   });
 
-  it("accepts one revision in two forms, and different agents", () => {
+  it("accepts an imported run, whose cutoff is unknown", () => {
+    const { cutoff: _, ...imported } = head().settings;
+    expect(incomparable(head({ settings: imported }), head())).toEqual([]);
+  });
+
+  it("accepts one revision written in two ways, and different agents", () => {
     const at = (sha256: string) => head({ dataset: { source: "hub", revision: "abc", sha256 } });
     expect(incomparable(at("1"), at("2"))).toEqual([]);
     const otherAgent = head({ settings: { ...head().settings, maxTurns: 3, prompt: "?" } });
@@ -187,13 +194,15 @@ describe("comparing two equally good runs reports a difference in at most 5 of 1
     expectBetween(0, most, `false alarms over ${n} questions`, alarmed / (300 * TIMES));
   };
 
-  it("over 30 questions, right or wrong", { timeout: LONG }, () => expectFewAlarms(30, rightOrWrong));
+  it("over 30 questions scored right or wrong", { timeout: LONG }, () => expectFewAlarms(30, rightOrWrong));
 
   it.each([
     [100, "right or wrong", rightOrWrong],
     [300, "right or wrong", rightOrWrong],
     [100, "scored from 0 to 1", from0To1],
-  ] as const)("over %d questions, %s", { timeout: LONG, tags: ["slow"] }, (n, _, score) => expectFewAlarms(n, score));
+  ] as const)("over %d questions, scored %s", { timeout: LONG, tags: ["slow"] }, (n, _, score) =>
+    expectFewAlarms(n, score),
+  );
 });
 
 function suiteRun(runId: string, results: readonly TaskResult[], corpusFingerprint = "") {
@@ -230,6 +239,15 @@ const after = suiteRun(
 );
 
 const comparison = compareRuns(before, after, ["taskScore", "taskSolved"], 5);
+
+it("runHeadSchema reads the settings of a file from an earlier version", () => {
+  const { kind: _, ...earlier } = SETTINGS;
+  expect(runHeadSchema.parse(head({ settings: earlier })).settings).toEqual(SETTINGS);
+  const externalAgent = { kind: "human" };
+  const external = runHeadSchema.parse(head({ settings: { ...earlier, elsewhere: externalAgent } })).settings;
+  expect(external).toMatchObject({ kind: "external", externalAgent });
+  expect(external).not.toHaveProperty("elsewhere");
+});
 
 it("compareRuns pairs suite runs by task, over the tasks graded in both", () => {
   const [score, solved, cost] = comparison.metrics;

@@ -12,7 +12,7 @@ import { testEval } from "../../src/evals/test-eval.js";
 import { UserError } from "../../src/platform/errors.js";
 import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
 import type { Estimate } from "../../src/statistics/estimate.js";
-import { seededRandom } from "../../src/statistics/intervals.js";
+import { seededRandom } from "../../src/statistics/seeded-random.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 import { listedMails, openedMail, type QuestionTrace, type ReturnedMail } from "../../src/traces/trace.js";
 import { startFakeProvider } from "../providers/fake-provider.js";
@@ -366,7 +366,7 @@ async function generatedSets(base: readonly QuestionTrace[], sets: number): Prom
         const { variations } = await generateEvals(
           {
             ...{ model: "openai/writer", price: { input: CALL_USD, output: CALL_USD, cachedInput: CALL_USD } },
-            ...{ maxCost: 1, criterion: "overall", seed, rounds: 3 },
+            ...{ maxCost: 1, criterion: "overall", language: "python", seed, rounds: 3 },
           },
           { ...context, untilSecond: () => signal },
         );

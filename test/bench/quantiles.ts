@@ -1,4 +1,4 @@
-import { quantile } from "../../src/statistics/intervals.js";
+import { quantile } from "../../src/statistics/quantile.js";
 
 export interface Quantiles {
   readonly p50: number;

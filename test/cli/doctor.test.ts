@@ -6,8 +6,8 @@ import { boxLines, MAIL, workFolder } from "./art-e.js";
 const choice = await chooseSandbox();
 const { artE, path } = workFolder({ mail: MAIL });
 
-describe("doctor", () => {
-  it("reports no faults in an imported file, and whose mail it contains", async () => {
+describe("art-e doctor", () => {
+  it("reports no faults in an imported file, and names the owners of its mail", async () => {
     const { code, stdout } = await artE("doctor --owners");
     expect(code).toBe(0);
     expect(boxLines(stdout)).toMatchObject({
@@ -28,7 +28,7 @@ describe("doctor", () => {
     expect(stdout).toMatch(/^hale-m +marcus\.hale@kestrelplains\.example +sent$/m);
   });
 
-  it("writes one document with --json, and no additional note with --quiet", async () => {
+  it("writes one document with --json, and leaves out notes with --quiet", async () => {
     const { code, stdout, stderr } = await artE("doctor --json --quiet");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const { findings, owners, sandbox, snapshots } = JSON.parse(stdout);
@@ -50,7 +50,7 @@ describe("doctor", () => {
     expect(owners).toHaveLength(3);
   });
 
-  it("reports on this machine without a database, which suites do not need", async () => {
+  it("reports on this machine if there is no database, which suites do not need", async () => {
     const { code, stdout } = await artE("doctor --db none.db");
     expect(code).toBe(1);
     expect(boxLines(stdout)).toMatchObject({
@@ -61,7 +61,7 @@ describe("doctor", () => {
     expect(await artE("doctor --owners --db none.db")).toMatchObject({ code: 2, stdout: "" });
   });
 
-  it("fails if the index does not match the emails, and --repair fixes the index", async () => {
+  it("fails if the index does not match the emails, and fixes the index with --repair", async () => {
     const db = openStore(path("art-e.db"), { mustExist: true });
     db.exec("INSERT INTO emails_fts (emails_fts) VALUES ('delete-all')");
     db.close();

@@ -30,7 +30,7 @@ const ran = async (line: string | readonly string[]) => {
   return stdout;
 };
 
-it("the README names every example, with existing commands", () => {
+it("the README of the examples names every example, and its commands exist", () => {
   const page = readFileSync(join(EXAMPLES, "README.md"), "utf8");
   const linked = [...page.matchAll(/^\| \[([^\]]+)\]/gm)].map(([, name]) => name);
   expect(linked.sort()).toEqual(
@@ -40,7 +40,7 @@ it("the README names every example, with existing commands", () => {
   );
 });
 
-it("the program is the one shown on the page about external agents, and finds mail", async () => {
+it("the example program is the one on the page about external agents, and finds mail", async () => {
   const program = readFileSync(join(EXAMPLES, "first_mail_agent.py"), "utf8");
   const page = readFileSync(join(ROOT, "docs/external-agents.md"), "utf8");
   expect(page).toContain(program.slice(program.indexOf("import ")));
@@ -51,7 +51,7 @@ it("the program is the one shown on the page about external agents, and finds ma
   expect(taskResults.some(({ sourcesCorrect }: { sourcesCorrect: boolean }) => sourcesCorrect)).toBe(true);
 });
 
-it("the agent and the tool can be imported, combined and run", async () => {
+it("the example agent and tool can be imported, combined and run", async () => {
   await ran("agents import examples/agent.yaml");
   await ran("tools add business_days --module examples/business-days-tool.ts");
   expect(
@@ -63,7 +63,7 @@ it("the agent and the tool can be imported, combined and run", async () => {
   expect(await ran("run -a careful --dataset fixtures/demo/questions.jsonl -l 1 --no-judge")).toContain("1 completed");
 });
 
-it("the settings define two runs that meet their gates", async () => {
+it("the example settings define two runs that meet their gates", async () => {
   const { runs } = JSON.parse(await ran("run --config examples/settings.yaml --json --quiet"));
   const shown = runs.map(({ name, totalTasks, gates }: { name: string; totalTasks: number; gates: object[] }) => [
     name,
@@ -76,11 +76,11 @@ it("the settings define two runs that meet their gates", async () => {
   ]);
 });
 
-it("the suite passes its check", async () => {
+it("the example suite passes its check", async () => {
   expect(await ran("suite check examples/suite")).toContain("1 tasks read, 0 errors");
 });
 
-it("the commands of train-with-trl make a first step with a stand-in for TRL", async () => {
+it("the commands of train-with-trl make a first step if a stand-in replaces TRL", async () => {
   cpSync(join(EXAMPLES, "train-with-trl"), path("copy/examples/train-with-trl"), { recursive: true });
   symlinkSync(join(ROOT, "fixtures"), path("copy/fixtures"));
   const folder = path("copy/examples/train-with-trl");
@@ -111,15 +111,15 @@ it("the commands of train-with-trl make a first step with a stand-in for TRL", a
   expect(runs).toMatchObject([{ agentId: "email-search", status: "completed", completedTasks: 8 }]);
 });
 
-describe("in a sandbox", needs("sandbox", machinesStart), () => {
-  it("the scorer scores a stored run", async () => {
+describe("in a sandbox, the example", needs("sandbox", machinesStart), () => {
+  it("scorer scores a stored run", async () => {
     await ran("run -a baseline --dataset fixtures/demo/questions.jsonl -l 3 --quiet");
     await ran("evals import examples/brief_scorer.py");
     const { evals } = JSON.parse(await ran("evals run brief_scorer@1 --json"));
     expect(evals).toEqual([expect.objectContaining({ name: "brief_scorer" })]);
   });
 
-  it("the suite's task is solved by an agent that does the work, but not by an idle one", async () => {
+  it("suite's task is solved by an agent that does the work, but not by an idle one", async () => {
     const score = async (agent: string) => {
       await ran(`run --suite examples/suite -a ${agent} --quiet -o ${agent}.json`);
       return readJson(`${agent}.json`).taskResults[0].suite.score;

@@ -1,11 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { ids, readFlags } from "../../src/cli/flags/read-flags.js";
-import { runSchema } from "../../src/cli/flags/run-flags.js";
-import { questionsSchema } from "../../src/cli/flags/selection-flags.js";
+import { z } from "zod";
+import { type Command, nameOf } from "../../src/cli/command.js";
+import { COMMANDS } from "../../src/cli/command-table.js";
+import { readFlags } from "../../src/cli/flags/define-command.js";
+import { parsedName, withRunArgument } from "../../src/cli/flags/run-argument.js";
 import { refuseEmptyValues } from "../../src/cli/parser.js";
 import { UserError } from "../../src/platform/errors.js";
+import { ids, shapeOf } from "../../src/platform/flag-values.js";
 import { refuseContradictions } from "../../src/questions/dataset.js";
+import { QUESTION_FLAGS, runSchema } from "../../src/runs/run-flags.js";
 import { type Line, QUESTIONS, workFolder } from "./art-e.js";
+
+const questionsSchema = z.object(shapeOf(QUESTION_FLAGS));
 
 function thrownBy(work: () => unknown): UserError {
   try {
@@ -17,7 +23,7 @@ function thrownBy(work: () => unknown): UserError {
   throw new Error("nothing was refused");
 }
 
-describe("readFlags with an invalid value", () => {
+describe("readFlags", () => {
   it.each([
     [{ limit: -1 }, "--limit: expected a whole number of at least 0."],
     [{ limit: 1.5 }, "--limit: expected a whole number of at least 0."],
@@ -33,10 +39,10 @@ describe("readFlags with an invalid value", () => {
     [{ rpm: 0 }, "--rpm: expected a number above 0, at most 9007199254740991."],
     [{ epochs: 0 }, "--epochs: expected a whole number from 1 to 1000."],
     [{ maxCost: 0 }, "--max-cost: expected a number above 0, at most 9007199254740991."],
-    [{ maxFailures: "0" }, "--max-failures: expected at least 1, or a share from 1% to 100%."],
-    [{ maxFailures: "101%" }, "--max-failures: expected at least 1, or a share from 1% to 100%."],
-    [{ maxFailures: "few" }, "--max-failures: expected a number of tasks, or a share such as 5%."],
-    [{ price: "3" }, "--price: expected IN,OUT or IN,OUT,CACHED: US dollars for a million tokens."],
+    [{ maxFailures: "0" }, "--max-failures: expected at least 1, or a percentage from 1% to 100%."],
+    [{ maxFailures: "101%" }, "--max-failures: expected at least 1, or a percentage from 1% to 100%."],
+    [{ maxFailures: "few" }, "--max-failures: expected a number of tasks, or a percentage such as 5%."],
+    [{ price: "3" }, "--price: expected IN,OUT or IN,OUT,CACHED: US dollars per million tokens."],
     [{ maxTurns: 0 }, "--max-turns: expected a whole number from 1 to 1000."],
     [{ temperature: 2.1 }, "--temperature: expected a number from 0 to 2."],
     [{ taskTimeout: 0 }, "--task-timeout: expected a number above 0, at most 2147483."],
@@ -44,9 +50,9 @@ describe("readFlags with an invalid value", () => {
     [{ split: "dev" }, "--split: expected train or test."],
     [{ cutoff: "tomorrow" }, "--cutoff: expected query_date or off."],
     [{ wireApi: "soap" }, "--wire-api: expected chat or responses."],
-    [{ agent: "" }, "--agent: expected a text."],
-    [{ name: "" }, "--name: expected a text."],
-  ])("refuses %o", (flags, message) => {
+    [{ agent: "" }, "--agent: expected text."],
+    [{ name: "" }, "--name: expected text."],
+  ])("refuses the invalid value in %o", (flags, message) => {
     const error = thrownBy(() => readFlags("run", runSchema, flags));
     expect(error).toMatchObject({ message, hint: "See art-e run --help.", exitCode: 2 });
   });
@@ -91,12 +97,12 @@ it("readFlags returns the defaults that --help shows", () => {
   });
 });
 
-describe("ids", () => {
+describe("a flag that takes ids", () => {
   it.each([
     ["one", "7", [7]],
-    ["several with commas", "3,1,2", [3, 1, 2]],
-    ["several with commas and spaces", "3, 1 2", [3, 1, 2]],
-  ])("parses %s", (_, given, expected) => {
+    ["several ids separated by commas", "3,1,2", [3, 1, 2]],
+    ["several ids separated by commas and spaces", "3, 1 2", [3, 1, 2]],
+  ])("accepts %s", (_, given, expected) => {
     expect(ids.parse(given)).toEqual(expected);
   });
 });
@@ -129,7 +135,7 @@ describe("wrong usage", () => {
 
   describe("an invalid command line", () => {
     it.each([
-      ["--quiet", "No command is given.", "See art-e --help."],
+      ["--quiet", "No command given.", "See art-e --help."],
       ["frobnicate", "Unknown command: frobnicate.", "See art-e --help."],
       ["rnu", "Unknown command: rnu.", "Did you mean run? See art-e --help."],
       ["run --modle-id x", "Unknown flag: --modle-id.", "Did you mean --model-id? See art-e run --help."],
@@ -158,7 +164,7 @@ describe("wrong usage", () => {
 
   describe("contradictory flags", () => {
     it.each([
-      ["import one -c two", "SOURCE one and --csv-path two name different sources."],
+      ["import one -c two", "SOURCE (one) and --csv-path (two) differ."],
       [
         "run -a x --dataset f.csv --use-json",
         "--dataset cannot be combined with --use-json, which selects the dataset on the hub.",
@@ -171,23 +177,23 @@ describe("wrong usage", () => {
       ["export-traces --min-score 0.9 --max-score 0.1", "--min-score 0.9 is above --max-score 0.1."],
       [
         "export-traces --failed --band low",
-        "--failed asks for tasks without a score, --band, --min-score and --max-score for tasks with one.",
+        "--failed cannot be combined with --band, --min-score or --max-score, because failed tasks do not have scores.",
       ],
-      ["stats --corpus --run latest", "--corpus and --run ask for different figures."],
+      ["stats --corpus --run latest", "--corpus and --run cannot be combined."],
     ])("are refused before any file is opened: %s", (line, message) => refused(line, message));
   });
 
-  describe("run", () => {
-    it("is refused without --agent", () => refused(`run --dataset ${QUESTIONS}`, "--agent is missing."));
+  describe("art-e run", () => {
+    it("is refused if --agent is missing", () => refused(`run --dataset ${QUESTIONS}`, "--agent is missing."));
 
-    it("is refused with --workspace but no server", () =>
-      refused("run -a baseline -w ws_1", "--workspace is for --api-url, which is not given."));
+    it("is refused if --workspace is given but no server", () =>
+      refused("run -a baseline -w ws_1", "--workspace requires --api-url."));
   });
 
-  it("is reported with the nearest agent and a list of all if an agent is mistyped", async () => {
+  it("is reported with the nearest agent and a list of all agents if an agent is mistyped", async () => {
     const { code, stderr } = await artE("agents show baselin");
     expect(code).toBe(2);
-    expect(stderr).toMatch(/^art-e: There is no agent "baselin"\.\n {7}Did you mean baseline\? The agents are: /);
+    expect(stderr).toMatch(/^art-e: Unknown agent "baselin"\.\n {7}Did you mean baseline\? Available: /);
   });
 
   it("is explained by both help COMMAND and COMMAND --help", async () => {
@@ -196,7 +202,7 @@ describe("wrong usage", () => {
     expect((await artE("help")).stdout).toBe((await artE("--help")).stdout);
   });
 
-  it("is reported as one line of JSON on stderr with --json", async () => {
+  it("is reported as one line of JSON on stderr if --json is given", async () => {
     const { code, stdout, stderr } = await artE("stats --run nobody --json");
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(JSON.parse(stderr)).toEqual({
@@ -204,9 +210,158 @@ describe("wrong usage", () => {
     });
   });
 
-  it("is reported with its stack with --verbose", async () => {
+  it("is reported with its stack if --verbose is given", async () => {
     const { code, stderr } = await artE("run --verbose");
     expect(code).toBe(2);
     expect(stderr).toMatch(/^art-e: --agent is missing\.\n {7}.+\nUserError: .+\n {4}at /);
+  });
+});
+
+/** All commands with their usages, such as `runs show [run]`. */
+async function allCommands(): Promise<readonly { readonly usage: string; readonly command: Command }[]> {
+  const entries = COMMANDS.flatMap((entry) =>
+    "load" in entry
+      ? [{ usage: entry.usage, load: entry.load }]
+      : entry.subcommands.map(({ usage, load }) => ({ usage: `${nameOf(entry)} ${usage}`, load })),
+  );
+  return Promise.all(entries.map(async ({ usage, load }) => ({ usage, command: await load() })));
+}
+
+/** Values that some list flags accept. */
+const LIST_ITEMS = [
+  ["1", "2"],
+  ["abc", "xyz"],
+  ["accuracy=0.5", "sources=0.5"],
+  ["exactMatch", "semanticScore"],
+  ["tasks", "turns"],
+] as const;
+
+interface ListFlag {
+  readonly name: string;
+  readonly schema: z.ZodType;
+  readonly items: (typeof LIST_ITEMS)[number];
+}
+
+/** The flags of the command that split a value at its commas. */
+function listFlags({ flags }: Command): ListFlag[] {
+  return Object.entries(flags).flatMap(([name, { schema }]) =>
+    LIST_ITEMS.flatMap((items) => {
+      const value: unknown = schema?.safeParse(items.join(",")).data;
+      return schema !== undefined && Array.isArray(value) && value.length === 2 ? [{ name, schema, items }] : [];
+    }).slice(0, 1),
+  );
+}
+
+describe("list flags", () => {
+  it("of every command add up when repeated", async () => {
+    const all = (await allCommands()).flatMap(({ usage, command }) =>
+      listFlags(command).map(({ name, schema, items }) => ({
+        flag: `${usage} --${name}`,
+        repeated: schema.safeParse(command.flags[name]?.coerce?.([...items])).data,
+        joined: schema.safeParse(items.join(",")).data,
+      })),
+    );
+    expect(all.map(({ flag, repeated }) => [flag, repeated])).toEqual(all.map(({ flag, joined }) => [flag, joined]));
+    expect(all.map(({ flag }) => flag)).toEqual(
+      expect.arrayContaining([
+        "run --fail-under",
+        "run --scorers",
+        "run --ids",
+        "run --task",
+        "run --only",
+        "gate <run> --fail-under",
+        "compare <runs..> --metric",
+        "stats [run] --metric",
+        "export-results [runs..] --tables",
+        "export-traces [run] --min-score",
+        "agents create <id> --tools",
+      ]),
+    );
+  });
+
+  it("keep every threshold of a repeated --fail-under", async () => {
+    const { command } = (await allCommands()).find(({ usage }) => usage === "run") ?? {};
+    const typed = command?.flags["fail-under"]?.coerce?.(["accuracy=0.5", "sources=0.4,found=0.3"]);
+    expect(readFlags("run", runSchema, { failUnder: typed }).failUnder).toEqual([
+      { metric: "accuracy", limit: 0.5 },
+      { metric: "sources", limit: 0.4 },
+      { metric: "found", limit: 0.3 },
+    ]);
+  });
+});
+
+describe("the run that a command takes", () => {
+  /** Commands that take runs, and words for their other arguments. */
+  const TAKERS: Readonly<Record<string, string>> = {
+    "score [run]": "",
+    "stats [run]": "",
+    "runs show [run]": "",
+    "runs rename <run> [name]": "night",
+    "runs note <run> [note]": "slow",
+    "runs tag <run> <tags..>": "paper",
+    "runs delete <runs..>": "",
+    "compare <runs..>": "",
+    "gate <run>": "",
+    "report [runs..]": "",
+    "export-results [runs..]": "",
+    "export-traces [run]": "",
+    "evals label [run]": "",
+    "queue clean [run]": "",
+  };
+
+  it("is an argument of each of these commands, and --run", async () => {
+    const commands = await allCommands();
+    const takers = commands.filter(({ usage }) => /[<[]runs?\b/.test(usage)).map(({ usage }) => usage);
+    expect(takers.sort()).toEqual(Object.keys(TAKERS).sort());
+    // The argument of these is something else: evals, a trace, an agent.
+    const others = commands.filter(({ usage, command }) => "run" in command.flags && !takers.includes(usage));
+    expect(others.map(({ usage }) => usage)).toEqual(["show <name>", "agents show [id]", "evals run <names..>"]);
+  });
+
+  it.each(Object.entries(TAKERS))("is the same as an argument and as --run: %s", (usage, others) => {
+    const rest = others === "" ? [] : [others];
+    const isMany = /runs\.\./.test(usage);
+    const words = ["one", ...rest];
+    const names = [...usage.matchAll(/[<[](\w+)/g)].map(([, name = ""]) => parsedName(name, usage));
+    const asParsed = (typed: readonly string[]) =>
+      Object.fromEntries(
+        names.map((name, i) => [name, usage.includes("..") && i === names.length - 1 ? typed.slice(i) : typed[i]]),
+      );
+    const argument = withRunArgument(usage, asParsed(words));
+    const flag = withRunArgument(usage, { ...asParsed(rest), run: isMany ? ["one"] : "one" });
+    const both = withRunArgument(usage, { ...asParsed(words), run: isMany ? ["one"] : "one" });
+    const known = ["run", "runs", "name", "note", "tags"];
+    const values = (argv: Readonly<Record<string, unknown>>) => known.map((name) => argv[name]);
+    expect(values(flag)).toEqual(values(argument));
+    expect(values(both)).toEqual(values(argument));
+    expect(values(argument)).toContainEqual(isMany ? ["one"] : "one");
+  });
+
+  const { artE } = workFolder();
+
+  it.each([
+    ["score one --run two", "RUN (one) and --run (two) differ."],
+    ["gate one --run two", "RUN (one) and --run (two) differ."],
+    ["report one two --run three", "RUNS (one, two) and --run (three) differ."],
+    ["compare one two --run one --run three", "RUNS (one, two) and --run (one, three) differ."],
+    ["runs rename one night --run two", "RUN (one) and --run (two) differ."],
+    ["evals run polite latest --run two", "RUN (latest) and --run (two) differ."],
+    ["show one/3 --run two", "NAME (one/3) and --run (two) differ."],
+  ])("is refused if both are given and differ: %s", async (line, message) => {
+    expect(await artE(line)).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: `art-e: ${message}\n       Pass one of them.\n`,
+    });
+  });
+
+  it.each([
+    ["gate", "gate needs RUN."],
+    ["compare", "compare needs RUNS."],
+    ["runs rename", "runs rename needs RUN."],
+    ["runs tag", "runs tag needs RUN and TAGS."],
+    ["runs tag --run latest", "runs tag needs TAGS."],
+  ])("is required by some commands: %s", async (line, message) => {
+    expect((await artE(line)).stderr).toBe(`art-e: ${message}\n       See art-e ${line.split(" --")[0]} --help.\n`);
   });
 });

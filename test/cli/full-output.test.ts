@@ -8,7 +8,7 @@ import { BIN, MAIL, QUESTIONS } from "./art-e.js";
 /** The Linux device that fails every write with ENOSPC. */
 const FULL = "/dev/full";
 
-describe.runIf(existsSync(FULL))("stdout on a full disk", () => {
+describe.runIf(existsSync(FULL))("a full disk behind stdout", () => {
   function run(...args: string[]) {
     const stdout = openSync(FULL, "w");
     try {
@@ -19,7 +19,7 @@ describe.runIf(existsSync(FULL))("stdout on a full disk", () => {
   }
 
   it.each([["agents", "list"], ["agents", "--help"], ["--help"], ["--version"]])(
-    "fails %s %s with one error and no stack",
+    "makes %s %s fail with one error and no stack",
     (...args) => {
       const { status, stderr } = run(...args);
       expect(stderr).toMatch(/^art-e: Cannot write to stdout: ENOSPC: .*\.\n( {7}Write to .*\n)?$/);
@@ -42,7 +42,7 @@ describe.runIf(existsSync(FULL))("stdout on a full disk", () => {
     }
   });
 
-  it("prints the error as JSON with --json", () => {
+  it("is reported as JSON if --json is given", () => {
     const { status, stderr } = run("agents", "list", "--json");
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: "stdout_failed", exitCode: 1 } });
     expect(status).toBe(1);

@@ -46,7 +46,7 @@ describe("help", () => {
   const ALONE = COMMANDS.flatMap((entry): [string, CommandEntry][] => ("load" in entry ? [[entry.usage, entry]] : []));
 
   it.each([...ALONE, ...SUBCOMMANDS])(
-    "art-e %s --help: shows usage, purpose, examples, arguments, and exactly the command's flags",
+    "of art-e %s shows usage, purpose, examples, arguments, and exactly the command's flags",
     async (usage, entry) => {
       const command = await entry.load();
       const { flags, positionals = {} } = command;
@@ -72,7 +72,7 @@ describe("help", () => {
   );
 
   it.each([...ALONE, ...SUBCOMMANDS])(
-    "art-e %s: has one to three examples with its own flags",
+    "of art-e %s contains one to three examples with its own flags",
     async (usage, entry) => {
       const { flags } = await entry.load();
       const path = usage.replace(/ [<[].*/, "");
@@ -90,7 +90,7 @@ describe("help", () => {
     },
   );
 
-  it("examples belong to existing commands", () => {
+  it("contains only examples of existing commands", () => {
     const names = [...ALONE, ...SUBCOMMANDS].map(([usage]) => usage.replace(/ [<[].*/, ""));
     const groups = COMMANDS.flatMap((entry) => ("load" in entry ? [] : [nameOf(entry)]));
     expect(Object.keys(EXAMPLES).filter((name) => !["", ...names, ...groups].includes(name))).toEqual([]);
@@ -98,7 +98,7 @@ describe("help", () => {
 
   const GROUPS = COMMANDS.flatMap((entry) => ("load" in entry ? [] : [[nameOf(entry), entry] as const]));
 
-  it.each(GROUPS)("art-e %s, with and without --help: lists its commands and examples", async (name, group) => {
+  it.each(GROUPS)("of art-e %s lists its commands and examples, even if --help is missing", async (name, group) => {
     const text = await printed(name, "--help");
     expect(await printed(name)).toBe(text);
     for (const { usage, describe } of group.subcommands)
@@ -107,7 +107,7 @@ describe("help", () => {
     expect(text).toMatch(GLOBAL);
   });
 
-  it("art-e, with and without --help: lists every command, the global flags and the exit codes", async () => {
+  it("of art-e lists every command, the global flags and the exit codes, even if --help is missing", async () => {
     const text = await printed("--help");
     expect(await printed()).toBe(text);
     expect(await printed("help")).toBe(text);
@@ -117,7 +117,7 @@ describe("help", () => {
     expect(inWords(text.slice(text.indexOf("\nExit codes:")))).toBe(` ${EXIT_CODES} `);
   });
 
-  it("groups only existing flags, and all flags of a command with groups", async () => {
+  it("lists only existing flags in groups, and all flags of a command that has groups", async () => {
     for (const [, entry] of ALONE) {
       const command = await entry.load();
       const named = Object.values(command.flagGroups ?? {}).flat();
@@ -127,7 +127,7 @@ describe("help", () => {
     }
   });
 
-  it("art-e search looks like this", async () => {
+  it("of art-e search looks like this", async () => {
     expect(await printed("search", "--help")).toMatchInlineSnapshot(`
       "art-e search <inbox_address> <words..>
 
@@ -158,7 +158,7 @@ describe("help", () => {
     `);
   });
 
-  it("art-e run looks like this", async () => {
+  it("of art-e run looks like this", async () => {
     expect(await printed("run", "--help")).toMatchInlineSnapshot(`
       "art-e run
 
@@ -302,12 +302,15 @@ describe("help", () => {
     `);
   });
 
-  it.each(["--version", "-v", "version"])("art-e %s: prints only the version of package.json", async (word) => {
-    expect(await printed(word)).toBe(`${programVersion()}\n`);
-  });
+  it.each(["--version", "-v", "version"])(
+    "is not shown by art-e %s, which prints only the version in package.json",
+    async (word) => {
+      expect(await printed(word)).toBe(`${programVersion()}\n`);
+    },
+  );
 });
 
-describe("completion", () => {
+describe("shell completion", () => {
   const { artE, path } = workFolder({ mail: MAIL });
   const PROGRAM = join(import.meta.dirname, "../../bin/art-e.js");
   let run: string;
@@ -330,7 +333,7 @@ describe("completion", () => {
       expect(await offered("--no")).toEqual(["--no-progress"]);
     });
 
-    it("offers the database's agents and runs if a value is one", async () => {
+    it("offers the database's agents and runs if the value is an agent or a run", async () => {
       expect(await offered("run", "-a", "base")).toEqual(["baseline"]);
       expect(await offered("agents", "show", "email-")).toEqual(["email-search"]);
       for (const words of [
@@ -363,7 +366,7 @@ describe("completion", () => {
       expect(await offered("completion", "z")).toEqual(["zsh"]);
     });
 
-    it("leaves free values to the shell, and everything without a database", async () => {
+    it("leaves other values to the shell, and everything if there is no database", async () => {
       expect(await offered("run", "--suite", "")).toEqual([]);
       expect(await offered("import", "")).toEqual([]);
       expect(await offered("--db", "none.db", "run", "-a", "")).toEqual([]);

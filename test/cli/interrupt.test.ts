@@ -22,7 +22,7 @@ const stalling = () =>
 const RUN = `run -a email-search --dataset ${QUESTIONS} --concurrency 1`;
 const variables = () => ({ ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
 
-it("Ctrl-C twice stops a run immediately with exit code 130, keeps finished tasks and says so", async () => {
+it("Ctrl-C stops a run immediately with exit code 130 if pressed twice, keeps the finished tasks and says so", async () => {
   provider = await stalling();
   const { child, ended } = start(`${RUN} -l 6 -o partial.json`, variables());
   await provider.received(3);
@@ -35,8 +35,8 @@ it("Ctrl-C twice stops a run immediately with exit code 130, keeps finished task
   expect(totals).toMatchObject({ totalTasks: 2, completedTasks: 2, failedTasks: 0, exactMatchAccuracy: 1 });
   expect(boxLines(stdout).Run).toBe(totals.runId);
   expect(stderr.split("\n").filter((line) => line !== "")).toEqual([
-    "Stopping: 1 task under way will be finished; once more to stop now.",
-    `art-e: run ${totals.runId} stopped: 2 of 6 tasks are saved. Go on with: art-e run --resume ${totals.runId}`,
+    "Stopping: 1 task in flight will be finished. Press Ctrl-C again to stop immediately.",
+    `art-e: run ${totals.runId} stopped: 2 of 6 tasks are saved. Continue: art-e run --resume ${totals.runId}`,
   ]);
   expect(readdirSync(path("")).filter((name) => name.endsWith(".tmp"))).toEqual([]);
 
@@ -44,33 +44,36 @@ it("Ctrl-C twice stops a run immediately with exit code 130, keeps finished task
   expect(runs).toMatchObject([{ id: totals.runId, status: "interrupted", tasks: 2, totalTasks: 6 }]);
 });
 
-it.each(["SIGINT", "SIGHUP"] as const)("%s once lets running tasks finish, and starts no others", async (signal) => {
-  let release = () => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  provider = await startFakeProvider(async (request) => {
-    await released;
-    return request.turn === 0
-      ? { toolCalls: [{ name: "email_get", arguments: { message_id: "<a@b>" } }] }
-      : { content: "an answer" };
-  });
-  const line = `run -a email-search --dataset ${QUESTIONS} --concurrency 3 -l 9 --json`;
-  const { child, ended } = start(line, variables());
-  await provider.received(3);
-  expect(await interrupt(child, signal)).toContain(
-    "Stopping: 3 tasks under way will be finished; once more to stop now.",
-  );
-  release();
-  const { code, stdout, stderr } = await ended;
-  expect(code).toBe(130);
-  const { runId, ...totals } = JSON.parse(stdout);
-  expect(totals).toMatchObject({ totalTasks: 3, endings: { answered: 3 } });
-  expect(stderr).toContain(`3 of 9 tasks are saved. Go on with: art-e run --resume ${runId}`);
-  expect(provider.requests).toHaveLength(6);
-});
+it.each(["SIGINT", "SIGHUP"] as const)(
+  "%s lets running tasks finish and starts no others if sent once",
+  async (signal) => {
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    provider = await startFakeProvider(async (request) => {
+      await released;
+      return request.turn === 0
+        ? { toolCalls: [{ name: "email_get", arguments: { message_id: "<a@b>" } }] }
+        : { content: "an answer" };
+    });
+    const line = `run -a email-search --dataset ${QUESTIONS} --concurrency 3 -l 9 --json`;
+    const { child, ended } = start(line, variables());
+    await provider.received(3);
+    expect(await interrupt(child, signal)).toContain(
+      "Stopping: 3 tasks in flight will be finished. Press Ctrl-C again to stop immediately.",
+    );
+    release();
+    const { code, stdout, stderr } = await ended;
+    expect(code).toBe(130);
+    const { runId, ...totals } = JSON.parse(stdout);
+    expect(totals).toMatchObject({ totalTasks: 3, endings: { answered: 3 } });
+    expect(stderr).toContain(`3 of 9 tasks are saved. Continue: art-e run --resume ${runId}`);
+    expect(provider.requests).toHaveLength(6);
+  },
+);
 
-it("a run whose process was killed is listed as interrupted, and a live one as running", async () => {
+it("runs list shows a run whose process was killed as interrupted, and a live one as running", async () => {
   provider = await stalling();
   const { child, ended } = start(`${RUN} -l 6 --json`, variables());
   await provider.received(3);
@@ -88,7 +91,7 @@ it("a run whose process was killed is listed as interrupted, and a live one as r
   expect(gate).toMatchObject({ code: 2, stderr: expect.stringContaining("is not finished") });
 });
 
-it("SIGTERM twice ends a run immediately while the server makes it wait half a minute, and prints one JSON document", async () => {
+it("SIGTERM ends a run immediately if sent twice, even while the server makes it wait half a minute, and one JSON document is printed", async () => {
   const [third] = demoQuestions.slice(ANSWERED.length);
   provider = await startFakeProvider(async (request) => {
     const known = ANSWERED.find(({ question }) => question === request.question);

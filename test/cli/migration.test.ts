@@ -3,6 +3,8 @@ import { checkHealth } from "../../src/mail/integrity.js";
 import { onMigrationIndexing } from "../../src/store/migrate.js";
 import { openStore } from "../../src/store/open-store.js";
 import { Database } from "../../src/store/sqlite.js";
+import { runSettingsSchema, withRunKind } from "../../src/traces/run-settings.js";
+import { getRun } from "../../src/traces/runs-store.js";
 import { BEN, mail } from "../mail/small-corpus.js";
 import { writeEarlierFile } from "../store/earlier-database.js";
 import { boxLines, workFolder } from "./art-e.js";
@@ -28,7 +30,7 @@ function versionOf(file: string): unknown {
   return version;
 }
 
-it("the first command that opens a file of an earlier version rebuilds its index, and says so once", async () => {
+it("a file from an earlier version has its index rebuilt by the first command that opens it, which says so once", async () => {
   const db = earlier("search.db");
   const first = await artE(["search", BEN, "ask", "--db", db]);
   expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining("<dash@plains.example>") });
@@ -43,7 +45,7 @@ it("the first command that opens a file of an earlier version rebuilds its index
   }
 });
 
-it("merges the two indexes of a large import", () => {
+it("a file from an earlier version has the two indexes of a large import merged", () => {
   const file = path("two-indexes.db");
   writeEarlierFile(file, MAILS, "one_index");
   const before = new Database(file);
@@ -75,7 +77,7 @@ it("merges the two indexes of a large import", () => {
   db.close();
 });
 
-it("keeps the suite folder of a suite run, with task paths relative to it", () => {
+it("a file from an earlier version keeps the folder of a suite run, and task paths relative to it", () => {
   const file = path("suite-run.db");
   writeEarlierFile(file, MAILS, "occurrences");
   const root = "/home/ann/suites/flowbook";
@@ -107,7 +109,83 @@ it("keeps the suite folder of a suite run, with task paths relative to it", () =
   db.close();
 });
 
-it("doctor --repair upgrades the file, and finds no faults", async () => {
+it("traces get their kind, and damaged ones stay as they are", () => {
+  const file = path("traces-without-kind.db");
+  writeEarlierFile(file, MAILS, "kinds");
+  const before = new Database(file);
+  before.exec(`
+    INSERT INTO datasets (id, sha256) VALUES ('d1', 'abc');
+    INSERT INTO runs (id, agent_id, model, dataset_id, source, split, settings, corpus_fingerprint, total_tasks, status, started_at)
+    VALUES ('r', 'noop', 'offline/noop', 'd1', 'questions.jsonl', 'test', '{}', '', 1, 'completed', '2026-01-01T00:00:00.000Z');
+  `);
+  const add = before.prepare(
+    "INSERT INTO traces (id, run_id, agent_id, session_id, started_at, ending, trace) VALUES (?, ?, 'noop', 's', '', 'answered', ?)",
+  );
+  const traces = {
+    chat: { traceId: "chat", question: "Who asked?" },
+    question: { traceId: "question", task: { id: 1 }, answer: 'The "grade" of 0.10' },
+    suite: { traceId: "suite", task: { id: "t1" }, grade: { score: 1.0 } },
+  };
+  for (const [id, trace] of Object.entries(traces)) add.run(id, id === "chat" ? null : "r", JSON.stringify(trace));
+  add.run("damaged", "r", '{"traceId":"damaged","ta');
+  add.run("list", "r", "[]");
+  before.close();
+  const db = openStore(file, { mustExist: true });
+  const stored = new Map(db.prepare("SELECT id, trace FROM traces").raw().all() as [string, string][]);
+  for (const [kind, trace] of Object.entries(traces)) {
+    expect(stored.get(kind)).toBe(JSON.stringify({ kind, ...trace }));
+  }
+  expect([stored.get("damaged"), stored.get("list")]).toEqual(['{"traceId":"damaged","ta', "[]"]);
+  db.close();
+});
+
+/** Settings as earlier versions wrote them, with defaults for unknown values. */
+const EARLIER = {
+  ...{ agentId: "email-search", agentVersion: 0, model: "acme/best", baseUrl: null, wireApi: null, prompt: "" },
+  ...{ tools: [], toolsDigest: "d", maxTurns: 10, maxTokens: 2048, temperature: null, toolCalls: "all" },
+  ...{ toolChoice: "auto", cutoff: "query_date", taskTimeoutMs: 600_000, maxTaskCostUsd: null, price: null },
+  ...{ concurrency: 1, selection: {}, epochs: 1, scorers: ["exactMatch"], judge: null },
+};
+const FILE = { format: "inspect", file: "a.eval", sha256: "a", tools: [] };
+const ENVIRONMENT = { protocol: "openenv", reward: "artReward", maxTokens: null };
+
+it("the settings of runs get their kind, and lose the defaults that stood for unknown values", () => {
+  const file = path("settings-without-kind.db");
+  writeEarlierFile(file, MAILS, "kinds");
+  const settings = {
+    own: { ...EARLIER, agentVersion: 3, prompt: "Search." },
+    external: { ...EARLIER, elsewhere: { kind: "command", argv: ["a.py"] }, changes: ["the mail has grown since"] },
+    imported: { ...EARLIER, imported: FILE },
+    stated: { ...EARLIER, imported: FILE, agentVersion: 2, maxTokens: 500, temperature: 0, selection: { limit: 3 } },
+    training: { ...EARLIER, agentVersion: 3, environment: ENVIRONMENT },
+  };
+  const before = new Database(file);
+  before.exec("INSERT INTO datasets (id, sha256) VALUES ('d1', 'abc')");
+  const add = before.prepare(
+    `INSERT INTO runs (id, agent_id, model, dataset_id, source, split, settings, corpus_fingerprint, total_tasks, status, started_at)
+     VALUES (?, 'noop', 'offline/noop', 'd1', 'questions.jsonl', 'test', ?, '', 1, 'completed', '2026-01-01T00:00:00.000Z')`,
+  );
+  for (const [id, earlier] of Object.entries(settings)) add.run(id, JSON.stringify(earlier));
+  add.run("damaged", '{"agentId":"x"');
+  before.close();
+  const db = openStore(file, { mustExist: true });
+  for (const [id, earlier] of Object.entries(settings)) {
+    const now = getRun(db, id).settings;
+    expect(now).toEqual(withRunKind(earlier));
+    expect(() => runSettingsSchema.parse(now)).not.toThrow();
+  }
+  expect(getRun(db, "external").settings).toMatchObject({ kind: "external", externalAgent: { argv: ["a.py"] } });
+  expect(getRun(db, "imported").settings).toEqual({
+    ...{ kind: "imported", agentId: "email-search", model: "acme/best", tools: [], maxTurns: 10, epochs: 1 },
+    ...{ scorers: ["exactMatch"], judge: null, imported: FILE },
+  });
+  expect(getRun(db, "stated").settings).toMatchObject({ agentVersion: 2, maxTokens: 500, selection: { limit: 3 } });
+  expect(getRun(db, "training").settings).not.toHaveProperty("maxTokens");
+  expect(db.prepare("SELECT settings FROM runs WHERE id = 'damaged'").pluck().get()).toBe('{"agentId":"x"');
+  db.close();
+});
+
+it("a file from an earlier version is upgraded by doctor --repair, which finds no faults", async () => {
   const { code, stdout } = await artE(["doctor", "--repair", "--db", earlier("doctor.db")]);
   expect(code).toBe(0);
   expect(boxLines(stdout)["Full-text index"]).toBe("ok: matches the emails");
@@ -115,7 +193,7 @@ it("doctor --repair upgrades the file, and finds no faults", async () => {
   expect(found).toContain("<japanese@plains.example>");
 });
 
-it("an import into the file adds to its content", async () => {
+it("a file from an earlier version can be imported into, and keeps its content", async () => {
   const db = earlier("import.db");
   const imported = await artE([
     "import",
@@ -130,7 +208,7 @@ it("an import into the file adds to its content", async () => {
   expect((await artE(["doctor", "--db", db])).code).toBe(0);
 });
 
-it("an interrupted migration leaves the file as it was, and the next command completes it", () => {
+it("a file from an earlier version is unchanged after an interrupted migration, which the next command completes", () => {
   const file = earlier("broken-off.db");
   const before = versionOf(file);
   onMigrationIndexing((done) => {

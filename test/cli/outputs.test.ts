@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { demoQuestion, MAIL, QUESTIONS, workFolder } from "./art-e.js";
 
-describe("outputs", () => {
+describe("output files", () => {
   const { artE, path, read, write } = workFolder({ mail: MAIL });
 
   beforeAll(async () => {
@@ -48,7 +48,7 @@ describe("outputs", () => {
       refused(`${line} --overwrite`, "art-e.db", /: \S+ is the database, which would be overwritten\./),
     );
 
-    it("and its log, other SQLite files and files about to be created are not overwritten", async () => {
+    it("is not overwritten, like its log, other SQLite files and files about to be created", async () => {
       await refused("export-traces -o art-e.db-wal", "art-e.db-wal", /is part of the database/);
       write("foreign.sqlite", Buffer.from("SQLite format 3\0 and more"));
       await refused("export-traces --overwrite -o foreign.sqlite", "foreign.sqlite", /is a SQLite file/);
@@ -96,14 +96,14 @@ describe("outputs", () => {
       await refused(line, file, why);
     });
 
-    it("is not overwritten if it contains the stored replies for a custom agent", async () => {
+    it("is not overwritten if it contains the stored replies of a custom agent", async () => {
       expect(await artE("agents clone baseline mine")).toMatchObject({ code: 0 });
       expect(await artE("agents set mine --model replay/replies.jsonl")).toMatchObject({ code: 0 });
       const line = "run -a mine --dataset questions.jsonl --record replies.jsonl";
       await refused(line, "replies.jsonl", /--record: replies\.jsonl is the file of replies/);
     });
 
-    it("is not removed by an import if it has the name of the new database", async () => {
+    it("is not removed by an import if the new database would have its name", async () => {
       write("other.db.partial", "mine");
       await refused(
         `import ${MAIL} --db other.db`,
@@ -119,12 +119,15 @@ describe("outputs", () => {
       await refused(`${typed} notes.txt`, "notes.txt", /--\w+: notes\.txt exists and is not a .+\n {7}.+--overwrite/);
     });
 
-    it.each(WRITERS)("is overwritten by %s with --overwrite, and a file of the same kind without it", async (typed) => {
-      write("mine.txt", "my notes\n");
-      expect(await artE(`${typed} mine.txt --overwrite --quiet`), typed).toMatchObject({ code: 0 });
-      expect(read("mine.txt"), typed).not.toContain("my notes");
-      expect(await artE(`${typed} mine.txt --quiet`), typed).toMatchObject({ code: 0 });
-    });
+    it.each(WRITERS)(
+      "is overwritten by %s if --overwrite is given, and a file of the same kind even if not",
+      async (typed) => {
+        write("mine.txt", "my notes\n");
+        expect(await artE(`${typed} mine.txt --overwrite --quiet`), typed).toMatchObject({ code: 0 });
+        expect(read("mine.txt"), typed).not.toContain("my notes");
+        expect(await artE(`${typed} mine.txt --quiet`), typed).toMatchObject({ code: 0 });
+      },
+    );
 
     it("stays in the folder next to a page if that folder contains more than conversations", async () => {
       mkdirSync(path("page-traces"));
@@ -132,7 +135,7 @@ describe("outputs", () => {
       write("page-traces/thesis.tex", "years of work");
       const { code, stderr } = await artE("report -o page.html --traces folder");
       expect(code).toBe(2);
-      expect(stderr).toContain("is there already and is not of a report");
+      expect(stderr).toContain("already exists and does not belong to a report");
       expect(read("page-traces/thesis.tex")).toBe("years of work");
     });
   });
@@ -143,7 +146,7 @@ describe("outputs", () => {
       const line = "gate latest --fail-under semanticScore=0";
       const { code, stderr } = await artE(line, { GITHUB_STEP_SUMMARY: path("art-e.db") });
       expect(code).toBe(0);
-      expect(stderr).toMatch(/step summary could not be written: GITHUB_STEP_SUMMARY: .+ is the database/);
+      expect(stderr).toMatch(/cannot write the step summary: GITHUB_STEP_SUMMARY: .+ is the database/);
       expect(readFileSync(path("art-e.db")).equals(before)).toBe(true);
     });
   });
@@ -176,7 +179,7 @@ describe("named pipes", () => {
     "serve --token-file pipe",
     "agents import pipe.yaml",
     "tools add mine --command cat --parameters @pipe",
-  ])("end %s with the reason", async (line) => {
+  ])("make %s fail, and the reason is shown", async (line) => {
     const { code, stderr } = await artE(line);
     expect(code).not.toBe(0);
     expect(stderr).toMatch(/\bpipe(\.\w+)?\b.*(a named pipe|is not mail in a supported format)/);

@@ -35,14 +35,14 @@ function paste(text: string, before: string): string {
   return execFileSync("bash", ["-c", line], { cwd: work.path(""), env, encoding: "utf8" });
 }
 
-it("a command from a message works when pasted", async () => {
+it("a command that a message suggests works when pasted", async () => {
   const ran = await artE(["run", "-a", "baseline", "--dataset", QUESTIONS, "-l", "2", "-o", `${FOLDER}/r s.json`]);
   const shown = ran.replace("/TASK", "/1").replace(/ --db '[^\n]*(?=, art-e)/, (flag) => `${flag}\n`);
   expect(paste(shown, "Traces:   ")).toContain("Merriwell");
 
   expect(paste(await artE(["runs", "show"]), "Show a complete task: ")).toContain("tool");
-  expect(paste(await artE(["runs", "delete", "latest"]), "Name the run: ")).toContain("baseline");
-  expect(paste(await artE(["agents", "clone", "baseline", "mine"]), "See it: ")).toContain("mine");
+  expect(paste(await artE(["runs", "delete", "latest"]), "Pass the run id: ")).toContain("baseline");
+  expect(paste(await artE(["agents", "clone", "baseline", "mine"]), "Show it: ")).toContain("mine");
 
   const named = await artE(["runs", "rename", "latest", "my run"]);
   expect(named).toContain('is named "my run"');
@@ -59,14 +59,14 @@ it.each([
   ["agents", "set", "baseline", "--max-turns", "2"],
   ["tools", "delete", "email_search"],
   ["runs", "show", "nothing"],
-])("names the database in the commands that art-e %s suggests", async (...words) => {
+])("the commands that art-e %s suggests name the database", async (...words) => {
   const text = await artE(words);
   const lines = text.match(/\bart-e (?:agents|evals|run|runs|score|search|show|stats|tools) [^\n]*/g) ?? [];
   expect(lines.length, text).toBeGreaterThan(0);
   for (const line of lines.filter((each) => !each.includes("--help"))) expect(line).toContain(SHOWN);
 });
 
-it("omits the database if a plain call opens the same one", async () => {
+it("suggested commands leave out the database if a command without it opens the same one", async () => {
   const text = async (words: string) => {
     const { stdout, stderr } = await work.artE(words);
     return stdout + stderr;
@@ -77,7 +77,7 @@ it("omits the database if a plain call opens the same one", async () => {
   expect(await text("evals list --db art-e.db")).toMatch(/art-e evals suggest --db art-e\.db$/m);
 });
 
-it("does not show file names of the server's machine to a server's clients", async () => {
+it("suggested commands do not show file names on the server's machine to a server's clients", async () => {
   const started = work.start(["serve", "--port", "0", "--db", DB, "--json"]);
   let written = "";
   const url = await new Promise<string>((resolve) => {

@@ -18,7 +18,7 @@ function inReadOnlyFolder(words: readonly string[]) {
   return startProgram(path(""), "bwrap", [...mounts, ...program], {}).ended;
 }
 
-describe("a database that cannot be written", needs("sandbox", hasBubblewrap), () => {
+describe("a read-only database", needs("sandbox", hasBubblewrap), () => {
   it.each([
     [["stats", "--corpus"], "Distinct emails:"],
     [["search", MARCUS, "base quantity"], "<"],
@@ -27,13 +27,13 @@ describe("a database that cannot be written", needs("sandbox", hasBubblewrap), (
     [["agents", "list"], "email-search"],
     [["compare", "latest", "latest"], "questions"],
     [["export-traces", "-o", "read.jsonl", "--quiet"], ""],
-  ])("is read by %j", async (words, shown) => {
+  ])("can be read by %j", async (words, shown) => {
     const { code, stdout, stderr } = await inReadOnlyFolder(words);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain(shown);
   });
 
-  it("is checked, except for checks that need to write", async () => {
+  it("is checked by doctor, except for checks that need to write", async () => {
     const { code, stdout } = await inReadOnlyFolder(["doctor"]);
     expect({ code, index: boxLines(stdout)["Full-text index"] }).toEqual({
       code: 0,

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { ownRunSettingsSchema } from "../../src/traces/run-settings.js";
 import { type BenchmarkResult, benchmarkResultSchema, runTotalsSchema } from "../../src/traces/run-totals.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
 import { ROOT } from "./art-e.js";
@@ -14,6 +15,9 @@ export const shippedSchema = z.fromJSONSchema(
 
 export const totalsSchema = runTotalsSchema;
 export const resultsSchema = benchmarkResultSchema;
+
+/** Results of a run of art-e's own agent loop. */
+export const ownResultsSchema = benchmarkResultSchema.extend({ settings: ownRunSettingsSchema });
 
 /** Everything that two runs over the same questions must have in common: all but times and ids. */
 export function answersOf({

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { type ProgressState, progressLine, progressText } from "../../src/cli/terminal.js";
 import { MAIL, QUESTIONS, workFolder } from "./art-e.js";
 
-describe("terminal", () => {
+describe("the terminal output", () => {
   /** Text from others must not control the terminal that it is printed on. */
 
   const { artE, path } = workFolder({ mail: MAIL });
@@ -17,7 +17,7 @@ describe("terminal", () => {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the output is searched for them.
   const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/;
 
-  it.each([401, 400, 200])("escapes the error of a provider (%s)", async (status) => {
+  it.each([401, 400, 200])("escapes a provider's error (%s)", async (status) => {
     const server = createServer((_, response) => {
       response.writeHead(status, { "content-type": "application/json" });
       response.end(JSON.stringify(status === 200 ? EVIL : { error: { message: `refused: ${EVIL}`, type: EVIL } }));
@@ -36,7 +36,7 @@ describe("terminal", () => {
     server.close().closeAllConnections();
   });
 
-  it("escapes a name in an archive that --strict reports", async () => {
+  it("escapes the name of an archive entry that --strict reports", async () => {
     const archive = pack();
     archive.entry({ name: `maildir/${EVIL}/inbox/1.` }, "not a mail");
     archive.finalize();
@@ -70,7 +70,7 @@ describe("terminal", () => {
     }
   });
 
-  it("escapes an unknown name in the error", async () => {
+  it("escapes an unknown name in an error", async () => {
     const { code, stderr } = await artE(["agents", "show", EVIL]);
     expect([code, stderr]).toEqual([2, expect.not.stringMatching(CONTROL)]);
   });
@@ -85,7 +85,7 @@ const STATE: ProgressState = {
   more: ["1 failed", "", "3 running, 5 waiting for a slot", "12,345 tokens"],
 };
 
-describe("progress line", () => {
+describe("the progress line", () => {
   it("shows the essentials, a bar in the remaining space, and the rest if there is room", () => {
     const main = "12 %  semantic 0.412  12/100  $0.0123  44.0 s left";
     expect(progressLine(STATE, 77)).toBe(`Answering ██░░░░░░░░░░░░░░ ${main}`);
@@ -111,12 +111,12 @@ describe("progress line", () => {
     expect(progressLine({ ...state, done: 0, total: 0, main: "" }, 30)).toMatch(/^Reading ░+ $/);
   });
 
-  it("shows control characters as visible ones", () => {
+  it("shows control characters in a visible form", () => {
     expect(progressLine({ ...STATE, title: "\u001b[2J" }, 80)).not.toContain("\u001b");
     expect(progressText({ ...STATE, more: ["\u001b[2J"] })).not.toContain("\u001b");
   });
 
-  it("contains everything in a log", () => {
+  it("contains everything if it is written to a log", () => {
     expect(progressText(STATE)).toBe(
       "Answering 12 %  semantic 0.412  12/100  $0.0123  44.0 s left  1 failed  3 running, 5 waiting for a slot  12,345 tokens",
     );

@@ -7,7 +7,7 @@ import {
   type TrainingLabels,
 } from "../../src/evals/choose-templates.js";
 import { TEMPLATES } from "../../src/evals/templates.js";
-import { seededRandom } from "../../src/statistics/intervals.js";
+import { seededRandom } from "../../src/statistics/seeded-random.js";
 
 const TRACES = 80;
 
@@ -42,7 +42,7 @@ const chosenOf = (all: readonly MeasuredTemplate[], labels: TrainingLabels, seed
   [...rejectionsOf(all, labels, seed)].filter(([, rejection]) => rejection === null).map(([name]) => name);
 
 describe("chooseTemplates", () => {
-  it("chooses none with shuffled labels, in at least 38 of 40 seeds", () => {
+  it("chooses none if the labels are shuffled, for at least 38 of 40 seeds", () => {
     let none = 0;
     for (let seed = 1; seed <= 40; seed++) {
       const random = seededRandom(seed * 7919);
@@ -124,14 +124,14 @@ describe("refineRules", () => {
     bad.map((_, i) => (i % 4 === 2 ? 0 : 1)),
   );
 
-  it("moves a threshold that fails good traces, and adds templates for passing bad ones", () => {
+  it("moves a threshold that fails good traces, and adds templates for bad traces that pass", () => {
     expect(refineRules([{ feature: "turns", at_most: 4 }], [turns, read], labelsOf(bad), 1)).toEqual([
       { feature: "turns", at_most: 5 },
       { feature: "sources_read", at_least: 1 },
     ]);
   });
 
-  it("drops a condition that only fails good traces", () => {
+  it("drops a condition that fails only good traces", () => {
     const refined = refineRules(
       [
         { feature: "sources_read", at_least: 1 },
@@ -150,7 +150,7 @@ describe("refineRules", () => {
     expect(refined).toEqual([{ feature: "sources_read", at_least: 1 }]);
   });
 
-  it("changes nothing without an improvement", () => {
+  it("changes nothing if there is no improvement", () => {
     const conditions = [{ feature: "sources_read", at_least: 1 }];
     expect(refineRules(conditions, [read], labelsOf(bad), 1)).toEqual(conditions);
   });

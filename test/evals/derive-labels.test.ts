@@ -19,7 +19,7 @@ describe("labelByScore", () => {
     expect(labelByScore(scored(value), "semanticScore")?.label).toBe(label),
   );
 
-  it("labels a failed task bad and returns null without a value", () => {
+  it("labels a failed task bad, and returns null if there is no value", () => {
     expect(labelByScore(scored(null, { ending: "timeout" }), "semanticScore")).toEqual({
       label: "bad",
       note: "ended by timeout",
@@ -40,12 +40,12 @@ describe("labelByJudge", () => {
     ["abstained", "bad"],
   ] as const)("labels the verdict %s as %s", (verdict, label) => expect(by(verdict)?.label).toBe(label));
 
-  it("labels an abstention good for an unanswerable question", () =>
+  it("labels an abstention good if the question is unanswerable", () =>
     expect(by("abstained", "I don't know.")?.label).toBe("good"));
-  it("returns null without a judge", () => expect(labelByJudge(scored(1))).toBeNull());
+  it("returns null if there is no judge", () => expect(labelByJudge(scored(1))).toBeNull());
 });
 
-it("labelByFeedback returns the rating with the notes", () => {
+it("labelByFeedback returns the rating and the notes", () => {
   expect(labelByFeedback({ rating: "negative", notes: "wrong year" })).toEqual({ label: "bad", note: "wrong year" });
   expect(labelByFeedback({ rating: "positive", notes: null }).label).toBe("good");
   expect(labelByFeedback({ rating: "neutral", notes: null }).label).toBe("neutral");

@@ -70,16 +70,17 @@ describe("numbers_in_mail", () => {
   ])("scores %j as %s", (answer, value) => expect(of(answer).value).toBe(value));
 
   it("lists the missing number", () => expect(of("$1,600,000").detail).toBe("1,600,000"));
-  it("counts a number in the question as found", () =>
+  it("treats a number in the question as found", () =>
     expect(measure("numbers_in_mail", { answer: "All 14 paid." }, "Did all 14 pay?").value).toBe(1));
-  it("ignores an email that was only listed", () => expect(of("It is 1,500,000.", [search(DUES)]).value).toBe(0));
-  it("differs from numbers_in_results, which counts listed emails", () =>
+  it("ignores an email that was only listed, not read", () =>
+    expect(of("It is 1,500,000.", [search(DUES)]).value).toBe(0));
+  it("differs from numbers_in_results, which includes listed emails", () =>
     expect(measure("numbers_in_results", { answer: "It is 1,500,000.", toolCalls: [search(DUES)] }).value).toBe(1));
   it("does not apply to an abstention", () =>
     expect(measure("numbers_in_mail", { answer: "I don't know.", ending: "dont_know" }).value).toBeNull());
 });
 
-describe("sources", () => {
+describe("source features", () => {
   const other = mail("<2@x>", "Re: Dues", "2001-06-01T10:00:00Z", "");
   const toolCalls = [search(DUES, other), open(DUES)];
 
@@ -123,7 +124,7 @@ describe("answer features", () => {
     ["What is the price?", "$4.5", "number_given", 1],
     ["Why?", "Because.", "number_given", null],
     ["Why?", "As it was said.", "answer_words", 4],
-  ])("measure for %s %s: %s is %s", (question, answer, feature, value) =>
+  ])("measure for the question %s and the answer %s that %s is %s", (question, answer, feature, value) =>
     expect(measure(feature, { answer }, question).value).toBe(value),
   );
 
@@ -150,7 +151,7 @@ describe("effort features", () => {
     expect(measure("failed_calls", { toolCalls: [odd, search()] })).toEqual({ value: 1, detail: "email_get: no JSON" });
   });
 
-  it("sum turns, cost and time, with null for an unknown cost", () => {
+  it("sum turns, cost and time, or are null if the cost is unknown", () => {
     expect(measure("turns", { turns: [turn(), turn()] }).value).toBe(2);
     expect(measure("cost_usd", { turns: [turn(), turn()] }).value).toBeCloseTo(0.02, 12);
     expect(measure("cost_usd", { turns: [turn(), turn({ costUsd: null })] }).value).toBeNull();
@@ -166,6 +167,7 @@ describe("suite features", () => {
   const suite = (toolCalls: readonly ToolCallRecord[]): SuiteTrace =>
     ({
       ...trace({ toolCalls: [...toolCalls], answer: "Done." }),
+      kind: "suite",
       taskId: "t1",
       scores: {},
       task: {
@@ -192,7 +194,7 @@ describe("suite features", () => {
     expect(of("tests_run", [shell("ls latest", 0)])).toBe(0);
   });
 
-  it("apply only to suite tasks, like source features only apply to questions", () => {
+  it("apply only to suite tasks, as source features apply only to questions", () => {
     for (const feature of ["sources", "date_given", "number_given", "answer_words"]) expect(of(feature, [])).toBeNull();
     for (const feature of ["files_written", "commands_failed", "tests_run"])
       expect(measure(feature, {}).value).toBeNull();

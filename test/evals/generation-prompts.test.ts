@@ -40,18 +40,18 @@ describe("a hostile trace stays inside its markers in the prompt", () => {
   }));
   it.each([
     ["for criteria", criteriaRequest(examples, HOSTILE)],
-    ["for a first version", writeRequest("safety", { sentence: HOSTILE, criteria: [HOSTILE] }, examples)],
-    ["for another version", reflectRequest("safety", DRAFT, measureDraft(examples, wrong))],
-  ])("%s", (_, { messages: [message] }) => checkMarks(message?.content ?? "", 4));
+    ["for a first version", writeRequest("python", "safety", { sentence: HOSTILE, criteria: [HOSTILE] }, examples)],
+    ["for another version", reflectRequest("python", "safety", DRAFT, measureDraft(examples, wrong))],
+  ])("if the prompt is %s", (_, { messages: [message] }) => checkMarks(message?.content ?? "", 4));
 
-  it("for a rubric", () => {
+  it("if the prompt is for a rubric", () => {
     const [{ trace: hostile }] = examples as [TrainingExample];
     const { messages } = rubricRequest("It is polite.", traceDigest(hostile, 4_000));
     checkMarks(messages[0]?.content ?? "", 2);
   });
 });
 
-it("traceDigest respects its maximum length for any trace", () => {
+it("traceDigest is never longer than its maximum length", () => {
   const calls = Array.from({ length: 300 }, () => called("email_search", { emails: ["x".repeat(10_000)] }));
   const long = { ...trace({ answer: "y".repeat(90_000), toolCalls: calls, sources: ["z".repeat(9_000)] }), scores: {} };
   for (const room of [1_400, 16_000]) expect(traceDigest(long, room).length).toBeLessThanOrEqual(room + 100);
@@ -91,10 +91,25 @@ describe("readWrittenEval", () => {
       { why: /50000/ },
     ],
     ["a rubric that is too long", { criterion: "So.", kind: "rubric", body: "x".repeat(9_000) }, { why: /8000/ }],
-  ])("reads %s", (_, args, expected) => {
-    const read = readWrittenEval(reply(args));
+    [
+      "another language",
+      { criterion: "So.", kind: "typescript", body: "export const a = 1;" },
+      { why: /not in python/ },
+    ],
+  ])("handles %s", (_, args, expected) => {
+    const read = readWrittenEval(reply(args), "python");
     if ("why" in expected) expect(read).toEqual({ ok: false, why: expect.stringMatching(expected.why) });
     else expect(read).toMatchObject({ ok: true, value: { code: `${CODE}\n` } });
+  });
+
+  it("reads TypeScript if that was requested", () => {
+    const code = "export const evaluate = (input, output) => ({ score: output === '' ? 0 : 1, reason: '' });";
+    const read = (body: string) => readWrittenEval(reply({ criterion: "So.", kind: "typescript", body }), "typescript");
+    expect(read(`\`\`\`typescript\n${code}\n\`\`\``)).toMatchObject({
+      ok: true,
+      value: { kind: "typescript", code: `${code}\n` },
+    });
+    expect(read("const local = 1;")).toEqual({ ok: false, why: "its code does not export a function" });
   });
 
   it("requires one clear result from a rubric's reply", () => {

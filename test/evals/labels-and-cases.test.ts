@@ -18,8 +18,8 @@ describe("foldOf", () => {
   });
 });
 
-describe("labeling order", () => {
-  it("starts with traces that a score calls bad and no eval fails, then traces with disagreeing evals", () => {
+describe("the labeling order", () => {
+  it("starts with traces that a score calls bad and no eval fails, followed by traces on which evals disagree", () => {
     const [pass, fail] = [{ score: 1 }, { score: 0 }];
     expect(labellingPriority([pass, pass], "bad")).toBe(2);
     expect(labellingPriority([pass, fail], null)).toBe(1);
@@ -61,7 +61,7 @@ describe("regression cases", () => {
     { answer: "The price of Kestrel: $1,500,000 from 2001-05-14 (Bob).", message_ids: ["<gold@x>", "<copy@x>"] },
   );
 
-  it("contain the words common to the gold answer and the good answer, the rarest words first", () => {
+  it("contain the words that the gold answer and the good answer share, the rarest words first", () => {
     expect(regressionCaseOf(good, common)).toEqual({
       task: 1,
       must_contain: ["$1,500,000", "2001-05-14", "price"],
@@ -69,7 +69,7 @@ describe("regression cases", () => {
     });
   });
 
-  it("are not made from an answer that shares nothing or a question without an answer", () => {
+  it("are not made from an answer that shares no word, or from a question without a gold answer", () => {
     expect(regressionCaseOf(scored({ answer: "No idea", sources: [] }, { answer: "Kestrel" }), common)).toBeNull();
     expect(regressionCaseOf(scored({ answer: "I don't know." }, { answer: "I don't know." }), common)).toBeNull();
   });
@@ -79,7 +79,7 @@ describe("regression cases", () => {
     ["Volumes may 12,500 MMBtu", ["12,500", "volumes", "may", "mmbtu"]],
     ["Deliveries marched 3 miles", ["3", "deliveries", "marched", "miles"]],
     ["By December 12, 2001 at Maybe 4.5", ["December 12, 2001", "4.5", "maybe"]],
-  ])("treat a month's name as a word and do not read a day from a number: %s", (answer, mustContain) => {
+  ])("do not mistake other words and numbers for a date: %s", (answer, mustContain) => {
     const made = regressionCaseOf(scored({ answer, sources: [] }, { answer }), () => 1);
     expect(made?.must_contain).toEqual(mustContain);
     const other = answer.replace("12,500", "99,999").replace(/\b3\b/, "8").replace("4.5", "4.6");
@@ -93,13 +93,13 @@ describe("regression cases", () => {
     ["It is 1.5 million from 5/14/01", ["<copy@x>"], 1, "the answer contains everything that the case requires"],
     ["It is 1.5 million", ["<copy@x>"], 0, "missing from the answer: 2001-05-14"],
     ["1.5 million, May 14, 2001", ["<other@x>"], 0, "not cited: <gold@x>, <copy@x>"],
-  ])("score %j, citing %j, as %s", (answer, sources, score, reason) =>
+  ])("score the answer %j, citing %j, as %s", (answer, sources, score, reason) =>
     expect(runCases({ cases }, scored({ answer, sources: [...sources] }))).toEqual({ score, reason, error: null }),
   );
 
   it("do not apply to other tasks", () => expect(runCases({ cases }, scored({ taskId: 2 })).score).toBeNull());
 
-  it("find entire words in any case", () => {
+  it("find only entire words, in any case", () => {
     expect(containsTerm("The KESTREL deal", "kestrel")).toBe(true);
     expect(containsTerm("Kestrels", "kestrel")).toBe(false);
   });

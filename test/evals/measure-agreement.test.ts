@@ -21,7 +21,7 @@ function traces(counts: readonly { bad: boolean; score: number | null; n: number
 describe("measureAgreement", () => {
   const agreement = measureAgreement(traces(COUNTS), 1);
 
-  it("equals the values computed by hand from the table of counts", () => {
+  it("returns the values computed by hand from the table of counts", () => {
     const values = Object.fromEntries(
       Object.entries(agreement).flatMap(([name, figure]) =>
         typeof figure === "object" && figure !== null && "value" in figure ? [[name, figure.value]] : [],
@@ -38,12 +38,12 @@ describe("measureAgreement", () => {
     expect(agreement.confusion).toEqual({ goodPassed: 34, goodFailed: 6, badPassed: 5, badFailed: 20 });
   });
 
-  it("returns a kappa well above that of shuffled labels", () => {
+  it("returns a kappa well above the one for shuffled labels", () => {
     expect(agreement.shuffledKappa).toBeGreaterThan(0);
     expect(agreement.shuffledKappa).toBeLessThan(0.3);
   });
 
-  it("counts errors and inapplicable traces separately and excludes them from all rates", () => {
+  it("counts errors and inapplicable traces separately, and excludes them from all rates", () => {
     const more = measureAgreement(
       traces([...COUNTS, { bad: true, score: null, n: 3 }, { bad: false, score: null, n: 4, error: "it raised" }]),
       1,
@@ -51,13 +51,13 @@ describe("measureAgreement", () => {
     expect(more).toMatchObject({ good: 40, bad: 25, notApplicable: 3, errors: 4, accuracy: agreement.accuracy });
   });
 
-  it("has wider intervals for repetitions of a few questions", () => {
+  it("returns wider intervals if a few questions are repeated", () => {
     const repeats = traces(COUNTS).map((trace, i) => ({ ...trace, question: String(Math.floor(i / 3)) }));
     const width = ({ kappa }: Agreement) => (kappa.high ?? 0) - (kappa.low ?? 0);
     expect(width(measureAgreement(repeats, 1))).toBeGreaterThan(1.3 * width(agreement));
   });
 
-  it("has an interval even for perfect agreement", () => {
+  it("returns an interval even if the agreement is perfect", () => {
     const { kappa } = measureAgreement(
       traces([
         { bad: false, score: 1, n: 22 },
@@ -69,7 +69,7 @@ describe("measureAgreement", () => {
     expect(kappa).toMatchObject({ value: 1, low: expect.closeTo((0.9124 - 0.505) / 0.495, 3), high: 1 });
   });
 
-  it("returns null values without traces", () => {
+  it("returns null values if there are no traces", () => {
     expect(measureAgreement([], 1)).toMatchObject({
       accuracy: { value: null },
       kappa: { value: null },
@@ -82,7 +82,7 @@ describe("rejectionsOf", () => {
   const measured = (agreement: Agreement) => ({ agreement, ceiling: null });
   const good = measured(measureAgreement(traces(COUNTS), 1));
 
-  it("requires for usable both rates at least 0.8 and a lower bound of kappa above 0.2", () => {
+  it("requires rates of at least 0.8 and a lower bound of kappa above 0.2 for usable", () => {
     expect(rejectionsOf("usable", good)).toEqual([]);
     const weak = measureAgreement(
       traces([
@@ -113,7 +113,7 @@ describe("rejectionsOf", () => {
     expect(rejectionsOf("usable", measured(silent))).toEqual(["it judges only 53% of the bad traces (minimum 80%)"]);
   });
 
-  it("scales the thresholds for inconsistent labels to the rates of a perfect eval", () => {
+  it("scales the thresholds to the rates of a perfect eval if labels are inconsistent", () => {
     // With 15% bad traces and 10% noise, 22% are labeled bad, and 61% of those are bad.
     const agreed = 0.9 ** 2 + 0.1 ** 2;
     const ceiling = ceilingOf({ value: agreed, n: 1e6, low: null, high: null }, { good: 780, bad: 220 });
@@ -138,7 +138,7 @@ describe("rejectionsOf", () => {
     );
   });
 
-  it("requires for gate both rates at least 0.9 and 30 traces of each kind", () => {
+  it("requires rates of at least 0.9 and 30 traces of each kind for gate", () => {
     expect(rejectionsOf("gate", good)).toEqual([
       "true positive rate is 0.850 (minimum 0.9)",
       "true negative rate is 0.800 (minimum 0.9)",

@@ -12,13 +12,13 @@ import { trace } from "../scoring/trace.js";
 const asked = (question: string, answer = "Gold", ids = ["<m@x>"]) =>
   ({ ...trace({}, { question, answer, message_ids: ids }), scores: {} }) as EvaluatedTrace;
 
-describe("questionKeys match", () => {
+describe("question keys", () => {
   const same = (a: EvaluatedTrace, b: EvaluatedTrace) => questionKeys(a).some((key) => questionKeys(b).includes(key));
   const one = asked("When is the party?", "May 5", ["<a@x>"]);
   it.each([
-    ["for the same wording with different ids", asked("when is the  party", "June", ["<b@x>"]), true],
-    ["for the same gold answer and gold emails", asked("What day is the party on?", "May 5.", ["<a@x>"]), true],
-    ["not for the same answer from other emails", asked("What day is the fair?", "May 5", ["<c@x>"]), false],
+    ["match for the same wording under different ids", asked("when is the  party", "June", ["<b@x>"]), true],
+    ["match for the same gold answer and gold emails", asked("What day is the party on?", "May 5.", ["<a@x>"]), true],
+    ["do not match for the same answer from other emails", asked("What day is the fair?", "May 5", ["<c@x>"]), false],
   ])("%s", (_, other, expected) => expect(same(one, other)).toBe(expected));
 });
 
@@ -117,7 +117,7 @@ describe("labels in a database", () => {
     expect([...iterateLabelled(db, "old", "heldout")]).toHaveLength(3 * held.length);
   });
 
-  it("change the hash of the held-out half with a changed label, and with a new one after its first use", () => {
+  it("change the held-out half's hash if a label changes, or if one is added after the half's first use", () => {
     const ids = save(
       Array.from({ length: 40 }, (_, i) => asked(`Stale ${i}?`, `Gold stale ${i}`, [`<s${i}@x>`])),
       "stale",
@@ -131,7 +131,7 @@ describe("labels in a database", () => {
     expect(hashHeldOut(db, "stale")).not.toBe(before);
   });
 
-  it("are requested in random order, with hard cases only from questions that are never held out", async () => {
+  it("are requested in random order, and hard cases come only from questions that are never held out", async () => {
     const ids = save(
       Array.from({ length: 200 }, (_, i) => asked(`Ask ${i}?`, `Gold ask ${i}`, [`<q${i}@x>`])),
       "ask",

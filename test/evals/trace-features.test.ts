@@ -74,6 +74,7 @@ function variants(trace: QuestionTrace, i: number): (QuestionTrace | SuiteTrace)
     { ...trace, answer: null, ending: "out_of_turns", sources: [] },
     {
       ...rest,
+      kind: "suite",
       task: { ...suite, tags: [], relatedApps: [], actionNumber: null, counterpart: null },
       grade: { score: 1, state: "success", reason: "" },
       toolCalls: calls.map((one, n) => ({
@@ -123,7 +124,7 @@ describe("features in Python", needs("sandbox", choice.ok && hasPython), () => {
     expect([...applied].sort()).toEqual([...names].sort());
   });
 
-  it("find the same values in a text", () => {
+  it("find the same values in a text as art-e's features", () => {
     const texts = [...ANSWERS, ...demoQuestions.map(({ answer }) => answer)];
     const pairs = texts.flatMap((text, i) => {
       const terms = [
@@ -200,7 +201,7 @@ describe("features in Python", needs("sandbox", choice.ok && hasPython), () => {
     const names = ["date_given", "number_given", "answer_words", "numbers_in_mail"];
     const measured = python(`[getattr(features, name)(line) for name in ${JSON.stringify(names)}]`, traces);
     for (const [i, { user_message: question, ...trace }] of traces.entries()) {
-      const expected = measuredHere({ ...trace, messages: [], question } as never, names);
+      const expected = measuredHere({ ...trace, kind: "chat", messages: [], question } as never, names);
       expect({ answer: trace.answer, found: measured[i] }).toEqual({ answer: trace.answer, found: expected });
     }
   });

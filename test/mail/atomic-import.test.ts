@@ -40,28 +40,28 @@ function refusal(): UserError {
   throw new Error("it was opened");
 }
 
-describe("an import into a file is refused", () => {
-  it("while another import creates the file, which is not disturbed", async () => {
+describe("an import into a file", () => {
+  it("is refused while another import creates the file, which is not disturbed", async () => {
     const living = await importOne();
     expect(refusal()).toMatchObject({ code: "db_busy", message: expect.stringContaining(`${path}.partial`) });
     living.finish();
     expect(mailsAt()).toBe(1);
   });
 
-  it("if the file belongs to another program, and leaves it unchanged", () => {
+  it("is refused if the file belongs to another program, and leaves it unchanged", () => {
     writeFileSync(path, "A letter.");
     expect(refusal().code).toBe("db_not_ours");
     expect(readFileSync(path, "utf8")).toBe("A letter.");
   });
 
-  it("if its folder does not exist", () => {
+  it("is refused if the file's folder does not exist", () => {
     path = join(folder, "no", "mail.db");
     expect(refusal().code).toBe("db_folder_missing");
   });
 });
 
 describe("a new file", () => {
-  it("appears only when complete, and leaves nothing else next to it", async () => {
+  it("appears only when complete, and no other file is left next to it", async () => {
     const file = await importOne();
     expect(existsSync(path)).toBe(false);
     file.finish();
@@ -114,7 +114,7 @@ describe("an existing file", () => {
     expect(mailsAt()).toBe(2);
   });
 
-  it("stays readable in its old state while an import writes to it", async () => {
+  it("can still be read in its old state while an import writes to it", async () => {
     (await importOne()).finish();
     const writing = openForImport(path);
     writing.db.exec("BEGIN IMMEDIATE; DELETE FROM corpus_state");

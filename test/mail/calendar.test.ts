@@ -8,7 +8,7 @@ function eventOf(lines: readonly string[], method?: string): string {
 }
 
 describe("calendarText", () => {
-  it("keeps the text of a reply's sender (RFC 5546 3.2.3)", () => {
+  it("keeps the comment of a reply's sender (RFC 5546 3.2.3)", () => {
     const lines = [
       "ATTENDEE;PARTSTAT=DECLINED;CN=Ben:mailto:ben@x.example",
       "COMMENT:On a farm\\, sorry.",
@@ -46,7 +46,7 @@ describe("calendarText", () => {
     [["RDATE;VALUE=PERIOD:20240722T080000Z/PT1H"], "Also on: 2024-07-22 08:00 UTC for 1 h"],
     [["RECURRENCE-ID;TZID=Asia/Tokyo:20240722T080000"], "Occurrence: 2024-07-22 08:00 Asia/Tokyo"],
     [["RECURRENCE-ID;RANGE=THISANDFUTURE:20240722T080000Z"], "Occurrence: 2024-07-22 08:00 UTC and later"],
-  ])("names the affected occurrences for %j", (lines, text) => {
+  ])("describes the affected occurrences for %j", (lines, text) => {
     expect(eventOf(lines)).toBe(text);
   });
 
@@ -70,7 +70,7 @@ describe("calendarText", () => {
     expect(eventOf([line])).toBe(text);
   });
 
-  it("decodes the values of vCalendar 1.0", () => {
+  it("decodes the values in vCalendar 1.0", () => {
     expect(
       eventOf([
         "LOCATION;CHARSET=ISO-8859-1;ENCODING=QUOTED-PRINTABLE:Z=FCrich",
@@ -82,7 +82,7 @@ describe("calendarText", () => {
     ).toBe("Where: Zürich\nContact: a=b\n\nline one\nEND: of it indented");
   });
 
-  it("joins folds that split a character", () => {
+  it("joins folded lines even if a fold splits a character", () => {
     const [head, tail] = [
       Buffer.from("BEGIN:VEVENT\nSUMMARY:Z\xc3\r\n ", "latin1"),
       Buffer.from("\xbcrich\nEND:VEVENT", "latin1"),
@@ -90,7 +90,7 @@ describe("calendarText", () => {
     expect(calendarText(Buffer.concat([head, tail]), "utf-8")).toBe("Event: Zürich");
   });
 
-  it("keeps the events before and in a truncated end", () => {
+  it("keeps all events, including a truncated last one", () => {
     const source = "BEGIN:VEVENT\nSUMMARY:One\nEND:VEVENT\nBEGIN:VEVENT\nSUMMARY:Two\nDTSTART:20240722T08";
     expect(calendarText(Buffer.from(source), "")).toBe("Event: One\n\nEvent: Two\nWhen: 20240722T08");
   });

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readFingerprint } from "../../src/mail/corpus.js";
 import type { FiledEmail } from "../../src/mail/email.js";
-import { openCorpusWriter, toStorableMail } from "../../src/mail/import/corpus-writer.js";
+import { openCorpusWriter } from "../../src/mail/import/corpus-writer.js";
+import { toStorableMail } from "../../src/mail/import/storable-mail.js";
 import { openMailLookup } from "../../src/mail/mail-lookup.js";
 import { seeded } from "../bench/random.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
@@ -40,22 +41,22 @@ describe("CorpusWriter.add", () => {
     ["sender", { sender: "other@x.example" }],
     ["recipients", { to: ["bob@x.example", "dee@x.example"] }],
     ["date", { date: "2001-05-14T12:00:01Z" }],
-    ["missing date", { date: null }],
+    ["presence of a date", { date: null }],
     ["body", { body: "Lunch at noon!" }],
-  ])("returns new if only another %s differs", (_what, change) => {
+  ])("returns new if only the %s differs", (_what, change) => {
     const writer = openWriter();
     writer.add(first);
     expect(writer.add({ ...first, messageId: "<b@x>", ...change })).toBe("new");
   });
 
-  it("returns copy for the same content under another Message-ID, in any recipient header", () => {
+  it("returns copy if the content is the same under another Message-ID, in any recipient header", () => {
     const writer = openWriter();
     writer.add(first);
     expect(writer.add({ ...first, messageId: "<b@x>", owner: "bob", path: "bob/inbox/1." })).toBe("copy");
     expect(writer.add({ ...first, messageId: "<c@x>", to: ["cy@x.example", "bob@x.example"], cc: [] })).toBe("copy");
   });
 
-  it("returns copy, without storing the content again, only if an equal email was added before", () => {
+  it("returns copy, and does not store the content again, only if an equal email was added before", () => {
     const writer = openWriter();
     expect(() => writer.addWithoutContent(first)).toThrow("<a@x>");
     writer.add(first);
@@ -63,7 +64,7 @@ describe("CorpusWriter.add", () => {
     expect(() => writer.addWithoutContent({ ...first, messageId: "<c@x>", body: "Other" })).toThrow("<c@x>");
   });
 
-  it("returns known for the same Message-ID with the same content, and changes nothing", () => {
+  it("returns known if the Message-ID and the content are the same, and changes nothing", () => {
     openWriter().add({ ...first, path: "bob/inbox/1.", owner: "bob" });
     const again = openWriter();
     expect(again.add({ ...first, path: "bob/inbox/1.", owner: "bob" })).toBe("known");
@@ -78,7 +79,7 @@ describe("CorpusWriter.add", () => {
     expect(again.changed).toBe(true);
   });
 
-  it("returns renamed for a Message-ID of a different email, keeps both, and finds them again as known", () => {
+  it("returns renamed if a different email has the Message-ID, keeps both, and recognizes them later as known", () => {
     const other = { ...first, body: "Quite another mail." };
     const writer = openWriter();
     expect([writer.add(first), writer.add(other), writer.add(other), writer.add(first)]).toEqual([
@@ -93,7 +94,7 @@ describe("CorpusWriter.add", () => {
     expect(new Set(ids.map((id) => mails.get(id)?.body))).toEqual(new Set([first.body, other.body]));
   });
 
-  it("returns renamed with the full hash if another email with its Message-ID has the same eight digits", () => {
+  it("returns renamed, with the full hash, if another email with its Message-ID has the same eight digits", () => {
     const bodies = new Map<string, string>();
     let pair: readonly string[] = [];
     // Of 300,000 hashes, about ten pairs share their first 32 bits.
@@ -142,7 +143,7 @@ describe("CorpusWriter.add", () => {
   });
 });
 
-describe("the order of reading", () => {
+describe("the order in which emails are read", () => {
   const MAILS = [
     first,
     { ...first, messageId: "<copy@x>", path: "bob/inbox/7.", owner: "bob" },
@@ -172,7 +173,7 @@ describe("the order of reading", () => {
     }
   });
 
-  it("does not matter between one import and several", async () => {
+  it("makes no difference if one import is split into several", async () => {
     await importMails(test.db, MAILS);
     const parts = openEmpty();
     for (const one of shuffled(MAILS, seeded(2))) await importMails(parts.db, [one]);
@@ -180,7 +181,7 @@ describe("the order of reading", () => {
     parts.close();
   });
 
-  it("changes the fingerprint only with another email, mailbox or Message-ID", async () => {
+  it("affects the fingerprint only if an email, mailbox or Message-ID differs", async () => {
     const fingerprintOf = async (...changed: Parameters<typeof importMails>[1]) => {
       const other = openEmpty();
       await importMails(other.db, changed);
@@ -202,7 +203,7 @@ describe("the order of reading", () => {
 });
 
 describe("a source format without folders", () => {
-  it("removes no email from the folder that another format has filed it in", async () => {
+  it("does not remove an email from the folder in which another format filed it", async () => {
     const filed = { ...first, path: "bob/sent/1.", owner: "bob" };
     await importMails(test.db, [filed, first]);
     const row = "SELECT path, owner_id AS owner FROM messages";

@@ -78,17 +78,17 @@ describe("parseEmail reads addresses", () => {
   });
 });
 
-describe("parseEmail reads badly folded lines", () => {
+describe("parseEmail reads a badly folded line", () => {
   const header =
     "From: a@x.example\nTo: Lea\n__\n  <lea@x.example>,\nben@x.example,\n\tkim@x.example\nCc: b@x\nSubject: pens\nand ink\n";
 
-  it("as part of the addresses or the subject before them", async () => {
+  it("as part of the addresses or the subject before it", async () => {
     const mail = await read(`${header}Date: Mon, 14 May 2001 09:39:00 +0000\n\nTwo.`);
     const to = ["lea@x.example", "ben@x.example", "kim@x.example"];
     expect(mail).toMatchObject({ to, cc: ["b@x"], subject: "pens and ink", date: "2001-05-14T09:39:00Z" });
   });
 
-  it("but no such line or mbox separator as part of another field", async () => {
+  it("but reads no such line, and no mbox separator, as part of another field", async () => {
     const mail = await read(
       `Date: Mon, 14 May 2001 09:39:00 +0000\nby cable\nTo: b@x\n>From c@x Mon May 14 09:39:00 2001\nCc: d@x\n:-From: Bo, Kim\nSubject: pens\n\nTwo.`,
     );
@@ -96,11 +96,11 @@ describe("parseEmail reads badly folded lines", () => {
   });
 });
 
-describe("parseEmail separates header and body", () => {
+describe("parseEmail separates the header from the body", () => {
   it.each([
     ["at a line of white space", "From: a@x.example\n \t\nTwo pens.\n\nThree.", "Two pens.\n\nThree."],
     [
-      "at prose without a blank line",
+      "at prose, even if no blank line precedes it",
       "From: a@x.example\nTwo pens are here.\n\nThree.",
       "Two pens are here.\n\nThree.",
     ],
@@ -152,7 +152,7 @@ describe("parseEmail finds the text of", () => {
       `${part("text/plain", "In HTML")}${part("text/html", "<p>pens</p>")}--b--`,
     ],
     ["a multipart without a boundary", "mixed", "pens"],
-    ["a multipart with another boundary", "mixed; boundary=z", `${part("text/plain", "pens")}--b--`],
+    ["a multipart with a different boundary", "mixed; boundary=z", `${part("text/plain", "pens")}--b--`],
     ["a boundary that ends in a space", 'mixed; boundary="b "', `${part("text/plain", "pens")}--b--`],
   ])("%s", async (_what, subtype, body) => {
     expect(await bodyOf(`multipart/${subtype}`, body)).toBe("pens");
@@ -209,7 +209,7 @@ describe("parseEmail decodes", () => {
     expect(await bodyOf(`text/plain; charset="${charset}"`, Buffer.from(bytes))).toBe(text);
   });
 
-  it("UTF-8 with an East Asian charset label, but other bytes according to the label", async () => {
+  it("UTF-8 whose charset label is East Asian, but other bytes according to the label", async () => {
     const utf8 = Buffer.from("下周的会议 pens");
     for (const label of ["gb2312", "big5", "shift_jis", "euc-kr"]) {
       expect(await bodyOf(`text/plain; charset=${label}`, utf8)).toBe("下周的会议 pens");
@@ -237,28 +237,28 @@ describe("normalizeSubject", () => {
 
 describe("parseEmail converts HTML", () => {
   it.each([
-    ["with a bare < and >", "<p>pens < 5 and ink > 2, x<5</p>", "pens < 5 and ink > 2, x<5"],
+    ["that contains a bare < and >", "<p>pens < 5 and ink > 2, x<5</p>", "pens < 5 and ink > 2, x<5"],
     [
-      "without breaking words",
+      "and does not break words",
       "<p><font>p</font>ens <b>i</b>nk qu<o:p>i</o:p>ll pa<!-- x -->per</p>",
       "pens ink quill paper",
     ],
     [
-      "with rows and cells",
+      "that contains rows and cells",
       "<table><tr><td>Pens</td><td>5</td></tr><tr><td>Ink</td><td>2</td></tr></table>",
       "Pens\t5\nInk\t2",
     ],
-    ["without scripts or styles", "<style>p>a{}</style><script>if (a<b) x()</script><p>pens</p>", "pens"],
-    ["with addresses in brackets", "<p>To: Lea <lea@x.example></p>", "To: Lea <lea@x.example>"],
-    ["with alternative texts", '<p>See <img alt="the pens"> here</p>', "See the pens here"],
-    ["with quotes", "<p>Mine</p><blockquote>Theirs</blockquote>", "Mine\n\n> Theirs"],
+    ["and leaves out scripts and styles", "<style>p>a{}</style><script>if (a<b) x()</script><p>pens</p>", "pens"],
+    ["that contains addresses in angle brackets", "<p>To: Lea <lea@x.example></p>", "To: Lea <lea@x.example>"],
+    ["that contains alternative texts", '<p>See <img alt="the pens"> here</p>', "See the pens here"],
+    ["that contains quotes", "<p>Mine</p><blockquote>Theirs</blockquote>", "Mine\n\n> Theirs"],
   ])("%s", async (_what, html, text) => {
     expect(await bodyOf("text/html", html)).toBe(text);
   });
 });
 
 describe("htmlToText", () => {
-  it("marks up to 20 quotation levels, so that the text is not longer than its source", () => {
+  it("marks at most 20 quotation levels, so that the text is not longer than its source", () => {
     const nested = (depth: number) => `${"<blockquote>".repeat(depth)}pens${"</blockquote>".repeat(depth)}`;
     expect(htmlToText(nested(3))).toBe("> > > pens");
     expect(htmlToText(nested(500))).toBe(`${"> ".repeat(20)}pens`);
@@ -285,7 +285,7 @@ describe("MboxMessages", () => {
     expect(split(`${separator}\n${mail("1")}\n${separator}\n${mail("2")}`)).toHaveLength(2);
   });
 
-  it("splits at a separator without a blank line before it", () => {
+  it("splits at a separator even if there is no blank line before it", () => {
     const separator = "From - Sat Mar 04 08:15:00 2006";
     expect(split(`${separator}\n${mail("1")}${separator}\n${mail("2")}`)).toHaveLength(2);
   });

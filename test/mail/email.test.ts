@@ -14,13 +14,13 @@ const mail = {
   body: "One\nTwo",
 };
 
-test("formatEmail writes headers, an empty line and the body, and omits empty lists", () => {
+test("formatEmail writes the headers, an empty line and the body, and leaves out empty lists", () => {
   expect(formatMail(mail)).toBe(
     "Message-ID: <1@x>\nDate: 2001-02-03T04:05:06Z\nFrom: a@x\nTo: b@x, c@x\nSubject: Dues\n\nOne\nTwo",
   );
 });
 
-test("formatEmail can align values, and notes a missing date", () => {
+test("formatEmail can align values, and says if the date is missing", () => {
   const [id, date, from] = formatMail({ ...mail, date: null }, 11).split("\n");
   expect([id, date, from]).toEqual(["Message-ID: <1@x>", "Date:       unknown", "From:       a@x"]);
 });
@@ -57,20 +57,20 @@ describe("ART's filter", () => {
   it.each([
     [5_000, null],
     [5_001, "long_body"],
-  ])("returns for a body of %d characters: %s", (length, rule) => {
+  ])("returns, for a body of %d characters: %s", (length, rule) => {
     expect(artFilter()({ ...MAIL, body: "x".repeat(length) })).toBe(rule);
   });
 
   it.each([
     [30, null],
     [31, "many_recipients"],
-  ])("returns for %d recipients in any field: %s", (count, rule) => {
+  ])("returns, for %d recipients in any field: %s", (count, rule) => {
     expect(artFilter()({ ...MAIL, to: people(count) })).toBe(rule);
     const spread = { ...MAIL, to: people(count - 20), cc: people(10, 100), bcc: people(10, 200) };
     expect(artFilter()(spread)).toBe(rule);
   });
 
-  it("counts repeated addresses, such as bcc repeating cc in this mail", () => {
+  it("counts repeated addresses, such as the bcc addresses, which repeat cc in this mail", () => {
     expect(artFilter()({ ...MAIL, to: people(10), cc: people(10), bcc: people(10) })).toBeNull();
     expect(artFilter()({ ...MAIL, to: people(11), cc: people(10), bcc: people(10) })).toBe("many_recipients");
     const repeated = { beforeBody: "", behindBody: "", recipients: 31 };
@@ -90,7 +90,7 @@ describe("ART's filter", () => {
     expect(filter({ ...MAIL, asWritten: written("", "\n") })).toBe("repeat");
   });
 
-  it("accepts the first email with the same subject, body and sender, whatever else differs", () => {
+  it("accepts only the first email with the same subject, body and sender, whatever else differs", () => {
     const filter = artFilter();
     expect(filter(MAIL)).toBeNull();
     expect(filter({ ...MAIL, messageId: "<2@example.com>", to: people(3), date: "2001-01-01T00:00:00Z" })).toBe(
@@ -114,13 +114,13 @@ describe("ART's filter", () => {
     expect(filter(MAIL)).toBeNull();
   });
 
-  it("names the first of several rules that drop an email", () => {
+  it("returns the first of several rules that drop an email", () => {
     expect(artFilter()({ ...MAIL, to: people(31), body: "x".repeat(5_001) })).toBe("long_body");
   });
 });
 
 describe("an import with ART's filter", () => {
-  it("stores an email whose first copy was dropped for its surrounding white space", async () => {
+  it("stores an email even if its first copy was dropped for its surrounding white space", async () => {
     const header = { From: "a@example.com", To: "b@example.com", Subject: "white space" };
     const text = "x".repeat(4_990);
     write("ends/doe-j/inbox/1.", mailText({ ...header, "Message-ID": "<1@x>" }, `${text}${"\n".repeat(20)}`));
@@ -131,7 +131,7 @@ describe("an import with ART's filter", () => {
     expect(db.prepare("SELECT body FROM emails").pluck().get()).toBe(text);
   });
 
-  it("drops emails according to each rule, and stores the rest", async () => {
+  it("drops emails according to each rule, and stores the others", async () => {
     const header = { From: "a@example.com", To: "b@example.com" };
     const mails = [
       mailText({ ...header, "Message-ID": "<1@x>", Subject: "short" }),
@@ -159,7 +159,7 @@ describe("an import with ART's filter", () => {
     expect(ids).toEqual(["<1@x>", "<4@x>", "<6@x>"]);
   });
 
-  it("stores the demo emails that pass the rules when applied to the stored mail", async () => {
+  it("stores the same demo emails as the rules select from the stored mail", async () => {
     const db = emptyDb();
     const { summary } = await importFrom(db, DEMO, { filter: "art" });
     expect(accountedFor(summary)).toBe(517);

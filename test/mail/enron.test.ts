@@ -56,7 +56,7 @@ describe("the real mail", needs("real-mail"), () => {
     },
   );
 
-  it.each(FORMS)("has an intact database after the import from %s", (form) => {
+  it.each(FORMS)("is an intact database after the import from %s", (form) => {
     expect([...checkHealth(dbs.get(form) as Db)].filter(({ ok }) => !ok)).toEqual([]);
   });
 
@@ -73,7 +73,7 @@ describe("the real mail", needs("real-mail"), () => {
     expect(stats[0]?.fingerprint).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it.each(FORMS)("from %s adds nothing after the import from the archive", async (form) => {
+  it.each(FORMS)("gains nothing from %s after the import from the archive", async (form) => {
     const db = dbs.get("tar") as Db;
     const before = contentOf(db);
     const again = { tar: "maildir.tar.gz", "kaggle-csv": "emails.csv", parquet: "emails.parquet", maildir: null }[form];
@@ -82,7 +82,7 @@ describe("the real mail", needs("real-mail"), () => {
     expect(contentOf(db)).toEqual(before);
   });
 
-  it("gives each of the five mailboxes the address of its owner", () => {
+  it("includes the owner's address for each of the five mailboxes", () => {
     const owners = (dbs.get("tar") as Db).prepare("SELECT folder, address FROM owners ORDER BY folder").raw().all();
     expect(owners).toEqual([
       ["crandell-s", "sean.crandall@enron.com"],

@@ -4,7 +4,7 @@ import { openMailSearch } from "../../src/mail/search.js";
 import { mail, openWithMails } from "./corpus-setup.js";
 import { withAllWords } from "./small-corpus.js";
 
-describe("matchExpression for a text without words", () => {
+describe("matchExpression of a text without words", () => {
   it.each(["", " \t\n", '"', '""', '" "', "!?.,;:()[]{}", "***", "\0", "-", "''"])("returns null for %j", (text) => {
     expect(tokenize(text)).toEqual([]);
     expect(contentTokens(text)).toEqual([]);
@@ -44,7 +44,7 @@ describe("matchExpression", () => {
     ["config*", '"config" *'],
     ["会議", '"会議"'],
     ["会", '"会" *'],
-  ])("looks up the term %s", (term, expression) => expect(termExpression(term)).toBe(expression));
+  ])("searches for the term %s", (term, expression) => expect(termExpression(term)).toBe(expression));
 
   it("has at most 64 parts", () => {
     const words = Array.from({ length: 70 }, (_, n) => `w${n}`);

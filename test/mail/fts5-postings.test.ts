@@ -29,7 +29,7 @@ function openIndex({ rows, pageBytes, merged }: { rows: number; pageBytes: numbe
   return { db, lastRowid: rowid };
 }
 
-describe("openFts5Postings over a damaged index", () => {
+describe("openFts5Postings on a damaged index", () => {
   const damaged: readonly [string, string][] = [
     ["without its structure record", "DELETE FROM f_data WHERE id = 10"],
     [
@@ -42,7 +42,7 @@ describe("openFts5Postings over a damaged index", () => {
     ["with terms longer than a page", "UPDATE f_data SET block = x'000000084000ffff7f004007' WHERE id > 10"],
   ];
 
-  it.each(damaged)("throws an error that names the record: %s", (_, sql) => {
+  it.each(damaged)("throws an error that names the damaged record: %s", (_, sql) => {
     const { db } = openIndex({ rows: 50, pageBytes: 4050, merged: true });
     db.unsafeMode();
     db.exec(sql);
@@ -56,7 +56,7 @@ describe.each([
   { rows: 2_000, pageBytes: 4050, merged: true },
   { rows: 600, pageBytes: 64, merged: true },
   { rows: 60, pageBytes: 4050, merged: false },
-])("openFts5Postings over %j", (shape) => {
+])("openFts5Postings on words indexed with %j", (shape) => {
   const { db, lastRowid } = openIndex(shape);
   afterAll(() => db.close());
   const postings = openFts5Postings(db, "f");

@@ -139,12 +139,12 @@ const HOSTILE = [
 
 const short = (words: string) => (words.length > 40 ? `${words.slice(0, 40)}… (${words.length})` : words);
 
-describe("a search string neither fails nor finds other people's mail or mail after the cutoff:", () => {
+describe("a search neither fails nor finds other people's mail or mail after the cutoff, if the query is", () => {
   test.each(HOSTILE.map((words) => [JSON.stringify(short(words)), words] as const))("%s", (_, words) => {
     askBoth(words);
   });
 
-  test("1,000 random strings", () => {
+  test("one of 1,000 random strings", () => {
     const syntax = fc.constantFrom(
       '"',
       "AND",
@@ -184,7 +184,7 @@ describe("a search string neither fails nor finds other people's mail or mail af
   });
 });
 
-describe("special characters in a search string are plain text:", () => {
+describe("a search treats special characters as plain text, and", () => {
   test.each([
     ["an operator", "AND"],
     ["another", "OR NOT"],
@@ -223,7 +223,7 @@ describe("special characters in a search string are plain text:", () => {
     plain.close();
   });
 
-  test("an email that mentions mailboxes is not in them", () => {
+  test("an email that mentions mailboxes does not belong to them", () => {
     for (const words of ["in1", "gas", "in2 OR in3"]) {
       const asked = { ...query(words), inboxId: addressId(db, DAN), limit: 50 };
       expect(idsOf(withAllWords(search, { ...asked, words: "gas" }))).toEqual(["of-others"]);
@@ -234,7 +234,7 @@ describe("special characters in a search string are plain text:", () => {
   });
 });
 
-describe("a search with a query of any length", () => {
+describe("a search, if its query is very long,", () => {
   const MILLION = 1_000_000;
   test.each([
     ["words", Array.from({ length: MILLION }, (_, i) => `w${i}`).join(" ")],
@@ -242,7 +242,7 @@ describe("a search with a query of any length", () => {
     ["words joined by marks", "gas-".repeat(MILLION)],
     ["quotes", '"'.repeat(MILLION)],
     ["one word", "x".repeat(MILLION)],
-  ])("ends in time for %s", { timeout: 30_000 }, (_, words) => {
+  ])("ends in time: %s", { timeout: 30_000 }, (_, words) => {
     withAllWords(search, { ...ofBen, words });
     search.bestFirst({ ...ofBen, words });
   });

@@ -17,7 +17,7 @@ describe("an owner map", () => {
   const { path, write } = importFolder();
   const mapOf = (text: string) => Object.fromEntries(readOwnerMap(write("owners.tsv", text)));
 
-  it("is read line by line, with or without a header, comments, blank lines and additional columns", () => {
+  it("can have a header, comments, blank lines and additional columns", () => {
     const wanted = { "doe-j": "jane.doe@example.com", "roe-r": "r.roe@example.com" };
     const lines = ["doe-j\tJane.Doe@Example.com", "roe-r \t r.roe@example.com\t12 mails\tsure"];
     expect(mapOf(lines.join("\n"))).toEqual(wanted);
@@ -25,7 +25,7 @@ describe("an owner map", () => {
     expect(mapOf(["folder\taddress", "# the board", "", lines[0], "   ", lines[1]].join("\n"))).toEqual(wanted);
   });
 
-  it("preserves its first folder's name after a byte order mark", () => {
+  it("preserves the first folder's name if it follows a byte order mark", () => {
     expect(mapOf("\ufeffdoe-j\tjane.doe@example.com\n")).toEqual({ "doe-j": "jane.doe@example.com" });
   });
 
@@ -38,7 +38,7 @@ describe("an owner map", () => {
     ["an invalid address", "doe-j\tj@x.com\n\n# note\nroe-r\tsomeone\n", 4, "roe-r\tsomeone"],
     ["an address without a folder", "folder\taddress\n\tj@x.com\n", 2, "\tj@x.com"],
     ["spaces instead of a tab", "doe-j\tj@x.com\r\nroe-r r@x.com\r\n", 2, "roe-r r@x.com"],
-  ])("is refused with %s, and the error names the line", (_, text, line, found) => {
+  ])("is refused if it contains %s, and the error names the line", (_, text, line, found) => {
     const file = write("broken.tsv", text);
     const message = `${file}, line ${line}: expected an owner folder, a tab and an address, found "${found}".`;
     expect(() => readOwnerMap(file)).toThrow(
@@ -46,7 +46,7 @@ describe("an owner map", () => {
     );
   });
 
-  it("is named in the error if missing", () => {
+  it("is named in the error if its file is missing", () => {
     expect(() => readOwnerMap(path("none.tsv"))).toThrow(UserError);
     expect(() => readOwnerMap(path("none.tsv"))).toThrow(`Cannot read the owner map ${path("none.tsv")}: ENOENT`);
   });
@@ -74,7 +74,7 @@ describe("senders in an owner's sent folders", () => {
     },
   );
 
-  it("are counted per owner, by frequency and then address, without missing senders", async () => {
+  it("are counted per owner and listed by frequency, then address, leaving out missing senders", async () => {
     const { db, close } = await openWithMails(
       sentFrom("sentry-a/sent/1.", "zoe@x.example"),
       sentFrom("sentry-a/sent/2.", "zoe@x.example"),
@@ -122,7 +122,7 @@ describe("recipients of an owner's mail", () => {
 });
 
 describe("imported inboxes", () => {
-  it("belong to owners with a known address, and to addresses that a source names", async () => {
+  it("belong to owners whose address is known, and to addresses that a source names", async () => {
     const { db, close } = await openWithMails(
       sentFrom("lee-k/sent/1.", "kim.lee@x.example"),
       sentFrom("ghost-g/inbox/1.", "", { to: [] }),
@@ -138,7 +138,7 @@ describe("imported inboxes", () => {
   });
 });
 
-describe("resolve owners", () => {
+describe("resolving owners", () => {
   const { emptyDb, path, write } = importFolder();
 
   const ownersOf = (db: Db): Record<string, (string | null)[]> =>
@@ -175,8 +175,8 @@ describe("resolve owners", () => {
   const JANE = "jane.doe@example.com";
   const PAT = "pat.smith@example.com";
 
-  describe("the address of an owner folder", () => {
-    it("matches the demo mailbox's documentation", async () => {
+  describe("the address of a folder's owner", () => {
+    it("matches the documentation of the demo mailbox", async () => {
       const page = readFileSync(join(DEMO, "../README.md"), "utf8");
       const listed = [...page.matchAll(/^\| `([a-z-]+)` \| (\S+@\S+) \|/gm)].map(([, folder, address]) => [
         folder,
@@ -188,7 +188,7 @@ describe("resolve owners", () => {
       expect(Object.entries(ownersOf(db)).map(([folder, [address]]) => [folder, address])).toEqual(listed);
     });
 
-    it("is correct for the authored emails", async () => {
+    it("is correct for the made-up emails", async () => {
       const db = emptyDb();
       await importFrom(db, AUTHORED);
       expect(ownersOf(db)).toMatchObject({
@@ -205,7 +205,7 @@ describe("resolve owners", () => {
       expect((await ownersFrom(mails)).owners).toEqual({ "doe-j": [JANE, "sent"] });
     });
 
-    it("is the person in the folder's name, even if an assistant sends more from the sent folder", async () => {
+    it("belongs to the person in the folder's name, even if an assistant sends more emails from the sent folder", async () => {
       const mails = [
         { folder: "doe-j/sent", from: PAT, to: "x@example.com", times: 30 },
         { folder: "doe-j/sent", from: JANE, to: "x@example.com" },
@@ -213,7 +213,7 @@ describe("resolve owners", () => {
       expect((await ownersFrom(mails)).owners).toEqual({ "doe-j": [JANE, "sent"] });
     });
 
-    it("is the recipient, if only an assistant sends", async () => {
+    it("is the recipient's if only an assistant sends", async () => {
       const mails = [
         { folder: "doe-j/sent", from: PAT, to: "x@example.com", times: 3 },
         { folder: "doe-j/inbox", from: "x@example.com", to: `${PAT}, ${JANE}` },
@@ -221,7 +221,7 @@ describe("resolve owners", () => {
       expect((await ownersFrom(mails)).owners).toEqual({ "doe-j": [JANE, "received"] });
     });
 
-    it("is, without sent mail, the recipient that matches the folder's name, even if a list gets more mail", async () => {
+    it("is the one among the recipients that matches the folder's name if there is no sent mail, even if a list gets more mail", async () => {
       const mails = [
         { folder: "doe-j/inbox", from: PAT, to: "all.staff@example.com", times: 9 },
         { folder: "doe-j/inbox", from: PAT, to: `${JANE}, all.staff@example.com` },
@@ -234,7 +234,7 @@ describe("resolve owners", () => {
       expect((await ownersFrom(mails)).owners).toEqual({ "crandell-s": ["sean.crandall@example.com", "received"] });
     });
 
-    it("is the right one of two people with the same last name", async () => {
+    it("is the right one if two people have the same last name", async () => {
       const mails = [
         { folder: "doe-j/inbox", from: PAT, to: "martin.doe@example.com", times: 5 },
         { folder: "doe-j/inbox", from: PAT, to: JANE },
@@ -242,13 +242,13 @@ describe("resolve owners", () => {
       expect((await ownersFrom(mails)).owners).toEqual({ "doe-j": [JANE, "received"] });
     });
 
-    it("is unknown if the mail does not reveal it", async () => {
+    it("is unknown if it cannot be derived from the mail", async () => {
       const { db, owners } = await ownersFrom([{ folder: "doe-j/inbox", from: "", to: "" }]);
       expect(owners).toEqual({ "doe-j": [null, null] });
       expect((await importFrom(db, AUTHORED)).summary.unresolvedOwners).toBe(1);
     });
 
-    it("is found in a later source", async () => {
+    it("is found if a later source contains it", async () => {
       const { db } = await ownersFrom([{ folder: "doe-j/inbox", from: PAT, to: "all.staff@example.com" }]);
       write("later/doe-j/sent/1.", mailText({ "Message-ID": "<later@x>", From: JANE, To: PAT }));
       await importFrom(db, path("later"));
@@ -266,14 +266,14 @@ describe("resolve owners", () => {
       ["nobody-n", "n@example.com"],
     ]);
 
-    it("overrides the mail, but only for existing folders", async () => {
+    it("overrides addresses found in the mail, but only for existing folders", async () => {
       expect((await ownersFrom(mails, { ownerMap })).owners).toEqual({
         "doe-j": ["j.doe@elsewhere.example", "map"],
         "roe-r": ["r.roe@example.com", "sent"],
       });
     });
 
-    it("applies to later imports without one, until a newer one replaces it", async () => {
+    it("applies to later imports that have no map, until a newer map replaces it", async () => {
       const { db, root } = await ownersFrom(mails, { ownerMap });
       await importFrom(db, root);
       expect(ownersOf(db)["doe-j"]).toEqual(["j.doe@elsewhere.example", "map"]);

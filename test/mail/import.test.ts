@@ -13,7 +13,7 @@ import { authoredMails, mailEntries, writeTar } from "./corpus-fixtures.js";
 import { AUTHORED, accountedFor, contentOf, DEMO, importFolder, importFrom, mailText } from "./import-setup.js";
 import { mutilatedMails } from "./mutilate.js";
 
-describe("import corpus", () => {
+describe("mail imports", () => {
   const { emptyDb, path, write } = importFolder();
 
   const count = (db: ReturnType<typeof emptyDb>, table: string) =>
@@ -39,9 +39,9 @@ describe("import corpus", () => {
 
   describe.each([
     ["the demo mailbox", DEMO, { read: 517, stored: 516, distinct: 311, duplicates: 1, inboxes: 3 }],
-    ["the authored mails", AUTHORED, { read: 12, stored: 12, distinct: 12, duplicates: 0, inboxes: 3 }],
+    ["the made-up emails", AUTHORED, { read: 12, stored: 12, distinct: 12, duplicates: 0, inboxes: 3 }],
   ])("importing %s", (_, mail, figures) => {
-    it("counts every email once, with the same counts as the file", async () => {
+    it("counts every email once, and the counts equal the ones in the file", async () => {
       const db = emptyDb();
       const { summary, skipped } = await importFrom(db, mail);
       expect(summary).toMatchObject({ ...figures, dropped: null, unresolvedOwners: 0 });
@@ -91,7 +91,7 @@ describe("import corpus", () => {
       expect(readFingerprint(other)).toBe(readFingerprint(one));
     });
 
-    it("adds nothing if it has the same mail in another format", async () => {
+    it("adds nothing if it contains the same mail in another format", async () => {
       const db = emptyDb();
       await importFrom(db, AUTHORED);
       const before = contentOf(db);
@@ -101,7 +101,7 @@ describe("import corpus", () => {
       expect(contentOf(db)).toEqual(before);
     });
 
-    it("keeps both emails with the same Message-ID, the later one renamed, once", async () => {
+    it("keeps both emails if they have the same Message-ID, and renames the later one, only once", async () => {
       const db = emptyDb();
       const fields = { "Message-ID": "<1@example.com>", From: "a@example.com", Subject: "one" };
       write("clash/first/doe-j/inbox/1.", mailText(fields));
@@ -115,19 +115,19 @@ describe("import corpus", () => {
     });
   });
 
-  describe("a limit", () => {
-    it.each([1, 20, 499, 500, 501, 516])("of %d reads that number of emails", async (limit) => {
+  describe("an import's limit", () => {
+    it.each([1, 20, 499, 500, 501, 516])("of %d is the number of emails read", async (limit) => {
       const db = emptyDb();
       const { summary } = await importFrom(db, DEMO, { limit, batchSize: 7 });
       expect(summary.read).toBe(limit);
       expect(accountedFor(summary)).toBe(limit);
     });
 
-    it("beyond the end of the source reads all of it", async () => {
+    it("reads the entire source if it is larger than the source", async () => {
       expect((await importFrom(emptyDb(), DEMO, { limit: 10_000 })).summary.read).toBe(517);
     });
 
-    it("counts only usable emails, and reports the others in addition", async () => {
+    it("counts only usable emails, and the others are reported separately", async () => {
       const [first] = await batchesOf(AUTHORED);
       const bad = ["1", "2", "3"].map((where) => ({ where, reason: "it is empty" }));
       const source = sourceOf([{ mails: first?.mails ?? [], bad, bytesRead: 3 }]);
@@ -174,7 +174,7 @@ describe("import corpus", () => {
       expect(count(db, "imports")).toBe(1);
     });
 
-    it("is listed in the summary up to the tenth, and always reported to the listener", async () => {
+    it("is listed in the summary if it is one of the first ten, and is always reported to the listener", async () => {
       const bad = Array.from({ length: 700 }, (_, n) => ({ where: `row ${n}`, reason: `of reason ${n}` }));
       const { summary, skipped } = await importFrom(emptyDb(), sourceOf([{ mails: [], bad, bytesRead: 1 }]));
       expect(skipped).toEqual(bad);
@@ -200,7 +200,7 @@ describe("import corpus", () => {
       return error;
     }
 
-    it("when the source fails in the middle", async () => {
+    it("if the source fails in the middle", async () => {
       const batches = await batchesOf(DEMO);
       expect(batches.length).toBeGreaterThan(1);
       const broken = new UserError("broken_source", "the source is cut off", "Fetch it again.");
@@ -210,7 +210,7 @@ describe("import corpus", () => {
       expect(await leftAfter((db) => importFrom(db, source))).toBe(broken);
     });
 
-    it.each([1, 250, 510])("when it is aborted after %d emails", async (after) => {
+    it.each([1, 250, 510])("if it is aborted after %d emails", async (after) => {
       const controller = new AbortController();
       const reason = new Error("stopped by the user");
       const emails = (await batchesOf(DEMO)).flatMap((batch) => batch.mails);
@@ -219,7 +219,7 @@ describe("import corpus", () => {
       expect(await leftAfter((db) => importFrom(db, oneByOne, { signal: controller.signal, onProgress }))).toBe(reason);
     });
 
-    it("when it is aborted between two emails of one batch", async () => {
+    it("if it is aborted between two emails of one batch", async () => {
       const controller = new AbortController();
       const reason = new Error("stopped by the user");
       setImmediate(() => controller.abort(reason));
@@ -228,21 +228,21 @@ describe("import corpus", () => {
       expect(await leftAfter((db) => importFrom(db, sourceOf(batches), slow))).toBe(reason);
     });
 
-    it("when it is aborted during indexing", async () => {
+    it("if it is aborted during indexing", async () => {
       const controller = new AbortController();
       const reason = new Error("stopped by the user");
       const onProgress = ({ phase }: ImportProgress) => phase === "index" && controller.abort(reason);
       expect(await leftAfter((db) => importFrom(db, DEMO, { signal: controller.signal, onProgress }))).toBe(reason);
     });
 
-    it("when it was aborted before its start", async () => {
+    it("if it was aborted before its start", async () => {
       const reason = new Error("stopped by the user");
       expect(await leftAfter((db) => importFrom(db, DEMO, { signal: AbortSignal.abort(reason) }))).toBe(reason);
     });
   });
 
-  describe("the listener", () => {
-    it("receives growing numbers of emails, first for reading, then for indexing", async () => {
+  describe("the import's listener", () => {
+    it("receives increasing numbers of emails, first for reading, then for indexing", async () => {
       const { progress } = await importFrom(emptyDb(), DEMO);
       const phases = progress.map(({ phase }) => phase);
       expect([...new Set(phases)]).toEqual(["read", "index"]);
@@ -281,7 +281,7 @@ const anyMail = fc.record({
   ),
 });
 
-it("a packed batch of emails is unchanged after unpacking, even after cloning for another thread", () => {
+it("a packed batch of emails is the same after unpacking, even if it was cloned for another thread", () => {
   const bad = [{ where: "mail.csv row 2", reason: "it is empty" }];
   fc.assert(
     fc.property(fc.array(anyMail), fc.nat(), (mails, bytesRead) => {
@@ -291,14 +291,14 @@ it("a packed batch of emails is unchanged after unpacking, even after cloning fo
   );
 });
 
-describe("200 mutilated emails", () => {
+describe("each of 200 mutilated emails", () => {
   const { emptyDb, path } = importFolder();
   const MAILS = mutilatedMails(200, 2001);
   const folder = path("maildir/doe-j/inbox");
   mkdirSync(folder, { recursive: true });
   for (const [n, { raw }] of MAILS.entries()) writeFileSync(`${folder}/${n}.`, raw);
 
-  it("are each imported or listed with a reason", async () => {
+  it("is imported, or listed with a reason", async () => {
     const db = emptyDb();
     const { summary, skipped } = await importFrom(db, path("maildir"));
     expect(summary.read).toBe(200);
@@ -314,7 +314,7 @@ describe("200 mutilated emails", () => {
       expect(reason).toMatch(/^it (is empty|is binary data|does not have an email header)/);
   });
 
-  it("can each be read by id afterwards, and the file is intact", async () => {
+  it("can be read by id afterwards if imported, and the file is intact", async () => {
     const db = emptyDb();
     await importFrom(db, path("maildir"));
     const mails = openMailLookup(db);
@@ -327,7 +327,7 @@ describe("200 mutilated emails", () => {
     expect([...checkHealth(db)].filter(({ ok }) => !ok)).toEqual([]);
   });
 
-  it("change nothing if imported again", async () => {
+  it("changes nothing if imported again", async () => {
     const db = emptyDb();
     await importFrom(db, path("maildir"));
     const before = contentOf(db);

@@ -18,7 +18,7 @@ describe("checkMail reports the damaged part of a file", () => {
     ["an index without its emails", "Full-text index", "INSERT INTO emails_fts (emails_fts) VALUES ('delete-all')"],
     ["an email without a Message-ID", "Counts", "DELETE FROM messages WHERE mail_id = 1"],
     ["a stray row", "Foreign keys", "PRAGMA foreign_keys = OFF; UPDATE filings SET owner_id = 999 WHERE mail_id = 1"],
-    ["a query without a usable index", "Query plans", "DROP INDEX idx_mail_order_date"],
+    ["an index that cannot be queried", "Query plans", "DROP INDEX idx_mail_order_date"],
   ])("%s: %s", (_what, check, damage) => {
     test.db.exec(damage);
     expect(ill()).toEqual([check]);
@@ -32,7 +32,7 @@ describe("an intact file", () => {
     expect(contentOf(test.db)).toEqual(before);
   });
 
-  it("passes every check even without mail", () => {
+  it("passes every check even if it contains no mail", () => {
     test.db.exec(
       "DELETE FROM filings; DELETE FROM mail_names; DELETE FROM mail_order; DELETE FROM messages; DELETE FROM mails",
     );

@@ -96,7 +96,7 @@ describe("Google Takeout", () => {
     expect(await importOf(join(folder, "Takeout/Mail"))).toMatchObject({ read: 16, stored: 15, owners: { ida: ME } });
   });
 
-  it("is read from a .zip and a .tgz, with the file name as owner", async () => {
+  it("is read from a .zip and a .tgz, and the file name becomes the owner", async () => {
     const zip = zipOf(takeout(), "takeout-20260202T081500Z-001.zip");
     expect(await importOf(zip)).toMatchObject({ ...whole, format: "zip", owners: { "takeout-20260202T081500Z": ME } });
     const tgz = await tarOf(takeout(), "takeout-20260202T081500Z-1-002.tgz");
@@ -120,7 +120,7 @@ describe("a Thunderbird profile", () => {
     "Mail/Local Folders/Old.sbd/2025.sbd/May": mbox(1, email, () => "From - "),
   });
 
-  it("is read to its last sub-folder, with one owner per account", async () => {
+  it("is read including its deepest subfolder, and each account is one owner", async () => {
     const result = await importOf(folderOf(profile(), "abc.default-release"));
     expect(result).toMatchObject({
       format: "mbox",
@@ -140,7 +140,7 @@ describe("a Thunderbird profile", () => {
     expect(result.read).toBe(15 + result.list.length);
   });
 
-  it("has two owners if two accounts have folders of the same name", async () => {
+  it("has two owners if two accounts have folders with the same name", async () => {
     const account = (owner: string) => mbox(2, () => email("ida@brook.example", owner));
     const { owners } = await importOf(
       folderOf({
@@ -151,7 +151,7 @@ describe("a Thunderbird profile", () => {
     expect(owners).toEqual({ "Local Folders": "one@my.example", "Mail/Local Folders": "two@my.example" });
   });
 
-  it("passes --strict without its .msf files", async () => {
+  it("passes --strict, because its .msf files are not read", async () => {
     const { "prefs.js": _, ...mail } = profile();
     expect(await importOf(folderOf(mail, "abc"), { strict: true })).toMatchObject({ stored: 15 });
     await expect(importOf(folderOf(profile(), "abc"), { strict: true })).rejects.toThrow(
@@ -201,20 +201,20 @@ describe("an .emlx file", () => {
   const list = '<?xml version="1.0"?>\n<plist version="1.0"></plist>\n';
 
   it.each([
-    ["with its exact count", `${mail.length}\n${mail}${list}`],
-    ["with spaces after the count", `${mail.length}        \n${mail}${list}`],
-    ["with CRLF, which makes the count too low", `${mail.length}\n${mail}`.replaceAll("\n", "\r\n") + list],
-    ["with a count that is too high", `${mail.length + 20}\n${mail}${list}`],
-    ["without its property list", `${mail.length}\n${mail}`],
-    ["of more than 64 KB", `${mail.length + 100_000}\n${mail.trimEnd()}${" ".repeat(100_000)}\n${list}`],
-  ])("%s is read without its wrapper", async (_, text) => {
+    ["if its count is exact", `${mail.length}\n${mail}${list}`],
+    ["if spaces follow the count", `${mail.length}        \n${mail}${list}`],
+    ["if it has CRLF, which makes the count too low", `${mail.length}\n${mail}`.replaceAll("\n", "\r\n") + list],
+    ["if the count is too high", `${mail.length + 20}\n${mail}${list}`],
+    ["if it has no property list", `${mail.length}\n${mail}`],
+    ["if it has more than 64 KB", `${mail.length + 100_000}\n${mail.trimEnd()}${" ".repeat(100_000)}\n${list}`],
+  ])("is read without its wrapper %s", async (_, text) => {
     const { emails: found } = await readAll(await openCorpus(fileOf("1.emlx", text), null));
     expect(found.map(({ subject, body, form }) => [subject, body, form])).toEqual([["Plums", "Two.", "emlx"]]);
   });
 });
 
 describe("Maildirs", () => {
-  it("are read in every layout of servers and clients, each with one owner", async () => {
+  it("are read in every layout that servers and clients use, and each has one owner", async () => {
     const result = await importOf(
       folderOf({
         "ada/Maildir/cur/1:2,S": email("x@x.example", "ada@my.example"),
@@ -241,7 +241,7 @@ describe("Maildirs", () => {
   });
 });
 
-describe("mailboxes of an account", () => {
+describe("an account's mailboxes", () => {
   it("do not affect the other owners in the account's folder", async () => {
     const { owners } = await importOf(
       folderOf(
@@ -259,7 +259,7 @@ describe("mailboxes of an account", () => {
 });
 
 describe("an mbox", () => {
-  it("has its folder as owner if named after a mailbox, otherwise its own name", async () => {
+  it("has its folder as the owner if it is named after a mailbox, and otherwise its own name", async () => {
     const folder = folderOf({ Sent: mbox(4, sent) }, "ida");
     expect((await importOf(join(folder, "Sent"))).owners).toEqual({ ida: ME });
     expect((await importOf(fileOf("piet.mbox", mbox(2)))).owners).toEqual({ piet: ME });
@@ -295,8 +295,8 @@ const everything = (): Tree => ({
 
 const FORMS = { mbox: 5, eml: 2, emlx: 1, maildir: 3, "kaggle-csv": 1, "parsed-csv": 1 };
 
-describe("a folder with files in every format", () => {
-  it("is imported or listed with the reason, including the last file", async () => {
+describe("a folder that contains files in every format", () => {
+  it("is imported completely: each file is read or listed with the reason, including the last", async () => {
     const folder = folderOf(everything());
     const shard = {
       messageId: "<p@x>",
@@ -334,7 +334,7 @@ describe("a folder with files in every format", () => {
     ["a gzipped tar", (tree: Tree) => tarOf(tree, "all.tar.gz")],
     ["a zip in a tar", async (tree: Tree) => tarOf({ "all.zip": readFileSync(zipOf(tree, "all.zip")) }, "outer.tar")],
     ["a tar in a zip", async (tree: Tree) => zipOf({ "all.tgz": readFileSync(await tarOf(tree, "all.tgz")) }, "o.zip")],
-  ])("is also read from %s", async (_, pack) => {
+  ])("can also be read from %s", async (_, pack) => {
     const result = await importOf(await pack(everything()));
     expect(result.forms).toEqual(FORMS);
     expect(result.list.map(({ where }) => where.replace(/.* /, "")).sort()).toEqual([
@@ -351,7 +351,7 @@ describe("a folder with files in every format", () => {
     expect(await importOf(folderOf({ ...many, "z.eml": email() }))).toMatchObject({ read: 61, stored: 1 });
   });
 
-  it("is read past a damaged file, which is listed", async () => {
+  it("is read even after a damaged file, which is listed", async () => {
     const whole = gzipSync(mbox(50, () => email("a@x.example", ME, `${Math.sin(emails)}`.repeat(30))));
     const folder = folderOf({
       "a.mbox.gz": whole.subarray(0, whole.length / 2),
@@ -371,7 +371,7 @@ describe("a folder with files in every format", () => {
     ]);
   });
 
-  it("follows links to its own shards as in a cache, but no other links", async () => {
+  it("is read through links to its own shards, as in a cache, but not through other links", async () => {
     const outside = folderOf({ "blob.csv": csv([["message"], [email()]]), "secret.eml": email() });
     const folder = folderOf({ "1.eml": email() });
     symlinkSync(join(outside, "blob.csv"), join(folder, "emails.csv"));
@@ -392,7 +392,7 @@ describe("a zip archive", () => {
     expect(bad).toEqual([{ where: "mail.zip entry secret.eml", reason: "it is encrypted" }]);
   });
 
-  it("returns the valid emails among hostile names, and writes nothing", async () => {
+  it("returns the valid emails even if other names are hostile, and writes nothing", async () => {
     const names = ["../../evil.eml", "/etc/evil.eml", "C:\\evil.eml", "a\\..\\..\\evil.eml"];
     const tree = Object.fromEntries([...names.map((name) => [name, email()]), ["good.eml", email()]]);
     const { bad, emails: found, error } = await readAll(await openCorpus(zipOf(tree, "mail.zip"), null));
@@ -413,7 +413,7 @@ describe("a zip archive", () => {
     expect(list.map(({ reason }) => reason)).toEqual(["it is an Office document, not mail"]);
   });
 
-  it("is reported by name if truncated", async () => {
+  it("is named in the error if truncated", async () => {
     const whole = readFileSync(zipOf({ "in.mbox": mbox(50) }, "mail.zip"));
     const cut = fileOf("mail.zip", whole.subarray(0, whole.length / 2));
     const { error } = await readAll(await openCorpus(cut, null));
@@ -421,7 +421,7 @@ describe("a zip archive", () => {
     expect(String(error)).toContain("mail.zip is truncated or damaged after 0 complete entries: ");
   });
 
-  it("is not unpacked inside more than four archives", async () => {
+  it("is not unpacked if it is inside more than four archives", async () => {
     let zip = zipOf({ "1.eml": email() }, "0.zip");
     for (let i = 1; i < 6; i++) zip = zipOf({ [`${i - 1}.zip`]: readFileSync(zip), [`${i}.eml`]: email() }, `${i}.zip`);
     const { list, stored } = await importOf(zip);
@@ -435,7 +435,7 @@ describe("a zip archive", () => {
     expect(() => checkExpansion(5_000_000, 1_100_000_000)).toThrow("it expands to more than 200 times its size");
   });
 
-  it("reports its bytes while being read", async () => {
+  it("reports the number of bytes while it is read", async () => {
     const source = await openCorpus(zipOf({ "a.mbox": mbox(30), "b.eml": email() }, "mail.zip"), null);
     const { bytesRead } = await readAll(source);
     expect(bytesRead).toBeGreaterThan(0);

@@ -7,7 +7,7 @@ import type { Db } from "../../src/store/open-store.js";
 import { FOLDERS, randomMails } from "./random-corpus.js";
 import { ANN, addressId, BEN, CAT, DAN, idsOf, mail, openCorpus, query, withAllWords } from "./small-corpus.js";
 
-describe("mail lookup", () => {
+describe("looking up mail", () => {
   const [EVE, FLO, GUS] = ["eve@hills.example", "flo@hills.example", "gus@hills.example"];
   const COPIED = { subject: "Copied", body: "One mail, filed three times." };
   const PARTIES = { body: "gas for all", to: [BEN], cc: [CAT], bcc: [DAN], owner: "eve-e" };
@@ -56,13 +56,13 @@ describe("mail lookup", () => {
     });
 
     test.each(["bare@plains.example", "<sp ace@plains.example>", "sp ace@plains.example"])(
-      "with an unusual Message-ID is found under %j",
+      "is found under %j if its Message-ID is unusual",
       (id) => {
         expect(mails.get(id)).not.toBeNull();
       },
     );
 
-    test("is the same under all of its Message-IDs, and found once by a search, under the first", () => {
+    test("is the same under all of its Message-IDs, and a search returns it once, under the first", () => {
       const copies = ["c", "a", "b"].map((id) => `<${id}@plains.example>`);
       expect(copies.map((id) => mails.get(id)?.messageId)).toEqual(copies);
       expect(new Set(copies.map((id) => mails.get(id)?.mailId)).size).toBe(1);
@@ -70,7 +70,7 @@ describe("mail lookup", () => {
       expect(idsOf(withAllWords(search, query("filed three times")))).toEqual(["a"]);
     });
 
-    test("is returned completely, with its recipients by field", () => {
+    test("is returned completely, with the recipients of each field", () => {
       expect(mails.get("<all@plains.example>")).toEqual({
         mailId: expect.any(Number),
         messageId: "<all@plains.example>",
@@ -84,13 +84,13 @@ describe("mail lookup", () => {
       });
     });
 
-    test("has each recipient once, in the first field that contains it", () => {
+    test("lists each recipient once, in the first field that contains the address", () => {
       expect(mails.get("<twice@plains.example>")).toMatchObject({ to: [BEN, CAT], cc: [DAN, FLO], bcc: [GUS] });
       expect(mails.get("<alone@plains.example>")).toMatchObject({ to: [], cc: [], bcc: [], sender: "" });
     });
   });
 
-  describe("an email is in the mailbox", () => {
+  describe("an email is", () => {
     const isIn = (id: string, address: string) => mails.isInInbox(mails.get(id)?.mailId ?? -1, addressId(db, address));
     const found = (address: string) => idsOf(withAllWords(search, query("gas", { inboxId: addressId(db, address) })));
 
@@ -100,24 +100,24 @@ describe("mail lookup", () => {
       ["a cc recipient", CAT],
       ["a bcc recipient", DAN],
       ["the owner of its folder", EVE],
-    ])("of %s, for reading and searching", (_, address) => {
+    ])("in the mailbox of %s, for reading and searching", (_, address) => {
       expect(isIn("all@plains.example", address)).toBe(true);
       expect(found(address)).toEqual(["all"]);
     });
 
-    test.each([FLO, GUS])("but not of %s", (address) => {
+    test.each([FLO, GUS])("not in the mailbox of %s", (address) => {
       expect(isIn("all@plains.example", address)).toBe(false);
       expect(found(address)).toEqual(["other"]);
     });
 
-    test("of everyone with a copy in their folders", () => {
+    test("in the mailbox of everyone who has a copy in a folder", () => {
       for (const id of ["a", "b", "c"]) {
         const inboxes = [ANN, BEN, CAT, DAN, EVE, FLO, GUS].filter((address) => isIn(`${id}@plains.example`, address));
         expect(inboxes).toEqual([ANN, BEN, EVE, GUS]);
       }
     });
 
-    test("but not of addresses whose number starts or ends with the same digits", () => {
+    test("not in the mailbox of an address whose number starts or ends with the same digits", () => {
       const to = Array.from({ length: 30 }, (_, i) => `p${i}@crowd.example`);
       const crowd = openCorpus(to.map((address, i) => mail(`${i}`, { sender: "", to: [address], body: `gas ${i}` })));
       const book = openAddressBook(crowd);
@@ -128,7 +128,7 @@ describe("mail lookup", () => {
       crowd.close();
     });
 
-    test("only if both email and address exist", () => {
+    test("in a mailbox only if both the email and the address exist", () => {
       expect(mails.isInInbox(999, addressId(db, ANN))).toBe(false);
       expect(mails.isInInbox(1, 999)).toBe(false);
     });
@@ -147,7 +147,7 @@ describe("a mailbox listing", () => {
 
   const listing = openMailboxListing(db, BEN, null);
 
-  test("is newest first, in consecutive pages", () => {
+  test("lists the newest emails first, in consecutive pages", () => {
     const first = listing.list(null, 3);
     expect(first.map(({ messageId, subject, sender, date }) => ({ messageId, subject, sender, date }))).toEqual(
       [4, 3, 2].map((n) => ({
@@ -166,7 +166,7 @@ describe("a mailbox listing", () => {
     expect(early.complete("a", 9)).toEqual({ ids: ["<a1@plains.example>", "<a2@plains.example>"], hasMore: false });
   });
 
-  test("completes a prefix, and says whether there are more", () => {
+  test("completes a prefix, and says if there are more emails", () => {
     const ids = [1, 2, 3, 4].map((n) => `<a${n}@plains.example>`);
     expect(listing.complete("a", 4)).toEqual({ ids, hasMore: false });
     expect(listing.complete(" <a", 3)).toEqual({ ids: ids.slice(0, 3), hasMore: true });
@@ -194,7 +194,7 @@ describe("mailbox sizes", () => {
     return db;
   }
 
-  test("have the same counts as searches, largest first", () => {
+  test("are the same as the counts of searches, largest first", () => {
     const db = corpus(randomMails(100, 3), FOLDERS);
     const inboxes = largestInboxes(db, 100);
     const count = openMailCount(db);
@@ -204,7 +204,7 @@ describe("mailbox sizes", () => {
     expect(largestInboxes(db, 2)).toEqual(inboxes.slice(0, 2));
   });
 
-  test("ignore words of the mail that look like index terms", () => {
+  test("ignore words in the mail that look like index terms", () => {
     const db = corpus([mail("one", { subject: "in1 in2 in77", body: "in1 in2 in77" }), mail("two", { to: [ANN] })]);
     expect(largestInboxes(db, 9)).toEqual([
       { address: ANN, mails: 2 },
@@ -212,7 +212,7 @@ describe("mailbox sizes", () => {
     ]);
   });
 
-  test("are empty without mail", () => {
+  test("are empty if there is no mail", () => {
     expect(largestInboxes(corpus([]), 9)).toEqual([]);
   });
 });

@@ -24,14 +24,17 @@ async function read(content: string | Buffer) {
 const mail = (n: number) => `Message-ID: <${n}@x>\nFrom: lea@x.example\nTo: tom@x.example\n\nPlums, "ripe"; ${n}\n`;
 const cell = (text: string) => `"${text.replaceAll('"', '""')}"`;
 
-describe("a CSV file of raw emails is found", () => {
+describe("a CSV file of raw emails is recognized", () => {
   it.each([
-    ["with capitalized names", `File,Message\na/1.,${cell(mail(1))}\na/2.,${cell(mail(2))}\n`],
-    ["with semicolons", `file;message\na/1.;${cell(mail(1))}\na/2.;${cell(mail(2))}\n`],
-    ["with tabs", `message\tfile\n${cell(mail(1))}\ta/1.\n${cell(mail(2))}\ta/2.\n`],
-    ["with vertical bars", `file|message\r\na/1.|${cell(mail(1))}\r\na/2.|${cell(mail(2))}\r\n`],
-    ["with a byte order mark", `\ufeffFILE,MESSAGE\na/1.,${cell(mail(1))}\na/2.,${cell(mail(2))}\n`],
-    ["with additional columns", `,file,label,message\n0,a/1.,spam,${cell(mail(1))}\n1,a/2.,ham,${cell(mail(2))}\n`],
+    ["if its column names are capitalized", `File,Message\na/1.,${cell(mail(1))}\na/2.,${cell(mail(2))}\n`],
+    ["if its separators are semicolons", `file;message\na/1.;${cell(mail(1))}\na/2.;${cell(mail(2))}\n`],
+    ["if its separators are tabs", `message\tfile\n${cell(mail(1))}\ta/1.\n${cell(mail(2))}\ta/2.\n`],
+    ["if its separators are vertical bars", `file|message\r\na/1.|${cell(mail(1))}\r\na/2.|${cell(mail(2))}\r\n`],
+    ["if it starts with a byte order mark", `\ufeffFILE,MESSAGE\na/1.,${cell(mail(1))}\na/2.,${cell(mail(2))}\n`],
+    [
+      "if it has additional columns",
+      `,file,label,message\n0,a/1.,spam,${cell(mail(1))}\n1,a/2.,ham,${cell(mail(2))}\n`,
+    ],
   ])("%s", async (_, text) => {
     const { emails, bad } = await read(text);
     expect(bad).toEqual([]);
@@ -48,12 +51,12 @@ describe("a CSV file of raw emails is found", () => {
       "a first email longer than the examined part",
       `message\n${cell(mail(1) + "x".repeat(100_000))}\n${cell(mail(2))}\n`,
     ],
-  ])("with %s", async (_, text) => {
+  ])("if it has %s", async (_, text) => {
     const { emails } = await read(text);
     expect(emails.map(({ messageId }) => messageId)).toEqual(["<1@x>", "<2@x>"]);
   });
 
-  it("in UTF-16, as Excel saves Unicode text, and gzipped", async () => {
+  it("if it is in UTF-16, as Excel saves Unicode text, and gzipped", async () => {
     const text = `\ufefffile\tmessage\na/1.\t${cell(mail(1).replace("Plums", "Pflaumenmus für 5 €"))}\n`;
     const swapped = Buffer.from(text, "utf16le").swap16();
     for (const bytes of [Buffer.from(text, "utf16le"), swapped, gzipSync(Buffer.from(text))]) {
@@ -62,13 +65,17 @@ describe("a CSV file of raw emails is found", () => {
   });
 });
 
-describe("a CSV file of parsed emails is found", () => {
+describe("a CSV file of parsed emails is recognized", () => {
   const row = ["<1@x>", "lea@x.example", "tom@x.example", "Plums", "Two."];
   it.each([
-    ["with capitalized names", ["Message-ID", "From", "To", "Subject", "Body"], ","],
-    ["with database column names", ["MESSAGE_ID", "SENDER_ADDRESS", "RECIPIENTS", "SUBJECT", "CONTENT"], ","],
-    ["with semicolons", ["message_id", "from", "to", "subject", "body"], ";"],
-    ["with tabs", ["message_id", "from", "to", "subject", "body"], "\t"],
+    ["if its column names are capitalized", ["Message-ID", "From", "To", "Subject", "Body"], ","],
+    [
+      "if its column names are the database's",
+      ["MESSAGE_ID", "SENDER_ADDRESS", "RECIPIENTS", "SUBJECT", "CONTENT"],
+      ",",
+    ],
+    ["if its separators are semicolons", ["message_id", "from", "to", "subject", "body"], ";"],
+    ["if its separators are tabs", ["message_id", "from", "to", "subject", "body"], "\t"],
   ])("%s", async (_, names, delimiter) => {
     const { emails } = await read(`${names.join(delimiter)}\n${row.join(delimiter)}\n`);
     expect(emails).toEqual([
@@ -83,7 +90,7 @@ describe("a CSV file of parsed emails is found", () => {
     ]);
   });
 
-  it("without Message-IDs if it has all other fields", async () => {
+  it("if it has no Message-IDs but all other fields", async () => {
     const { emails } = await read("From,To,Subject,Body\nlea@x.example,tom@x.example,Plums,Two.\n");
     expect(emails.map(({ messageId, subject }) => [messageId, subject])).toEqual([
       [expect.stringMatching(/^<[0-9a-f]{32}@missing>$/), "Plums"],
@@ -93,9 +100,9 @@ describe("a CSV file of parsed emails is found", () => {
 
 describe("a CSV file is refused", () => {
   it.each([
-    ["of chats", "date,from,text\n2001-05-14,Lea,Two.\n"],
-    ["of messages that are not mail", "id,message\n1,Two plums.\n"],
-    ["of prices", "name,price\nPlums,2\n"],
+    ["if it contains chats", "date,from,text\n2001-05-14,Lea,Two.\n"],
+    ["if it contains messages that are not mail", "id,message\n1,Two plums.\n"],
+    ["if it contains prices", "name,price\nPlums,2\n"],
   ])("%s", async (_, text) => {
     const file = join(folder, `${files++}.csv`);
     await writeFile(file, text);
@@ -106,7 +113,7 @@ describe("a CSV file is refused", () => {
 describe("addressList reads", () => {
   const both = "lea@x.example, tom@x.example";
   it.each([
-    ["a comma list", both, both],
+    ["a comma-separated list", both, both],
     ["numpy's list", "['lea@x.example' 'tom@x.example']", both],
     ["numpy's list over two lines", "['lea@x.example'\n 'tom@x.example']", both],
     ["pandas' array", "array(['lea@x.example', 'tom@x.example'], dtype=object)", both],
@@ -116,16 +123,20 @@ describe("addressList reads", () => {
     ["Python's set", "{'lea@x.example', 'tom@x.example'}", both],
     ["a frozenset", "frozenset({'lea@x.example', 'tom@x.example'})", both],
     ["bytes", "[b'lea@x.example', b'tom@x.example']", both],
-    ["an apostrophe in Python's quotes", `["o'lea@x.example", 'tom@x.example']`, "o'lea@x.example, tom@x.example"],
+    [
+      "a Python string that contains an apostrophe",
+      `["o'lea@x.example", 'tom@x.example']`,
+      "o'lea@x.example, tom@x.example",
+    ],
     ["pairs of name and address", "[('Lea', 'lea@x.example'), ('Tom', 'tom@x.example')]", both],
     ["Python's dictionaries", "[{'name': 'Lea', 'email': 'lea@x.example'}]", "lea@x.example"],
     ["JSON", '["lea@x.example", "tom@x.example"]', both],
     ["JSON objects", '[{"name":"Lea","email":"lea@x.example"},{"name":"Tom","email":"tom@x.example"}]', both],
     ["PostgreSQL's array", "{lea@x.example,tom@x.example}", both],
-    ["addresses with spaces between", "lea@x.example tom@x.example", both],
+    ["addresses separated by spaces", "lea@x.example tom@x.example", both],
     ["addresses on separate lines", "lea@x.example\ntom@x.example", both],
     ["a header with names", "Ray, Lea <lea@x.example>", "Ray, Lea <lea@x.example>"],
-    ["a header with a comment first", "(home) lea@x.example", "(home) lea@x.example"],
+    ["a header that starts with a comment", "(home) lea@x.example", "(home) lea@x.example"],
     ["Exchange's address type", "[SMTP:lea@x.example]", "[SMTP:lea@x.example]"],
   ])("%s", (_, text, list) => {
     expect(addressList(text)).toBe(list);
@@ -194,7 +205,7 @@ describe("a Parquet file", () => {
     ["JSON", '["tom@x.example", "ida@x.example"]'],
     ["Python's list", "['tom@x.example', 'ida@x.example']"],
     ["numpy's list", "['tom@x.example' 'ida@x.example']"],
-  ])("with addresses as %s in strings is read like CSV", async (_, to) => {
+  ])("is read like CSV if its addresses are strings that contain %s", async (_, to) => {
     const source = file(`${files++}.parquet`, {
       message_id: "<1@x>",
       from: "frozenset({'lea@x.example'})",
@@ -214,7 +225,7 @@ describe("a Parquet file", () => {
     ]);
   });
 
-  it("of raw emails is read like Kaggle's CSV", async () => {
+  it("is read like Kaggle's CSV if it contains raw emails", async () => {
     const { emails } = await readAll(await openCorpus(file("raw.parquet", { file: "a/1.", message: mail(1) }), null));
     expect(emails.map(({ messageId, owner, form }) => [messageId, owner, form])).toEqual([["<1@x>", "a", "parquet"]]);
   });

@@ -69,10 +69,10 @@ describe("an unreadable email", () => {
   });
 });
 
-describe("an email's path does not depend on the starting folder", () => {
+describe("an email's path is the same, whatever the starting folder,", () => {
   const paths = ["o/inbox/1.", "o/inbox/sub/2.", "p/sent/1."];
 
-  it("with the folder maildir, its parent, and a folder of owners under any other name", async () => {
+  it("if it is maildir, its parent, or a folder of owners under any other name", async () => {
     const parent = await folderWith(...paths.map((path) => `maildir/${path}`), "other.eml");
     const all = ["o: o/inbox/1.", "o: o/inbox/sub/2.", "p: p/sent/1."];
     // An email next to the folder maildir is read too.
@@ -81,17 +81,17 @@ describe("an email's path does not depend on the starting folder", () => {
     expect(await placesOf(await folderWith(...paths))).toEqual(all);
   });
 
-  it("with one owner's folder", async () => {
+  it("if it is one owner's folder", async () => {
     const parent = await folderWith(...paths.map((path) => `maildir/${path}`));
     expect(await placesOf(join(parent, "maildir/o"))).toEqual(["o: o/inbox/1.", "o: o/inbox/sub/2."]);
     expect(await placesOf(`${join(parent, "maildir/p")}/`)).toEqual(["p: p/sent/1."]);
   });
 
-  it("without an owner for a folder with only emails", async () => {
+  it("and has no owner, if the folder contains only emails", async () => {
     expect(await placesOf(await folderWith("1.eml", "2.eml"))).toEqual(["null: 1.eml", "null: 2.eml"]);
   });
 
-  it("with a real Maildir, without undelivered mail or the server's own files", async () => {
+  it("if it is a real Maildir, whose undelivered mail and server files are left out", async () => {
     const root = await folderWith(
       "joan/cur/1:2,S",
       "joan/new/2",
@@ -107,7 +107,7 @@ describe("an email's path does not depend on the starting folder", () => {
 });
 
 describe("many emails", () => {
-  it("are ordered by name, in batches, until the signal aborts", async () => {
+  it("are ordered by name, and returned in batches until the signal is aborted", async () => {
     const names = Array.from({ length: 1203 }, (_, n) => `o/inbox/${String(n).padStart(4, "0")}.`);
     const source = await openFolder(await folderWith(...names));
     expect((await readAll(source)).emails.map(({ path }) => path)).toEqual(names);

@@ -33,7 +33,7 @@ describe("MboxMessages splits at", () => {
     "From lea@x.example  Sat Mar  4 08:15:00 2006 remote from hub",
     "From lea@x.example Sat Mar 4 08:15:00 AM 2006",
     '"From "Lea Ray" Sat Mar  4 08:15:00 2006'.slice(1),
-  ])("%j before a header", (separator) => {
+  ])("%j if a header follows", (separator) => {
     const mbox = `${separator}\n${email("1")}\n${separator}\n${email("2")}`;
     for (const size of [1, 700, 100_000]) {
       expect(split(mbox, size).map((raw) => /Subject: (.*)/.exec(raw)?.[1])).toEqual(["1", "2"]);
@@ -51,18 +51,18 @@ describe("MboxMessages splits at", () => {
 
   it.each([
     [
-      "Thunderbird's, with a status header",
+      "Thunderbird's, if a status header follows",
       "From - Sat Mar 04 08:15:00 2006\nX-Mozilla-Status: 0001\nX-Mozilla-Status2: 00000000\n",
       "",
     ],
-    ["any after the end of a multipart", `${ASCTIME}\n`, "--b--\n"],
-    ["any after a line of white space", `${ASCTIME}\n`, " \t\n"],
+    ["any, if the end of a multipart precedes it", `${ASCTIME}\n`, "--b--\n"],
+    ["any, if a line of white space precedes it", `${ASCTIME}\n`, " \t\n"],
     ["CRLF", `${ASCTIME}\r\n`, "\r\n"],
-  ])("a separator without a blank line before it: %s", (_, separator, end) => {
+  ])("a separator even without a blank line before it: %s", (_, separator, end) => {
     expect(split(`${separator}${email("1")}${end}${separator}${email("2")}${end}`)).toHaveLength(2);
   });
 
-  it("a name without an address or date before the headers of mail programs", () => {
+  it("a name without an address or date if headers of mail programs follow", () => {
     const stored = "Received: from hub\nMessage-ID: <1@x>\nX-UID: 1\n";
     expect(split(`From Lea Ray\n${stored}${email("1")}\nFrom Lea Ray\n${stored}${email("2")}`)).toHaveLength(2);
   });
@@ -78,7 +78,10 @@ describe("MboxMessages does not split", () => {
     ["a sentence", "From here on we take the tram."],
     ["a sentence with a dash", "From - well, me and Tom."],
     ["a sentence with a date", "From the desk of Lea, Sat Mar  4 08:15:00 2006 we move."],
-    ["a sentence with a date and a colon below", "From Lea, Sat Mar  4 08:15:00 2006\nNote: bring plums."],
+    [
+      "a sentence with a date, even if the next line has a colon",
+      "From Lea, Sat Mar  4 08:15:00 2006\nNote: bring plums.",
+    ],
     ["a separator without a header", `${ASCTIME}\nstill the first email`],
     ["a list", "From the shop:\nTo: two pens\nSubject: ink"],
     [
@@ -95,7 +98,7 @@ describe("MboxMessages does not split", () => {
     expect(mails[0]).toContain(`${text}\n\nend`);
   });
 
-  it("text covered by the Content-Length, if a separator follows it", () => {
+  it("text covered by the Content-Length, if a separator follows that text", () => {
     const body = `Plums.\n\n${ASCTIME}\n${email("inner")}\nend\n`;
     const mbox = (length: number) =>
       `${ASCTIME}\nContent-Length: ${length}\n${email("1", body.trimEnd())}\n${ASCTIME}\n${email("2")}`;

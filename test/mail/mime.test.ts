@@ -28,17 +28,21 @@ describe("addressesOf", () => {
 
   it.each([
     ["a list", "a@example.com, b@example.com,\tc@example.com", ["a@example.com", "b@example.com", "c@example.com"]],
-    ["capitals and repeats", "A@Example.com, b@example.com, a@EXAMPLE.com", ["a@example.com", "b@example.com"]],
+    [
+      "addresses in capitals, and repeated ones",
+      "A@Example.com, b@example.com, a@EXAMPLE.com",
+      ["a@example.com", "b@example.com"],
+    ],
     [
       "display names",
       '"Cedar, Leo" <leo@example.com>, Mia Alder <mia@example.com>',
       ["leo@example.com", "mia@example.com"],
     ],
-    ["white space alone between two", "a@x b@y, c@z\td@z", ["a@x", "b@y", "c@z", "d@z"]],
-    ["words between two", "Mia mia@x Leo Elm leo@y", ["mia@x", "leo@y"]],
-    ["brackets and no comma", 'A <a@x> B <b@y> "C, D" <c@z>', ["a@x", "b@y", "c@z"]],
+    ["addresses separated only by white space", "a@x b@y, c@z\td@z", ["a@x", "b@y", "c@z", "d@z"]],
+    ["addresses separated by words", "Mia mia@x Leo Elm leo@y", ["mia@x", "leo@y"]],
+    ["addresses in brackets, without commas", 'A <a@x> B <b@y> "C, D" <c@z>', ["a@x", "b@y", "c@z"]],
     ["brackets side by side", "<a@x><b@y>", ["a@x", "b@y"]],
-    ["comments and no comma", "a@x (Mia, c@x) b@y (Leo)", ["a@x", "b@y"]],
+    ["addresses with comments, without commas", "a@x (Mia, c@x) b@y (Leo)", ["a@x", "b@y"]],
     ["addresses as display names", "a@x b@x <c@y>, 'd@y' <d@y>, \"e@x f@x\" g@y", ["c@y", "d@y", "g@y"]],
     [
       "a group",
@@ -48,24 +52,28 @@ describe("addressesOf", () => {
     ["dots in a row", "k..allen@example.com", ["k..allen@example.com"]],
     ["a leading dot after a name", "legal <.hall@example.com>", [".hall@example.com"]],
     ["an apostrophe", "p..o'neil@example.com", ["p..o'neil@example.com"]],
-    ["quotes around a whole address", "'pat@example.com', \"sam@example.com\"", ["pat@example.com", "sam@example.com"]],
+    [
+      "quotes around an entire address",
+      "'pat@example.com', \"sam@example.com\"",
+      ["pat@example.com", "sam@example.com"],
+    ],
     ["a quoted local part", '"kirk.(e-mail)"@example.com', ["kirk.(e-mail)@example.com"]],
-    ["the same in brackets", '<"kirk.(e-mail)"@example.com>', ["kirk.(e-mail)@example.com"]],
-    ["the same without quotes", "kirk.(e-mail)@example.com", ["kirk.(e-mail)@example.com"]],
-    ["one pair of brackets around two", "<a@example.com, b@example.com>", ["a@example.com", "b@example.com"]],
-    ["a bracket that never opens", "a@example.com>", ["a@example.com"]],
+    ["a quoted local part in brackets", '<"kirk.(e-mail)"@example.com>', ["kirk.(e-mail)@example.com"]],
+    ["a local part in brackets without its quotes", "kirk.(e-mail)@example.com", ["kirk.(e-mail)@example.com"]],
+    ["one pair of brackets around two addresses", "<a@example.com, b@example.com>", ["a@example.com", "b@example.com"]],
+    ["a bracket that is never opened", "a@example.com>", ["a@example.com"]],
     ["an encoded name", "=?utf-8?Q?a=2C_b?= <x@example.com>", ["x@example.com"]],
     ["semicolons", "a@example.com; b@example.com", ["a@example.com", "b@example.com"]],
   ])("returns the addresses of %s", async (_what, field, addresses) => {
     expect(await addressesOf(field)).toEqual(addresses);
   });
 
-  it("returns text without an address only if there is nothing better", async () => {
+  it("returns text that is not an address only if there is nothing better", async () => {
     expect(await addressesOf("Board Room 3, postmaster")).toEqual(["board room 3", "postmaster"]);
     expect(await addressesOf("Board Room 3, a@example.com")).toEqual(["a@example.com"]);
   });
 
-  it("returns the same list for its own output", async () => {
+  it("returns the same list if given its own output", async () => {
     const once = await addressesOf('"Cedar, Leo" <\'leo@example.com\'>, <"kirk.(e-mail)"@example.com>, .x@example.com');
     expect(await addressesOf(once.join(", "))).toEqual(once);
   });
@@ -145,7 +153,7 @@ const PIECES = ["Subject", "subject", "To", "Cc", "X-To", "Received", ":", ": ",
 const anyText = fc.array(fc.constantFrom(...PIECES), { maxLength: 40 }).map((pieces) => pieces.join(""));
 
 describe("line ends", () => {
-  it("are all converted to LF: CRLF, LF and CR, as by one pattern", () => {
+  it("are all converted to LF, as by a single pattern: CRLF, LF and CR", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(withLineFeeds(text)).toBe(text.replace(/\r\n?/g, "\n"));
@@ -190,7 +198,7 @@ describe("header fields", () => {
 
 describe("the header of a fixture mail", () => {
   // A field that is not ASCII takes the header from the fast path to the one that judges every line.
-  it("is read alike on the fast path and line by line", async () => {
+  it("is read the same way on the fast path and line by line", async () => {
     const mails = fixtureMails().filter((raw) => /^[A-Z][\w-]+:/.test(raw.toString("latin1", 0, 40)));
     expect(mails.length).toBeGreaterThan(500);
     for (const raw of mails) {
@@ -198,7 +206,7 @@ describe("the header of a fixture mail", () => {
     }
   });
 
-  it("ends at the first line of an empty part header", async () => {
+  it("ends at the first line if the header of a part is empty", async () => {
     const multipart = (part: string) =>
       parsed(`Subject: x\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n${part}\r\n--b--\r\n`);
     expect((await multipart("\r\n\r\nFirst: one\r\n\r\nSecond")).body).toBe("First: one\n\nSecond");
@@ -210,7 +218,7 @@ describe("parseEmail refuses", () => {
   it.each([
     ["nothing", "", "it is empty"],
     [
-      "a text without header",
+      "a text without a header",
       "Hello,\n\nworld",
       "it does not have an email header (Message-ID, Date, From, To or Subject)",
     ],
@@ -230,7 +238,7 @@ describe("parseEmail refuses", () => {
 });
 
 describe("parseEmail reads headers", () => {
-  it("with CRLF, LF and CR as line ends", async () => {
+  it("if the line ends are CRLF, LF or CR", async () => {
     const lf = "Message-ID: <1@example.com>\nTo: a@example.com,\n\tb@example.com\nSubject: Hi\n\nOne\n\nTwo\n";
     const wanted = await parsed(lf);
     expect(wanted).toMatchObject({ to: ["a@example.com", "b@example.com"], subject: "Hi", body: "One\n\nTwo" });
@@ -239,7 +247,7 @@ describe("parseEmail reads headers", () => {
     expect(await parsed(lf.replace(/\n/g, (end, at: number) => (at % 2 === 0 ? end : "\r\n")))).toEqual(wanted);
   });
 
-  it("after a byte order mark, blank lines or an mbox line", async () => {
+  it("if a byte order mark, blank lines or an mbox line come first", async () => {
     for (const before of [
       "\ufeff",
       "\r\n\n",
@@ -250,35 +258,35 @@ describe("parseEmail reads headers", () => {
     }
   });
 
-  it("in any case, with white space before the colon", async () => {
+  it("in any case, even if there is white space before the colon", async () => {
     expect(await parsed("SUBJECT : Hi\nfrom:a@example.com\n\n")).toMatchObject({
       subject: "Hi",
       sender: "a@example.com",
     });
   });
 
-  it("without a body", async () => {
+  it("if there is no body", async () => {
     expect(await parsed("Subject: Hi")).toMatchObject({ subject: "Hi", body: "" });
   });
 
-  it("with bytes that are not UTF-8 as windows-1252", async () => {
+  it("as windows-1252 if they are not UTF-8", async () => {
     expect((await parsed(Buffer.from("Subject: caf\xe9 \xfc\n\n", "latin1"))).subject).toBe("café ü");
   });
 
-  it("with UTF-8, RFC 2047 words, folds and NUL in the subject", async () => {
+  it("if the subject contains UTF-8, RFC 2047 words, folds and NUL", async () => {
     expect((await parsed("Subject:\n  Grüße   =?utf-8?Q?aus_?=\n\t=?utf-8?Q?K=C3=B6ln?= \0\n\n")).subject).toBe(
       "Grüße aus Köln \ufffd",
     );
   });
 
-  it("with all repeated To fields, but the first of any other field", async () => {
+  it("including all repeated To fields, but only the first of any other field", async () => {
     const email = await parsed(
       "To: a@example.com\nSubject: one\nTo: b@example.com\nSubject: two\nX-To: c@example.com\n\n",
     );
     expect(email).toMatchObject({ to: ["a@example.com", "b@example.com"], subject: "one" });
   });
 
-  it("with the Sender if From is missing", async () => {
+  it("and uses the Sender if From is missing", async () => {
     expect((await parsed("Sender: list@example.com\n\n")).sender).toBe("list@example.com");
   });
 
@@ -287,11 +295,11 @@ describe("parseEmail reads headers", () => {
     [" <1@example.com> (added)", "<1@example.com>"],
     ["\n\t<1@\n example.com>", "<1@example.com>"],
     ["1@example.com", "<1@example.com>"],
-  ])("with the Message-ID %j", async (header, messageId) => {
+  ])("if the Message-ID is %j", async (header, messageId) => {
     expect((await parsed(`Message-ID: ${header}\nSubject: x\n\n`)).messageId).toBe(messageId);
   });
 
-  it("with a generated Message-ID that depends only on the content", async () => {
+  it("and generates a missing Message-ID, which depends only on the content", async () => {
     const raw = "Message-ID: \nFrom: a@example.com\nSubject: x\n\nBody\n";
     const { messageId } = await parsed(raw);
     expect(messageId).toMatch(/^<[0-9a-f]{32}@missing>$/);
@@ -330,7 +338,7 @@ describe("parseEmail reads bodies", () => {
     ["flowed text", "text/plain; format=flowed", "7bit", "one \ntwo\n", "one two"],
     ["enriched text without its markup (RFC 1896)", "text/enriched", "7bit", "<bold>a</bold> << b", "a < b"],
     ["base64 of other kinds of text", "text/x-notes", "base64", "SGVsbG8=", "Hello"],
-    ["a type that is none", "text", "7bit", "Hello", "Hello"],
+    ["a part whose content type is invalid", "text", "7bit", "Hello", "Hello"],
     ["HTML", "text/html; charset=windows-1252", "8bit", "<p>Caf\xe9 &amp; bar<br>open</p>", "Café & bar\nopen"],
     [
       "a picture, which contains nothing readable",
@@ -346,7 +354,7 @@ describe("parseEmail reads bodies", () => {
     expect((await parsed(withType(type, encoding, body))).body).toBe(text);
   });
 
-  it("with the plain-text alternative, followed by attachments", async () => {
+  it("as the plain-text alternative, followed by attachments", async () => {
     const body = [
       "--b",
       "Content-Type: multipart/alternative; boundary=a",
@@ -380,11 +388,11 @@ describe("parseEmail reads bodies", () => {
     expect(email.body).toContain("deep");
   });
 
-  it("without blank lines before or white space after the text, preserving the rest", async () => {
+  it("without blank lines before or white space after the text, and preserves the rest", async () => {
     expect((await parsed("Subject: x\n\n\r\n \t\n  a \n\n\nb\t\r\n \n\n")).body).toBe("  a \n\n\nb");
   });
 
-  it("with headers and mbox lines in them", async () => {
+  it("even if they contain headers and mbox lines", async () => {
     const body = "Message-ID: <2@example.com>\nFrom joan Mon May 14 16:39:00 2001\n>From here on\nSubject: inner";
     expect(await parsed(`Message-ID: <1@example.com>\n\n${body}`)).toMatchObject({
       messageId: "<1@example.com>",
@@ -393,7 +401,7 @@ describe("parseEmail reads bodies", () => {
     });
   });
 
-  it("with NUL as U+FFFD", async () => {
+  it("and replaces NUL with U+FFFD", async () => {
     expect((await parsed("Subject: x\n\na\0b")).body).toBe("a\ufffdb");
   });
 });
@@ -486,7 +494,7 @@ describe("calendar parts", () => {
     expect(await bodyOf(named)).toContain(INVITED);
   });
 
-  it.each(["7bit", "base64"])("are read the same if one in %s is the entire email", async (encoding) => {
+  it.each(["7bit", "base64"])("are read the same way if a calendar in %s is the entire email", async (encoding) => {
     const content = encoding === "base64" ? Buffer.from(INVITATION).toString("base64") : INVITATION;
     const headers = ["From: a@b.example", "Content-Type: text/calendar", `Content-Transfer-Encoding: ${encoding}`];
     expect(await bodyOf(Buffer.from(`${headers.join("\r\n")}\r\n\r\n${content}`))).toBe(INVITED);
@@ -498,12 +506,12 @@ describe("calendar parts", () => {
     ["DTSTART:20010312T140000Z\nDURATION:PT1H30M", "When: 2001-03-12 14:00 UTC for 1 h 30 min"],
     ["DTSTART:20010312T220000Z\nDTEND:20010313T010000Z", "When: 2001-03-12 22:00 to 2001-03-13 01:00 UTC"],
     ["DTSTART:some day\nSTATUS:CANCELLED", "When: some day\nStatus: cancelled"],
-  ])("with %j contain %j", (lines, said) => {
+  ])("that contain %j are read as %j", (lines, said) => {
     const source = `BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:x\n${lines}\nEND:VEVENT\nEND:VCALENDAR`;
     expect(calendarText(Buffer.from(source), "")).toBe(`Event: x\n${said}`);
   });
 
-  it("without an event, or truncated, stay unchanged", () => {
+  it("are unchanged if they contain no event or are truncated", () => {
     for (const source of ["", "no calendar", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:x"]) {
       expect(calendarText(Buffer.from(source), "")).toBe(source);
     }
@@ -547,14 +555,14 @@ describe("attachments", () => {
 
   it.each([
     [
-      "in another charset",
+      "in a different charset",
       text("", "text/plain; charset=windows-1251", [attached("a.txt")]),
       Buffer.from([0xcc, 0xee]),
       "Мо",
     ],
-    ["in no charset, valid UTF-8", text("", "text/plain", [attached("a.txt")]), "Zürich", "Zürich"],
+    ["without a charset, if valid UTF-8", text("", "text/plain", [attached("a.txt")]), "Zürich", "Zürich"],
     [
-      "in no charset, windows-1252",
+      "without a charset, as windows-1252",
       text("", "text/plain", [attached("a.txt")]),
       Buffer.from([0x93, 0xfc, 0x94]),
       "“ü”",
@@ -578,18 +586,18 @@ describe("attachments", () => {
     ["rich text", "text/rtf", "a.rtf", "{\\rtf1 zebra}"],
     ["binary data labeled as text", "text/plain", "a.txt", "zebra\0\0\x01"],
     ["a program", "application/octet-stream", "a.exe", "zebra"],
-  ])("that are %s are listed, but not read", async (_what, type, name, content) => {
+  ])("are listed, but not read, if they are %s", async (_what, type, name, content) => {
     const body = await bodyOf(mailOf([text("See below."), text(content, type, [attached(name)])]));
     expect(body).toBe(`See below.\n\nAttachments:\n- ${name} (${type}, ${content.length} bytes)`);
   });
 
-  it("that are text in the body are listed, but not repeated", async () => {
+  it("are listed, but not repeated, if they are text in the body", async () => {
     const inline = text("the notes", "text/plain; name=notes.txt", ["Content-Disposition: inline; filename=notes.txt"]);
     const body = await bodyOf(mailOf([text("Notes:"), inline]));
     expect(body).toBe("Notes:\n\nthe notes\n\nAttachments:\n- notes.txt (text/plain, 9 bytes)");
   });
 
-  it("have one-line names, whatever the characters, or none", async () => {
+  it("have one-line names, whatever characters the names contain, or none", async () => {
     const encoded = "=?utf-8?B?R3LDvMOfZSAyMDAx?=.pdf";
     const body = await bodyOf(
       mailOf([
@@ -607,7 +615,7 @@ describe("attachments", () => {
     ]);
   });
 
-  it("are the entire body of an email that is one file", async () => {
+  it("are the entire body if an email consists of one file", async () => {
     const one = (type: string, disposition: string) =>
       Buffer.from(`Subject: x\nContent-Type: ${type}\n${disposition}\n\nzebra\n`);
     expect(await bodyOf(one("application/pdf; name=a.pdf", "X-None: 1"))).toContain(
@@ -618,7 +626,7 @@ describe("attachments", () => {
     );
   });
 
-  it("with a million characters or more are truncated, with a note", async () => {
+  it("are truncated, with a note, if they have a million characters or more", async () => {
     const body = await bodyOf(
       mailOf([text("See below."), text("x".repeat(1_000_010), "text/plain", [attached("a.txt")])]),
     );
@@ -637,7 +645,7 @@ describe("a forwarded email", () => {
     ["attached", ["Content-Disposition: attachment; filename=stripes.eml"], "- stripes.eml (message/rfc822"],
     ["inline", ["Content-Disposition: inline"], "- (no name) (message/rfc822"],
     ["without a disposition", [], "- (no name) (message/rfc822"],
-  ])("that is %s is appended to the body with its header and attachments", async (_how, headers, listed) => {
+  ])("is appended to the body, with its header and attachments, if it is %s", async (_how, headers, listed) => {
     const body = await bodyOf(mailOf([text("FYI"), { type: "message/rfc822", content: inner, headers }]));
     expect(body).toContain(listed);
     expect(body).toContain(
@@ -669,7 +677,7 @@ describe("a forwarded email", () => {
     expect(await bodyOf(mailOf([text("FYI"), file]))).toContain("----- Forwarded mail: Stripes -----");
   });
 
-  it("is read up to five levels deep, and listed below that", async () => {
+  it("is read up to five levels deep, and listed if deeper", async () => {
     let raw = mailOf([text("innermost zebra")], "multipart/mixed", "level 0");
     for (let level = 1; level <= 7; level++) {
       raw = mailOf(
@@ -684,7 +692,7 @@ describe("a forwarded email", () => {
     expect(body.match(/message\/rfc822/g)).toHaveLength(6);
   });
 
-  it("without a header is kept as text", async () => {
+  it("is kept as text if it has no header", async () => {
     const body = await bodyOf(mailOf([text("FYI"), { type: "message/rfc822", content: "no header here" }]));
     expect(body).toBe(
       "FYI\n\nAttachments:\n- (no name) (message/rfc822, 14 bytes)\n\n----- Attachment: message/rfc822 -----\n\nno header here",

@@ -323,7 +323,7 @@ describe("the parser and postal-mime", () => {
     });
   });
 
-  it("differ over 1,329 real emails only in quotes around addresses", needs("real-mail"), async () => {
+  it("differ over 1,329 real emails only in the quotes around addresses", needs("real-mail"), async () => {
     const { compared, explained, unexplained } = await compare(await realMails());
     expect(unexplained).toEqual([]);
     expect(compared).toBe(1329);

@@ -51,7 +51,7 @@ describe("ownText", () => {
     ["Lotus Notes without tabs", "Cy Old@ENRON\n05/14/01 10:00 AM\nTo: Ann\ncc: \nSubject: Re: x"],
     ["Lotus Notes on one line", "Cy Old   06/01/2001 05:12 PM\n\nTo: Ann, Ben\ncc:  \n\nSubject: Re: x"],
     [
-      "Lotus Notes to a list",
+      "Lotus Notes to a mailing list",
       "Cy Old\n05/14/2001 10:00 AM\nTo: Ann Hale/HOU/ECT@ECT, Ben\nBlake/HOU/ECT@ECT\ncc: \nSubject: x",
     ],
     ["Lotus Notes without a subject", "Cy Old\n05/14/2001 10:00 AM\nTo: Ann"],
@@ -102,7 +102,7 @@ describe("ownText", () => {
     ["a rule", "One\n----------\nTwo\n\n-- \nAnn"],
     ["an arrow", "Choose File -> Open -> Recent:\nthen go on."],
     ["a date above a list", "05/14/2001 10:00 AM\nTo: be decided\nPlace: here"],
-  ])("contains %s", (_what, body) => {
+  ])("includes %s", (_what, body) => {
     expect(ownText(body)).toBe(body);
   });
 
@@ -111,7 +111,7 @@ describe("ownText", () => {
     expect(ownText("> a\n> b")).toBe("");
   });
 
-  it("takes linear time in the length of the body", () => {
+  it("takes time linear in the length of the body", () => {
     const body = `${"To: a@b.example, c\n".repeat(2)}${"On a@b.example\n".repeat(2)}Cy> wrote:\n> x\n`.repeat(20_000);
     const start = performance.now();
     ownText(body);

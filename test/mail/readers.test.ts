@@ -6,10 +6,11 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { downloadEnronEmails } from "../../src/mail/enron-emails.js";
 import { openCorpus } from "../../src/mail/import/corpus-formats.js";
 import { type CsvRecord, CsvRecords, MAX_FIELD_BYTES } from "../../src/mail/import/readers/csv.js";
 import { UserError } from "../../src/platform/errors.js";
-import { downloadEnronEmails, type Hub } from "../../src/platform/huggingface.js";
+import type { Hub } from "../../src/platform/huggingface.js";
 import { hubSetup, never, QUICK, sendFile, sendJson } from "../platform/hub-server.js";
 import { parquetOf, questionRows } from "../questions/question-rows.js";
 import { mailEntries, readAll, type TarEntry, temporaryFolder, writeParquet, writeTar } from "./corpus-fixtures.js";
@@ -35,7 +36,7 @@ const byLibrary = (text: string): string[][] =>
   parse(text, { relax_column_count: true, skip_empty_lines: true, bom: true, record_delimiter: ["\r\n", "\n"] });
 
 describe("CsvRecords refuses", () => {
-  it("an unclosed quote, after the rows before it, with the row number", () => {
+  it("an unclosed quote, and names the row, after returning the rows before it", () => {
     const { records, error } = split('file,message\na,"one"\nb,"two\nthree');
     expect(records).toEqual([
       ["file", "message"],
@@ -45,7 +46,7 @@ describe("CsvRecords refuses", () => {
     expect(error).toMatchObject({ message: "emails.csv is truncated in row 3: a quoted field is not closed" });
   });
 
-  it("an unclosed quote before more than 64 MB, using little memory", () => {
+  it("an unclosed quote before more than 64 MB, and uses little memory", () => {
     const piece = Buffer.from('x""y,\n'.repeat(1_000_000));
     const splitter = new CsvRecords("emails.csv");
     expect([...splitter.push(Buffer.from('a,b\n1,2\n"'))]).toHaveLength(2);
@@ -86,7 +87,7 @@ describe("CsvRecords splits", () => {
       ],
     ],
     [
-      "CRLF and an unterminated last line",
+      "CRLF, and a last line that is not terminated",
       "a,b\r\nc,d",
       [
         ["a", "b"],
@@ -116,7 +117,7 @@ describe("CsvRecords splits", () => {
     ["a quote within a plain field", 'a"b,c\n', [['a"b', "c"]]],
     ["a quote within a quoted field that does not end it", '"a "b" c",d\n', [['a "b" c', "d"]]],
     ["a lone CR", "a\rb,c\n", [["a\rb", "c"]]],
-  ])("as text: %s", (_what, text, records) => {
+  ])("and keeps as text: %s", (_what, text, records) => {
     for (const pieceSize of [1, 2, 1000]) expect(split(text, pieceSize)).toEqual({ records, error: null });
   });
 });
@@ -127,7 +128,7 @@ describe("CsvRecords agrees with csv-parse", () => {
     return quoted || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   });
 
-  it("on well-formed files, field by field, for any division into pieces", () => {
+  it("on well-formed files, field by field, however they are split into pieces", () => {
     fc.assert(
       fc.property(
         fc.array(fc.array(written, { minLength: 1, maxLength: 4 }), { maxLength: 6 }),
@@ -166,7 +167,7 @@ describe("CsvRecords agrees with csv-parse", () => {
   });
 });
 
-describe("tarball", async () => {
+describe("tar archives", async () => {
   const folder = await temporaryFolder();
   let files = 0;
   const mail = (n: number, size = 50) => Buffer.from(`Message-ID: <${n}@example.com>\n\n${"body ".repeat(size)}`);
@@ -186,7 +187,7 @@ describe("tarball", async () => {
 
   describe("a broken archive", () => {
     it.each([0.2, 0.5, 0.999])(
-      "gzipped and truncated at %d of its length returns the emails before that, then the error",
+      "returns the emails before the break, then the error, if gzipped and truncated at %d of its length",
       async (part) => {
         const whole = gzipSync(await tar(mailEntries(manyMails)));
         const cut = whole.subarray(0, Math.floor(whole.length * part));
@@ -208,7 +209,7 @@ describe("tarball", async () => {
       },
     );
 
-    it("gzipped and damaged in the middle names the file", async () => {
+    it("is named in the error if gzipped and damaged in the middle", async () => {
       const whole = gzipSync(await tar(mailEntries(manyMails)));
       const middle = Math.floor(whole.length / 2);
       whole.fill(0xff, middle, middle + 100);
@@ -217,21 +218,21 @@ describe("tarball", async () => {
       expect(error).toBeInstanceOf(UserError);
     });
 
-    it("truncated within an email returns the emails before it, then the error", async () => {
+    it("returns the emails before the break, then the error, if truncated within an email", async () => {
       const whole = await tar(mailEntries(manyMails.slice(0, 3)));
       const { emails, error } = await read(whole.subarray(0, 512 + 512 + 512 + 30));
       expect(emails.map(({ messageId }) => messageId)).toEqual(["<0@example.com>"]);
       expect(error).toMatchObject({ message: expect.stringContaining("after 1 complete entries") });
     });
 
-    it("truncated exactly between two emails is detected because its end mark is missing", async () => {
+    it("is detected by its missing end mark if truncated exactly between two emails", async () => {
       const whole = await tar(mailEntries(manyMails.slice(0, 3)));
       const { emails, error } = await read(whole.subarray(0, 1024));
       expect(emails).toHaveLength(1);
       expect(error).toMatchObject({ message: expect.stringContaining("the end-of-archive marker is missing") });
     });
 
-    it("with an invalid header throws after the emails before it", async () => {
+    it("returns the emails before an invalid header, then throws", async () => {
       const whole = await tar(mailEntries(manyMails.slice(0, 3)));
       whole.fill(0x41, 1024, 1536);
       const { emails, error } = await read(whole);
@@ -240,7 +241,7 @@ describe("tarball", async () => {
     });
   });
 
-  describe("counts a forbidden entry as bad, and reads the emails around it", () => {
+  describe("an archive entry is counted as bad, and the emails around it are read, if", () => {
     it.each([
       ["../../etc/passwd", {}, "its path leads out of the archive"],
       ["maildir/../../x", {}, "its path leads out of the archive"],
@@ -263,7 +264,7 @@ describe("tarball", async () => {
   });
 
   describe("an archive", () => {
-    it("keeps its own order, and skips folders", async () => {
+    it("keeps its own order, and its folders are skipped", async () => {
       const names = ["maildir/b/inbox/2.", "maildir/a/inbox/1.", "maildir/b/inbox/1."];
       const entries = names.map((name, n) => ({ name, content: mail(n) }));
       const { emails, bad } = await read(await tar([{ name: "maildir/b/", type: "directory" }, ...entries]));
@@ -283,7 +284,7 @@ describe("tarball", async () => {
   });
 });
 
-it("returns every email once and in order from a row group that is read in several steps", {
+it("a Parquet row group that is read in several steps returns every email once and in order", {
   timeout: 120_000,
 }, async () => {
   const file = join(await temporaryFolder(), "long.parquet");
@@ -369,14 +370,14 @@ describe("the mail dataset", () => {
     });
   });
 
-  it("is refused with instructions for a manual download if the hub is unreachable", async () => {
+  it("is refused, and the error explains the manual download, if the hub is unreachable", async () => {
     await expect(downloadEnronEmails(at("http://127.0.0.1:1"), folder(), never)).rejects.toMatchObject({
       code: "download_failed",
       hint: expect.stringContaining("art-e import FOLDER"),
     });
   });
 
-  it("has three shards of one commit, which is recorded", async () => {
+  it("has three shards from one commit, which is recorded", async () => {
     const server = await mailHub();
     const progress: [number, number | null][] = [];
     const shards = await downloadEnronEmails(at(server.endpoint), folder(), never, (bytes, total) => {
@@ -394,14 +395,14 @@ describe("the mail dataset", () => {
     });
   });
 
-  it("makes no request once cached, not even for the commit of main", async () => {
+  it("causes no request once cached, not even for the commit of main", async () => {
     const server = await mailHub();
     const first = await downloadEnronEmails(at(server.endpoint), folder(), never);
     expect(server.seen).toHaveLength(5);
     expect(await downloadEnronEmails(at("http://127.0.0.1:1"), folder(), never)).toBe(first);
   });
 
-  it("stays at its commit after a failed shard, and downloads only missing ones", async () => {
+  it("stays at its commit if a shard fails, and only missing shards are downloaded later", async () => {
     let failing = true;
     const server = await mailHub((req, res) => {
       if (!failing || !req.url?.includes("00002-of-00003")) return false;

@@ -4,7 +4,7 @@ import { endOfDay } from "../../src/mail/date-range.js";
 import { openMailSearch } from "../../src/mail/search.js";
 import { ANN, addressId, BEN, idsOf, mail, openCorpus, query, withAllWords } from "./small-corpus.js";
 
-describe("address book", () => {
+describe("the address book", () => {
   const KAY = "kay.mann@plains.example";
   const LONG_KAY = "mckay.mann@plains.example";
   const crowd = (count: number) => Array.from({ length: count }, (_, i) => `p${i}@crowd.example`);
@@ -34,12 +34,12 @@ describe("address book", () => {
       },
     );
 
-    test("too many addresses for a short query, with their minimum number", () => {
+    test("too many addresses for a short query, and reports their minimum number", () => {
       expect(book.matching("@")).toEqual({ found: "too_many", count: 201 });
       expect(book.matching("crowd.example")).toEqual({ found: "too_many", count: 201 });
     });
 
-    test("as many addresses as are allowed", () => {
+    test("as many addresses as allowed", () => {
       expect(book.matching("@crowd.example")).toEqual({ found: "too_many", count: 201 });
       expect(addressesOf("p1@crowd")).toHaveLength(1);
       const fits = openCorpus([mail("1", { to: crowd(200) })]);
@@ -62,7 +62,7 @@ describe("address book", () => {
       ["a literal percent sign", "%", ["50%_off@shop.example"]],
       ["a literal underscore", "_", ["50%_off@shop.example"]],
       ["a literal apostrophe", "o'n", ["o'neil@plains.example"]],
-    ])("every address with %s", (_, text, addresses) => {
+    ])("every address that matches %s", (_, text, addresses) => {
       expect(addressesOf(text)).toEqual(addresses);
     });
   });
@@ -73,18 +73,18 @@ describe("address book", () => {
       idsOf(withAllWords(search, query("gas", changes))).sort((a, b) => a.localeCompare(b));
     const ids = (...addresses: string[]) => addresses.map((address) => addressId(db, address));
 
-    test("by sender finds mail from one of the addresses, not to them", () => {
+    test("by sender finds mail from any of the addresses, not to them", () => {
       expect(found({ fromIds: ids(KAY) })).toEqual(["2"]);
       expect(found({ fromIds: ids(KAY, ANN) })).toEqual(["1", "2"]);
     });
 
-    test("by recipient finds mail to one of the addresses, not from them", () => {
+    test("by recipient finds mail to any of the addresses, not from them", () => {
       expect(found({ toIds: ids(KAY) })).toEqual(["1"]);
       expect(found({ toIds: ids(KAY, "p7@crowd.example") })).toEqual(["1", "2"]);
       expect(found({ toIds: ids(ANN) })).toEqual([]);
     });
 
-    test("applies together with the others, in both search orders", () => {
+    test("applies together with other filters, in both search orders", () => {
       const both = { fromIds: ids(ANN, KAY), toIds: ids(KAY, "p7@crowd.example"), inboxId: addressId(db, ANN) };
       expect(found(both)).toEqual(["1"]);
       expect(idsOf(search.bestFirst(query("gas unheard", both)).hits)).toEqual(["1"]);
@@ -99,13 +99,13 @@ describe("address book", () => {
       expect(idsOf(search.bestFirst(query("gas", { toIds: all })).hits)).toEqual(["2"]);
     });
 
-    test("of an unknown address finds nothing: Ben is not in this mail", () => {
+    test("by an unknown address finds nothing: Ben is not in this mail", () => {
       expect(book.idOf(BEN)).toBeNull();
     });
   });
 });
 
-describe("date range", () => {
+describe("date ranges", () => {
   const DATES = {
     old: "1999-12-31T23:59:59Z",
     first: "2001-05-14T00:00:00Z",
@@ -127,7 +127,7 @@ describe("date range", () => {
   const inPeriod = (after: string | null, before: string | null) =>
     idsOf(withAllWords(search, query("gas", { period: { after, before }, limit: 50 }))).sort();
 
-  test("newest first is the order of the file, with undated mail at the end", () => {
+  test("newest first is the order in the file, with undated mail at the end", () => {
     const ids = idsOf(withAllWords(search, query("gas", { limit: 50 })));
     // The twins have the same second, so either may be first.
     expect(ids.map((id) => (id === "twin" ? "first" : id))).toEqual(
@@ -137,20 +137,35 @@ describe("date range", () => {
 
   describe("a period", () => {
     test.each<[string, string | null, string | null, string[]]>([
-      ["without limits contains everything, including undated mail", null, null, [...Object.keys(DATES), "undated"]],
-      ["includes its first second", DATES.first, null, ["first", "last", "next", "noon", "twin"]],
-      ["excludes mail that is a second older", "2001-05-14T00:00:01Z", null, ["last", "next", "noon"]],
-      ["excludes its last second", null, DATES.next, ["first", "last", "noon", "old", "twin"]],
-      ["includes mail that is a second older than that", null, "2001-05-15T00:00:01Z", Object.keys(DATES)],
-      ["of one day contains that day", DATES.first, DATES.next, ["first", "last", "noon", "twin"]],
-      ["of one second contains all mail of that second", DATES.first, "2001-05-14T00:00:01Z", ["first", "twin"]],
-      ["between two mails is empty", "2001-05-14T13:00:00Z", "2001-05-14T14:00:00Z", []],
-      ["without length is empty", DATES.noon, DATES.noon, []],
-      ["that ends before its start is empty", DATES.next, DATES.first, []],
-      ["before all mail is empty", null, "1990-01-01T00:00:00Z", []],
-      ["after all mail is empty, mail without a date or not", "2010-01-01T00:00:00Z", null, []],
       [
-        "in days starts and ends at the start of the days",
+        "contains everything, including undated mail, if it has no limits",
+        null,
+        null,
+        [...Object.keys(DATES), "undated"],
+      ],
+      ["includes its first second", DATES.first, null, ["first", "last", "next", "noon", "twin"]],
+      [
+        "excludes mail that is a second older than its first second",
+        "2001-05-14T00:00:01Z",
+        null,
+        ["last", "next", "noon"],
+      ],
+      ["excludes its last second", null, DATES.next, ["first", "last", "noon", "old", "twin"]],
+      ["includes mail that is a second older than its last second", null, "2001-05-15T00:00:01Z", Object.keys(DATES)],
+      ["contains that day if it is one day long", DATES.first, DATES.next, ["first", "last", "noon", "twin"]],
+      [
+        "contains all mail in that second if it is one second long",
+        DATES.first,
+        "2001-05-14T00:00:01Z",
+        ["first", "twin"],
+      ],
+      ["is empty if it lies between two emails", "2001-05-14T13:00:00Z", "2001-05-14T14:00:00Z", []],
+      ["is empty if it has no length", DATES.noon, DATES.noon, []],
+      ["is empty if it ends before its start", DATES.next, DATES.first, []],
+      ["is empty if it is before all mail", null, "1990-01-01T00:00:00Z", []],
+      ["is empty if it is after all mail, dated or undated", "2010-01-01T00:00:00Z", null, []],
+      [
+        "starts and ends at the start of the days if given in days",
         "2001-05-14",
         "2001-05-15",
         ["first", "last", "noon", "twin"],
@@ -159,12 +174,12 @@ describe("date range", () => {
       expect(inPeriod(after, before)).toEqual([...ids].sort());
     });
 
-    test("with a limit never contains undated mail, however wide it is", () => {
+    test("never contains undated mail if it has a limit, however wide it is", () => {
       expect(inPeriod("0000-01-01T00:00:00Z", null)).not.toContain("undated");
       expect(inPeriod(null, "9999-12-31T23:59:59Z")).not.toContain("undated");
     });
 
-    test("narrows best match, its weights and its total as well", () => {
+    test("also limits best-first results, their weights and their total", () => {
       const { hits, total } = search.bestFirst(
         query("gas noon", { period: { after: DATES.first, before: DATES.next } }),
       );
@@ -173,7 +188,7 @@ describe("date range", () => {
       expect(total).toBe(4);
     });
 
-    test("is empty in a file without mail", () => {
+    test("is empty if the file contains no mail", () => {
       const empty = openCorpus([]);
       for (const period of [
         { after: null, before: null },
@@ -201,7 +216,7 @@ describe("date range", () => {
       expect(inPeriod(null, endOfDay("2001-05-14"))).toEqual(["first", "last", "noon", "old", "twin"]);
     });
 
-    test("on the last valid date is after all mail of that day", () => {
+    test("is after all mail of that day if the day is the last valid date", () => {
       expect(endOfDay("9999-12-31") > "9999-12-31T23:59:59Z").toBe(true);
     });
   });

@@ -56,7 +56,7 @@ describe("words with the same stem", () => {
     expect(missed).toEqual([]);
   });
 
-  test("each match random letters with the same stem", () => {
+  test("each match the same stem with random letters", () => {
     const letters = fc.string({ unit: fc.constantFrom(..."aeiybdlnst"), minLength: 1, maxLength: 5 });
     const word = fc.tuple(letters, fc.constantFrom("", ...ENDINGS)).map((parts) => parts.join(""));
     const pair = fc.tuple(word, fc.constantFrom("", ...ENDINGS)).map(([a, ending]) => [a, stemOf(a) + ending] as const);
@@ -68,7 +68,7 @@ describe("words with the same stem", () => {
     );
   });
 
-  test("are represented by the first one, in query order", () => {
+  test("are represented by the first one in the query", () => {
     expect(distinctTerms(["prices", "gas", "pricing", "gas", "price", "zebra"])).toEqual(["prices", "gas", "zebra"]);
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...words.slice(0, 300)), { maxLength: 20 }), (list) => {
@@ -108,7 +108,7 @@ describe("a word in the index", () => {
     ["İstanbul", "İstanbul"],
     [`${"x".repeat(63)}s`, "x".repeat(63)],
     [`${"x".repeat(64)}s`, `${"x".repeat(64)}s`],
-  ])("%s matches %s in both", (asked, written) => {
+  ])("%s matches %s in both index and text", (asked, written) => {
     const db = openCorpus([mail("1", { body: `So ${written}, then.` })]);
     const [hit] = withAllWords(openMailSearch(db), query(asked));
     expect(hit?.messageId).toBe("<1@plains.example>");
@@ -118,7 +118,7 @@ describe("a word in the index", () => {
 });
 
 describe("an occurrence", () => {
-  test("is a complete word with its position and term", () => {
+  test("is a complete word, with its position and term", () => {
     const find = termMatcher(["gas", "price"]);
     expect(find("Gas: gasoline, bigas, gas_price; PRICES")).toEqual([
       { start: 0, end: 3, term: 0 },
@@ -128,7 +128,7 @@ describe("an occurrence", () => {
     ]);
   });
 
-  test("includes the word's non-ASCII letters, like the index", () => {
+  test("includes the word's non-ASCII letters, as in the index", () => {
     const find = termMatcher(["caf", "café", "🙂"]);
     expect(find("café caf🙂 🙂 caf")).toEqual([
       { start: 0, end: 4, term: 1 },
@@ -146,7 +146,7 @@ describe("an occurrence", () => {
     ]);
   });
 
-  test("matches anywhere in a script without spaces, which also ends other words", () => {
+  test("can be anywhere in a script without spaces, which also ends other words", () => {
     const find = termMatcher(["会議", "budget", "𠮟𠮷", "年"]);
     expect(find("新会議室 Budgetの会議 𠮷𠮟𠮷 2002年")).toEqual([
       { start: 1, end: 3, term: 0 },
@@ -157,18 +157,18 @@ describe("an occurrence", () => {
     ]);
   });
 
-  test("belongs to one of the requested terms, even if not all are used", () => {
+  test("belongs to one of the requested terms, even if not all of them occur", () => {
     const find = termMatcher(["gas", "price", "oil"]);
     expect(find("oil and gas prices", [0, 2]).map(({ term }) => term)).toEqual([2, 0]);
     expect(find("oil and gas prices", [])).toEqual([]);
   });
 
-  test("includes every letter of a word that is too long for the index's stemmer", () => {
+  test("includes every letter of a word even if it is too long for the index's stemmer", () => {
     const long = "x".repeat(64);
     expect(termMatcher([`${long}s`])(`${long} ${long}s`)).toHaveLength(1);
   });
 
-  test("of two words needs both, with only separators between them", () => {
+  test("of two words requires both, with only separators between them", () => {
     const find = termMatcher(["trade mark"]);
     expect(find("trade Trade-marks, mark; trades (Märk) trade of mark trade")).toEqual([
       { start: 6, end: 17, term: 0 },
@@ -177,7 +177,7 @@ describe("an occurrence", () => {
     expect(find("fairtrade mark, trade market")).toEqual([]);
   });
 
-  test("of a term with an asterisk matches the start of words", () => {
+  test("of a term with an asterisk is the start of a word", () => {
     const find = termMatcher(["config*", "москв*"]);
     expect(find("Configuration, config reconfigure CONFIGS Москве")).toEqual([
       { start: 0, end: 13, term: 0 },
@@ -187,12 +187,12 @@ describe("an occurrence", () => {
     ]);
   });
 
-  test("has its position from before lowercasing", () => {
+  test("has the position that it had before lowercasing", () => {
     const find = termMatcher(["gas"]);
     expect(find("İİ GAS")).toEqual([{ start: 3, end: 6, term: 0 }]);
   });
 
-  test("does not depend on earlier texts, and needs a term", () => {
+  test("does not depend on earlier texts, and requires a term", () => {
     const find = termMatcher(["gas"]);
     expect([find("gas"), find("x"), find("gas")].map((found) => found.length)).toEqual([1, 0, 1]);
     expect(termMatcher([])("gas")).toEqual([]);
@@ -211,30 +211,30 @@ const shown = (body: string, words: string) => snippet(body, finder(words)(body)
 const filler = (length: number) => "lorem ipsum ".repeat(length / 12 + 1).slice(0, length);
 
 describe("a snippet", () => {
-  test("of a short body is the body with collapsed white space", () => {
+  test("is the body with collapsed white space if the body is short", () => {
     expect(shown("Gas\n\n  is\tdear. ", "gas")).toBe("Gas is dear.");
     expect(shown("", "gas")).toBe("");
     expect(shown(" \n ", "gas")).toBe("");
   });
 
-  test("of a body without the words is its start, followed by dots", () => {
+  test("is the start of the body, followed by dots, if the body does not contain the words", () => {
     const text = shown(filler(1_000), "gas");
     expect(text).toMatch(/^lorem ipsum .* \.\.\.$/);
     expect(text.length).toBeLessThanOrEqual(LONGEST);
   });
 
-  test("has leading dots if it starts later than the body", () => {
+  test("has leading dots if it does not start at the beginning of the body", () => {
     expect(shown(`${filler(500)} gas`, "gas")).toMatch(/^\.\.\. .*gas$/);
   });
 
-  test("shows the place with most query words together, not the first occurrence", () => {
+  test("shows the place with the most query words close together, not the first occurrence", () => {
     const body = `gas ${filler(400)} gas contract ${filler(400)} the price of the gas in the contract ${filler(400)}`;
     const text = shown(body, "gas contract price");
     expect(text).toContain("the price of the gas in the contract");
     expect(text).toMatch(/^\.\.\. .* \.\.\.$/);
   });
 
-  test("counts different words, not repetitions of one", () => {
+  test("is chosen by the number of different words, not by repetitions of one", () => {
     const text = shown(`${"gas ".repeat(50)} ${filler(400)} gas and the contract ${filler(400)}`, "gas contract");
     expect(text).toContain("gas and the contract");
   });
@@ -243,7 +243,7 @@ describe("a snippet", () => {
     expect(shown(`first gas ${filler(600)} second gas`, "gas")).toContain("first gas");
   });
 
-  test("finds other forms of a word", () => {
+  test("shows other forms of a word", () => {
     expect(shown(`${filler(400)} the pricing of it ${filler(400)}`, "prices")).toContain("pricing");
   });
 
@@ -255,7 +255,7 @@ describe("a snippet", () => {
   });
 
   test.each(["bestFirst", "newestFirst"] as const)(
-    "shows a word at the end of the searched part, but the start for a word after it (%s)",
+    "shows a word at the end of the searched part, but the body's start if the word comes after it (%s)",
     (order) => {
       const at = (length: number) => {
         const search = openMailSearch(openCorpus([mail("1", { body: `${filler(length)} zebra ${filler(1_000)}` })]));
@@ -277,13 +277,13 @@ describe("a snippet", () => {
     ["a body that is mostly white space", `${"\n".repeat(500)}gas${" ".repeat(2_000)}end`, "gas", "gas"],
     ["a rule before the word", `${"=".repeat(300)} gas ${"=".repeat(300)}`, "gas", "gas"],
     ["a very long word after it", `${filler(300)} gas ${"x".repeat(3_000)}`, "gas", "gas"],
-  ])("of %s shows the word, and is not longer than others", (_, body, words, within) => {
+  ])("shows the word, and is not longer than others, for %s", (_, body, words, within) => {
     const text = shown(body, words);
     expect(text).toContain(within);
     expect(text.length).toBeLessThanOrEqual(LONGEST);
   });
 
-  test("is one line of bounded length with a query word, and splits no character", () => {
+  test("is one line of limited length that contains a query word, and splits no character", () => {
     const part = fc.oneof(
       { weight: 6, arbitrary: fc.constantFrom("lorem", "ipsum", "dolor,", "--", "(sit)", "amet.") },
       { weight: 1, arbitrary: fc.constantFrom("gas", "Contracts", "PRICING", "zebra", "café") },
@@ -312,7 +312,7 @@ describe("a snippet", () => {
     expect(within).toBeGreaterThan(300);
   });
 
-  test("is part of every hit, made from the query words", () => {
+  test("is part of every hit, and is chosen by the query words", () => {
     const db = openCorpus([mail("1", { body: `${filler(500)} the meetings ${filler(500)} gas` })]);
     const search = openMailSearch(db);
     for (const { hits } of [

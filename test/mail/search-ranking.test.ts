@@ -27,14 +27,14 @@ describe("namedMonths", () => {
     ["gas 4500", []],
   ])("finds in %j the months %j", (words, months) => expect(periods(words)).toEqual(months));
 
-  it("ends a month at the start of the next, also at the end of a year", () => {
+  it("ends a month at the start of the next, even at the end of a year", () => {
     expect(namedMonths("in December 2000", [])[0]?.period).toEqual({
       after: "2000-12-01T00:00:00Z",
       before: "2001-01-01T00:00:00Z",
     });
   });
 
-  it("returns the names and the year of the month as its words", () => {
+  it("returns the name and the year of the month as its words", () => {
     expect([...(namedMonths("September 2000", [])[0]?.words ?? [])]).toEqual(["2000", "september", "sep", "sept"]);
   });
 });
@@ -64,7 +64,7 @@ describe("ranked emails", () => {
     query(words, { inboxId: addressId(db, BEN), askedAt, limit: 9 });
   const best = (words: string, askedAt: string | null = null) => idsOf(search.bestFirst(ask(words, askedAt)).hits);
 
-  it("come first if they are from a named month", () => {
+  it("come first if they are from a month that the question names", () => {
     expect(best("gas price").slice(0, 2)).toEqual(["july", "june"]);
     expect(best("gas price in June").slice(0, 2)).toEqual(["june", "july"]);
   });
@@ -79,7 +79,7 @@ describe("ranked emails", () => {
     ]);
   });
 
-  it("are found by names that only their addresses contain", () => {
+  it("are found by names that occur only in their addresses", () => {
     expect(best("mann")).toEqual(["kay"]);
     expect(best("hills")).toEqual([]);
   });
@@ -131,7 +131,7 @@ describe("ranked emails", () => {
     ]);
   });
 
-  it("ignore words about mail, unless the query consists of them", () => {
+  it("ignore words about mail, unless the query consists only of them", () => {
     const words = (text: string) =>
       search.explainBestFirst(ask(text)).hits[0]?.explanation.words.map(({ word }) => word) ?? [];
     expect(words("the message about gas")).toEqual(["gas"]);
@@ -150,12 +150,12 @@ describe("ranked emails", () => {
     expect(scores).toEqual(scores.toSorted((a, b) => b - a));
   });
 
-  it("are empty for words that no email can contain", () => {
+  it("are empty if no email can contain the words", () => {
     expect(search.explainBestFirst(ask("?!"))).toEqual({ hits: [], total: 0, corrections: [] });
   });
 });
 
-it("a search finds the short email with the answer after forty newsletters with more of the words, for any limit", () => {
+it("a search ranks the short email with the answer above forty newsletters with more of the words, for any limit", () => {
   const db = openCorpus([
     ...Array.from({ length: 40 }, (_, i) =>
       mail(`news${i}`, { body: `storage, capacity, offer, market: ${"and so on ".repeat(900)} ${i}` }),

@@ -4,7 +4,7 @@ import { type MailQuery, openMailSearch } from "../../src/mail/search.js";
 import type { Db } from "../../src/store/open-store.js";
 import { ANN, addressId, BEN, CAT, DAN, fill, idsOf, mail, openCorpus, query, withAllWords } from "./small-corpus.js";
 
-describe("corrected search", () => {
+describe("correcting the words of a search", () => {
   /** Words that occur in no email of a mailbox are replaced by a similar spelling. */
 
   const on = (day: number) => `2001-05-${String(day).padStart(2, "0")}T10:00:00Z`;
@@ -60,7 +60,7 @@ describe("corrected search", () => {
       ["Маsква", null, null],
       ["москвы", ["москвы", "москва", "spelling", 1], "moscow"],
       ["Mülller", ["mulller", "muller", "spelling", 1], "moscow"],
-    ])("%s: %s", (words, correction, found) => {
+    ])("is corrected to a similar word if there is one (%s: %s)", (words, correction, found) => {
       expect(correctionsOf(ofBen(words))).toEqual(correction === null ? [] : [correction]);
       expect(search.bestFirst(ofBen(words)).hits.map(({ match }) => match)).toEqual(
         found === null ? [] : ["best_match"],
@@ -73,7 +73,7 @@ describe("corrected search", () => {
       ["day light", "daylight"],
       ["day-light", "daylight"],
       ["internationalregistration", "long-words"],
-    ])("%s is not corrected, because another form of it is found", (words, found) => {
+    ])("is not corrected if another form of it is found: %s", (words, found) => {
       expect(correctionsOf(ofBen(words))).toEqual([]);
       expect(idsOf(withAllWords(search, ofBen(words)))).toEqual([found]);
     });
@@ -85,9 +85,9 @@ describe("corrected search", () => {
       ["short words", "gaz prixe1 dsk"],
       ["a word with the same stem as a similar word", "online"],
       ["a word without a similar one", "Kowalczyk"],
-      ["a word near one that emails contain only in another form", "collar"],
+      ["a word similar to one that emails contain only in another form", "collar"],
       ["a very long word", `${"hanevold".repeat(500)} gaspriceofthegaspriceofthegaspriceofthe`],
-    ])("is not corrected for %s", (_, words) => expect(correctionsOf(ofBen(words))).toEqual([]));
+    ])("is not corrected: %s", (_, words) => expect(correctionsOf(ofBen(words))).toEqual([]));
 
     it("is not corrected to a query word, or twice", () => {
       expect(correctionsOf(ofBen("Hanvold Hanevold"))).toEqual([]);
@@ -96,12 +96,12 @@ describe("corrected search", () => {
       expect(correctionsOf(ofBen("hanvold hanevodl"))).toEqual([["hanvold", "hanevold", "spelling", 1]]);
     });
 
-    it("is one of at most four corrected words", () => {
+    it("is corrected only if it is one of the first four", () => {
       const words = ["hanvold", "inovice", "config", "janaury", "daylihgt"];
       expect(correctionsOf(ofBen(words.join(" "))).map(([word]) => word)).toEqual(words.slice(0, 4));
     });
 
-    it("appears in the snippet and the score as the corrected word", () => {
+    it("appears in the snippet and the score as its correction", () => {
       const long = "nothing of note. ".repeat(40);
       const other = openCorpus([mail("long", { body: `${long} Signed, Hanevold. ${long}` })]);
       opened.push(other);
@@ -120,14 +120,14 @@ describe("corrected search", () => {
       expect(hits.find((hit) => idsOf([hit])[0] === "of-january")?.explanation.raises.namedMonth).toBe(0.5);
     });
 
-    it("is replaced by the word with most emails", () => {
+    it("is replaced by the similar word that occurs in the most emails", () => {
       expect(correctionsOf(ofBen("hane-old hanexold", { period: { after: null, before: null } }))).toEqual([
         ["hanexold", "hanewold", "spelling", 2],
       ]);
     });
   });
 
-  describe("other words", () => {
+  describe("words that need no correction", () => {
     it("are searched for exactly as typed", () => {
       const plain = openMailSearch(db, []);
       for (const words of ["gas price", "trade mark", "Hanevold config", "contract", "会議室 2001", "only Москва"]) {
@@ -165,12 +165,12 @@ describe("corrected search", () => {
       ]);
     });
 
-    it("anything in an empty period", () => {
+    it("any mail if the searched period is empty", () => {
       expect(correctionsOf(ofBen("Hanvold", { period: { after: null, before: "1990-01-01T00:00:00Z" } }))).toEqual([]);
     });
   });
 
-  it("sees an import in between immediately", () => {
+  it("a search immediately uses the words of mail imported since it was opened", () => {
     const grown = openCorpus([mail("first", { body: "gas" })]);
     opened.push(grown);
     const before = openMailSearch(grown);
@@ -206,7 +206,7 @@ describe("similar words", () => {
     ["תושבח", "תשובח"],
   ])("of %s include %s", (word, other) => expect(editVariants(word)).toContain(other));
 
-  it("contain letters of the word's own script, and none for scripts without an alphabet", () => {
+  it("contain only letters of the word's own script, and are empty for scripts without an alphabet", () => {
     expect(editVariants("мсква").join("")).not.toMatch(/[a-z]/);
     expect(editVariants("תשובח")).toHaveLength(5 + 4);
   });

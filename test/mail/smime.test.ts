@@ -50,11 +50,11 @@ describe("an opaque S/MIME part", () => {
     ["in DER", cms(SIGNED, string(ENTITY))],
     ["in pieces", cms(SIGNED, pieces, indefinite)],
     ["compressed", cms(COMPRESSED, string(deflateSync(ENTITY)))],
-  ])("is read like the signed entity: %s", async (_how, content) => {
+  ])("is read like the signed entity if it is %s", async (_how, content) => {
     expect(await bodyOf(content)).toBe(TEXT);
   });
 
-  it("is read under its older and generic types, and without its encodings", async () => {
+  it("is read under its older and generic types, and if its encodings are not declared", async () => {
     const content = cms(SIGNED, string(ENTITY));
     expect(await bodyOf(content, "application/x-pkcs7-mime")).toBe(TEXT);
     expect(await bodyOf(content, 'application/octet-stream; name="smime.p7m"')).toBe(TEXT);
@@ -70,7 +70,7 @@ describe("an opaque S/MIME part", () => {
     expect(await bodyOf(cms(SIGNED, string(inner)))).toBe(TEXT);
   });
 
-  it("is read up to the end of a truncated email", async () => {
+  it("is read as far as it goes if the email is truncated", async () => {
     const content = cms(SIGNED, string(Buffer.from("Content-Type: text/plain\r\n\r\nThe start of a long text")));
     expect(await bodyOf(content.subarray(0, 90), undefined, "binary")).toMatch(/^The st/);
   });
@@ -81,7 +81,7 @@ describe("an opaque S/MIME part", () => {
     ["no CMS", Buffer.from("hello")],
     ["damaged compressed data", cms(COMPRESSED, string(Buffer.from("no zlib")))],
     ["endlessly nested data", Buffer.alloc(200_000, Buffer.from([0x30, 0x80]))],
-  ])("is an attachment with %s", async (_what, content) => {
+  ])("is an attachment if it contains %s", async (_what, content) => {
     expect(await bodyOf(content)).toMatch(/^Attachments:\n- smime\.p7m \(application\/pkcs7-mime, [\d,]+ bytes\)$/);
   });
 

@@ -49,7 +49,7 @@ describe("readTnef", () => {
     });
   });
 
-  it("reads a Unicode body behind named properties and lists", () => {
+  it("reads a Unicode body that follows named properties and lists", () => {
     const guid = Buffer.alloc(16, 7);
     const named = Buffer.concat([u16(0x1f), u16(0x8001), guid, u32(1), u32(6), padded(Buffer.from("ab\0", "utf16le"))]);
     const numbered = Buffer.concat([u16(3), u16(0x8002), guid, u32(0), u32(34_048), u32(5)]);
@@ -64,7 +64,7 @@ describe("readTnef", () => {
     expect(readTnef(tnef(message(0x9003, all)))?.body).toEqual({ type: "text/html", text: "<p>Grüße</p>" });
   });
 
-  it("decompresses the example of [MS-OXRTFCP] 4.1", () => {
+  it("decompresses the example in [MS-OXRTFCP] 4.1", () => {
     const compressed = Buffer.from(
       "2d0000002b0000004c5a4675f1c5c7a703000a007263706731323542320af32068656c090020627705b06c647d0a800fa0",
       "hex",
@@ -89,7 +89,7 @@ describe("readTnef", () => {
     ]);
   });
 
-  it("returns null for other data and what it can of damaged data", () => {
+  it("returns null for other data, and the readable part of damaged data", () => {
     expect(readTnef(Buffer.from("hello world"))).toBeNull();
     const data = tnef(message(0x800c, Buffer.from("text")), message(0x9003, properties(wide(0x1013, "<p>x</p>"))));
     for (let length = 6; length < data.length; length++) expect(readTnef(data.subarray(0, length))).not.toBeNull();
@@ -98,7 +98,7 @@ describe("readTnef", () => {
   });
 });
 
-describe("an email with winmail.dat", () => {
+describe("an email that contains winmail.dat", () => {
   const text = "The pipeline is closed on Monday.";
   const withText = tnef(message(0x9003, properties(rtfProperty(`{\\rtf1\\ansi ${text}\\par}`))));
 
@@ -116,7 +116,7 @@ describe("an email with winmail.dat", () => {
     expect(await bodyOf(mail(winmail(withText) + textPart("List: gas-l")))).toBe(`${text}\n\nList: gas-l`);
   });
 
-  it("lists and reads the attachments in it", async () => {
+  it("lists and reads the attachments in winmail.dat", async () => {
     const inner = tnef(message(0x9003, properties(wide(0x37, "Prices"), wide(0x0c1a, "Mia"), wide(0x1000, "3.20"))));
     const data = tnef(
       message(0x800c, Buffer.from(text)),
@@ -135,7 +135,7 @@ describe("an email with winmail.dat", () => {
     );
   });
 
-  it("is listed as an attachment if it cannot be read", async () => {
+  it("lists winmail.dat as an attachment if it cannot be read", async () => {
     expect(await bodyOf(mail(textPart("Hi") + winmail(Buffer.from("no TNEF"))))).toBe(
       "Hi\n\nAttachments:\n- winmail.dat (application/ms-tnef, 7 bytes)",
     );
@@ -145,12 +145,12 @@ describe("an email with winmail.dat", () => {
 describe("rtfToText", () => {
   it.each([
     ["paragraphs, tabs and dashes", "{\\rtf1 One\\par Two\\tab 2\\emdash 3\\line\r\nend}", "One\nTwo\t2—3\nend"],
-    ["escaped signs", "{\\rtf1 a\\{b\\}c\\\\d\\~e\\_f\\-g}", "a{b}c\\d e-fg"],
+    ["escaped characters", "{\\rtf1 a\\{b\\}c\\\\d\\~e\\_f\\-g}", "a{b}c\\d e-fg"],
     ["Unicode with a replacement", "{\\rtf1\\uc1 caf\\u233?s \\u8364 ?{\\uc2\\u-4064 ??}}", "cafés €\uf020"],
     ["bytes in the code page of the document", "{\\rtf1\\ansicpg1251 \\'cf\\'f0\\'e8}", "При"],
     ["two-byte characters", "{\\rtf1\\ansicpg932 \\'83e\\'83X\\'83g}", "テスト"],
     ["the code page of a font", "{\\rtf1{\\fonttbl{\\f0 A;}{\\f1\\fcharset204 B;}}a{\\f1 \\'cf}\\'e9}", "aПé"],
-    ["neither tables nor pictures", "{\\rtf1{\\colortbl;\\red1;}{\\*\\gen x;}{\\pict\\bin3 }{}}b}", "b"],
+    ["text, but not tables and pictures", "{\\rtf1{\\colortbl;\\red1;}{\\*\\gen x;}{\\pict\\bin3 }{}}b}", "b"],
     [
       "HTML in RTF without its tags",
       "{\\rtf1\\ansi\\fromhtml1{\\*\\htmltag64 <p>}Gas{\\*\\htmltag84 &nbsp;}\\htmlrtf \\'a0\\htmlrtf0 up\\htmlrtf\\par\\htmlrtf0{\\*\\htmltag72 </p>}}",

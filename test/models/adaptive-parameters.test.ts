@@ -39,7 +39,7 @@ const MAX_TOKENS =
   "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
 
 describe("a model whose server refuses a parameter", () => {
-  it("sends the limit in the field that the server wants, with room for reasoning, from then on", async () => {
+  it("sends the limit in the field that the server requires, with room for reasoning, from then on", async () => {
     const { ask, bodies, notes } = await modelAt("openai-chat", "prod-gpt5", (body) =>
       body.max_tokens === undefined ? null : refuse(MAX_TOKENS, { param: "max_tokens" }),
     );
@@ -90,8 +90,8 @@ describe("a model whose server refuses a parameter", () => {
 
   it.each([
     ["in words", "Unsupported value: 'temperature' does not support 0.5 with this model.", {}],
-    ["as its param", "Unsupported value", { param: "temperature", code: "unsupported_value" }],
-  ])("leaves out a temperature that is refused %s", async (_, message, more) => {
+    ["in its param", "Unsupported value", { param: "temperature", code: "unsupported_value" }],
+  ])("leaves out a temperature that the error refuses %s", async (_, message, more) => {
     const { ask, bodies } = await modelAt("openai-chat", "deployment", (body) =>
       body.temperature === undefined ? null : refuse(message, more),
     );
@@ -109,7 +109,7 @@ describe("a model whose server refuses a parameter", () => {
     expect(bodies().map((body) => body.tool_choice)).toEqual(["required", "auto", "auto"]);
   });
 
-  it("adapts to several refusals, and concurrent calls learn from each other", async () => {
+  it("adapts to several refusals, and applies what it learned to concurrent calls", async () => {
     const { ask, bodies } = await modelAt("openai-chat", "deployment", (body) =>
       body.max_tokens !== undefined
         ? refuse(MAX_TOKENS)
@@ -134,7 +134,7 @@ describe("a model whose server refuses a parameter", () => {
     expect(bodies()).toHaveLength(1);
   });
 
-  it("fails if the server refuses a value that it requested", async () => {
+  it("fails if the server refuses a value that the server itself requested", async () => {
     const { ask, bodies } = await modelAt("openai-chat", "m", () => refuse(MAX_TOKENS));
     await expect(ask()).rejects.toMatchObject({ kind: "bad_request" });
     expect(bodies()).toHaveLength(2);
@@ -142,7 +142,7 @@ describe("a model whose server refuses a parameter", () => {
 });
 
 describe("a base URL with a query", () => {
-  it.each(WIRE_FORMATS)("keeps it after the path over %s", async (format) => {
+  it.each(WIRE_FORMATS)("keeps the query after the path over %s", async (format) => {
     const { ask } = await modelAt(format, "m", () => null, "?api-version=2024-10-21");
     // The fake provider recognizes formats from the end of the path.
     await ask().catch(() => undefined);

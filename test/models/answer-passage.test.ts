@@ -7,7 +7,7 @@ it.each([
   ["It costs 12. The next one is free.", ["It costs 12.", "The next one is free."]],
   ["We have 5. Marketing is done.", ["We have 5.", "Marketing is done."]],
   ["He meets us in A12. Mai Lee comes too.", ["He meets us in A12.", "Mai Lee comes too."]],
-])("%j is cut into its sentences, and not after a day", (text, sentences) => {
+])("sentences of %j are separated, and a day's full stop does not end one", (text, sentences) => {
   expect(splitPassages(text)).toEqual(sentences);
 });
 
@@ -20,7 +20,7 @@ describe("pickPassage", () => {
   };
   const question = "What is the storage capacity in Reno in May in the South?";
 
-  it("prefers the email with the best passage to one with more query words in other places", () => {
+  it("prefers the email with the best passage to one that has more query words in other places", () => {
     expect(pickPassage(question, [short, long], [])?.mail).toBe(short);
   });
 

@@ -47,7 +47,7 @@ describe("an Anthropic request", () => {
     });
   });
 
-  test("contains no system prompt, tools or temperature if minimal", async () => {
+  test("contains no system prompt, tools or temperature if there are none", async () => {
     const changes = { system: " ", tools: [], temperature: undefined, messages: [{ role: "user", content: "Hello" }] };
     const { sent } = await send("claude-sonnet-4-5", { content: "ok" }, changes);
     expect(sent.body).toEqual({
@@ -66,7 +66,7 @@ describe("an Anthropic request", () => {
     ["claude-fable-5", undefined, "auto"],
     ["claude-mythos-preview", undefined, "auto"],
     ["glm-4.6", 0, "any"],
-  ])("for %s: temperature %s, tool choice %s", async (name, temperature, type) => {
+  ])("for %s has temperature %s and tool choice %s", async (name, temperature, type) => {
     const { sent } = await send(name);
     expect(sent.body).toMatchObject({ tool_choice: { type } });
     expect((sent.body as { temperature?: number }).temperature).toBe(temperature);
@@ -84,7 +84,7 @@ describe("an Anthropic request", () => {
     ]);
   });
 
-  test("returns a reply with thinking unchanged, except for its empty text", async () => {
+  test("sends a reply with thinking back unchanged, except for its empty text", async () => {
     const thinking = { type: "thinking", thinking: "hm", signature: "sig" };
     const redacted = { type: "redacted_thinking", data: "xyz" };
     const use = { type: "tool_use", id: "t1", name: "email_search", input: { b: 1, a: 2 } };
@@ -106,7 +106,7 @@ describe("an Anthropic request", () => {
   });
 });
 
-describe("a reply that ends in thinking", () => {
+describe("a reply that ends in thinking and is", () => {
   const thinking = { type: "thinking", thinking: "hm", signature: "sig" };
   const cut = { type: "thinking", thinking: "and then", signature: "" };
   const redacted = { type: "redacted_thinking", data: "xyz" };
@@ -114,9 +114,9 @@ describe("a reply that ends in thinking", () => {
 
   test.each([
     ["cut off by max_tokens", "max_tokens", [cut], "length", null],
-    ["ended without a word", "end_turn", [thinking, redacted, { type: "text", text: " " }], "stop", null],
-    ["cut off after some words", "max_tokens", [thinking, text, cut], "length", [thinking, text]],
-  ])("%s is returned without it", async (_, stop_reason, content, finishReason, kept) => {
+    ["ended before any text", "end_turn", [thinking, redacted, { type: "text", text: " " }], "stop", null],
+    ["cut off after some text", "max_tokens", [thinking, text, cut], "length", [thinking, text]],
+  ])("%s is sent back without the thinking", async (_, stop_reason, content, finishReason, kept) => {
     const first = await send("claude-opus-5", { fail: "body", body: { content, stop_reason, usage: null } });
     expect(first.reply.finishReason).toBe(finishReason);
     const messages = [{ role: "user", content: "q" }, asMessage(first.reply), { role: "user", content: "again" }];
@@ -164,7 +164,7 @@ describe("an Anthropic reply", () => {
     ["max_tokens", "length"],
     ["model_context_window_exceeded", "length"],
     ["refusal", "refusal"],
-  ])("ended by %s: %s", async (stop_reason, finishReason) => {
+  ])("that ended by %s has finish reason %s", async (stop_reason, finishReason) => {
     const { reply } = await send("claude-sonnet-4-5", { fail: "body", body: { content: [], stop_reason } });
     expect(reply).toMatchObject({ content: "", finishReason, rawFinishReason: stop_reason });
   });

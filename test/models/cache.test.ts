@@ -21,7 +21,7 @@ const replyOf = (content: string): Completion => ({
   providerState: { provider: "openai-chat", value: { reasoning: "hm" } },
 });
 
-describe("replay", () => {
+describe("replaying", () => {
   let folder: string;
   let file: string;
 
@@ -50,25 +50,25 @@ describe("replay", () => {
 
   const protocol = { name: "ModelError", kind: "protocol", retryable: false };
 
-  describe("refuses", () => {
+  describe("replay refuses", () => {
     test.each([
       ["not JSON", '{"taskQuestion": "q", "replies": []}\n{"task', "line 2"],
-      ["something else", '{"hello": 1}', "entry 1"],
+      ["JSON of another kind", '{"hello": 1}', "entry 1"],
       ["a misspelled field", '[{"replies": [{"contents": "x"}]}]', "replies.0"],
       ["half a recording", '{"key": "x", "model": "m"}', "completion"],
-    ])("a file with %s", async (_, text, where) => {
+    ])("a file that contains %s", async (_, text, where) => {
       const error = await replay(text).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(UserError);
       expect((error as UserError).message).toContain(where);
       expect((error as UserError).message).toContain(file);
     });
 
-    test("a request without an entry", async () => {
+    test("a request that has no entry", async () => {
       const model = await replay('{"taskQuestion": "known", "replies": [{"content": "a"}]}');
       await expect(model.complete(asked("unknown"), never)).rejects.toMatchObject(protocol);
     });
 
-    test("a turn after the script's end", async () => {
+    test("a turn after the end of the script", async () => {
       const model = await replay('{"replies": [{"content": "a"}]}');
       await expect(model.complete(asked("q", 1), never)).rejects.toMatchObject(protocol);
     });
@@ -85,9 +85,9 @@ describe("replay", () => {
     const any = { replies: [{ content: "any", usage: { inputTokens: 5, outputTokens: 1, cachedInputTokens: 0 } }] };
 
     test.each([
-      ["as lines", `${JSON.stringify(one)}\n\n${JSON.stringify(any)}\n`],
-      ["as one list", JSON.stringify([one, any], null, 2)],
-    ])("%s answers each question according to its turn, in any order", async (_, text) => {
+      ["if written as lines", `${JSON.stringify(one)}\n\n${JSON.stringify(any)}\n`],
+      ["if written as one list", JSON.stringify([one, any], null, 2)],
+    ])("answers each question according to its turn, in any order, %s", async (_, text) => {
       const model = await replay(text);
       expect(model.id).toBe(`replay/${file}`);
       expect(await model.complete(asked(" one ", 1), never)).toMatchObject({
@@ -119,7 +119,7 @@ describe("replay", () => {
       };
     }
 
-    test("returns the nth reply for the nth request, then no more", async () => {
+    test("returns the nth reply for the nth request, and then no more", async () => {
       const lines: string[] = [];
       const live = recording(counting(), (line) => lines.push(line));
       const given = [];
@@ -132,7 +132,7 @@ describe("replay", () => {
       await expect(model.complete({ ...asked("a"), maxTokens: 11 }, never)).rejects.toMatchObject(protocol);
     });
 
-    test("repeats a failure if the call finally failed, or exceeded its task's timeout", async () => {
+    test("repeats a failure if every attempt failed, or if the task's timeout was exceeded", async () => {
       const retries = [{ attempt: 1, reason: "500", waitedMs: 3 }];
       const failure = new ModelError("server", "x/y: 500 (after 2 attempts)", { retryable: true, retries });
       const late = new DOMException("late", "TimeoutError");
@@ -162,7 +162,7 @@ describe("replay", () => {
     });
   });
 
-  test("distinguishes requests by everything that affects a reply, but not by key order", () => {
+  test("a request is distinguished by everything that affects a reply, but not by key order", () => {
     const base = asked("q");
     const tool = { name: "t", description: "d", parameters: { a: 1, b: 2 } };
     const swapped = { name: "t", description: "d", parameters: { b: 2, a: 1 } };
@@ -180,7 +180,7 @@ describe("replay", () => {
   });
 });
 
-describe("reply cache", () => {
+describe("the reply cache", () => {
   let folder: string;
 
   beforeEach(() => {
@@ -242,7 +242,7 @@ describe("reply cache", () => {
       ["changed", (text: string) => text.replace("answer 1", "answer 7")],
       ["another request's", (text: string) => text.replace(/"key":"./, '"key":"-')],
       ["in another format", () => '{"key": 1}'],
-    ])("is a miss if its file is %s, and is rewritten", async (_, damage) => {
+    ])("is a miss if its file is %s, and is written again", async (_, damage) => {
       const { model, state } = counting();
       await opened(model).complete(asked("q"), never);
       const path = join(folder, files()[0] ?? "");
@@ -252,7 +252,7 @@ describe("reply cache", () => {
       expect(state.calls).toBe(2);
     });
 
-    test("can always be read completely while 256 writers write it, and leaves no other files", async () => {
+    test("can always be read completely while 256 writers write it, and no other files are left", async () => {
       // Large, so that writing takes time, and each with a different length.
       const { model } = counting((call) => `answer ${call} ${"x".repeat(30_000 + 100 * call)}`);
       const [one, other] = [opened(model), opened(model)];

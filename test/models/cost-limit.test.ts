@@ -54,7 +54,7 @@ function limitCost(limited: Model, maxCostUsd: number | null) {
 }
 
 describe("a cost limit", () => {
-  it("makes no call that could exceed it", async () => {
+  it("prevents a call that might exceed it", async () => {
     const limited = limitCost(model(100).model, 1.25);
     for (let i = 0; i < 3; i++) await limited.model.complete(REQUEST, never);
     expect(limited.limit.spentUsd).toBeCloseTo(0.3, 10);
@@ -64,7 +64,7 @@ describe("a cost limit", () => {
     expect(limited.limit.calls).toBe(3);
   });
 
-  it("makes calls wait while running ones could use it up", async () => {
+  it("makes calls wait while running calls might use it up", async () => {
     const { model: slow, most } = model(10);
     const limited = limitCost(slow, 2.5);
     await Promise.all(Array.from({ length: 20 }, () => limited.model.complete(REQUEST, never)));
@@ -84,13 +84,13 @@ describe("a cost limit", () => {
     expect(limit).toMatchObject({ calls: 2, spentUsd: 0.6 });
   });
 
-  it("only counts if it is unlimited", async () => {
+  it("only adds up the cost if it is unlimited", async () => {
     const counted = limitCost(model(1_000_000).model, null);
     await Promise.all([counted.model.complete(REQUEST, never), counted.model.complete(REQUEST, never)]);
     expect(counted.limit).toMatchObject({ calls: 2, spentUsd: 2_000 });
   });
 
-  it("charges the maximum if the server reports no usage, and nothing for a failed call", async () => {
+  it("charges the maximum if the server reports no usage, and nothing if a call fails", async () => {
     const silent = limitCost(model(null).model, 5);
     await silent.model.complete(REQUEST, never);
     expect(silent.limit.spentUsd).toBe(1);

@@ -23,13 +23,13 @@ describe("finishReasonOf", () => {
     ["SAFETY", "refusal"],
     ["MALFORMED_FUNCTION_CALL", "broken_call"],
     ["MISSING_THOUGHT_SIGNATURE", "broken_call"],
-  ])("maps %s without calls to %s", (raw, meaning) => expect(finishReasonOf(raw, 0)).toBe(meaning));
+  ])("maps %s to %s if there are no calls", (raw, meaning) => expect(finishReasonOf(raw, 0)).toBe(meaning));
 
-  it.each(["stop", "", "UNEXPECTED_TOOL_CALL", "some_new_reason"])("ignores %j next to complete calls", (raw) =>
+  it.each(["stop", "", "UNEXPECTED_TOOL_CALL", "some_new_reason"])("ignores %j if the calls are complete", (raw) =>
     expect(finishReasonOf(raw, 1)).toBe("tool_calls"),
   );
 
-  it.each(["length", "content_filter"])("keeps %s next to calls, which may be incomplete", (raw) =>
+  it.each(["length", "content_filter"])("keeps %s even if there are calls, because they may be incomplete", (raw) =>
     expect(finishReasonOf(raw, 1)).not.toBe("tool_calls"),
   );
 
@@ -50,7 +50,7 @@ describe("finishReasonOf", () => {
     });
   });
 
-  it("lists each name once, in lower case", () => {
+  it("lists each reason once, in lower case", () => {
     const names = Object.values(FINISH_REASON_NAMES).flat();
     expect(new Set(names).size).toBe(names.length);
     expect(names.filter((name) => name !== name.toLowerCase())).toEqual([]);

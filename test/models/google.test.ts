@@ -78,7 +78,7 @@ describe("a Google request", () => {
     await provider.close();
   });
 
-  test("names a tuned model completely", async () => {
+  test("contains the complete name of a tuned model", async () => {
     const { sent } = await send({ content: "ok" }, {}, "tunedModels/my mail");
     expect(sent.path).toBe("/v1beta/tunedModels/my%20mail:generateContent");
   });
@@ -90,7 +90,7 @@ describe("a Google request", () => {
     expect(sent.body).toMatchObject({ contents: [{ role: "user", parts: [{ text: "q" }, { text: "again" }] }] });
   });
 
-  test("returns all parts of a signed reply, and ids only if Google sent them", async () => {
+  test("sends back all parts of a signed reply, and includes ids only if Google sent them", async () => {
     const parts = [
       { text: "I should search.", thought: true },
       { functionCall: { name: "f", args: {}, id: "g1" }, thoughtSignature: "sig==" },
@@ -132,17 +132,17 @@ describe("a Google reply", () => {
     ["PROHIBITED_CONTENT", "refusal"],
     ["MALFORMED_FUNCTION_CALL", "broken_call"],
     ["TOO_MANY_TOOL_CALLS", "broken_call"],
-  ])("ended by %s: %s", async (raw, finishReason) => {
+  ])("that ended by %s has finish reason %s", async (raw, finishReason) => {
     const { reply } = await send({ fail: "body", body: { candidates: [{ finishReason: raw }] } });
     expect(reply).toMatchObject({ content: "", toolCalls: [], finishReason, rawFinishReason: raw });
   });
 
-  test("to a blocked prompt is a refusal", async () => {
+  test("is a refusal if the prompt was blocked", async () => {
     const { reply } = await send({ fail: "body", body: { promptFeedback: { blockReason: "PROHIBITED_CONTENT" } } });
     expect(reply).toMatchObject({ finishReason: "refusal", rawFinishReason: "PROHIBITED_CONTENT" });
   });
 
-  test("without a candidate or a reason is not a reply", async () => {
+  test("is invalid if it has no candidate and no reason", async () => {
     await expect(send({ fail: "body", body: { candidates: [] } })).rejects.toMatchObject({ kind: "protocol" });
   });
 
@@ -165,18 +165,18 @@ describe("a Google reply", () => {
   test.each([
     ["in seconds", () => "7", 7_000],
     ["as a date", () => new Date(Date.now() + 60_000).toUTCString(), 60_000],
-  ])("with a Retry-After header is retried after %s", async (_, after, waitMs) => {
+  ])("is retried after the time in its Retry-After header, given %s", async (_, after, waitMs) => {
     const busy = send({ fail: "status", status: 429, headers: { "retry-after": after() } });
     const { retryAfterMs } = (await busy.catch((error: unknown) => error)) as ModelError;
     expect(Math.abs((retryAfterMs ?? 0) - waitMs)).toBeLessThan(2_000);
   });
 
-  test("that is too long is abandoned while being read", async () => {
+  test("is abandoned while being read if it is too long", async () => {
     const huge = send(replied([{ text: "a".repeat(9_000_000) }]));
     await expect(huge).rejects.toMatchObject({ kind: "protocol", retryable: false });
   });
 
-  test("with a wait is retried after it, unless the key is wrong", async () => {
+  test("is retried after the wait that it contains, unless the key is wrong", async () => {
     const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.07s" }];
     const busy = { error: { code: 429, message: "quota", details } };
     await expect(send({ fail: "status", status: 429, body: busy })).rejects.toMatchObject({ retryAfterMs: 34_070 });

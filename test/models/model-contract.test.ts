@@ -93,7 +93,7 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     expect(error.message).toContain("what went wrong");
   });
 
-  test("distinguishes too long a prompt from other bad requests", async () => {
+  test("distinguishes a prompt that is too long from other bad requests", async () => {
     provider.push({ fail: "status", status: 400, message: "prompt is too long: 210000 tokens > 200000 maximum" });
     expect(await failure()).toMatchObject({ kind: "context_overflow", retryable: false });
   });
@@ -140,14 +140,14 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     expect(await failure()).toMatchObject({ kind: "network", retryable: true, status: null });
   });
 
-  test.each(["silence", "stall"] as const)("times out if the server is in %s", async (fail) => {
+  test.each(["silence", "stall"] as const)("times out if the server does not answer in time (%s)", async (fail) => {
     provider.push({ fail });
     const hurried = await modelOf(format, provider.baseUrl(format), 1, 150);
     await expect(hurried.complete(ask, never)).rejects.toMatchObject({ kind: "timeout", retryable: true });
   });
 
   test.each(["silence", "stall"] as const)(
-    "rejects with the reason of an abort in flight (%s), without a retry",
+    "rejects with the reason if aborted while waiting (%s), and does not retry",
     async (fail) => {
       provider.push({ fail }, { content: "too late" });
       const patient = await modelOf(format, provider.baseUrl(format), 3);
@@ -165,7 +165,7 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     expect(provider.requests).toHaveLength(0);
   });
 
-  test("retries failures and records them", async () => {
+  test("retries failures, and records them", async () => {
     provider.push({ fail: "status", status: 529 }, { fail: "reset" }, { fail: "half-json" }, { content: "in May" });
     const trying = await modelOf(format, provider.baseUrl(format), 4);
     const reply = await trying.complete(ask, never);
@@ -174,7 +174,7 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     expect(reply.retries[0]?.reason).toContain("529");
   });
 
-  test("fails with all attempts if no reply is valid", async () => {
+  test("fails and lists all attempts if no reply is valid", async () => {
     provider.push({ fail: "status", status: 500 }, { fail: "status", status: 500 }, { fail: "status", status: 429 });
     const error = await failure(3);
     expect(error).toMatchObject({ kind: "rate_limit", status: 429 });
@@ -212,7 +212,7 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     expect(provider.requests[0]?.headers["content-type"]).toBe("application/json");
   });
 
-  test("returns several calls with their results in order, including an error", async () => {
+  test("sends several calls with their results in order, including an error", async () => {
     const call = (query: string) => ({ name: "email_search", arguments: { query } });
     const dialogue = await startFakeProvider((request) => {
       if (request.turn === 0) return { content: "Let me look.", toolCalls: [call("meeting"), call("agenda")] };
@@ -230,7 +230,7 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     await dialogue.close();
   });
 
-  test("marks arguments that are not an object as invalid, with their text", async () => {
+  test("marks arguments that are not an object as invalid, and keeps their text", async () => {
     const broken = format.startsWith("openai") ? '{"query": "meet' : ["meeting"];
     provider.push({ toolCalls: [{ name: "email_search", arguments: broken }] }, { content: "sorry" });
     const reply = await model.complete(ask, never);
@@ -275,7 +275,7 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     expect(await model.complete(ask, never)).toMatchObject({ content: "The meeting is", finishReason: "length" });
   });
 
-  test("retries a reply that broke off, and never takes its text for the answer", async () => {
+  test("retries a reply that broke off, and never treats its text as the answer", async () => {
     provider.push({ content: "The adder was", finishReason: "other" }, { content: "4.5 cents" });
     const patient = await modelOf(format, provider.baseUrl(format), 2);
     const { content, retries } = await patient.complete(ask, never);
@@ -294,12 +294,12 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     expect(usage).toEqual({ inputTokens: 1000, outputTokens: 7, cachedInputTokens: 900 });
   });
 
-  test("returns usage null if the server does not report it", async () => {
+  test("returns null as the usage if the server does not report it", async () => {
     provider.push({ content: "x", usage: null });
     expect((await model.complete(ask, never)).usage).toBeNull();
   });
 
-  test("sends back the provider's state, with only the calls that the agent kept", async () => {
+  test("sends the provider's state back, with only the calls that the agent kept", async () => {
     const call = { name: "email_search", arguments: { query: "a" } };
     provider.push(
       { content: "thinking", toolCalls: [call, call], reasoning: "opaque+signature==" },

@@ -25,14 +25,14 @@ function refusal(id: string, provider: string | null): UserError {
 }
 
 describe("parseModelName refuses", () => {
-  test("two providers together, naming both flags", () => {
+  test("two providers together, and names both flags", () => {
     const error = refusal("anthropic/claude-sonnet-4-5", "openai");
     expect(error.message).toContain("--model-provider openai");
     expect(error.message).toContain("--model-id anthropic/claude-sonnet-4-5");
     expect(error.hint).toContain("--base-url");
   });
 
-  test("an unknown prefix without a server, listing the providers", () => {
+  test("an unknown prefix if no server is given, and lists the providers", () => {
     expect(refusal("meta-llama/Llama-3", null).hint).toContain("anthropic, openai, google, offline, replay");
   });
 
@@ -41,7 +41,7 @@ describe("parseModelName refuses", () => {
   });
 
   test.each(["llama3", "my-model", "gpt-oss-20b", "gemma-3-27b-it", "sonnet", "openai"])(
-    "the bare name %s without a known provider, with the spelling that works",
+    "the name %s without a known provider, and shows the spelling that works",
     (id) => {
       const error = refusal(id, null);
       expect(error.code).toBe("model_unknown");
@@ -77,11 +77,11 @@ describe("parseModelName reads", () => {
     ["replay/runs/one.jsonl", null, "replay", "runs/one.jsonl"],
     ["replay//tmp/one.jsonl", null, "replay", "/tmp/one.jsonl"],
     ["offline/baseline", null, "offline", "baseline"],
-  ])("%s with %s", (id, given, provider, name) => {
+  ])("%s as %s", (id, given, provider, name) => {
     expect(parseModelName(id, given)).toEqual({ provider, name, id: `${provider}/${name}` });
   });
 
-  test("another provider's prefix as part of the name at a custom server", () => {
+  test("another provider's prefix as part of the name if the server is custom", () => {
     const name = parseModelName("anthropic/claude-x", "openai", true);
     expect(name).toEqual({ provider: "openai", name: "anthropic/claude-x", id: "openai/anthropic/claude-x" });
   });
@@ -127,7 +127,7 @@ describe("the successor of a model", () => {
   });
 });
 
-test("default models are the last of their lines and have a price", () => {
+test("each default model is the latest in its line and has a price", () => {
   const judges = Object.entries(JUDGE_MODELS).map(([provider, name]) => `${provider}/${name}`);
   for (const id of [DEFAULT_MODEL, ...Object.values(ANSWERING_MODELS), ...judges]) {
     expect(successorOf(parseModelName(id, null)), id).toBeNull();
@@ -135,7 +135,7 @@ test("default models are the last of their lines and have a price", () => {
   }
 });
 
-test("an unknown-model error names the successor, and other errors are unchanged", async () => {
+test("an error about an unknown model names the successor, and other errors are unchanged", async () => {
   const provider = await startFakeProvider([
     { fail: "status", status: 404, message: "model: claude-sonnet-4-5" },
     { fail: "status", status: 400, message: "a bad request" },
@@ -175,7 +175,7 @@ describe("resolveModel refuses", () => {
     ["anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"],
     ["openai/gpt-4.1", "OPENAI_API_KEY"],
     ["google/gemini-2.5-pro", "GOOGLE_API_KEY or GEMINI_API_KEY"],
-  ])("%s without a key, naming %s", async (id, variable) => {
+  ])("%s without a key, and names %s", async (id, variable) => {
     for (const apiKey of [null, "", "  "]) {
       const error = await resolve(id, { apiKey }).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(UserError);
@@ -184,7 +184,7 @@ describe("resolveModel refuses", () => {
     }
   });
 
-  test("a key that is not a valid header value, without repeating it", async () => {
+  test("a key that is not a valid header value, and does not repeat it", async () => {
     const error = await resolve("openai/gpt-4.1", { apiKey: "sk-secret\nkey" }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(UserError);
     expect(String(error)).not.toContain("secret");
@@ -201,7 +201,7 @@ describe("resolveModel refuses", () => {
     await expect(resolve("google/gemini-2.5-pro", { wireApi: "chat" })).rejects.toThrow("--wire-api chat");
   });
 
-  test("an unknown offline model, and a missing replay file", async () => {
+  test("an unknown offline model, or a missing replay file", async () => {
     await expect(resolve("offline/gpt", {})).rejects.toThrow(UserError);
     await expect(resolve("replay/no-such-file.jsonl", {})).rejects.toThrow("no-such-file.jsonl");
   });
@@ -215,7 +215,7 @@ describe("resolveModel", () => {
     ["chat" as const, "/v1/chat/completions"],
     ["responses" as const, "/v1/responses"],
     [null, "/v1/chat/completions"],
-  ])("requests the wire format from another server: %s", async (wireApi, path) => {
+  ])("sends requests to another server in the given wire format: %s", async (wireApi, path) => {
     provider = await startFakeProvider([{ content: "hi" }]);
     const model = await resolve("openai/x", { wireApi, baseUrl: `${provider.url}/v1/` });
     await model.complete(request, never);
@@ -229,18 +229,18 @@ describe("resolveModel", () => {
     expect(provider.requests[0]?.headers.authorization).toBe("Bearer no-key-needed");
   });
 
-  test("keeps the offline providers without a key", async () => {
+  test("supports the offline providers without a key", async () => {
     const model = await resolve("offline/baseline", { apiKey: null });
     expect(model.id).toBe("offline/baseline");
   });
 
-  test("accepts two key variables for Google, and needs none offline", () => {
+  test("accepts two key variables for Google, and requires none offline", () => {
     expect(API_KEY_VARIABLES.google).toEqual(["GOOGLE_API_KEY", "GEMINI_API_KEY"]);
     expect(API_KEY_VARIABLES.offline).toEqual([]);
   });
 });
 
-describe("SDK environment", () => {
+describe("the environment variables of SDKs", () => {
   /** The SDKs read environment variables themselves. Only explicit values may reach a request. */
 
   const STRANGE = {
@@ -270,7 +270,7 @@ describe("SDK environment", () => {
     await provider.close();
   });
 
-  test.each(WIRE_FORMATS)("does not affect a request over %s", async (format) => {
+  test.each(WIRE_FORMATS)("do not affect a request over %s", async (format) => {
     const { name, wireApi } = modelOver(format, "m");
     const connection = { apiKey: "ours", baseUrl: provider.baseUrl(format), wireApi, timeoutMs: 5000 } as const;
     const model = await resolveModel(name, connection);

@@ -58,12 +58,12 @@ describe("withRetry gives up", () => {
     expect(model.calls).toBe(1);
   });
 
-  test("on an unknown exception, which is rethrown", async () => {
+  test("on an unknown exception, which it rethrows", async () => {
     const fault = new TypeError("ours");
     await expect(withRetry(failing(fault), policy).complete(request, never)).rejects.toBe(fault);
   });
 
-  test("after the last attempt, with all of them in the error", async () => {
+  test("after the last attempt, and lists all attempts in the error", async () => {
     const model = failing(...Array.from({ length: 10 }, () => busy()));
     const { sleep } = sleeper();
     const error = await withRetry(model, policy, sleep)
@@ -78,7 +78,7 @@ describe("withRetry gives up", () => {
     expect((error as ModelError).retries.map((retry) => retry.attempt)).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test("instead of waiting longer than its total limit", async () => {
+  test("if it would have to wait longer than its total limit", async () => {
     const { sleep, waits } = sleeper();
     const model = failing(busy(300_000), busy(700_000));
     const error = await withRetry(model, policy, sleep)
@@ -88,7 +88,7 @@ describe("withRetry gives up", () => {
     expect(error).toMatchObject({ retryAfterMs: 700_000 });
   });
 
-  test("when aborted while waiting, with the signal's reason", async () => {
+  test("if aborted while waiting, and throws the signal's reason", async () => {
     const controller = new AbortController();
     const model = failing(busy(60_000), busy());
     const waiting = withRetry(model, policy).complete(request, controller.signal);
@@ -107,7 +107,7 @@ describe("withRetry waits", () => {
     expect(waits).toEqual([]);
   });
 
-  test("twice as long every time, with a random variation, up to the maximum", async () => {
+  test("twice as long each time, with a random variation, up to the maximum", async () => {
     const { sleep, waits } = sleeper();
     const errors = Array.from({ length: 8 }, () => busy());
     const got = await withRetry(failing(...errors), { ...policy, attempts: 9 }, sleep).complete(request, never);
@@ -116,7 +116,7 @@ describe("withRetry waits", () => {
     expect(got.latencyMs).toBe(5);
   });
 
-  test("as long as the server requests, with a small random addition", async () => {
+  test("as long as the server requests, plus a small random time", async () => {
     const { sleep, waits } = sleeper();
     await withRetry(failing(busy(7000), busy(0)), policy, sleep).complete(request, never);
     expect(waits).toEqual([7500, 500]);
@@ -155,7 +155,7 @@ describe("a reply's model name does not match", () => {
     expect(isOtherModel(asked, named)).toBe(true);
   });
 
-  test("a reply from a replay or script needs no model name", () => {
+  test("a reply from a replay or script does not need a model name", () => {
     expect(otherModels("replay/file.jsonl", { "gpt-4.1": 2 })).toEqual([]);
     expect(otherModels("command/agent.py", { "gpt-4.1": 2 })).toEqual([]);
     expect(otherModels("openai/gpt-4.1", { "gpt-4.1": 2, "gpt-6-luna": 1 })).toEqual(["gpt-6-luna"]);
@@ -197,7 +197,7 @@ describe.each(FORMATS.filter(([format]) => format.startsWith("openai")))(
   },
 );
 
-test("each different model is reported once, and at most twenty of them", async () => {
+test("each model other than the requested one is reported once, and at most twenty are reported", async () => {
   let n = 0;
   const provider = await startFakeProvider(() => {
     n++;

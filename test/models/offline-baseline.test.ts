@@ -74,18 +74,18 @@ const mailbox = (name: string, args: { [key: string]: JsonValue }): JsonValue | 
 };
 
 describe("the baseline gives up", () => {
-  test("after a search without results, without sources", async () => {
+  test("without sources if a search has no results", async () => {
     const { answer, calls } = await play("Who?", OURS, () => ({ emails: [], total: 0 }));
     expect(answer).toEqual({ answer: "I don't know", sources: [] });
     expect(calls).toHaveLength(2);
   });
 
-  test("after a failed search", async () => {
+  test("if a search fails", async () => {
     const { answer } = await play("Who?", OURS, () => new Error("inbox_id is missing"));
     expect(answer).toEqual({ answer: "I don't know", sources: [] });
   });
 
-  test("without a search tool, and in plain text without a tool for the answer", async () => {
+  test("if it has no search tool, in plain text if it has no tool for the answer", async () => {
     expect((await play("Who?", [tool("other")], mailbox)).answer).toBe("I don't know");
   });
 
@@ -104,13 +104,13 @@ describe("the baseline gives up", () => {
     expect(answer).toEqual({ answer: "I don't know", sources: [] });
   });
 
-  test("for a name it does not have", () => {
+  test("if an unknown offline model is requested", () => {
     expect(() => offlineModel("gpt")).toThrow('offline model "gpt"');
   });
 });
 
 describe("the baseline", () => {
-  test("searches, reads the first emails in one turn, answers with a sentence and its source", async () => {
+  test("searches, reads the first emails in one turn, and answers with a sentence and its source", async () => {
     const question = "When and at what time is the budget review?";
     const { calls, answer, reply } = await play(question, OURS, mailbox);
     expect(calls).toEqual([
@@ -138,7 +138,7 @@ describe("the baseline", () => {
     expect(answer).toMatchObject({ answer: expected });
   });
 
-  test("returns the same answer again", async () => {
+  test("returns the same answer if asked again", async () => {
     const [a, b] = [await play("When is lunch?", OURS, mailbox), await play("When is lunch?", OURS, mailbox)];
     expect(a).toEqual(b);
   });
@@ -154,7 +154,7 @@ describe("the baseline", () => {
     expect(calls[0]?.[0]?.arguments).toMatchObject({ inbox_id: "dana.w@example.com" });
   });
 
-  test("plays ART's tools, whose results are plain lists", async () => {
+  test("can use ART's tools, which return plain lists", async () => {
     let searches = 0;
     const { answer, calls } = await play("When is the Budget review?", ART, (name, args) => {
       if (name !== "search_emails") return mailbox("email_get", args);
@@ -183,7 +183,7 @@ describe("the baseline", () => {
     });
   });
 
-  test("shortens an answer from an email with one endless line", async () => {
+  test("shortens an answer from an email that consists of one endless line", async () => {
     const body = `${"word ".repeat(2000)}the deadline is June 5 ${"word ".repeat(2000)}`;
     const { answer } = await play("When is the deadline?", OURS, (name) =>
       name === "email_search" ? hits(MAILS.slice(0, 1)) : { message_id: "<1@x>", subject: "s", body },

@@ -53,7 +53,7 @@ describe("a chat completion request", () => {
   });
 
   test.each(["o1", "o3-mini", "o4-mini-2025-04-16", "gpt-5", "gpt-5.1", "openai/gpt-5-mini"])(
-    "for %s, which reasons",
+    "for %s treats the model as a reasoning model",
     async (name) => {
       const { sent } = await send(name);
       expect(sent.body).toMatchObject({ max_completion_tokens: 512 + 16_384 });
@@ -63,13 +63,13 @@ describe("a chat completion request", () => {
   );
 
   test.each(["gpt-4.1", "gpt-5-chat-latest", "o-llama", "meta-llama/Llama-3"])(
-    "for %s, which does not reason",
+    "for %s treats the model as one that does not reason",
     async (name) => {
       expect((await send(name)).sent.body).toMatchObject({ max_tokens: 512, temperature: 0 });
     },
   );
 
-  test("returns the signature of a tool call with the call", async () => {
+  test("sends the signature of a tool call back with the call", async () => {
     const signature = { extra_content: { google: { thought_signature: "SIG" } } };
     const call = { id: "a", function: { name: "f", arguments: "{}" } };
     const first = await send("m", replied({ content: null, tool_calls: [{ ...call, ...signature }] }));
@@ -78,7 +78,7 @@ describe("a chat completion request", () => {
     expect(second.sent.body).not.toHaveProperty("messages.0.extra_content");
   });
 
-  test("sends the name of a called tool in a form that every provider accepts", async () => {
+  test("contains the name of a called tool in a form that every provider accepts", async () => {
     const names = ["email.search now", "", "x".repeat(90)];
     const toolCalls = names.map((name, i) => ({ id: `c${i}`, name, arguments: {} }));
     const { sent } = await send("m", { content: "ok" }, { messages: [{ role: "assistant", content: "", toolCalls }] });
@@ -87,7 +87,7 @@ describe("a chat completion request", () => {
     expect(tool_calls.map((call) => call.function.name)).toEqual(["email_search_now", "unnamed_tool", "x".repeat(64)]);
   });
 
-  test("omits an empty reply, and joins the user messages around it", async () => {
+  test("leaves out an empty reply, and joins the user messages around it", async () => {
     const { sent } = await send(
       "m",
       { content: "ok" },
@@ -103,7 +103,7 @@ describe("a chat completion request", () => {
     expect(sent.body).toMatchObject({ messages: [{ role: "user", content: "When?\n\nPlease call a tool." }] });
   });
 
-  test("returns reasoning in the field from which it was read", async () => {
+  test("sends reasoning back in the field from which it was read", async () => {
     const details = [{ type: "reasoning.encrypted", data: "xyz" }];
     const first = await send(
       "m",
@@ -128,12 +128,12 @@ describe("a chat completion", () => {
     ["content_filter", "refusal"],
     ["eos", "stop"],
     [null, "stop"],
-  ])("ended by %s: %s", async (raw, finishReason) => {
+  ])("that ended by %s has finish reason %s", async (raw, finishReason) => {
     const { reply } = await send("m", replied({ content: "x" }, raw));
     expect(reply).toMatchObject({ finishReason, rawFinishReason: raw ?? "", usage: null });
   });
 
-  test("with calls is treated as a call, whatever its finish reason", async () => {
+  test("is treated as a call if it contains calls, whatever its finish reason", async () => {
     const call = { function: { name: "f", arguments: "" } };
     const { reply } = await send("m", replied({ content: "", tool_calls: [call] }));
     expect(reply).toMatchObject({ finishReason: "tool_calls", toolCalls: [{ name: "f", arguments: {} }] });
@@ -158,12 +158,12 @@ describe("a chat completion", () => {
     expect(reply.content).toBe("ab");
   });
 
-  test("with an error inside a 200 throws that error", async () => {
+  test("is treated as an error if it contains one, even if the status is 200", async () => {
     const body = { error: { code: 429, message: "upstream is busy" } };
     await expect(send("m", { fail: "body", body })).rejects.toMatchObject({ kind: "rate_limit", retryable: true });
   });
 
-  test("is not retried for an account without credit", async () => {
+  test("is not retried if the account has no credit", async () => {
     const answer = {
       fail: "status",
       status: 429,

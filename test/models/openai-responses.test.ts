@@ -48,13 +48,13 @@ describe("a Responses request", () => {
     });
   });
 
-  test("requests reasoning and sends no temperature for a reasoning model", async () => {
+  test("requests reasoning and sends no temperature if the model reasons", async () => {
     const { sent } = await send("gpt-5-mini", { content: "ok" }, { maxTokens: 5, reasoningTokens: 0 });
     expect(sent.body).toMatchObject({ include: ["reasoning.encrypted_content"], max_output_tokens: 16, store: false });
     expect(sent.body).not.toHaveProperty("temperature");
   });
 
-  test("returns reasoning items in their place, except for items that only the server has stored", async () => {
+  test("sends reasoning items back in their place, except items that only the server stored", async () => {
     const kept = { id: "rs_1", type: "reasoning", summary: [], encrypted_content: "xyz" };
     const stored = { id: "rs_2", type: "reasoning", summary: [] };
     const call = { id: "fc_1", type: "function_call", call_id: "a", name: "f", arguments: "{}" };
@@ -70,14 +70,14 @@ test.each([
   ["gpt-5.1-codex", true],
   ["ft:gpt-4.1-2025-04-14:acme:mail:xyz", false],
   ["gpt-5-chat-latest", false],
-])("a request for %s keeps its reasoning between calls: %s", async (name, reasons) => {
+])("a Responses request for %s keeps its reasoning between calls: %s", async (name, reasons) => {
   const { sent } = await send(name);
   const { include, temperature } = sent.body as { include?: string[]; temperature?: number };
   expect(include).toEqual(reasons ? ["reasoning.encrypted_content"] : undefined);
   expect(temperature).toBe(reasons ? undefined : 0);
 });
 
-test("a request for a model with another name keeps its reasoning after the first one", async () => {
+test("a Responses request for a model with another name keeps the reasoning after the first reply", async () => {
   const call = { toolCalls: [{ name: "f", arguments: {} }] };
   const provider = await startFakeProvider([{ ...call, reasoning: "xyz" }, { content: "ok" }]);
   const baseUrl = provider.baseUrl("openai-responses");
@@ -89,7 +89,7 @@ test("a request for a model with another name keeps its reasoning after the firs
   await provider.close();
 });
 
-test("a request omits a reply with only reasoning, which the API refuses alone", async () => {
+test("a Responses request leaves out a reply that contains only reasoning, which the API would refuse", async () => {
   const reasoning = { id: "rs_1", type: "reasoning", summary: [], encrypted_content: "xyz" };
   const body = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" }, output: [reasoning] };
   const { reply } = await send("gpt-5", replied(body));
@@ -103,7 +103,7 @@ describe("a Response", () => {
   test.each([
     ["max_output_tokens", "length"],
     ["content_filter", "refusal"],
-  ])("incomplete by %s: %s", async (reason, finishReason) => {
+  ])("that is incomplete because of %s has finish reason %s", async (reason, finishReason) => {
     const { reply } = await send("m", replied({ status: "incomplete", incomplete_details: { reason }, output: [] }));
     expect(reply).toMatchObject({ finishReason, rawFinishReason: reason });
   });
@@ -115,17 +115,17 @@ describe("a Response", () => {
     ["slow_down", "overloaded", true],
     ["insufficient_quota", "unavailable", false],
     ["some_new_code", "bad_request", false],
-  ])("failed by %s inside a 200: %s", async (code, kind, retryable) => {
+  ])("that failed because of %s with status 200 is an error: %s", async (code, kind, retryable) => {
     const body = { status: "failed", error: { code, message: "no" }, output: [] };
     await expect(send("m", replied(body))).rejects.toMatchObject({ kind, retryable });
   });
 
-  test("that failed with invalid_prompt inside a 200 is a refusal", async () => {
+  test("that failed because of invalid_prompt with status 200 is a refusal", async () => {
     const body = { status: "failed", error: { code: "invalid_prompt", message: "no" }, output: [] };
     expect((await send("m", replied(body))).reply).toMatchObject({ finishReason: "refusal", content: "" });
   });
 
-  test("of a plain model needs no state", async () => {
+  test("from a model that does not reason has no state", async () => {
     expect((await send("gpt-4.1")).reply.providerState).toBeUndefined();
   });
 });

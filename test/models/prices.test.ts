@@ -51,7 +51,7 @@ test("priceOf charges 1.25 times plain input for cache writes, and 2 times for o
   );
 });
 
-test("a price that the user sets applies to cached input and cache writes too", () => {
+test("a price that the user sets also applies to cached input and cache writes", () => {
   const price = { input: 2, output: 10, cachedInput: 0.5 };
   const usage = {
     inputTokens: 1000,
@@ -63,7 +63,7 @@ test("a price that the user sets applies to cached input and cache writes too", 
   expect(priceAt(price, usage)).toBeCloseTo((200 * 2 + 300 * 0.5 + 400 * 2.5 + 100 * 4 + 100 * 10) / 1e6, 12);
 });
 
-describe("our own table adds models that the library does not have", () => {
+describe("our own price table", () => {
   const of = (id: string, usage = thousand, at = "2026-11-22") => priceOf(id, usage, new Date(at));
   const both = { ...thousand, outputTokens: 1000 };
 
@@ -75,25 +75,25 @@ describe("our own table adds models that the library does not have", () => {
     ["openai/gpt-6.1-sol-2026-09-29", 0.012],
     ["google/gemini-4-argon", 0.012],
     ["google/gemini-4-carbon", 0.012],
-  ])("%s", (id, usd) => {
+  ])("adds a model that the library does not have: %s", (id, usd) => {
     expect(of(id, both)).toBeCloseTo(usd, 10);
   });
 
-  test("and charges more for an entire prompt that is longer than the threshold", () => {
+  test("charges more for the entire prompt if it is longer than the threshold", () => {
     const tokens = (inputTokens: number) => of("anthropic/claude-haiku-5-5", { ...both, inputTokens });
     expect(tokens(100_000)).toBeCloseTo(0.0105, 10);
     expect(tokens(100_001)).toBeCloseTo(0.0525005, 10);
     expect(of("openai/gpt-6.1-terra", { ...both, inputTokens: 272_001 })).toBeCloseTo(0.544002 + 0.0075, 10);
   });
 
-  test("and changes prices on their day", () => {
+  test("changes prices on the day they change", () => {
     expect(of("google/gemini-4-argon", both, "2026-12-01T00:00:00Z")).toBeCloseTo(0.024, 10);
     const cached = { ...thousand, cachedInputTokens: 1000 };
     expect(of("anthropic/claude-sonnet-5-5", cached, "2026-10-06")).toBeCloseTo(0.0002, 10);
     expect(of("anthropic/claude-sonnet-5-5", cached)).toBeCloseTo(0.0001, 10);
   });
 
-  test("and prices an alias like its model", () => {
+  test("prices an alias like its model", () => {
     expect(of("google/gemini-flash-latest")).toBe(of("google/gemini-3.8-flash"));
   });
 
@@ -102,7 +102,7 @@ describe("our own table adds models that the library does not have", () => {
     ["openai/openai/gpt-6.1-terra", "openai/gpt-6.1-terra"],
     ["openai/anthropic/claude-sonnet-5.5", "anthropic/claude-sonnet-5-5"],
     ["openai/google/gemini-3.8-flash", "google/gemini-3.8-flash"],
-  ])("and prices %s like %s, because routers put the vendor before the name", (id, makers) => {
+  ])("prices %s like %s, because routers put the vendor before the name", (id, makers) => {
     expect(of(id)).toBeGreaterThan(0);
     expect(of(id)).toBe(of(makers));
   });
@@ -113,12 +113,12 @@ describe("our own table adds models that the library does not have", () => {
     "openai/meta-llama/Llama-3",
     "google/gemini-pro-latest",
     "anthropic/claude-mythos-9",
-  ])("and does not guess a price for %s", (id) => {
+  ])("does not guess a price for %s", (id) => {
     expect(of(id)).toBeNull();
   });
 });
 
-test("a reply has the price of the model that it names, otherwise of the requested one", () => {
+test("a reply has the price of the model that it names, and otherwise of the requested one", () => {
   const cost = (answeredBy?: string) => priceOfReply("google/gemini-2.5-pro", answeredBy, million);
   expect(cost("gemini-3.8-flash")).toBe(priceOf("google/gemini-3.8-flash", million));
   expect(cost("something-else")).toBe(priceOf("google/gemini-2.5-pro", million));

@@ -92,49 +92,49 @@ describe("providerError", () => {
 
   it.each<[string, number, string, unknown, object]>([
     [
-      "Gemini's limit per minute, worded like an empty account",
+      "Gemini's per-minute limit, worded like an empty account",
       429,
       QUOTA,
       google(QUOTA, [violations("GenerateRequestsPerMinutePerProjectPerModel-FreeTier"), retryInfo]),
       { kind: "rate_limit", retryable: true, retryAfterMs: 1500 },
     ],
     [
-      "the same in an array",
+      "Gemini's per-minute limit in an array",
       429,
       QUOTA,
       [google(QUOTA, [violations("GenerateContentInputTokensPerModelPerMinute-FreeTier"), retryInfo])],
       { kind: "rate_limit", retryable: true, retryAfterMs: 1500 },
     ],
     [
-      "the same in LiteLLM's words",
+      "Gemini's per-minute limit in LiteLLM's words",
       429,
       `litellm.RateLimitError: {"message": "${QUOTA}", "status": "RESOURCE_EXHAUSTED"}`,
       null,
       { kind: "rate_limit", retryable: true },
     ],
     [
-      "Gemini's limit per day, with a wait of seconds",
+      "Gemini's per-day limit, with a wait in seconds",
       429,
       QUOTA,
       google(QUOTA, [violations("GenerateRequestsPerDayPerProjectPerModel-FreeTier"), retryInfo]),
       { kind: "unavailable", retryable: false },
     ],
     [
-      "a model outside of Gemini's free tier",
+      "a model that is not in Gemini's free tier",
       429,
       QUOTA,
       google(QUOTA, [violations("GenerateRequestsPerMinutePerProjectPerModel-FreeTier", "0"), retryInfo]),
       { kind: "unavailable", retryable: false },
     ],
     [
-      "an empty account at OpenAI",
+      "an empty OpenAI account",
       429,
       QUOTA,
       { error: { message: QUOTA, type: "insufficient_quota", code: "insufficient_quota" } },
       { kind: "unavailable", retryable: false },
     ],
     [
-      "an empty account at Anthropic",
+      "an empty Anthropic account",
       400,
       "Your credit balance is too low to access the Anthropic API.",
       {
@@ -144,15 +144,15 @@ describe("providerError", () => {
       { kind: "unavailable", retryable: false },
     ],
     [
-      "a spending limit at Anthropic",
+      "an Anthropic spending limit",
       400,
       "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.",
       null,
       { kind: "unavailable", retryable: false },
     ],
-    ["DeepSeek's empty account", 402, "Insufficient Balance", null, { kind: "unavailable", retryable: false }],
+    ["an empty DeepSeek account", 402, "Insufficient Balance", null, { kind: "unavailable", retryable: false }],
     [
-      "Moonshot's empty account",
+      "an empty Moonshot account",
       429,
       "Your account is not active",
       { error: { type: "exceeded_current_quota_error", message: "Your account is not active" } },
@@ -167,21 +167,21 @@ describe("providerError", () => {
     ],
     ["a refused key", 403, "no access", { error: { code: 403, message: "no access" } }, { kind: "auth" }],
     [
-      "a refused key at Google",
+      "a refused Google key",
       400,
       "no",
       { error: { code: 400, status: "INVALID_ARGUMENT", message: "no", details: [{ reason: "API_KEY_INVALID" }] } },
       { kind: "auth", retryable: false },
     ],
     [
-      "an overloaded server from its code",
+      "an overloaded server, by its code",
       400,
       "busy",
       { error: { code: "slow_down", message: "busy" } },
       { kind: "overloaded", retryable: true },
     ],
     [
-      "a free model's limit at OpenRouter",
+      "the limit for a free model at OpenRouter",
       429,
       "Rate limit exceeded: free-models-per-day",
       { error: { code: 429, message: "Rate limit exceeded", metadata: { headers: { "X-RateLimit-Reset": "1000" } } } },
@@ -210,7 +210,7 @@ describe("providerError", () => {
     ["Please retry in 34.07s.", 34_070],
     ["Please retry after 26 seconds.", 26_000],
     ["Please try again later.", null],
-  ])("reads the wait in %j, unless a header has it", (message, ms) => {
+  ])("reads the wait in %j, unless a header specifies one", (message, ms) => {
     expect(httpError(429, message)).toMatchObject({ retryAfterMs: ms });
     const headers = new Headers({ "retry-after": "3" });
     expect(httpError(429, message, null, headers)).toMatchObject({ retryAfterMs: 3000 });
@@ -248,7 +248,7 @@ test.each([
   expect(retryAfterMs(headers(name, value))).toBe(ms);
 });
 
-test("retryAfterMs reads a date one hour later", () => {
+test("retryAfterMs reads a date that is one hour ahead", () => {
   const inAnHour = new Date(Date.now() + 3_600_000).toUTCString();
   const ms = retryAfterMs(headers("retry-after", inAnHour)) ?? 0;
   expect(ms).toBeGreaterThan(3_500_000);
@@ -265,7 +265,7 @@ test("retryAfterMs finds Google's RetryInfo among other details", () => {
   expect(retryAfterMs(undefined, [{ ...info, retryDelay: "later" }])).toBeNull();
 });
 
-describe("limits and refusals in the words of other providers", () => {
+describe("limits and refusals as other providers word them", () => {
   const kindOf = (status: number, error: object, headers = {}) =>
     providerError({ status, message: "", body: { error }, headers: new Headers(headers) });
 
@@ -277,7 +277,7 @@ describe("limits and refusals in the words of other providers", () => {
     [429, { message: "1304", code: "1304" }],
     [412, { message: "Account a is suspended, possibly due to reaching the monthly spending limit" }],
     [403, { message: "Sorry, your account balance is insufficient", code: 30001 }],
-  ])("%d %j stops the run", (status, error) => {
+  ])("stop the run: %d %j", (status, error) => {
     expect(kindOf(status, error)).toMatchObject({ kind: "unavailable", retryable: false });
   });
 
@@ -286,7 +286,7 @@ describe("limits and refusals in the words of other providers", () => {
     [{ message: "Too many requests per day." }, { "retry-after": "7" }, 7_000],
     [{ message: "50 per 86400s exceeded for UserByModelByDay. Please wait 70000 seconds before retrying." }, {}, 7e7],
     [{ message: "50,000 input tokens per minute", type: "rate_limit_error" }, {}, null],
-  ])("429 %j waits as long as asked", (error, headers, retryAfterMs) => {
+  ])("are retried after the requested wait: 429 %j", (error, headers, retryAfterMs) => {
     expect(kindOf(429, error, headers)).toMatchObject({ kind: "rate_limit", retryable: true, retryAfterMs });
   });
 
@@ -297,7 +297,7 @@ describe("limits and refusals in the words of other providers", () => {
     [400, { code: "InputTextSensitiveContentDetected", message: "x" }],
     [400, { code: "cyber_policy_violation", message: "x" }],
     [400, { message: "Output data may contain inappropriate content." }],
-  ])("%d %j is a refusal", (status, error) => {
+  ])("are treated as a refusal: %d %j", (status, error) => {
     expect(kindOf(status, error).kind).toBe("refused");
   });
 });

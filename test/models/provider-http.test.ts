@@ -92,7 +92,7 @@ describe("postJson", () => {
     return { kind, status, retryable, retryAfterMs, message };
   }
 
-  describe("compared with the OpenAI SDK", () => {
+  describe("compared with the OpenAI SDK,", () => {
     it("sends the same request", async () => {
       canned = { status: 200, body: '{"id":"1","text":"naïve – 💰"}' };
       received.length = 0;
@@ -141,7 +141,7 @@ describe("postJson", () => {
         { status: 401, body: "", headers: { "content-encoding": "gzip" } },
       ],
       ["500 with a body of 9 MB", { status: 500, body: "a".repeat(9_000_000) }],
-    ])("maps status %s like the status alone", async (_, answer) => {
+    ])("maps status %s as if there were no body", async (_, answer) => {
       canned = answer;
       expect(await failure(ours)).toEqual({
         ...(await failure(sdk)),
@@ -159,7 +159,7 @@ describe("postJson", () => {
     });
   });
 
-  describe("with a server that does not speak HTTP", () => {
+  describe("if the server does not speak HTTP,", () => {
     const asked = (url: string) => () => postJson(url, {}, jsonBytes(BODY), options());
 
     it.each([
@@ -194,7 +194,7 @@ describe("postJson", () => {
     expect(failsEveryTask(error)).toMatchObject({ by: "server" });
   });
 
-  it("is abandoned immediately on an abort while connecting", async () => {
+  it("stops immediately if aborted while connecting", async () => {
     // The server accepts connections and never replies, so that the handshake waits.
     const silent = createTcpServer(() => undefined);
     const { port } = new URL(await listen(silent));
@@ -209,21 +209,24 @@ describe("postJson", () => {
     silent.close();
   });
 
-  it.each([301, 302, 307, 308])("follows a redirect within its origin (%s), with the same bytes", async (status) => {
-    const bodies: string[] = [];
-    const moved = createServer((request, response) => {
-      if (request.url === "/v1") response.writeHead(status, { location: "/v2" }).end();
-      else {
-        request.on("data", (chunk: Buffer) => bodies.push(`${request.method} ${chunk}`));
-        request.on("end", () => response.end('{"id":"there"}'));
-      }
-    });
-    const url = `${await listen(moved)}/v1`;
-    expect((await postJson(url, {}, jsonBytes(BODY), options())).body).toEqual({ id: "there" });
-    expect(bodies).toEqual([`POST ${JSON.stringify(BODY)}`]);
-    moved.closeAllConnections();
-    moved.close();
-  });
+  it.each([301, 302, 307, 308])(
+    "follows a redirect within its origin (%s), and sends the same bytes",
+    async (status) => {
+      const bodies: string[] = [];
+      const moved = createServer((request, response) => {
+        if (request.url === "/v1") response.writeHead(status, { location: "/v2" }).end();
+        else {
+          request.on("data", (chunk: Buffer) => bodies.push(`${request.method} ${chunk}`));
+          request.on("end", () => response.end('{"id":"there"}'));
+        }
+      });
+      const url = `${await listen(moved)}/v1`;
+      expect((await postJson(url, {}, jsonBytes(BODY), options())).body).toEqual({ id: "there" });
+      expect(bodies).toEqual([`POST ${JSON.stringify(BODY)}`]);
+      moved.closeAllConnections();
+      moved.close();
+    },
+  );
 
   it("detects redirect loops", async () => {
     let asked = 0;
@@ -242,7 +245,7 @@ describe("postJson", () => {
     circle.close();
   });
 
-  describe("with a server that is slower than the timeout", () => {
+  describe("if the server is slower than the timeout,", () => {
     const HEAD = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n";
     const TIMEOUT = { kind: "timeout", retryable: true, message: "no complete reply within 0.15 s" };
 
@@ -262,7 +265,7 @@ describe("postJson", () => {
       slow.close();
     });
 
-    it("gives up if it redirects to a silent server", async () => {
+    it("gives up if the server redirects to a silent server", async () => {
       const moved = createServer((request, response) => {
         if (request.url === "/v1") response.writeHead(307, { location: "/there" }).end();
       });
@@ -284,7 +287,7 @@ describe("postJson", () => {
   });
 });
 
-describe("SDK fetch", () => {
+describe("fetch for SDKs", () => {
   type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
   const BODY = JSON.stringify({ said: "naïve – 💰" });
@@ -322,11 +325,11 @@ describe("SDK fetch", () => {
       expect(await (await ask(path)).json()).toEqual(JSON.parse(BODY));
     });
 
-    it("and refuses it with a retry if it was truncated while compressed", async () => {
+    it("and asks for a retry if it was truncated while compressed", async () => {
       await expect((await ask("/cut")).text()).rejects.toMatchObject({ kind: "protocol", retryable: true });
     });
 
-    it.each(["/bomb", "/huge"])("and refuses it if it is larger than any reply, like %s", async (path) => {
+    it.each(["/bomb", "/huge"])("and refuses it if it is larger than any valid reply, like %s", async (path) => {
       await expect((await ask(path)).text()).rejects.toMatchObject({ kind: "protocol", retryable: false });
     });
   });
@@ -334,7 +337,7 @@ describe("SDK fetch", () => {
   describe("a request", () => {
     const init = { method: "POST", body: "{}", headers: { authorization: "Bearer k", "x-other": "1", cookie: "a=b" } };
 
-    it.each(["/headers", "/moved"])("contains only the headers of a plain fetch, to %s", async (path) => {
+    it.each(["/headers", "/moved"])("contains only the headers of a plain fetch to %s", async (path) => {
       const sent = (await (await ask(path, init)).json()) as Record<string, string>;
       expect(sent.authorization).toBe("Bearer k");
       expect(sent).not.toHaveProperty("x-other");
@@ -346,7 +349,7 @@ describe("SDK fetch", () => {
 const never = new AbortController().signal;
 const forever = () => new Promise<never>(() => undefined);
 
-it("withTimeout returns the result of the work, and leaves no listener on the signal", async () => {
+it("withTimeout returns the result of its work, and leaves no listener on the signal", async () => {
   expect(await withDeadline(never, 60_000, async () => 7)).toBe(7);
   await expect(withDeadline(never, 60_000, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
   const thrown = () => {
@@ -407,7 +410,7 @@ describe("redirects", () => {
     for (const at of [stranger, server]) at.close().closeAllConnections();
   });
 
-  test("a redirect does not concern the model, so no successor is named", async () => {
+  test("do not concern the model, so no successor is named", async () => {
     status = 302;
     const name = parseModelName("openai/gpt-4.1", null);
     const connection = { apiKey: "sk-x", baseUrl: `${serverUrl}/v1`, wireApi: "chat", timeoutMs: 5_000 } as const;
@@ -418,7 +421,7 @@ describe("redirects", () => {
   });
 
   test.each(WIRE_FORMATS.flatMap((format) => [301, 302, 303, 307, 308].map((code) => [format, code] as const)))(
-    "%s: a redirect (%s) to another host is an error that names the host, and sends nothing there",
+    "over %s (status %s) to another host cause an error that names the host, and nothing is sent there",
     async (format, code) => {
       status = code;
       const { name, wireApi } = modelOver(format, "m");

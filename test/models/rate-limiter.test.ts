@@ -56,10 +56,10 @@ function fullestMinute(times: readonly number[]): number {
   }, 0);
 }
 
-describe("a server that allows 600 requests per minute, with", () => {
+describe("a server that allows 600 requests per minute", () => {
   const cases = Object.keys(SERVERS).flatMap((name) => [100, 1500].map((latencyMs) => [name, latencyMs] as const));
 
-  it.each(cases)("%s, answering in %i ms: is used, and almost never refuses", async (name, latencyMs) => {
+  it.each(cases)("is fully used, and almost never refuses (%s, answers in %i ms)", async (name, latencyMs) => {
     const { time, throttle } = open();
     const admit = SERVERS[name]?.();
     if (admit === undefined) throw new Error(`unknown server ${name}`);
@@ -75,7 +75,7 @@ describe("a server that allows 600 requests per minute, with", () => {
 describe("a server that queues calls until they time out", () => {
   const timeout = () => new ModelError("timeout", "no complete reply within 5 s", { retryable: true });
 
-  it("gets half as many concurrent calls after each round of timeouts, until none times out", async () => {
+  it("gets half as many concurrent calls after each round of timeouts, until no call times out", async () => {
     const { time, throttle } = open();
     // The server answers one call after another, in 600 ms each.
     let freeAt = 0;
@@ -122,7 +122,7 @@ describe("a wait that the server requests", () => {
     return { time, throttle, answered };
   }
 
-  it("applies to all calls, and no longer than requested", async () => {
+  it("applies to all calls, and lasts no longer than requested", async () => {
     const { time, answered, throttle } = refusingOnce(10_000);
     await time.until(5_000);
     expect(throttle.state()).toMatchObject({ refused: 1, waiting: 4, running: 0, why: "server" });
@@ -161,14 +161,14 @@ describe("an aborted call", () => {
     expect(throttle.state()).toMatchObject(NOTHING);
   });
 
-  it("is not made if the abort came first", async () => {
+  it("is not made if it was aborted before", async () => {
     const { throttle } = open();
     const reason = new Error("Ctrl-C");
     await expect(through(throttle, () => Promise.resolve(1), AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(throttle.state()).toMatchObject(NOTHING);
   });
 
-  it("leaves no timer after the last waiting call, even if the server requested a wait", async () => {
+  it("leaves no timer if it was the last waiting call, even if the server requested a wait", async () => {
     const { time, throttle } = open();
     await through(throttle, () => Promise.reject(refusal(30_000))).catch(() => undefined);
     const controller = new AbortController();
@@ -185,7 +185,7 @@ describe("an aborted call", () => {
 });
 
 describe("a limit", () => {
-  it.each([6, 60, 600])("of %i requests per minute is not exceeded, and used", async (rpm) => {
+  it.each([6, 60, 600])("of %i requests per minute is fully used, and not exceeded", async (rpm) => {
     const { time, throttle } = open({ rpm });
     const { answered } = load(time, throttle, () => 0, 100);
     await time.until(5 * MINUTE);
@@ -194,28 +194,31 @@ describe("a limit", () => {
     expect(between(answered, MINUTE, 5 * MINUTE).length).toBeGreaterThanOrEqual(0.97 * 4 * rpm);
   });
 
-  it.each([500, 3_000])("of 60,000 tokens per minute is not exceeded with calls of %i, and used", async (tokens) => {
-    const { time, throttle } = open({ concurrency: 20, tpm: 60_000 });
-    const ended: number[] = [];
-    const client = async () => {
-      for (;;) {
-        await throttle.call(
-          () => time.sleep(1000),
-          () => tokens,
-          never,
-        );
-        ended.push(time.now());
-      }
-    };
-    for (let i = 0; i < 20; i++) void client();
-    await time.until(10 * MINUTE);
-    // Ten seconds of the budget can be used immediately, and one call is let in on credit.
-    expect(fullestMinute(ended) * tokens).toBeLessThanOrEqual(60_000 + 10_000 + 2 * tokens);
-    expect(between(ended, MINUTE, 10 * MINUTE).length * tokens).toBeLessThanOrEqual(9 * 60_000 + 10_000 + tokens);
-    expect(between(ended, MINUTE, 10 * MINUTE).length * tokens).toBeGreaterThanOrEqual(0.95 * 9 * 60_000);
-  });
+  it.each([500, 3_000])(
+    "of 60,000 tokens per minute is fully used, and not exceeded, if each call takes %i",
+    async (tokens) => {
+      const { time, throttle } = open({ concurrency: 20, tpm: 60_000 });
+      const ended: number[] = [];
+      const client = async () => {
+        for (;;) {
+          await throttle.call(
+            () => time.sleep(1000),
+            () => tokens,
+            never,
+          );
+          ended.push(time.now());
+        }
+      };
+      for (let i = 0; i < 20; i++) void client();
+      await time.until(10 * MINUTE);
+      // Ten seconds of the budget can be used immediately, and one call is let in on credit.
+      expect(fullestMinute(ended) * tokens).toBeLessThanOrEqual(60_000 + 10_000 + 2 * tokens);
+      expect(between(ended, MINUTE, 10 * MINUTE).length * tokens).toBeLessThanOrEqual(9 * 60_000 + 10_000 + tokens);
+      expect(between(ended, MINUTE, 10 * MINUTE).length * tokens).toBeGreaterThanOrEqual(0.95 * 9 * 60_000);
+    },
+  );
 
-  it("that is lower than one call still lets one call after another through", async () => {
+  it("lets one call at a time through even if a single call takes more tokens", async () => {
     const { time, throttle } = open({ concurrency: 5, tpm: 600 });
     let ended = 0;
     for (let i = 0; i < 5; i++)
@@ -238,7 +241,7 @@ describe("automatic concurrency", () => {
     return seen;
   };
 
-  it("starts with 20 and doubles up to 256 while no call is refused", async () => {
+  it("starts with 20, and doubles up to 256 while no call is refused", async () => {
     const { time, throttle } = open();
     const seen = limits(throttle);
     load(time, throttle, () => 0, 100);
@@ -246,7 +249,7 @@ describe("automatic concurrency", () => {
     expect([...new Set(seen)]).toEqual([20, 40, 80, 160, 256]);
   });
 
-  it("shrinks by a fifth for simultaneous refusals, and grows slowly afterwards", async () => {
+  it("shrinks by a fifth if several calls are refused at the same time, and grows slowly afterwards", async () => {
     const { time, throttle } = open();
     const seen = limits(throttle);
     const overloaded = new ModelError("overloaded", "529", { status: 529, retryable: true });
@@ -278,7 +281,7 @@ describe("automatic concurrency", () => {
   });
 });
 
-describe("a server that refuses at random", () => {
+describe("a server that randomly refuses", () => {
   /** Answered calls per second in the last of three minutes. Refused calls are repeated after half a second. */
   async function callsPerSecond(refused: number, latencyMs: number, concurrency: number | "auto"): Promise<number> {
     const { time, throttle } = open({ concurrency });
@@ -305,7 +308,7 @@ describe("a server that refuses at random", () => {
     [0.1, 100, 32],
     [0.1, 1_000, 32],
     [0.2, 100, 4],
-  ])("%d of the calls, answering in %i ms to %i callers: is used", async (refused, latencyMs, callers) => {
+  ])("%d of the calls is fully used if it answers in %i ms to %i callers", async (refused, latencyMs, callers) => {
     // The rate of the callers if nothing else limits them.
     const free = (callers * (1 - refused)) / ((latencyMs * (1 - refused) + (20 + 500) * refused) / 1000);
     expect(await callsPerSecond(refused, latencyMs, callers)).toBeGreaterThan(0.7 * free);
@@ -317,7 +320,7 @@ describe("a server that refuses at random", () => {
     [0.05, 1_000],
     [0.1, 100],
   ])(
-    "%d of the calls, answering in %i ms: gets more callers with automatic concurrency",
+    "%d of the calls gets more callers if it answers in %i ms and concurrency is automatic",
     async (refused, latencyMs) => {
       const twenty = (20 * (1 - refused)) / ((latencyMs * (1 - refused) + (20 + 500) * refused) / 1000);
       expect(await callsPerSecond(refused, latencyMs, "auto")).toBeGreaterThan(1.2 * twenty);
@@ -325,8 +328,8 @@ describe("a server that refuses at random", () => {
   );
 });
 
-describe("a server that refuses one call, the 30th", () => {
-  it.each([null, 1_000])("with a requested wait of %s ms is fully used within two minutes", async (retryAfterMs) => {
+describe("a server that refuses only the 30th call", () => {
+  it.each([null, 1_000])("and requests a wait of %s ms is fully used within two minutes", async (retryAfterMs) => {
     const { time, throttle } = open({ concurrency: 56 });
     let calls = 0;
     const answered: number[] = [];
@@ -342,14 +345,14 @@ describe("a server that refuses one call, the 30th", () => {
   });
 });
 
-describe("a server with a few slots that refuses further calls", () => {
+describe("a server that has few slots and refuses further calls", () => {
   it.each([
     [1, 32],
     [1, "auto"],
     [8, 32],
     [8, "auto"],
   ] as const)(
-    "%i of them, with concurrency %s: at least half are used, and few calls are refused",
+    "refuses few calls, and at least half of its slots are used: %i slots, concurrency %s",
     async (slots, concurrency) => {
       const { time, throttle } = open({ concurrency });
       const random = seeded(3);
@@ -376,7 +379,7 @@ describe("a server with a few slots that refuses further calls", () => {
   );
 });
 
-describe("after all these calls", () => {
+describe("a limiter after all these calls", () => {
   const outcome = fc.record({
     at: fc.integer({ min: 0, max: 5_000 }),
     lasts: fc.integer({ min: 0, max: 2_000 }),
@@ -390,7 +393,7 @@ describe("after all these calls", () => {
     tpm: fc.option(fc.constantFrom(100, 60_000)),
   });
 
-  it("no call or timer remains", async () => {
+  it("has no call or timer left", async () => {
     await fc.assert(
       fc.asyncProperty(options, fc.array(outcome, { maxLength: 30 }), async (given, calls) => {
         const time = new SimulatedTime();
@@ -457,7 +460,7 @@ describe("a configured rate", () => {
     expect(rate.waitMs(100)).toBeCloseTo(0, 6);
   });
 
-  it("allows half a second of requests immediately after a rest, and no more", () => {
+  it("allows half a second's worth of requests immediately after a rest, and no more", () => {
     const rate = new AdaptiveRate(600 / 60_000);
     rate.waitMs(0);
     rate.take(0);
@@ -493,7 +496,7 @@ describe("an automatic rate", () => {
     expect(begun).toBeLessThanOrEqual(47);
   });
 
-  it("decreases once for concurrent requests", () => {
+  it("decreases only once for concurrent requests", () => {
     const once = new AdaptiveRate(null);
     const often = new AdaptiveRate(null);
     for (const rate of [once, often]) {
@@ -504,7 +507,7 @@ describe("an automatic rate", () => {
     expect(drive(often, 10_100, 19_000)).toBe(drive(once, 10_100, 19_000));
   });
 
-  it("increases again if no request is refused any more", () => {
+  it("increases again when requests are no longer refused", () => {
     const rate = new AdaptiveRate(null);
     busy(rate, 10, 10);
     rate.refused(10_000, 9_900, 10_000);
@@ -536,7 +539,7 @@ it.each<[string, Partial<RateLimiterOptions>, string]>([
   expect(replies.map(({ waits = [] }) => waits.map((wait) => wait.kind))).toEqual([[], [kind], [kind]]);
 });
 
-it("a reply separates waiting for a slot, rate limits, failed attempts and pauses, without the last attempt", () => {
+it("a reply reports the waits for a slot, rate limits, failed attempts and pauses separately, excluding the last attempt", () => {
   let now = 1_000;
   const waits = new CallWaits(() => now);
   const after = (ms: number, progress: Parameters<CallWaits["add"]>[0]) => {

@@ -43,7 +43,7 @@ describe("a reasoning effort", () => {
     expect(reply.sent).not.toHaveProperty("reasoningEffort");
   });
 
-  it.each(REASONING_EFFORTS)("%s is sent unchanged over OpenAI's formats", async (effort) => {
+  it.each(REASONING_EFFORTS)("is sent unchanged over OpenAI's formats: %s", async (effort) => {
     const chat = await modelAt("openai-chat", "gpt-5.1");
     const reply = await chat.ask(effort);
     expect(chat.bodies()[0]).toMatchObject({ reasoning_effort: effort });
@@ -68,7 +68,7 @@ describe("a reasoning effort", () => {
     ["google", "gemini-3-pro", "none", { thinkingConfig: { thinkingLevel: "minimal" } }],
     ["google", "gemini-2.5-flash", "none", { thinkingConfig: { thinkingBudget: 0 } }],
     ["google", "gemini-2.5-pro", "low", { thinkingConfig: { thinkingBudget: 1_024 } }],
-  ])("over %s of %s, %s becomes the model's form", async (format, name, effort, expected) => {
+  ])("over %s, for %s, at the level %s, is sent in the model's format", async (format, name, effort, expected) => {
     const { ask, bodies } = await modelAt(format, name);
     await ask(effort);
     const [body] = bodies();
@@ -78,7 +78,7 @@ describe("a reasoning effort", () => {
   it.each<[WireFormat, string]>([
     ["anthropic", "claude-3-5-haiku-20241022"],
     ["google", "gemini-2.0-flash"],
-  ])("is omitted for a model of %s that does not reason, and the reply says so", async (format, name) => {
+  ])("is left out for a %s model that does not reason, and the reply says so", async (format, name) => {
     const { ask, bodies } = await modelAt(format, name);
     const { sent } = await ask("high");
     expect(JSON.stringify(bodies())).not.toMatch(/thinking|effort/i);
@@ -104,7 +104,7 @@ describe("a reasoning effort", () => {
     ]);
   });
 
-  it("omits temperature and forced tool calls while Claude thinks", async () => {
+  it("leaves out temperature and forced tool calls while Claude thinks", async () => {
     const { ask, bodies } = await modelAt("anthropic", "claude-sonnet-4-6");
     const { sent } = await ask("high");
     expect(bodies()[0]).toMatchObject({ tool_choice: { type: "auto" } });
@@ -138,7 +138,7 @@ describe("a server that refuses a reasoning effort", () => {
       "none",
       "minimal",
     ],
-  ])("gets the nearest level that it lists: %s", async (message, asked, sent) => {
+  ])("receives the nearest level that it lists: %s", async (message, asked, sent) => {
     const { ask, bodies, notes } = await modelAt("openai-chat", "m", (body) =>
       body.reasoning_effort === asked ? message : null,
     );
@@ -154,7 +154,7 @@ describe("a server that refuses a reasoning effort", () => {
     ["openai-chat", "Unrecognized request argument supplied: reasoning_effort"],
     ["openai-chat", "reasoning_effort: Extra inputs are not permitted"],
     ["openai-responses", "Unsupported parameter: 'reasoning.effort' is not supported with this model."],
-  ] as const)("gets none over %s: %s", async (format, message) => {
+  ] as const)("receives no effort over %s: %s", async (format, message) => {
     const { ask, bodies, notes } = await modelAt(format, "m", (body) =>
       body.reasoning_effort === undefined && body.reasoning === undefined ? null : message,
     );
@@ -181,7 +181,7 @@ describe("a server that refuses a reasoning effort", () => {
     expect(newer.bodies()[1]).toMatchObject({ thinking: { type: "adaptive" }, output_config: { effort: "high" } });
   });
 
-  it("gets the nearest budget in its range", async () => {
+  it("receives the nearest budget in its range", async () => {
     const { ask, bodies } = await modelAt("google", "gemini-2.5-pro", (body) => {
       const config = body.generationConfig as { thinkingConfig: { thinkingBudget: number } };
       return config.thinkingConfig.thinkingBudget < 128
@@ -192,7 +192,7 @@ describe("a server that refuses a reasoning effort", () => {
     expect(bodies()[1]?.generationConfig).toMatchObject({ thinkingConfig: { thinkingBudget: 128 } });
   });
 
-  it("stops receiving efforts if it contradicts itself", async () => {
+  it("receives no more efforts if it contradicts itself", async () => {
     const { ask, bodies } = await modelAt("openai-chat", "m", ({ reasoning_effort }) =>
       reasoning_effort === "low"
         ? "reasoning_effort: supported values are 'high'"
@@ -202,7 +202,7 @@ describe("a server that refuses a reasoning effort", () => {
     expect(bodies().length).toBeLessThan(15);
   });
 
-  it("keeps the effort if another parameter is refused because of the reasoning", async () => {
+  it("still receives the effort if it refuses another parameter because of the reasoning", async () => {
     const { ask, bodies } = await modelAt("openai-chat", "deepseek-v4", ({ tool_choice }) =>
       tool_choice === "required" ? "Thinking mode does not support this tool_choice" : null,
     );

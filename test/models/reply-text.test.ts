@@ -52,7 +52,7 @@ describe("separateReply", () => {
       "Maybe 9.9?",
     ],
     ["harmony channels without their tokens", "analysisMaybe 9.9?assistantfinal4.5 cents", "4.5 cents", "Maybe 9.9?"],
-  ])("takes reasoning out of the text: %s", (_, content, text, reasoning) => {
+  ])("removes reasoning from the text: %s", (_, content, text, reasoning) => {
     expect(separate(content)).toMatchObject({ content: text, reasoning, unparsed: ["reasoning"] });
   });
 
@@ -60,20 +60,20 @@ describe("separateReply", () => {
     ["Hermes", '<tool_call>\n{"name": "email_search", "arguments": {"query": "adder"}}\n</tool_call>'],
     ["Hermes, truncated after the JSON", '<tool_call>{"name": "email_search", "arguments": {"query": "adder"}}'],
     [
-      "arguments as JSON text",
+      "arguments that are JSON in a string",
       '<tool_call>{"name":"email_search","arguments":"{\\"query\\":\\"adder\\"}"}</tool_call>',
     ],
     ["Qwen3-Coder", "<tool_call><function=email_search><parameter=query>\nadder\n</parameter></function></tool_call>"],
     ["Qwen3-Coder without its wrapper", "<function=email_search><parameter=query>adder</parameter></function>"],
     ["Llama 3.1", '<function=email_search>{"query": "adder"}</function>'],
-    ["Llama 3.1 after a tag", '<|python_tag|>{"name": "email_search", "parameters": {"query": "adder"}}'],
+    ["Llama 3.1, after a tag", '<|python_tag|>{"name": "email_search", "parameters": {"query": "adder"}}'],
     ["GLM", "<tool_call>email_search\n<arg_key>query</arg_key>\n<arg_value>adder</arg_value>\n</tool_call>"],
     [
       "harmony",
       '<|channel|>commentary to=functions.email_search <|constrain|>json<|message|>{"query":"adder"}<|call|>',
     ],
     [
-      "harmony with the tool in the role",
+      "harmony, with the tool in the role",
       '<|start|>assistant to=functions.email_search<|channel|>commentary json<|message|>{"query":"adder"}',
     ],
     ["Mistral, array", '[TOOL_CALLS][{"name": "email_search", "arguments": {"query": "adder"}}]'],
@@ -101,20 +101,20 @@ describe("separateReply", () => {
     ["bare JSON", '{"name": "email_search", "arguments": {"query": "adder"}}'],
     ["fenced JSON", '```json\n{"name": "email_search", "parameters": {"query": "adder"}}\n```'],
     [
-      "OpenAI's own form",
+      "OpenAI's own format",
       '{"type":"function","function":{"name":"email_search","arguments":"{\\"query\\":\\"adder\\"}"}}',
     ],
     [
       "a call after reasoning that is never closed",
       '<think>I search.\n<tool_call>{"name":"email_search","arguments":{"query":"adder"}}</tool_call>',
     ],
-  ])("reads a tool call that is left in the text: %s", (_, content) => {
+  ])("reads a tool call in the text: %s", (_, content) => {
     const { toolCalls, finishReason, content: text } = separate(content);
     expect(toolCalls).toEqual([{ id: "call00001", name: "email_search", arguments: { query: "adder" } }]);
     expect({ finishReason, text }).toEqual({ finishReason: "tool_calls", text: "" });
   });
 
-  it("reads several calls and keeps the text around them", () => {
+  it("reads several calls, and keeps the text around them", () => {
     const call = (query: string) => `<tool_call>{"name":"email_search","arguments":{"query":"${query}"}}</tool_call>`;
     const { content, toolCalls } = separate(`I search.\n${call("a")}\n${call("b")}`);
     expect(content).toBe("I search.");
@@ -190,19 +190,19 @@ describe("separateReply", () => {
     expect(separate(content)).toMatchObject({ content, toolCalls: [], finishReason: "stop" });
   });
 
-  it("does not search for calls in a request without tools", () => {
+  it("does not search for calls if the request has no tools", () => {
     const content = '{"name": "email_search", "arguments": {"query": "adder"}}';
     expect(separate(content, []).content).toBe(content);
   });
 
-  it("does not search text for calls if the server sent some", () => {
+  it("does not search the text for calls if the server sent some", () => {
     const content = '<tool_call>{"name":"email_search","arguments":{"query":"b"}}</tool_call>';
     const call = { id: "x", name: "email_search", arguments: { query: "a" } };
     const reply: Completion = { ...plain(content), toolCalls: [call], finishReason: "tool_calls" };
     expect(separateReply(reply, { tools: [SEARCH], messages: [] }).toolCalls).toEqual([call]);
   });
 
-  it("ends on any text, including tags that are never closed", () => {
+  it("terminates on any text, including tags that are never closed", () => {
     for (const tag of ["<think>", "</think>", "<tool_call>", "<|channel|>", "<parameter=a>", "<invoke ", "to="]) {
       expect(separate(tag.repeat(20_000)).rawFinishReason).toBe("stop");
     }

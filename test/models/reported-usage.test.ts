@@ -33,7 +33,7 @@ async function replyTo(format: WireFormat, usage: JsonValue, headers: Readonly<R
 describe("the usage of a reply", () => {
   it.each<[string, WireFormat, JsonValue, object]>([
     [
-      "xAI's reasoning next to the completion tokens",
+      "xAI's reasoning in addition to the completion tokens",
       "openai-chat",
       {
         prompt_tokens: 100,
@@ -44,13 +44,13 @@ describe("the usage of a reply", () => {
       { inputTokens: 100, outputTokens: 10_010, cachedInputTokens: 0, reasoningTokens: 10_000 },
     ],
     [
-      "the same without a total",
+      "xAI's reasoning if the total is missing",
       "openai-chat",
       { prompt_tokens: 100, completion_tokens: 10, completion_tokens_details: { reasoning_tokens: 10_000 } },
       { inputTokens: 100, outputTokens: 10_010, cachedInputTokens: 0, reasoningTokens: 10_000 },
     ],
     [
-      "OpenAI's reasoning among the completion tokens",
+      "OpenAI's reasoning as part of the completion tokens",
       "openai-chat",
       {
         prompt_tokens: 100,
@@ -73,7 +73,7 @@ describe("the usage of a reply", () => {
       { inputTokens: 100, outputTokens: 10, cachedInputTokens: 80 },
     ],
     [
-      "Anthropic's cache next to the input",
+      "Anthropic's cache in addition to the input",
       "anthropic",
       {
         input_tokens: 10,
@@ -96,7 +96,7 @@ describe("the usage of a reply", () => {
       { inputTokens: 100, outputTokens: 50, cachedInputTokens: 60, reasoningTokens: 30 },
     ],
     [
-      "Gemini's thoughts next to the candidates",
+      "Gemini's thoughts in addition to the candidates",
       "google",
       {
         promptTokenCount: 100,
@@ -107,7 +107,7 @@ describe("the usage of a reply", () => {
       },
       { inputTokens: 100, outputTokens: 40, cachedInputTokens: 50, reasoningTokens: 30 },
     ],
-  ])("has %s", async (_, format, usage, expected) => {
+  ])("includes %s", async (_, format, usage, expected) => {
     expect((await replyTo(format, usage)).usage).toEqual(expected);
   });
 
@@ -122,13 +122,13 @@ describe("the usage of a reply", () => {
   const formats = Object.keys(MODELS) as WireFormat[];
 
   it.each(formats.flatMap((format) => unreadable.map(([what, usage]) => [format, what, usage] as const)))(
-    "over %s is unknown if it is %s, and the reply is kept",
+    "over %s is unknown if it is %s, but the reply is kept",
     async (format, _, usage) => {
       expect(await replyTo(format, usage)).toMatchObject({ content: "ok", usage: null });
     },
   );
 
-  it.each([9e15, 1e300])("of %d tokens is unknown, with a note", async (tokens) => {
+  it.each([9e15, 1e300])("is unknown, with a note, if it is %d tokens", async (tokens) => {
     for (const usage of [
       { prompt_tokens: 100, completion_tokens: tokens },
       { prompt_tokens: 100, completion_tokens: 1, cached_tokens: tokens },
@@ -143,17 +143,17 @@ describe("the cost of a reply", () => {
   const usage = { prompt_tokens: 100, completion_tokens: 10 };
   it.each<[string, JsonValue, Record<string, string>, number | undefined]>([
     ["DeepInfra", { prompt_tokens: 10, completion_tokens: 5, estimated_cost: 0.01 }, {}, 0.01],
-    ["a gateway that writes it as text", { prompt_tokens: 10, completion_tokens: 5, cost: "0.02" }, {}, 0.02],
-    ["no number", { prompt_tokens: 10, completion_tokens: 5, cost: "" }, {}, undefined],
+    ["a string at a gateway", { prompt_tokens: 10, completion_tokens: 5, cost: "0.02" }, {}, 0.02],
+    ["null if it is an empty string", { prompt_tokens: 10, completion_tokens: 5, cost: "" }, {}, undefined],
     ["OpenRouter's", { ...usage, cost: 0.5 }, {}, 0.5],
     [
-      "OpenRouter's fee and the provider's with the user's key",
+      "OpenRouter's fee plus the provider's cost if the user's key is used",
       { ...usage, cost: 0.01, is_byok: true, cost_details: { upstream_inference_cost: 0.2 } },
       {},
       0.21,
     ],
     [
-      "OpenRouter's without the provider's",
+      "OpenRouter's fee if the provider's cost is missing",
       { ...usage, cost: 0.5, is_byok: false, cost_details: { upstream_inference_cost: 0.5 } },
       {},
       0.5,
@@ -161,11 +161,11 @@ describe("the cost of a reply", () => {
     ["Perplexity's", { ...usage, cost: { total_cost: 0.006 } }, {}, 0.006],
     ["xAI's ticks", { ...usage, cost_in_usd_ticks: 37_756_000 }, {}, 0.0037756],
     ["LiteLLM's header", usage, { "x-litellm-response-cost": "2.5e-05" }, 2.5e-5],
-    ["LiteLLM's header without a usage", null, { "x-litellm-response-cost": "0.25" }, 0.25],
-    ["none for LiteLLM's None", usage, { "x-litellm-response-cost": "None" }, undefined],
-    ["none for a negative cost", { ...usage, cost: -1 }, {}, undefined],
-    ["none for a text", { ...usage, cost: "free" }, {}, undefined],
-    ["none for a cost that cannot be", { ...usage, cost: 1e30 }, {}, undefined],
+    ["LiteLLM's header, even if the usage is missing", null, { "x-litellm-response-cost": "0.25" }, 0.25],
+    ["null if LiteLLM sends None", usage, { "x-litellm-response-cost": "None" }, undefined],
+    ["null if negative", { ...usage, cost: -1 }, {}, undefined],
+    ["null if it is text", { ...usage, cost: "free" }, {}, undefined],
+    ["null if it is impossible", { ...usage, cost: 1e30 }, {}, undefined],
   ])("is %s", async (_, reported, headers, expected) => {
     const { costUsd } = await replyTo("openai-chat", reported, headers);
     if (expected === undefined) expect(costUsd).toBeUndefined();
@@ -177,7 +177,7 @@ describe("the cost of a reply", () => {
   });
 });
 
-it("a refusal that arrives as an error with status 200 has the usage that its server reports", async () => {
+it("a refusal that arrives as an error with status 200 has the usage that the server reports", async () => {
   const body = { error: { code: "content_filter", message: "declined" }, usage: { prompt_tokens: 90, cost: 0.5 } };
   const { reply } = await exchange("openai-chat", openaiChatModel, "m", { fail: "status", status: 200, body });
   expect(reply).toMatchObject({ finishReason: "refusal", usage: { inputTokens: 90 }, costUsd: 0.5 });
@@ -196,7 +196,7 @@ describe("an incomplete reply", () => {
     return model.complete(REQUEST, new AbortController().signal).finally(() => provider.close());
   }
 
-  it("is charged: its tokens and its cost are in the next reply", async () => {
+  it("is charged: its tokens and cost are added to the next reply", async () => {
     const reply = await complete([broken, { content: "ok", usage }]);
     expect(reply).toMatchObject({
       content: "ok",
@@ -214,7 +214,7 @@ describe("an incomplete reply", () => {
     expect(reply.costUsd).toBe(0.75);
   });
 
-  it("is in the error of the last attempt too", async () => {
+  it("is also charged in the error if the last attempt fails", async () => {
     const error = await complete([broken, broken, broken]).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({
       billed: { usage, costUsd: 0.02 },

@@ -47,7 +47,7 @@ async function ask(
 }
 
 describe.each(WIRE_FORMATS)("extra headers and fields over %s", (format) => {
-  it("are in the request, with the variables' values", async () => {
+  it("are in the request, with the values of the variables", async () => {
     const { headers, body } = await ask(
       format,
       given(["X-Title=art-e", "X-Gateway-Key=${GATEWAY_KEY}"], ["top_p=0.9", "seed=42", 'user="${USER_NAME}"']),
@@ -57,7 +57,7 @@ describe.each(WIRE_FORMATS)("extra headers and fields over %s", (format) => {
     expect(body).toMatchObject({ top_p: 0.9, seed: 42, user: "ada" });
   });
 
-  it("are merged with the fields of art-e", async () => {
+  it("are merged with the fields that art-e sends", async () => {
     const plain = await ask(format, {});
     const { body } = await ask(format, given([], ['generationConfig={"topP":0.9}', 'reasoning={"exclude":true}']));
     expect(body).toEqual({
@@ -67,7 +67,7 @@ describe.each(WIRE_FORMATS)("extra headers and fields over %s", (format) => {
     });
   });
 
-  it("can bring the key, and then no other one is sent", async () => {
+  it("can contain the key, and then no other key is sent", async () => {
     const extras = given(["api-key=${AZURE_KEY}"], []);
     const { headers, reply } = await ask(format, extras, { apiKey: null, env: { AZURE_KEY: "azure-secret" } });
     expect(reply).toMatchObject({ content: "ok" });
@@ -80,7 +80,7 @@ describe.each(WIRE_FORMATS)("extra headers and fields over %s", (format) => {
     expect(headers.authorization).toBe("Basic YWRhOng=");
   });
 
-  it("do not leak their values through an error", async () => {
+  it("are not revealed by an error", async () => {
     const extras = given(["X-Key=${SECRET}", "X-Other=literal-secret"], []);
     const message = "the keys very-secret-value and literal-secret are unknown";
     const { reply } = await ask(format, extras, {
@@ -91,8 +91,8 @@ describe.each(WIRE_FORMATS)("extra headers and fields over %s", (format) => {
   });
 });
 
-describe("the recorded extras of a run", () => {
-  it("contain the variable's name, a public header's value and the body, but no other value", () => {
+describe("a run's recorded extras", () => {
+  it("contain the names of variables, public header values and the body, but no other values", () => {
     const extras = given(
       [
         "HTTP-Referer=https://example.com",
@@ -116,12 +116,12 @@ describe("the recorded extras of a run", () => {
     expect(recordedExtras({})).toEqual({});
   });
 
-  it("hide a key in a public header too", () => {
+  it("hide a key even in a public header", () => {
     const { header } = given(["User-Agent=sk-abcdefghijklmnopqrstuvwx"], []);
     expect(recordedExtras({ header }).extraHeaders).toEqual({ "User-Agent": "[not recorded]" });
   });
 
-  it("are completed with the values given again, in any order and case", () => {
+  it("are completed with values that are given again, in any order and case", () => {
     const first = given(["A=1", "B=${B}", "C=3"], ["top_p=1"]);
     const recorded = recordedExtras(first);
     const again = given(["c=3", "a=1"], []);
@@ -192,7 +192,7 @@ describe("parseBodyFields", () => {
   });
 
   it.each(['api_key="abc"', 'extra={"deep":[{"client_secret":"abc"}]}', 'user="sk-abcdefghijklmnopqrstuvwx"'])(
-    "refuses a secret, which would be recorded: %s",
+    "refuses a secret, because it would be recorded: %s",
     (text) => {
       expect(parseBodyFields([text])).toMatchObject({
         problem: expect.stringContaining("Set it in the environment"),

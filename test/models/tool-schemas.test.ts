@@ -15,9 +15,12 @@ const converted = (property: JsonValue, rest: JsonSchema = {}) => {
 };
 
 describe("googleSchema", () => {
-  test.each([{}, { type: "object" }, { type: "object", properties: {} }])("omits parameters for %j", (schema) => {
-    expect(googleSchema(schema as JsonSchema)).toBeNull();
-  });
+  test.each([{}, { type: "object" }, { type: "object", properties: {} }])(
+    "leaves out the parameters for %j",
+    (schema) => {
+      expect(googleSchema(schema as JsonSchema)).toBeNull();
+    },
+  );
 
   test("drops unsupported keywords at every depth", () => {
     const schema = googleSchema({
@@ -53,7 +56,11 @@ describe("googleSchema", () => {
       { type: "string", enum: ["", "a"] },
       { type: "string", enum: ["a"], description: "An empty string is allowed too." },
     ],
-    ["an enum of an empty string", { enum: [""] }, { type: "string", description: "An empty string is allowed too." }],
+    [
+      "an enum that contains only an empty string",
+      { enum: [""] },
+      { type: "string", description: "An empty string is allowed too." },
+    ],
     ["an object with empty properties", { type: "object", properties: {} }, { type: "object" }],
     ["an enum with null", { enum: ["a", null] }, { type: "string", enum: ["a"], nullable: true }],
     [
@@ -62,7 +69,7 @@ describe("googleSchema", () => {
       { type: "integer", description: "Level. One of: 1, 2." },
     ],
     ["a known format", { type: "string", format: "date-time" }, { type: "string", format: "date-time" }],
-    ["another format", { type: "string", format: "date" }, { type: "string", description: "Format: date." }],
+    ["an unknown format", { type: "string", format: "date" }, { type: "string", description: "Format: date." }],
     ["an exclusive bound", { type: "integer", exclusiveMinimum: 0 }, { type: "integer", minimum: 1 }],
     ["an array of anything", { type: "array" }, { type: "array", items: { type: "string" } }],
     ["anything", true, { type: "string" }],
@@ -71,11 +78,11 @@ describe("googleSchema", () => {
       { allOf: [{ type: "object", properties: { a: { type: "string" } } }, { required: ["a"] }] },
       { type: "object", properties: { a: { type: "string" } }, required: ["a"] },
     ],
-  ])("says %s", (_, given, expected) => {
+  ])("can express %s", (_, given, expected) => {
     expect(converted(given)).toEqual(expected);
   });
 
-  test("follows references, and stops at circular ones", () => {
+  test("follows references, but not circular ones", () => {
     const $defs = { word: { type: "string" }, tree: { type: "array", items: { $ref: "#/$defs/tree" } } };
     expect(converted({ $ref: "#/$defs/word", description: "A word." }, { $defs })).toEqual({
       type: "string",
@@ -86,7 +93,7 @@ describe("googleSchema", () => {
   });
 });
 
-test("objectSchema adds the type and the properties, and keeps the rest", () => {
+test("objectSchema adds the type and the properties, and keeps everything else", () => {
   expect(objectSchema({})).toEqual({ type: "object", properties: {} });
   const schema = { type: "object", properties: { a: {} }, additionalProperties: false } as const;
   expect(objectSchema(schema)).toEqual(schema);
@@ -142,12 +149,12 @@ describe("adaptTools", () => {
       "Does it.",
     ],
     [
-      "a reference alone",
+      "only a reference",
       { $defs: { P: { properties: { x: text } } }, $ref: "#/$defs/P" },
       { $defs: { P: { properties: { x: text } } }, type: "object", properties: { x: text } },
       "Does it.",
     ],
-  ])("folds %s into one object", (_, parameters, expected, description) => {
+  ])("merges %s into one object", (_, parameters, expected, description) => {
     for (const dialect of ["anthropic", "openai"] as const) {
       const { tool, notes } = adapted(parameters, dialect);
       expect(tool).toEqual({ name: "t", description, parameters: expected });
@@ -158,7 +165,7 @@ describe("adaptTools", () => {
     );
   });
 
-  it("renames parameters with other characters, and restores their names in the arguments of a call", () => {
+  it("renames parameters that contain other characters, and restores their names in the arguments of a call", () => {
     const { tool, notes, restore } = adapted({
       type: "object",
       properties: {
@@ -199,7 +206,7 @@ describe("restored parameter names", () => {
       { query: { $top: 5 } },
     ],
     [
-      "in definitions, in an array",
+      "in definitions, inside an array",
       {
         type: "object",
         properties: { all: { type: "array", items: { $ref: "#/definitions/F" } } },
@@ -209,13 +216,13 @@ describe("restored parameter names", () => {
       { all: [{ $top: 1 }, { $top: 2 }] },
     ],
     [
-      "in anyOf with null",
+      "in anyOf next to null",
       { type: "object", properties: { query: { anyOf: [{ type: "null" }, FILTER] } } },
       { query: { _top: 5 } },
       { query: { $top: 5 } },
     ],
     [
-      "in the branches of oneOf, each with its own",
+      "in the branches of oneOf, each with its own names",
       {
         type: "object",
         properties: {
@@ -241,13 +248,13 @@ describe("restored parameter names", () => {
       { query: { $top: 1, "a b": "x" } },
     ],
     [
-      "at the top, in alternatives",
+      "at the top level, in alternatives",
       { oneOf: [{ required: ["$a"] }, { required: ["$b"] }], properties: { $a: {}, $b: {} } },
       { _b: 1 },
       { $b: 1 },
     ],
     [
-      "of the values of a map, but not its keys",
+      "in the values of a map, but not in its keys",
       { type: "object", properties: { map: { type: "object", additionalProperties: FILTER }, $x: {} } },
       { map: { _x: { _top: 1 }, _top: { _top: 2 } }, _x: 3 },
       { map: { _x: { $top: 1 }, _top: { $top: 2 } }, $x: 3 },
@@ -268,7 +275,7 @@ describe("restored parameter names", () => {
       { tree: { $left: { $left: { value: 1 } } } },
     ],
     [
-      "that a $ref points to by name",
+      "in a schema that a $ref refers to by name",
       { type: "object", properties: { $a: FILTER, other: { $ref: "#/properties/$a" } } },
       { _a: { _top: 1 }, other: { _top: 2 } },
       { $a: { $top: 1 }, other: { $top: 2 } },
@@ -281,7 +288,7 @@ describe("restored parameter names", () => {
     }
   });
 
-  it("also apply to required in a branch and in dependentRequired", () => {
+  it("also apply to required in a branch, and in dependentRequired", () => {
     const parameters = {
       type: "object",
       properties: {
@@ -305,13 +312,16 @@ describe("a model at a provider", () => {
     ["google", googleModel, "_filter"],
     ["openai-chat", openaiChatModel, "$filter"],
     ["openai-responses", openaiResponsesModel, "$filter"],
-  ])("receives accepted parameter names over %s, and its calls have the tool's", async (format, make, sentName) => {
-    const answer = { toolCalls: [{ name: "t", arguments: { [sentName]: "x" } }] };
-    const notes: string[] = [];
-    const noted: typeof make = (name, endpoint) => noteReplies(make(name, endpoint), (note) => notes.push(note));
-    const { sent, reply } = await exchange(format, noted, "m", answer, { tools });
-    expect(JSON.stringify(sent.body)).toContain(`"${sentName}":{"type":"string"}`);
-    expect(reply.toolCalls).toMatchObject([{ name: "t", arguments: { $filter: "x" } }]);
-    expect(notes).toHaveLength(sentName === "$filter" ? 0 : 1);
-  });
+  ])(
+    "receives accepted parameter names over %s, and its calls contain the tool's own names",
+    async (format, make, sentName) => {
+      const answer = { toolCalls: [{ name: "t", arguments: { [sentName]: "x" } }] };
+      const notes: string[] = [];
+      const noted: typeof make = (name, endpoint) => noteReplies(make(name, endpoint), (note) => notes.push(note));
+      const { sent, reply } = await exchange(format, noted, "m", answer, { tools });
+      expect(JSON.stringify(sent.body)).toContain(`"${sentName}":{"type":"string"}`);
+      expect(reply.toolCalls).toMatchObject([{ name: "t", arguments: { $filter: "x" } }]);
+      expect(notes).toHaveLength(sentName === "$filter" ? 0 : 1);
+    },
+  );
 });

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { seededRandom } from "../../src/statistics/intervals.js";
+import { seededRandom } from "../../src/statistics/seeded-random.js";
 import { Checkout, type MutantOutcome } from "./checkout.js";
 import { type Mutant, mutantsOf } from "./mutants.js";
 

@@ -20,7 +20,7 @@ it.each([
   ["if (a) b();", ["if (false) b();"]],
   ["list.some(f);", ["list.every(f);"]],
   ["Math.max(a, b);", ["Math.min(a, b);"]],
-])("of %j makes %j", (text, expected) => {
+])("mutants of %j include %j", (text, expected) => {
   expect(mutated(text)).toEqual(expected);
 });
 
@@ -30,16 +30,16 @@ it.each([
   ["joined strings", 'const name = first + "-";'],
   ["a property that is not called", "const limits = range.max;"],
   ["a method of Object.prototype", "a.toString();"],
-])("does not mutate %s", (_, text) => {
+])("mutants do not change %s", (_, text) => {
   expect(mutated(text)).toEqual([]);
 });
 
-it("reports the line of a mutant", () => {
+it("mutants record the line of the change", () => {
   const [mutant] = mutantsOfText("some.ts", "const a = b;\n  return a > c;\n");
   expect(mutant).toMatchObject({ file: "some.ts", line: 2, code: "return a > c;", original: ">", replacement: ">=" });
 });
 
-it("lists mutants in the order of the text", () => {
+it("mutants are listed in the order of the text", () => {
   const starts = mutantsOfText("some.ts", "if (a > 1 && !b) c(2);").map(({ start }) => start);
   expect(starts).toEqual([...starts].sort((a, b) => a - b));
   expect(starts.length).toBe(6);

@@ -131,7 +131,7 @@ afterAll(() => {
 /** The tests start the program four times each. */
 const SLOW = { tags: ["slow"] };
 
-describe("a job with the action", () => {
+describe("a job that uses the action", () => {
   const passed = jobWith({
     args: `-a baseline --dataset ${QUESTIONS} -l 15`,
     "fail-under": "found=0.9",
@@ -146,13 +146,13 @@ describe("a job with the action", () => {
     run = passed.run("Run the agent");
   });
 
-  it("imports the mail, runs the agent, and writes scores and gates into the step summary", () => {
+  it("imports the mail, runs the agent, and writes the scores and gates into the step summary", () => {
     expect(run).toMatchObject({ code: 0, stderr: "" });
     expect(run.stdout).toMatch(/^Gate: +passed {2}found /m);
     expect(readFileSync(passed.path("summary.md"), "utf8")).toMatch(/baseline[\s\S]*foundGold/);
   });
 
-  it("has run, results and report as outputs", () => {
+  it("outputs the run, the results and the report", () => {
     expect(passed.run("Write the report").code).toBe(0);
     const results = JSON.parse(readFileSync(passed.output("results"), "utf8"));
     expect(results).toMatchObject({ runId: passed.output("run-id"), totalTasks: 15 });
@@ -160,7 +160,7 @@ describe("a job with the action", () => {
     expect(readFileSync(passed.path("temp/art-e/junit.xml"), "utf8")).toContain('tests="15"');
   });
 
-  it("ends the step with code 3 if a gate of the config file is missed, and still outputs results", SLOW, () => {
+  it("ends the step with code 3 if a gate in the config file is missed, and still outputs the results", SLOW, () => {
     const missed = jobWith({ config: "ci/nightly.yaml", args: "-l 5", "import-args": "--batch-size 100" });
     mkdirSync(missed.path("work/ci"));
     const settings = `agent: baseline\ndataset: ${QUESTIONS}\ngates: {fail-under: {exactMatch: 0.9}}\n`;
@@ -172,7 +172,7 @@ describe("a job with the action", () => {
     expect(missed.run("Write the report").code).toBe(0);
   });
 
-  it("executes the runs of a file, and reports them together", SLOW, () => {
+  it("executes the runs in a file, and reports them together", SLOW, () => {
     const several = jobWith({ config: "nightly.yaml", only: "all,own" });
     const settings = `agent: baseline
 dataset: ${QUESTIONS}
@@ -197,7 +197,7 @@ runs:
     expect(readFileSync(several.path("summary.md"), "utf8").match(/^### ART-E: /gm)).toHaveLength(2);
   });
 
-  it("ends with the error of a run that could not start, without results", () => {
+  it("ends with the error if a run cannot start, and outputs no results", () => {
     const wrong = jobWith({ args: "-a nobody" });
     expect(wrong.run("Name the files").code).toBe(0);
     expect(wrong.run("Import the mail").code).toBe(0);

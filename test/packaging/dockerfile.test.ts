@@ -30,7 +30,7 @@ describe("the Dockerfile", () => {
     for (const image of images) expect(image).toMatch(/^node:\d+-slim( AS \w+)?$/);
   });
 
-  it("installs only the packages it names, and leaves no package lists behind", () => {
+  it("installs only the packages it names, and removes the package lists", () => {
     const installs = argumentsOf("RUN").filter((command) => command.includes("apt-get install"));
     expect(installs.length).toBe(1);
     for (const command of installs) {
@@ -40,7 +40,7 @@ describe("the Dockerfile", () => {
     expect(installs.at(-1)).toMatch(/ bubblewrap .*python3 /);
   });
 
-  it("contains every file of the package, and they all exist in the project", () => {
+  it("copies every file of the package, and they all exist in the project", () => {
     const { files } = z
       .object({ files: z.array(z.string()) })
       .parse(JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")));
@@ -52,7 +52,7 @@ describe("the Dockerfile", () => {
     expect(copied.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
 
-  it("runs art-e as an unprivileged user, in the volume with the database", () => {
+  it("runs art-e as an unprivileged user, in the volume that contains the database", () => {
     expect(argumentsOf("USER")).toEqual(["node"]);
     expect(argumentsOf("VOLUME")).toEqual(["/data"]);
     expect(argumentsOf("WORKDIR").at(-1)).toBe("/data");

@@ -55,7 +55,7 @@ describe("dist/sbom.cdx.json", () => {
   });
 });
 
-it("no built file names a source map, which the package does not contain", () => {
+it("built files do not refer to source maps, because the package does not contain any", () => {
   const files = readdirSync(join(ROOT, "dist"), { recursive: true, encoding: "utf8" }).filter((name) =>
     /\.m?js$/.test(name),
   );
@@ -64,7 +64,7 @@ it("no built file names a source map, which the package does not contain", () =>
   expect(mapped).toEqual([]);
 });
 
-it("lockfiles do not name a registry", () => {
+it("lockfiles do not specify a registry", () => {
   for (const path of ["package-lock.json", "node-20/package-lock.json"]) {
     expect(readText(path)).not.toContain('"resolved": "http');
   }

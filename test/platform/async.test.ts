@@ -1,8 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { expect, it } from "vitest";
-import { batchCalls, isProcessAlive } from "../../src/platform/async.js";
+import { batchCalls } from "../../src/platform/batches.js";
+import { isProcessAlive } from "../../src/platform/processes.js";
 
-it("batchCalls combines calls that arrive while one is running, and returns each its own result", async () => {
+it("batchCalls combines calls that arrive while one is running, and returns its own result to each", async () => {
   const calls: (readonly number[])[] = [];
   let finish: () => void = () => undefined;
   const double = batchCalls(async (items: readonly number[]) => {

@@ -29,19 +29,19 @@ it("didYouMean returns an empty string if no name is similar", () => {
 });
 
 it.each([
-  ["white space separates", "  python3\tagent.py  -x ", ["python3", "agent.py", "-x"]],
+  ["white space separates words", "  python3\tagent.py  -x ", ["python3", "agent.py", "-x"]],
   ["quotes keep a word together", `'/my programs/node' "a b.mjs"`, ["/my programs/node", "a b.mjs"]],
   ["quotes of one kind are text within the other", `node -e 'run("y z")'`, ["node", "-e", 'run("y z")']],
-  ["quotes join what touches them", `--name="b c"d e'f g'`, ["--name=b cd", "ef g"]],
+  ["quotes join the text that touches them", `--name="b c"d e'f g'`, ["--name=b cd", "ef g"]],
   ["empty quotes are an empty word", `a "" ''`, ["a", "", ""]],
   ["nothing is expanded", "echo $HOME *.ts `x`", ["echo", "$HOME", "*.ts", "`x`"]],
   ["a backslash escapes the next character", "a\\ b \\\\ \\'c", ["a b", "\\", "'c"]],
-  ["a quote within single quotes is written as the shell does", "echo 'it'\\''s'", ["echo", "it's"]],
+  ["a quote within single quotes is written as in a shell", "echo 'it'\\''s'", ["echo", "it's"]],
   ["a backslash is text within single quotes", "'C:\\mail\\agent.exe'", ["C:\\mail\\agent.exe"]],
-  ["a backslash escapes within double quotes", '"a \\"b\\" \\n"', ['a "b" \\n']],
+  ["a backslash escapes the next character within double quotes", '"a \\"b\\" \\n"', ['a "b" \\n']],
   ["a # is text", "a #b", ["a", "#b"]],
-  ["nothing has no words", " ", []],
-])("splitShellWords: %s", (_, line, expected) => {
+  ["an empty string contains no words", " ", []],
+])("splitShellWords follows the rule that %s", (_, line, expected) => {
   expect(splitShellWords(line, "--command")).toEqual(expected);
 });
 
@@ -53,7 +53,7 @@ it("splitShellWords refuses a backslash at the end", () => {
   expect(() => splitShellWords("agent \\", "--command")).toThrow("--command: a backslash ends the command line.");
 });
 
-it("splitShellWords splits every line of commandLine into the same words", () => {
+it("splitShellWords splits every line from commandLine into the original words", () => {
   const texts = fc.array(fc.string({ unit: "grapheme" }), { maxLength: 10 });
   fc.assert(
     fc.property(texts, (words) => {
@@ -104,7 +104,7 @@ describe("commandLine", () => {
     });
   });
 
-  it("ends with the chosen database", () => {
+  it("commandLine ends with the selected database", () => {
     const line = () => commandLine`art-e show ${"latest/1"}`;
     expect(line()).toBe("art-e show latest/1");
     showDatabase("my mail/a.db");

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { expect, it } from "vitest";
 import { openDeadline } from "../../src/platform/deadline.js";
 
-it("openDeadline adds one listener to the outer signal for all open deadlines, and none without them", () => {
+it("openDeadline adds one listener to the outer signal for all open deadlines, and none if no deadline is open", () => {
   const outer = new AbortController();
   const open = () => openDeadline(outer.signal, 60_000, () => new Error("over"));
   const listeners = () => getEventListeners(outer.signal, "abort").length;

@@ -6,10 +6,10 @@ import { type DownloadRequest, downloadFile } from "../../src/platform/download.
 import { downloadSetup, FILE, SHA256, THIRD } from "./download-setup.js";
 import { type Handler, ONCE, QUICK, sendFile, sendUntil, startHub } from "./hub-server.js";
 
-describe("downloadFile", () => {
+describe("downloading a file", () => {
   const { cache, target, hub, request, left } = downloadSetup();
 
-  describe("refuses", () => {
+  describe("downloadFile refuses", () => {
     interface Refused {
       readonly handler: Handler;
       readonly changes?: Partial<DownloadRequest>;
@@ -25,7 +25,7 @@ describe("downloadFile", () => {
 
     it.each<[string, Refused]>([
       [
-        "a missing file, with a hint how to do without it",
+        "a missing file, and explains how to do without it",
         {
           handler: (_, res) => res.writeHead(404).end("Entry not found"),
           says: "/data/test.parquet: the server returned 404 (Not Found)",
@@ -33,7 +33,7 @@ describe("downloadFile", () => {
         },
       ],
       [
-        "a file without read access, with HF_TOKEN and the hub's own reason",
+        "a file without read access, and shows HF_TOKEN and the hub's own reason",
         {
           handler: (_, res) => res.writeHead(401, { "x-error-message": "Invalid credentials" }).end(),
           says: "401 (Invalid credentials)",
@@ -45,7 +45,7 @@ describe("downloadFile", () => {
         { handler: (req, res) => sendFile(req, res, page), says: "does not start and end with PAR1" },
       ],
       [
-        "a file without its end that the server sent as complete",
+        "a truncated file that the server sent as complete",
         {
           handler: (req, res) => sendFile(req, res, FILE.subarray(0, THIRD)),
           says: "does not start and end with PAR1",
@@ -135,10 +135,10 @@ describe("downloadFile", () => {
     });
 
     it.each([
-      ["has one byte changed", () => writeFile(target(), Buffer.from(FILE).fill(0x58, 100, 101))],
+      ["has one changed byte", () => writeFile(target(), Buffer.from(FILE).fill(0x58, 100, 101))],
       ["is truncated", () => writeFile(target(), FILE.subarray(0, THIRD))],
-      ["is gone", () => rm(target())],
-      ["has lost its record", () => rm(`${target()}.json`)],
+      ["is missing", () => rm(target())],
+      ["has no record", () => rm(`${target()}.json`)],
       ["has a truncated record", () => writeFile(`${target()}.json`, '{"url": "http')],
     ])("is repeated if the cached file %s", async (_, damage) => {
       const server = await hub((req, res) => sendFile(req, res, FILE));
@@ -157,7 +157,7 @@ describe("downloadFile", () => {
       expect(server.seen).toHaveLength(2);
     });
 
-    it("waits as long as a 429 requests, and continues", async () => {
+    it("waits as long as the server requests with 429, and continues", async () => {
       const server = await hub((req, res, count) => {
         if (count === 1) res.writeHead(429, { "retry-after": "0" }).end();
         else sendFile(req, res, FILE);
@@ -172,7 +172,7 @@ describe("downloadFile", () => {
       expect(record).toMatchObject({ size: FILE.length, etag: null });
     });
 
-    it("follows a redirect to another host without sending it the token", async () => {
+    it("follows a redirect to another host, but does not send the token there", async () => {
       const cdn = await hub((req, res) => sendFile(req, res, FILE));
       const server = await hub((_, res) => res.writeHead(302, { location: `${cdn.endpoint}/blob?signed=1` }).end());
       const record = await downloadFile(request(server.endpoint, { headers: { authorization: "Bearer hf_secret" } }));
@@ -182,7 +182,7 @@ describe("downloadFile", () => {
       expect(record.url).toBe(`${server.endpoint}/data/test.parquet`);
     });
 
-    it("follows a redirect on the same host with the token", async () => {
+    it("follows a redirect on the same host, and sends the token", async () => {
       const server = await hub((req, res) => {
         if (req.url === "/renamed") sendFile(req, res, FILE);
         else res.writeHead(307, { location: "/renamed" }).end();
@@ -193,7 +193,7 @@ describe("downloadFile", () => {
   });
 });
 
-describe("downloadFile resumes", () => {
+describe("resuming downloads", () => {
   const { cache, target, hub, request, left } = downloadSetup();
 
   /** A server that stops at each of these offsets, once the client has the bytes, and then sends the rest. */
@@ -224,7 +224,7 @@ describe("downloadFile resumes", () => {
       expect(await readFile(target())).toEqual(FILE);
     });
 
-    it("fails after too many interruptions, keeps its part, and is continued by a later run", async () => {
+    it("fails after too many interruptions, keeps the downloaded part, and can be continued by a later run", async () => {
       const { handler, onProgress } = cuttingAt([THIRD]);
       const server = await hub(handler);
       await expect(downloadFile(request(server.endpoint, { onProgress, retry: ONCE }))).rejects.toMatchObject({
@@ -249,7 +249,7 @@ describe("downloadFile resumes", () => {
       expect(large.equals(await readFile(target()))).toBe(true);
     });
 
-    it("rejects with the signal's reason if the user interrupted it, leaves no final file, and can be continued", async () => {
+    it("rejects with the signal's reason if the user interrupts it, leaves no final file, and can be continued", async () => {
       const abort = new AbortController();
       const reason = new Error("the user pressed Ctrl-C");
       const server = await hub((req, res, count) => {
@@ -279,7 +279,7 @@ describe("downloadFile resumes", () => {
     });
   });
 
-  describe("a download in an unusual state:", () => {
+  describe("a download", () => {
     /** A part of an earlier run: its bytes, and their ETag. */
     async function leavePart(name: string, bytes: Buffer, etag: string): Promise<void> {
       const path = join(cache(), name);
@@ -288,7 +288,7 @@ describe("downloadFile resumes", () => {
       await writeFile(join(path, "state.json"), JSON.stringify({ etag }));
     }
 
-    it("starts over if the file has changed on the server", async () => {
+    it("starts over if the file changed on the server", async () => {
       await leavePart("test.parquet.partial", Buffer.alloc(THIRD), '"older"');
       const server = await hub((req, res) => sendFile(req, res, FILE));
       await downloadFile(request(server.endpoint));
@@ -306,7 +306,7 @@ describe("downloadFile resumes", () => {
       expect(await readFile(target())).toEqual(FILE);
     });
 
-    it("does not append a part of another file if the server supports Range but not If-Range", async () => {
+    it("does not append part of another file if the server supports Range but not If-Range", async () => {
       await leavePart("test.parquet.partial", Buffer.alloc(THIRD), '"older"');
       const server = await hub((req, res, count) => {
         if (count === 1) {
@@ -318,7 +318,7 @@ describe("downloadFile resumes", () => {
       expect(await readFile(target())).toEqual(FILE);
     });
 
-    it("starts over if the part is damaged, which the SHA-256 shows", async () => {
+    it("starts over if the part is damaged, which the SHA-256 reveals", async () => {
       await leavePart("test.parquet.partial", Buffer.alloc(THIRD, "P"), '"v1"');
       const server = await hub((req, res) => sendFile(req, res, FILE));
       await downloadFile(request(server.endpoint, { magic: undefined, expectedSha256: SHA256 }));
@@ -326,7 +326,7 @@ describe("downloadFile resumes", () => {
       expect(await readFile(target())).toEqual(FILE);
     });
 
-    it("transfers nothing if the part is the entire file, which a 416 shows", async () => {
+    it("transfers nothing if the part is the entire file, which a 416 reveals", async () => {
       await leavePart("test.parquet.partial", FILE, '"v1"');
       const server = await hub((req, res) => sendFile(req, res, FILE));
       const record = await downloadFile(request(server.endpoint));
@@ -341,7 +341,7 @@ describe("downloadFile resumes", () => {
       expect(await readFile(target())).toEqual(FILE);
     });
 
-    it("takes over the part of a killed process", async () => {
+    it("continues the part of a killed process", async () => {
       const machine = hostname().replace(/[^\w.-]/g, "_");
       // No process has this id, which is above the maximum on Linux, macOS and Windows.
       await leavePart(`test.parquet.partial-${machine}-2147483646-0a1b2c3d`, FILE.subarray(0, THIRD), '"v1"');
@@ -351,7 +351,7 @@ describe("downloadFile resumes", () => {
       expect(await left()).toEqual(["test.parquet", "test.parquet.json"]);
     });
 
-    it("leaves the part of a running process alone", async () => {
+    it("does not touch the part of a running process", async () => {
       const machine = hostname().replace(/[^\w.-]/g, "_");
       const name = `test.parquet.partial-${machine}-${process.ppid}-0a1b2c3d`;
       await leavePart(name, FILE.subarray(0, THIRD), '"v1"');
@@ -361,7 +361,7 @@ describe("downloadFile resumes", () => {
       expect(await left()).toEqual(["test.parquet", "test.parquet.json", name]);
     });
 
-    it("leaves valid files and nothing else after many concurrent downloads of one file", async () => {
+    it("leaves valid files, and nothing else, if one file is downloaded many times concurrently", async () => {
       const server = await hub((req, res) => sendFile(req, res, FILE));
       const records = await Promise.all(Array.from({ length: 8 }, () => downloadFile(request(server.endpoint))));
       expect(new Set(records.map((record) => record.sha256))).toEqual(new Set([SHA256]));
@@ -369,7 +369,7 @@ describe("downloadFile resumes", () => {
       expect(await left()).toEqual(["test.parquet", "test.parquet.json"]);
     });
 
-    it("does not trust a file without a record", async () => {
+    it("does not trust a file that has no record", async () => {
       await mkdir(cache(), { recursive: true });
       await writeFile(join(cache(), "other"), FILE.subarray(0, THIRD));
       await rename(join(cache(), "other"), target());

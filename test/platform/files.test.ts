@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-it("replaceFile replaces a file completely, and leaves nothing next to it", async () => {
+it("replaceFile replaces an entire file, and leaves no other file next to it", async () => {
   writeFileSync(file, "before");
   await writeFileAtomically(file, ["a", "b", "c"]);
   expect(readFileSync(file, "utf8")).toBe("abc");
@@ -28,7 +28,7 @@ it("replaceFile writes many pieces in order", async () => {
   expect(readFileSync(file, "utf8")).toBe(pieces.join(""));
 });
 
-it("writeFileAtomically leaves the file unchanged if its content fails", async () => {
+it("writeFileAtomically leaves the file unchanged if producing its content fails", async () => {
   writeFileSync(file, "before");
   function* breaking() {
     yield "half";
@@ -39,13 +39,13 @@ it("writeFileAtomically leaves the file unchanged if its content fails", async (
   expect(readdirSync(folder)).toEqual(["out.json"]);
 });
 
-it("writeFileAtomically reports an unwritable file, and that nothing is lost", async () => {
+it("writeFileAtomically reports an unwritable file, and says that nothing is lost", async () => {
   await expect(writeFileAtomically(join(folder, "no", "out.json"), ["a"])).rejects.toThrow(
     expect.objectContaining({ exitCode: 1, hint: expect.stringContaining("is still in the database") }),
   );
 });
 
-it("writeFileAtomically writes to a pipe without replacing it", async () => {
+it("writeFileAtomically writes to a pipe, and does not replace it", async () => {
   const pipe = join(folder, "pipe");
   execFileSync("sh", ["-c", `mkfifo "${pipe}"`]);
   checkWritable("--output", pipe);
@@ -57,7 +57,7 @@ it("writeFileAtomically writes to a pipe without replacing it", async () => {
   expect(readdirSync(folder)).toEqual(["pipe"]);
 });
 
-it("checkWritable refuses unwritable paths in advance, with the flag's name", () => {
+it("checkWritable refuses unwritable paths in advance, and names the flag", () => {
   mkdirSync(join(folder, "folder"));
   writeFileSync(file, "");
   for (const path of [join(folder, "no", "out"), join(folder, "folder"), join(file, "out")]) {
@@ -67,7 +67,7 @@ it("checkWritable refuses unwritable paths in advance, with the flag's name", ()
   expect(() => checkWritable("--record", join(folder, "new"))).not.toThrow();
 });
 
-it("replaceFile accepts bytes and text, and concurrent writers leave one complete file", async () => {
+it("replaceFile accepts bytes and text, and leaves one complete file if several writers are concurrent", async () => {
   await replaceFile(file, ["a", Buffer.from("é"), "b"]);
   expect(readFileSync(file, "utf8")).toBe("aéb");
   await Promise.all(
@@ -77,7 +77,7 @@ it("replaceFile accepts bytes and text, and concurrent writers leave one complet
   expect(readdirSync(folder)).toEqual(["out.json"]);
 });
 
-it("a process that ends during a write leaves no temporary file", () => {
+it("writeFileAtomically leaves no temporary file if the process ends during a write", () => {
   const script = `${importSource("platform/files", "replaceFile")}
     function* pieces() { yield "x".repeat(100_000); process.exit(3); }
     await replaceFile(${JSON.stringify(file)}, pieces());`;

@@ -88,14 +88,14 @@ describe("guardedRequest", () => {
     ["in another notation", () => `http://2130706433:${hidden.port}`],
     ["in hex", () => `http://0x7f.1:${hidden.port}`],
     ["as IPv6", () => `http://[::ffff:127.0.0.1]:${hidden.port}`],
-    ["through a redirect", () => `${open.url}/?to=${encodeURIComponent(hidden.url)}`],
-    ["through two redirects", () => `${open.url}/?to=${encodeURIComponent(`/?to=${encodeURIComponent(hidden.url)}`)}`],
-  ])("does not call a private address %s", async (_, url) => {
+    ["by a redirect", () => `${open.url}/?to=${encodeURIComponent(hidden.url)}`],
+    ["by two redirects", () => `${open.url}/?to=${encodeURIComponent(`/?to=${encodeURIComponent(hidden.url)}`)}`],
+  ])("does not call a private address if it is given %s", async (_, url) => {
     await expect(ask(url())).rejects.toThrow("is not on the public internet");
     expect(hiddenAsked).toBe(0);
   });
 
-  it("does not call a name that resolves to a private address, alone or among others", async () => {
+  it("does not call a name that resolves to a private address, even if it also has public ones", async () => {
     const url = `http://name.test:${hidden.port}`;
     await expect(ask(url, { lookup: resolver(["127.0.0.1"]) })).rejects.toThrow(
       "name.test is not on the public internet",
@@ -124,7 +124,7 @@ describe("guardedRequest", () => {
     expect(otherHeaders).toHaveProperty("accept");
   });
 
-  it("does not send a POST's arguments to another origin, and changes a POST to a GET only like browsers", async () => {
+  it("does not send a POST's arguments to another origin, and changes a POST to a GET only if browsers do", async () => {
     const post = { method: "POST", body: "{}" };
     const to = encodeURIComponent(other.url);
     await expect(ask(`${open.url}/?to=${to}&status=307`, post)).rejects.toThrow("must not receive the arguments");
@@ -138,7 +138,7 @@ describe("guardedRequest", () => {
     [303, "GET"],
     [307, "POST"],
     [308, "POST"],
-  ])("follows a redirect with %d, a POST as %s", async (status, method) => {
+  ])("follows a redirect with %d, and sends a POST as %s", async (status, method) => {
     const post = { method: "POST", body: "{}" };
     expect(await ask(`${open.url}/?to=/&status=${status}`, post)).toMatchObject({
       status: 200,
@@ -150,7 +150,7 @@ describe("guardedRequest", () => {
     });
   });
 
-  it("ignores the location of another status", async () => {
+  it("ignores the Location header if the status is not a redirect", async () => {
     expect(await ask(`${open.url}/?to=/&status=201`)).toMatchObject({ status: 201, text: "" });
     await expect(ask(`${open.url}/?to=${encodeURIComponent("http://[")}`)).rejects.toThrow(
       "redirects to an invalid URL",
@@ -209,7 +209,7 @@ describe("guardedRequest", () => {
     await expect(asked).rejects.toBe(reason);
   });
 
-  it("reports the fault in words, without any header", async () => {
+  it("describes the fault, but shows no header", async () => {
     await expect(ask(`${open.url}/cut`)).rejects.toThrow(`cannot call ${PUBLIC}:${open.port}`);
     const odd = ask(open.url, { headers: { authorization: "Bearer a\nb" } });
     await expect(odd).rejects.toThrow("cannot call");

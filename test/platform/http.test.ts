@@ -19,7 +19,7 @@ it.each(["0.0.0.0", "localhost.example", "127.0.0.1.example", "::2", "169.254.1.
   },
 );
 
-it("isAllowedHost accepts only loopback names on a loopback address, otherwise every name", () => {
+it("isAllowedHost accepts only loopback names if the address is a loopback address, and otherwise every name", () => {
   for (const host of ["localhost", "127.0.0.1:8787", "[::1]:9"]) expect(isAllowedHost("127.0.0.1", host)).toBe(true);
   for (const host of ["evil.example:8787", "", undefined]) expect(isAllowedHost("127.0.0.1", host)).toBe(false);
   expect(isAllowedHost("0.0.0.0", "art-e.example")).toBe(true);
@@ -36,7 +36,7 @@ it.each([
   ["http://evil.example", "art-e.example", false],
   ["null", "127.0.0.1:8787", false],
   ["http://localhost", undefined, false],
-])("isOwnOrigin for a page of %s and a server %s returns %s", (origin, host, isOwn) => {
+])("isOwnOrigin, for a page from %s and a server %s, returns %s", (origin, host, isOwn) => {
   expect(isOwnOrigin(origin, host)).toBe(isOwn);
 });
 

@@ -3,8 +3,9 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { checkedEndpoint, type Hub, QUESTIONS_REVISION } from "../../src/platform/huggingface.js";
+import { checkedEndpoint, type Hub } from "../../src/platform/huggingface.js";
 import { loadQuestions } from "../../src/questions/dataset/published-questions.js";
+import { QUESTIONS_REVISION } from "../../src/questions/published-dataset.js";
 import { parquetOf, questionRows } from "../questions/question-rows.js";
 import { type Handler, hubSetup, never, QUICK, sendFile, sendJson } from "./hub-server.js";
 
@@ -23,7 +24,7 @@ function load(
 
 describe("checkedEndpoint", () => {
   it.each(["huggingface.co", "ftp://huggingface.co", "https://name:secret@mirror.example.com"])(
-    "refuses %s without repeating it",
+    "refuses %s, and does not repeat it",
     (address) => {
       expect(() => checkedEndpoint(address)).toThrow(
         /^Cannot use the hub's URL: expected a plain http or https URL\.$/,
@@ -39,20 +40,20 @@ describe("checkedEndpoint", () => {
 describe("questions from the Parquet file", () => {
   const FILE = parquetOf(questionRows(5));
 
-  it("are refused if the pinned revision has another size", async () => {
+  it("are refused if the pinned revision has a different size", async () => {
     const server = await hub((req, res) => sendFile(req, res, FILE));
     await expect(load(server.endpoint, { revision: QUESTIONS_REVISION })).rejects.toMatchObject({
       message: expect.stringContaining(`has ${FILE.length} bytes, not 267520`),
     });
   });
 
-  it("are refused with the row number if a row is invalid", async () => {
+  it("are refused if a row is invalid, and the error gives its number", async () => {
     const bad = parquetOf(questionRows(5).map((row) => ({ ...row, query_date: "some day" })));
     const server = await hub((req, res) => sendFile(req, res, bad));
     await expect(load(server.endpoint)).rejects.toMatchObject({ message: expect.stringMatching(/row 1.*5 of 5 rows/) });
   });
 
-  it("come from the file of their split at the commit, with the token", async () => {
+  it("are downloaded from the file of their split at the commit, with the token", async () => {
     const server = await hub((req, res) => sendFile(req, res, FILE));
     const set = await load(server.endpoint, { split: "train", token: "hf_secret" });
     expect(server.seen).toMatchObject([
@@ -77,7 +78,7 @@ describe("questions from the Parquet file", () => {
     expect(server.seen).toHaveLength(1);
   });
 
-  it("of a branch come from its commit", async () => {
+  it("are downloaded from the branch's commit if the revision is a branch", async () => {
     const server = await hub((req, res) => {
       if (req.url?.includes("/revision/")) sendJson(res, { sha: COMMIT });
       else sendFile(req, res, FILE);
@@ -107,7 +108,7 @@ describe("questions from the rows API", () => {
 
   it.each<[string, Handler, string]>([
     [
-      "the API only has a part",
+      "the API has only a part of them",
       (req, res) => sendJson(res, { ...page(req), partial: true }),
       "only part of the dataset",
     ],
@@ -141,7 +142,7 @@ describe("questions from the rows API", () => {
     ["the response is not JSON", (_, res) => res.end("<html>"), "not JSON"],
     ["the response is an error", (_, res) => sendJson(res, { error: "no such config" }), "rows"],
     [
-      "they came in part only",
+      "only a part of them arrived",
       (req, res, count) => {
         if (count <= 2) sendJson(res, page(req));
         else res.writeHead(404).end();

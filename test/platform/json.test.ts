@@ -9,8 +9,8 @@ describe("jsonObjectsIn", () => {
       'So:\n```json\n{"a": {"b": 2}}\n```\nor {"c": 3}.',
       [{ a: { b: 2 } }, { c: 3 }],
     ],
-    ["braces and quotes in strings", '{"a": "{\\"}"} {x}', [{ a: '{"}' }]],
-    ["nothing in a text without JSON", "{ a } and {b", []],
+    ["objects whose strings contain braces and quotes", '{"a": "{\\"}"} {x}', [{ a: '{"}' }]],
+    ["nothing in a text that contains no JSON", "{ a } and {b", []],
     ["an object after an unclosed brace", 'if {x then {"a": 1}', [{ a: 1 }]],
   ])("finds %s", (_, text, expected) => {
     expect(jsonObjectsIn(text)).toEqual(expected);

@@ -6,8 +6,8 @@ import yargs, { type Argv } from "yargs";
 
 /** Private parts of libraries, which a minor release may change (docs/dependencies.md). */
 
-describe("private parts of libraries", () => {
-  it("yargs still caches the help of a command it runs by the method that the parser replaces", async () => {
+describe("the internals of a library", () => {
+  it("still let the parser replace the method by which yargs caches the help of a command", async () => {
     let renderings = 0;
     const parser = yargs(["go"]).command("go", "Goes", {}, () => undefined);
     const { getInternalMethods } = parser as Argv & {
@@ -20,7 +20,7 @@ describe("private parts of libraries", () => {
     expect(renderings).toBe(1);
   });
 
-  it("hyparquet still reads the header of a page", () => {
+  it("still let hyparquet read the header of a page", () => {
     const columnData = [{ name: "id", data: [1, 2, 3], type: "INT32" as const }];
     const file = parquetWriteBuffer({ columnData, codec: "UNCOMPRESSED" });
     const meta = parquetMetadata(file).row_groups[0]?.columns[0]?.meta_data;

@@ -20,13 +20,16 @@ async function failedImport(name: string): Promise<Error> {
 
 const { peerDependencies } = JSON.parse(readFileSync(join(import.meta.dirname, "../../package.json"), "utf8"));
 
-it.each(Object.keys(peerDependencies))("shows the command that installs %s in the required version", async (name) => {
-  const error = missingPackage(await failedImport(name));
-  expect(error).toMatchObject({ code: "package_missing", exitCode: 2 });
-  expect(error?.hint).toContain(`${name}@${peerDependencies[name]}`);
-});
+it.each(Object.keys(peerDependencies))(
+  "a missing package's error shows the command that installs %s in the required version",
+  async (name) => {
+    const error = missingPackage(await failedImport(name));
+    expect(error).toMatchObject({ code: "package_missing", exitCode: 2 });
+    expect(error?.hint).toContain(`${name}@${peerDependencies[name]}`);
+  },
+);
 
-it("returns null for other errors", async () => {
+it("other errors do not mention a missing package: null is returned", async () => {
   expect(missingPackage(await failedImport("art-e-needs-no-such-package"))).toBeNull();
   expect(missingPackage(new Error("Cannot find package 'bullmq'"))).toBeNull();
 });

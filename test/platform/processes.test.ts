@@ -41,7 +41,7 @@ it("runProcess passes a clean environment", async () => {
   expect(JSON.parse(stdout)).toEqual(["PATH"]);
 });
 
-it("runProcess accepts a program that does not read a large input", async () => {
+it("runProcess accepts a program that does not read its large input", async () => {
   expect((await node("process.exit(0)", "x".repeat(5_000_000))).end).toEqual({ code: 0, signal: null });
 });
 
@@ -69,7 +69,7 @@ console.log(pid.trim());
 it.each([
   ["its children", WITH_CHILD],
   ["a daemon in another session", WITH_DAEMON],
-])("kills %s of a program that has ended", async (_, source) => {
+])("runProcess kills %s of a program that has ended", async (_, source) => {
   const { stdout, end } = await node(source);
   expect(end).toEqual({ code: 0, signal: null });
   expect(isThere(Number(stdout))).toBe(false);
@@ -78,7 +78,7 @@ it.each([
 it.each([
   ["its children", WITH_CHILD],
   ["a daemon in another session", WITH_DAEMON],
-])("kills a program and %s when it is aborted", async (_, source) => {
+])("runProcess kills a program and %s if aborted", async (_, source) => {
   const controller = new AbortController();
   const reason = new Error("enough");
   const folder = mkdtempSync(join(tmpdir(), "art-e-program-"));
@@ -102,7 +102,7 @@ it.each([
   rmSync(folder, { recursive: true });
 });
 
-it("does not pass the program's environment to its supervisor", async () => {
+it("runProcess does not pass the program's environment to its supervisor", async () => {
   const odd = { ...env, NODE_OPTIONS: "--require=/no/such/file", PERL5OPT: "-Mno_such_module", PYTHONHOME: "/none" };
   const { end, stdout } = await runProcess({ argv: ["env"], env: odd }, "", 10_000, never);
   expect(end).toEqual({ code: 0, signal: null });
@@ -116,7 +116,7 @@ it("does not pass the program's environment to its supervisor", async () => {
 it.each([
   ["its child", WITH_CHILD],
   ["its daemon", WITH_DAEMON],
-])("kills a program and %s when the calling process is killed", async (_, source) => {
+])("runProcess kills a program and %s if the calling process is killed", async (_, source) => {
   const caller = spawn(
     process.execPath,
     [
@@ -158,7 +158,7 @@ describe("art-e serve --open", needs("linux"), () => {
     return { ...(await ended), url: /http:\S+/.exec(text)?.[0] };
   }
 
-  it("prints the URL if there is no browser, and if the opener fails", async () => {
+  it("prints the URL if there is no browser, or if the opener fails", async () => {
     const { stderr, url, code } = await serveAndOpen(/no browser/);
     expect(stderr).toContain(`no browser could be opened here; the page is at ${url}`);
     expect(code).toBe(0);

@@ -10,7 +10,7 @@ describe("proxySettings", () => {
   const LOOPBACK = "localhost,127.0.0.1,[::1]";
 
   it.each<[string, Record<string, string>, object | null]>([
-    ["null without a proxy", { NO_PROXY: "a.example" }, null],
+    ["null if there is no proxy", { NO_PROXY: "a.example" }, null],
     ["null if NO_PROXY is *", { HTTPS_PROXY: "http://p:1", NO_PROXY: "*" }, null],
     [
       "one proxy for https",
@@ -18,12 +18,16 @@ describe("proxySettings", () => {
       { httpProxy: "", httpsProxy: "http://p:1/", noProxy: `,${LOOPBACK}` },
     ],
     [
-      "HTTP_PROXY for both",
+      "HTTP_PROXY for both protocols",
       { HTTP_PROXY: "http://u:s@p:1", NO_PROXY: "a.example" },
       { httpProxy: "http://u:s@p:1/", httpsProxy: "http://u:s@p:1/", noProxy: `a.example,${LOOPBACK}` },
     ],
-    ["the lower-case name first", { HTTP_PROXY: "http://p:1", http_proxy: "http://q:2" }, { httpProxy: "http://q:2/" }],
-    ["a host without a scheme as http", { HTTPS_PROXY: "p:3128" }, { httpsProxy: "http://p:3128/" }],
+    [
+      "the lower-case variable's value if both are set",
+      { HTTP_PROXY: "http://p:1", http_proxy: "http://q:2" },
+      { httpProxy: "http://q:2/" },
+    ],
+    ["an http URL for a host without a scheme", { HTTPS_PROXY: "p:3128" }, { httpsProxy: "http://p:3128/" }],
   ])("is %s", (_, env, expected) => {
     if (expected === null) expect(proxySettings(env)).toBeNull();
     else expect(proxySettings(env)).toMatchObject(expected);
@@ -34,7 +38,7 @@ describe("proxySettings", () => {
   });
 });
 
-describe("with a proxy", () => {
+describe("if a proxy is configured, art-e", () => {
   let target: Server;
   let proxy: TestProxy;
   beforeEach(async () => {
@@ -78,7 +82,7 @@ describe("with a proxy", () => {
       new AbortController().signal,
     );
 
-  it("tunnels a tool's request to the checked address", async () => {
+  it("sends a tool's request to the checked address through a tunnel", async () => {
     expect(await guarded("http://api.example.invalid/x", "93.184.216.34")).toMatchObject({
       status: 200,
       text: "api.example.invalid/x",
@@ -90,7 +94,7 @@ describe("with a proxy", () => {
     ["http://inside.example.invalid/", "10.0.0.1"],
     ["https://inside.example.invalid/", "169.254.169.254"],
     ["http://10.0.0.1/", "10.0.0.1"],
-  ])("refuses a tool's request to %s without asking the proxy", async (url, address) => {
+  ])("refuses a tool's request to %s, and does not ask the proxy", async (url, address) => {
     await expect(guarded(url, address)).rejects.toThrow(/not on the public internet/);
     expect(proxy.requests).toEqual([]);
   });

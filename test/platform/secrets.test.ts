@@ -21,7 +21,7 @@ function leaks(text: string): boolean {
 
 describe("redact replaces a secret in base64", () => {
   it.each([0, 1, 2, 3, 4, 5].flatMap((before) => [0, 1, 2].map((after) => [before, after] as const)))(
-    "with %i characters before and %i after it",
+    "if %i characters come before and %i after it",
     (before, after) => {
       const text = base64(`${"x".repeat(before)}${SECRET}${"y".repeat(after)}`);
       expect(leaks(text)).toBe(true);
@@ -32,7 +32,7 @@ describe("redact replaces a secret in base64", () => {
     },
   );
 
-  it.each([4, 7, 19])("broken into lines of %i characters", (columns) => {
+  it.each([4, 7, 19])("if it is broken into lines of %i characters", (columns) => {
     const text = wrapped(base64(`{"user": "me", "key": "${SECRET}"}`), columns);
     expect(leaks(redact(text, SECRETS))).toBe(false);
     expect(redactJson({ stdout: text }, SECRETS)).toEqual({ stdout: redact(text, SECRETS) });
@@ -43,11 +43,11 @@ describe("redact replaces a secret in base64", () => {
 it.each([
   ["hex", Buffer.from(SECRET).toString("hex")],
   ["hex in upper case", Buffer.from(SECRET).toString("hex").toUpperCase()],
-  ["hex in groups, like od", wrapped(Buffer.from(SECRET).toString("hex").replace(/../g, " $&"), 12)],
+  ["hex in groups, as printed by od", wrapped(Buffer.from(SECRET).toString("hex").replace(/../g, " $&"), 12)],
   ["a URL", encodeURIComponent(SECRET)],
   ["a form", new URLSearchParams({ a: SECRET }).toString().slice(2)],
   ["a URL from Python's quote", encodeURIComponent(SECRET).replaceAll("%2F", "/")],
-  ["lower-case escapes", encodeURIComponent(SECRET).replace(/%../g, (code) => code.toLowerCase())],
+  ["a URL with lower-case escapes", encodeURIComponent(SECRET).replace(/%../g, (code) => code.toLowerCase())],
   ["JSON", JSON.stringify(SECRET).slice(1, -1)],
 ])("redact replaces a secret in %s", (_, text) => {
   expect(redact(`before ${text} after`, SECRETS).replace(/\s+/g, " ")).toBe("before [secret] after");

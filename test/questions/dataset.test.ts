@@ -21,7 +21,7 @@ import { never } from "../platform/hub-server.js";
 import { parquetOf, questionRows, type Row } from "./question-rows.js";
 
 describe("questionStatistics", () => {
-  it("returns null averages and dates without questions, never NaN", () => {
+  it("returns null averages and dates, never NaN, if there are no questions", () => {
     const statistics = questionStatistics({ split: "test", questions: [] });
     expect(statistics).toMatchObject({
       totalTasks: 0,
@@ -34,7 +34,7 @@ describe("questionStatistics", () => {
     expect(statistics.realismHistogram.every((bin) => bin.count === 0)).toBe(true);
   });
 
-  it("counts, averages and finds the first and last day", () => {
+  it("returns counts, averages, and the first and last day", () => {
     const questions = questionRows(4).map((row, i) => ({
       ...row,
       how_realistic: [0.3, 0.7, 0.75, 1][i] ?? 0,
@@ -53,7 +53,7 @@ describe("questionStatistics", () => {
     });
   });
 
-  it("puts every bound into the bin that starts with it, and 1 into the last", () => {
+  it("puts every bound into the bin that starts with it, and 1 into the last bin", () => {
     const bounds = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
     const questions = bounds.map((how_realistic, i) => ({ ...questionRows(1, i)[0], how_realistic }) as never);
     const { realismHistogram } = questionStatistics({ split: "test", questions });
@@ -73,11 +73,11 @@ const chosen = (options: Partial<SelectionOptions>) =>
   selectQuestions(QUESTIONS, { excludeKnownBad: false, shuffle: false, limit: 0, ...options });
 
 describe("selectQuestions", () => {
-  it("rejects unknown ids and lists each once", () => {
+  it("rejects unknown ids, and lists each once", () => {
     expect(() => chosen({ ids: [3, 99, 61, 99] })).toThrow("Unknown question ids: 99, 61.");
   });
 
-  it("selects the first questions, or all for 0", () => {
+  it("selects the first questions, or all if the limit is 0", () => {
     expect(ids(chosen({ limit: 3 }))).toEqual([1, 2, 3]);
     expect(chosen({})).toEqual(QUESTIONS);
     expect(chosen({ limit: 1000 })).toEqual(QUESTIONS);
@@ -87,7 +87,7 @@ describe("selectQuestions", () => {
     expect(ids(chosen({ ids: [30, 2, 7, 2] }))).toEqual([2, 7, 30]);
   });
 
-  it("filters by each of its conditions, bounds included", () => {
+  it("filters by each of its conditions, including the bounds", () => {
     const realistic = chosen({ minRealism: 0.9 });
     expect(realistic.length).toBeGreaterThan(0);
     expect(realistic).toEqual(QUESTIONS.filter((question) => question.how_realistic >= 0.9));
@@ -97,7 +97,7 @@ describe("selectQuestions", () => {
     expect(chosen({ inbox: "nobody@example.com" })).toEqual([]);
   });
 
-  it("leaves out known bad questions on request", () => {
+  it("leaves out known bad questions if requested", () => {
     expect([...KNOWN_BAD_IDS].sort((a, b) => a - b)).toEqual([49, 101, 129, 171, 208, 266, 327]);
     expect(ids(chosen({}))).toContain(49);
     expect(ids(chosen({ excludeKnownBad: true }))).not.toContain(49);
@@ -107,13 +107,13 @@ describe("selectQuestions", () => {
     expect(ids(chosen({ inbox: "lee.roe@example.com", limit: 2 }))).toEqual([2, 4]);
   });
 
-  it("selects with a smaller limit a prefix of a larger selection", () => {
+  it("selects a prefix of a larger selection if the limit is smaller", () => {
     const all = chosen({ shuffle: true, seed: 7 });
     expect(chosen({ shuffle: true, seed: 7, limit: 5 })).toEqual(all.slice(0, 5));
     expect(ids(all)).not.toEqual(ids(QUESTIONS));
   });
 
-  it("shuffles on request, even with seed 0", () => {
+  it("shuffles if requested, even if the seed is 0", () => {
     expect(chosen({ seed: 5 })).toEqual(QUESTIONS);
     expect(chosen({ shuffle: true, seed: 0 })).not.toEqual(QUESTIONS);
     expect(chosen({ shuffle: true })).toEqual(shuffled(QUESTIONS, 1));
@@ -279,7 +279,7 @@ describe("loadQuestionFile", () => {
       });
     });
 
-    it("invalid rows, with the first one's field and the number of invalid rows", async () => {
+    it("invalid rows, and reports the first one's field and the number of invalid rows", async () => {
       const rows: unknown[] = questionRows(6);
       rows[2] = { ...questionRows(3)[2], query_date: "14 May 2001" };
       rows[4] = { ...questionRows(5)[4], message_ids: [3] };
@@ -301,7 +301,7 @@ describe("loadQuestionFile", () => {
       },
     );
 
-    it("many invalid rows after reading a hundred of them", async () => {
+    it("many invalid rows, and stops reading after a hundred", async () => {
       const path = await file("x.json", JSON.stringify(Array(50_000).fill({})));
       await expect(load(path)).rejects.toMatchObject({
         code: "question_rows_bad",
@@ -309,7 +309,7 @@ describe("loadQuestionFile", () => {
       });
     });
 
-    it("the load with the signal's reason after an abort", async () => {
+    it("with the signal's reason if aborted", async () => {
       const path = await file("x.jsonl", jsonl(questionRows(10_000)));
       const abort = new AbortController();
       const loading = loadQuestionFile(path, "test", abort.signal);
@@ -317,7 +317,7 @@ describe("loadQuestionFile", () => {
       await expect(loading).rejects.toThrow("Ctrl-C");
     });
 
-    it("duplicate ids and lists them", async () => {
+    it("duplicate ids, and lists them", async () => {
       const path = await file("x.jsonl", jsonl([...questionRows(5), ...questionRows(2, 3)]));
       await expect(load(path)).rejects.toMatchObject({
         code: "question_ids_repeated",
@@ -326,7 +326,7 @@ describe("loadQuestionFile", () => {
     });
   });
 
-  describe("with a supported format", () => {
+  describe("if the format is supported,", () => {
     const rows = questionRows(3);
     const expected = rows.map((row) => ({ ...row, split: "test" }));
 
@@ -384,7 +384,7 @@ describe("loadQuestionFile", () => {
       expect(set.sha256).toBe(createHash("sha256").update(content).digest("hex"));
     });
 
-    it("accepts empty gold emails in every notation", async () => {
+    it("accepts an empty list of gold emails in every notation", async () => {
       const none = { ...rows[0], message_ids: [] };
       const blank = { ...rows[1], message_ids: [""] };
       const fromJson = await load(await file("x.jsonl", jsonl([none, blank])));
@@ -413,7 +413,7 @@ describe("loadQuestionFile", () => {
     });
   });
 
-  describe("split", () => {
+  describe("the split", () => {
     const marked = (split: string, firstId: number) => questionRows(2, firstId).map((row) => ({ ...row, split }));
 
     it("comes from the rows, otherwise from the file name, if the user does not request one", async () => {
@@ -429,7 +429,7 @@ describe("loadQuestionFile", () => {
     it.each([
       ["missing in the rows of test.jsonl", "test.jsonl", "test", "train"],
       ["missing in the rows of both.jsonl", "both.jsonl", "train", "test"],
-    ] as const)("is rejected if %s, with the available split", async (_, name, asked, other) => {
+    ] as const)("is rejected if %s, and the error names the available split", async (_, name, asked, other) => {
       const path = await file(name, jsonl(marked(other, 1)));
       await expect(load(path, asked)).rejects.toMatchObject({
         code: "split_missing",
@@ -441,7 +441,7 @@ describe("loadQuestionFile", () => {
     it.each([
       ["train-00000-of-00001.parquet", "test", "train"],
       ["my_TEST.parquet", "train", "test"],
-    ] as const)("in the name %s does not count as %s", async (name, asked, other) => {
+    ] as const)("is not derived from the name %s as %s", async (name, asked, other) => {
       const path = await file(name, parquetOf(questionRows(1)));
       await expect(load(path, asked)).rejects.toMatchObject({ code: "split_missing" });
       expect((await load(path, other)).split).toBe(other);
@@ -456,14 +456,14 @@ describe("loadQuestionFile", () => {
       expect(set.questions[0]?.split).toBe(split);
     });
 
-    it("can be selected from a file with both splits, even with the same ids in both", async () => {
+    it("can be selected from a file with both splits, even if the same ids are in both", async () => {
       const path = await file("both.jsonl", jsonl([...marked("train", 1), ...marked("test", 2)]));
       expect((await load(path, "train")).questions.map((question) => question.id)).toEqual([1, 2]);
       expect((await load(path, "test")).questions.map((question) => question.id)).toEqual([2, 3]);
     });
   });
 
-  describe("with real questions", needs("real-mail"), () => {
+  describe("given real questions,", needs("real-mail"), () => {
     it("reads the hub's questions about one mailbox", async () => {
       const set = await load(join(ENRON, "questions-kaminski.parquet"), "train");
       expect(set.questions).toHaveLength(2886);
@@ -505,7 +505,7 @@ describe("splitMessageIds", () => {
     expect(splitMessageIds(cell)).toEqual(ids);
   });
 
-  it("reads any ids written as JSON", () => {
+  it("reads all ids written as JSON", () => {
     fc.assert(
       fc.property(fc.array(fc.string()), (ids) => {
         expect(splitMessageIds(JSON.stringify(ids))).toEqual(ids);

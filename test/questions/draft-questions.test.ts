@@ -25,7 +25,7 @@ describe("draftPatternQuestions", () => {
   const draftsOf = (...mails: Email[]) => draftPatternQuestions(INBOX, mails, mails);
   const asked = (kind: string, ...mails: Email[]) => draftsOf(...mails).drafts.filter((one) => one.kind === kind);
 
-  it("asks for a value by sender, topic and month, and without the month for an earlier date", () => {
+  it("asks for a value by sender, topic and month, and leaves out the month if the date is earlier", () => {
     const source = mail();
     expect(asked("how_much", source, mail({ subject: "Lunch", body: long("Nothing of the kind.") }))).toMatchObject([
       {
@@ -49,7 +49,7 @@ describe("draftPatternQuestions", () => {
     ],
     ["If you have questions, call Ann at +44 20 7946 0958.", "Which telephone number did Bo Kim", "+44 20 7946 0958"],
     ["Please send the signed copies to 403 White Hall Avenue.", "Which street address did", "403 White Hall Avenue"],
-  ])("makes from %j the question %j", (body, question, answer) => {
+  ])("derives from %j the question %j", (body, question, answer) => {
     const [draft] = draftsOf(mail({ body })).drafts.filter(({ kind }) => kind !== "who");
     expect(draft?.question).toContain(question);
     expect(draft?.answer).toBe(answer);
@@ -66,12 +66,12 @@ describe("draftPatternQuestions", () => {
       "a program's quotation",
       "See the rent for the harbor pier below.\n\nAnn Lee\n03/22/2001 07:10 PM\nTo: Bo\nIt is $5",
     ],
-    ["a line with nothing but the value", "See below for all of the harbor.\n\n$12,500\n\nAnd so on and on and on."],
+    ["a line that contains only the value", "See below for all of the harbor.\n\n$12,500\n\nAnd so on and on and on."],
   ])("does not ask for a value in %s", (_, body) => {
     expect(draftsOf(mail({ body })).drafts.filter(({ kind }) => kind !== "who")).toEqual([]);
   });
 
-  it("does not ask for a telephone number in emails with several subjects", () => {
+  it("does not ask for a telephone number if the emails have several subjects", () => {
     const body = "If you have questions about the harbor, call me at 713-555-0100.";
     expect(asked("what", mail({ body }))).toHaveLength(1);
     expect(asked("what", mail({ body }), mail({ body, subject: "Cranes" }))).toEqual([]);
@@ -89,12 +89,12 @@ describe("draftPatternQuestions", () => {
   it("finds no topic in a sentence of common words", () =>
     expect(asked("who", mail({ subject: "It has been reset" }))).toEqual([]));
 
-  it("uses the address of an unnamed sender, and does not ask about a topic with two senders", () => {
+  it("uses the address of an unnamed sender, and does not ask about a topic that two senders have", () => {
     expect(asked("who", mail({ sender: "bk42@example.com" }))[0]?.answer).toBe("bk42@example.com");
     expect(asked("who", mail(), mail({ sender: "bk42@example.com" }))).toEqual([]);
   });
 
-  it("treats emails with the same sender, month and value as gold, and asks early only before all of them", () => {
+  it("treats emails with the same sender, month and value as gold, and dates early questions before all of them", () => {
     const [first, second] = [mail({ date: "2001-05-02T10:00:00Z" }), mail({ date: "2001-05-09T10:00:00Z" })];
     const again = {
       ...second,
@@ -108,7 +108,7 @@ describe("draftPatternQuestions", () => {
     ]);
   });
 
-  it("does not ask if another email of the sender and month contains a different value", () => {
+  it("does not ask if another email from the sender in that month contains a different value", () => {
     const source = mail();
     const rival = mail({ body: source.body.replace("$12,500", "$13,000") });
     const { drafts, refused } = draftPatternQuestions(INBOX, [source, rival], [source, rival]);
@@ -163,7 +163,7 @@ describe("usableMails", () => {
     expect(usableMails([mail({ body: "See you at 3 pm." })], 10).usable).toHaveLength(1);
   });
 
-  it("keeps one of two copies, ignoring quotations", () => {
+  it("keeps one of two copies, and ignores quotations", () => {
     const body = long("The same words.");
     const copy = mail({ body: `${body}\n-----Original Message-----\nFrom: c@x\nold` });
     const { usable, leftOut } = usableMails([mail({ body }), copy, mail({ body: long("Other words.") })], 200);
@@ -203,12 +203,12 @@ it("queryDate and queryDateBefore return a date 1 to 30 days after or before the
   expect(queryDateBefore("2001-03-01T00:00:00Z", () => 0)).toBe("2001-02-28");
 });
 
-it("queryDate skips dates of other answering emails", () => {
+it("queryDate skips the dates of other emails that answer the question", () => {
   const sources = ["2001-12-01T09:00:00Z", "2001-12-02T23:59:59Z", "2001-12-03T00:00:00Z", "2001-12-05T00:00:00Z"];
   expect(queryDate("2001-12-01T09:00:00Z", sources, () => 0)).toBe("2001-12-04");
 });
 
-it("NearDuplicates recognizes a question with reordered words, only in the same mailbox", () => {
+it("NearDuplicates recognizes a question if its words are reordered, but only in the same mailbox", () => {
   const asked = new NearDuplicates();
   const question = "When does the harbor lease start?";
   expect(asked.add({ inbox: INBOX, question })).toBe(true);
@@ -226,7 +226,7 @@ it.each([
 );
 
 describe("mailBatches", () => {
-  it("keeps threads together and orders emails by time", () => {
+  it("keeps threads together, and orders emails by time", () => {
     const mails = Array.from({ length: 50 }, (_, i) =>
       mail({
         subject: i % 10 === 0 ? "RE: Thread" : `Subject ${i}`,
@@ -243,7 +243,7 @@ describe("mailBatches", () => {
     }
   });
 
-  it("returns each batch once, starting with the first and the middle", () => {
+  it("returns each batch once, and starts with the first and the middle one", () => {
     const mails = Array.from({ length: 160 }, (_, i) =>
       mail({ subject: `s${i}`, date: new Date(Date.UTC(2001, 0, 1 + i)).toISOString() }),
     );
@@ -251,7 +251,7 @@ describe("mailBatches", () => {
     expect(starts).toEqual([0, 4, 2, 6, 1, 5, 3, 7]);
   });
 
-  it("returns no batches without mail", () => expect(mailBatches([])).toEqual([]));
+  it("returns no batches if there is no mail", () => expect(mailBatches([])).toEqual([]));
 });
 
 describe("resolveCitations and readWrittenQuestions", () => {
@@ -267,13 +267,13 @@ describe("resolveCitations and readWrittenQuestions", () => {
     detail_absent: false,
   };
 
-  it("locate cited emails with or without angle brackets and white space", () => {
+  it("find cited emails with or without angle brackets and white space", () => {
     expect(resolveCitations(written, INBOX, shown)).toMatchObject({
       draft: { sources: [{ messageId: first?.messageId }], askableFrom: first?.date, unanswerable: null },
     });
   });
 
-  it("do not require a source if the detail is absent", () => {
+  it("do not require a source if the requested detail does not exist", () => {
     const absent = { ...written, detail_absent: true, message_ids: [], passages: [], answer: "whatever" };
     expect(resolveCitations(absent, INBOX, shown)).toMatchObject({
       draft: { answer: "I don't know", sources: [], unanswerable: "detail_absent" },
@@ -301,7 +301,7 @@ describe("resolveCitations and readWrittenQuestions", () => {
     toolCalls: [{ id: "1", name: "record_questions", arguments: args as never, ...(invalid && { invalid }) }],
   });
 
-  it("keep well-formed questions next to a malformed one", () => {
+  it("keep well-formed questions even if one is malformed", () => {
     expect(readWrittenQuestions(reply({ questions: [written, { question: "?" }, null] }))).toEqual({
       questions: [written],
       malformed: 2,
@@ -323,13 +323,13 @@ describe("locatePassage", () => {
   it.each([
     ["a wrapped line", "We meet\nat  noon. Bye", "we meet at noon.", "We meet\nat  noon."],
     ["a quotation", "> We meet\n> at noon.", "We meet at noon.", "We meet\n> at noon."],
-    ["letters that are two in lower case", "İİ We meet at noon.", "meet at noon", "meet at noon"],
-    ["nothing for a missing passage", "We meet at noon.", "we meet at one", null],
-    ["nothing for a passage that is too short", "We meet at noon.", "at", null],
+    ["a letter that becomes two in lower case", "İİ We meet at noon.", "meet at noon", "meet at noon"],
+    ["nothing if the passage is missing", "We meet at noon.", "we meet at one", null],
+    ["nothing if the passage is too short", "We meet at noon.", "at", null],
   ])("finds %s", (_, text, passage, found) => expect(lit(text, passage)).toBe(found));
 });
 
-it("mostLikelyPassage finds the passage with the answer's words", () => {
+it("mostLikelyPassage finds the passage that contains the answer's words", () => {
   const body = "Hello,\n\nthe draft went out to all.\nThe dues are $1,250 a year.\n\nRegards";
   expect(mostLikelyPassage(body, { question: "What are the dues?", answer: "$1,250" })).toBe(
     "The dues are $1,250 a year.",
@@ -341,7 +341,7 @@ it("mostLikelyPassage finds the passage with the answer's words", () => {
 });
 
 describe("replaceJsonTexts", () => {
-  it("changes the specified strings and no other byte", () => {
+  it("changes the specified strings, and no other byte", () => {
     const line =
       '{ "id":7, "answer" : "a \\"b\\", {c", "meta":{"answer":"inner"},"list":["answer"],"n":0.70, "x":"\\u00e9"}\r';
     expect(replaceJsonTexts(line, { answer: 'new "one"', question: "none" })).toBe(
@@ -363,7 +363,7 @@ describe("replaceJsonTexts", () => {
 describe("checkerAgreement", () => {
   const check = (name: QuestionCheck["check"], passed: boolean) => ({ check: name, passed });
 
-  it("counts agreement on the original question, overall and per check", () => {
+  it("counts agreement about the original question, overall and per check", () => {
     const { all, byCheck } = checkerAgreement([
       { decision: "accepted", checks: [check("gold", true), check("sources", true)] },
       { decision: "rejected", checks: [check("gold", true), check("sources", false)] },
@@ -379,7 +379,7 @@ describe("checkerAgreement", () => {
     ]);
   });
 
-  it("returns no estimate without reviews", () => {
+  it("returns no estimate if there are no reviews", () => {
     expect(checkerAgreement([])).toMatchObject({ all: { value: null, n: 0 }, byCheck: [] });
   });
 });

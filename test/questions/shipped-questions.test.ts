@@ -12,7 +12,7 @@ import { type Question, questionSchema } from "../../src/tasks/question.js";
 import { ENRON, needs } from "../machine-requirements.js";
 import { importFolder, importFrom } from "../mail/import-setup.js";
 
-describe("demo mail and questions", () => {
+describe("the demo mail and questions", () => {
   const DEMO = join(import.meta.dirname, "../../fixtures/demo");
   const MAILDIR = join(DEMO, "maildir");
 
@@ -89,7 +89,7 @@ describe("demo mail and questions", () => {
     }
   });
 
-  describe("fictional data", () => {
+  describe("contain fictional data, which", () => {
     it("uses only .example domains", () => {
       for (const { path, raw } of mails) {
         const text = raw.toString("latin1");
@@ -113,8 +113,8 @@ describe("demo mail and questions", () => {
     });
   });
 
-  describe("the mail", () => {
-    it("contains at least 300 emails of three owners with one inbox each", () => {
+  describe("the demo mail", () => {
+    it("contains at least 300 emails of three owners, with one inbox each", () => {
       expect(mails.length).toBeGreaterThanOrEqual(330);
       expect(new Set(mails.map((mail) => mail.content)).size).toBeGreaterThanOrEqual(300);
       expect(new Set(mails.map((mail) => mail.owner))).toEqual(new Set(Object.keys(OWNERS)));
@@ -133,7 +133,7 @@ describe("demo mail and questions", () => {
       }
     });
 
-    it("has the headers of the Enron mail, with Bcc repeating Cc", () => {
+    it("has the headers of the Enron mail, in which Bcc repeats Cc", () => {
       for (const { path, head, parsed } of mails) {
         expect(head, path).toMatch(/^Message-ID: <\d+\.\d+\.JavaMail\.demo@kestrel>\r\nDate: .+ \(P[DS]T\)\r\nFrom: /);
         expect(head, path).toMatch(/\r\nX-Folder: \\.+\r\nX-Origin: .+\r\nX-FileName: /);
@@ -169,7 +169,7 @@ describe("demo mail and questions", () => {
     });
   });
 
-  describe("the questions", () => {
+  describe("the demo questions", () => {
     it("include at least 40 answerable and 8 unanswerable ones over the three inboxes", () => {
       expect(questions.length).toBeGreaterThanOrEqual(40);
       expect(unanswerable).toHaveLength(8);
@@ -181,7 +181,7 @@ describe("demo mail and questions", () => {
       }
     });
 
-    it.each(questions)("$id: cite existing emails in the inbox that are not later than query_date", (question) => {
+    it.each(questions)("cite existing emails in the inbox that are not later than query_date: $id", (question) => {
       expect(question.split).toBe("test");
       expect(question.message_ids.length).toBeGreaterThan(0);
       for (const id of question.message_ids) {
@@ -194,7 +194,7 @@ describe("demo mail and questions", () => {
       }
     });
 
-    it.each(questions)("$id: have the answer's numbers and names in the gold email", (question) => {
+    it.each(questions)("have the answer's numbers and names in the gold email: $id", (question) => {
       const gold = goldOf(question)
         .map(({ parsed }) => `${parsed.from?.address} ${parsed.subject} ${parsed.text}`)
         .join(" ")
@@ -222,7 +222,7 @@ describe("demo mail and questions", () => {
       expect(telephone.map((question) => question.answer)).toEqual(["316-555-0117", "316-555-0188"]);
     });
 
-    it.each(unanswerable)("$id: cite no gold email", (question) => {
+    it.each(unanswerable)("cite no gold email: $id", (question) => {
       expect(question.message_ids).toEqual([]);
       expect(question.answer).toBe("I don't know");
       expect(Object.values(OWNERS)).toContain(question.inbox_address);
@@ -268,7 +268,7 @@ describe("demo mail and questions", () => {
     "nested folder": (m) => m.path.split("/").length === 4,
   };
 
-  describe("the README's quirks", () => {
+  describe("the quirks in the README", () => {
     const table = readFileSync(join(DEMO, "README.md"), "utf8").split("## Quirks")[1] ?? "";
     const rows = [...table.matchAll(/^\| (.+) \| (`[^|]+`) \|$/gm)].map(([, quirk = "", cell = ""]) => ({
       quirk,
@@ -279,7 +279,7 @@ describe("demo mail and questions", () => {
       expect(rows.map((row) => row.quirk)).toEqual(Object.keys(QUIRKS));
     });
 
-    it.each(rows)("$quirk", ({ quirk, paths }) => {
+    it.each(rows)("exist: $quirk", ({ quirk, paths }) => {
       const [first, second] = paths.map((path) => byPath.get(path));
       expect(first && QUIRKS[quirk]?.(first, second), paths.join(", ")).toBe(true);
     });
@@ -333,8 +333,8 @@ function quotes(text: string): Set<string> {
   return new Set(words.slice(length - 1).map((_, i) => words.slice(i, i + length).join(" ")));
 }
 
-describe("questions in three styles", () => {
-  it.each(PARTS)("of the part %s load as a dataset of their split", async (part) => {
+describe("the questions in three styles", () => {
+  it.each(PARTS)("in the part %s load as a dataset of their split", async (part) => {
     const set = await loadQuestionFile(fileOf("styles", part), undefined, new AbortController().signal);
     expect(set.split).toBe(SPLITS[part]);
     expect(set.questions.map(({ id }) => id)).toEqual(styles[part].map(({ id }) => id));
@@ -347,7 +347,7 @@ describe("questions in three styles", () => {
     }
   });
 
-  it("do not repeat ids, questions or gold emails, including the hand-written ones", () => {
+  it("repeat no ids, questions or gold emails, not even hand-written ones", () => {
     const both: CitedQuestion[] = [...styled, ...all];
     expect(new Set(both.map(({ id }) => id)).size).toBe(both.length);
     expect(new Set(both.map(({ question }) => question)).size).toBe(both.length);
@@ -358,17 +358,17 @@ describe("questions in three styles", () => {
     for (const { id, message_ids } of styled) expect(message_ids.length, String(id)).toBeGreaterThan(0);
   });
 
-  it("share no mailbox between the parts", () => {
+  it("in different parts share no mailbox", () => {
     const tuned = new Set(styles.tune.map((one) => one.inbox_address));
     expect(styles.test.filter((one) => tuned.has(one.inbox_address))).toEqual([]);
   });
 });
 
-describe("hand-written questions", () => {
+describe("the hand-written questions", () => {
   it.each([
     ["tune", "train", tune],
     ["test", "test", test],
-  ] as const)("of the part %s load as a dataset of the split %s", async (part, split, questions) => {
+  ] as const)("in the part %s load as a dataset of the split %s", async (part, split, questions) => {
     const set = await loadQuestionFile(fileOf("hand-written", part), undefined, new AbortController().signal);
     expect(set.split).toBe(split);
     expect(set.questions.map(({ id }) => id)).toEqual(questions.map(({ id }) => id));
@@ -390,7 +390,7 @@ describe("hand-written questions", () => {
     expect([...tuned].filter((mailbox) => tested.has(mailbox))).toEqual([]);
   });
 
-  it("include at most a quarter of hard ones", () => {
+  it("include at most a quarter of hard questions", () => {
     for (const questions of [tune, test]) {
       expect(questions.filter(({ hard }) => hard).length).toBeLessThanOrEqual(questions.length / 4);
     }
@@ -419,7 +419,7 @@ const DOUBTED: ReadonlyMap<number, string> = new Map([
   [920046, "no cited email contains the number 5097545045 from the answer"], // a space is missing in the mail
 ]);
 
-describe("questions checked against real mail", needs("real-mail"), () => {
+describe("the questions checked against real mail", needs("real-mail"), () => {
   const { emptyDb } = importFolder();
   let db: Db;
   let mailboxOf: (address: string) => QuestionMailbox;
@@ -465,7 +465,7 @@ describe("questions checked against real mail", needs("real-mail"), () => {
     }
   });
 
-  it("are worded differently from the emails, question and answer", () => {
+  it("differ in wording from the emails, both in question and answer", () => {
     for (const question of [...all, ...styled]) {
       const written = goldMails(question).map(({ subject, body }) => quotes(`${subject}\n${body}`));
       const repeated = [question.question, question.answer].flatMap((text) =>
@@ -517,4 +517,4 @@ it.each([
   ["When is the call?", "At 11:30 AM", "no cited email contains a time from the answer"],
   ["Who picked the loser pool?", "Washington", "no cited email contains a word from the question"],
   ["Who is sponsoring the call?", "Williams", "no cited email contains a word from the answer"],
-])("checkGold of %s %s: %s", (question, answer, reason) => expect(problemOf(question, answer)).toBe(reason));
+])("checkGold, for %s %s, returns %s", (question, answer, reason) => expect(problemOf(question, answer)).toBe(reason));

@@ -41,7 +41,7 @@ describe("SharedLimits", needs("redis"), () => {
     return before;
   }
 
-  it("start as many requests for all workers together as for one", async () => {
+  it("start as many requests for all workers together as for one worker", async () => {
     // 100 per minute are 5 in 3 seconds.
     expect(await beginning([limits("run_1", 100), limits("run_1", 100)])).toBe(5);
     expect(await beginning([limits("run_2", 100)])).toBe(5);
@@ -60,7 +60,7 @@ describe("SharedLimits", needs("redis"), () => {
     expect(await waiting).toBe("stopped");
   });
 
-  it("pause all workers that share an account, and no others, when its server refuses one", async () => {
+  it("pause all workers that share an account, and no others, if its server refuses one", async () => {
     const [a, b, other] = [
       limits("run_4", null),
       limits("run_5", null, null, "run_4"),

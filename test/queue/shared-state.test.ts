@@ -32,7 +32,7 @@ describe("a queue message", () => {
     expect(await readCompressed("it", await compressJson("it", value), z.json())).toEqual(value);
   });
 
-  it("is refused with its name if it is too large", async () => {
+  it("is refused, and named in the error, if it is too large", async () => {
     const noise = randomBytes(17 * 1024 * 1024).toString("base64");
     await expect(compressJson("Its trace", noise)).rejects.toThrow(
       /^Its trace has \d+\.\d MB compressed, but the queue accepts at most 16\.0 MB$/,
@@ -66,12 +66,12 @@ describe("a queue message", () => {
       { worker: "a", isHeld: false, isStopped: false, server: "answering" },
     ],
     ["a run with an invalid id", runManifestSchema, { protocol: PROTOCOL, runId: "../../x" }],
-    ["a run with another protocol version", runManifestSchema, { protocol: PROTOCOL + 1, runId: "run_1" }],
+    ["a run with a different protocol version", runManifestSchema, { protocol: PROTOCOL + 1, runId: "run_1" }],
   ])("is refused if it is %s", (_, schema, value) => {
     expect(() => readMessage("It", value, schema)).toThrow(/^It is invalid: /);
   });
 
-  it("is accepted with a valid task", () => {
+  it("is accepted if it contains a valid task", () => {
     expect(readMessage("It", { task: question, epoch: 2 }, taskMessageSchema)).toEqual({ task: question, epoch: 2 });
   });
 });
@@ -86,7 +86,7 @@ describe("parseQueueUrl", () => {
   });
 
   it.each(["localhost:6379", "http://x", "redis://", "redis://h/db", "redis://:hidden-word@h/1?x=1", ""])(
-    "refuses %s without repeating it",
+    "refuses %s, and does not repeat it",
     (text) => {
       expect(() => parseQueueUrl(text)).toThrow("--queue (or ART_E_QUEUE_URL): expected the URL of a Redis server.");
     },

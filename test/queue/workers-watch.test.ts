@@ -20,7 +20,7 @@ describe("WorkersWatch", needs("redis"), () => {
     }
   };
 
-  it("reports missing workers only if no worker has answered the run for several looks in a row", async () => {
+  it("reports missing workers only if no worker has answered the run several times in a row", async () => {
     const notes: string[] = [];
     const watch = new WorkersWatch(redis.client, { runId } as RunManifest, (text) => notes.push(text));
     const look = async (times: number) => {

@@ -111,7 +111,7 @@ describe("a report of several runs", { ...needs("browser"), timeout: 180_000 }, 
     expect(await page.locator("table.compared").count()).toBe(2);
   });
 
-  it("prints no run label over another or beyond the chart, on wide and narrow screens", async () => {
+  it("does not print a run label over another one or beyond the chart, on wide and narrow screens", async () => {
     const name = (end: string) => `a run with quite a long name ${end}`;
     const same = await writeReport(
       (db) => {
@@ -164,7 +164,7 @@ describe("a report of several runs", { ...needs("browser"), timeout: 180_000 }, 
     }
   });
 
-  it("is usable with only the keyboard: every control in order, with a name and a visible focus, also on a phone", async () => {
+  it("can be used with only the keyboard, even on a phone: every control in order, with a name and a visible focus", async () => {
     await page.emulateMedia({ colorScheme: "dark" });
     await reloadAt(390);
     const controls = await page
@@ -188,7 +188,7 @@ describe("a report of several runs", { ...needs("browser"), timeout: 180_000 }, 
     expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
   });
 
-  it("links won, lost and tied counts to the same number of tasks per run", async () => {
+  it("links the numbers of won, lost and tied tasks to as many tasks per run", async () => {
     const row = page
       .locator("table.compared")
       .first()
@@ -204,7 +204,7 @@ describe("a report of several runs", { ...needs("browser"), timeout: 180_000 }, 
     expect(page.url()).toContain("compared=tied/run_b/sourcesCorrect");
   });
 
-  it("filters tasks with different scores", async () => {
+  it("filters the tasks whose scores differ", async () => {
     const list = page.getByRole("combobox", { name: "Compared" });
     expect((await list.locator("option").allTextContents()).slice(0, 3)).toEqual([
       ...["Compared: all", "where any of them disagree (Semantic score)"],
@@ -218,7 +218,7 @@ describe("a report of several runs", { ...needs("browser"), timeout: 180_000 }, 
     await expect.poll(() => counted(page)).toBe("0 of 270 tasks");
   });
 
-  it("shows answers side by side with the different words marked, and the run of the conversation", async () => {
+  it("shows answers side by side and marks the words that differ, and shows which run a conversation is from", async () => {
     const shown = page
       .locator(".disagreement")
       .filter({ has: page.locator("mark") })
@@ -244,7 +244,7 @@ describe("a report of several runs", { ...needs("browser"), timeout: 180_000 }, 
       .toBe("Conversation of email-search · acme/best");
   });
 
-  it("shows a task's time line with the kinds of time", async () => {
+  it("shows a task's timeline with the kinds of time", async () => {
     await page.evaluate('location.hash = "#task=run_a/1/1"');
     const time = page.getByRole("dialog").locator(".timeline");
     await time.waitFor();
@@ -277,7 +277,7 @@ describe("a report of several runs", { ...needs("browser"), timeout: 180_000 }, 
     expect(rings).toBe(rows.filter((row) => !row.endsWith("–")).length);
   });
 
-  it("shows hostile answers as text, with and without marks", async () => {
+  it("shows hostile answers as text, whether or not differences are marked", async () => {
     const block = page.locator(".run-block").filter({ hasText: "acme/hostile" }).first();
     expect(await block.textContent()).toContain("<b>bold</b>");
     expect(await page.locator(".disagreement b, .disagreement img").count()).toBe(0);
@@ -285,7 +285,7 @@ describe("a report of several runs", { ...needs("browser"), timeout: 180_000 }, 
     expect(await block.textContent()).not.toContain("\u202e");
   });
 
-  it.each([390, 1280])("fits a width of %i pixels, also in dark mode", async (width) => {
+  it.each([390, 1280])("fits a width of %i pixels, even in dark mode", async (width) => {
     await page.emulateMedia({ colorScheme: "dark" });
     await reloadAt(width);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);

@@ -69,7 +69,7 @@ describe("a report of a run with evals", { ...needs("browser"), timeout: 60_000 
   }, 60_000);
   afterAll(() => report?.close());
 
-  it("corrects pass rates by the newest test, and marks evals without a test or below their thresholds", async () => {
+  it("corrects pass rates based on the newest test, and marks evals that have no test or are below their thresholds", async () => {
     const { page, complaints } = await browser.openReport(report.file);
     const rows = page.locator("table.evals tbody tr");
     expect(await rows.count()).toBe(2);
@@ -89,7 +89,7 @@ describe("a report of a run with evals", { ...needs("browser"), timeout: 60_000 
     expect(complaints).toEqual([]);
   });
 
-  it("lists each task's failed evals in the task table, with links from an eval to its failing tasks", async () => {
+  it("lists each task's failed evals in the task table, and links an eval to its failing tasks", async () => {
     const { page, complaints } = await browser.openReport(report.file);
     const failed = (row: number) => page.locator("tr[data-index]").nth(row).locator(".evals span").allTextContents();
     expect(await Promise.all([0, 1, 3].map(failed))).toEqual([["quarter"], ["odd", "quarter"], ["odd"]]);
@@ -108,7 +108,7 @@ describe("a report of a run with evals", { ...needs("browser"), timeout: 60_000 
     expect(await page.locator("table.evals td").first().getAttribute("data-label")).toBe("Tasks");
   });
 
-  it("shows neither a section nor a column for evals without any eval", async () => {
+  it("shows no section and no column for evals if there are no evals", async () => {
     const plain = await writeReport((db) => saveSynthetic(db, { id: "run_plain", tasks: 5 }));
     const { page } = await browser.openReport(plain.file);
     expect(await page.getByRole("heading", { name: "Evals" }).count()).toBe(0);

@@ -71,7 +71,7 @@ function callOf(id: string): Trace["toolCalls"][number] {
 
 const browser = new TestBrowser();
 
-describe.each(["embed", "folder"])("a report of hostile mail with its conversations in: %s", (traces) => {
+describe.each(["embed", "folder"])("a report of hostile mail, with its conversations in: %s", (traces) => {
   let report: Awaited<ReturnType<typeof writeReport>>;
 
   beforeAll(async () => {
@@ -100,7 +100,7 @@ describe.each(["embed", "folder"])("a report of hostile mail with its conversati
   });
 
   describe("in a browser", { ...needs("browser"), timeout: 180_000 }, () => {
-    it("shows every line as text, executes nothing, fetches nothing, and finds it in a search", async () => {
+    it("shows every line as text, executes nothing, fetches nothing, and finds the text in a search", async () => {
       const { page, complaints, requests } = await browser.openReport(report.file);
       await page.locator("tr[data-index]").first().click();
       const dialog = page.getByRole("dialog");

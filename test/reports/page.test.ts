@@ -59,7 +59,7 @@ describe("a report of a run with 10,000 tasks", { ...needs("browser"), timeout: 
     }
   });
 
-  it("renders only the visible rows, wherever it is scrolled to", async () => {
+  it("renders only the visible rows, whatever the scroll position", async () => {
     expect(await count(page)).toBe("10,000 tasks");
     expect(await page.getByRole("grid", { name: "Tasks" }).getAttribute("aria-rowcount")).toBe("10001");
     expect(await rowsOf(page).count()).toBeLessThan(60);
@@ -101,7 +101,7 @@ describe("a report of a run with 10,000 tasks", { ...needs("browser"), timeout: 
     await expect.poll(() => count(page)).toBe("10,000 tasks");
   });
 
-  it("links a bar of lost tasks, and a bar of a chart, to the tasks", async () => {
+  it("links a bar of lost tasks, or a bar in a chart, to the tasks", async () => {
     const missed = page.getByRole("link", { name: "Never found one; Low, below 0.5" });
     const tasks = /: ([\d,]+) tasks/.exec((await missed.getAttribute("aria-label")) ?? "")?.[1];
     await missed.click();
@@ -113,7 +113,7 @@ describe("a report of a run with 10,000 tasks", { ...needs("browser"), timeout: 
     await page.goBack();
   });
 
-  it("opens a task with the keyboard, loads its conversation from the folder, and returns to its row", async () => {
+  it("can open a task from the keyboard, load its conversation from the folder, and return to its row", async () => {
     await rowsOf(page).first().focus();
     for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
     const dialog = page.getByRole("dialog");
@@ -144,7 +144,7 @@ describe("a report of a run with 10,000 tasks", { ...needs("browser"), timeout: 
     await expect.poll(index).toBe(2);
   });
 
-  it("opens a task with the mouse, and closes it", async () => {
+  it("can open and close a task with the mouse", async () => {
     await rowsOf(page).nth(1).click();
     await page.getByRole("dialog").locator(".conversation").waitFor();
     await page.getByRole("button", { name: "Close" }).click();
@@ -152,7 +152,7 @@ describe("a report of a run with 10,000 tasks", { ...needs("browser"), timeout: 
   });
 
   // Prints from the browser with only the visible rows. The unlimited height of print would show all tasks together.
-  it("prints the first tasks, without controls for the screen", async () => {
+  it("prints the first tasks, and no controls", async () => {
     await page.evaluate('dispatchEvent(new Event("beforeprint"))');
     await page.emulateMedia({ media: "print" });
     expect(await rowsOf(page).count()).toBe(200);
@@ -181,7 +181,7 @@ describe("a report of a run with 10,000 tasks", { ...needs("browser"), timeout: 
   });
 });
 
-describe("a report of a run when it is opened", { ...needs("browser"), timeout: 180_000 }, () => {
+describe("a report of a run, just opened,", { ...needs("browser"), timeout: 180_000 }, () => {
   let report: Awaited<ReturnType<typeof writeReport>>;
   let opened: Opened;
   let page: Page;
@@ -231,8 +231,8 @@ describe("a report of a run when it is opened", { ...needs("browser"), timeout: 
   });
 });
 
-describe("a report of several runs when it is opened", { ...needs("browser"), timeout: 180_000 }, () => {
-  it("ends with its tasks and shows its numbers, on wide and narrow screens", async () => {
+describe("a report of several runs, just opened,", { ...needs("browser"), timeout: 180_000 }, () => {
+  it("shows its tasks last, and its numbers, on wide and narrow screens", async () => {
     const ids = ["run_a", "run_b"];
     const report = await writeReport(
       (db) => {

@@ -87,13 +87,13 @@ describe("runSummary", () => {
     ]);
   });
 
-  it("shows averages twice if tasks failed, the second time with failed tasks as wrong", () => {
+  it("shows averages twice if tasks failed, and counts failed tasks as wrong the second time", () => {
     const summary = runSummary({ ...TOTALS, failedTasks: 1 });
     expect(summary).toContain("1,234 completed, 1 failed");
     expect(summary).toContain("Exact match:    0.250 [0.226, 0.275] n=1,234; 0.200 with failed tasks as wrong\n");
   });
 
-  it("shows pass@k and pass^k for questions with several epochs", () => {
+  it("shows pass@k and pass^k if the questions have several epochs", () => {
     const rate = (value: number) => ({ value, n: 400, low: null, high: null });
     const repeats = [1, 2, 3].map((k) => ({ k, passAtK: rate(0.2 * k), passHatK: rate(0.2 / k) }));
     const scores = { exactMatch: { ...score("Exact match", 0.2, 0.1, 0.3), repeats } };
@@ -101,7 +101,7 @@ describe("runSummary", () => {
     expect(summary).toMatch(/Exact match: .+\n {2}pass@3, pass\^3: +0\.600, 0\.067 over 400 questions\n/);
   });
 
-  it("shows dashes and never NaN for a run without a finished task", () => {
+  it("shows dashes, never NaN, if no task is finished", () => {
     const summary = runSummary({
       ...TOTALS,
       scores: {},
@@ -125,7 +125,7 @@ describe("runSummary", () => {
     expect(runSummary(old)).toContain("Time per task:  2.5 s including waiting\n");
   });
 
-  it("shows the cost as unknown without a price", () => {
+  it("shows the cost as unknown if there is no price", () => {
     const priceless = "unknown (no price known for this model, or replies without their usage)";
     expect(runSummary({ ...TOTALS, costUsd: null })).toContain(priceless);
     const usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
@@ -133,8 +133,8 @@ describe("runSummary", () => {
   });
 });
 
-describe("without data", () => {
-  it("datasetSummary shows dashes", () => {
+describe("a summary, if there is no data,", () => {
+  it("shows dashes in datasetSummary", () => {
     const lines = datasetSummary(questionStatistics({ split: "train", questions: [] })).split("\n");
     expect(lines.slice(1, -1)).toEqual([
       "ART-E Dataset Statistics (train split)",
@@ -148,7 +148,7 @@ describe("without data", () => {
     ]);
   });
 
-  it("corpusSummary shows dashes", () => {
+  it("shows dashes in corpusSummary", () => {
     const none = { messages: 0, distinct: 0, inboxes: 0, unresolvedOwners: 0, addresses: 0 };
     const summary = corpusSummary({ ...none, firstDate: null, lastDate: null, fingerprint: null }, "mail.db");
     expect(summary).toMatch(/^ART-E Corpus \(mail\.db\)$/m);
@@ -187,7 +187,7 @@ const run = (runId: string, more: { name?: string; agentId?: string } = {}) => (
   ...more,
 });
 
-it("runLabels uses the name, otherwise agent and model, with the end of the id for equal labels", () => {
+it("runLabels uses the name, otherwise agent and model, and adds the end of the id if labels are equal", () => {
   expect(runLabels([run("run_1_aaaaaa", { name: "nightly" }), run("run_1_bbbbbb")])).toEqual([
     "nightly",
     "baseline · offline/baseline",

@@ -37,7 +37,7 @@ const TRACES = [
 
 const browser = new TestBrowser();
 
-describe.each(["embed", "folder"])("a report of a suite run with its conversations in: %s", (traces) => {
+describe.each(["embed", "folder"])("a report of a suite run, with its conversations in: %s", (traces) => {
   let report: Awaited<ReturnType<typeof writeReport>>;
 
   beforeAll(async () => {
@@ -45,7 +45,7 @@ describe.each(["embed", "folder"])("a report of a suite run with its conversatio
   }, 120_000);
   afterAll(() => report?.close());
 
-  it("uses no task id of a suite as the name of a file or element", () => {
+  it("does not use a suite's task id as the name of a file or element", () => {
     const html = readFileSync(report.file, "utf8");
     const ids = [...html.matchAll(/<script type="text\/plain" id="([^"]*)"/g)].map(([, id]) => id);
     expect(ids.every((id) => /^trace-0-[\w-]+-1$/.test(id ?? ""))).toBe(true);

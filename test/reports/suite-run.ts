@@ -17,7 +17,7 @@ const FACTS: SuiteTaskFacts = {
   ...{ snapshot: "base", tags: ["cli", "abstract"], relatedApps: ["terminal"], actionNumber: 3, counterpart: null },
 };
 
-type Changes = Partial<Omit<SuiteTrace, "task" | "scores">>;
+type Changes = Partial<Omit<SuiteTrace, "kind" | "task" | "scores">>;
 
 /** A trace of a task with this score, or an ungraded one if null. */
 export function suiteTrace(
@@ -32,7 +32,7 @@ export function suiteTrace(
   const scores = Object.entries(SUITE_SCORERS).map(([name, { scoreGrade }]) => [name, scoreGrade(grade)]);
   const ending = score === null ? "not_started" : "answered";
   return {
-    ...{ ...unscored, traceId: `trace_${task.id}`, ending, task, grade, judge: null },
+    ...{ ...unscored, kind: "suite", traceId: `trace_${task.id}`, ending, task, grade, judge: null },
     ...{ error: score === null ? reason : null, ...changes, scores: Object.fromEntries(scores) },
   };
 }
@@ -81,7 +81,15 @@ export function saveSuiteRun(db: Db, id: string, traces: readonly SuiteTrace[]):
   insertRun(db, {
     ...{ id, agentId: "data-worker", model: "acme/best", split: "suite", settings: SETTINGS, corpusFingerprint: "" },
     ...{ source: set.source, revision: null },
-    ...{ datasetId: saveTasks(db, set, tasks), totalTasks: traces.length, startedAt: "2026-01-01T00:00:00.000Z" },
+    ...{
+      datasetId: saveTasks(
+        db,
+        set,
+        tasks.map((task) => ({ kind: "suite", task })),
+      ),
+      totalTasks: traces.length,
+      startedAt: "2026-01-01T00:00:00.000Z",
+    },
   });
   const save = openRowWriter(db);
   for (const made of traces) {

@@ -46,7 +46,16 @@ export function saveSynthetic(db: Db, run: SyntheticRun): void {
   } as const;
   insertRun(db, {
     ...{ id: run.id, agentId, model, split: "test", settings: SETTINGS, corpusFingerprint: "f".repeat(64) },
-    ...{ datasetId: saveTasks(db, set, questions), source: set.source, revision: null, totalTasks: run.tasks },
+    ...{
+      datasetId: saveTasks(
+        db,
+        set,
+        questions.map((task) => ({ kind: "question", task })),
+      ),
+      source: set.source,
+      revision: null,
+      totalTasks: run.tasks,
+    },
     startedAt: "2026-01-01T00:00:00.000Z",
   });
   const save = openRowWriter(db);
@@ -120,6 +129,7 @@ function syntheticTrace(
   };
   return {
     ...{
+      kind: "question" as const,
       traceId: `trace_${runId}_${task.id}`,
       sessionId: "session_1",
       runId,

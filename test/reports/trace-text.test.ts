@@ -10,7 +10,7 @@ import { ANSWERED, FAILED } from "../trace-formats/traces.js";
 import { suiteTrace, withCall } from "./suite-run.js";
 
 describe("traceText", () => {
-  it("shows question, conversation, calls and answer in order", () => {
+  it("shows the question, the conversation, the calls and the answer in order", () => {
     expect(traceText(ANSWERED)).toMatchInlineSnapshot(`
       "trace_1  email-search (acme/best)  run run_1
       task 7  kim@example.com  2001-05-14
@@ -61,7 +61,7 @@ describe("traceText", () => {
     expect(line(judged(null))).toBe("Judge:    no verdict: the judge failed (acme/judge)");
   });
 
-  it("shows the error of a failed task, and dashes for missing data", () => {
+  it("shows the error of a failed task, and dashes if data is missing", () => {
     const foot = traceText(FAILED).split("\n").slice(-8);
     expect(foot).toEqual([
       "Ending:   model_error after 0 turns, 3.5 s",
@@ -75,7 +75,7 @@ describe("traceText", () => {
     ]);
   });
 
-  it("truncates a long message, and reports by how much", () => {
+  it("truncates a long message, and says how much is missing", () => {
     const long = { ...ANSWERED, messages: [{ role: "user" as const, content: "x".repeat(1_600) }] };
     const text = traceText(long);
     expect(text).toContain(`  ${"x".repeat(1_500)}\n  … (100 more characters)`);
@@ -99,7 +99,7 @@ describe("stripControls", () => {
   });
 });
 
-it("traceText shows the task of a suite, its commands with their output, and its grade", () => {
+it("traceText shows a suite task, its commands with their output, and its grade", () => {
   const call = withCall(
     "execute_python",
     { code: "import csv\nprint(3)" },
@@ -168,7 +168,7 @@ it.each([
     ["  b.ipynb", "  cell 1:", "  7", "  NameError: x", "  Stopped."],
   ],
   ["a notebook without output", { path: "b.ipynb", outputs: [], stopped: null }, ["  b.ipynb: no output"]],
-])("traceText shows %s in its own form", (_, result, expected) => {
+])("traceText shows %s in its own format", (_, result, expected) => {
   const lines = traceText(suiteTrace(1, {}, withCall("tool", {}, result))).split("\n");
   const from = lines.indexOf("[tool]") + 1;
   expect(lines.slice(from, from + expected.length)).toEqual(expected);

@@ -34,7 +34,7 @@ describe("a CSV report", () => {
     expect(rowOf({ agentAnswer: "the\0 rest" })).toMatchObject({ agentAnswer: "the\ufffd rest" });
   });
 
-  it("has a column per field and score, and empty cells for missing values", () => {
+  it("has one column per field and score, and empty cells for missing values", () => {
     const row = rowOf({ scores: { semanticScore: 0.5 }, costUsd: null });
     expect(row).toMatchObject({
       runId: "run_1",
@@ -75,7 +75,7 @@ const FOUR = [
 ];
 
 describe("a JUnit XML report", () => {
-  it("has a test case per task: wrong is a failure, failed an error, and without the score skipped", () => {
+  it("has one test case per task: a failure if wrong, an error if failed, and skipped if the score is missing", () => {
     const text = xml(...FOUR);
     expect(text).toMatch(
       /^<\?xml version="1\.0" encoding="UTF-8"\?>\n<testsuites name="art-e" tests="4" failures="1" errors="1" skipped="1" time="1\.538">/,
@@ -89,9 +89,9 @@ describe("a JUnit XML report", () => {
     expect(text).toMatch(/name="4 How\?".+>\n +<skipped message="no exactMatch"\/>/);
   });
 
-  it("is an empty suite for an empty run", () => expect(xml()).toContain('tests="0" failures="0"'));
+  it("is an empty suite if the run is empty", () => expect(xml()).toContain('tests="0" failures="0"'));
 
-  it("has a suite per gated score", () => {
+  it("has one suite per gated score", () => {
     const tasks = [task(1, { exactMatch: 0, foundGold: 1 }), task(2, { exactMatch: 0, foundGold: 1 })];
     const text = [...junit(head(), [{ ...EXACT_MATCH, scorer: "foundGold" }, EXACT_MATCH], [], () => tasks)].join("");
     expect(text).toContain('<testsuites name="art-e" tests="4" failures="2"');
@@ -112,7 +112,7 @@ describe("a JUnit XML report", () => {
     expect([...junit(head(), [score], [], () => tasks)].join("")).toContain('tests="2" failures="1"');
   });
 
-  it("has a test case per gate", () => {
+  it("has one test case per gate", () => {
     const gates = [0.4, 0.6].map((limit) => failUnder({ metric: "accuracy", limit }, HALF_RIGHT, 0.9));
     const text = [...junit(head(), [EXACT_MATCH], gates, () => FOUR.slice(0, 1))].join("");
     expect(text).toContain('<testsuites name="art-e" tests="3" failures="1"');
@@ -131,7 +131,7 @@ describe("a JUnit XML report", () => {
   const hostile =
     "a\u0000b\u0008\u001b[31m ]]> </failure><x y=\"1\" z='2'/> &amp; &#0; <!-- \ud800 \uffff \u202e\r\nend";
 
-  it("is well formed whatever an email or answer contains", () => {
+  it("is well formed, whatever an email or answer contains", () => {
     const text = xml(task(1, { exactMatch: 0 }, { question: hostile, agentAnswer: hostile, groundTruth: hostile }));
     expect(text).not.toMatch(/<x |<!--|\]\]>/);
     expect(text).toContain("&lt;/failure&gt;&lt;x y=&quot;1&quot;");
@@ -243,7 +243,7 @@ describe("a step summary", () => {
     expect(text).toContain("| 3 | Why | timeout&#58; over | So |");
   });
 
-  it("shows twenty tasks of many, with their total number", () => {
+  it("shows only twenty tasks if there are many, and their total number", () => {
     const wrong = Array.from({ length: 3_000 }, (_, i) => task(i, { exactMatch: 0 }, { question: "x".repeat(9_000) }));
     const text = stepSummary(head(), [], EXACT_MATCH, wrong);
     expect(text).toContain("3,000 wrong or failed by exactMatch, the first 20<");
@@ -300,7 +300,7 @@ describe("a results file", () => {
     taskResults: [],
   } as unknown as BenchmarkResult;
 
-  it.each([0, 1, 3])("has pieces for %d tasks that form the complete JSON", (tasks) => {
+  it.each([0, 1, 3])("is written in pieces that form the complete JSON for %d tasks", (tasks) => {
     const taskResults = Array.from({ length: tasks }, (_, i) => task(i + 1));
     const text = [...resultsFile(HEAD, taskResults)].join("");
     expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify({ ...HEAD, taskResults })));
@@ -308,7 +308,7 @@ describe("a results file", () => {
     expect(text.endsWith("}\n")).toBe(true);
   });
 
-  it("has one line per task and requests each task only when needed", () => {
+  it("has one line per task, and requests each task only when needed", () => {
     let asked = 0;
     function* tasks() {
       for (const id of [1, 2]) {
@@ -324,7 +324,7 @@ describe("a results file", () => {
   });
 });
 
-describe("the figures of a run", () => {
+describe("a run's figures", () => {
   const MEANINGS: ScoreMeaning[] = [
     { name: "semanticScore", label: "Semantic score", kind: "mean", better: "higher", meaning: "" },
     { name: "readGold", label: "Gold mail read", kind: "rate", better: "higher", meaning: "" },

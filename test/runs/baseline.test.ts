@@ -7,7 +7,7 @@ import { ENRON, needs } from "../machine-requirements.js";
 import { demoSet, never, openDemo, openWith, question, type TestDb, unanswerableSet } from "./demo-setup.js";
 import { answersOf, baseline, benchmark, type Finished } from "./run-setup.js";
 
-describe("baseline", () => {
+describe("the offline baseline", () => {
   let demo: TestDb;
   let set: QuestionSet;
   let alone: Finished;
@@ -56,7 +56,7 @@ describe("baseline", () => {
       expect(answersOf(many)).toBe(answersOf(alone));
     });
 
-    test("supports ART's tools too", async () => {
+    test("also supports ART's tools", async () => {
       const art = await benchmark(demo.db, { agentId: "art-e", model: await baseline(), set });
       expect(art.totals).toMatchObject({ completedTasks: 73, failedTasks: 0 });
       expect(art.totals.foundGold).toBeGreaterThan(0.3);
@@ -67,7 +67,7 @@ describe("baseline", () => {
       }
     });
 
-    test("leaves gold scores empty for a question without gold email", async () => {
+    test("leaves gold scores empty if a question has no gold email", async () => {
       const unanswerable = await unanswerableSet();
       const { totals, results } = await benchmark(demo.db, {
         agentId: "baseline",
@@ -120,7 +120,7 @@ describe("baseline", () => {
       expect(demo.db.prepare("SELECT count(*) FROM art_e_tasks").pluck().get()).toBe(73 + 8);
     });
 
-    test("a trace per result, with its conversation, question and scores", () => {
+    test("one trace per result, with its conversation, question and scores", () => {
       expect(alone.traces.map(({ traceId }) => traceId)).toEqual(alone.results.map(({ traceId }) => traceId));
       const trace = alone.traces[0];
       expect(trace).toMatchObject({
@@ -139,7 +139,7 @@ describe("baseline", () => {
       expect(new Set(alone.traces.map(({ sessionId }) => sessionId)).size).toBe(73);
     });
 
-    test("events: the run, each task started and finished once, each finished one reported as saved", async () => {
+    test("events: the run, each task started and finished once, and each finished task reported as saved", async () => {
       const model = await baseline();
       let unsaved = 0;
       const { events, totals } = await benchmark(demo.db, {
@@ -164,7 +164,7 @@ describe("baseline", () => {
       expect([...ended].sort(compareTaskIds)).toEqual([...begun].sort(compareTaskIds));
     });
 
-    test("events: with one place, a task is finished before the next one starts, saved or not", async () => {
+    test("events: a task is finished, saved or not, before the next one starts if only one can run", async () => {
       const { events } = await benchmark(demo.db, {
         agentId: "baseline",
         model: await baseline(),
@@ -182,7 +182,7 @@ describe("baseline", () => {
       );
     });
 
-    test("null averages for a run without questions, not NaN", async () => {
+    test("null averages, not NaN, if a run has no questions", async () => {
       const { totals, run } = await benchmark(demo.db, {
         agentId: "baseline",
         model: await baseline(),

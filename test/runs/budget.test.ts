@@ -5,7 +5,7 @@ import { NO_USAGE, type Usage } from "../../src/models/model.js";
 import { Budget, mostOfTask, type TaskBudget } from "../../src/runs/budget.js";
 import type { Ending } from "../../src/tasks/ending.js";
 import type { QuestionSet } from "../../src/tasks/question.js";
-import { NO_LIMITS, type RunLimits, type RunSettings } from "../../src/traces/run-settings.js";
+import { NO_LIMITS, type OwnRunSettings, type RunLimits } from "../../src/traces/run-settings.js";
 import type { TaskCost } from "../../src/traces/task-result.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
@@ -32,8 +32,8 @@ function opened(limits: Partial<RunLimits> = {}, workedMs = 0) {
   };
 }
 
-test("the estimated maximum per task assumes all turns at full length, and is zero for an unknown price", () => {
-  const settings = { maxTurns: 2, maxTokens: 10, maxTaskCostUsd: null } as RunSettings;
+test("the estimated maximum per task assumes that all turns have full length, and is zero if the price is unknown", () => {
+  const settings = { kind: "own", maxTurns: 2, maxTokens: 10, maxTaskCostUsd: null } as OwnRunSettings;
   const asked: Usage[] = [];
   const priced = mostOfTask(settings, (usage) => {
     asked.push({ ...NO_USAGE, ...usage });
@@ -49,7 +49,7 @@ test("the estimated maximum per task assumes all turns at full length, and is ze
 });
 
 describe("a budget", () => {
-  test("is never exhausted without limits", async () => {
+  test("is never exhausted if it has no limits", async () => {
     const { add, pass } = opened();
     expect(await add("model_error", 1_000, 1_000, 1e9)).toBeNull();
     expect(pass(1e12)).toBeNull();
@@ -62,13 +62,13 @@ describe("a budget", () => {
     expect(await add("answered", 1, 0.25)).toBe("--max-cost 0.5 is reached: $0.5000 spent");
   });
 
-  test("in tokens counts input and output, cached tokens once", async () => {
+  test("in tokens counts input and output, and counts cached tokens once", async () => {
     const { add } = opened({ maxTokens: 400 });
     expect(await add("answered", 1, null, 100)).toBeNull();
     expect(await add("answered", 1, null, 100)).toBe("--max-run-tokens 400 is reached: 400 used");
   });
 
-  test("in time is over at its end", () => {
+  test("in time is exhausted at its end", () => {
     const { pass } = opened({ maxTimeMs: 60_000 });
     expect(pass(59_999)).toBeNull();
     expect(pass(1)).toBe("--max-time is over");
@@ -82,19 +82,19 @@ describe("a budget", () => {
     expect(await add("timeout")).toBe("--max-failures 2 is reached");
   });
 
-  test("of a failure percentage applies from the twentieth task", async () => {
+  test("as a failure percentage applies from the twentieth task on", async () => {
     const { add } = opened({ maxFailures: { share: 0.05 } });
     expect(await add("model_error", 19)).toBeNull();
     expect(await add("answered")).toBe("--max-failures 5% is reached: 19 of 20 tasks failed");
   });
 
-  test("of a failure percentage is reached at exactly that percentage", async () => {
+  test("as a failure percentage is reached at exactly that percentage", async () => {
     const { add } = opened({ maxFailures: { share: 0.1 } });
     expect(await add("answered", 18)).toBeNull();
     expect(await add("model_error", 2)).toBe("--max-failures 10% is reached: 2 of 20 tasks failed");
   });
 
-  test("in dollars includes the judge, whose unknown cost counts as nothing", () => {
+  test("in dollars includes the judge, and an unknown cost counts as nothing", () => {
     const { budget } = opened({ maxCostUsd: 1 });
     const usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
     budget.charge({ spent: { costUsd: 0.5, usage }, judgeCostUsd: null });
@@ -103,7 +103,7 @@ describe("a budget", () => {
     expect(budget.reached()).toEqual({ flag: "--max-cost", why: "--max-cost 1 is reached: $1.0000 spent" });
   });
 
-  test("of a failure percentage is not reached just below it", async () => {
+  test("as a failure percentage is not reached just below it", async () => {
     const { add } = opened({ maxFailures: { share: 0.1 } });
     expect(await add("answered", 30)).toBeNull();
     expect(await add("model_error", 3)).toBeNull();
@@ -127,11 +127,11 @@ describe("a budget", () => {
   });
 });
 
-describe("a task's possible cost is reserved", () => {
+describe("a task's possible cost", () => {
   const call = (costUsd: number, tokens = 0) => ({ costUsd, tokens });
   const cost = (costUsd: number): TaskCost => ({ spent: { costUsd, usage: NO_USAGE }, judgeCostUsd: 0 });
 
-  test("based on its limits, until the first task has ended", () => {
+  test("is reserved based on its limits until the first task has ended", () => {
     const { budget } = opened({ maxCostUsd: 1 });
     const started = [0.3, 0.6, 0.9].map(() => [budget.hasRoom(), budget.start()] as const);
     expect(started.map(([hasRoom]) => hasRoom)).toEqual([true, true, true]);
@@ -139,7 +139,7 @@ describe("a task's possible cost is reserved", () => {
     expect([budget.hasRoom(), budget.reached()]).toEqual([false, null]);
   });
 
-  test("without the part that running tasks have already spent", async () => {
+  test("is reserved without the part that running tasks have already spent", async () => {
     const { budget } = opened({ maxCostUsd: 1.25, maxTokens: 1_250 });
     const tasks = [budget.start(), budget.start(), budget.start()];
     for (const task of tasks) await task.afterCall(call(0.1, 100));
@@ -149,7 +149,7 @@ describe("a task's possible cost is reserved", () => {
     expect(budget.hasRoom()).toBe(false);
   });
 
-  test("based on the cost of finished tasks, minus the part that running ones have spent", async () => {
+  test("is reserved based on the cost of finished tasks, minus the part that running tasks have spent", async () => {
     const { budget } = opened({ maxCostUsd: 1 });
     for (const dollars of [0.1, 0.1, 0.1]) await budget.start().end(cost(dollars), "answered");
     const tasks = Array.from({ length: 7 }, () => budget.hasRoom() && budget.start());
@@ -163,16 +163,16 @@ describe("a task's possible cost is reserved", () => {
     expect(budget.hasRoom()).toBe(true);
   });
 
-  test("and the limit is reached if no further task fits", async () => {
+  test("makes the limit count as reached if no further task fits", async () => {
     const { budget } = opened({ maxCostUsd: 1 });
     await budget.start().end(cost(0.6), "answered");
     expect(budget.reached()).toEqual({
       flag: "--max-cost",
-      why: "--max-cost 1 is reached: $0.6000 spent, and a further task may cost $0.6000",
+      why: "--max-cost 1 is reached: $0.6000 spent, and another task might cost $0.6000",
     });
   });
 
-  test("without counting a call again when its task ends", async () => {
+  test("does not include a call again when its task ends", async () => {
     const { budget } = opened({ maxCostUsd: 10 });
     const task = budget.start();
     await task.afterCall(call(0.2, 50));
@@ -181,7 +181,7 @@ describe("a task's possible cost is reserved", () => {
     expect(budget.spent).toMatchObject({ costUsd: 0.5, tokens: 50, finished: 1 });
   });
 
-  test("and no call is made at the limit", async () => {
+  test("prevents any call at the limit", async () => {
     const { budget } = opened({ maxTokens: 100 });
     const [one, other] = [budget.start(), budget.start()];
     await one.beforeCall();
@@ -210,10 +210,10 @@ describe("a run", () => {
   });
 
   test.each([
-    ["whose key is refused", 401, "key"],
-    ["whose account is empty", 402, "account"],
-    ["whose model is unknown", 404, "model"],
-  ])("%s stops immediately and leaves its tasks unanswered", async (_what, status, by) => {
+    ["key is refused", 401, "key"],
+    ["account is empty", 402, "account"],
+    ["model is unknown", 404, "model"],
+  ])("stops immediately, and leaves its tasks unanswered, if its %s", async (_what, status, by) => {
     provider = await startFakeProvider(() => ({ fail: "status", status, message: "no, test-key" }));
     const model = await remote("anthropic", provider.baseUrl("anthropic"), 4);
     const wanted = { model, set, concurrency: 8 };
@@ -227,7 +227,7 @@ describe("a run", () => {
     expect(events.at(-1)).toMatchObject({ type: "run_finished", interrupted: true });
   });
 
-  test("whose key is refused in the middle keeps its answers, and continues with a new key", async () => {
+  test("keeps its answers, and continues with a new key, if its key is refused in the middle", async () => {
     let valid = true;
     provider = await startFakeProvider(() => (valid ? { content: "x" } : { fail: "status", status: 401 }));
     const wanted = { model: await remote("anthropic", provider.baseUrl("anthropic")), set, concurrency: 4 };
@@ -245,7 +245,7 @@ describe("a run", () => {
   });
 
   const TURNS = 3;
-  test.each([1, 2, 20])("exceeds limits only by the running calls, with %i concurrent tasks", async (concurrency) => {
+  test.each([1, 2, 20])("exceeds limits only by the running calls if %i tasks are concurrent", async (concurrency) => {
     const usage = { inputTokens: 1_500, outputTokens: 50, cachedInputTokens: 0 };
     const dollars = (1_500 * 3 + 50 * 15) / 1e6;
     provider = await startFakeProvider(async ({ turn }) => {
@@ -265,7 +265,7 @@ describe("a run", () => {
     expect(provider.requests).toHaveLength(36);
   });
 
-  test("with rising task costs stops between two calls, counts their cost, and repeats those tasks on resume", async () => {
+  test("stops between two calls if task costs rise, counts their cost, and repeats those tasks on resume", async () => {
     const usage = { inputTokens: 1_000, outputTokens: 0, cachedInputTokens: 0 };
     const dear = new Set(set.questions.slice(4).map(({ question }) => question));
     provider = await startFakeProvider(async ({ question, turn }) => {
@@ -291,7 +291,7 @@ describe("a run", () => {
   });
 
   test.each([1, 4])(
-    "exceeds a limit by the running calls if the server reports the cost of replies, with %i concurrent tasks",
+    "exceeds a limit by the running calls if the server reports the cost of replies and %i tasks are concurrent",
     async (concurrency) => {
       // The price list says about $0.0004.
       provider = await startFakeProvider(async () => ({ content: "x", costUsd: 0.5 }));
@@ -321,7 +321,7 @@ describe("a run", () => {
     expect(results.length).toBeLessThan(TASKS);
   });
 
-  test("with an exhausted budget starts no tasks, and continues with a larger one", async () => {
+  test("starts no tasks if its budget is exhausted, and continues if given a larger one", async () => {
     const usage = { inputTokens: 1_000, outputTokens: 0, cachedInputTokens: 0 };
     provider = await startFakeProvider(() => ({ content: "x", usage }));
     const wanted = { model: await remote("anthropic", provider.baseUrl("anthropic")), set, concurrency: 4 };

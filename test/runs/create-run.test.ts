@@ -27,7 +27,7 @@ import {
   WORKER,
 } from "./run-setup.js";
 
-describe("create run", () => {
+describe("creating a run", () => {
   /** Runs that are resumed. */
 
   /** N of the demo's questions. */
@@ -74,16 +74,16 @@ describe("create run", () => {
     return { model, failing, asked };
   }
 
-  test("frees the questions when they are in the database, because a plan exists as long as its run", async () => {
+  test("a plan exists as long as its run, and frees its questions when they are in the database", async () => {
     setFlagsFromString("--expose-gc");
     const collectGarbage = runInNewContext("gc") as () => void;
     // In a separate function, so that the test keeps no reference.
     const planned = (): { plan: RunPlan; question: WeakRef<Question> } => {
-      const tasks = set.questions.map((question) => ({ ...question }));
+      const tasks = set.questions.map((question) => ({ kind: "question" as const, task: { ...question } }));
       const list = { set: { source: "demo", revision: null, sha256: "0", split: "test" as const }, tasks };
       const parts = { list, settings: settingsOf(demo.db, { model: answering().model, set }) };
       const plan = newRunPlan(demo.db, { ...parts, suite: {}, model: {} } as never, { epochs: 2, tags: [] } as never);
-      return { plan, question: new WeakRef(tasks[0] as Question) };
+      return { plan, question: new WeakRef(tasks[0]?.task as Question) };
     };
     const { plan, question } = planned();
     await delay(1);
@@ -151,7 +151,7 @@ describe("create run", () => {
       expect((run.completedAt ?? "") > (first.run.completedAt ?? "")).toBe(true);
     });
 
-    test("with nothing missing makes no request and stays unchanged", async () => {
+    test("makes no request, and stays unchanged, if nothing is missing", async () => {
       const { model, asked } = answering();
       const wanted = { model, set, questions: set.questions.slice(0, 3) };
       const first = await benchmark(demo.db, wanted);
@@ -163,7 +163,7 @@ describe("create run", () => {
   });
 
   describe("failed tasks", () => {
-    test("are not repeated by default; if they are, only the cost of the failed attempt counts", async () => {
+    test("are not repeated by default. If they are repeated, only the cost of the failed attempt counts", async () => {
       const { model, failing, asked } = answering();
       const questions = set.questions.slice(0, 5);
       const [one, two] = questions.slice(1, 3).map(({ question }) => question);
@@ -217,7 +217,7 @@ describe("create run", () => {
   });
 
   describe("a question with three epochs", () => {
-    test("has a result per epoch, the first epoch of all questions first", async () => {
+    test("has one result per epoch, and the first epoch of all questions comes first", async () => {
       const { model } = answering();
       const questions = set.questions.slice(0, 4);
       const wanted = { model, set, questions, epochs: 3, concurrency: 1 };
@@ -241,7 +241,7 @@ describe("create run", () => {
     async function held() {
       const model = await baseline();
       const settings = settingsOf(demo.db, { model, set, agentId: "baseline" });
-      const tasks = set.questions.map((question) => ({ task: question, epoch: 1 }));
+      const tasks = set.questions.map((question) => ({ kind: "question" as const, task: question, epoch: 1 }));
       await createRun(demo.db, { runId: "run_held", set, tasks, settings, worker: WORKER });
       return { run: getRun(demo.db, "run_held"), settings };
     }
@@ -256,7 +256,7 @@ describe("create run", () => {
       expect(getRun(demo.db, run.id)).toEqual(run);
     });
 
-    test("belongs to another worker after the first was killed, and is refused to a third one", async () => {
+    test("belongs to another worker after the first was killed, and is refused to a third worker", async () => {
       const { run, settings } = await held();
       const session = await resumeRun(demo.db, run, { settings, retryFailed: false, worker: other(true) });
       expect(Array.from(session.tasks, ({ task }) => task)).toEqual(set.questions);
@@ -276,7 +276,7 @@ describe("create run", () => {
   });
 });
 
-describe("check mailboxes", () => {
+describe("checking mailboxes", () => {
   let demo: TestDb;
 
   beforeAll(async () => {
@@ -306,7 +306,7 @@ describe("check mailboxes", () => {
   }
 
   describe("checkMailboxes refuses", () => {
-    test.each([false, true])("a file without mail, even with partial inboxes: %s", (partial) => {
+    test.each([false, true])("a file without mail, even if partial inboxes are allowed: %s", (partial) => {
       const { db, close } = openEmpty();
       const error = refusal(() => checkMailboxes(db, [about(MARCUS)], partial));
       expect(error).toMatchObject({
@@ -318,7 +318,7 @@ describe("check mailboxes", () => {
       close();
     });
 
-    test("questions to a mailbox that is not imported, and names it", () => {
+    test("questions about a mailbox that is not imported, and names it", () => {
       const questions = [about(MARCUS), about("kay.mann@enron.example"), about("kay.mann@enron.example")];
       const error = refusal(() => checkMailboxes(demo.db, questions, false));
       expect(error).toMatchObject({
@@ -330,7 +330,7 @@ describe("check mailboxes", () => {
       expect(error.hint).toContain("--partial-inboxes");
     });
 
-    test("without naming flags that the command does not have", () => {
+    test("a mailbox that is not imported, and suggests only flags that the command has", () => {
       const error = refusal(() => checkMailboxes(demo.db, [about("kay.mann@enron.example")]));
       expect(error.hint).toContain("--owner-map at import. Imported:");
     });
@@ -341,7 +341,7 @@ describe("check mailboxes", () => {
       );
     });
 
-    test("many missing mailboxes without naming them all", () => {
+    test("many missing mailboxes, but does not name them all", () => {
       const questions = Array.from({ length: 8 }, (_, i) => about(`p${i}@x.example`));
       expect(refusal(() => checkMailboxes(demo.db, questions, false)).message).toBe(
         "8 of 8 questions are about mailboxes that were not imported: p0@x.example, p1@x.example, p2@x.example, p3@x.example, p4@x.example, and 3 more.",
@@ -350,7 +350,7 @@ describe("check mailboxes", () => {
   });
 
   describe("checkMailboxes accepts", () => {
-    test("questions to imported mailboxes, and no questions", () => {
+    test("questions about imported mailboxes, and an empty list of questions", () => {
       checkMailboxes(demo.db, [about(MARCUS), about(RUTH)], false);
       checkMailboxes(demo.db, [], false);
     });

@@ -41,7 +41,7 @@ function watching() {
 }
 
 describe("a server", () => {
-  test("that never answered and refuses the connection is dead immediately", async () => {
+  test("is dead immediately if it never answered and refuses the connection", async () => {
     const { watch, ask } = watching();
     await ask(refused());
     expect(watch.fault).toEqual({
@@ -50,14 +50,14 @@ describe("a server", () => {
     });
   });
 
-  test("that resets connections is dead after three failed tasks, not one", async () => {
+  test("is dead after three failed tasks, not one, if it resets connections", async () => {
     const { watch, ask } = watching();
     expect([await ask(reset()), await ask(reset()), watch.fault]).toEqual([true, true, null]);
     expect(await ask(reset())).toBe(false);
     expect(watch.fault?.why).toBe("the server does not answer: socket hang up");
   });
 
-  test("that has answered may be silent for a while, but not longer", async () => {
+  test("can be silent for a while, but not longer, if it has answered", async () => {
     const { watch, ask, pass } = watching();
     await ask(REPLY);
     pass(59_999);
@@ -68,7 +68,7 @@ describe("a server", () => {
     expect(watch.fault?.by).toBe("server");
   });
 
-  test("that answers again in time has only failed some tasks", async () => {
+  test("has only made some tasks fail if it answers again in time", async () => {
     const { watch, ask, pass } = watching();
     await ask(REPLY);
     pass(50_000);
@@ -80,15 +80,15 @@ describe("a server", () => {
     expect(watch.fault).toBeNull();
   });
 
-  test.each([400, 500])("that answers everything with %i is dead after twenty failed tasks", async (code) => {
+  test.each([400, 500])("is dead after twenty failed tasks if it answers everything with %i", async (code) => {
     const { watch, ask } = watching();
     for (let i = 1; i < 20; i++) expect(await ask(status(code))).toBe(false);
     expect(watch.fault).toBeNull();
     await ask(status(code));
-    expect(watch.fault?.why).toBe(`the server answers nothing but errors: ${code} no`);
+    expect(watch.fault?.why).toBe(`the server answers only with errors: ${code} no`);
   });
 
-  test("that has answered may refuse any number of questions", async () => {
+  test("can refuse any number of questions if it has answered", async () => {
     const { watch, ask, pass } = watching();
     await ask(REPLY);
     pass(1e9);
@@ -96,7 +96,7 @@ describe("a server", () => {
     expect(watch.fault).toBeNull();
   });
 
-  test("is not considered alive because of cached replies, nor dead because of tools", async () => {
+  test("is not considered alive because of cached replies, or dead because of tools", async () => {
     const { watch, ask } = watching();
     await ask({ ...REPLY, cached: true });
     expect(watch.failed(new DOMException("late", "TimeoutError"))).toBe(false);
@@ -104,7 +104,7 @@ describe("a server", () => {
     expect(watch.fault?.by).toBe("server");
   });
 
-  test("that is unreachable when no task is left is dead, but a silent one is not", async () => {
+  test("is dead if it is unreachable when no task is left, but not if it is silent", async () => {
     for (const [error, by] of [
       [refused(), "server"],
       [reset(), undefined],
@@ -127,7 +127,7 @@ describe("a run", () => {
   });
   afterEach(() => demo.close());
 
-  test("whose server disappears keeps its answers, leaves the rest, and continues when the server is back", async () => {
+  test("keeps its answers and leaves the other tasks if its server disappears, and continues when the server is back", async () => {
     let asked = 0;
     let isThere = () => ++asked <= 5;
     const model: Model = {
@@ -154,32 +154,29 @@ describe("a run", () => {
 
   test.each([
     ["a daily limit with Retry-After", 429, { "retry-after": "7380" }, DAILY, "UTC"],
-    ["a daily limit in words", 429, {}, DAILY, "UTC"],
+    ["a daily limit described in words", 429, {}, DAILY, "UTC"],
     ["a server that is down for an hour", 503, { "retry-after": "3600" }, { message: "maintenance" }, "UTC"],
     ["an empty account", 400, {}, { message: "Your credit balance is too low to access the API." }, "too low"],
-  ])(
-    "interrupted by %s leaves its other tasks, and continues when it is over",
-    async (_, status, headers, error, why) => {
-      let isOver = false;
-      const provider = await startFakeProvider(({ question }) =>
-        isOver || question === set.questions[0]?.question
-          ? { content: "x" }
-          : { fail: "status", status, headers, body: { error } },
-      );
-      const questions = set.questions.slice(0, 12);
-      const model = await remote("openai-chat", provider.baseUrl("openai-chat"), 6);
-      const first = await benchmark(demo.db, { model, set, questions, concurrency: 2 });
-      expect(first.stopped).toMatchObject({ by: "account", why: expect.stringContaining(why) });
-      expect(first.totals).toMatchObject({ totalTasks: 1, failedTasks: 0, endings: { answered: 1 } });
-      expect(provider.requests.length).toBeLessThan(6);
-      isOver = true;
-      const second = await resumed(demo.db, { model, set, questions }, first.run.id);
-      await provider.close();
-      expect(second).toMatchObject({ stopped: null, totals: { totalTasks: 12, failedTasks: 0 } });
-    },
-  );
+  ])("leaves its other tasks, and continues later, if interrupted by %s", async (_, status, headers, error, why) => {
+    let isOver = false;
+    const provider = await startFakeProvider(({ question }) =>
+      isOver || question === set.questions[0]?.question
+        ? { content: "x" }
+        : { fail: "status", status, headers, body: { error } },
+    );
+    const questions = set.questions.slice(0, 12);
+    const model = await remote("openai-chat", provider.baseUrl("openai-chat"), 6);
+    const first = await benchmark(demo.db, { model, set, questions, concurrency: 2 });
+    expect(first.stopped).toMatchObject({ by: "account", why: expect.stringContaining(why) });
+    expect(first.totals).toMatchObject({ totalTasks: 1, failedTasks: 0, endings: { answered: 1 } });
+    expect(provider.requests.length).toBeLessThan(6);
+    isOver = true;
+    const second = await resumed(demo.db, { model, set, questions }, first.run.id);
+    await provider.close();
+    expect(second).toMatchObject({ stopped: null, totals: { totalTasks: 12, failedTasks: 0 } });
+  });
 
-  test("whose server fails some tasks and recovers saves them as failed, once", async () => {
+  test("saves tasks as failed, only once, if its server makes some fail and recovers", async () => {
     let asked = 0;
     const model: Model = {
       id: "acme/model",

@@ -53,7 +53,7 @@ describe("model failures", () => {
   const UNGRADED = { exactMatch: null, semanticScore: null, sourcesCorrect: null, foundGold: null, readGold: null };
 
   describe("a task whose model fails", () => {
-    test("permanently ends as model_error with the reason, without a retry or a grade", async () => {
+    test("ends as model_error with the reason, without a retry or a grade, if the failure is permanent", async () => {
       const { results, traces, totals } = await runAgainst(() => down(400, "no such tool"), [16], 4);
       expect(provider.requests).toHaveLength(1);
       expect(results[0]).toMatchObject({
@@ -71,7 +71,7 @@ describe("model failures", () => {
       expect(totals.overAllTasks).toMatchObject({ tasks: 1, exactMatchAccuracy: 0 });
     });
 
-    test("repeatedly keeps its retries", async () => {
+    test("keeps its retries if the failure is repeated", async () => {
       const { results, traces, totals } = await runAgainst(() => down(500), [16], 3);
       expect(provider.requests).toHaveLength(3);
       expect(results[0]).toMatchObject({ ...UNGRADED, ending: "model_error", retries: 2, costUsd: 0 });
@@ -84,7 +84,7 @@ describe("model failures", () => {
       expect(totals).toMatchObject({ failedTasks: 1, retries: 2, costUsd: 0 });
     });
 
-    test("in its second turn keeps the first turn's cost and results, but is not scored", async () => {
+    test("keeps the first turn's cost and results, but is not scored, if the failure is in the second turn", async () => {
       const { results, traces, totals } = await runAgainst(({ turn }) => (turn === 0 ? search : down(503)), [16], 2);
       const result = results[0];
       expect(result).toMatchObject({ ...UNGRADED, ending: "model_error", retries: 1, usage: USAGE });
@@ -95,7 +95,7 @@ describe("model failures", () => {
       expect(traces[0]?.messages.map((message) => message.role)).toEqual(["system", "user", "assistant", "tool"]);
     });
 
-    test("temporarily is scored, and its retries are recorded", async () => {
+    test("is scored, and its retries are recorded, if the failure is temporary", async () => {
       let asked = 0;
       const answer = () => (++asked === 1 ? down(529) : finish("$40"));
       const { results, totals } = await runAgainst(answer, [16], 3);
@@ -103,7 +103,7 @@ describe("model failures", () => {
       expect(totals).toMatchObject({ completedTasks: 1, failedTasks: 0, retries: 1 });
     });
 
-    test("with silence ends as timeout, and keeps the earlier turns", async () => {
+    test("ends as timeout, and keeps the earlier turns, if the model falls silent", async () => {
       const answer = ({ turn }: ParsedRequest): Answer => (turn === 0 ? search : { fail: "silence" });
       const { results, traces } = await runAgainst(answer, [16], 4, 2_000);
       expect(results[0]).toMatchObject({ ...UNGRADED, ending: "timeout", error: "No answer within 2 s.", turns: 1 });
@@ -112,7 +112,7 @@ describe("model failures", () => {
       expect(provider.requests).toHaveLength(2);
     });
 
-    test("while repeating the key has it in neither trace nor result", async () => {
+    test("contains the key in neither trace nor result if the failure repeats it", async () => {
       const { traces, results } = await runAgainst(() => down(400, "bad key test-key"), [16]);
       expect(results[0]?.error).toContain("bad key");
       expect(JSON.stringify([traces, results])).not.toContain("test-key");
@@ -162,7 +162,7 @@ describe("model failures", () => {
   });
 });
 
-describe.each(WIRE_FORMATS)("over %s", (format) => {
+describe.each(WIRE_FORMATS)("a task over %s", (format) => {
   /** Invalid replies, each with its ending, over every wire format and real HTTP. */
 
   let demo: TestDb;
@@ -202,7 +202,7 @@ describe.each(WIRE_FORMATS)("over %s", (format) => {
     ["truncated arguments", call("email_search", partial), /not one JSON object\. Call it again/],
     ["an unknown tool", call("send_money", { to: "me" }), /no tool "send_money"\. The tools are: .*email_get/],
     ["arguments in another format", call("email_search", { query: 7 }), /query/],
-  ])("%s: the model receives an error, and continues", async (_, wrong, told) => {
+  ])("returns an error to the model, which continues: %s", async (_, wrong, told) => {
     const { result, trace } = await asked(({ turn }) => (turn === 0 ? { toolCalls: [wrong] } : finish));
     expect(result).toMatchObject({ ending: "answered", exactMatch: true, turns: 2 });
     expect(trace.toolCalls[0]?.error).toMatch(told);
@@ -211,7 +211,7 @@ describe.each(WIRE_FORMATS)("over %s", (format) => {
     );
   });
 
-  test("slightly wrong arguments are repaired, and the run counts the calls", async () => {
+  test("has slightly wrong arguments repaired, and the run counts the calls", async () => {
     const asText = call("email_search", { ...search.arguments, limit: "5" });
     const { result, trace, totals } = await asked(({ turn }) => (turn < 2 ? { toolCalls: [asText] } : finish));
     expect(trace.toolCalls.slice(0, 2).map(({ error, repairs }) => [error, repairs?.length])).toEqual([
@@ -221,12 +221,12 @@ describe.each(WIRE_FORMATS)("over %s", (format) => {
     expect([result.repairedCalls, totals.repairedCalls]).toEqual([2, 2]);
   });
 
-  test("only unusable calls: tool_protocol_error", async () => {
+  test("ends as tool_protocol_error if all calls are unusable", async () => {
     const { result } = await asked(() => ({ toolCalls: [call("send_money", {})] }));
     expect(result).toMatchObject({ ending: "tool_protocol_error", turns: 3 });
   });
 
-  test("several calls in one turn are all made, in order", async () => {
+  test("makes all calls of one turn, in order", async () => {
     const wrong = call("send_money", {});
     const { result, trace } = await asked(({ turn }) => (turn === 0 ? { toolCalls: [search, wrong, search] } : finish));
     expect(result.ending).toBe("answered");
@@ -241,12 +241,12 @@ describe.each(WIRE_FORMATS)("over %s", (format) => {
     ["the same call forever", { toolCalls: [search] }],
     ["empty replies", { content: "" }],
     ["truncated replies", { content: "The", finishReason: "length" }],
-  ])("%s: out_of_turns", async (_, answer) => {
+  ])("ends as out_of_turns after %s", async (_, answer) => {
     const { result, trace } = await asked(() => answer);
     expect(result).toMatchObject({ ending: "out_of_turns", turns: trace.maxTurns, agentAnswer: "" });
   });
 
-  test("an incomplete reply is never treated as the answer", async () => {
+  test("never treats an incomplete reply as the answer", async () => {
     const { result } = await asked(() => ({ content: "$40", finishReason: "other" }));
     expect(result).toMatchObject({
       ending: "model_error",
@@ -255,12 +255,12 @@ describe.each(WIRE_FORMATS)("over %s", (format) => {
     });
   });
 
-  test("bytes that are not UTF-8 are replaced", async () => {
+  test("replaces bytes that are not UTF-8", async () => {
     const { result } = await asked(() => ({ fail: "invalid-utf8" }));
     expect(result).toMatchObject({ ending: "answered", agentAnswer: "before|\uFFFD|after" });
   });
 
-  test("a reply of 10 MB: model_error, without a retry", async () => {
+  test("ends as model_error, without a retry, if a reply has 10 MB", async () => {
     const { result, trace } = await asked(() => ({ content: megabytes(10) }), 3);
     expect(result).toMatchObject({ ending: "model_error", retries: 0 });
     expect(result.error).toContain("the reply is larger than 8 MB");

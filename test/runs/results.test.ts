@@ -65,7 +65,7 @@ describe("a trace's line in the results file", () => {
     });
   });
 
-  test.each(ENDINGS)("with the ending %s has an error only if that is a failure", (ending) => {
+  test.each(ENDINGS)("has an error, for the ending %s, only if that is a failure", (ending) => {
     const failure = ["model_error", "timeout", "interrupted", "not_started", "not_runnable"].includes(ending);
     const said = toTaskResult(scored({ ending, answer: null, error: "503 busy" }));
     expect(said.error).toBe(failure ? "503 busy" : undefined);
@@ -73,7 +73,7 @@ describe("a trace's line in the results file", () => {
     expect(toTaskResult(scored({ ending, error: null })).error).toBe(failure ? ending : undefined);
   });
 
-  test("without scores has null for each of them, never false", () => {
+  test("has null, never false, for each score if there are no scores", () => {
     expect(toTaskResult(scored({ ending: "model_error", scores: {} }))).toMatchObject({
       exactMatch: null,
       semanticScore: null,
@@ -107,7 +107,7 @@ const document = {
 };
 
 describe("the JSON Schema of the results file", () => {
-  it("is current in the package", async () => {
+  it("is up to date in the package", async () => {
     await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot("../../schema/results.schema.json");
   });
 

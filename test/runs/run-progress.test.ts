@@ -8,7 +8,7 @@ import type { TaskResult } from "../../src/traces/task-result.js";
 import { finished, saveRun } from "../traces/saved-runs.js";
 import { openEmpty, type TestDb } from "./demo-setup.js";
 
-describe("run subscriptions", () => {
+describe("watching a run", () => {
   let test: TestDb;
   let reader: Db;
   let faults: unknown[];
@@ -54,8 +54,8 @@ describe("run subscriptions", () => {
     return { told, newest: () => told.at(-1), unsubscribe };
   }
 
-  describe("subscriptions of a run", () => {
-    it("send their state immediately, then every change, and nothing without a change", async () => {
+  describe("a subscription to a run", () => {
+    it("sends its state immediately, then every change, and nothing if nothing changes", async () => {
       saveRun(test.db, "run_1");
       acquireRunLock(test.db, "run_1", thisProcess);
       saveTask(1, 0.5, costs(2));
@@ -100,7 +100,7 @@ describe("run subscriptions", () => {
       expect(faults).toEqual([]);
     });
 
-    it("detect that the process of a run has died, even if it wrote nothing", async () => {
+    it("detects that the run's process has died, even if it wrote nothing", async () => {
       saveRun(test.db, "run_1");
       const name = thisProcess.name.replace(/:\d+.*/, ":999999999@1");
       acquireRunLock(test.db, "run_1", { name, isGone: () => false });
@@ -109,7 +109,7 @@ describe("run subscriptions", () => {
       unsubscribe();
     });
 
-    it("report changes to a finished run, including writes on the same connection", async () => {
+    it("reports changes to a finished run, including writes on the same connection", async () => {
       saveRun(test.db, "run_1");
       finishRun(test.db, "run_1", "completed", "2026-01-01T00:01:00.000Z", 60_000);
       subscriptions = subscriptionsOf(test.db);
@@ -124,7 +124,7 @@ describe("run subscriptions", () => {
       expect(faults).toEqual([]);
     });
 
-    it("list no finished task as running, even before the process reports its end", async () => {
+    it("lists no finished task as running, even before the process reports its end", async () => {
       saveRun(test.db, "run_1");
       acquireRunLock(test.db, "run_1", thisProcess);
       saveTask(1, 0.5);
@@ -147,7 +147,7 @@ describe("run subscriptions", () => {
       expect(faults).toEqual([]);
     });
 
-    it("continue if a run was deleted, and start again for the next listener", async () => {
+    it("continues if a run was deleted, and starts again for the next listener", async () => {
       saveRun(test.db, "run_1");
       const first = listen();
       await expect.poll(first.newest).toMatchObject({ doneTasks: 0 });
@@ -175,7 +175,7 @@ it("the remaining time is estimated from recently finished tasks, not from old o
   expect(estimatePace(ago(60, 80, 100, 120), 30, NOW)).toEqual({ tasksPerMinute: 1.5, msLeft: 1_200_000 });
 });
 
-it("the remaining time is not estimated from too few tasks", () => {
+it("the remaining time is not estimated if too few tasks are finished", () => {
   const unknown = { tasksPerMinute: null, msLeft: null };
   expect(estimatePace([], 3, NOW)).toEqual(unknown);
   expect(estimatePace(ago(10, 20), 3, NOW)).toEqual(unknown);

@@ -24,7 +24,7 @@ import type { Agent, Tool } from "../../src/tools/tool.js";
 import type { RunEvent } from "../../src/traces/progress.js";
 import { openRowWriter, type ResultWriter, toResultRow } from "../../src/traces/result-writer.js";
 import { attemptPages, iterateResults } from "../../src/traces/results-store.js";
-import { NO_LIMITS, type RunLimits, type RunSettings } from "../../src/traces/run-settings.js";
+import { NO_LIMITS, type OwnRunSettings, type RunLimits } from "../../src/traces/run-settings.js";
 import { getRun, type RunOwner, type RunRow } from "../../src/traces/runs-store.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
 import { type Judge, type QuestionTrace as Trace, traceSchema } from "../../src/traces/trace.js";
@@ -69,7 +69,7 @@ export async function benchmark(db: Db, wanted: Wanted): Promise<Finished> {
   const runId = `run_${randomUUID()}`;
   const { set, questions = set.questions, epochs = 1 } = wanted;
   const tasks = Array.from({ length: epochs }, (_, i) =>
-    questions.map((question) => ({ task: question, epoch: i + 1 })),
+    questions.map((question) => ({ kind: "question" as const, task: question, epoch: i + 1 })),
   );
   const settings = settingsOf(db, wanted);
   const session = await createRun(db, { runId, set, tasks: tasks.flat(), settings, worker: WORKER });
@@ -154,7 +154,7 @@ function answering(db: Db, wanted: Wanted, runId: string): AnswerContext {
   };
 }
 
-export function settingsOf(db: Db, wanted: Wanted): RunSettings {
+export function settingsOf(db: Db, wanted: Wanted): OwnRunSettings {
   const agent = agentOf(db, wanted);
   const { maxTurns, maxTokens, temperature, toolCalls, toolChoice } = agent.settings;
   return {

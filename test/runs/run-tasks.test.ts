@@ -71,7 +71,7 @@ async function filled(): Promise<void> {
   for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate);
 }
 
-it("a task is taken when a place is free, and not before", async () => {
+it("a task is started when a place is free, and not before", async () => {
   const { taken, run, end, underWay } = workshop(5);
   const running = run(2);
   await filled();
@@ -90,7 +90,7 @@ it("a task is taken when a place is free, and not before", async () => {
   expect(taken).toEqual([1, 2, 3, 4, 5]);
 });
 
-it("new places are filled one per turn of the event loop, and if there are fewer, running tasks finish first", async () => {
+it("added places are filled one per turn of the event loop, and if places are removed, running tasks finish first", async () => {
   const { begun, run, end, underWay, setPlaces } = workshop(10);
   const running = run(1);
   setPlaces(4);
@@ -114,14 +114,14 @@ it("new places are filled one per turn of the event loop, and if there are fewer
   expect(begun).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
 });
 
-it("a run without tasks ends immediately, and a later limit has no effect", async () => {
+it("a run without tasks ends immediately, and changing the limit later has no effect", async () => {
   const { begun, run, setPlaces } = workshop(0);
   await run(3);
   setPlaces(9);
   expect(begun).toEqual([]);
 });
 
-it("tasks being saved occupy no place until there are as many as places, and are awaited", async () => {
+it("tasks being saved occupy no place unless there are as many as places, and the run waits for them", async () => {
   const { run, end, underWay, saveSlowly, finishSaving } = workshop(7);
   saveSlowly();
   let isOver = false;
@@ -164,7 +164,7 @@ it("the next task starts before the last is saved, and pending events are handle
   expect(happened).toEqual(["begun 1", "begun 2", "reply after 1", "saved 1", "reply after 2", "saved 2"]);
 });
 
-describe("stopping", () => {
+describe("stopping a run", () => {
   /** Runs that do not reach their end, because of the user or an internal error. */
 
   let demo: TestDb;
@@ -212,7 +212,7 @@ describe("stopping", () => {
       expect(provider.requests).toHaveLength(18);
     });
 
-    test("before the start makes no request and saves only that it was aborted", async () => {
+    test("before the start prevents any request, and only the abort is saved", async () => {
       provider = await startFakeProvider(() => finish);
       const model = await remote("anthropic", provider.baseUrl("anthropic"));
       const signal = AbortSignal.abort(new Error("Ctrl-C"));
@@ -235,7 +235,7 @@ describe("stopping", () => {
     });
   });
 
-  describe("an internal error stops the run and is not an answer:", () => {
+  describe("an internal error stops the run, and is not an answer:", () => {
     const fault = new TypeError("a wire has come loose");
     const broken = (id: string): Tool => ({
       id,
@@ -264,7 +264,7 @@ describe("stopping", () => {
       expect(count("results")).toBe(0);
     });
 
-    test("a model that throws anything but a ModelError", async () => {
+    test("a model that throws an error other than ModelError", async () => {
       const model: Model = { id: "script/broken", complete: () => Promise.reject(fault) };
       await expect(benchmark(demo.db, { model, set })).rejects.toBe(fault);
       isMarked();
@@ -292,7 +292,7 @@ describe("stopping", () => {
       expect(count("results")).toBe(0);
     });
 
-    test("and it waits for running tasks: none continues after the error", async () => {
+    test("an error while other tasks are running, none of which continues after it", async () => {
       let underWay = 0;
       const model: Model = {
         id: "offline/slow",
@@ -312,7 +312,7 @@ describe("stopping", () => {
   });
 });
 
-describe("workspace", () => {
+describe("workspaces:", () => {
   /** Whatever the ending of a task, its files are deleted. */
 
   let demo: TestDb;
@@ -330,7 +330,7 @@ describe("workspace", () => {
 
   const write = call("write_file", { path: "a.txt", content: "kept" });
 
-  test("the files of one task remain during its turns, and no other task sees them", async () => {
+  test("a task's files remain during its turns, and no other task sees them", async () => {
     const lines = [write, call("read_file", { path: "a.txt" }), finish("x"), call("list_files", {}), finish("y")];
     const questions = set.questions.slice(0, 2);
     const wanted = { model: scripted(lines), set, questions, agentId: "filer", concurrency: 1 };
@@ -374,7 +374,7 @@ describe("workspace", () => {
     expect(folders.filter((folder) => existsSync(folder))).toEqual([]);
   });
 
-  test("an interrupted task and an internal error leave no files either", async () => {
+  test("an interrupted task or an internal error leaves no files either", async () => {
     const folders: string[] = [];
     const stop = new AbortController();
     const wanted = { set, questions: set.questions.slice(0, 1), agentId: "filer" };

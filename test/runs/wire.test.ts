@@ -102,7 +102,7 @@ describe.each(WIRE_FORMATS)("a run over %s", (format) => {
     }
   });
 
-  test("gives every task its own conversation for any concurrency", async () => {
+  test("gives every task its own conversation at any concurrency", async () => {
     const ids = set.questions.slice(0, 24).map(({ id }) => id);
     const { totals, traces } = await ask(ids, 16);
     expect(totals).toMatchObject({ completedTasks: 24, exactMatchAccuracy: 1, readGold: 1 });

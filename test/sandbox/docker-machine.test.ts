@@ -52,7 +52,7 @@ exec bwrap --unshare-pid --unshare-net --as-pid-1 --die-with-parent --ro-bind / 
 
   const givenIn = (args: readonly string[]) => (flag: string) => args.filter((_, i) => args[i - 1] === flag);
 
-  test("dockerMachineArguments gives the container no network, nothing of the host but the guest, no capabilities, and limited resources", () => {
+  test("dockerMachineArguments gives the container no network, no host files except the guest, no capabilities, and limited resources", () => {
     const args = dockerMachineArguments("art-e-1", "lake:1", "/guest", false);
     const given = givenIn(args);
     expect(args.slice(0, args.indexOf("lake:1"))).toEqual(
@@ -98,7 +98,7 @@ exec bwrap --unshare-pid --unshare-net --as-pid-1 --die-with-parent --ro-bind / 
       setUp: [["touch", "/tmp/made"]],
     };
 
-    test("runs commands, copies files, contains its snapshot's files, and ends with all of its processes", async () => {
+    test("runs commands, copies files, provides its snapshot's files, and ends with all of its processes", async () => {
       process.env.PATH = `${folder}:${path}`;
       const machine = await openDockerMachine(snapshot, new AbortController().signal);
       const word = `6${process.pid}.5`;
@@ -128,7 +128,7 @@ exec bwrap --unshare-pid --unshare-net --as-pid-1 --die-with-parent --ro-bind / 
       writeFileSync(join(folder, "docker"), FAKE);
     });
 
-    test("needs Docker and the image", async () => {
+    test("requires Docker and the image", async () => {
       process.env.PATH = `${folder}:${path}`;
       expect(await missingForImage("lake:1")).toBeNull();
       expect(await missingForImage("lake:2")).toBe(

@@ -15,7 +15,7 @@ import { machinesStart, openMachine, processesWith, shell } from "./machines.js"
 const KEY = "sk-ant-only-for-the-host";
 const choice = await chooseSandbox();
 
-describe("the sandbox contains", needs("sandbox", choice.ok), () => {
+describe("the sandbox", needs("sandbox", choice.ok), () => {
   let witness: Witness;
   let workspace: Workspace;
   let files = "";
@@ -47,7 +47,7 @@ describe("the sandbox contains", needs("sandbox", choice.ok), () => {
     return runPython(choice.sandbox, code, workspace, signal);
   };
 
-  test("ordinary programs, which run without errors", async () => {
+  test("runs ordinary programs without errors", async () => {
     const code = `
 import decimal, json, os, re, sqlite3, subprocess, sys, zoneinfo
 open("a.txt", "w").write("kept")
@@ -64,7 +64,7 @@ print(sqlite3.connect(":memory:").execute("select 1").fetchone())`;
     expect(await workspace.use((folders) => readText(folders, "a.txt"))).toBe("kept");
   });
 
-  test.each(ATTEMPTS)("$name", async (attempt) => {
+  test.each(ATTEMPTS)("contains this attempt: $name", async (attempt) => {
     const { stdout, stderr, stopped } = await run(program(attempt, witness.targets));
     expect({ stderr, stopped }).toEqual({ stderr: "", stopped: null });
     expect(stdout).toMatch(/^refused: \S+ .*\n$/);
@@ -72,13 +72,13 @@ print(sqlite3.connect(":memory:").execute("select 1").fetchone())`;
     expect(stdout).not.toContain(SECRET);
   });
 
-  test("nothing of the host's environment, no key and no time zone", async () => {
+  test("gives a program nothing from the host's environment, no key and no time zone", async () => {
     const { stdout } = await run("import os, time\nprint(sorted(os.environ), time.tzname)\nprint(dict(os.environ))");
     expect(stdout).toContain("['HOME', 'LANG', 'LD_LIBRARY_PATH', 'PATH', 'PWD', 'TMPDIR', 'TZ'] ('UTC', 'UTC')");
     expect(stdout).not.toContain(KEY);
   });
 
-  test("only its own files", async () => {
+  test("shows a program only its own files", async () => {
     const { stdout } = await run("import os\nprint(sorted(os.listdir('/')), sorted(os.listdir('/dev')), os.getuid())");
     expect(stdout).toMatch(/^\[('lib', ('lib64', )?)?'tmp', 'usr', 'workspace'\]|'dev'/);
     expect(stdout).toContain("['null', 'urandom'] 65534");
@@ -86,7 +86,7 @@ print(sqlite3.connect(":memory:").execute("select 1").fetchone())`;
     expect(host).toBe("sandbox\n");
   });
 
-  test("an endless loop on several cores, which uses more CPU time than wall time", async () => {
+  test("ends an endless loop on several cores, which uses more CPU time than wall time", async () => {
     const { stopped, exitCode } = await run(`
 import hashlib, threading
 block = bytes(2 ** 20)
@@ -96,7 +96,7 @@ for _ in range(4): threading.Thread(target=work).start()`);
     expect({ stopped, exitCode }).toEqual({ stopped: "time", exitCode: null });
   });
 
-  test("an endless loop that ignores every signal it can", async () => {
+  test("ends an endless loop that ignores every signal it can", async () => {
     const { stdout, stopped, exitCode } = await run(`
 import signal
 for number in range(1, 65):
@@ -107,7 +107,7 @@ while True: pass`);
     expect({ stdout, stopped, exitCode }).toEqual({ stdout: "ignoring\n", stopped: "time", exitCode: null });
   });
 
-  test("a fork bomb", async () => {
+  test("ends a fork bomb", async () => {
     const { stopped } = await run(`
 import os
 while True:
@@ -116,7 +116,7 @@ while True:
     expect(stopped).toBe("time");
   });
 
-  test("at most the allowed number of processes, however they are created", async () => {
+  test("allows at most the maximum number of processes, however they are created", async () => {
     const { stdout } = await run(`
 import os, time
 made = 0
@@ -133,7 +133,7 @@ os._exit(0)`);
     expect(Number(stdout)).toBeLessThan(PYTHON_LIMITS.processes);
   });
 
-  test("threads without end", async () => {
+  test("ends a program that starts threads endlessly", async () => {
     const { stdout } = await run(`
 import os, threading, time
 made = 0
@@ -147,14 +147,14 @@ os._exit(0)`);
     expect(Number(stdout)).toBeLessThan(PYTHON_LIMITS.processes);
   });
 
-  test("a memory bomb", async () => {
+  test("ends a memory bomb", async () => {
     expect(await run("x = []\nwhile True: x.append(bytearray(10 ** 7))")).toMatchObject({
       stderr: expect.stringContaining("MemoryError"),
       exitCode: 1,
     });
   });
 
-  test("a memory bomb in many processes", async () => {
+  test("ends a memory bomb that uses many processes", async () => {
     const { stopped } = await run(`
 import os, time
 for _ in range(5):
@@ -165,7 +165,7 @@ time.sleep(30)`);
     expect(stopped).toBe("memory");
   });
 
-  test("an output bomb", async () => {
+  test("ends an output bomb", async () => {
     const { stopped, stdout, truncated } = await run("while True: print('x' * 1000)");
     expect({ stopped, truncated, length: stdout.length }).toEqual({
       stopped: "output",
@@ -174,7 +174,7 @@ time.sleep(30)`);
     });
   });
 
-  test("an endless file", async () => {
+  test("ends a program that writes an endless file", async () => {
     const { stdout } = await run(`
 try:
     with open("big", "wb") as file:
@@ -183,7 +183,7 @@ except OSError as error: print(error.errno)`);
     expect(stdout).toBe("27\n");
   });
 
-  test("filling the disk with large files", async () => {
+  test("ends a program that fills the disk with large files", async () => {
     const code = `
 for i in range(10_000):
     with open(f"big{i}", "wb") as file: file.write(b"x" * 2 ** 20)`;
@@ -191,7 +191,7 @@ for i in range(10_000):
     expect((await run("import os; print(os.listdir('.'))")).stdout).toBe("[]\n");
   });
 
-  test("filling the disk with unnamed files, from child processes without a waiting parent", async () => {
+  test("ends a program that fills the disk with unnamed files, from child processes whose parent does not wait", async () => {
     const { stdout } = await run(`
 import os, signal, time
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -216,7 +216,7 @@ os._exit(0)`);
     expect(stdout).toMatch(/^(6\d|[789]\d|1[0-3]\d) True\n$/);
   });
 
-  test("sockets full of unread data", async () => {
+  test("ends a program that fills sockets with unread data", async () => {
     const { stdout, stopped } = await run(`
 import os, socket, time
 for _ in range(30):
@@ -236,7 +236,7 @@ time.sleep(30)`);
     expect({ stdout, stopped }).toEqual({ stdout: "", stopped: "memory" });
   });
 
-  test("a file with a hole larger than any file", async () => {
+  test("ends a program that creates a file with a hole larger than any file", async () => {
     const { stdout } = await run(`
 file = open("hole", "w")
 try: file.truncate(2 ** 40)
@@ -244,11 +244,11 @@ except OSError as error: print(error.errno)`);
     expect(stdout).toBe("27\n");
   });
 
-  test.each(["/workspace", "/tmp"])("endless files in %s", async (folder) => {
+  test.each(["/workspace", "/tmp"])("ends a program that creates endless files in %s", async (folder) => {
     expect((await run(`for i in range(10 ** 7): open(f"${folder}/{i}", "w").close()`)).stopped).toBe("workspace");
   });
 
-  test("endlessly nested folders without permissions", async () => {
+  test("removes endlessly nested folders without permissions", async () => {
     const { stopped } = await run(`
 import os
 for i in range(3000):
@@ -258,7 +258,7 @@ os.chmod(".", 0)`);
     expect(stopped).toBe("workspace");
   });
 
-  test("a daemon that forked twice and left its session", async () => {
+  test("ends a daemon that forked twice and left its session", async () => {
     const { stdout, exitCode } = await run(`
 import os, time
 if os.fork() == 0:
@@ -272,7 +272,7 @@ print("left")`);
     expect({ stdout, exitCode }).toEqual({ stdout: "left\n", exitCode: 0 });
   });
 
-  test("a child process that keeps the output open", async () => {
+  test("ends a child process that keeps the output open", async () => {
     const { stdout, stopped } = await run(`
 import os, time
 if os.fork() == 0: time.sleep(600)
@@ -280,7 +280,7 @@ print("gone")`);
     expect({ stdout, stopped }).toEqual({ stdout: "gone\n", stopped: null });
   });
 
-  test("killing everything it can, and then its sandbox's first process", async () => {
+  test("ends a program that kills everything it can, and then its sandbox's first process", async () => {
     const { stdout, exitCode } = await run(`
 import os, signal
 for pid in [-1, 1, os.getppid()]:
@@ -291,13 +291,13 @@ os.kill(0, signal.SIGKILL)`);
     expect({ stdout, exitCode }).toEqual({ stdout: "still here\n", exitCode: 137 });
   });
 
-  test("a crash leaves no core", async () => {
+  test("leaves no core file if a program crashes", async () => {
     const { exitCode } = await run("import ctypes\nctypes.string_at(0)");
     expect(exitCode).toBe(139);
     expect((await run("import os; print(os.listdir('.'), os.listdir('/tmp'))")).stdout).toBe("[] []\n");
   });
 
-  test("all processes of an interrupted task", async () => {
+  test("ends all processes of an interrupted task", async () => {
     const stop = new AbortController();
     const running = run("import time\nopen('begun', 'w').close()\ntime.sleep(600)", stop.signal);
     // Also shows that the search for remaining processes finds them.
@@ -339,7 +339,7 @@ const OTHERWISE: Readonly<Record<string, RegExp>> = {
   "shared memory of /dev/zero": /OSError 19\b/,
 };
 
-describe("a task's machine contains", needs("sandbox", machinesStart), () => {
+describe("a task's machine", needs("sandbox", machinesStart), () => {
   let witness: Witness;
   let machine: SandboxedMachine;
   beforeAll(async () => {
@@ -356,7 +356,7 @@ describe("a task's machine contains", needs("sandbox", machinesStart), () => {
   const python = (code: string) =>
     machine.run({ argv: ["python3", "-c", code], cwd: null, env: {}, timeoutMs: 30_000 }, new AbortController().signal);
 
-  test.each(ATTEMPTS.filter(({ name }) => !OWN.has(name)))("$name", async (attempt) => {
+  test.each(ATTEMPTS.filter(({ name }) => !OWN.has(name)))("contains this attempt: $name", async (attempt) => {
     const { stdout, stderr } = await python(program(attempt, witness.targets));
     expect(stderr.replace(/^(Password: )?su: .*\n$/, "")).toBe("");
     expect(stdout).toMatch(/^refused: \S+ .*\n$/);
@@ -364,7 +364,7 @@ describe("a task's machine contains", needs("sandbox", machinesStart), () => {
     expect(stdout).not.toContain(SECRET);
   });
 
-  test("its own network and processes, which reach nothing of the host", async () => {
+  test("has its own network and processes, which reach nothing on the host", async () => {
     expect((await shell(machine, "cat /etc/passwd /etc/hostname; hostname")).stdout).toBe(
       "root:x:0:0:root:/root:/bin/bash\nuser:x:1000:1000:user:/home/user:/bin/bash\n" +
         "nobody:x:65534:65534::/:/bin/false\nmachine\nmachine\n",
@@ -374,7 +374,7 @@ describe("a task's machine contains", needs("sandbox", machinesStart), () => {
     expect((await shell(machine, "sudo -n id -u")).stdout).toBe("1000\n");
   });
 
-  test("only its own files and the packages", async () => {
+  test("contains only its own files and the packages", async () => {
     const { stdout } = await shell(machine, "ls / | tr '\\n' ' '; ls /home /opt /mnt /usr/src /usr/local/src /var");
     expect(stdout.split("\n")[0]).toMatch(
       /^bin dev etc home lib( lib32)?( lib64)?( libx32)? mnt opt proc sbin tmp usr var/,
@@ -385,7 +385,7 @@ describe("a task's machine contains", needs("sandbox", machinesStart), () => {
   });
 
   test.each(["/usr/bin/ls", "/etc/passwd", "/opt/machine/guest/files.py", "/opt/machine/bin/python", "/lib/x", "/new"])(
-    "a read-only %s",
+    "has a read-only %s",
     async (path) => {
       const changes = [`echo x >> ${path}`, `rm ${path}`, `mv ${path} ~`, `chmod 777 ${path}`, `ln -sf /tmp ${path}`];
       for (const change of changes) expect((await shell(machine, change)).exitCode, change).not.toBe(0);
@@ -393,7 +393,7 @@ describe("a task's machine contains", needs("sandbox", machinesStart), () => {
   );
 
   test.each(["mem", "environ", "fd/0", "fd/1", "root", "cwd", "maps"])(
-    "a first process that reveals nothing through /proc/1/%s",
+    "has a first process that reveals nothing through /proc/1/%s",
     async (name) => {
       const { stderr, exitCode } = await shell(machine, `head -c 1 /proc/1/${name}; ls /proc/1/${name}/`);
       expect(exitCode).not.toBe(0);

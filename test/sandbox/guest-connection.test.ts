@@ -28,7 +28,7 @@ describe("frames", () => {
     ["a body that is too long", lengths(2, 2 ** 31)],
     ["text", Buffer.from("Traceback (most recent call last)")],
     ["invalid JSON", Buffer.concat([lengths(3, 0), Buffer.from("{a}")])],
-  ])("are rejected with %s", (_, bytes) => {
+  ])("are rejected if they contain %s", (_, bytes) => {
     expect(() => [...new FrameReader().read(bytes)]).toThrow();
   });
 });
@@ -40,7 +40,7 @@ describe("GuestConnection", () => {
     return { replies, broken, guest: new GuestConnection(requests, replies, ({ message }) => broken.push(message)) };
   };
 
-  test("gives each request its own replies, in any order", async () => {
+  test("assigns each reply to its request, in any order", async () => {
     const { guest, replies } = connect();
     const both = Promise.all([guest.request("a", {}), guest.request("b", {})]);
     replies.write(Buffer.concat([toFrame({ id: 9 }), toFrame({ id: 2, of: "b" }), toFrame({ id: 1, of: "a" })]));
@@ -65,7 +65,7 @@ describe("GuestConnection", () => {
     ["an invalid frame", Buffer.from("no frame at all")],
     ["a reply without an id", toFrame({ of: "a" })],
     ["a reply that is a list", toFrame([1])],
-  ])("ends with %s, and rejects all pending requests", async (_, bytes) => {
+  ])("ends after %s, and rejects all pending requests", async (_, bytes) => {
     const { guest, replies, broken } = connect();
     const waiting = [guest.request("a", {}), guest.request("b", {})].map((request) =>
       expect(request).rejects.toThrow("sent an invalid reply"),

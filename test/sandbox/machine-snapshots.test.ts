@@ -28,7 +28,7 @@ describe("readSnapshots", () => {
   const write = (content: unknown) =>
     writeFileSync(join(folder, "snapshots.json"), typeof content === "string" ? content : JSON.stringify(content));
 
-  test("returns the built-in snapshots for a suite without its own", async () => {
+  test("returns the built-in snapshots if a suite has none", async () => {
     const snapshots = await readSnapshots(folder);
     expect([...snapshots.keys()]).toEqual([...(await readSnapshots(null)).keys()]);
     expect([...snapshots.keys()]).toEqual(
@@ -62,11 +62,11 @@ describe("readSnapshots", () => {
     ["invalid JSON", "{", "is not JSON"],
     ["an unknown field", { a: { command: {} } }, "command"],
     ["a private folder", { a: { readOnly: ["/root/.ssh"] } }, "must be below"],
-    ["a folder with .. in its path", { a: { readOnly: ["/opt/../root"] } }, "without . and .."],
-    ["all of /opt", { a: { readOnly: ["/opt"] } }, "must be below"],
+    ["a folder whose path contains ..", { a: { readOnly: ["/opt/../root"] } }, "without . and .."],
+    ["the entire /opt folder", { a: { readOnly: ["/opt"] } }, "must be below"],
     ["a file outside of the writable folders", { a: { files: { "/etc/passwd": "" } } }, "must be below"],
     ["a shim that is a path", { a: { shims: { "../../x": "" } } }, "must be a program name"],
-    ["a package that is an option", { a: { commands: { x: "-o=Dpkg::Pre-Invoke::=id" } } }, "Debian package"],
+    ["a package whose name is an option", { a: { commands: { x: "-o=Dpkg::Pre-Invoke::=id" } } }, "Debian package"],
     ["a snapshot that extends an unknown one", { a: { extends: "b" } }, 'extends the unknown snapshot "b"'],
     ["a snapshot that extends itself", { a: { extends: "b" }, b: { extends: "a" } }, "extends itself"],
   ])("refuses %s", async (_, content, why) => {
@@ -92,7 +92,7 @@ describe("readSnapshots", () => {
 });
 
 describe("checkSnapshots", () => {
-  test("reports the ready snapshots, missing programs, and the command that installs them", async () => {
+  test("reports the ready snapshots, the missing programs, and the command that installs them", async () => {
     const status = await checkSnapshots([
       snapshot({ name: "there", commands: { sh: "dash", ls: null }, modules: { json: "python3", os: null } }),
       snapshot({
@@ -125,14 +125,14 @@ describe("checkSnapshots", () => {
     expect(status.withoutPackage).toEqual(["art-e-none"]);
   });
 
-  test("reports nothing to install if all are ready", async () => {
+  test("reports nothing to install if all snapshots are ready", async () => {
     expect(await checkSnapshots([snapshot({ commands: { sh: "dash" } })])).toMatchObject({
       install: null,
       withoutPackage: [],
     });
   });
 
-  test("finds programs and modules in the shown folders", async () => {
+  test("finds programs and modules in the folders that a snapshot shows", async () => {
     const folder = mkdtempSync(join(tmpdir(), "art-e-tools-"));
     try {
       writeFileSync(join(folder, "no-such-tool"), "#!/bin/sh\n", { mode: 0o755 });
@@ -147,8 +147,8 @@ describe("checkSnapshots", () => {
   });
 });
 
-describe("a machine with a snapshot", needs("sandbox", machinesStart), () => {
-  test("has its shims first on the path, its files, folders and variables, and the setup's files", async () => {
+describe("a machine that uses a snapshot", needs("sandbox", machinesStart), () => {
+  test("has the snapshot's shims first on the path, its files, folders and variables, and the setup's files", async () => {
     const machine = await openMachine({
       snapshot: {
         shims: { ...BASE.shims, code: 'echo "code $*"', ls: "echo shim" },
@@ -166,14 +166,14 @@ describe("a machine with a snapshot", needs("sandbox", machinesStart), () => {
     }
   });
 
-  test("reports the failed setup command, and leaves nothing", async () => {
+  test("reports a failed setup command, and leaves nothing", async () => {
     const setUp = [["bash", "-c", "echo why not >&2; exit 3"]];
     await expect(openMachine({ snapshot: { setUp } })).rejects.toThrow(
       "cannot set up the machine: bash -c echo why not >&2; exit 3 (exit code 3): why not",
     );
   });
 
-  test("has a venv, and the conda commands that tasks call, for jupyter", async () => {
+  test("has, for jupyter, a venv and the conda commands that tasks call", async () => {
     const { files, shims, setUp } = snapshotOf("jupyter", await readSnapshots(null));
     const machine = await openMachine({ snapshot: { files, shims, setUp } });
     try {

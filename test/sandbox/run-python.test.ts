@@ -46,7 +46,7 @@ describe("runPython keeps", async () => {
   const done = { stderr: "", exitCode: 0, stopped: null };
 
   test(
-    "files, folders and links with their permissions and times, and no deleted files",
+    "files, folders and links with their permissions and times, but no deleted files",
     needs("sandbox", choice.ok),
     async () => {
       await workspace.use((folders) => writeText(folders, "given/a.txt", "given"));
@@ -85,7 +85,7 @@ for name in ["deep/er", "deep", "given"]: os.rmdir(name)`;
     expect(readFileSync(join(files, "b"), "utf8")).toBe("b");
   });
 
-  test("the maximum number of bytes in the maximum number of files", needs("sandbox", choice.ok), async () => {
+  test("at most the maximum number of bytes in the maximum number of files", needs("sandbox", choice.ok), async () => {
     const { files: count, bytes } = WORKSPACE_LIMITS;
     const each = Math.floor(bytes / count / 4096) * 4096 + 1;
     const full = `for i in range(${Math.floor(bytes / (each + 4095))}): open(str(i), "wb").write(b"x" * ${each})`;
@@ -99,7 +99,7 @@ const folders = { files: "/tmp/w/files", temporary: "/tmp/w/temporary", owner: n
 const args = dockerArguments("art-e-1", folders, "1000:1000");
 const given = (flag: string) => args[args.indexOf(flag) + 1];
 
-test("the Docker sandbox gets neither a network, a writable path but the workspace, nor capabilities, and has limited resources", () => {
+test("the Docker sandbox gets no network, no writable path except the workspace and no capabilities, and limited resources", () => {
   expect(args[0]).toBe("run");
   expect(args).toEqual(expect.arrayContaining(["--rm", "--read-only", "--init", "--interactive"]));
   expect({
@@ -132,7 +132,7 @@ test("the Docker sandbox gets neither a network, a writable path but the workspa
   expect(args).not.toContain("--volume");
 });
 
-test("the Docker sandbox passes every flag before the image, and Python's program after it", () => {
+test("the Docker sandbox gets every flag before the image, and Python's program after it", () => {
   const image = args.indexOf(DOCKER_IMAGE);
   expect(args.slice(image + 1, image + 3)).toEqual(["python3", "-I"]);
   expect(args.slice(image).filter((word) => word.startsWith("--"))).toEqual([]);
@@ -149,20 +149,20 @@ describe("ownFolder finds the cgroup", () => {
     ["of a session", "/", "/sys/fs/cgroup", "/user.slice/session-1.scope", "/user.slice/session-1.scope"],
     ["at the root", "/", "/sys/fs/cgroup", "/", ""],
     ["of a container that sees only its own part", "/docker/abc", "/sys/fs/cgroup", "/docker/abc/x", "/x"],
-    ["of a container with its own names", "/", "/sys/fs/cgroup", "/x", "/x"],
-    ["next to version 1", "/", "/sys/fs/cgroup/unified", "/", ""],
+    ["of a container that has its own names", "/", "/sys/fs/cgroup", "/x", "/x"],
+    ["if version 1 is also mounted", "/", "/sys/fs/cgroup/unified", "/", ""],
   ])("%s", (_, root, mount, path, below) => {
     const cgroup = `4:memory:/elsewhere\n0::${path}\n`;
     expect(ownFolder(mounted(root, mount), cgroup)).toEqual({ mount, folder: `${mount}${below}` });
   });
 
-  test("only with version 2 and inside of the mount", () => {
+  test("only if it is version 2 and inside the mount", () => {
     expect(ownFolder("24 1 0:22 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n", "4:memory:/x\n")).toBeNull();
     expect(ownFolder(mounted("/", "/sys/fs/cgroup"), "0::/../other\n")).toBeNull();
   });
 });
 
-test("a run's cgroup has its limits before it contains a process, and reports when memory ran out", async () => {
+test("a run's cgroup has its limits before it contains a process, and reports if memory ran out", async () => {
   const folder = mkdtempSync(join(tmpdir(), "art-e-cgroup-"));
   const cgroup = await new CgroupParent(folder).create({ ...PYTHON_LIMITS, endTogether: true });
   const [name = ""] = readdirSync(folder);
@@ -211,7 +211,7 @@ const PROGRAMS = {
   closed: "import os\nos.makedirs('a/b')\nos.chmod('a', 0)",
 };
 
-describe("running as the user nobody", needs("root", works), () => {
+describe("art-e, if running as the user nobody,", needs("root", works), () => {
   test("starts the same sandbox, which contains its program", () => {
     const { stdout, stderr } = asNobody(`
       import { existsSync } from "node:fs";
@@ -242,7 +242,7 @@ describe("running as the user nobody", needs("root", works), () => {
     for (const result of Object.values(JSON.parse(stdout))) expect(result).not.toHaveProperty("left");
   }, 90_000);
 
-  test("starts a task's machine, whose memory is limited too", () => {
+  test("starts a task's machine, whose memory is also limited", () => {
     const { stdout, stderr } = asNobody(`
       ${importSource("sandbox/limits", "MACHINE_LIMITS")}
       ${importSource("sandbox/open-task-machine", "chooseMachineHost", "openTaskMachine")}
@@ -283,7 +283,7 @@ describe("stale workspaces", () => {
     return child;
   }
 
-  test("are removed at the next start after kill -9, except for the workspace of a running process", async () => {
+  test("are removed at the next start after kill -9, unless their process is running", async () => {
     const temporary = path("temporary");
     mkdirSync(join(temporary, "art-e-workspace-of-somebody-else"), { recursive: true });
     const killed = await withWorkspace(temporary);
@@ -304,7 +304,7 @@ describe("stale workspaces", () => {
     expect(readdirSync(temporary)).toEqual(["art-e-workspace-of-somebody-else"]);
   });
 
-  test("of a killed suite run are removed by the next suite run", async () => {
+  test("are removed by the next suite run if they belong to a killed suite run", async () => {
     const temporary = path("of-suites");
     mkdirSync(temporary);
     const source = `

@@ -62,7 +62,7 @@ const MACHINES = [
   },
 ];
 
-test.each(MACHINES)("seccompFilter on $name", ({ name, audit, ...calls }) => {
+test.each(MACHINES)("seccompFilter allows and refuses the right system calls on $name", ({ name, audit, ...calls }) => {
   const filter = seccompFilter(name);
   if (filter === null) throw new Error("no filter");
   const of = (number: number, ...args: number[]) => decide(filter, audit, number, args);
@@ -97,7 +97,7 @@ test.each(MACHINES)("seccompFilter on $name", ({ name, audit, ...calls }) => {
   expect(decide(filter, 0x40000003, calls.openat)).toBe(KILL);
 });
 
-test.each(MACHINES)("seccompFilter with loopback on $name", ({ name, audit, ...calls }) => {
+test.each(MACHINES)("seccompFilter also allows loopback sockets on $name if requested", ({ name, audit, ...calls }) => {
   const filter = seccompFilter(name, { loopback: true });
   if (filter === null) throw new Error("no filter");
   const of = (number: number, ...args: number[]) => decide(filter, audit, number, args);
@@ -112,6 +112,6 @@ test.each(MACHINES)("seccompFilter with loopback on $name", ({ name, audit, ...c
   expect([of(calls.ptrace), of(calls.mount), of(calls.clone3)]).toEqual([refused(1), refused(1), refused(38)]);
 });
 
-test("seccompFilter returns null for an unknown processor", () => {
+test("seccompFilter returns null if the processor is unknown", () => {
   expect(["ia32", "riscv64", "s390x"].map((name) => seccompFilter(name))).toEqual([null, null, null]);
 });

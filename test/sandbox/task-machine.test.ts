@@ -21,7 +21,7 @@ describe("a command", needs("sandbox", machinesStart), () => {
   });
   afterAll(() => machine.close());
 
-  test("runs as user in its home, with the folders of a desktop", async () => {
+  test("runs as user in its home folder, which contains a desktop's folders", async () => {
     expect(await shell(machine, "id -un; id -u; pwd; ls; tty || true; ls -d /mnt/container")).toEqual({
       exitCode: 0,
       stdout: "user\n1000\n/home/user\nDesktop\nDocuments\nDownloads\nanaconda3\nprojects\nnot a tty\n/mnt/container\n",
@@ -29,7 +29,7 @@ describe("a command", needs("sandbox", machinesStart), () => {
     });
   });
 
-  test("has its own folder and variables, and nothing of this process", async () => {
+  test("has its own folder and variables, and nothing from this process", async () => {
     const { stdout } = await shell(machine, "pwd; env", { cwd: "/tmp", env: { TASK: "a b\n" } });
     const names = [...stdout.matchAll(/^(\w+)=/gm)].map(([, name]) => name).sort();
     expect(stdout).toMatch(/^\/tmp\n/);
@@ -78,7 +78,7 @@ describe("a command", needs("sandbox", machinesStart), () => {
     expect(await shell(machine, script, { timeoutMs: 500 })).toMatchObject({ exitCode: null, stdout: "ignoring\n" });
   });
 
-  test("keeps its output up to the limit, otherwise the start, the end and the number of omitted bytes", async () => {
+  test("keeps its output up to the limit, and otherwise the start, the end and the number of omitted bytes", async () => {
     const { stdout, stderr, exitCode } = await shell(machine, "seq 500000; yes no | head -c 99999 >&2");
     expect(exitCode).toBe(0);
     const all = Array.from({ length: 500_000 }, (_, i) => `${i + 1}\n`).join("");
@@ -98,7 +98,7 @@ describe("a command", needs("sandbox", machinesStart), () => {
     expect((await shell(machine, "printf '\\xff\\x00a'")).stdout).toBe("�\0a");
   });
 
-  test("runs concurrently with others", async () => {
+  test("can run concurrently with others", async () => {
     const meets = (i: number) => `touch ${i}; until [ -e 1 -a -e 2 -a -e 3 -a -e 4 ]; do sleep 0.1; done; echo ${i}`;
     const runs = await Promise.all([1, 2, 3, 4].map((i) => shell(machine, meets(i), { timeoutMs: 60_000 })));
     expect(runs.map(({ stdout }) => stdout)).toEqual(["1\n", "2\n", "3\n", "4\n"]);
@@ -138,7 +138,7 @@ describe("copying", needs("sandbox", machinesStart), () => {
     return found ? readFileSync(to) : null;
   };
 
-  test("does not change a binary file, and creates its folders", async () => {
+  test("does not change a binary file, and creates the file's folders", async () => {
     const bytes = Buffer.from(Array.from({ length: 3 * 2 ** 20 + 5 }, (_, i) => (i * 31) % 256));
     writeFileSync(join(folder, "bytes"), bytes);
     await machine.copyIn(join(folder, "bytes"), "/home/user/new/folder/name with spaces.bin");
@@ -149,7 +149,7 @@ describe("copying", needs("sandbox", machinesStart), () => {
     expect(await collect("/home/user/new/folder/../folder/name with spaces.bin")).toEqual(Buffer.alloc(0));
   });
 
-  test("keeps executables executable", async () => {
+  test("keeps executable files executable", async () => {
     writeFileSync(join(folder, "run.sh"), "#!/bin/bash\necho ran\n", { mode: 0o700 });
     await machine.copyIn(join(folder, "run.sh"), "/tmp/run.sh");
     expect((await shell(machine, "/tmp/run.sh")).stdout).toBe("ran\n");
@@ -166,7 +166,7 @@ describe("copying", needs("sandbox", machinesStart), () => {
     expect(stdout).toBe(".\n./a\n./a/b\n./a/b/file\n./top\ndeep/etc/passwd\n");
   });
 
-  test("replaces a link, a pipe or a folder in place of a file, without following it", async () => {
+  test("replaces a link, a pipe or a folder where a file should be, and does not follow it", async () => {
     await shell(machine, "echo own > own; ln -s ~/own one; mkfifo two; mkdir -p three/four; ln -s /usr/bin five");
     writeFileSync(join(folder, "text"), "new");
     for (const name of ["one", "two", "three"]) {
@@ -178,7 +178,7 @@ describe("copying", needs("sandbox", machinesStart), () => {
     expect((await shell(machine, "echo on")).stdout).toBe("on\n");
   });
 
-  test("collects nothing through a link, whatever its target and place", async () => {
+  test("collects nothing through a link, whatever its target and position", async () => {
     await shell(machine, "mkdir -p c/d; echo mine > c/d/file; ln -s /etc/shadow c/shadow; ln -s d/file c/near");
     await shell(machine, "ln -s d c/e; ln -s /proc/1/root c/root; ln -s c/d/file /tmp/l");
     expect(String(await collect("/home/user/c/d/file"))).toBe("mine\n");
@@ -190,14 +190,14 @@ describe("copying", needs("sandbox", machinesStart), () => {
     expect(await collect("/proc/1/root/etc/passwd")).toBeNull();
   });
 
-  test("collects no pipes, sockets, devices and unreadable files", async () => {
+  test("collects no pipes, sockets, devices or unreadable files", async () => {
     await shell(machine, "mkfifo p; echo x > closed; chmod 0 closed; mkdir shut; echo x > shut/x; chmod 0 shut");
     await shell(machine, "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"s\")'");
     for (const path of ["p", "s", "closed", "shut/x"]) expect(await collect(`/home/user/${path}`), path).toBeNull();
     for (const path of ["/dev/full", "/dev/zero", "/dev/tty"]) expect(await collect(path), path).toBeNull();
   });
 
-  test("refuses to collect a file beyond the maximum size, including a sparse one", async () => {
+  test("refuses to collect a file larger than the maximum size, even a sparse one", async () => {
     await shell(machine, `head -c ${MOST} /dev/urandom > fits; head -c ${MOST + 1} /dev/urandom > large`);
     await shell(machine, "truncate -s 900M sparse");
     expect((await collect("/home/user/fits"))?.length).toBe(MOST);
@@ -207,7 +207,7 @@ describe("copying", needs("sandbox", machinesStart), () => {
     expect(existsSync(to)).toBe(false);
   });
 
-  test("collects a growing file up to its size at the start", async () => {
+  test("collects a growing file up to the size that it had at the start", async () => {
     await shell(machine, "head -c 1000000 /dev/urandom > grows; (while :; do echo more >> grows; done) & disown");
     const bytes = await collect("/home/user/grows");
     expect(bytes?.length).toBeGreaterThanOrEqual(1_000_000);
@@ -226,7 +226,7 @@ describe("copying", needs("sandbox", machinesStart), () => {
     ]);
   });
 
-  test("refuses to copy links, pipes and endless folders of a suite into the machine", async () => {
+  test("refuses to copy a suite's links, pipes and endless folders into the machine", async () => {
     symlinkSync("/etc/passwd", join(folder, "link"));
     execFileSync("mkfifo", [join(folder, "pipe")]);
     const bad = join(folder, "bad");
@@ -286,7 +286,7 @@ describe("a machine", needs("sandbox", machinesStart), () => {
     expect((await shell(machine, "echo on")).stdout).toBe("on\n");
   });
 
-  test("runs the maximum number of processes and not one more", async () => {
+  test("runs the maximum number of processes, and no more", async () => {
     const { stdout } = await shell(
       machine,
       `python3 -c '
@@ -305,7 +305,7 @@ print(made)'; kill -9 -1`,
     expect(Number(stdout)).toBeLessThan(LIMITS.processes);
   });
 
-  test("fails to write if its disk is full, and nowhere else", async () => {
+  test("cannot write if its disk is full, and never writes elsewhere", async () => {
     const { stdout, stderr } = await shell(
       machine,
       `for folder in ~ /tmp /dev/shm /mnt; do
@@ -344,7 +344,7 @@ time.sleep(30)'; true`;
     expect((await shell(machine, "echo on")).stdout).toBe("on\n");
   });
 
-  test("survives memory in the sockets of its loopback", async () => {
+  test("survives sockets of its loopback that fill the memory", async () => {
     const { stderr } = await shell(
       machine,
       `python3 -c '
@@ -375,7 +375,7 @@ time.sleep(20)'; true`,
     expect((await shell(machine, "echo on")).stdout).toBe("on\n");
   });
 
-  test("survives a folder tree deeper than any path", async () => {
+  test("survives a folder tree deeper than the longest path", async () => {
     const script =
       'python3 -c \'import os\nfor i in range(3000):\n  os.mkdir("d" * 20); os.chdir("d" * 20)\'; echo made';
     expect((await shell(machine, script)).stdout).toBe("made\n");
@@ -384,7 +384,7 @@ time.sleep(20)'; true`,
 });
 
 test(
-  "processes that have left their session and use every free slot are killed when no command can start",
+  "a machine kills processes that left their session and use every free slot if no command can start",
   needs("sandbox", machinesStart),
   async () => {
     // With enough memory that this is not what kills them.
@@ -419,7 +419,7 @@ describe("the processes of a machine", needs("sandbox", machinesStart), () => {
     expect(await leftInSandboxes()).toEqual([]);
   });
 
-  test("include a server that the next command can reach, and whose output does not delay the command", async () => {
+  test("include a server that the next command can reach, and whose output does not delay that command", async () => {
     const machine = await openMachine();
     try {
       const script = "echo served > page.txt; python3 -m http.server --bind 127.0.0.1 8765 & sleep 1; echo started";

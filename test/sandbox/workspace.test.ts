@@ -46,19 +46,19 @@ describe("a workspace", () => {
       ["...", "..."],
       ["~/a", "~/a"],
       ["-rf", "-rf"],
-    ])("at the path %j", async (path, stands) => {
+    ])("if the path is %j", async (path, stands) => {
       expect(await write(path, "größer\n")).toBe(9);
       expect(await read(path)).toBe("größer\n");
       expect(readFileSync(join(files, stands), "utf8")).toBe("größer\n");
     });
 
-    test("a second time with a shorter text", async () => {
+    test("a second time if the text is shorter", async () => {
       await write("a", "long long long");
       await write("a", "short");
       expect(await read("a")).toBe("short");
     });
 
-    test("without contents", async () => {
+    test("if it is empty", async () => {
       expect(await write("a", "")).toBe(0);
       expect(await read("a")).toBe("");
     });
@@ -115,8 +115,8 @@ describe("a workspace", () => {
     });
   });
 
-  describe("refuses with a reason", () => {
-    test("a missing file, a folder, and a file as a folder", async () => {
+  describe("refuses, with a reason,", () => {
+    test("a missing file, a folder, and a file used as a folder", async () => {
       await write("folder/a", "x");
       await expect(read("b")).rejects.toThrow("b does not exist in the workspace");
       await expect(read("folder")).rejects.toThrow("folder is not a regular file");
@@ -134,7 +134,7 @@ describe("a workspace", () => {
       await expect(read("latin1")).rejects.toThrow("not UTF-8 text");
     });
 
-    test("too large files, too many bytes, too many files, and too deep folders", async () => {
+    test("files that are too large, too many bytes, too many files, and folders that are too deep", async () => {
       const most = "x".repeat(WORKSPACE_LIMITS.fileBytes);
       await expect(write("a", `${most}x`)).rejects.toThrow("too large");
       for (const name of ["a", "b", "c"]) await write(name, most);
@@ -146,7 +146,7 @@ describe("a workspace", () => {
     });
   });
 
-  describe("its life cycle", () => {
+  describe("during its life cycle", () => {
     test("lists everything below a folder by path", async () => {
       for (const path of ["b/c/d.txt", "a.txt", "b/e.txt"]) await write(path, "123");
       expect((await list()).map(({ path, type, size }) => [path, type, size])).toEqual([
@@ -159,13 +159,13 @@ describe("a workspace", () => {
       expect((await list("b/c")).map(({ path }) => path)).toEqual(["b/c/d.txt"]);
     });
 
-    test("creates nothing until it is used, and refuses use after it was closed", async () => {
+    test("creates nothing until it is used, and refuses to be used after it was closed", async () => {
       const unused = openWorkspace();
       await unused.close();
       await expect(unused.use(async () => 1)).rejects.toThrow("closed");
     });
 
-    test("runs one operation at a time, and closes after the last", async () => {
+    test("runs one operation at a time, and closes after the last one", async () => {
       const order: string[] = [];
       const slow = inside(async ({ files: folder }) => {
         order.push("first begins");

@@ -29,7 +29,7 @@ describe("exactMatch", () => {
   test.each([
     ["another word", "John Smyth", "John Smith"],
     ["an additional word", "John Smith Jr", "John Smith"],
-    ["added punctuation", "John Smith.", "John Smith"],
+    ["additional punctuation", "John Smith.", "John Smith"],
     ["a blank inside a word", "Johns mith", "John smith"],
     ["a missing accent", "Jose", "José"],
     ["a missing answer", null, "John Smith"],
@@ -40,8 +40,8 @@ describe("exactMatch", () => {
 
   test.each([
     ["the same text", "John Smith", "John Smith"],
-    ["a different case", "john smith", "John Smith"],
-    ["a different case beyond ASCII", "JOSÉ", "josé"],
+    ["text in a different case", "john smith", "John Smith"],
+    ["text in a different case beyond ASCII", "JOSÉ", "josé"],
     ["surrounding white space", " \tJohn Smith\n", "John Smith"],
     ["additional white space inside", "John \n\u00a0 Smith", "John Smith"],
     ["additional white space in the gold answer", "John Smith", "  John\tSmith "],
@@ -130,11 +130,16 @@ describe("tokenF1", () => {
     ["is 1 for the same text", "Denver Broncos", "Denver Broncos", 1],
     ["ignores articles", "The Denver Broncos", "Denver Broncos", 1],
     ["ignores case and punctuation", "denver, broncos!", "Denver Broncos", 1],
-    ["is 2/3 for one of two words", "Denver", "Denver Broncos", 2 / 3],
-    ["is 4/7 for two shared words of four and three", "Broncos of Denver Colorado", "Denver Broncos team", 4 / 7],
+    ["is 2/3 if one of two words matches", "Denver", "Denver Broncos", 2 / 3],
+    [
+      "is 4/7 if two words are shared by texts of four and three",
+      "Broncos of Denver Colorado",
+      "Denver Broncos team",
+      4 / 7,
+    ],
     ["counts a repeated word as often as both texts contain it", "no no no", "no no", 4 / 5],
-    ["joins the parts around punctuation", "$1,248.17", "124817", 1],
-    ["is 0 without a shared word", "yes", "no", 0],
+    ["joins the parts of a word around punctuation", "$1,248.17", "124817", 1],
+    ["is 0 if no word is shared", "yes", "no", 0],
     ["ignores words inside other words", "theory", "ory", 0],
   ])("%s", (_, answer, gold, value) => {
     expect(score(answer, gold)).toBeCloseTo(value, 12);
@@ -146,7 +151,7 @@ describe("tokenF1", () => {
     ["", "gold", 0],
     ["answer", "?!", 0],
     [null, "gold", 0],
-  ])("scores %j against %j as %d, because only equality counts without words on one side", (answer, gold, value) => {
+  ])("scores %j against %j as %d, because only equality counts if one side has no words", (answer, gold, value) => {
     expect(score(answer, gold)).toBe(value);
   });
 });
@@ -310,7 +315,7 @@ describe("dateMatch", () => {
   );
 });
 
-test("numberMatch and dateMatch accept every gold answer of the demo for itself, even in capitals", () => {
+test("numberMatch and dateMatch accept every gold answer in the demo if it is given as the answer, even in capitals", () => {
   const golds = demoQuestions.map(({ answer }) => answer);
   for (const gold of golds) {
     expect([1, null], gold).toContain(numbers(gold.toUpperCase(), gold));
@@ -320,7 +325,7 @@ test("numberMatch and dateMatch accept every gold answer of the demo for itself,
   expect(golds.filter((gold) => dates(gold, gold) === 1).length).toBeGreaterThan(5);
 });
 
-test("numberMatch and dateMatch accept any text for itself", () => {
+test("numberMatch and dateMatch accept any text if the gold answer is the same", () => {
   const parts = fc.constantFrom(
     ..."5 05 5/5 5/5/01 2001 0930 9:30 am pm noon - – $ % , . : ' k m mm million one twenty hundred and May Sept of the percent (713) 853-1234 1,500 1.5 x".split(
       " ",
@@ -351,7 +356,7 @@ test("scoreTrace returns every requested score by name", () => {
   });
 });
 
-test("scoreTrace does not change the trace and is deterministic", () => {
+test("scoreTrace does not change the trace, and is deterministic", () => {
   const finished = trace({
     sources: ["<gold@x>"],
     toolCalls: [called("email_get", { message_id: "<gold@x>", body: "" })],
@@ -362,7 +367,7 @@ test("scoreTrace does not change the trace and is deterministic", () => {
   expect(scoreTrace(finished, itself, SCORER_NAMES)).toEqual(scores);
 });
 
-test("SCORERS have unique labels and return a number or the reason for null", () => {
+test("SCORERS have unique labels, and return a number or the reason for null", () => {
   const labels = SCORER_NAMES.map((name) => SCORERS[name].label);
   expect(new Set(labels).size).toBe(SCORER_NAMES.length);
   for (const answer of [null, "", "$40", "I don't know"]) {
@@ -376,7 +381,7 @@ test("SCORERS have unique labels and return a number or the reason for null", ()
   }
 });
 
-describe("sourcesCorrect with the demo mail", () => {
+describe("sourcesCorrect over the demo mail", () => {
   let demo: TestDb;
   let mails: MailLookup;
   beforeAll(async () => {

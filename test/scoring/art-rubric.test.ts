@@ -29,32 +29,32 @@ const RIGHT = { toolCalls: [found, read], sources: ["<gold@x>"], turns: turns(3)
 
 describe("artReward", () => {
   test.each<[string, Partial<Unscored>, number | null]>([
-    ["a correct answer with one right source after 3 of 10 turns", RIGHT, 1 + 0.3 + 0.1 + 0.1 * 0.7],
+    ["a correct answer with one correct source after 3 of 10 turns", RIGHT, 1 + 0.3 + 0.1 + 0.1 * 0.7],
     ["a correct answer with two sources", { ...RIGHT, sources: ["<gold@x>", "<b@x>"] }, 1 + 0.3 + 0.05 + 0.07],
     ["a correct answer without a source", { ...RIGHT, sources: [] }, 1 + 0.07],
     ["a correct answer with a wrong source", { ...RIGHT, sources: ["<b@x>"] }, 1 + 0.1 + 0.07],
     ["a correct answer in the last turn", { ...RIGHT, turns: turns(10) }, 1 + 0.3 + 0.1],
     ["a wrong attempt", { ...RIGHT, judge: judged("wrong") }, -1 + 0.4],
     ["a partly right attempt", { ...RIGHT, judge: judged("partly") }, -1 + 0.4],
-    ["a wrong answer after finding nothing", { turns: turns(1), judge: judged("wrong") }, -1 + 0.1],
+    ["a wrong answer after a search that found nothing", { turns: turns(1), judge: judged("wrong") }, -1 + 0.1],
     ["an abstention after finding and opening the gold email", { ...RIGHT, answer: "I don't know", sources: [] }, 0.3],
     ["an abstention that cites the gold email", { ...RIGHT, answer: "I don't know", judge: judged("abstained") }, 0.3],
     [
-      "an abstention in other words as an attempt",
+      "an abstention in other words, as an attempt",
       { ...RIGHT, answer: "I could not find it.", ending: "dont_know", sources: [], judge: judged("abstained") },
       -1 + 0.3,
     ],
-    ["an empty answer as an attempt", { ...RIGHT, answer: "", judge: judged("abstained") }, -1 + 0.4],
-    ["a right answer in plain text", { ...PLAIN, turns: turns(1), judge: judged("correct") }, -1.8 + 0.1],
+    ["an empty answer, as an attempt", { ...RIGHT, answer: "", judge: judged("abstained") }, -1 + 0.4],
+    ["a correct answer in plain text", { ...PLAIN, turns: turns(1), judge: judged("correct") }, -1.8 + 0.1],
     [
-      "a right answer in plain text by an agent without an answer tool",
+      "a correct answer in plain text from an agent that has no answer tool",
       { ...PLAIN, model: "endpoint/acme", turns: turns(1), judge: judged("correct") },
       1 + 0.1 * 0.9,
     ],
     ["running out of turns", { ...RIGHT, answer: null, ending: "out_of_turns", sources: [] }, 0.3],
     ["running out of budget", { ...RIGHT, answer: null, ending: "out_of_budget", sources: [] }, 0.3],
     [
-      "opening an invalid id",
+      "an opened email with an invalid id",
       { ...RIGHT, toolCalls: [found, read, failed("invalid_email")], judge: judged("wrong") },
       -0.7,
     ],
@@ -66,8 +66,8 @@ describe("artReward", () => {
       { ...RIGHT, toolCalls: [failed("bad_arguments"), failed("unknown_tool"), failed("invalid_email")] },
       -1.8 + 0.1,
     ],
-    ["a trace without a judge as null", { ...RIGHT, judge: null }, null],
-    ["a trace with a failed judge as null", { ...RIGHT, judge: judged(null) }, null],
+    ["a trace that has no judge, as null", { ...RIGHT, judge: null }, null],
+    ["a trace whose judge failed, as null", { ...RIGHT, judge: judged(null) }, null],
   ])("scores %s", (_, changes, value) => {
     const score = artReward.score(trace(changes), itself);
     if (value === null) expect(score).toMatchObject({ value, explanation: expect.stringContaining("no judge") });
@@ -116,7 +116,7 @@ describe("artReward", () => {
     });
   });
 
-  test("counts the tokens of turns with reported usage", () => {
+  test("counts the tokens of turns whose usage is reported", () => {
     const [first, ...others] = turns(3);
     const unreported = { ...(first as Turn), usage: null };
     expect(artRubric(trace({ ...RIGHT, turns: [unreported, ...others] }), itself)).toMatchObject({
@@ -130,7 +130,7 @@ describe("artReward", () => {
     expect(artRewardOf(rubric, 10)).toEqual({ value: -1.6, explanation: "a tool call could not be parsed" });
   });
 
-  test("counts an additional turn after running out of turns", () => {
+  test("counts an additional turn if the turns are used up", () => {
     const none = { ...RIGHT, turns: turns(10), answer: null, ending: "out_of_turns", sources: [] } as const;
     expect(artRubric(trace({ ...none, sources: [] }), itself)).toMatchObject({ num_turns: 11, ran_out_of_turns: true });
   });
@@ -142,7 +142,7 @@ describe("artReward", () => {
     expect(artRubric(traceWith(), itself)).toMatchObject({ bad_tool_call_args: false, bad_tool_call_name: true });
   });
 
-  test("ends at a reply without a call, even if the agent continues and answers", () => {
+  test("ends at a reply that contains no call, even if the agent continues and answers", () => {
     const messages: Message[] = [reply(0), { role: "assistant", content: "", toolCalls: [] }, reply(2)];
     const toolCalls = [call(0), { ...read, turn: 2 }];
     expect(artRubric(trace({ ...RIGHT, messages, toolCalls }), itself)).toMatchObject({

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { abstention, falseAbstention } from "../../src/scoring/abstention-scorers.js";
 import {
-  abstention,
-  falseAbstention,
   foundAt1,
   foundAt5,
   foundAt10,
@@ -20,7 +19,7 @@ import { called, itself, trace, type Unscored } from "./trace.js";
 
 const COPIES: Readonly<Record<string, string>> = { "<copy@x>": "<gold@x>", "gold@x": "<gold@x>" };
 
-describe("gold mail scorers", () => {
+describe("scorers based on gold emails", () => {
   const sameMail = (id: string) => COPIES[id] ?? id;
   const mail = (message_id: string) => ({ message_id, subject: "s", body: "b" });
   const hits = (...ids: string[]) => ids.map((message_id) => ({ message_id, snippet: "…" }));
@@ -31,7 +30,7 @@ describe("gold mail scorers", () => {
       ...{ sourcesCorrect, foundGold, readGold, foundAt1, foundAt5, foundAt10, goldRank },
       ...{ sourcesPrecision, sourcesRecall, sourcesF1 },
     }),
-  )("return null from %s for a question without gold emails", (_, scorer) => {
+  )("return null from %s if the question has no gold emails", (_, scorer) => {
     const everything = { sources: ["<gold@x>"], toolCalls: [called("email_search", list("<gold@x>"))] };
     expect(scorer.score(trace(everything, { message_ids: [] }), itself)).toEqual({
       value: null,
@@ -46,7 +45,7 @@ describe("gold mail scorers", () => {
     test.each([
       ["a missing source", []],
       ["another email", ["<other@x>"]],
-      ["a part of the id", ["<gold@x"]],
+      ["part of the id", ["<gold@x"]],
     ])("is 0 for %s", (_, sources) => {
       expect(score(sources)).toBe(0);
     });
@@ -54,8 +53,8 @@ describe("gold mail scorers", () => {
     test.each([
       ["the gold email", ["<gold@x>"]],
       ["a copy of the gold email", ["<copy@x>"]],
-      ["the id without brackets", ["gold@x"]],
-      ["the gold email among others", ["<other@x>", "<gold@x>"]],
+      ["the id without angle brackets", ["gold@x"]],
+      ["the gold email and others", ["<other@x>", "<gold@x>"]],
     ])("is 1 for %s", (_, sources) => {
       expect(score(sources)).toBe(1);
     });
@@ -111,15 +110,15 @@ describe("foundAt1, foundAt5, foundAt10 and goldRank", () => {
   const others = (count: number) => Array.from({ length: count }, (_, i) => `<${i}@x>`);
 
   test.each<[string, ToolCallRecord[], (number | null)[]]>([
-    ["without a search", [], [0, 0, 0, null]],
+    ["in a trace without a search", [], [0, 0, 0, null]],
     ["that is missing in the results", [search(...others(3))], [0, 0, 0, null]],
-    ["listed first", [search("<gold@x>", ...others(3))], [1, 1, 1, 1]],
+    ["that is listed first", [search("<gold@x>", ...others(3))], [1, 1, 1, 1]],
     ["whose copy is listed first", [search("<copy@x>")], [1, 1, 1, 1]],
-    ["listed fifth", [search(...others(4), "<gold@x>")], [0, 1, 1, 5]],
-    ["listed sixth", [search(...others(5), "<gold@x>")], [0, 0, 1, 6]],
-    ["listed eleventh", [search(...others(10), "<gold@x>")], [0, 0, 0, 11]],
+    ["that is listed fifth", [search(...others(4), "<gold@x>")], [0, 1, 1, 5]],
+    ["that is listed sixth", [search(...others(5), "<gold@x>")], [0, 0, 1, 6]],
+    ["that is listed eleventh", [search(...others(10), "<gold@x>")], [0, 0, 0, 11]],
     [
-      "listed higher in a later search, with the rank of the first search",
+      "that is listed higher in a later search, with the rank in the first search",
       [search(...others(2)), search(...others(5), "<gold@x>"), search("<gold@x>")],
       [1, 1, 1, 6],
     ],
@@ -137,13 +136,13 @@ describe("sourcesPrecision, sourcesRecall and sourcesF1", () => {
 
   test.each([
     ["the gold email", ["<gold@x>"], ["<gold@x>"], 1, 1, 1],
-    ["the gold email and another", ["<gold@x>", "<other@x>"], ["<gold@x>"], 1 / 2, 1, 2 / 3],
+    ["the gold email and another one", ["<gold@x>", "<other@x>"], ["<gold@x>"], 1 / 2, 1, 2 / 3],
     ["one of two gold emails", ["<gold@x>"], ["<gold@x>", "<second@x>"], 1, 1 / 2, 2 / 3],
     ["a copy", ["<copy@x>"], ["<gold@x>"], 1, 1, 1],
-    ["the gold email and its copies once", ["<gold@x>", "<copy@x>", "gold@x"], ["<gold@x>"], 1, 1, 1],
-    ["gold ids that include a copy once", ["<gold@x>"], ["<gold@x>", "<copy@x>"], 1, 1, 1],
+    ["the gold email and its copies only once", ["<gold@x>", "<copy@x>", "gold@x"], ["<gold@x>"], 1, 1, 1],
+    ["gold ids that include a copy only once", ["<gold@x>"], ["<gold@x>", "<copy@x>"], 1, 1, 1],
     ["another email", ["<other@x>"], ["<gold@x>"], 0, 0, 0],
-    ["missing citations, with a null precision", [], ["<gold@x>"], null, 0, 0],
+    ["missing citations, and the precision is null", [], ["<gold@x>"], null, 0, 0],
   ])("score %s", (_, sources, gold, precision, recall, f1) => {
     const finished = trace({ sources }, { message_ids: gold });
     const values = [sourcesPrecision, sourcesRecall, sourcesF1].map(({ score }) => score(finished, sameMail).value);
@@ -155,20 +154,32 @@ const UNANSWERABLE = { answer: "I don't know", message_ids: [] };
 
 describe("abstention and falseAbstention", () => {
   test.each<[string, Partial<Unscored>, Parameters<typeof trace>[1], number | null, number | null]>([
-    ["are 1 and null for an unanswerable question", { answer: "I don't know" }, UNANSWERABLE, 1, null],
+    ["are 1 and null if the question is unanswerable", { answer: "I don't know" }, UNANSWERABLE, 1, null],
     ["recognize other wordings", { answer: "The mailbox does not contain that." }, UNANSWERABLE, 1, null],
-    ["are null and 1 for an answerable question", { answer: "I don't know" }, {}, null, 1],
-    ["are null and 0 for an attempted answer", { answer: "$41" }, {}, null, 0],
-    ["are 0 and null for an answered unanswerable question", { answer: "$41" }, UNANSWERABLE, 0, null],
-    ["do not count running out of turns", { answer: null, ending: "out_of_turns" }, UNANSWERABLE, 0, null],
+    ["are null and 1 if the question is answerable", { answer: "I don't know" }, {}, null, 1],
+    ["are null and 0 if the agent attempts an answer", { answer: "$41" }, {}, null, 0],
+    ["are 0 and null if an unanswerable question is answered", { answer: "$41" }, UNANSWERABLE, 0, null],
     [
-      "do not count running out of turns on an answerable question",
+      "do not count running out of turns as an abstention",
+      { answer: null, ending: "out_of_turns" },
+      UNANSWERABLE,
+      0,
+      null,
+    ],
+    [
+      "do not count running out of turns on an answerable question as an abstention",
       { answer: null, ending: "out_of_turns" },
       {},
       null,
       0,
     ],
-    ["work without a gold answer or gold emails", { answer: "Unknown." }, { answer: "", message_ids: [] }, 1, null],
+    [
+      "work even if there is no gold answer and no gold email",
+      { answer: "Unknown." },
+      { answer: "", message_ids: [] },
+      1,
+      null,
+    ],
   ])("%s", (_, changes, task, right, wrong) => {
     expect(abstention.score(trace(changes, task), itself).value).toBe(right);
     expect(falseAbstention.score(trace(changes, task), itself).value).toBe(wrong);
@@ -184,8 +195,8 @@ describe("hallucination", () => {
     ["is 0 for a correct answer", "$40", {}, "correct", 0],
     ["is 0 for a partly correct answer", "$40", {}, "partly", 0],
     ["is 0 for a missing answer", null, {}, "abstained", 0],
-    ["is 0 for an abstention recognized by the judge", "It is not in there, I fear", {}, "abstained", 0],
-    ["is 1 for any answer to an unanswerable question, even without a judge", "$41", UNANSWERABLE, undefined, 1],
+    ["is 0 for an abstention that the judge recognizes", "It is not in there, I fear", {}, "abstained", 0],
+    ["is 1 for any answer to an unanswerable question, even if there is no judge", "$41", UNANSWERABLE, undefined, 1],
     ["is 0 for an abstention on an unanswerable question", "I don't know", UNANSWERABLE, undefined, 0],
     [
       "is 0 for an abstention that only the judge recognizes on an unanswerable question",
@@ -194,9 +205,15 @@ describe("hallucination", () => {
       "correct",
       0,
     ],
-    ["is null without a judge", "$41", {}, undefined, null],
-    ["is null for an abstention without a judge, which would bias the rate", "I don't know", {}, undefined, null],
-    ["is null after a judge failure", "$41", {}, null, null],
+    ["is null if there is no judge", "$41", {}, undefined, null],
+    [
+      "is null for an abstention if there is no judge, because the rate would be biased",
+      "I don't know",
+      {},
+      undefined,
+      null,
+    ],
+    ["is null if the judge failed", "$41", {}, null, null],
   ])("%s", (_, answer, task, verdict, value) => {
     expect(score(answer, task, verdict)).toBe(value);
   });

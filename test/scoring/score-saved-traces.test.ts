@@ -58,7 +58,7 @@ function grade(
 }
 
 describe("scoreRun", () => {
-  test("gives every finished task the requested scores in trace and result, and changes nothing else", async () => {
+  test("adds the requested scores to every finished task's trace and result, and changes nothing else", async () => {
     const before = saved(demo.db, runId);
     expect(await grade(SCORER_NAMES.filter((name) => !name.startsWith("judge")))).toEqual({
       scored: 73,
@@ -77,14 +77,14 @@ describe("scoreRun", () => {
     expect({ ...after.run, settings: null }).toEqual({ ...before.run, settings: null });
   });
 
-  test("is idempotent", async () => {
+  test("changes nothing if repeated", async () => {
     await grade(["exactMatch", "tokenF1"]);
     const once = saved(demo.db, runId);
     await grade(["exactMatch", "tokenF1"]);
     expect(saved(demo.db, runId)).toEqual(once);
   });
 
-  test("keeps its results after an interruption and continues from any state", async () => {
+  test("keeps its results after an interruption, and continues from any state", async () => {
     const stop = new AbortController();
     const reported: number[] = [];
     const stopped = await grade([...RESULT_FILE_SCORERS, "tokenF1"], null, stop.signal, (scored) => {
@@ -144,7 +144,7 @@ describe("scoreRun with a judge", () => {
     }
   });
 
-  test("reuses the judge's verdicts and requests new ones only from another judge", async () => {
+  test("reuses the judge's verdicts, and requests new ones only if the judge differs", async () => {
     await grade(SCORER_NAMES, judge(() => "correct").made);
     const once = saved(demo.db, runId);
     const again = judge(() => "wrong");
@@ -166,7 +166,7 @@ describe("scoreRun with a judge", () => {
     expect(run.settings.judge).toEqual({ ...SETTINGS, protocol: "art" });
   });
 
-  test("leaves answers without a verdict unscored and judges them again", async () => {
+  test("leaves answers without a verdict unscored, and judges them again", async () => {
     await grade(SCORER_NAMES, judge(() => null).made);
     for (const { scores } of saved(demo.db, runId).results) {
       expect(scores).toMatchObject({ judgeCorrect: null, judgeScore: null, artReward: null });
@@ -177,7 +177,7 @@ describe("scoreRun with a judge", () => {
   });
 });
 
-test("a run judges each answer and does not fail tasks if the judge fails", async () => {
+test("a run judges each answer, and its tasks do not fail if the judge fails", async () => {
   const { made, asked } = judge((answer) => (answer?.includes("a") ? "correct" : null));
   const scorers = SCORER_NAMES;
   const { totals, results, traces, run } = await benchmark(demo.db, {

@@ -17,6 +17,7 @@ export type Unscored = Omit<Trace, "scores">;
 
 export function trace(changes: Partial<Unscored> = {}, task: Partial<Question> = {}): Unscored {
   return {
+    kind: "question",
     traceId: "trace_1",
     sessionId: "session_1",
     runId: "run_1",

@@ -43,7 +43,7 @@ describe("a server on a loopback address", () => {
 });
 
 it.each(["GET /api/agents HTTP/1.0\r\n\r\n", "GET / HTTP/1.0\r\nHost:\r\n\r\n"])(
-  "a server on a loopback address refuses a request without a host: %j",
+  "a server on a loopback address refuses a request that has no host: %j",
   async (words) => {
     const { hostname, port } = new URL(open.url);
     const socket = connect(Number(port), hostname, () => socket.write(words));
@@ -51,7 +51,7 @@ it.each(["GET /api/agents HTTP/1.0\r\n\r\n", "GET / HTTP/1.0\r\nHost:\r\n\r\n"])
   },
 );
 
-describe("a page of another origin", () => {
+describe("a web page", () => {
   it.each(["http://evil.example", "null", "http://127.0.0.1:1", "https://localhost"])(
     "cannot send requests from %s",
     async (origin) => {
@@ -74,7 +74,7 @@ describe("a page of another origin", () => {
     },
   );
 
-  it("is allowed by --cors, with the permitted methods and headers", async () => {
+  it("from another origin is allowed by --cors, with the permitted methods and headers", async () => {
     const headers = { origin: FRIEND, authorization: `Bearer ${TOKEN}` };
     const answered = await raw(`${guarded.url}/api/agents`, { headers });
     expect([answered.status, answered.headers["access-control-allow-origin"]]).toEqual([200, FRIEND]);
@@ -86,7 +86,7 @@ describe("a page of another origin", () => {
     expect([other.status, other.headers["access-control-allow-origin"]]).toEqual([403, undefined]);
   });
 
-  it("gets no CORS headers without --cors", async () => {
+  it("gets no CORS headers if --cors is missing", async () => {
     const { headers } = await raw(`${open.url}/api/agents`);
     expect(Object.keys(headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
   });
@@ -95,11 +95,11 @@ describe("a page of another origin", () => {
 describe("a token", () => {
   it.each([
     ["none", {}],
-    ["a wrong one", { authorization: "Bearer wrong" }],
-    ["a prefix of it", { authorization: `Bearer ${TOKEN.slice(0, -1)}` }],
-    ["more than it", { authorization: `Bearer ${TOKEN}x` }],
-    ["it in another scheme", { authorization: `Basic ${TOKEN}` }],
-  ])("is required: %s is refused everywhere except for the page", async (_, headers) => {
+    ["a wrong token", { authorization: "Bearer wrong" }],
+    ["a prefix of the token", { authorization: `Bearer ${TOKEN.slice(0, -1)}` }],
+    ["a token with text added", { authorization: `Bearer ${TOKEN}x` }],
+    ["the token in another scheme", { authorization: `Basic ${TOKEN}` }],
+  ])("is required everywhere except for the page: %s is refused", async (_, headers) => {
     for (const path of ["/api/agents", "/api/health", "/v1/models", "/openapi.json", "/nothing"]) {
       const refused = await raw(`${guarded.url}${path}`, { headers });
       expect([path, refused.status, refused.headers["www-authenticate"]]).toEqual([path, 401, "Bearer"]);
@@ -120,7 +120,7 @@ describe("a token", () => {
 });
 
 describe("a request", () => {
-  it("with too many bytes is refused, with and without a stated length", async () => {
+  it("is refused if it has too many bytes, whether or not its length is stated", async () => {
     const body = JSON.stringify({ name: "x".repeat(4_100_000) });
     expect(await status("/api/agents", { method: "POST", headers: json, body })).toBe(413);
     const chunked = { ...json, "transfer-encoding": "chunked" };
@@ -133,9 +133,9 @@ describe("a request", () => {
 
   it.each([
     ["a schema", `{${tool},"parameters_schema":${DEEP}}`],
-    ["a schema as a text", `{${tool},"parameters_schema":${JSON.stringify(DEEP)}}`],
-    ["what nobody reads", `{"anything":${DEEP}}`],
-  ])("that is nested 5,000 levels deep is refused: %s", async (_, body) => {
+    ["a schema as a string", `{${tool},"parameters_schema":${JSON.stringify(DEEP)}}`],
+    ["a field that nobody reads", `{"anything":${DEEP}}`],
+  ])("is refused if it is nested 5,000 levels deep: %s", async (_, body) => {
     for (const path of ["/api/tools", "/api/agents", "/v1/chat/completions", "/v1/responses"]) {
       const told = await raw(`${open.url}${path}`, { method: "POST", headers: json, body });
       expect([path, told.status]).toEqual([path, 400]);
@@ -143,7 +143,7 @@ describe("a request", () => {
     expect(open.faults).toEqual([]);
   });
 
-  it("that breaks off does not count as a server error", async () => {
+  it("does not count as a server error if it breaks off", async () => {
     const { hostname, port } = new URL(open.url);
     const before = open.log.length;
     const socket = connect(Number(port), hostname);
@@ -155,7 +155,7 @@ describe("a request", () => {
     expect(open.faults).toEqual([]);
   });
 
-  it("is received next to hundreds of incomplete ones, whose memory is limited", async () => {
+  it("is received even if there are hundreds of incomplete ones, whose memory is limited", async () => {
     const crowded = await startDemoServer();
     const { hostname, port } = new URL(crowded.url);
     const piece = Buffer.alloc(600_000, 0x20);
@@ -179,7 +179,7 @@ describe("a request", () => {
     await crowded.close();
   }, 60_000);
 
-  it("is received next to hundreds that never send their header", async () => {
+  it("is received even if there are hundreds that never send their header", async () => {
     const crowded = await startDemoServer();
     const { hostname, port } = new URL(crowded.url);
     let cut = 0;
@@ -198,7 +198,7 @@ describe("a request", () => {
     await crowded.close();
   }, 60_000);
 
-  it("that is incomplete does not block other requests", async () => {
+  it("does not block other requests if it is incomplete", async () => {
     const { hostname, port } = new URL(open.url);
     const socket = connect(Number(port), hostname);
     socket.write(
@@ -208,7 +208,7 @@ describe("a request", () => {
     socket.destroy();
   });
 
-  it("has an id, which can come from the client if it is a plain one", async () => {
+  it("has an id, which the client can choose if it is a plain one", async () => {
     expect(
       (await open.ask("GET", "/api/health", undefined, { "x-request-id": "mine-1" })).headers.get("x-request-id"),
     ).toBe("mine-1");
@@ -224,7 +224,7 @@ describe("a request", () => {
   });
 });
 
-it("the page can load and request only its own server, and cannot be framed", async () => {
+it("the page can load from and send requests to only its own server, and cannot be framed", async () => {
   const { headers, body } = await raw(open.url);
   expect(headers["content-security-policy"]).toBe(
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

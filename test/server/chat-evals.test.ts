@@ -31,7 +31,7 @@ async function scoresOfChat(answer: string, sources: readonly string[]) {
   return (await server.ask("GET", `/api/traces/${traceId}`)).body.trace.scores;
 }
 
-it("chats are scored immediately by the evals in use, except evals that see the gold answer", async () => {
+it("chats are scored immediately by the active evals, except evals that see the gold answer", async () => {
   expect(await scoresOfChat("$40", [])).toEqual({});
   activate({ name: "cites", kind: "rules", pass: { all: [{ feature: "sources_returned", at_least: 1 }] } });
   activate({ name: "gold", kind: "cases", reference: true, cases: [{ task: 1, must_contain: ["40"], must_cite: [] }] });

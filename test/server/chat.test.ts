@@ -40,7 +40,7 @@ const bound = (content: string, inbox = MARCUS, day = "2001-12-31") => ({
 });
 
 describe("a chat", () => {
-  it("is sent event by event, and its trace is stored when it is mentioned", async () => {
+  it("is sent event by event, and its trace is already stored when an event mentions it", async () => {
     const { events, types, info, trace } = await chat(
       [{ ...search(), content: "Let me look." }, finish("$40", ["<1@x>"])],
       bound(DUES),
@@ -91,13 +91,13 @@ describe("a chat", () => {
     expect(trace.trace.maxTurns).toBe(3);
   });
 
-  it("can end with a plain text answer", async () => {
+  it("can end with an answer in plain text", async () => {
     const { types, trace } = await chat([{ content: "It is $40." }], bound(DUES));
     expect(types).toEqual(["message-start", "text-delta", "finish", "session-info", "[DONE]"]);
     expect(trace.answer).toBe("It is $40.");
   });
 
-  it("sees only its own mailbox and no later email", async () => {
+  it("can access only its own mailbox, and no later email", async () => {
     const { events } = await chat(
       [search({ inbox_id: RUTH }), search(), finish("x")],
       bound("?", MARCUS, "2000-01-01"),
@@ -204,20 +204,20 @@ describe("a session", () => {
 it.each([
   ["no message", { messages: [] }],
   ["an empty body", {}],
-  ["a last word that is not the user's", { messages: [{ role: "assistant", content: "x" }] }],
+  ["a last message that is not the user's", { messages: [{ role: "assistant", content: "x" }] }],
   ["a mailbox that would be markup in the prompt", { ...says("?"), variables: { inbox_address: "a@b {{tools}}" } }],
   ["an unknown mailbox", { ...says("?"), variables: { inbox_address: "nobody@nowhere.example" } }],
   ["an impossible date", { ...says("?"), variables: { query_date: "2001-02-30" } }],
   ["a model without a key", { ...says("?"), modelId: "anthropic/claude-sonnet-4-5" }],
   ["an unknown model", { ...says("?"), modelProvider: "acme", modelId: "best" }],
-  ["a file of the server as a model", { ...says("?"), modelId: "replay//etc/passwd" }],
-])("a chat with %s is refused before it starts", async (_, body) => {
+  ["a file on the server as a model", { ...says("?"), modelId: "replay//etc/passwd" }],
+])("a chat is refused before it starts if it has %s", async (_, body) => {
   const { status, body: told } = await server.ask("POST", "/api/agents/email-search/playground/chat", body as never);
   expect([status, told.error.code]).toEqual([400, "VALIDATION_ERROR"]);
   expect(JSON.stringify(told)).not.toContain("root:");
 });
 
-it("a chat with an unknown mailbox is refused with the most similar addresses", async () => {
+it("a chat is refused, with the most similar addresses, if its mailbox is unknown", async () => {
   const variables = { inbox_address: MARCUS.replace("hale", "hail") };
   const path = "/api/agents/baseline/playground/chat";
   const { status, body } = await server.ask("POST", path, { ...says(DUES), variables });

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { z } from "zod";
 import { CorpusCopies } from "../../src/mail/corpus-transfer.js";
 import type { JsonObject, JsonValue } from "../../src/platform/json.js";
-import type { Access } from "../../src/server/api-error.js";
+import type { Access } from "../../src/server/access.js";
 import type { Services } from "../../src/server/app/route.js";
 import { type Running, startServer } from "../../src/server/create-app.js";
 import { ServedModels } from "../../src/server/openai/served-models.js";

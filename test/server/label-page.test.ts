@@ -46,7 +46,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     await page.locator("[aria-busy=true]").waitFor({ state: "detached" });
   }
 
-  it("saves labels and reasons immediately, undoes them, and ends with the next command", async () => {
+  it("saves labels and reasons immediately, can undo them, and shows the next command at the end", async () => {
     const { page, wrong } = await openPage("label");
     await page.getByLabel("Failure mode").fill("keys");
     await page.getByRole("link", { name: "run_a" }).focus();
@@ -82,7 +82,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     expect(wrong()).toEqual([]);
   });
 
-  it("repeats earlier labels, and shows how many agree", async () => {
+  it("asks for some labels a second time, and shows how many agree", async () => {
     const { page } = await openPage("label/run_a?criterion=again");
     await page.locator(".labelling").waitFor();
     await press(page, "g", `${TRACES - 1} to label.`);
@@ -101,7 +101,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     server.db.exec("UPDATE runs SET name = NULL WHERE id = 'run_a'");
   });
 
-  it("accepts a description and an annotator, so that two people label the same traces", async () => {
+  it("accepts a description and an annotator, so that two people can label the same traces", async () => {
     for (const name of ["ann", "ben"]) {
       const { page, wrong } = await openPage("label");
       await page.getByLabel("Failure mode").fill("brief");
@@ -169,7 +169,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     await page.getByRole("alert").filter({ hasText: "expected a name of lowercase letters" }).waitFor();
   });
 
-  it("fits wide and narrow screens, light and dark, with its buttons always in sight", async () => {
+  it("fits wide and narrow screens, light and dark, and its buttons are always visible", async () => {
     const { page } = await openPage("label/run_a?criterion=look");
     await page.locator(".labelling").waitFor();
     const inSight = () =>

@@ -29,7 +29,7 @@ describe("labels over HTTP", () => {
     expect(rows("overall")).toEqual([]);
   });
 
-  it("are saved as a person's, counted, and deleted", async () => {
+  it("are saved as a person's labels, counted, and deleted", async () => {
     const before = await queue("&criterion=saved");
     expect(before).toMatchObject({ run_id: "run_a", waiting: TRACES, labels: { good: 0, bad: 0 } });
     expect(before.queue).toHaveLength(TRACES);
@@ -47,7 +47,7 @@ describe("labels over HTTP", () => {
     expect((await queue("&criterion=saved")).waiting).toBe(TRACES);
   });
 
-  it("of models and scores cannot be deleted", async () => {
+  it("cannot be deleted if they are from models or scores", async () => {
     const [{ trace_id }] = (await queue()).queue;
     const { lastInsertRowid } = server.db
       .prepare(
@@ -59,7 +59,7 @@ describe("labels over HTTP", () => {
     expect(rows("derived")).toHaveLength(1);
   });
 
-  it("of hard cases come from questions that are never held out, first those that a score marks bad and no eval fails", async () => {
+  it("of hard cases concern questions that are never held out, starting with traces that a score marks bad and no eval fails", async () => {
     // Each trace gets a separate question. A quarter of the questions is never held out.
     server.db
       .prepare("UPDATE traces SET trace = json_set(trace, '$.task.question', id, '$.task.message_ids', json('[]'))")
@@ -84,7 +84,7 @@ describe("labels over HTTP", () => {
     ]);
   });
 
-  it("are repeated for a tenth of the labeled traces, and only for these", async () => {
+  it("are requested again for a tenth of the labeled traces, and only for these", async () => {
     const [{ trace_id }] = (await queue("&criterion=again")).queue;
     const early = await label({ trace_id, criterion: "again", label: "good", is_repeat: true });
     expect([early.status, early.body.error.details.reason]).toEqual([400, "label_unrepeated"]);
@@ -101,14 +101,14 @@ describe("labels over HTTP", () => {
     ["no trace", { trace_id: "nothing", label: "good" }, 404, "Unknown trace"],
     ["no label", { trace_id: "t", label: "neutral" }, 400, "The body: label"],
     ["no criterion", { trace_id: "t", label: "good", criterion: "Not a name" }, 400, "a name of lowercase letters"],
-    ["a reason too long", { trace_id: "t", label: "good", note: "x".repeat(10_001) }, 400, "The body: note"],
-  ])("with %s are refused", async (_, body, status, message) => {
+    ["a reason that is too long", { trace_id: "t", label: "good", note: "x".repeat(10_001) }, 400, "The body: note"],
+  ])("are refused if they contain %s", async (_, body, status, message) => {
     const answer = await label(body);
     expect(answer.status).toBe(status);
     expect(answer.body.error.message).toContain(message);
   });
 
-  it("of an unknown run are refused, and the default is chats", async () => {
+  it("are refused if the run is unknown, and concern chats by default", async () => {
     expect((await server.ask("GET", "/api/evals/label-queue?run_id=run_z")).status).toBe(404);
     expect((await server.ask("GET", "/api/evals/label-queue")).body).toMatchObject({ run_id: null, waiting: 0 });
   });

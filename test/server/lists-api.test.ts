@@ -10,7 +10,7 @@ afterAll(() => server.close());
 
 const ids = (body: { runs: { id: string }[] }) => body.runs.map(({ id }) => id);
 
-describe("the API's lists", () => {
+describe("the API", () => {
   it("returns runs with filters and pages", async () => {
     for (const id of ["run_a", "run_b", "run_c"])
       saveRun(server.db, id, `2026-01-0${"_abc".indexOf(id.slice(4))}T10:00:00.000Z`);
@@ -58,7 +58,7 @@ describe("the API's lists", () => {
     expect((await server.ask("GET", `/api/mails/${encodeURIComponent("<a/b?c#d@x>")}`)).status).toBe(404);
   });
 
-  it("sends a run's state immediately, and ends the stream when the server stops", async () => {
+  it("sends a run's state immediately as a stream, which ends when the server stops", async () => {
     const own = await startDemoServer();
     saveRun(own.db, "run_1");
     saveTask(own.db, "run_1", 1, 0.5);

@@ -110,7 +110,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     }
   });
 
-  it("collapses the many addresses of an email, and wraps words without spaces", async () => {
+  it("collapses an email's many addresses, and wraps words without spaces", async () => {
     const { id } = demo.db
       .prepare("SELECT message_id AS id FROM emails ORDER BY json_array_length(recipients) DESC LIMIT 1")
       .get() as { id: string };
@@ -127,7 +127,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     expect(await results.evaluate((each) => each.scrollWidth - each.clientWidth)).toBe(0);
   });
 
-  it("filters the traces of one run by ending, with only the keyboard", async () => {
+  it("can filter a run's traces by ending with only the keyboard", async () => {
     const page = await open("runs/run_7", 390);
     await page.getByRole("link", { name: "All traces of this run" }).focus();
     await page.keyboard.press("Enter");
@@ -178,7 +178,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByRole("heading", { name: "Mail", exact: true }).waitFor();
   });
 
-  it("shows that a call was retried and why, also after a reload", async () => {
+  it("shows that a call was retried and why, even after a reload", async () => {
     const page = await open("chat");
     provider.push(
       { fail: "status", status: 429, message: "not so <fast>", headers: { "retry-after": "1" } },

@@ -21,7 +21,7 @@ const dues = {
   metadata: { inbox_address: MARCUS, query_date: "2001-12-31" },
 };
 
-describe("the openai SDK", () => {
+describe("the OpenAI SDK", () => {
   it("lists the agents as models", async () => {
     const models = await client.models.list();
     expect(models.data.map(({ id }) => id)).toEqual([
@@ -35,7 +35,7 @@ describe("the openai SDK", () => {
     ]);
   });
 
-  it("gets an agent as a model", async () => {
+  it("returns an agent as a model", async () => {
     expect(await client.models.retrieve("baseline")).toMatchObject({ id: "baseline", object: "model" });
     await expect(client.models.retrieve("nobody")).rejects.toMatchObject({ status: 404 });
   });
@@ -49,18 +49,18 @@ describe("the openai SDK", () => {
     ["logprobs", { logprobs: true }],
     ["modalities.0", { modalities: ["audio" as const] }],
     ["web_search_options", { web_search_options: {} }],
-  ])("gets an error for %s, which is unsupported", async (param, given) => {
+  ])("throws an error for %s, which is unsupported", async (param, given) => {
     const asked = client.chat.completions.create({ ...dues, ...given });
     await expect(asked).rejects.toMatchObject({ status: 400, param: param.replace(/^functions.0$/, "functions") });
   });
 
-  it("can state default values explicitly", async () => {
+  it("can send default values explicitly", async () => {
     const said = { n: 1, tools: [], tool_choice: "none" as const, response_format: { type: "text" as const } };
     const completion = await client.chat.completions.create({ ...dues, ...said, temperature: 0, logprobs: false });
     expect(completion.choices).toHaveLength(1);
   });
 
-  it("receives a refusal as a refusal, complete and as a stream", async () => {
+  it("receives a refusal as a refusal, both complete and as a stream", async () => {
     const refused = { content: "I cannot help with that.", finishReason: "refusal" } as const;
     provider.push(refused, refused);
     const asked = { ...dues, model: "thinker" };
@@ -70,13 +70,13 @@ describe("the openai SDK", () => {
     expect(streamed.choices[0]?.message).toMatchObject({ refusal: "I cannot help with that." });
   });
 
-  it("gets an error for an unknown mailbox, with similar addresses", async () => {
+  it("throws an error that lists similar addresses if the mailbox is unknown", async () => {
     const metadata = { inbox_address: MARCUS.replace("marcus", "markus") };
     const asked = client.chat.completions.create({ ...dues, metadata });
     await expect(asked).rejects.toMatchObject({ status: 400, message: expect.stringContaining(MARCUS) });
   });
 
-  it("gets an answer", async () => {
+  it("receives an answer", async () => {
     const completion = await client.chat.completions.create(dues);
     expect(completion.choices[0]).toMatchObject({
       message: { role: "assistant", content: "The league added an umpire fee so dues are $40, not 35." },
@@ -87,7 +87,7 @@ describe("the openai SDK", () => {
     expect((await server.ask("GET", `/api/traces/${trace_id}`)).body.trace).toMatchObject({ inbox: MARCUS });
   });
 
-  it("gets an answer as a stream, with its usage on request", async () => {
+  it("receives an answer as a stream, including its usage if requested", async () => {
     const stream = await client.chat.completions.create({
       ...dues,
       stream: true,
@@ -111,7 +111,7 @@ describe("the openai SDK", () => {
     });
   });
 
-  it("counts the tokens of all turns, passes on its system message, and stays within the mailbox", async () => {
+  it("receives the tokens of all turns, has its system message passed on, and stays within the mailbox", async () => {
     const usage = { inputTokens: 100, outputTokens: 20, cachedInputTokens: 30 };
     provider.push(
       { toolCalls: [{ name: "email_search", arguments: { query: "dues", inbox_id: RUTH } }], usage },
@@ -139,7 +139,7 @@ describe("the openai SDK", () => {
     expect(sent).toContain(`You may search only the mailbox ${MARCUS}`);
   });
 
-  it("is notified of an agent without an answer", async () => {
+  it("receives a notice if an agent gives no answer", async () => {
     provider.push(...Array.from({ length: 3 }, () => ({ toolCalls: [{ name: "nothing", arguments: {} }] })));
     const completion = await client.chat.completions.create({ ...dues, model: "thinker" });
     expect(completion.choices[0]).toMatchObject({ finish_reason: "length" });
@@ -170,8 +170,8 @@ describe("the openai SDK", () => {
     ["a refused key", 401, "invalid key", 424],
     ["an empty account", 429, "You exceeded your current quota, please check your plan (insufficient_quota)", 424],
     ["an unknown model", 404, "no such model", 404],
-    ["a question too long", 400, "prompt is too long: context_length_exceeded", 400],
-    ["a request of no use", 422, "no", 400],
+    ["a question that is too long", 400, "prompt is too long: context_length_exceeded", 400],
+    ["a useless request", 422, "no", 400],
   ])("does not retry %s", async (_, upstream, message, status) => {
     const patient = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: TOKEN, maxRetries: 3 });
     const before = provider.requests.length;
@@ -183,7 +183,7 @@ describe("the openai SDK", () => {
     expect(provider.requests.length - before).toBe(1);
   });
 
-  it("ends the chat when it disconnects", async () => {
+  it("ends the chat if it disconnects", async () => {
     const before = provider.requests.length;
     provider.push({ fail: "silence" });
     const leaving = new AbortController();

@@ -78,7 +78,7 @@ describe("an OpenEnv server", () => {
     expect(rows.length).toBeGreaterThan(40);
   });
 
-  it("shows the task to each client, and nothing about its answer", async () => {
+  it("shows the task to each client, but nothing about its answer", async () => {
     const { observation, metadata, reward, done } = await begin({ index: 3, prompt: "x", difficulty: 2 });
     const { instructions, ...task } = observation.result;
     expect(observation).toMatchObject({ tool_name: "reset", error: null, metadata: task });
@@ -98,7 +98,7 @@ describe("an OpenEnv server", () => {
     }
   });
 
-  it("returns the same task for a seed, an index and a task_id every time", async () => {
+  it("always returns the same task for a seed, an index and a task_id", async () => {
     const other = await start();
     const there = await connect(other.url);
     await begin({});
@@ -111,13 +111,13 @@ describe("an OpenEnv server", () => {
   });
 
   it.each([
-    [{ index: 10_000 }, "There is no task 10000"],
-    [{ split: "validation" }, 'There is no split "validation". The splits are: test.'],
-    [{ task_id: -5 }, "no task with task_id -5"],
+    [{ index: 10_000 }, "Unknown task 10000"],
+    [{ split: "validation" }, 'Unknown split "validation". Available: test.'],
+    [{ task_id: -5 }, "Unknown task_id -5"],
     [{ task_id: 1, index: 7 }, "has the index 0, not 7"],
     [{ seed: -1 }, "Invalid message"],
     [{ episode_id: "" }, "Invalid message"],
-  ])("refuses a reset of %j, and continues the episode", async (data, message) => {
+  ])("refuses to reset with %j, and continues the episode", async (data, message) => {
     await begin({ index: 1 });
     const refused = await client.ask({ type: "reset", data });
     expect(refused).toMatchObject({ type: "error", data: { code: "VALIDATION_ERROR" } });
@@ -161,7 +161,7 @@ describe("an OpenEnv server", () => {
     expect(trace?.messages[2]).toMatchObject({ content: "I look for the price.", toolCalls: [{ id: "call_1" }] });
   });
 
-  it("returns no email of another mailbox or a later date, whatever is requested", async () => {
+  it("returns no email from another mailbox or a later date, whatever is requested", async () => {
     const { observation } = await begin({ index: 0 });
     const { inbox_address, query_date } = observation.result;
     const dana = await client.call(...search("the", "dana.okafor@kestrelplains.example"));
@@ -204,7 +204,7 @@ describe("an OpenEnv server", () => {
     expect(await client.reset({ index: 1 })).toMatchObject({ done: false });
   });
 
-  it("plays an episode with an MCP client", async () => {
+  it("lets an MCP client play an episode", async () => {
     const mcp = new McpClient({ name: "test", version: "1" });
     const transport = new StreamableHTTPClientTransport(new URL(`${server.url}/mcp?split=test&index=2`));
     await mcp.connect(transport as Transport);
@@ -239,14 +239,14 @@ describe("an OpenEnv server", () => {
     expect(await rpc("tools/list", { session_id })).toMatchObject({ error: { code: -32602 } });
   });
 
-  it("refuses requests from pages", async () => {
+  it("refuses requests from web pages", async () => {
     const origin = { origin: "https://example.com" };
     await expect(connect(server.url, origin)).rejects.toThrow("403");
     expect((await fetch(`${server.url}/health`, { headers: origin })).status).toBe(403);
   });
 });
 
-describe("the end of an episode", () => {
+describe("an episode ends", () => {
   const play = async (changes: Parameters<typeof start>[0], calls: readonly (readonly [string, object])[]) => {
     server = await start(changes);
     const client = await connect(server.url);
@@ -258,13 +258,13 @@ describe("the end of an episode", () => {
     return last;
   };
 
-  it("comes with the result of the last call after the last turn", async () => {
+  it("with the result of the last call after the last turn", async () => {
     const last = await play({ options: { maxTurns: 2 } }, [search("price"), search("price")]);
     expect(last).toMatchObject({ done: true, reward: 0, metadata: { ending: "out_of_turns", turns_left: 0 } });
     expect(last.observation.result.data.emails.length).toBeGreaterThan(0);
   });
 
-  it("comes after the token limit, the time limit, and three senseless calls", async () => {
+  it("after the token limit, the time limit, or three senseless calls", async () => {
     const tokens = await play({ options: { maxTokens: 300 } }, [search("price")]);
     expect(tokens).toMatchObject({ done: true, metadata: { ending: "out_of_budget" } });
     const time = await play({ options: { episodeTimeout: 1e-6 } }, [search("price")]);
@@ -279,7 +279,7 @@ describe("the end of an episode", () => {
     expect(stored?.results).toMatchObject([{ ending: "tool_protocol_error", turns: 3, scores: { reward: 0 } }]);
   });
 
-  it("is recorded as interrupted when its client leaves, and frees the slot", async () => {
+  it("as interrupted if its client leaves, which frees the slot", async () => {
     server = await start({ serving: { maxSessions: 1 } });
     // A slot is free a moment after its client has left.
     const connectAndBegin = async (): Promise<Client> => {
@@ -309,7 +309,7 @@ describe("the end of an episode", () => {
     server.remove();
   });
 
-  it("comes if the client has silently disconnected", async () => {
+  it("if the client silently disconnects", async () => {
     server = await start({ serving: { maxSessions: 1, pings: { everyMs: 50, silentMs: 200 } } });
     // Like after a network failure: the connection remains, but the other side does not respond.
     const gone = await connect(server.url);
@@ -327,7 +327,7 @@ describe("the end of an episode", () => {
     next.close();
   });
 
-  it("comes after a long silence", async () => {
+  it("after a long silence", async () => {
     server = await start({ serving: { idleMs: 300 } });
     const client = await connect(server.url);
     await client.reset({});
@@ -349,21 +349,24 @@ describe("the reward", () => {
     return metadata;
   };
 
-  it("is the value of any scorer, scaled upwards, and by default the semantic score", async () => {
+  it("is the value of any scorer, converted so that higher is better, and by default the semantic score", async () => {
     const right = answer(gold(2).answer, gold(2).message_ids);
     expect(await rewardOf({ options: { reward: "sourcesF1" } }, ...right)).toMatchObject({ reward: { value: 1 } });
     expect(await rewardOf({ options: { reward: "sourcesPrecision" } }, ...answer(gold(2).answer))).toMatchObject({
-      reward: { value: 1, explanation: expect.stringContaining("semanticScore, as sourcesPrecision has no value") },
+      reward: {
+        value: 1,
+        explanation: expect.stringContaining("semanticScore, because sourcesPrecision has no value"),
+      },
     });
     const unfound = await rewardOf({ options: { reward: "goldRank" } }, ...answer("x"));
     expect(unfound.reward.value).toBeLessThanOrEqual(1);
   });
 
-  it("is refused if it needs a judge and the server runs without one", async () => {
+  it("is refused if it requires a judge and the server has none", async () => {
     await expect(startTrainingServer({ options: { reward: "art" } })).rejects.toMatchObject({ code: "judge_missing" });
   });
 
-  it("is ART's with a judge, with an explanation if the judge gives no verdict", async () => {
+  it("is ART's if there is a judge, with an explanation if the judge gives no verdict", async () => {
     const verdicts = [{ content: "True" }, { content: "no idea" }];
     const provider = await startFakeProvider(verdicts);
     const judge = { judge: "art:openai/judge", judgeBaseUrl: provider.baseUrl("openai-chat") };
@@ -374,7 +377,7 @@ describe("the reward", () => {
       expect(judged.reward.value).toBeGreaterThan(1);
       const unjudged = await rewardOf(changes, ...answer("yet other words", gold(2).message_ids));
       expect(unjudged.reward.value).toBeLessThan(0);
-      expect(unjudged.reward.explanation).toMatch(/no verdict of the judge .*semanticScore 0\.\d+ counts as wrong/);
+      expect(unjudged.reward.explanation).toMatch(/no verdict from the judge .*semanticScore 0\.\d+ counts as wrong/);
       const [run] = server.stored();
       expect(run?.traces[0]?.scores).toMatchObject({ judgeCorrect: { value: null }, artReward: { value: null } });
     } finally {
@@ -382,7 +385,7 @@ describe("the reward", () => {
     }
   });
 
-  it("falls back to the semantic score, with an explanation, if the judge takes too long", async () => {
+  it("is the semantic score, with an explanation, if the judge takes too long", async () => {
     const provider = await startFakeProvider(() => new Promise(() => undefined));
     const judge = { judge: "openai/judge", judgeBaseUrl: provider.baseUrl("openai-chat"), judgeTimeout: 0.3 };
     const changes = {
@@ -392,7 +395,7 @@ describe("the reward", () => {
     try {
       const right = await rewardOf(changes, ...answer(gold(2).answer));
       expect(right.reward).toMatchObject({ value: 1, scorer: "judgeCorrect" });
-      expect(right.reward.explanation).toMatch(/no verdict of the judge .*semanticScore 1\.000 counts as correct/);
+      expect(right.reward.explanation).toMatch(/no verdict from the judge .*semanticScore 1\.000 counts as correct/);
       expect((await rewardOf(changes, ...answer("x"))).reward).toMatchObject({ value: 0 });
       expect(server.stored()[0]?.results).toMatchObject([{ ending: "answered", scores: { judgeCorrect: null } }]);
     } finally {
@@ -401,7 +404,7 @@ describe("the reward", () => {
   });
 });
 
-describe("the run of a training environment", () => {
+describe("a training environment's run", () => {
   it("continues under its name, and refuses different settings", async () => {
     const first = await start({ options: { name: "grpo" } });
     const play = async (url: string) => {
@@ -422,7 +425,7 @@ describe("the run of a training environment", () => {
     first.remove();
   });
 
-  it("shows reward and tokens of its episodes over time, in few points for any number of episodes", async () => {
+  it("shows the rewards and tokens of its episodes over time, with few points for any number of episodes", async () => {
     server = await start();
     const client = await connect(server.url);
     for (let i = 0; i < 70; i++) {

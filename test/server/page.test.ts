@@ -128,7 +128,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     expect(wrong()).toEqual([]);
   });
 
-  it("starts a new session if the stored one is gone, and suggests addresses for an unknown mailbox", async () => {
+  it("starts a new session if the stored one is missing, and suggests addresses if the mailbox is unknown", async () => {
     const { page } = await openPage(demo);
     await giveToken(page);
     await askBaseline(page);
@@ -172,7 +172,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     expect(names).toEqual(expect.arrayContaining(["Helper (helper-a)", "Helper (helper-b)", "Email Search Agent"]));
   });
 
-  it("shows content of mail and models as text, whatever it is", async () => {
+  it("shows content from mail and models as text, whatever it contains", async () => {
     const { page, wrong } = await openPage(hostile);
     provider.push(
       {
@@ -201,7 +201,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     expect(wrong()).toEqual([]);
   });
 
-  it("stops an answer on request", async () => {
+  it("stops an answer if requested", async () => {
     const { page } = await openPage(hostile);
     const before = provider.requests.length;
     provider.push({ fail: "silence" });

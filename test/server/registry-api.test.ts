@@ -26,7 +26,7 @@ describe("agents", () => {
     });
   });
 
-  it("are created from only a name, changed and deleted", async () => {
+  it("can be created from only a name, changed and deleted", async () => {
     const made = await ask("POST", "/api/agents", { name: "My Agent!", description: "mine" });
     expect(made.status).toBe(201);
     expect(made.body).toMatchObject({ id: "my-agent", name: "My Agent!", description: "mine", version: 1 });
@@ -58,12 +58,12 @@ describe("agents", () => {
     expect(ofTool.body.error.message).toMatch(/Known keys: .*\bdescription\b/);
   });
 
-  it("that are built in remain unchanged", async () => {
+  it("cannot be changed if they are built in", async () => {
     expect(codeOf(await ask("PATCH", "/api/agents/art-e", { name: "x" }))).toEqual([409, "CONFLICT"]);
     expect(codeOf(await ask("DELETE", "/api/agents/art-e"))).toEqual([409, "CONFLICT"]);
   });
 
-  it("get and lose tools", async () => {
+  it("can get and lose tools", async () => {
     await ask("POST", "/api/agents", { id: "tooled", name: "Tooled" });
     const given = await ask("POST", "/api/agents/tooled/tools", { tool_id: "read_email", config: { pageSize: 5000 } });
     expect(given.status).toBe(201);
@@ -115,7 +115,7 @@ describe("tools", () => {
     expect(codeOf(await ask("GET", "/api/tools/nothing"))).toEqual([404, "NOT_FOUND"]);
   });
 
-  it("are created, changed and deleted", async () => {
+  it("can be created, changed and deleted", async () => {
     expect((await ask("POST", "/api/tools", weather)).body).toMatchObject({ ...weather, category: "own" });
     expect(codeOf(await ask("POST", "/api/tools", weather))).toEqual([409, "ALREADY_EXISTS"]);
     const changed = await ask("PATCH", "/api/tools/weather", { description: "How the weather is." });
@@ -127,7 +127,7 @@ describe("tools", () => {
     expect(codeOf(await ask("PATCH", "/api/tools/email_get", { name: "x" }))).toEqual([409, "CONFLICT"]);
   });
 
-  it("accept their parameters as text too", async () => {
+  it("accept their parameters as a string too", async () => {
     const parameters_schema = JSON.stringify(weather.parameters_schema);
     const made = await ask("POST", "/api/tools", { ...weather, id: "as-text", parameters_schema });
     expect(made.body.parameters_schema).toEqual(weather.parameters_schema);
@@ -142,16 +142,19 @@ describe("tools", () => {
     ["loads a file", { ...weather, handler_key: "module", handler_config: { file: "/etc/x.js" } }],
     ["starts a server", { ...weather, handler_key: "mcp", handler_config: { server: { argv: ["id"] } } }],
     [
-      "sends a key away",
+      "sends a key to another server",
       { ...weather, handler_config: { ...weather.handler_config, headers: { "x-key": `$\{ENV:ANTHROPIC_API_KEY}` } } },
     ],
-    ["asks behind the firewall", { ...weather, handler_config: { ...weather.handler_config, allowPrivate: true } }],
-  ])("are not created if one %s", async (_, tool) => {
+    [
+      "calls an address behind the firewall",
+      { ...weather, handler_config: { ...weather.handler_config, allowPrivate: true } },
+    ],
+  ])("are not created if one of them %s", async (_, tool) => {
     expect(codeOf(await ask("POST", "/api/tools", { ...tool, id: "evil" }))).toEqual([403, "FORBIDDEN"]);
     expect(codeOf(await ask("GET", "/api/tools/evil"))).toEqual([404, "NOT_FOUND"]);
   });
 
-  it("that have a key cannot be sent to another server, neither by a change nor by an agent's config", async () => {
+  it("cannot be redirected to another server if they have a key, neither by a change nor by an agent's config", async () => {
     server.db
       .prepare(
         "INSERT INTO tools (id, name, description, parameters_schema, handler_key, handler_config) VALUES (?,?,?,?,?,?)",
@@ -178,7 +181,7 @@ describe("tools", () => {
   });
 });
 
-it("unknown paths and invalid JSON cause errors in the same format", async () => {
+it("the registry API returns errors in the same format for unknown paths and invalid JSON", async () => {
   expect(codeOf(await ask("GET", "/api/nothing"))).toEqual([404, "NOT_FOUND"]);
   const broken = await fetch(`${server.url}/api/agents`, {
     method: "POST",

@@ -8,7 +8,7 @@ import { type DemoServer, startDemoServer } from "./demo-server.js";
 
 const HOSTILE = `</textarea></p><img src=x onerror="document.title='stolen'"><script>document.title='stolen'</script>`;
 
-describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000 }, () => {
+describe("the pages about agents and tools", { ...needs("browser"), timeout: 60_000 }, () => {
   const browser = new TestBrowser();
   let demo: DemoServer;
 
@@ -93,7 +93,7 @@ describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000
     await page.getByRole("button", { name: "Remove return_final_answer" }).click();
     await saying(page, "Removed return_final_answer.");
     await page.getByRole("button", { name: "Remove email_search" }).click();
-    await saying(page, "without tools");
+    await saying(page, "would have no tools");
     expect((await get("/api/agents/tooled")).tools).toEqual(["email_search"]);
     expect(wrong().filter((text) => !text.includes("status of 4"))).toEqual([]);
   });

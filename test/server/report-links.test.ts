@@ -11,7 +11,7 @@ saveTask(server.db, "run_a", 1, 0.5);
 saveRun(server.db, "run_b");
 saveTask(server.db, "run_b", 1, 0.9);
 
-it("the report of a run is a page behind a link, which is requested with the token and opened without it", async () => {
+it("the report of a run is behind a link, which must be requested with the token and can be opened without it", async () => {
   const json = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };
   expect((await fetch(`${server.url}/api/runs/run_a/report`, json)).status).toBe(401);
   const { status, body } = await server.ask("POST", "/api/runs/run_a/report", {});
@@ -36,7 +36,7 @@ it("the report compares the run with other runs, each only once", async () => {
   expect((await server.ask("POST", "/api/runs/run_a/report?with=run_z", {})).status).toBe(404);
 });
 
-it("an invented link is not found, and an unknown run does not have a report", async () => {
+it("a made-up link to a report is not found, and an unknown run has no report", async () => {
   expect((await fetch(`${server.url}/report/${"a".repeat(32)}`)).status).toBe(404);
   expect((await server.ask("POST", "/api/runs/run_z/report", {})).status).toBe(404);
 });

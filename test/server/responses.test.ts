@@ -44,7 +44,7 @@ it("a response contains the answer, its tokens and its sources", async () => {
   expect((await server.ask("POST", "/v1/responses", dues)).body.output[0].content[0].text).toBe(DUES);
 });
 
-it("a stream contains the events, each with a name and a number", async () => {
+it("a response as a stream consists of events, each with a name and a number", async () => {
   const stream = client.responses.stream(dues);
   const types: string[] = [];
   const numbers: number[] = [];
@@ -73,7 +73,7 @@ it("a stream contains the events, each with a name and a number", async () => {
   expect(await raw.text()).toMatch(/^event: response\.created\ndata: \{/);
 });
 
-it("instructions, system messages and earlier messages reach the model", async () => {
+it("a request's instructions, system messages and earlier messages reach the model", async () => {
   provider.push({ content: "Ann." });
   await client.responses.create({
     ...dues,
@@ -90,7 +90,7 @@ it("instructions, system messages and earlier messages reach the model", async (
   expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain("\\n\\nBe brief.\\n\\nBe kind.");
 });
 
-it("a chat continues from a response with its binding, and from an answer's id", async () => {
+it("a chat continues, with its mailbox and date, from a response or from an answer's id", async () => {
   provider.push({ content: "It is $40." }, { content: "Priya." }, { content: "Yes." });
   const first = await client.responses.create({ ...dues, model: "thinker" });
   const second = await client.responses.create({
@@ -122,7 +122,7 @@ it("a chat continues from a response with its binding, and from an answer's id",
   await expect(client.responses.create(nowhere)).rejects.toMatchObject({ status: 404 });
 });
 
-it("a refusal is marked as one, and an agent out of turns is incomplete", async () => {
+it("a refusal is marked as one, and a response is incomplete if the agent is out of turns", async () => {
   provider.push({ content: "I cannot help.", finishReason: "refusal" }, { content: "No.", finishReason: "refusal" });
   const asked = { ...dues, model: "thinker" };
   expect((await client.responses.create(asked)).output).toMatchObject([
@@ -137,7 +137,7 @@ it("a refusal is marked as one, and an agent out of turns is incomplete", async 
   });
 });
 
-it("a failure is a status, and in a stream the event response.failed", async () => {
+it("a failure is an error status, or the event response.failed in a stream", async () => {
   provider.push(
     { fail: "status", status: 401, message: "bad key" },
     { fail: "status", status: 401, message: "bad key" },
@@ -161,11 +161,11 @@ it.each([
   ["background", { background: true }],
   ["conversation", { conversation: "conv_1" }],
   ["top_logprobs", { top_logprobs: 3 }],
-])("%s is refused", async (param, given) => {
+])("a request with %s is refused", async (param, given) => {
   await expect(client.responses.create({ ...dues, ...given })).rejects.toMatchObject({ status: 400, param });
 });
 
-it("an unknown mailbox is refused", async () => {
+it("a request with an unknown mailbox is refused", async () => {
   const asked = client.responses.create({ ...dues, metadata: { inbox_address: "nobody@nowhere.example" } });
   await expect(asked).rejects.toMatchObject({ status: 400, message: expect.stringContaining(MARCUS) });
 });

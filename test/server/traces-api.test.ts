@@ -12,7 +12,7 @@ for (let i = 0; i < 7; i++) {
   ids.push(events.find(({ type }) => type === "session-info").traceId);
 }
 
-it("traces are returned in pages, newest first, each once", async () => {
+it("traces are returned in pages, newest first, each only once", async () => {
   const seen: string[] = [];
   let cursor = "";
   for (let page = 1; ; page++) {
@@ -29,7 +29,7 @@ it("traces are returned in pages, newest first, each once", async () => {
   expect(seen).toEqual(ids.toReversed());
 });
 
-it("traces are found by agent, ending, session, time and rating", async () => {
+it("traces can be selected by agent, ending, session, time and rating", async () => {
   const count = async (query: string) => (await server.ask("GET", `/api/traces?${query}`)).body.total_count;
   const { session_id } = (await server.ask("GET", `/api/traces/${ids[0]}`)).body;
   expect(await count("agent_id=baseline&ending=answered")).toBe(7);
@@ -42,13 +42,13 @@ it("traces are found by agent, ending, session, time and rating", async () => {
 });
 
 it.each(["limit=201", "limit=0", "limit=x", "cursor=abc", "ending=happy", "date_from=soon"])(
-  "a list with %s is refused",
+  "a list of traces is refused if requested with %s",
   async (query) => {
     expect((await server.ask("GET", `/api/traces?${query}`)).status).toBe(400);
   },
 );
 
-it("feedback belongs to its trace, and the newest determines the rating", async () => {
+it("feedback belongs to its trace, and the newest feedback determines the rating", async () => {
   const [id = ""] = ids;
   const given = await server.ask("POST", "/api/feedback", {
     trace_id: id,
@@ -69,7 +69,7 @@ it("feedback belongs to its trace, and the newest determines the rating", async 
   expect((await server.ask("POST", "/api/feedback", { trace_id: id, rating: "great" })).status).toBe(400);
 });
 
-it("feedback is returned in pages, by agent and rating, and is changed and deleted", async () => {
+it("feedback is returned in pages, by agent and rating, and can be changed and deleted", async () => {
   const before = (await server.ask("GET", "/api/feedback?limit=200")).body.feedback.length;
   for (const id of ids) await server.ask("POST", "/api/feedback", { trace_id: id, rating: "neutral", agent_id: "x" });
   const seen: string[] = [];
@@ -90,7 +90,7 @@ it("feedback is returned in pages, by agent and rating, and is changed and delet
   expect((await server.ask("GET", "/api/feedback?limit=200")).body.feedback).toHaveLength(before + ids.length - 1);
 });
 
-it("mailboxes, models, runs and health are returned", async () => {
+it("mailboxes, models, runs and the server's health are returned", async () => {
   const { body } = await server.ask("GET", "/api/inboxes");
   expect(body.inboxes).toHaveLength(3);
   expect(body.messages).toBe(516);

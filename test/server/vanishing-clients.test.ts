@@ -105,7 +105,7 @@ function allOf(socket: Socket): Promise<string> {
   return new Promise((resolve) => socket.on("close", () => resolve(text)));
 }
 
-it("a server that stops accepts no more requests, and lets chats finish", { timeout: 60_000 }, async () => {
+it("a server that is stopping accepts no more requests, and lets chats finish", { timeout: 60_000 }, async () => {
   let release = () => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;
@@ -126,7 +126,7 @@ it("a server that stops accepts no more requests, and lets chats finish", { time
   await slow.close();
 });
 
-it("a server that stops ends unfinished chats, and reports it", { timeout: 60_000 }, async () => {
+it("a server that is stopping ends chats that do not finish, and reports it", { timeout: 60_000 }, async () => {
   const endless = await startFakeProvider(() => ({ fail: "silence" }));
   const stopping = await startDemoServer({ modelServer: endless.baseUrl("openai-chat") });
   const told = allOf(chatOn(stopping.url, says("?")));

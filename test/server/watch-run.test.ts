@@ -62,7 +62,7 @@ function addressOf({ child, ended }: Started): Promise<string> {
 const runLine = (provider: FakeProvider, flags: string) =>
   `run -a email-search --model-id openai/test --base-url ${provider.baseUrl("openai-chat")} --wire-api chat --dataset ${QUESTIONS} --no-progress --price 1,2 --watch ${flags}`;
 
-describe("the page of a watched run", { ...needs("browser"), timeout: 180_000 }, () => {
+describe("the page about a running run", { ...needs("browser"), timeout: 180_000 }, () => {
   const browser = new TestBrowser();
   /** Shared by all cases. The last one stops it. */
   let server: Started;
@@ -82,7 +82,7 @@ describe("the page of a watched run", { ...needs("browser"), timeout: 180_000 },
   const text = (page: Page) => page.getByRole("main").textContent();
   const status = (page: Page) => page.getByRole("status").first().textContent();
 
-  it("shows calls, retries, failures and scores as they happen, also after a reload, and the end of the run", async () => {
+  it("shows calls, retries, failures and scores as they happen, even after a reload, and the end of the run", async () => {
     const { provider, answerNext } = await startHeldProvider();
     const run = start(runLine(provider, "-l 4 --concurrency 2 -o watched.json"), { OPENAI_API_KEY: "key" });
     const { page, wrong } = await open(await addressOf(run));
@@ -140,7 +140,7 @@ describe("the page of a watched run", { ...needs("browser"), timeout: 180_000 },
     await provider.close();
   });
 
-  it("shows that the run is stopping, and the status of a run whose process was killed", async () => {
+  it("shows that the run is stopping, and the run's status if its process was killed", async () => {
     const { provider, answerNext } = await startHeldProvider();
     const run = start(runLine(provider, "-l 3 --concurrency 1"), { OPENAI_API_KEY: "key" });
     const { page } = await open(await addressOf(run));
@@ -163,7 +163,7 @@ describe("the page of a watched run", { ...needs("browser"), timeout: 180_000 },
     await Promise.all([again.ended, provider.close()]);
   });
 
-  it("fits wide and narrow screens, light and dark, and is usable with only the keyboard", async () => {
+  it("fits wide and narrow screens, light and dark, and can be used with only the keyboard", async () => {
     const { provider, answerNext } = await startHeldProvider();
     const run = start(runLine(provider, "-l 3 --concurrency 2"), { OPENAI_API_KEY: "key" });
     const { page } = await open(await addressOf(run));
@@ -189,7 +189,7 @@ describe("the page of a watched run", { ...needs("browser"), timeout: 180_000 },
     await provider.close();
   });
 
-  it("shows a training run's rewards, tokens and endings as they happen, and that its server stops", async () => {
+  it("shows a training run's rewards, tokens and endings as they happen, and that its server is stopping", async () => {
     const environment = start(`env serve --port 0 --dataset ${QUESTIONS} --name grpo --reward exactMatch`);
     const client = await connect(await addressOf(environment));
     await client.reset({ index: 0 });
@@ -229,8 +229,8 @@ describe("the page of a watched run", { ...needs("browser"), timeout: 180_000 },
   });
 });
 
-describe("the page of a run", () => {
-  it("serves only this machine's own pages, and requires the token if there is one", async () => {
+describe("the server of a run's page", () => {
+  it("accepts only pages on this machine, and requires the token if there is one", async () => {
     const { provider, answerNext } = await startHeldProvider();
     const run = start(runLine(provider, "-l 1"), { OPENAI_API_KEY: "key", ART_E_TOKEN: "a-token-for-this-test" });
     const { origin } = new URL(await addressOf(run));
@@ -258,7 +258,7 @@ describe("the page of a run", () => {
     await provider.close();
   });
 
-  it("does not change a run's output, and is refused without a running task", async () => {
+  it("does not change a run's output, and is refused if no task is running", async () => {
     const line = `run -a baseline --dataset ${QUESTIONS} -l 3 --no-progress --quiet`;
     expect((await artE(`${line} -o plain.json`)).code).toBe(0);
     expect(await artE(`${line} -o watched-too.json --watch`)).toMatchObject({ code: 0, stderr: "" });

@@ -7,7 +7,8 @@ import {
   kappa,
 } from "../../src/statistics/agreement.js";
 import type { Interval } from "../../src/statistics/estimate.js";
-import { seededRandom, wilson } from "../../src/statistics/intervals.js";
+import { wilson } from "../../src/statistics/intervals.js";
+import { seededRandom } from "../../src/statistics/seeded-random.js";
 
 const ROUNDS = 4_000;
 
@@ -71,7 +72,7 @@ describe("95% intervals cover the true value in 93 to 97% of samples", () => {
 
   it("for kappa", () => expectHolds(coverage(kappaTruth, 3, (chance) => kappaOf(simulate(chance)))));
 
-  it("for kappa with three identical answers per question", () => {
+  it("for kappa if each question has three identical answers", () => {
     const repeated = (chance: (p: number) => boolean) => simulate(chance).flatMap((trace) => [trace, trace, trace]);
     expectHolds(coverage(kappaTruth, 4, (chance) => kappaOf(repeated(chance))));
   });
@@ -97,7 +98,7 @@ describe("95% intervals cover the true value in 93 to 97% of samples", () => {
   });
 });
 
-describe("correctedRate for questions with several answers", () => {
+describe("correctedRate, if questions have several answers,", () => {
   const [questions, labelled, repeats] = [120, 50, 4];
   const [truth, tpr, tnr] = [0.6, 0.9, 0.85];
   /** Simulates questions with identical answers. */
@@ -126,7 +127,7 @@ describe("correctedRate for questions with several answers", () => {
       ),
     ));
 
-  it("would not have such an interval if each answer counted", () => {
+  it("would not have such an interval if each answer counted separately", () => {
     const counted = (sample: readonly { readonly success: boolean }[]) => ({
       successes: sample.filter(({ success }) => success).length,
       n: sample.length,
@@ -150,18 +151,18 @@ describe("independentTrials", () => {
     [0, 22],
     [40, 40],
     [1, 2],
-  ])("restores the trials of an interval: %i of %i", (successes, n) => {
+  ])("recovers the trials behind an interval: %i of %i", (successes, n) => {
     const trials = independentTrials({ value: successes / n, n, ...wilson(successes, n) });
     expect(trials.n).toBeCloseTo(n, 6);
     expect(trials.successes).toBeCloseTo(successes, 6);
   });
 
-  it("returns 0 trials without an interval", () =>
+  it("returns 0 trials if there is no interval", () =>
     expect(independentTrials({ value: 1, n: 3, low: null, high: null })).toEqual({ successes: 0, n: 0 }));
 });
 
 describe("correctedRate", () => {
-  it("returns the observed rate for a perfect test, and no estimate for a test at chance level", () => {
+  it("returns the observed rate if the test is perfect, and no estimate if the test is at chance level", () => {
     const perfect = { successes: 50, n: 50 };
     expect(correctedRate({ successes: 30, n: 40 }, perfect, perfect).value).toBe(0.75);
     expect(
@@ -196,7 +197,7 @@ describe("correctedRate", () => {
 describe("kappa", () => {
   // Observed agreement 0.7, expected 0.5: the example of two readers of 50 grant proposals (Cohen's kappa,
   // Wikipedia).
-  test("is 0.4 for 20, 5, 10, 15", () => {
+  test("is 0.4 for the counts 20, 5, 10 and 15", () => {
     const { value, n } = kappa([
       [20, 5],
       [10, 15],
@@ -227,7 +228,7 @@ describe("kappa", () => {
       1,
     ],
     [
-      "full disagreement of even halves",
+      "full disagreement between equal halves",
       [
         [0, 5],
         [5, 0],
@@ -243,7 +244,7 @@ describe("kappa", () => {
       null,
     ],
     [
-      "one category only",
+      "only one category",
       [
         [10, 0],
         [0, 0],

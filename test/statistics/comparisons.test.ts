@@ -1,12 +1,7 @@
 import { describe, expect, it } from "vitest";
-import {
-  computePower,
-  mcnemar,
-  pairedDifference,
-  passAtK,
-  passHatK,
-  signFlipTest,
-} from "../../src/statistics/significance.js";
+import { passAtK, passHatK } from "../../src/statistics/pass-at-k.js";
+import { computePower } from "../../src/statistics/power.js";
+import { mcnemar, pairedDifference, signFlipTest } from "../../src/statistics/significance.js";
 
 /** Expected values come from SciPy 1.17.1 with the calls in the comments, unless a source is given. */
 
@@ -24,12 +19,12 @@ describe("mcnemar", () => {
     [121, 59, 4.4344492637551645e-6],
     [400, 300, 0.0001784763144856244],
     [0, 0, 1],
-  ])("of %d against %d equals binomtest(b, b + c).pvalue", (first, second, p) => {
+  ])("for %d against %d equals binomtest(b, b + c).pvalue", (first, second, p) => {
     expect(mcnemar(first, second) / p).toBeCloseTo(1, 9);
     expect(mcnemar(second, first)).toBe(mcnemar(first, second));
   });
 
-  it("handles very many pairs", () => expect(mcnemar(20_000, 19_900)).toBeCloseTo(0.62, 2));
+  it("supports very large numbers of pairs", () => expect(mcnemar(20_000, 19_900)).toBeCloseTo(0.62, 2));
 });
 
 describe("pairedDifference, signFlipTest and computePower", () => {
@@ -47,7 +42,7 @@ describe("pairedDifference, signFlipTest and computePower", () => {
     expect(high).toBeLessThan(0.761);
   });
 
-  it("return the t interval for many pairs, which equals the bootstrap", () => {
+  it("return the t interval if there are many pairs, and it equals the bootstrap", () => {
     const spread = (n: number) => Array.from({ length: n }, (_, i) => (i % 10 === 0 ? 1 : i % 15 === 1 ? -1 : 0));
     const few = pairedDifference(spread(4_980));
     const many = pairedDifference(spread(5_010));
@@ -61,7 +56,7 @@ describe("pairedDifference, signFlipTest and computePower", () => {
     expect(signFlipTest(DIFFERENCES)).toBe(signFlipTest(DIFFERENCES));
   });
 
-  it("return 0 to 0 for equal pairs, no bounds for one pair, and no estimate without pairs", () => {
+  it("return 0 to 0 if the pairs are equal, no bounds for one pair, and no estimate if there are no pairs", () => {
     expect(pairedDifference([0, 0, 0])).toMatchObject({ value: 0, n: 3, low: 0, high: 0 });
     expect(pairedDifference([0.5])).toEqual({ value: 0.5, n: 1, low: null, high: null });
     expect(pairedDifference([])).toEqual({ value: null, n: 0, low: null, high: null });
@@ -96,9 +91,9 @@ describe("pairedDifference, signFlipTest and computePower", () => {
   });
 });
 
-describe("k attempts", () => {
+describe("the probability that k attempts", () => {
   // By math.comb: 1 - comb(7,5)/comb(10,5), 1 - comb(187,100)/comb(200,100).
-  it("succeed at least once with passAtK", () => {
+  it("succeed at least once is passAtK", () => {
     expect(passAtK(10, 3, 5)).toBeCloseTo(0.9166666666666666, 12);
     expect(passAtK(200, 13, 100)).toBeCloseTo(0.9999194971988055, 12);
     expect(passAtK(4, 1, 1)).toBe(0.25);
@@ -107,7 +102,7 @@ describe("k attempts", () => {
   });
 
   // comb(3,2)/comb(10,2), comb(190,10)/comb(200,10).
-  it("all succeed with passHatK", () => {
+  it("all succeed is passHatK", () => {
     expect(passHatK(10, 3, 2)).toBeCloseTo(0.06666666666666667, 12);
     expect(passHatK(200, 190, 10)).toBeCloseTo(0.5914521339185829, 12);
     expect(passHatK(4, 4, 4)).toBe(1);

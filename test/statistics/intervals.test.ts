@@ -1,20 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  belowNormal,
-  belowT,
-  ClusteredMean,
-  meanOf,
-  NamedCounts,
-  quantile,
-  seededRandom,
-  t975,
-  wilson,
-} from "../../src/statistics/intervals.js";
+import { belowNormal, belowT, t975 } from "../../src/statistics/distributions.js";
+import { ClusteredMean, meanOf, NamedCounts, wilson } from "../../src/statistics/intervals.js";
+import { quantile } from "../../src/statistics/quantile.js";
+import { seededRandom } from "../../src/statistics/seeded-random.js";
 
 /** Expected values come from SciPy 1.17.1 with the calls in the comments, unless a source is given. */
 
-it("seededRandom draws like the reference code of mulberry32, because the order of shuffled tasks depends on it", () => {
+it("seededRandom draws the same numbers as the reference code of mulberry32, because the order of shuffled tasks depends on them", () => {
   const random = seededRandom(1);
   expect(Array.from({ length: 5 }, () => random(1_000_000))).toEqual([627_073, 2_735, 527_447, 981_050, 968_377]);
 });
@@ -41,17 +34,17 @@ describe("wilson", () => {
     [0, 20, 0, 0.16112515805281935],
     [1, 29, 0.006113214292762667, 0.17175521879320282],
     [1733, 1733, 0.9977882501588243, 1],
-  ])("of %d out of %d equals binomtest(...).proportion_ci(method='wilson')", (successes, n, low, high) => {
+  ])("for %d out of %d equals binomtest(...).proportion_ci(method='wilson')", (successes, n, low, high) => {
     const interval = wilson(successes, n);
     expect(interval.low).toBeCloseTo(low, 12);
     expect(interval.high).toBeCloseTo(high, 12);
   });
 
-  it("has null bounds without values", () => expect(wilson(0, 0)).toEqual({ low: null, high: null }));
+  it("has null bounds if there are no values", () => expect(wilson(0, 0)).toEqual({ low: null, high: null }));
 });
 
 describe("NamedCounts", () => {
-  it("adds 1 by default and sorts the highest counts first", () => {
+  it("adds 1 by default, and sorts the highest counts first", () => {
     const counts = new NamedCounts();
     counts.add("few");
     counts.addAll({ many: 3, none: 0 });
@@ -73,7 +66,7 @@ describe("t975 and belowT", () => {
     [1732, 1.961334597531245],
     [3.787234042553192, 2.839055791152274],
     [0.5, 164.55767348048818],
-  ])("return for 97.5%% and %d degrees of freedom stats.t.ppf(.975, df)", (degrees, point) => {
+  ])("return, for 97.5%% and %d degrees of freedom, stats.t.ppf(.975, df)", (degrees, point) => {
     expect(t975(degrees) / point).toBeCloseTo(1, 9);
   });
 
@@ -103,13 +96,13 @@ describe("ClusteredMean.mean", () => {
     expect(ranks.mean({ min: 1 })).toMatchObject({ value: 2.5, low: 1, high: ranks.mean().high, method: "t" });
   });
 
-  it("has null bounds for one value, and for equal values without a scale", () => {
+  it("has null bounds for one value, or if all values are equal and there is no scale", () => {
     expect(sumsOf([[0.4]]).mean()).toEqual({ value: 0.4, n: 1, low: null, high: null });
     expect(sumsOf([[0.4]]).mean(SHARE)).toEqual({ value: 0.4, n: 1, low: null, high: null });
     expect(sumsOf([[0.1], [0.1], [0.1]]).mean()).toEqual({ value: expect.closeTo(0.1), n: 3, low: null, high: null });
   });
 
-  it("returns no estimate without values", () => {
+  it("returns no estimate if there are no values", () => {
     expect(sumsOf([]).mean()).toEqual({ value: null, n: 0, low: null, high: null });
     expect(sumsOf([[]]).rate()).toEqual({ value: null, n: 0, low: null, high: null });
   });
@@ -123,14 +116,14 @@ describe("ClusteredMean.mean on a scale with two ends", () => {
     [[0.3, 0.7], SHARE, 0.03164508576028091, 0.9683549142397191],
     [[0.1, 0.1, 0.1], SHARE, 0.005337182463407808, 0.6970431145565581],
     [[-1.8, 1.4, 0.3, 1.1], { min: -2, max: 1.5 }, -1.4154081702214172, 1.2960153046229461],
-  ])("returns for %j Wilson's interval over the effective number of values", (values, scale, low, high) => {
+  ])("returns, for %j, Wilson's interval over the effective number of values", (values, scale, low, high) => {
     const estimate = sumsOf(values.map((value) => [value])).mean(scale);
     expect(estimate.method).toBe("wilson_mean");
     expect(estimate.low).toBeCloseTo(low, 8);
     expect(estimate.high).toBeCloseTo(high, 8);
   });
 
-  it("never leaves the scale, and has bounds for equal values, even at an end", () => {
+  it("never leaves the scale, and has bounds even if all values are equal, even at an end", () => {
     for (const values of [
       [0, 1],
       [0.95, 1, 1],
@@ -171,7 +164,7 @@ describe("ClusteredMean with clusters", () => {
     expect([union.rate(), union.mean(), union.mean(SHARE)]).toEqual([both.rate(), both.mean(), both.mean(SHARE)]);
   });
 
-  it("has null bounds for equal values without a scale, despite rounding errors", () => {
+  it("has null bounds, despite rounding errors, if all values are equal and there is no scale", () => {
     const equal = sumsOf([[0.1, 0.1, 0.1], [0.1], [0.1, 0.1]]);
     expect(equal.mean()).toEqual({ value: expect.closeTo(0.1), n: 6, low: null, high: null });
   });
@@ -194,14 +187,14 @@ describe("ClusteredMean with clusters", () => {
   });
 
   // NumPy, from the same variance: n_eff = n / deff * (z/t)**2 = 5.1939, and Wilson's formula.
-  it("returns Wilson's interval over the effective number of tasks for a rate, within 0 and 1", () => {
+  it("returns, for a rate, Wilson's interval over the effective number of tasks, within 0 and 1", () => {
     const { value, low, high, method } = sumsOf(clusters).rate();
     expect({ value, method }).toEqual({ value: 0.6, method: "clustered_wilson" });
     expect(low).toBeCloseTo(0.23523327834432184, 8);
     expect(high).toBeCloseTo(0.8797350301031854, 8);
   });
 
-  it("returns Wilson's interval for a mean on a scale", () => {
+  it("returns, for a mean on a scale, Wilson's interval", () => {
     const { value, low, high, method } = sumsOf(clusters).mean(SHARE);
     expect({ value, method }).toEqual({ value: 0.6, method: "clustered_wilson_mean" });
     expect(low).toBeCloseTo(0.24295861265119656, 8);
@@ -216,12 +209,12 @@ describe("ClusteredMean with clusters", () => {
     }
   });
 
-  it("returns Wilson's plain interval for clusters with one value", () => {
+  it("returns Wilson's plain interval if each cluster has one value", () => {
     const singles = [1, 0, 1, 1].map((value) => [value]);
     expect(sumsOf(singles).rate()).toEqual({ value: 0.75, n: 4, ...wilson(3, 4), method: "wilson" });
   });
 
-  it("counts clusters with identical values once each", () => {
+  it("counts each cluster as one value if its values are identical", () => {
     const same = sumsOf(Array.from({ length: 30 }, (_, i) => (i < 10 ? [1, 1, 1, 1] : [0, 0, 0, 0]))).rate();
     const once = wilson(10, 30);
     expect(same.low).toBeLessThan(once.low ?? 0);
@@ -231,7 +224,7 @@ describe("ClusteredMean with clusters", () => {
     expect(right.low).toBeLessThan(wilson(30, 30).low ?? 0);
   });
 
-  it("has null bounds for one cluster", () => {
+  it("has null bounds if there is only one cluster", () => {
     expect(sumsOf([[1, 0, 1]]).rate()).toEqual({ value: 2 / 3, n: 3, low: null, high: null });
   });
 });
@@ -249,7 +242,7 @@ it.each([
   expect(quantile(values, share)).toBe(expected);
 });
 
-it("quantile returns the smallest value that the fraction of values does not exceed", () => {
+it("quantile returns the smallest value that the given fraction of values does not exceed", () => {
   const values = fc.array(fc.integer({ min: -50, max: 50 }), { minLength: 1, maxLength: 40 });
   fc.assert(
     fc.property(values, fc.integer({ min: 1, max: 100 }), (list, percent) => {
@@ -265,7 +258,7 @@ it("quantile does not reorder its input", () => {
   expect(values).toEqual([3, 1, 2]);
 });
 
-it("meanOf and quantile return null for an empty list", () => {
+it("meanOf and quantile return null if the list is empty", () => {
   expect(quantile([], 0.5)).toBeNull();
   expect(meanOf([])).toBeNull();
   expect(meanOf([1, 2, 6])).toBe(3);

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { seededRandom } from "../../src/statistics/intervals.js";
+import { seededRandom } from "../../src/statistics/seeded-random.js";
 
 /** Simulated data sets with a known truth. */
 

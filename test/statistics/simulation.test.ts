@@ -91,7 +91,7 @@ describe("95% intervals cover the truth in 93 to 97% of simulations", () => {
   };
 
   // With few values the interval can be too wide, so coverage has only a lower bound.
-  it.each(Object.keys(SCORES))("for a mean over 2 to 40 tasks with scores %s, at least", (name) => {
+  it.each(Object.keys(SCORES))("for a mean over 2 to 40 tasks with scores %s, or in more", (name) => {
     const [score, truth] = SCORES[name] ?? [() => 0, 0];
     for (const n of [2, 3, 5, 8, 15, 40]) {
       let left = 0;
@@ -116,7 +116,7 @@ describe("95% intervals cover the truth in 93 to 97% of simulations", () => {
     "four questions, or sometimes a hundred": () => (chance(0.2) === 1 ? 100 : 4),
   };
 
-  it.each(Object.keys(SIZES))("for a mean and a rate over 2 to 30 inboxes of %s, at least", (name) => {
+  it.each(Object.keys(SIZES))("for a mean and a rate over 2 to 30 inboxes of %s, or in more", (name) => {
     const size = SIZES[name] ?? (() => 1);
     for (const inboxes of [2, 3, 5, 8, 30]) {
       const world = (worth: (right: number) => number) => {

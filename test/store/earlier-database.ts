@@ -22,7 +22,7 @@ export function writeEarlierFile(path: string, mails: readonly FiledEmail[], bef
   const now = openCorpus(mails);
   const db = new Database(path);
   // Program functions that migrations call even without mail.
-  for (const name of ["bigram_text", "indexed"]) db.function(name, { varargs: true }, () => null);
+  for (const name of ["bigram_text", "name_text", "indexed"]) db.function(name, { varargs: true }, () => null);
   db.pragma("application_id = 0x61727465");
   db.exec(
     "CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP)",

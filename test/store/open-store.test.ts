@@ -78,18 +78,18 @@ describe("openStore", () => {
       expect(error.hint).not.toBe("");
     });
 
-    it("a changed migration, with its name", () => {
+    it("a changed migration", () => {
       expect(refusal(ourFile("UPDATE migrations SET sha256 = 'x' WHERE number = 2")).message).toContain("sql/002_");
     });
 
-    it("a file of another program, which stays unchanged", () => {
+    it("a file from another program, which stays unchanged", () => {
       const path = sqliteFile("CREATE TABLE notes (text)");
       const before = readFileSync(path);
       refusal(path);
       expect(readFileSync(path).equals(before)).toBe(true);
     });
 
-    it("a missing file that must exist, without creating it", () => {
+    it("a missing file that must exist, and does not create it", () => {
       const path = newPath();
       expect(refusal(path, true).code).toBe("db_missing");
       expect(() => readFileSync(path)).toThrow("ENOENT");
@@ -102,7 +102,7 @@ describe("openStore", () => {
     return path;
   }
 
-  describe("with an art-e database", () => {
+  describe("given an art-e database,", () => {
     it("creates every table, whether the file is missing or empty", () => {
       for (const path of [newPath(), write("")]) {
         const db = openStore(path, { mustExist: false });
@@ -124,7 +124,7 @@ describe("openStore", () => {
       }
     });
 
-    it("opens it again without changes to its tables", () => {
+    it("opens it again, and does not change its tables", () => {
       const path = newPath();
       const schema = () => {
         const db = openStore(path, { mustExist: false });
@@ -141,7 +141,7 @@ describe("openStore", () => {
       db.close();
     });
 
-    it("answers the documented queries of the schema", async () => {
+    it("lets the documented queries of the schema work", async () => {
       const meeting = mail({ subject: "Meetings", to: ["bob@x.example", "cy@x.example"] });
       const { db, close } = await openWithMails(meeting, { ...meeting, messageId: "<copy@test>" }, mail());
       expect(db.prepare("SELECT COUNT(*) FROM emails").pluck().get()).toBe(3);
@@ -158,7 +158,7 @@ describe("openStore", () => {
       close();
     });
 
-    it("reveals an index that does not match the emails", async () => {
+    it("shows if an index does not match the emails", async () => {
       const { db, close } = await openWithMails(mail({ body: "as it was" }));
       db.exec("UPDATE mails SET body = 'as it is'");
       expect(() => checkIndex(db)).toThrow("checksum mismatch");
@@ -166,7 +166,7 @@ describe("openStore", () => {
     });
   });
 
-  describe("with a file that another program is switching to WAL", () => {
+  describe("given a file that another program is switching to WAL,", () => {
     it("waits, although SQLite immediately reports it as locked", async () => {
       const path = ourFile("PRAGMA journal_mode = DELETE");
       const holder = new Worker(
@@ -185,8 +185,8 @@ describe("openStore", () => {
     });
   });
 
-  describe("with two programs that open the same new file at the same time", () => {
-    it("gives both all tables, each created once", async () => {
+  describe("given two programs that open the same new file at the same time,", () => {
+    it("creates each table once, and both see all of them", async () => {
       const path = newPath();
       const program = `${importSource("store/open-store", "openStore")}
       const db = openStore(${JSON.stringify(path)}, { mustExist: false });

@@ -42,7 +42,7 @@ const step = (type: string, parameters: object) => ({ config: [{ type, parameter
 const graded = (changes: object) => ({ evaluator: { ...MINIMAL.evaluator, ...changes } });
 
 describe("checkSuiteFolder for a user's own task", () => {
-  it("reports a snapshot that is not available on this machine, and why", async () => {
+  it("reports a snapshot that is not available on this machine, and the reason", async () => {
     const mine = { commands: { "no-such-program": "no-such-package" } };
     const task: { id: string } = Object.assign({}, MINIMAL, { snapshot: "mine" });
     const folder = writeSuite({
@@ -54,7 +54,7 @@ describe("checkSuiteFolder for a user's own task", () => {
     expect(notReady).toEqual([{ snapshot: "mine", tasks: 1, why: expect.stringContaining("no-such-program") }]);
   });
 
-  it("does not require tags, pairs and numbers that no task of the suite has", async () => {
+  it("does not require tags, pairs and numbers that no task in the suite has", async () => {
     expect(await checkMinimal({})).toEqual([]);
   });
 
@@ -89,11 +89,11 @@ describe("checkSuiteFolder for a user's own task", () => {
       { snapshot: "bse" },
       "error snapshot_unknown snapshot: unknown snapshot bse. Did you mean base?",
     ],
-  ])("finds %s", async (_, changes, finding) => {
+  ])("reports %s", async (_, changes, finding) => {
     expect(await checkMinimal(changes)).toEqual([finding]);
   });
 
-  it("finds a broken snapshots.json, and accepts the snapshots of a valid one", async () => {
+  it("reports a broken snapshots.json, and accepts the snapshots in a valid one", async () => {
     const [broken, ...others] = await checkMinimal({}, { "snapshots.json": "{broken" });
     expect(broken).toMatch(/^error snapshots_invalid : Cannot read .*snapshots\.json: it is not JSON/);
     expect(others).toEqual([]);
@@ -103,12 +103,12 @@ describe("checkSuiteFolder for a user's own task", () => {
 });
 
 describe("checkSuite", () => {
-  it("finds nothing in a valid suite, in either spelling", () => {
+  it("reports nothing in a valid suite, in either spelling", () => {
     expect(findingsIn(flowbookPair({}))).toEqual([]);
     expect(findingsIn(spiderPair({}))).toEqual([]);
   });
 
-  it("finds only skipped windows in the demo suite", () => {
+  it("reports only skipped windows in the demo suite", () => {
     const findings = checkSuite(readSuite(openSuiteFolder(DEMO_SUITE)));
     expect(findings.map(({ code }) => code)).toEqual(Array(4).fill("screen_passed_over"));
   });
@@ -121,7 +121,7 @@ describe("checkSuite", () => {
       "warning field_missing action_number: is missing, so the task has no difficulty",
     ],
     [
-      "a tag outside the vocabulary",
+      "a tag that is not in the vocabulary",
       { tags: ["cli", "abstract", "traditional_data_processing", "easy"] },
       "warning tag_unknown tags[3]: easy is not a tag of the task format",
     ],
@@ -131,7 +131,7 @@ describe("checkSuite", () => {
       "warning tag_count tags: has 2 interface tags, expected one of cli, gui, cli+gui",
     ],
     [
-      "no domain",
+      "a missing domain",
       { tags: ["cli", "abstract"] },
       "warning tag_count tags: has no domain tags, expected one of data_warehousing, data_transformation, " +
         "data_ingestion_and_integration, data_analysis_and_visualization, data_orchestration, " +
@@ -143,13 +143,13 @@ describe("checkSuite", () => {
       "error function_unknown config[0].func: upload_files is not a setup function of Flowbook",
     ],
     [
-      "a function of the other dialect",
+      "a function from the other dialect",
       { evaluation: { func: "compare_table", arguments: {} } },
       "error function_unknown evaluation.func: compare_table is not an evaluation function of Flowbook; " +
         "Spider2-V has one, but in a different task format",
     ],
     [
-      "an unknown comparison in a combined one",
+      "an unknown comparison in a combination",
       { evaluation: { func: "evaluate_multiple_notebooks", arguments: { comparisons: [{ func: "compare_all" }] } } },
       "error function_unknown evaluation.arguments.comparisons[0].func: " +
         "compare_all is not an evaluation function of Flowbook",
@@ -181,12 +181,12 @@ describe("checkSuite", () => {
       "error file_missing evaluation.arguments.local_expected: gold file none.csv is not in the task's folder",
     ],
     [
-      "an input that leaves the folder",
+      "an input outside the folder",
       { config: [upload("../b/in.csv", "/home/user/in.csv")] },
       "error path_outside config[0].arguments.local_path: input ../b/in.csv is outside of the task's folder",
     ],
     [
-      "an input that leaves the folder indirectly",
+      "an input indirectly outside the folder",
       { config: [upload("x/../../b/in.csv", "/home/user/in.csv")] },
       "error path_outside config[0].arguments.local_path: input x/../../b/in.csv is outside of the task's folder",
     ],
@@ -202,7 +202,7 @@ describe("checkSuite", () => {
         "the result is also saved as gold.csv, so the score is always 1",
     ],
     [
-      "a relative path in the machine",
+      "a path in the machine that is relative",
       compareCsv({ local_expected: "gold.csv", vm_result: "out.csv" }),
       "warning machine_path_relative evaluation.arguments.vm_result: out.csv is not an absolute path in the machine",
     ],
@@ -213,16 +213,16 @@ describe("checkSuite", () => {
         "in.csv is uploaded at the start, and gold.csv is in the task's folder: the two look swapped",
     ],
     [
-      "an upload to a different folder than the result",
+      "an upload to a different folder than the result's",
       compareCsv({ local_expected: "gold.csv", vm_result: "/home/user/Desktop/in.csv" }),
       "warning result_elsewhere evaluation.arguments.vm_result: " +
         "/home/user/Desktop/in.csv is expected, but the file of this name is uploaded to /home/user/in.csv",
     ],
-  ])("finds %s in a Flowbook task", (_, changes, finding) => {
+  ])("reports %s in a Flowbook task", (_, changes, finding) => {
     expect(findingsIn(flowbookPair(changes))).toEqual([finding]);
   });
 
-  it("finds a pair whose tasks have the same guidance", () => {
+  it("reports a pair whose tasks have the same guidance", () => {
     const findings = findingsIn(flowbookPair({ tags: ["cli", "verbose", "traditional_data_processing"] }));
     expect(findings).toEqual([
       "warning counterpart_same_guidance counterpart: b is also verbose, but a pair has one abstract and one verbose task",
@@ -230,7 +230,7 @@ describe("checkSuite", () => {
     ]);
   });
 
-  it("finds a swapped gold file and result", () => {
+  it("reports a swapped gold file and result", () => {
     expect(
       findingsIn(flowbookPair(compareCsv({ local_expected: "/home/user/out.csv", vm_result: "gold.csv" }))),
     ).toEqual([
@@ -248,7 +248,7 @@ describe("checkSuite", () => {
 });
 
 describe("checkSuite for Spider2-V's tasks", () => {
-  it("finds a missing file of an action", () => {
+  it("reports that an action's file is missing", () => {
     const parameters = { actions: [{ type: "load", from: "evaluation_examples/x/none.sql" }] };
     expect(findingsIn(spiderPair({ config: [{ type: "launch", parameters }] }))).toContain(
       "error file_missing config[0].parameters.actions[0].from: " +
@@ -270,7 +270,7 @@ describe("checkSuite for Spider2-V's tasks", () => {
       "error function_unknown evaluator.func[1]: compare_all is not an evaluation function of Spider2-V",
     ],
     [
-      "the same destination for both",
+      "the same destination in both",
       evaluator({ result: { type: "vm_file", path: "/home/user/out.csv", dest: "gold.csv" } }),
       "error destination_equal evaluator.expected.dest: " +
         "the result is also saved as gold.csv, so the score is always 1",
@@ -291,7 +291,7 @@ describe("checkSuite for Spider2-V's tasks", () => {
       "error file_missing evaluator.expected.path: gold file gold.csv is not in the suite's folder",
     ],
     [
-      "a file outside of the suite",
+      "a file outside the suite",
       evaluator({ expected: { type: "local_file", path: "../gold.csv", dest: "gold.csv" } }),
       "error path_outside evaluator.expected.path: gold file ../gold.csv is outside of the suite's folder",
     ],
@@ -315,11 +315,11 @@ describe("checkSuite for Spider2-V's tasks", () => {
       { config: [{ type: "airbyte_webui_init", parameters: {} }] },
       "warning needs_server config[0].type: airbyte_webui_init: needs a server",
     ],
-  ])("finds %s", (_, changes, finding) => {
+  ])("reports %s", (_, changes, finding) => {
     expect(findingsIn(spiderPair(changes))).toEqual([finding]);
   });
 
-  it("finds a function that needs an account in a task without the tag", () => {
+  it("reports a function that needs an account if the task does not have the tag", () => {
     const config = [{ type: "snowflake_init", parameters: {} }];
     expect(findingsIn(spiderPair({ config }))).toEqual([
       "warning tag_account_missing tags: the tag account is missing: snowflake_init needs " +
@@ -330,7 +330,7 @@ describe("checkSuite for Spider2-V's tasks", () => {
 });
 
 describe("checkSuite for ids and counterparts", () => {
-  it("finds an id and a file name that differ from the folder", () => {
+  it("reports an id and a file name that differ from the folder", () => {
     const files = flowbookPair({});
     const moved = {
       ...files,
@@ -342,12 +342,12 @@ describe("checkSuite for ids and counterparts", () => {
     ]);
   });
 
-  it("finds the same id in two tools", () => {
+  it("reports an id that two tools share", () => {
     const files = { ...flowbookPair({}), ...taskFiles("jupyter", flowbookTask("a", "b")) };
     expect(findingsIn(files)).toEqual(["error id_duplicate id: is also the id of examples/excel/a/a.json"]);
   });
 
-  it("finds counterparts that are missing, the task itself, or do not refer back", () => {
+  it("reports counterparts that are missing, are the task itself, or do not refer back", () => {
     const files = Object.assign(
       {},
       ...[
@@ -372,7 +372,7 @@ describe("checkSuite for ids and counterparts", () => {
 });
 
 describe("checkSuite for index files", () => {
-  it("finds tasks that are not in the suite, and ignores other files", () => {
+  it("reports tasks that are not in the suite, and ignores other files", () => {
     const files = {
       ...flowbookPair({}),
       "test_one.json": { excel: ["a", "c"], jupyter: ["a"] },
@@ -415,7 +415,7 @@ describe("checkSuite for account settings", () => {
       .filter(({ code }) => code !== "needs_account")
       .map(({ level, file, field, message }) => `${level} ${file} ${field}: ${message}`);
 
-  it.each(["settings_file", "setting_file", "config_file"])("finds a template that was not copied (%s)", (field) => {
+  it.each(["settings_file", "setting_file", "config_file"])("reports a template that was not copied (%s)", (field) => {
     const files = { ...naming("settings/s.json", field), "settings/s.json.template": "{}" };
     expect(settingsFindings(files)).toEqual([
       "warning settings/s.json : is not filled in: copy the template without its ending .template, " +
@@ -429,26 +429,26 @@ describe("checkSuite for account settings", () => {
     expect(checkSuite(readSuite(openSuiteFolder(folder)))).toEqual([]);
   });
 
-  it("finds a template that no task uses", () => {
+  it("reports a template that no task uses", () => {
     const files = { ...spiderPair({}), "settings/other.json.template": "{}" };
     expect(settingsFindings(files)[0]).toMatch(/^warning settings\/other\.json .*\(no task uses it\)$/);
   });
 
-  it("finds an unfilled copy, without showing its values", () => {
+  it("reports a copy that is not filled in, and does not show its values", () => {
     const settings = '{"user": "USER_NAME", // yours\n "password": "s3cret", "host": "xxxxx.com"}';
     expect(settingsFindings({ ...naming("settings/s.json"), "settings/s.json": settings })).toEqual([
       "warning settings/s.json user, host: is not filled in: these fields have the template's values (1 task needs it)",
     ]);
   });
 
-  it("finds missing settings, and nothing in filled-in ones", () => {
+  it("reports missing settings, and nothing if they are filled in", () => {
     expect(settingsFindings(naming("settings/s.json"))).toEqual([
       "warning settings/s.json : is missing, and has no template (1 task needs it)",
     ]);
     expect(settingsFindings({ ...naming("settings/s.json"), "settings/s.json": '{"user": "ida"}' })).toEqual([]);
   });
 
-  it("checks nothing outside of the suite", () => {
+  it("checks nothing outside the suite", () => {
     expect(settingsFindings(naming("../../../etc/hostname"))).toEqual([
       "error examples/excel/a/a.json config[0].parameters.settings_file: " +
         "settings file ../../../etc/hostname is outside of the suite's folder, or is reached through a link",

@@ -27,25 +27,31 @@ const rows = (...values: string[]) => [
   ...values.map((row) => `insert into t values ${row}`),
 ];
 
-describe.each(["sqlite3", "duckdb"])("checkLocalDatabase with %s compares", (type) => {
+describe.each(["sqlite3", "duckdb"])("checkLocalDatabase for %s compares", (type) => {
   const content = { check_type: ["table-schema-content"] };
 
   it.each<[string, string[], string[], JsonObject, number]>([
-    ["names only by default", rows("(2,'b')"), rows("(1,'a')"), {}, 1],
+    ["only names by default", rows("(2,'b')"), rows("(1,'a')"), {}, 1],
     ["another table", [...rows(), "create table u(z int)"], rows(), {}, 0],
     [
-      "another table in addition to the targets",
+      "another table, in addition to the targets",
       [...rows(), "create table u(z int)"],
       rows(),
       { table_targets: ["t"] },
       1,
     ],
     ["another view", [...rows(), "create view v as select 1"], rows(), {}, 0],
-    ["another view, tables only", [...rows(), "create view v as select 1"], rows(), { check_type: ["table"] }, 1],
+    [
+      "another view, if only tables are compared",
+      [...rows(), "create view v as select 1"],
+      rows(),
+      { check_type: ["table"] },
+      1,
+    ],
     ["columns", ["create table t(x int)"], rows(), { check_type: ["table-schema"] }, 0],
     ["equal rows", rows("(1,'a')", "(NULL,'b')"), rows("(1,'a')", "(NULL,'b')"), content, 1],
-    ["order of rows", rows("(2,'b')", "(1,'a')"), rows("(1,'a')", "(2,'b')"), content, 0],
-    ["more rows", rows("(1,'a')", "(2,'b')"), rows("(1,'a')"), content, 0],
+    ["the order of rows", rows("(2,'b')", "(1,'a')"), rows("(1,'a')", "(2,'b')"), content, 0],
+    ["additional rows", rows("(1,'a')", "(2,'b')"), rows("(1,'a')"), content, 0],
     [
       "rows of a view",
       [...rows("(1,'a')"), "create view v as select x from t"],
@@ -66,8 +72,8 @@ describe.each(["sqlite3", "duckdb"])("checkLocalDatabase with %s compares", (typ
   });
 });
 
-describe("checkLocalDatabase with DuckDB", () => {
-  it("selects the named schema, and compares value types exactly", async () => {
+describe("checkLocalDatabase for DuckDB", () => {
+  it("selects the specified schema, and compares value types exactly", async () => {
     const of = (type: string, value: string) => [
       "create schema s",
       `create table s.t(x ${type})`,
@@ -151,7 +157,7 @@ describe("sheet_data, like pandas, treats", () => {
     expect(await compare(a, b, { ...rule, precision: 3 })).toBe(0);
   });
 
-  it("a missing sheet as 0 in the result, and as an error in the gold workbook", async () => {
+  it("a missing sheet as 0 in the result, but as an error in the gold workbook", async () => {
     const book = cells(["n"]);
     expect(await compare(book, book, { ...rule, sheet_idx0: 4 })).toBe(0);
     expect(await compare(book, book, { ...rule, sheet_idx0: "RNSheet1", sheet_idx1: "ENSheet1" })).toBe(1);
@@ -223,14 +229,14 @@ describe("compareTable", () => {
     await expect(compare(styled(condition("1", "cellIs")), styled(), ofStyle)).rejects.toThrow("cellIs");
   });
 
-  it("counts merged cells for the size of a sheet, and reads them as empty", async () => {
+  it("includes merged cells in the size of a sheet, and reads them as empty", async () => {
     const merged = (ref: string) => styled(`<mergeCells><mergeCell ref="${ref}"/></mergeCells>`);
     expect(await compare(merged("A1:B1"), merged("B1:B2"), ofStyle)).toBe(1);
     expect(await compare(merged("A1:B1"), styled(), ofStyle)).toBe(0);
     expect(await compare(merged("A2:A3"), styled(), ofStyle)).toBe(0);
   });
 
-  it("checks one cell, and finds no value in an inline string", async () => {
+  it("checks one cell, and finds no value if it is an inline string", async () => {
     const check = (props: JsonObject) => ({ type: "check_cell", sheet_idx: 0, coordinate: "A3", props });
     expect(await compare(styled(), styled(), check({ value: { method: "eq", ref: 3 } }))).toBe(1);
     expect(await compare(styled(), styled(), check({ font_bold: { method: "eq", ref: false } }))).toBe(0);
@@ -239,7 +245,7 @@ describe("compareTable", () => {
   });
 });
 
-describe("compareTable with an invalid workbook", () => {
+describe("compareTable, if a workbook is invalid,", () => {
   const sound = cells(["n"]);
   const names = { type: "sheet_name" };
 
@@ -248,7 +254,7 @@ describe("compareTable with an invalid workbook", () => {
     ["a document type", { ...sound, "xl/workbook.xml": `<!DOCTYPE a [<!ENTITY b "c">]>${sound["xl/workbook.xml"]}` }],
     ["broken XML", { ...sound, "xl/workbook.xml": "<workbook><sheets></workbook>" }],
     ["a zip bomb", zipParts({ ...sound, "xl/big.xml": " ".repeat(130 * 1024 * 1024) })],
-  ])("scores %s as a result 0", async (_, result) => expect(await compare(result, sound, names)).toBe(0));
+  ])("scores %s as 0 if it is the result", async (_, result) => expect(await compare(result, sound, names)).toBe(0));
 
   it("raises for an unknown rule", async () => {
     await expect(compare(sound, sound, { type: "colour" })).rejects.toThrow("unknown rule type");

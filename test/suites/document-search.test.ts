@@ -16,7 +16,7 @@ function openSuite(files: Readonly<Record<string, string | Buffer>>, cacheFolder
   return { root, suite, documents: suite.open(join(root, TASK)) };
 }
 
-test("SuiteDocuments ranks parts with all words first, by stems, for any query", async () => {
+test("SuiteDocuments ranks parts that contain all words first, compares stems, and accepts any query", async () => {
   const { documents } = openSuite({
     "documents/dbt/models.md": "# Models\nA model is a SELECT statement. Materialized as a view.",
     "documents/dbt/seeds.txt": "Seeds are CSV files that are loaded.",
@@ -39,7 +39,7 @@ test("SuiteDocuments ranks parts with all words first, by stems, for any query",
   }
 });
 
-test("SuiteDocuments ranks files retrieved for the task first, and finds no gold files, inputs or other tasks' files", async () => {
+test("SuiteDocuments ranks the task's own files first, and finds no gold files, inputs or files of other tasks", async () => {
   const { suite, documents, root } = openSuite({
     "documents/a.md": "incremental models",
     [`${TASK}/retrieved_chunk_topk_4.txt`]: "incremental models, retrieved",
@@ -131,7 +131,7 @@ test("SuiteDocuments keeps the index in the cache folder, and rebuilds it if a d
   expect(readdirSync(join(cache, "documents"))).toHaveLength(2);
 });
 
-test("SuiteDocuments finds nothing in a suite without documents, and rejects if the task is interrupted", async () => {
+test("SuiteDocuments finds nothing if the suite has no documents, and rejects if the task is interrupted", async () => {
   const { documents } = openSuite({});
   expect(await documents.search("word", 5, signal)).toEqual([]);
   expect(await documents.read("documents/a.md", 0, signal)).toBeNull();
@@ -152,7 +152,7 @@ test("SuiteDocuments reads the text of HTML documents, in linear time", async ()
   );
 });
 
-test("SuiteDocuments keeps the last used indexes in the cache folder, and no parts of killed programs", async () => {
+test("SuiteDocuments keeps the recently used indexes in the cache folder, and removes partial ones of killed programs", async () => {
   const cache = temporaryFolder();
   const folder = join(cache, "documents");
   mkdirSync(folder);

@@ -67,7 +67,7 @@ describe("evaluateTask for a Flowbook task", () => {
   const evaluation = flowbook("compare_csv", { local_expected: "gold.csv", vm_result: "/home/result.csv" });
   const ofFlowbook = (machine: Files, suite: Files): Setting => ({ dialect: "flowbook", machine, suite });
 
-  it("scores 1 and 0", async () => {
+  it("scores a correct result 1 and a wrong one 0", async () => {
     const suite = { "gold.csv": "a,b\n1,x\n" };
     const right = await evaluate(evaluation, ofFlowbook({ "home/result.csv": "b,a\nx,01\n" }, suite));
     expect(right).toMatchObject({ score: 1, state: "success", reason: "" });
@@ -75,7 +75,7 @@ describe("evaluateTask for a Flowbook task", () => {
     expect(wrong).toMatchObject({ score: 0, state: "success", reason: "compare_csv returned 0" });
   });
 
-  it("scores 0 for any error in the function, with the reason", async () => {
+  it("scores 0 if the function fails in any way, and gives the reason", async () => {
     const [result, suite] = [{ "home/result.csv": "a\n1\n" }, { "gold.csv": "a\n1\n" }];
     expect(await evaluate(evaluation, ofFlowbook({}, suite))).toMatchObject({
       score: 0,
@@ -88,7 +88,7 @@ describe("evaluateTask for a Flowbook task", () => {
     expect((await evaluate(outside, ofFlowbook(result, suite))).reason).toContain("leaves the suite");
   });
 
-  it("treats options of a comparison without options as an error", async () => {
+  it("treats options as an error if the comparison has none", async () => {
     const notebook = JSON.stringify({ cells: [], metadata: {}, nbformat: 4, nbformat_minor: 5 });
     const args = { local_expected: "gold.ipynb", vm_result: "/home/a.ipynb" };
     const setting = ofFlowbook({ "home/a.ipynb": notebook }, { "gold.ipynb": notebook });
@@ -97,14 +97,14 @@ describe("evaluateTask for a Flowbook task", () => {
     expect((await evaluate(flowbook("compare_notebook_cells", { ...args, x: 1 }), setting)).score).toBe(1);
   });
 
-  it("does not grade with an unknown function", async () => {
+  it("does not grade if the function is unknown", async () => {
     expect(await evaluate(flowbook("compare_dreams", {}), { dialect: "flowbook" })).toMatchObject({
       score: null,
       state: "unsupported",
     });
   });
 
-  it("runs a script and reads its log", async () => {
+  it("runs a script, and reads its log", async () => {
     const args = { eval_script: "eval.sh", vm_eval_logs: "/home/user/eval.log" };
     const logs = (rules: JsonObject) => flowbook("compare_script_logs", { ...args, rules });
     const suite = { "eval.sh": '#!/bin/bash\necho "python3 ok" > $ROOT/home/user/eval.log\n' };
@@ -139,13 +139,13 @@ describe("evaluateTask for a Spider2-V task", () => {
     ["scores a fraction", "and", [half], 0.5],
     ["scores `and` as the mean", "and", [right, half], 0.75],
     [
-      "scores `and` as 0 at the first zero, without evaluating the rest",
+      "scores `and` as 0 at the first zero, and does not evaluate the rest",
       "and",
       [wrong, metric("compare_sql", null, null)],
       0,
     ],
     [
-      "scores `or` as 1 at the first 1, without evaluating the rest",
+      "scores `or` as 1 at the first 1, and does not evaluate the rest",
       "or",
       [wrong, right, metric("compare_sql", null, null)],
       1,
@@ -155,7 +155,7 @@ describe("evaluateTask for a Spider2-V task", () => {
     expect(await evaluate({ conjunction, metrics }, { machine, suite })).toMatchObject({ score, state: "success" });
   });
 
-  it("returns no score if a function raises or a gold file is missing", async () => {
+  it("returns no score if a function raises an error or a gold file is missing", async () => {
     const missing = text("/home/a", "none");
     expect(await evaluate({ metrics: [missing] }, { machine, suite })).toMatchObject({
       score: null,
@@ -174,7 +174,7 @@ describe("evaluateTask for a Spider2-V task", () => {
     expect((await evaluate({ metrics: [same("/home/none")] }, { machine, suite })).score).toBe(0);
   });
 
-  it("selects the file in `gives` from several", async () => {
+  it("selects the file that `gives` specifies from several", async () => {
     const several = { multi: true, path: ["/home/half", "/home/a"], dest: ["x", "y"], gives: [1] };
     const metrics = [metric("compare_text_file", call("vm_file", several), gold("a"))];
     expect((await evaluate({ metrics }, { machine, suite })).score).toBe(1);
@@ -261,13 +261,13 @@ describe("evaluateTask for a Spider2-V task", () => {
 it.each([
   ["rule", "the rule has no rules"],
   ["list", "the list is missing"],
-])("evaluateTask reports a %s without contents", async (func, said) => {
+])("evaluateTask reports that a %s has no contents", async (func, said) => {
   const metrics = [metric("exact_match", vmFile("/home/a"), call(func))];
   const { state, reason } = await evaluate({ metrics }, { machine: { "home/a": "a" } });
   expect({ state, reason }).toEqual({ state: "eval_error", reason: expect.stringContaining(said) });
 });
 
-describe("evaluateTask before grading", () => {
+describe("evaluateTask, before grading,", () => {
   const postconfig = [
     call("sleep", { seconds: 60 }),
     call("activate_window", { window_name: "x" }),
@@ -280,7 +280,7 @@ describe("evaluateTask before grading", () => {
   ];
   const suite = { ab: "a\nb\n", "wait.sh": "echo waited > $ROOT/home/waited" };
 
-  it("runs the supported actions, and needs no screen", async () => {
+  it("runs the supported actions, and requires no screen", async () => {
     const metrics = [text("/home/copy", "ab"), metric("compare_csv", vmFile("/home/waited"), gold("waited"))];
     const grade = await evaluate({ postconfig, metrics }, { suite: { ...suite, waited: "waited\n" }, runs: true });
     expect(grade.score).toBe(1);
@@ -293,7 +293,7 @@ describe("evaluateTask before grading", () => {
     ]);
   });
 
-  it("skips the other actions in a folder, and reports them if the score is not 1", async () => {
+  it("skips the other actions if the machine is a folder, and reports them if the score is not 1", async () => {
     const grade = await evaluate({ postconfig, metrics: [text("/home/copy", "ab")] }, { suite });
     expect(grade).toMatchObject({ score: 0, state: "success" });
     for (const note of ["execute needs a screen", "execute needs a machine", "dream is unknown"]) {
@@ -319,7 +319,7 @@ describe("evaluateTask before grading", () => {
 });
 
 describe("evaluationNeed", () => {
-  it("returns the requirements of each function, and which are unsupported", () => {
+  it("returns the requirements of each function, and says which are unsupported", () => {
     expect(evaluationNeed("flowbook", "evaluation", "compare_script_logs")).toBe("script");
     expect(evaluationNeed("flowbook", "evaluation", "email_answer")).toBe("mailbox");
     expect(evaluationNeed("spider2v", "evaluation", "compare_table")).toBe("files");
@@ -423,12 +423,12 @@ async function scoreSpider2v({ func, result, expected, options }: Vector, folder
 }
 
 describe("the evaluation functions return the original suites' scores", needs("suites"), () => {
-  it.for(vectors)("$suite $func $id $note", async (vector) => {
+  it.for(vectors)("for $suite $func $id $note", async (vector) => {
     const folder = temporaryFolder();
     const score = await (vector.suite === "flowbook" ? scoreFlowbook : scoreSpider2v)(vector, folder);
     if (vector.score === null) expect(score).toBeNull();
     else expect(score).toBeCloseTo(vector.score, 9);
   });
 
-  it("in hundreds of cases", () => expect(vectors.length).toBeGreaterThan(300));
+  it("for hundreds of cases", () => expect(vectors.length).toBeGreaterThan(300));
 });

@@ -78,7 +78,7 @@ describe("collectFinalState", needs("sandbox", machinesStart), () => {
     expect(finalStateSchema.parse(left)).toEqual(left);
   });
 
-  it("returns at most eight images of 300 KB and 1 MB in total, and counts the others", async () => {
+  it("returns at most eight images, of at most 300 KB each and 1 MB in total, and counts the others", async () => {
     const machine = await opened();
     const since = new Date(Date.now() - 1_000);
     const [huge, large] = [noisyPng(400, 400), noisyPng(290, 290)];
@@ -95,13 +95,13 @@ describe("collectFinalState", needs("sandbox", machinesStart), () => {
     expect({ kept: small?.pictures.length, omitted: small?.omitted }).toEqual({ kept: 8, omitted: 2 });
   });
 
-  it("returns null without an error if the agent has broken its machine", async () => {
+  it("returns null, and no error, if the agent has broken its machine", async () => {
     const machine = await opened();
     await machine.close();
     expect(await collectFinalState(machine, new Date(), signal)).toBeNull();
   });
 
-  it("returns null for a folder as a machine", async () => {
+  it("returns null if the machine is a folder", async () => {
     const machine = await folderMachines.open("base", signal);
     onTestFinished(() => machine.close());
     expect(await collectFinalState(machine, new Date(0), signal)).toBeNull();
@@ -111,7 +111,7 @@ describe("collectFinalState", needs("sandbox", machinesStart), () => {
 describe("notebookPictures", () => {
   const base64 = SMALL.toString("base64");
 
-  it("returns images with their cells, as one string or in lines", () => {
+  it("returns images with their cells, whether stored as one string or as lines", () => {
     const text = notebook(shown(base64), shown([base64.slice(0, 20), base64.slice(20)]));
     expect(notebookPictures(text)).toEqual([
       { cell: 1, bytes: SMALL },
@@ -121,7 +121,7 @@ describe("notebookPictures", () => {
 
   it.each([
     ["invalid JSON", "{"],
-    ["other JSON", "[1]"],
+    ["JSON of another kind", "[1]"],
     ["invalid cells", '{"cells": 3}'],
     ["invalid outputs", '{"cells": [{"outputs": {"data": 1}}]}'],
     ["data of another type", notebook(shown(7), shown({ a: 1 }), { data: null }, null)],
@@ -131,7 +131,7 @@ describe("notebookPictures", () => {
 describe("pngSize", () => {
   it("reads the header", () => expect(pngSize(SMALL)).toEqual({ width: 8, height: 6 }));
 
-  it("returns null for other files, no bytes, and an image that would fill the memory", () => {
+  it("returns null for other files, for an empty one, and for an image that would fill the memory", () => {
     const bomb = Buffer.from(SMALL);
     bomb.writeUInt32BE(60_000, 16);
     bomb.writeUInt32BE(60_000, 20);

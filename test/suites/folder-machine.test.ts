@@ -31,7 +31,7 @@ describe("FolderMachine", () => {
     expect(await machine.copyOut("/home/user/new/src/a/b", out)).toBe(false);
   });
 
-  it("follows no link to a file or folder, and stays inside", async () => {
+  it("follows no link to a file or folder, and stays inside its folder", async () => {
     const { folder, root, machine, out } = createMachine();
     symlinkSync(join(folder, "secret"), join(root, "home", "link"));
     symlinkSync(folder, join(root, "up"));
@@ -100,14 +100,14 @@ describe("runSetUp for Flowbook", () => {
     expect(read("seen")).toBe("a\n1\ntask-setup.log\n".repeat(2));
   });
 
-  it("runs a script without a shebang line", async () => {
+  it("runs a script even if it has no shebang line", async () => {
     const { read } = await setUp([script("init.sh", "/home/user/init.sh")], {
       suite: { "init.sh": "echo 1 > $ROOT/a" },
     });
     expect(read("a")).toBe("1\n");
   });
 
-  it("stops at the first failed step, with the last line of its output", async () => {
+  it("stops at the first failed step, and reports the last line of its output", async () => {
     const config = [script("init.sh", "/home/user/init.sh"), upload("init.sh", "/home/user/later")];
     const suite = { "init.sh": "#!/bin/sh\necho first; echo 'no such thing' >&2; echo ' is here ' >&2; exit 3\n" };
     const { result, read } = await setUp(config, { suite });
@@ -134,7 +134,7 @@ describe("runSetUp for Flowbook", () => {
     expect(result).toMatchObject({ ok: false, state, reason: expect.stringContaining(reason) });
   });
 
-  it("needs a machine that runs commands only for scripts", async () => {
+  it("requires a machine that runs commands only if there are scripts", async () => {
     const suite = { "in.csv": "", "init.sh": "" };
     const files = await setUp([upload("in.csv", "/home/user/a")], { suite, runs: false });
     expect(files.result).toBeNull();

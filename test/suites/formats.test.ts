@@ -28,7 +28,7 @@ const channel = (width: number, values: number[]) => ({
 });
 
 describe("image functions, like OpenCV,", () => {
-  it("read PNG files without transparency", () => {
+  it("read PNG files without their transparency", () => {
     const png = new PNG({ width: 2, height: 1 });
     png.data = Buffer.from([255, 0, 0, 0, 10, 20, 30, 255]);
     const image = decodeImage(PNG.sync.write(png));
@@ -38,7 +38,7 @@ describe("image functions, like OpenCV,", () => {
     expect(image && [...toGreyscale(image)]).toEqual([76, 18]);
   });
 
-  it("reject invalid and too large images", () => {
+  it("reject images that are invalid or too large", () => {
     expect(decodeImage(Buffer.from("x"))).toBeNull();
     const png = PNG.sync.write(new PNG({ width: 1, height: 1 }));
     expect(decodeImage(png.subarray(0, 40))).toBeNull();
@@ -46,7 +46,7 @@ describe("image functions, like OpenCV,", () => {
     expect(decodeImage(png)).toBeNull();
   });
 
-  it("shrink by the mean of the covered pixels", () => {
+  it("shrink an image by the mean of the covered pixels", () => {
     expect([...resizeByArea(channel(4, [0, 10, 20, 30]), 2, 1).values]).toEqual([5, 25]);
     expect([...resizeByArea(channel(3, [0, 90, 30]), 2, 1).values]).toEqual([30, 50]);
     expect([...resizeByArea(channel(2, [1, 2, 4, 4]), 1, 1).values]).toEqual([3]);
@@ -65,7 +65,7 @@ describe("image functions, like OpenCV,", () => {
   });
 });
 
-describe("notebook", () => {
+describe("notebooks", () => {
   const read = (notebook: unknown) => readNotebook(Buffer.from(JSON.stringify(notebook)));
   const code = (...outputs: unknown[]) => ({ cell_type: "code", metadata: {}, source: ["a\n", "b"], outputs });
   const stream = (text: string | string[], name = "stdout") => ({ output_type: "stream", name, text });
@@ -73,7 +73,7 @@ describe("notebook", () => {
   const notebookOf = (...cells: unknown[]) => ({ cells, metadata: {}, nbformat: 4, nbformat_minor: 5 });
 
   describe("readNotebook, like nbformat,", () => {
-    it("joins lines of sources, streams and data, but not JSON", () => {
+    it("joins lines in sources, streams and data, but not in JSON", () => {
       const [cell] = read(
         notebookOf(code(stream(["1\n", "2"]), data({ "text/plain": ["x", "y"], "application/json": ["x"] }))),
       );
@@ -99,33 +99,33 @@ describe("notebook", () => {
     });
 
     it.each<[string, unknown]>([
-      ["no cells", { metadata: {}, nbformat: 4 }],
-      ["no metadata", { cells: [], nbformat: 4 }],
-      ["a cell without metadata", notebookOf({ cell_type: "raw", source: "" })],
+      ["a notebook without cells", { metadata: {}, nbformat: 4 }],
+      ["a notebook without metadata", { cells: [], nbformat: 4 }],
+      ["a notebook with a cell that has no metadata", notebookOf({ cell_type: "raw", source: "" })],
       ["nbformat 3", { ...notebookOf(), nbformat: 3 }],
       ["a list", []],
     ])("refuses %s", (_, notebook) => expect(() => read(notebook)).toThrow());
 
-    it("refuses a byte order mark, as json does", () => {
+    it("refuses a byte order mark, like Python's json module", () => {
       expect(() => readNotebook(Buffer.from(`\ufeff${JSON.stringify(notebookOf())}`))).toThrow();
     });
   });
 
-  describe("haveEqualOutputs compares", () => {
+  describe("haveEqualOutputs", () => {
     const areEqual = (a: unknown[], b: unknown[]) =>
       haveEqualOutputs(read(notebookOf(code(...a))), read(notebookOf(code(...b))));
 
     it.each<[string, unknown[], unknown[], boolean]>([
-      ["lines with a string", [stream(["1\n"])], [stream("1\n")], true],
-      ["other streams and images", [stream("w", "stderr"), data({ "image/png": "A" })], [], true],
+      ["lines and a single string", [stream(["1\n"])], [stream("1\n")], true],
+      ["different streams and images", [stream("w", "stderr"), data({ "image/png": "A" })], [], true],
       ["pip's lines in the result", [stream("Successfully installed x\n"), stream("1")], [stream("1")], true],
       ["pip's lines in the gold notebook", [], [stream("Successfully installed x\n")], false],
-      ["a stream in two parts", [stream("1"), stream("2")], [stream("12")], false],
+      ["a stream that is split into two parts", [stream("1"), stream("2")], [stream("12")], false],
       ["text/plain", [data({ "text/plain": "1" })], [data({ "text/plain": "2" })], false],
-      ["data of an image", [data({ "text/plain": "1", "image/png": "A" })], [data({ "text/plain": "1" })], true],
-    ])("%s", (_, result, gold, equal) => expect(areEqual(result, gold)).toBe(equal));
+      ["the data of an image", [data({ "text/plain": "1", "image/png": "A" })], [data({ "text/plain": "1" })], true],
+    ])("compares %s", (_, result, gold, equal) => expect(areEqual(result, gold)).toBe(equal));
 
-    it("outputs of different kinds with an error", () => {
+    it("throws an error for outputs of different kinds", () => {
       expect(() => areEqual([data({ "text/plain": "1" })], [stream("1")])).toThrow("data");
     });
   });
@@ -181,7 +181,7 @@ describe("text functions, like Python,", () => {
     expect(stripText("\u0085\u00a0 \ufeffa\x1f\n")).toBe("\ufeffa");
   });
 
-  it("split lines at form feeds and separators too", () => {
+  it("also split lines at form feeds and separators", () => {
     expect(splitLines("a\r\nb\fc\u2028d\n")).toEqual(["a", "b", "c", "d"]);
     expect(splitLines("")).toEqual([]);
   });
@@ -190,7 +190,7 @@ describe("text functions, like Python,", () => {
     expect(["\u{1f600}", "\uffee", "a"].sort(compareStrings)).toEqual(["a", "\uffee", "\u{1f600}"]);
   });
 
-  it("drop bytes that are not UTF-8, and keep the file's own replacement characters", () => {
+  it("drop bytes that are not UTF-8, but keep replacement characters that are in the file", () => {
     expect(
       decodeTextLeniently(Buffer.concat([Buffer.from("a\ufffdé"), Buffer.from([0xff, 0xe9]), Buffer.from("b\r\n")])),
     ).toBe("a\ufffdéb\n");
@@ -291,23 +291,23 @@ describe("readCsv", () => {
       [["2024-01-01"], ["object", "2024-01-01"]],
     ])("%j", (cells, column) => expect(readColumn(...cells)).toEqual(column));
 
-    it("17 digits of a float, including leading zeros", () => {
+    it("17 digits for a float, including leading zeros", () => {
       expect(readColumn("0.30000000000000004")).toEqual(["float64", 0.3]);
       expect(readColumn("3.0000000000000004")).toEqual(["float64", 3.0000000000000004]);
     });
 
-    it("object in a file without rows", () => {
+    it("object if the file has no rows", () => {
       expect(read("a,b\n").columns.map(({ type }) => type)).toEqual(["object", "object"]);
     });
 
-    it("separate types per chunk of a long file, so that numbers and texts are mixed", () => {
+    it("separate types per chunk if the file is long, so that numbers and texts are mixed", () => {
       const [column] = read(`n\n${"1\n".repeat(2 ** 19)}x\n`).columns;
       expect(column?.type).toBe("object");
       expect([column?.values[0], column?.values.at(-1)]).toEqual([1, "x"]);
     });
   });
 
-  describe("splits records with", () => {
+  describe("splits records like pandas:", () => {
     const cellsOf = (text: string) => read(text).columns.map(({ name, values }) => [name, ...values]);
 
     it.each<[string, string, unknown[][]]>([
@@ -319,7 +319,7 @@ describe("readCsv", () => {
           ['b,"c', "zw"],
         ],
       ],
-      ["blank lines and lines of blanks", "a\n\n  \nx\n\t\n", [["a", "x"]]],
+      ["blank lines, and lines of blanks", "a\n\n  \nx\n\t\n", [["a", "x"]]],
       [
         "CRLF and no final newline",
         "a,b\r\nx,y",
@@ -338,7 +338,7 @@ describe("readCsv", () => {
         ],
       ],
       [
-        "repeated and missing names",
+        "repeated and missing column names",
         "a,a,,a.1\nw,x,y,z\n",
         [
           ["a", "w"],
@@ -350,7 +350,7 @@ describe("readCsv", () => {
       ["a quote inside a field", 'a\nx"y"\n', [["a", 'x"y"']]],
     ])("%s", (_, text, cells) => expect(cellsOf(text)).toEqual(cells));
 
-    it("extra fields on the left as row labels", () => {
+    it("extra fields on the left become row labels", () => {
       const frame = read("b\nx,1\ny,2\n");
       expect(frame.index).toEqual([["x", "y"]]);
       expect(frame.columns[0]?.values).toEqual([1, 2]);
@@ -358,12 +358,12 @@ describe("readCsv", () => {
 
     it.each([
       ["an empty file", ""],
-      ["blank lines only", "\n \n"],
+      ["only blank lines", "\n \n"],
       ["a later row that is too long", "a,b\n1,2\n1,2,3\n"],
-      ["an open quote", 'a\n"x\n'],
-    ])("an error for %s", (_, text) => expect(() => read(text)).toThrow());
+      ["a quote that is never closed", 'a\n"x\n'],
+    ])("%s causes an error", (_, text) => expect(() => read(text)).toThrow());
 
-    it("an error for text that is not UTF-8", () =>
+    it("text that is not UTF-8 causes an error", () =>
       expect(() => readCsv(Buffer.from([0x61, 0x0a, 0xff]))).toThrow("UTF-8"));
   });
 });

@@ -77,8 +77,8 @@ function endlessTask() {
   return { ...prepared, sources };
 }
 
-describe("GradingPool", () => {
-  it("returns the same grades as grading in this process, sequentially and concurrently", async () => {
+describe("the grading pool", () => {
+  it("returns the same grades as grading in this process, both sequentially and concurrently", async () => {
     expect(await gradeCsv("a,b\n1,2\n")).toEqual({ score: 1, state: "success", reason: "" });
     const grades = await Promise.all(["a,b\n1,2\n", "a,b\n1,3\n", "", "a\n"].map((text) => gradeCsv(text)));
     expect(grades.map(({ score }) => score)).toEqual([1, 0, 0, 0]);
@@ -126,7 +126,7 @@ describe("GradingPool", () => {
     await own.close();
   });
 
-  it("leaves no process when the program is killed", async () => {
+  it("leaves no process if the program is killed", async () => {
     const { task, folder, sources } = endlessTask();
     const program = `
       ${importSource("suites/grading/grading-pool", "GradingPool")}

@@ -116,7 +116,7 @@ command = "true"
       "unsupported t/tests/test.sh : needs a network, which tasks do not have: apt-get -y install jq",
     ],
     [
-      "another base",
+      "a different base image",
       { "environment/Dockerfile": "FROM node:22\n" },
       "needs_docker t/environment/Dockerfile : its environment needs Docker: unknown base image node:22",
     ],
@@ -126,7 +126,7 @@ command = "true"
       "needs_docker t/environment/Dockerfile : its environment needs Docker: Dockerfile:2: RUN make: does more than install packages",
     ],
     [
-      "no solution",
+      "an oracle's solution, which is missing",
       { "solution/solve.sh": null },
       "solution_missing t/solution/solve.sh : is missing, so the oracle cannot solve the task",
     ],
@@ -153,9 +153,9 @@ command = "true"
   });
 
   it.each<[string, Readonly<Record<string, string | null>>, string]>([
-    ["no tests", { "tests/test.sh": null }, "file_missing t/tests/test.sh : is missing, or is not a regular file"],
+    ["missing tests", { "tests/test.sh": null }, "file_missing t/tests/test.sh : is missing, or is not a regular file"],
     [
-      "no instruction",
+      "a missing instruction",
       { "instruction.md": null },
       "file_missing t/instruction.md : is missing, or is not a regular file",
     ],
@@ -170,7 +170,7 @@ command = "true"
       "task_invalid t/task.toml verifier.timeout_sec: expected a number of seconds",
     ],
     [
-      "no environment",
+      "a missing environment",
       { "environment/Dockerfile": null },
       "environment_invalid t/environment/Dockerfile : is missing, and task.toml has no docker_image",
     ],
@@ -180,7 +180,7 @@ command = "true"
     expect(await checked(root)).toEqual([`error ${error}`]);
   });
 
-  it("reports a second task with the same name", async () => {
+  it("reports a second task that has the same name", async () => {
     const root = temporaryFolder();
     writeHarborTask(join(root, "a/t"));
     writeHarborTask(join(root, "b/t"));
@@ -264,9 +264,9 @@ CMD ["bash"]
       ["vim", "nano"],
     ],
     ["a comment at the end of a line, which ends the command", "RUN apt-get install -y vim # and \\\n nano", ["vim"]],
-    ["another escape character", "RUN apt-get install -y `\n  # editors\n  vim", ["vim"]],
+    ["a different escape character", "RUN apt-get install -y `\n  # editors\n  vim", ["vim"]],
     ["a flag of RUN", "RUN --mount=type=cache,target=/x apt-get install -y vim", ["vim"]],
-    ["words of a JSON array", 'RUN ["apt-get", "install", \\\n # editors\n "vim"]', ["vim"]],
+    ["the words of a JSON array", 'RUN ["apt-get", "install", \\\n # editors\n "vim"]', ["vim"]],
     ["a set variable's alternative", `ENV A=1\nRUN apt-get install -y \${A:+vim} \${B:+nano}`, ["vim"]],
     [
       "an empty variable's alternatives",
@@ -274,7 +274,7 @@ CMD ["bash"]
       ["vim", "ed"],
     ],
     ["a variable in single quotes", `ENV A='$B'\nENV B=vim\nRUN apt-get install -y \${A:+nano}`, ["nano"]],
-  ])("installs the packages of a RUN with %s", (_, lines, packages) => {
+  ])("installs the packages in a RUN that contains %s", (_, lines, packages) => {
     const directive = lines.includes("`") ? "# escape=`\n" : "";
     expect(read(`${directive}FROM debian\n${lines}\n`)).toMatchObject({ obstacles: [], packages });
   });
@@ -330,7 +330,7 @@ CMD ["bash"]
     expect(readEnvironment(folder)).toMatchObject({ ok: true, obstacles: [obstacle] });
   });
 
-  it("reads an image with the files next to it if there is no Dockerfile", () => {
+  it("reads an image and the files next to it if there is no Dockerfile", () => {
     const folder = writeHarborTask(temporaryFolder(), {
       "environment/Dockerfile": null,
       "environment/data.csv": "a\n",
@@ -368,7 +368,7 @@ describe("parseRewards", () => {
     ["[1]", "1", "reward.json is not a JSON object"],
     ["{", "1", "reward.json is not a JSON object"],
     ['{"ok": true}', "1", "reward.json contains no number"],
-  ])("rejects reward.json %j with reward.txt %j", (json, text, message) => {
+  ])("rejects reward.json %j if reward.txt is %j", (json, text, message) => {
     expect(() => parseRewards(json, text)).toThrow(message);
   });
 });
@@ -570,7 +570,7 @@ describe("grade.py", () => {
     expect(READ.map(([what], i) => [what, answers[i]])).toEqual(READ.map(([what, , answer]) => [what, answer]));
   });
 
-  it("follows no link, and does not wait for a pipe", () => {
+  it("does not follow links, and does not wait for a pipe", () => {
     const folder = temporaryFolder();
     const path = (name: string) => join(folder, name);
     mkdirSync(path("tests"));

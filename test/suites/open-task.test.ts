@@ -40,7 +40,7 @@ async function run(machine: TaskMachine, ...argv: string[]): Promise<string> {
 }
 
 describe("openSuiteTask in a sandboxed machine", needs("sandbox", machinesStart), () => {
-  it("sets up a task without its gold files and grading scripts, and grades it with one", async () => {
+  it("sets up a task without its gold files and grading scripts, and runs a script to grade it", async () => {
     const { machine, grade } = await open(LAMPS);
     expect(await run(machine, "ls", "lamps")).toBe("east.conf\nnorth.conf\nsouth.conf");
     expect(await run(machine, "find", "/", "-xdev", "-name", "eval.sh", "-o", "-name", "*_gold*")).toBe("");
@@ -50,7 +50,7 @@ describe("openSuiteTask in a sandboxed machine", needs("sandbox", machinesStart)
     expect(await grade(signal)).toEqual({ score: 1, state: "success", reason: "" });
   });
 
-  it("grades while the agent's processes run, and ends them when it is closed", async () => {
+  it("grades while the agent's processes are running, and ends them when it is closed", async () => {
     const opened = await open(WEATHER);
     expect(await run(opened.machine, "cat", "weather/today.txt")).toBe("wind 5\ntide high");
     expect(await opened.grade(signal)).toMatchObject({ score: 0, state: "success" });
@@ -98,7 +98,7 @@ describe("openSuiteTask", () => {
     });
   });
 
-  it("sets up and grades in a folder if the task only needs files", async () => {
+  it("sets up and grades in a folder if the task needs only files", async () => {
     const { machine, grade } = await open(CATCHES, Promise.resolve(folderMachines));
     expect(await grade(signal)).toMatchObject({ score: 0, state: "success" });
     await machine.copyIn(join(taskOf(CATCHES).folder, "catches_gold.csv"), "/home/user/Desktop/catches.csv");
@@ -134,16 +134,16 @@ describe("findObstacle", () => {
 
   it.each([
     [
-      "a setup function for an account",
+      "a setup function that needs an account",
       "bigquery_init",
       "needs_account: setup step 1, bigquery_init: needs an account",
     ],
     [
-      "a setup function for a server",
+      "a setup function that needs a server",
       "airbyte_webui_init",
       "needs_server: setup step 1, airbyte_webui_init: needs a server",
     ],
-    ["a setup function for a screen", "act", "unsupported: setup step 1, act: needs a screen"],
+    ["a setup function that needs a screen", "act", "unsupported: setup step 1, act: needs a screen"],
     ["an unsupported function", "upload_file", "unsupported: setup step 1, upload_file: is unsupported"],
     ["an unknown function", "dream", "unsupported: setup step 1, dream: is unknown"],
   ])("reports %s", async (_, func, said) => {
@@ -196,7 +196,7 @@ describe("findObstacle", () => {
     expect(await obstacleTo(task, "excel", {}, { accounts })).toBeNull();
   });
 
-  it("requires an oracle line for the oracle agent", async () => {
+  it("requires an oracle line if the agent is the oracle", async () => {
     const file = join(
       writeSuite({ "oracle.jsonl": { suite: "other", uuid: A, state: "gold", expected_score: 1 } }),
       "oracle.jsonl",
@@ -209,7 +209,7 @@ describe("findObstacle", () => {
   });
 });
 
-describe("findObstacle for a snapshot", needs("sandbox", machinesStart), () => {
+describe("findObstacle, for the snapshot", needs("sandbox", machinesStart), () => {
   const withSnapshot = async (snapshot: string, script: string) => {
     const config = [
       { func: "upload_script_and_execute", arguments: { local_path: "init.sh", remote_path: "/home/user/init.sh" } },
@@ -233,7 +233,7 @@ describe("findObstacle for a snapshot", needs("sandbox", machinesStart), () => {
     ["base", "curl -s localhost:3000/assets", "not_ready: the snapshot base does not have programs"],
     ["far", "true", "needs_server: the snapshot far is not available: runs in containers"],
     ["moon", "true", 'not_ready: unknown snapshot "moon"'],
-  ])("%s with the script %j reports %s", async (snapshot, script, said) => {
+  ])("%s and the script %j, returns %s", async (snapshot, script, said) => {
     const found = await withSnapshot(snapshot, script);
     if (said === null) expect(found).toBeNull();
     else expect(found).toContain(said);
@@ -241,7 +241,7 @@ describe("findObstacle for a snapshot", needs("sandbox", machinesStart), () => {
 });
 
 describe("Spider2-V's 170 tasks with accounts", needs("suites"), () => {
-  it("run with filled-in settings and custom functions, except for those that need a server or dbt", async () => {
+  it("run if settings are filled in and custom functions are given, except tasks that need a server or dbt", async () => {
     const suite = openSuiteFolder(join(SUITES, "spider2v"));
     // Custom functions for everything.
     const every = Object.assign(new Map<string, CustomFunction>(), { has: () => true, get: () => () => 1 });

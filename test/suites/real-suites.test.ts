@@ -30,7 +30,7 @@ function tasksWith(name: string, code: string): string[] {
 }
 
 describe("Flowbook's 44 tasks", needs("suites"), () => {
-  it("are all read with their tags, counterpart and evaluation", () => {
+  it("are all read, with their tags, counterpart and evaluation", () => {
     const { tasks, problems } = readReal("flowbook");
     const triage = triageOf("flowbook");
     expect(problems).toEqual([]);
@@ -44,7 +44,7 @@ describe("Flowbook's 44 tasks", needs("suites"), () => {
     }
   });
 
-  it("are classified according to their grading", () => {
+  it("are classified by how they are graded", () => {
     const triage = triageOf("flowbook");
     for (const read of readReal("flowbook").tasks) {
       const grading = triage.get(read.task.id)?.grading ?? "";
@@ -71,13 +71,13 @@ describe("Flowbook's 44 tasks", needs("suites"), () => {
     ]);
   });
 
-  it("are missing only scripts and archives", () => {
+  it("lack only scripts and archives", () => {
     const missing = checkSuite(readReal("flowbook")).filter(({ code }) => code === "file_missing");
     expect(missing).not.toEqual([]);
     expect(missing.filter(({ message }) => !/\.(sh|py|zip) is not in/.test(message))).toEqual([]);
   });
 
-  it("form 22 pairs, and are selected by their index files", () => {
+  it("form 22 pairs, and can be selected with their index files", () => {
     const { suite, tasks } = readReal("flowbook");
     const all = tasks.map(({ task }) => task);
     expect(pairTasks(all).size).toBe(44);
@@ -89,7 +89,7 @@ describe("Flowbook's 44 tasks", needs("suites"), () => {
 });
 
 describe("Spider2-V's 494 tasks", needs("suites"), () => {
-  it("are all read with their tags, counterpart, setup and evaluation", () => {
+  it("are all read, with their tags, counterpart, setup and evaluation", () => {
     const { tasks, problems } = readReal("spider2v");
     const triage = triageOf("spider2v");
     const names = (funcs: readonly string[]) => [...new Set(funcs)].sort().join(",");
@@ -139,7 +139,7 @@ describe("Spider2-V's 494 tasks", needs("suites"), () => {
     ]);
   });
 
-  it("are selected by index files, which mark the ones that need an account", () => {
+  it("can be selected with index files, which mark the tasks that need an account", () => {
     const { suite, tasks } = readReal("spider2v");
     const all = tasks.map(({ task }) => task);
     const sizes = ["all", "abstract", "verbose", "account", "non_account", "one"].map((name) => {

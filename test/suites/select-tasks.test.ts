@@ -25,14 +25,14 @@ describe("selectTasks", () => {
     ["all tasks", {}, "a1 a2 b1 b2 c1"],
     ["tasks by tool", { tool: "jupyter" }, "b1 b2 c1"],
     ["tasks that have all tags", { tag: ["account", "gui"] }, "b1"],
-    ["nothing by tags that no task has", { tag: ["account", "cli"] }, ""],
+    ["no tasks if no task has the tags", { tag: ["account", "cli"] }, ""],
     ["tasks by ids and id prefixes", { task: ["c", "a2"] }, "a2 c1"],
     ["tasks by tool and tag", { tool: "excel", tag: ["verbose"] }, "a2"],
     ["tasks in the order of an index file", { index: "index.json" }, "b2 a1"],
     ["the abstract tasks", { counterparts: "abstract" }, "a1 b1 c1"],
     ["the verbose tasks", { counterparts: "verbose" }, "a2 b2"],
     ["entire pairs", { counterparts: "both" }, "a1 a2 b1 b2"],
-    ["entire pairs of some tasks", { counterparts: "both", task: ["b2", "c1"] }, "b1 b2"],
+    ["the entire pairs of some tasks", { counterparts: "both", task: ["b2", "c1"] }, "b1 b2"],
   ])("selects %s", (_, selection, expected) => {
     expect(select(selection).join(" ")).toBe(expected);
   });
@@ -42,7 +42,7 @@ describe("selectTasks", () => {
     expect(() => select({ task: ["b"] })).toThrow("More than one task id starts with b: b1, b2.");
   });
 
-  it("refuses an index file with tasks that are not in the suite", () => {
+  it("refuses an index file that contains tasks that are not in the suite", () => {
     expect(() => select({ index: "wrong.json" })).toThrow(
       "The index file lists 1 tasks that are not in the suite, such as excel/b1.",
     );

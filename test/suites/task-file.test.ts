@@ -41,7 +41,7 @@ describe("the JSON Schema of a suite task", () => {
     expect(Object.keys(properties).filter((name) => !properties[name]?.description)).toEqual([]);
   });
 
-  it("accepts both spellings and the demo suite", () => {
+  it("accepts both spellings, and the demo suite", () => {
     expect(validate(flowbookTask("a", "b"))).toBe(true);
     expect(validate(spiderTask("a", "b"))).toBe(true);
     for (const { path } of readSuite(openSuiteFolder(DEMO_SUITE)).tasks) {
@@ -50,7 +50,7 @@ describe("the JSON Schema of a suite task", () => {
   });
 
   it.each([
-    ["no id", { id: undefined }],
+    ["a missing id", { id: undefined }],
     ["an empty instruction", { instruction: "" }],
     ["tags that are not a list", { tags: "cli" }],
     ["a setup step without a function", { config: [{ arguments: {} }] }],
@@ -140,7 +140,7 @@ describe("readSuite for a Spider2-V task", () => {
     ]);
   });
 
-  it("reads parallel lists, whose nulls and empty objects mean none", () => {
+  it("reads parallel lists, in which nulls and empty objects mean none", () => {
     const evaluator = {
       postconfig: [{ type: "sleep", parameters: { seconds: 1 } }],
       func: ["check_file_existence", "exact_match"],
@@ -175,7 +175,7 @@ describe("readSuite for a Spider2-V task", () => {
 
   it.each([
     [
-      "lists of other lengths",
+      "lists of different lengths",
       { result: [{ type: "rule" }] },
       "evaluator.result: expected a list of 2, because func is a list",
     ],
@@ -194,8 +194,8 @@ describe("readSuite for a Spider2-V task", () => {
       { result: [{ path: "/a" }, {}] },
       "evaluator.result[0]: expected {type, ...}, {} or null",
     ],
-    ["another conjunction", { conj: "xor" }, 'evaluator.conj: expected "and" or "or"'],
-  ])("is refused with %s", (_, change, problem) => {
+    ["an unknown conjunction", { conj: "xor" }, 'evaluator.conj: expected "and" or "or"'],
+  ])("refuses %s", (_, change, problem) => {
     const evaluator = { func: ["exact_match", "exact_match"], ...change };
     const { problems } = read(taskFiles("excel", spiderTask("a", "b", { evaluator })));
     expect(problems.map(({ file, field, message }) => `${file} ${field}: ${message}`)).toEqual([
@@ -208,8 +208,16 @@ describe("readSuite for an invalid task file", () => {
   it.each([
     ["reports invalid JSON", "{", /^is not JSON: /],
     ["reports JSON that is not an object", [1], /expected object/],
-    ["reports too deep nesting", `{"a":${"[".repeat(200)}${"]".repeat(200)}}`, /^is nested more than 100 levels deep$/],
-    ["reports a too large file", " ".repeat(2_000_001), /^has 2000001 bytes, more than the maximum of 2000000$/],
+    [
+      "reports nesting that is too deep",
+      `{"a":${"[".repeat(200)}${"]".repeat(200)}}`,
+      /^is nested more than 100 levels deep$/,
+    ],
+    [
+      "reports a file that is too large",
+      " ".repeat(2_000_001),
+      /^has 2000001 bytes, more than the maximum of 2000000$/,
+    ],
   ])("%s", (_, content, message) => {
     const { tasks, problems } = read({ [at("a")]: content });
     expect(tasks).toEqual([]);
@@ -286,11 +294,11 @@ describe("openSuiteFolder", () => {
     }
   });
 
-  it("refuses a folder without examples", () => {
+  it("refuses a folder that contains no examples", () => {
     expect(() => openSuiteFolder("/nonexistent")).toThrow("/nonexistent is not a task suite");
   });
 
-  it("reports folders without a task file", () => {
+  it("reports folders that contain no task file", () => {
     const { problems } = read({ "examples/excel/a/in.csv": "x", "examples/excel/README.md": "x" });
     expect(problems.map(({ code, file }) => `${code} ${file}`)).toEqual(["task_missing examples/excel/a"]);
   });
@@ -317,7 +325,7 @@ describe("stripJsonComments", () => {
     expect(stripJsonComments(text)).toBe(expected);
   });
 
-  it("takes linear time", { timeout: 30_000 }, () => {
+  it("takes time linear in the length of the text", { timeout: 30_000 }, () => {
     stripJsonComments("/".repeat(1_000_000));
     stripJsonComments("//\n".repeat(300_000));
   });

@@ -88,7 +88,7 @@ describe("isDontKnow", () => {
 
   const real = join(ENRON, "questions-kaminski.parquet");
   test(
-    "does not match any of 2,886 real gold answers, many about something unknown",
+    "does not match any of 2,886 real gold answers, many of which are about something unknown",
     needs("real-mail", existsSync(real)),
     async () => {
       const { questions } = await loadQuestionFile(real, "train", new AbortController().signal);

@@ -31,7 +31,7 @@ it.each([
   [25, ["tags"], "1   a name t…  openai/gp…"],
   [14, ["tags", "model"], "1   a name th…"],
   [3, ["tags", "model"], "1   a nam…"],
-])("fittedTable in %s columns omits %j", (width, left, line) => {
+])("fittedTable in %s columns leaves out %j", (width, left, line) => {
   const fitted = fittedTable(COLUMNS, ROWS, width);
   expect(fitted.left).toEqual(left);
   expect(fitted.text.split("\n")[2]).toBe(line);
@@ -51,10 +51,10 @@ it("fittedTable is never wider than the terminal, unless the required columns ar
   );
 });
 
-describe("a table of characters that take two columns or none", () => {
+describe("a table of characters that take up two columns or none", () => {
   const cells = ["日本語の件名", "👩‍👩‍👧 family", "e\u0301te\u0301", "ascii"];
 
-  it("has its columns below each other", () => {
+  it("has aligned columns", () => {
     const lines = table(
       ["subject", "n"],
       cells.map((cell) => [cell, "1"]),
@@ -75,7 +75,7 @@ describe("a table of characters that take two columns or none", () => {
 
 describe("an unknown number", () => {
   it("is a dash", () => expect(share(null)).toBe("-"));
-  it('is "unknown" as a price', () => expect(usd(null)).toBe("unknown"));
+  it('is "unknown" if it is a price', () => expect(usd(null)).toBe("unknown"));
 });
 
 it.each([
@@ -117,7 +117,7 @@ it.each([
   [59_960, "1:00 min"],
 ])("duration rounds %d ms up to the next unit: %s", (ms, text) => expect(duration(ms)).toBe(text));
 
-it("summaryBox aligns its values in one column, below a title between rules", () => {
+it("summaryBox aligns its values in one column, below a title between two rules", () => {
   const rule = "═".repeat(60);
   const rows = [
     ["A", "1"],

@@ -89,7 +89,7 @@ const text = fc
   .map((parts) => parts.join("").replaceAll("\0", ""));
 
 describe("the words of a text", () => {
-  test("have the same stems as in FTS5, in 5,000 random texts", () => {
+  test("have the same stems as in FTS5, for 5,000 random texts", () => {
     const texts = fc.sample(text, { numRuns: 5_000, seed: 12 });
     const { fts5, ours } = stems(texts);
     const wrong = texts.flatMap((one, i) => (`${ours[i]}` === `${fts5[i]}` ? [] : [[one, ours[i], fts5[i]]]));
@@ -97,7 +97,7 @@ describe("the words of a text", () => {
     expect(fts5.flat().length).toBeGreaterThan(15_000);
   });
 
-  test("match FTS5 at its limits for stemming and truncating", () => {
+  test("are treated like in FTS5 at its limits for stemming and truncating", () => {
     const long = [61, 62, 63, 64, 65, 66].flatMap((n) =>
       ["s", "ing", "ed"].map((end) => "a".repeat(n - end.length) + end),
     );
@@ -133,7 +133,7 @@ describe("the words of a text", () => {
   });
 });
 
-describe("mail in today's languages", () => {
+describe("a search of mail in living languages", () => {
   const bodies = {
     quotes: "“Bid/ask” — the trader’s ‘ask’…",
     dash: "bid–ask",
@@ -171,17 +171,17 @@ describe("mail in today's languages", () => {
     ["开 会", ["chinese"]],
     ["회의", ["korean"]],
     ["ประชุม", ["thai"]],
-  ])("%s finds %j", (words, names) => {
+  ])("for %s finds %j", (words, names) => {
     const asked = query(words, { limit: 20 });
     expect(idsOf(withAllWords(search, asked)).sort()).toEqual([...names].sort());
   });
 
-  test("finds an email by the bigrams of an entire question in Japanese", () => {
+  test("in Japanese finds an email by the bigrams of an entire question", () => {
     const [first] = search.bestFirst(query("会議室の予約はいつですか")).hits;
     expect(first).toMatchObject({ messageId: "<japanese@plains.example>", match: "best_match" });
   });
 
-  test("stores bigrams and plain spellings only for mail in such scripts", () => {
+  test("uses bigrams and plain spellings, which are stored only for mail in such scripts", () => {
     const stored = db.prepare("SELECT bigrams FROM mail_bigrams JOIN messages USING (mail_id) ORDER BY message_id");
     expect(stored.pluck().all()).toHaveLength(5);
     expect(stored.pluck().all().at(-1)).toBe("grusse gruesse mueller");

@@ -51,18 +51,18 @@ describe("search_emails refuses", () => {
 });
 
 describe("search_emails returns", () => {
-  test("only message_id and snippet of each email", async () => {
+  test("only the message_id and snippet of each email", async () => {
     const hits = await search({ keywords: ["softball", "umpire"] });
     expect(hits).toEqual([{ message_id: DUES, snippet: expect.stringContaining("an <b>umpire</b> fee so dues are") }]);
   });
 
-  test("only emails with every keyword", async () => {
+  test("only emails that contain every keyword", async () => {
     expect(ids(await search({ keywords: ["softball", "dues"] }))).toEqual([DUES, SEASON]);
     expect(ids(await search({ keywords: ["softball", "dues", "umpire"] }))).toEqual([DUES]);
     expect(await search({ keywords: ["softball", "zyzzyva"] })).toEqual([]);
   });
 
-  test("newest first, at most 10", async () => {
+  test("the newest emails first, at most 10", async () => {
     const hits = await search({ keywords: ["gas"] });
     expect(hits).toHaveLength(10);
     const dates = ids(hits).map(dateOf);
@@ -75,17 +75,17 @@ describe("search_emails returns", () => {
     expect((dates[0] ?? "") >= newest).toBe(true);
   });
 
-  test("emails with a keyword of several words only if they are adjacent", async () => {
+  test("emails for a keyword of several words only if those words are adjacent", async () => {
     expect(ids(await search({ keywords: ["umpire fee"] }))).toEqual([DUES]);
     expect(await search({ keywords: ["fee umpire"] })).toEqual([]);
   });
 
-  test("nothing for keywords without a word", async () => {
+  test("nothing if the keywords contain no word", async () => {
     expect(await search({ keywords: ["", "?!"] })).toEqual([]);
   });
 });
 
-describe("search_emails is ART's own search", () => {
+describe("search_emails searches like ART", () => {
   const ann = "ann@x.example";
   const mails = [
     mail({ messageId: "<meeting@t>", body: "The meeting is on Monday.", date: "2001-01-05T00:00:00Z" }),
@@ -133,12 +133,12 @@ describe("search_emails is ART's own search", () => {
     expect(await found("MEETING", "Monday")).toEqual(["<meeting@t>"]);
   });
 
-  test("which finds a word behind any number of emails with only another form of it", async () => {
+  test("and finds a word even if any number of other emails contain only another form of it", async () => {
     expect(await found("pipeline")).toEqual(["<pipeline@t>"]);
     expect(await found("pipelines")).toHaveLength(10);
   });
 
-  test("in mail from or to the address, but not other filed mail", async () => {
+  test("in mail from or to the address, but not in other filed mail", async () => {
     expect(await own.value<Hits>("search_emails", { keywords: ["bcc"] }, { inbox: ann })).toHaveLength(1);
     expect(await found("meeting")).not.toContain("<filed@t>");
     const { emails } = await own.value<{ emails: Hits }>(
@@ -149,12 +149,12 @@ describe("search_emails is ART's own search", () => {
     expect(ids(emails)).toContain("<filed@t>");
   });
 
-  test("with a keyword's words together in subject or body, not across both", async () => {
+  test("for a keyword's words together in the subject or in the body, not across both", async () => {
     expect(await found("the meeting")).toEqual(["<meeting@t>"]);
     expect(await found("project meeting")).toEqual([]);
   });
 
-  test("with the same results as ART's SQL over the same mail, for any keywords", async () => {
+  test("and has the same results as ART's SQL over the same mail, for any keywords", async () => {
     const art = new Database(":memory:");
     art.exec("CREATE VIRTUAL TABLE fts USING fts5(id UNINDEXED, subject, body)");
     const insert = art.prepare("INSERT INTO fts (id, subject, body) VALUES (?, ?, ?)");
@@ -185,7 +185,7 @@ describe("search_emails is ART's own search", () => {
   });
 });
 
-describe("search_emails narrows", () => {
+describe("search_emails filters", () => {
   test("only by complete addresses", async () => {
     const from = async (from_addr: string) => (await search({ keywords: ["merriwell"], from_addr })).length;
     expect(await from("amontero@merriwellgas.example")).toBeGreaterThan(0);
@@ -196,7 +196,7 @@ describe("search_emails narrows", () => {
     expect(await search({ keywords: ["umpire"], to_addr: "priya" })).toEqual([]);
   });
 
-  test("by date: including sent_after, excluding sent_before", async () => {
+  test("by date: sent_after is included, sent_before is excluded", async () => {
     const found = async (days: object) => ids(await search({ keywords: ["umpire"], ...days })).includes(DUES);
     expect(await found({ sent_after: "2000-04-10" })).toBe(true);
     expect(await found({ sent_after: "2000-04-11" })).toBe(false);

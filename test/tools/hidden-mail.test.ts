@@ -70,7 +70,7 @@ describe("hidden mail", () => {
       expect(ids(hers)).toContain(DANAS);
     });
 
-    test("is not readable with email_get, with the same message as for a missing email", async () => {
+    test("cannot be read with email_get, which returns the same message as for a missing email", async () => {
       const invented = "<1.1.JavaMail.nobody@kestrel>";
       const hidden = await demo.refusal("email_get", { message_id: DANAS });
       const missing = await demo.refusal("email_get", { message_id: invented });
@@ -81,7 +81,7 @@ describe("hidden mail", () => {
       expect((await demo.refusal("read_email", { message_id: DANAS })).error).toBe(hidden.error);
     });
 
-    test("does not reveal the length of hidden mail for any offset", async () => {
+    test("does not reveal the length of hidden mail, whatever the offset", async () => {
       const refusals = await Promise.all(
         [0, 1, 100_000].map((offset) => demo.refusal("email_get", { message_id: DANAS, offset })),
       );
@@ -100,7 +100,7 @@ describe("hidden mail", () => {
       expect(before.total).toBe(before.emails.length);
     });
 
-    test("cannot be read, with the same message as for a missing email", async () => {
+    test("cannot be read, and the message is the same as for a missing email", async () => {
       const invented = "<1.1.JavaMail.nobody@kestrel>";
       const hidden = await demo.refusal("email_get", { message_id: RATIO }, cutoff("2002-02-10"));
       const missing = await demo.refusal("email_get", { message_id: invented }, cutoff("2002-02-10"));
@@ -109,7 +109,7 @@ describe("hidden mail", () => {
       expect(hidden.error.replace(RATIO, "?")).toBe(missing.error.replace(invented, "?"));
     });
 
-    test("is not found with later dates", async () => {
+    test("is not found even if later dates are requested", async () => {
       const later = { sent_after: RATIO_DAY, sent_before: "2045-01-01" };
       const found = await demo.value<Found>(
         "email_search",
@@ -123,8 +123,8 @@ describe("hidden mail", () => {
       ["before the cutoff", "2002-02-10", RATIO_DAY],
       ["on the day of the cutoff", RATIO_DAY, RATIO_DAY],
       ["after the cutoff", RATIO_DAY, "2045-01-01"],
-      ["after the cutoff, for later mail", "2002-02-10", "2045-01-01"],
-    ])("is limited by both cutoff and sent_before: sent_before %s", async (_where, day, sent_before) => {
+      ["after the cutoff, in a search for later mail", "2002-02-10", "2045-01-01"],
+    ])("is hidden by both the cutoff and sent_before: sent_before %s", async (_where, day, sent_before) => {
       const dated = (found: readonly string[]) =>
         found.map((id) => demo.db.prepare("SELECT date FROM emails WHERE message_id = ?").pluck().get(id) as string);
       const earlier = [endOfDay(day), `${sent_before}T00:00:00Z`].sort()[0] as string;
@@ -142,7 +142,7 @@ describe("hidden mail", () => {
       expect(best.includes(RATIO)).toBe(earlier > "2002-02-11T23:15:55Z");
     });
 
-    test("is visible on the query date itself, to its last second in UTC", async () => {
+    test("starts after the query date, whose last second in UTC is still visible", async () => {
       expect(ids(await find("exchange ratio", cutoff(RATIO_DAY)))).toContain(RATIO);
       expect((await read(RATIO, cutoff(RATIO_DAY))).body).toContain("0.62");
       expect((await read(RATIO, { cutoff: "2002-02-11T23:15:56Z" })).body).toContain("0.62");
@@ -151,12 +151,12 @@ describe("hidden mail", () => {
       );
     });
 
-    test("includes a fax machine's year 2044", async () => {
+    test("includes a fax from the year 2044, according to its wrong clock", async () => {
       expect(ids(await find("fax test", cutoff("2002-03-01")))).not.toContain(FAX);
       expect((await demo.refusal("email_get", { message_id: FAX }, cutoff("2002-03-01"))).kind).toBe("invalid_email");
     });
 
-    test("is shown with cutoff off", async () => {
+    test("is shown if the cutoff is off", async () => {
       expect(ids(await find("Heron exchange ratio collar"))).toContain(RATIO);
       expect((await findArt("collar")).map((hit) => hit.message_id)).toContain(RATIO);
       expect((await read(RATIO)).body).toContain("0.62");
@@ -165,7 +165,7 @@ describe("hidden mail", () => {
   });
 
   describe("undated mail", () => {
-    test("is invisible with a cutoff and visible without one", async () => {
+    test("is hidden if there is a cutoff, and otherwise visible", async () => {
       const undated = await openDemoTools();
       const id = "<27689241.1075840308675.JavaMail.demo@kestrel>";
       undated.db.exec(`UPDATE mails SET date = NULL WHERE id = (SELECT mail_id FROM messages WHERE message_id = '${id}');
@@ -178,7 +178,7 @@ describe("hidden mail", () => {
   });
 });
 
-describe("search pool", () => {
+describe("the search pool", () => {
   let test: TestDb;
   let threads: SearchPool;
 
@@ -198,7 +198,7 @@ describe("search pool", () => {
   const listed = (result: ToolResult) =>
     (result as unknown as { value: { emails: { message_id: string }[] } }).value.emails.map((mail) => mail.message_id);
 
-  it("returns the same hits as the search on this thread", async () => {
+  it("returns the same hits as a search in this thread", async () => {
     const { search: here, addresses } = openMailbox(test.db);
     const query = { fromIds: null, toIds: null, period: { after: null, before: null }, limit: 10, askedAt: null };
     const { hits } = here.bestFirst({ ...query, words: "contract draft", inboxId: addresses.idOf(MARCUS) });
@@ -215,7 +215,7 @@ describe("search pool", () => {
     await several.close();
   });
 
-  it("sees new imports of another connection", async () => {
+  it("sees mail that another connection imported", async () => {
     const first = async () => JSON.stringify(await search("contract"));
     const [id = ""] = listed(await search("contract"));
     expect(await first()).not.toContain("Changed meanwhile");

@@ -9,15 +9,19 @@ const withValue = (schema: JsonValue, more: JsonSchema = {}) =>
 
 describe("a tool's schema", () => {
   test.each([
-    ["of another type", { type: "string" }, 'expected a schema with "type": "object"'],
-    ["without a type", { properties: {} }, 'expected a schema with "type": "object"'],
+    ["if it has another type", { type: "string" }, 'expected a schema with "type": "object"'],
+    ["if it has no type", { properties: {} }, 'expected a schema with "type": "object"'],
     [
-      "that requires an undefined property",
+      "if it requires an undefined property",
       { type: "object", required: ["q"] },
       'required property "q" is not defined',
     ],
-    ["with a broken reference", { type: "object", properties: { v: { $ref: "#/$defs/x" } } }, "#/$defs/x"],
-    ["with an external reference", { type: "object", properties: { v: { $ref: "http://x.example/s" } } }, "ref"],
+    ["if it contains a broken reference", { type: "object", properties: { v: { $ref: "#/$defs/x" } } }, "#/$defs/x"],
+    [
+      "if it contains an external reference",
+      { type: "object", properties: { v: { $ref: "http://x.example/s" } } },
+      "ref",
+    ],
   ])("is refused %s", (_, schema, why) => {
     expect(() => compileArgumentSchema(schema as JsonSchema)).toThrow(new RegExp(why.replaceAll("$", "\\$"), "i"));
   });
@@ -31,7 +35,7 @@ describe("a tool's schema", () => {
 
   test.each([
     ["a bound without a type", { minimum: 3 }, 'missing type "number" for keyword "minimum" at "#/properties/v"'],
-    ["several such bounds", { minLength: 3, pattern: "a" }, 'missing type "string" for keyword "minLength"'],
+    ["several bounds without a type", { minLength: 3, pattern: "a" }, 'missing type "string" for keyword "minLength"'],
     ["entries without a type", { prefixItems: [{ type: "string" }] }, "prefixItems"],
     ["a bound next to a reference", { $ref: "#/$defs/d", minimum: 3 }, "minimum"],
     [
@@ -43,7 +47,7 @@ describe("a tool's schema", () => {
     ["an OpenAPI keyword", { type: "string", nullable: true }, "nullable"],
     ["an unknown type", { type: "text" }, "text"],
     ["an invalid pattern", { type: "string", pattern: "(" }, "Invalid regular expression"],
-  ])("is refused with %s", (_, value, why) => {
+  ])("is refused if it contains %s", (_, value, why) => {
     expect(() => withValue(value as JsonValue, { $defs: { d: { type: "integer" } } })).toThrow(why);
   });
 
@@ -58,20 +62,20 @@ describe("a tool's schema", () => {
       "/properties/v/additionalProperties",
     ],
     ["a definition", { $ref: "#/$defs/d" }, "/$defs/d"],
-  ])("is refused for a loose keyword deep in %s, with its path", (_, value, path) => {
+  ])("is refused if %s deep inside contains a loose keyword, and the error shows the path", (_, value, path) => {
     const make = () => withValue(value as JsonValue, { $defs: { d: { minimum: 1 } } });
     expect(make).toThrow(`missing type "number" for keyword "minimum" at "#${path}"`);
   });
 });
 
-test("a schema that declares draft-07 is read as draft-07", () => {
+test("a schema is read as draft-07 if it declares draft-07", () => {
   const draft = { $schema: "http://json-schema.org/draft-07/schema#" };
   const check = withValue({ type: "object", dependencies: { a: ["b"] } }, draft);
   expect(check({ v: { a: 1 } }).ok).toBe(false);
   expect(check({ v: { a: 1, b: 2 } }).ok).toBe(true);
 });
 
-describe("arguments are checked by", () => {
+describe("arguments are checked based on", () => {
   const cases: [string, JsonValue, JsonValue[], JsonValue[]][] = [
     ["minimum and maximum", { type: "integer", minimum: 1, maximum: 50 }, [1, 50], [0, 51, 1.5, "1", null]],
     ["exclusive bounds", { type: "number", exclusiveMinimum: 2, exclusiveMaximum: 4 }, [2.1, 3], [2, 4]],
@@ -209,7 +213,7 @@ describe("arguments are checked by", () => {
 });
 
 describe("an omitted property", () => {
-  test("gets its default, even inside another object", () => {
+  test("is set to its default, even inside another object", () => {
     const schema = compileArgumentSchema({
       type: "object",
       properties: {
@@ -222,14 +226,14 @@ describe("an omitted property", () => {
     expect(schema({ limit: 3 })).toEqual({ ok: true, value: { limit: 3 } });
   });
 
-  test("of additionalProperties allows more arguments unchanged", () => {
+  test("does not prevent further arguments if additionalProperties allows them", () => {
     expect(withValue({ type: "string" })({ more: [1, { deep: true }] })).toMatchObject({
       value: { more: [1, { deep: true }] },
     });
   });
 });
 
-test("annotations are accepted", () => {
+test("a schema's annotations are accepted", () => {
   const described = {
     type: "integer",
     title: "Limit",
@@ -272,7 +276,7 @@ describe("a validation error describes the mismatch", () => {
   });
 });
 
-test("a result is checked without the rules for arguments, and not changed", () => {
+test("a result is checked without the rules for arguments, and is not changed", () => {
   const schema = {
     properties: { n: { minimum: 1, default: 5 }, kind: { type: "string", format: "phone" } },
     example: {},
@@ -299,7 +303,7 @@ describe("a pattern of a tool's schema", () => {
     ["(.*a){20}!", "a"],
     ["\\s+$", " "],
     ["^([a-z]|[a-z])*$", "a"],
-  ])("%s takes linear time over 1 MB", (pattern, pump) => {
+  ])("takes linear time over 1 MB: %s", (pattern, pump) => {
     const type = ofText({ type: "string", pattern });
     const v = `${pump.repeat(1_000_000 / pump.length)}\u2603`;
     expect(type({ v }).ok).toBe(false);
@@ -335,7 +339,7 @@ describe("a pattern of a tool's schema", () => {
     ["(a)\\1", "syntax beyond regular languages"],
     ["(.{900}){900}", "cannot be checked"],
     ["a".repeat(1_001), "more than 1000 characters"],
-  ])("%s is refused with the reason", (pattern, why) => {
+  ])("is refused with the reason: %s", (pattern, why) => {
     expect(() => ofText({ type: "string", pattern })).toThrow(why);
   });
 
@@ -344,7 +348,7 @@ describe("a pattern of a tool's schema", () => {
     ["^\\u0041\\/\\.$", ["A/."], ["A/x"]],
     ["^(?:https?:)\\/\\/[^\\s]+$", ["http://x"], ["ftp://x"]],
     ["é|[ä-ü]", ["cafés", "ö"], ["cafe"]],
-  ])("%s has the same meaning as in JavaScript", (pattern, fits, others) => {
+  ])("has the same meaning as in JavaScript: %s", (pattern, fits, others) => {
     const type = ofText({ type: "string", pattern });
     for (const v of [...fits, ...others]) {
       expect(type({ v }).ok, v).toBe(new RegExp(pattern).test(v));
@@ -354,13 +358,13 @@ describe("a pattern of a tool's schema", () => {
 });
 
 describe("a schema", () => {
-  test("of 5,000 levels is refused, but one of fifty is not", () => {
+  test("is refused if it has 5,000 levels, but not if it has fifty", () => {
     expect(() => compileArgumentSchema(deep(5_000))).toThrow("nested more than 100 levels");
     expect(jsonObjectSchema.safeParse(deep(5_000)).error?.issues[0]?.message).toContain("at most 100 levels deep");
     expect(() => compileArgumentSchema(deep(45))).not.toThrow();
   });
 
-  test("that doubles at every part is refused", () => {
+  test("is refused if it doubles in every part", () => {
     const $defs = Object.fromEntries(
       Array.from({ length: 40 }, (_, i) => [
         `d${i}`,
@@ -372,7 +376,7 @@ describe("a schema", () => {
     googleSchema(schema);
   });
 
-  test("that directly refers to itself is refused, but a reference to itself in a part is not", () => {
+  test("is refused if it directly refers to itself, but not if one of its parts refers to it", () => {
     const turning = {
       type: "object",
       properties: { v: { $ref: "#/$defs/a" } },
@@ -384,7 +388,7 @@ describe("a schema", () => {
     expect(compileArgumentSchema(list)({ next: { next: { name: "x" } } }).ok).toBe(true);
   });
 
-  test("with ten circular references in every part does not block the conversion for Google", () => {
+  test("does not block the conversion for Google if every part has ten circular references", () => {
     const properties = Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`p${i}`, { $ref: "#" }]));
     googleSchema({ type: "object", properties });
   });
@@ -424,7 +428,7 @@ describe("a schema that is compiled to code", () => {
     expect("injected" in globalThis).toBe(false);
   });
 
-  test("checks names of Object's prototype like any other", () => {
+  test("checks names from Object's prototype like any other", () => {
     const names = ["toString", "constructor", "hasOwnProperty"];
     const needed = compileArgumentSchema({
       type: "object",
@@ -459,7 +463,7 @@ describe("a schema that is compiled to code", () => {
     expect(compile).not.toThrow("\n");
   });
 
-  test("takes bounded time for any size", () => {
+  test("takes limited time for any size", () => {
     const many = (count: number, part: (i: number) => JsonValue) =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [`p${i}`, part(i)]));
     const hostile: JsonSchema[] = [
@@ -527,7 +531,7 @@ describe("JSON from outside", () => {
     expect(jsonValueSchema.safeParse(JSON.parse("[[[[1]]]]")).data).toEqual([[[[1]]]]);
   });
 
-  test("is unreadable as the arguments of a call", () => {
+  test("is unreadable if it is the arguments of a call", () => {
     expect(readArguments(text)).toEqual({ arguments: {}, invalid: text });
     expect(readArguments(JSON.parse(text))).toEqual({ arguments: {}, invalid: "[nested too deeply]" });
   });

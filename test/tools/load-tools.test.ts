@@ -13,7 +13,7 @@ import { agentSettingsSchema, getTool, listTools, type Tool } from "../../src/to
 import { openDemo, openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { context } from "./demo-tools.js";
 
-describe("load tools", () => {
+describe("loading tools", () => {
   /** Message-ID of an email to Marcus with a body of more than 20,000 characters. */
   const LONG = "<9104454.1075840737295.JavaMail.demo@kestrel>";
   let empty: TestDb;
@@ -50,10 +50,10 @@ describe("load tools", () => {
     throw new Error("not refused");
   }
 
-  describe("a tool is refused by name", () => {
+  describe("a tool is refused, and named in the error,", () => {
     const anything = '{"type": "object"}';
 
-    test.each(["sql_query", "", "constructor", "toString", "__proto__"])("for the unknown handler_key %j", (key) => {
+    test.each(["sql_query", "", "constructor", "toString", "__proto__"])("if its handler_key %j is unknown", (key) => {
       addAgent("mine");
       addTool("odd", anything, key);
       attach("mine", "odd");
@@ -66,9 +66,9 @@ describe("load tools", () => {
 
     test.each([
       ["not JSON", '{"type": "obj'],
-      ["no object", '["type"]'],
+      ["not an object", '["type"]'],
       ["null", "null"],
-    ])("for a stored schema that is %s", (_, schema) => {
+    ])("if its stored schema is %s", (_, schema) => {
       addAgent("mine");
       addTool("odd", schema, "email_get");
       attach("mine", "odd");
@@ -79,10 +79,10 @@ describe("load tools", () => {
 
     test.each([
       ["of another type", '{"type": "string"}'],
-      ["without a type", '{"properties": {}}'],
-      ["losing a bound", '{"type": "object", "properties": {"n": {"minimum": 1}}}'],
+      ["missing a type", '{"properties": {}}'],
+      ["missing a bound's type", '{"type": "object", "properties": {"n": {"minimum": 1}}}'],
       ["using a misspelled keyword", '{"type": "object", "propertys": {}}'],
-    ])("for a schema that is %s", (_, schema) => {
+    ])("if its schema is %s", (_, schema) => {
       addAgent("mine");
       addTool("odd", schema, "email_get");
       attach("mine", "odd");
@@ -94,9 +94,9 @@ describe("load tools", () => {
 
     test.each([
       ["not JSON", "{pageSize: 3000}"],
-      ["no object", "3000"],
+      ["not an object", "3000"],
       ["null in JSON", "null"],
-    ])("for a stored config that is %s", (_, config) => {
+    ])("if its stored config is %s", (_, config) => {
       addAgent("mine");
       attach("mine", "email_get", config);
       const error = refusalOf(() => load("mine"));
@@ -109,8 +109,8 @@ describe("load tools", () => {
       ["of the wrong type", "email_get", '{"pageSize": "3000"}'],
       ["out of bounds", "email_get", '{"pageSize": 10}'],
       ["using a misspelled name", "email_get", '{"page_size": 3000}'],
-      ["for a tool without a config", "email_search", '{"limit": 3}'],
-    ])("for a config that is %s", (_, tool, config) => {
+      ["given for a tool without a config", "email_search", '{"limit": 3}'],
+    ])("if its config is %s", (_, tool, config) => {
       addAgent("mine");
       attach("mine", tool, config);
       const error = refusalOf(() => load("mine"));
@@ -119,7 +119,7 @@ describe("load tools", () => {
       expect(error.hint).toContain("agent_tools");
     });
 
-    test("if it is the only bad one", () => {
+    test("even if all others are valid", () => {
       addAgent("mine");
       addTool("odd", anything, "nothing");
       attach("mine", "email_search");
@@ -130,12 +130,12 @@ describe("load tools", () => {
   });
 
   describe("an agent", () => {
-    test("without rows has the default tools", () => {
+    test("has the default tools if it has no rows", () => {
       addAgent("plain");
       expect(ids(load("plain"))).toEqual(["email_search", "email_get", "return_final_answer"]);
     });
 
-    test("with rows has only those, in their order of attachment", () => {
+    test("has only the tools in its rows, in their order of attachment, if it has rows", () => {
       addAgent("mine");
       attach("mine", "read_email");
       attach("mine", "email_search");
@@ -149,7 +149,7 @@ describe("load tools", () => {
       expect(ids(load("mine"))).toEqual(["email_search", "email_get", "return_final_answer"]);
     });
 
-    test("can have a custom tool with a built-in handler and a custom description, bounds and defaults", async () => {
+    test("can have a custom tool that has a built-in handler and a custom description, bounds and defaults", async () => {
       addAgent("mine");
       const schema = {
         type: "object",
@@ -164,7 +164,7 @@ describe("load tools", () => {
       expect(await find?.call({ query: "x", limit: 4 }, context)).toMatchObject({ ok: false, kind: "bad_arguments" });
     });
 
-    test("whose schema is looser than its handler gets an error from the handler", async () => {
+    test("gets an error from the handler if a tool's schema is looser than its handler", async () => {
       addAgent("mine");
       addTool("read", '{"type": "object"}', "email_get");
       attach("mine", "read");
@@ -174,7 +174,7 @@ describe("load tools", () => {
     });
   });
 
-  describe("the seeds contain", () => {
+  describe("the seed data contains", () => {
     test("the agents, their settings and their tools", () => {
       const seeded = listAgents(empty.db).map((agent) => ({
         id: agent.id,
@@ -224,7 +224,7 @@ describe("load tools", () => {
       expect(agentSettingsSchema.parse({})).toEqual(usual);
     });
 
-    test("the tools, and a tool for every handler, except for handlers of custom tools", () => {
+    test("the tools, and one tool per handler, except handlers of custom tools", () => {
       const rows = listTools(empty.db).map(({ id, handlerKey, category }) => [id, handlerKey, category]);
       expect(rows).toEqual([
         ["return_final_answer", "return_final_answer", "answer"],
@@ -246,7 +246,7 @@ describe("load tools", () => {
     });
   });
 
-  describe("each agent has its own tool config:", () => {
+  describe("each agent's tools are configured separately:", () => {
     let demo: TestDb;
     beforeAll(async () => {
       demo = await openDemo();
@@ -260,7 +260,7 @@ describe("load tools", () => {
       return (result.value as { body: string }).body.length;
     };
 
-    test("art-e reads a long email completely, email-search in pages, a third agent in other pages", async () => {
+    test("art-e reads a long email completely, email-search reads it in pages, and a third agent in other pages", async () => {
       demo.db.exec(`INSERT INTO agents (id, name, prompt) VALUES ('third', 'third', 'p');
       INSERT INTO agent_tools (agent_id, tool_id, config) VALUES ('third', 'email_get', '{"pageSize": 1500}')`);
       const whole = demo.db.prepare("SELECT length(body) FROM emails WHERE message_id = ?").pluck().get(LONG);
@@ -280,7 +280,7 @@ const WITH = object({ inbox_id: { type: "string" }, q: { type: "string" } });
 const INBOX = "ann@plains.example";
 
 describe("the mailbox is filled in", () => {
-  test("for a tool with a mailbox parameter if the call has none", () => {
+  test("if a tool has a mailbox parameter and the call does not specify it", () => {
     expect(addInboxArgument(WITH, { q: "x" }, INBOX)).toEqual({ inbox_id: INBOX, q: "x" });
     expect(addInboxArgument(WITH, { q: "x", inbox_id: "ben@plains.example" }, INBOX)).toEqual({
       q: "x",
@@ -289,16 +289,16 @@ describe("the mailbox is filled in", () => {
   });
 
   test.each([
-    ["for a tool without a mailbox parameter", object({ q: { type: "string" } }), { q: "x" }, INBOX],
-    ["for arguments that are not an object", WITH, "x", INBOX],
+    ["if a tool has no mailbox parameter", object({ q: { type: "string" } }), { q: "x" }, INBOX],
+    ["if the arguments are not an object", WITH, "x", INBOX],
     ["outside a mailbox", WITH, { q: "x" }, null],
-    ["for a tool with another kind of mailbox parameter", { parameters: { type: "object" } }, { q: "x" }, INBOX],
+    ["if the tool's mailbox parameter is of another kind", { parameters: { type: "object" } }, { q: "x" }, INBOX],
   ])("but not %s", (_, tool, args, inbox) => {
     expect(addInboxArgument(tool, args, inbox)).toEqual(args);
   });
 });
 
-describe("the search documents tools", () => {
+describe("the tools that search documents", () => {
   const root = mkdtempSync(join(tmpdir(), "art-e-documents-"));
   const text = "Seeds are CSV files. ".repeat(2_000);
   let empty: TestDb;
@@ -352,11 +352,11 @@ describe("the search documents tools", () => {
     [{ path: "documents/none.md" }, "Unknown document documents/none.md"],
     [{ path: "../secret" }, "Unknown document"],
     [{ path: "documents/seeds.md", offset: 50_000 }, "has 42000 characters"],
-  ])("refuse %j so that the model can continue", async (args, why) => {
+  ])("refuse %j in a way that lets the model continue", async (args, why) => {
     expect(await call(args)).toEqual({ ok: false, kind: "bad_arguments", error: expect.stringContaining(why) });
   });
 
-  test("report a task without documents", async () => {
+  test("report that a task has no documents", async () => {
     expect(await call({ query: "seed" }, {})).toMatchObject({
       ok: false,
       kind: "failed",

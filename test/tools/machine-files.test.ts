@@ -33,7 +33,7 @@ describe.each(MACHINES)("files in %s:", (_, options, machine) => {
   describe("", options, () => {
     const call = (id: string, args: JsonValue) => callTool(empty, machine as TaskMachine, id, args);
 
-    test("a written file can be read with its absolute path and from the home folder", async () => {
+    test("a written file can be read by its absolute path and from the home folder", async () => {
       expect(await call("write_file", { path: "Desktop/notes/a.txt", content: "größe\nsecond\n" })).toEqual({
         ok: true,
         value: { path: "Desktop/notes/a.txt", bytes: 15 },
@@ -61,9 +61,9 @@ describe.each(MACHINES)("files in %s:", (_, options, machine) => {
 
     test.each([
       ["missing", { path: "Desktop/none" }, "is not a regular file"],
-      ["a folder", { path: "/home/user" }, "is not a regular file"],
-      ["with a NUL", { path: "a\0b" }, "NUL"],
-    ])("a path that is %s is refused so that the model can continue", async (_, args, why) => {
+      ["is a folder", { path: "/home/user" }, "is not a regular file"],
+      ["contains a NUL", { path: "a\0b" }, "NUL"],
+    ])("a path that %s is refused in a way that lets the model continue", async (_, args, why) => {
       await call("write_file", { path: "there", content: "" });
       expect(await call("read_file", args)).toEqual({
         ok: false,
@@ -74,7 +74,7 @@ describe.each(MACHINES)("files in %s:", (_, options, machine) => {
   });
 });
 
-test("a link is not followed in a folder that acts as a machine", async () => {
+test("a folder that acts as a machine does not follow links", async () => {
   const secret = join(root, "secret");
   writeFileSync(secret, "secret");
   await callTool(empty, folder, "write_file", { path: "here", content: "" });
@@ -84,7 +84,7 @@ test("a link is not followed in a folder that acts as a machine", async () => {
   expect(readFileSync(secret, "utf8")).toBe("secret");
 });
 
-test("a folder cannot list its files, and the error says so", async () => {
+test("a folder that acts as a machine cannot list its files, and the error says so", async () => {
   expect(await callTool(empty, folder, "list_files", {})).toEqual({
     ok: false,
     kind: "bad_arguments",
@@ -92,7 +92,7 @@ test("a folder cannot list its files, and the error says so", async () => {
   });
 });
 
-test("the task's workspace is not used if there is a machine", async () => {
+test("a machine, if there is one, is used instead of the task's workspace", async () => {
   const workspace = openWorkspace();
   await callTool(empty, folder, "write_file", { path: "mine", content: "x" }, { workspace });
   const names = await workspace.use(async ({ files }) => existsSync(join(files, "mine")));
@@ -100,7 +100,7 @@ test("the task's workspace is not used if there is a machine", async () => {
   expect(names).toBe(false);
 });
 
-test.each(["run_shell", "run_notebook"])("%s reports a missing machine, or a machine with only files", async (id) => {
+test.each(["run_shell", "run_notebook"])("%s reports if the machine is missing or has only files", async (id) => {
   const args = id === "run_shell" ? { command: "true" } : { path: "a.ipynb" };
   expect(await callTool(empty, undefined, id, args)).toEqual({
     ok: false,
@@ -112,17 +112,17 @@ test.each(["run_shell", "run_notebook"])("%s reports a missing machine, or a mac
   });
 });
 
-test("execute_python reports that a machine has only files", async () => {
+test("execute_python reports that the machine has only files", async () => {
   expect(await callTool(empty, folder, "execute_python", { code: "1" })).toMatchObject({
     error: expect.stringContaining("only contains files"),
   });
 });
 
-describe("in a sandbox", needs("sandbox", sandboxed !== null), () => {
+describe("files in a sandbox:", needs("sandbox", sandboxed !== null), () => {
   const call = (id: string, args: JsonValue) => callTool(empty, sandboxed ?? undefined, id, args);
   const shell = (command: string) => call("run_shell", { command });
 
-  test("files in the requested folder are listed, without hidden ones", async () => {
+  test("the files in the requested folder are listed, except hidden ones", async () => {
     await shell("mkdir -p list/sub list/.hidden; echo abc > list/sub/a; echo > list/.hidden/b; ln -s /etc list/link");
     expect(await call("list_files", { path: "list" })).toEqual({
       ok: true,
@@ -161,7 +161,7 @@ describe("in a sandbox", needs("sandbox", sandboxed !== null), () => {
     expect(await call(id, args)).toEqual({ ok: false, kind: "bad_arguments", error: expect.stringContaining(why) });
   });
 
-  test("an unwritable path is an error, and the machine continues", async () => {
+  test("an unwritable path causes an error, and the machine continues", async () => {
     expect(await call("write_file", { path: "/usr/new", content: "" })).toMatchObject({ ok: false, kind: "failed" });
     expect(await shell("echo on")).toMatchObject({ value: { stdout: "on\n" } });
   });

@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => demo.close());
 
-describe("email search", () => {
+describe("the email_search tool", () => {
   const SEASON = "<14928187.1075840303621.JavaMail.demo@kestrel>";
   const search = (args: object) => demo.value<Found>("email_search", { inbox_id: MARCUS, ...args } as never);
   const idsOf = ({ emails }: Found) => emails.map((mail) => mail.message_id);
@@ -45,7 +45,7 @@ describe("email search", () => {
       expect(refusal.error).not.toContain("\n");
     });
 
-    test("to search without a mailbox if the task has none", async () => {
+    test("to search if the call and the task have no mailbox", async () => {
       const refusal = await demo.refusal("email_search", { query: "x", inbox_id: " " }, { inbox: null });
       expect(refusal).toMatchObject({ kind: "bad_arguments", error: expect.stringContaining("inbox_id") });
     });
@@ -58,7 +58,7 @@ describe("email search", () => {
       }
     });
 
-    test("too broad a filter, with the requirements for a valid one", async () => {
+    test("a filter that is too broad, and explains what a valid one requires", async () => {
       const to = Array.from({ length: 210 }, (_, i) => `p${i}@crowd.example`);
       const row = ["<1@x>", to[0], "party", "boss@crowd.example", JSON.stringify(to), "2001-05-14T10:00:00Z", "come"];
       const cells = row.map((cell) => `"${cell?.replaceAll('"', '""')}"`).join(",");
@@ -79,7 +79,7 @@ describe("email search", () => {
   });
 
   describe("email_search returns", () => {
-    test("message_id, subject, sender, date, snippet and match of each email, and the total", async () => {
+    test("the message_id, subject, sender, date, snippet and match of each email, and the total", async () => {
       const found = await search({ query: "umpire fee", limit: 1 });
       expect(found).toEqual({
         emails: [
@@ -97,7 +97,7 @@ describe("email search", () => {
       });
     });
 
-    test("emails with all words first, then the best other matches, each marked and only once", async () => {
+    test("emails that contain all words first, then the best other matches, each marked and only once", async () => {
       const both = await search({ query: "softball dues", limit: 50 });
       expect(both.emails.slice(0, 2).map((mail) => [mail.message_id, mail.match])).toEqual([
         [DUES, "all_words"],
@@ -109,13 +109,13 @@ describe("email search", () => {
       expect(both.total).toBe(both.emails.length);
     });
 
-    test("only emails with all words if there are enough of them", async () => {
+    test("only emails that contain all words if there are enough of them", async () => {
       const { emails, total } = await search({ query: "Merriwell index", limit: 3 });
       expect(emails.map((mail) => mail.match)).toEqual(["all_words", "all_words", "all_words"]);
       expect(total).toBeGreaterThan(3);
     });
 
-    test("emails with adjacent quoted words before others", async () => {
+    test("emails in which quoted words are adjacent before others", async () => {
       const { emails } = await search({ query: '"umpire fee"' });
       expect(emails[0]).toMatchObject({ message_id: DUES, match: "all_words" });
       const apart = await search({ query: '"fee umpire"' });
@@ -134,20 +134,20 @@ describe("email search", () => {
       expect(emails).toHaveLength(total);
     });
 
-    test("an email once, however often it was filed", async () => {
+    test("each email once, however often it was filed", async () => {
       const { emails } = await search({ query: "softball money umpire" });
       expect(emails.filter((mail) => mail.subject === "softball money")).toHaveLength(1);
     });
 
-    test("nothing if no word occurs, or the query contains no word", async () => {
+    test("nothing if no word occurs, or if the query contains no word", async () => {
       for (const query of ["zyzzyva", "?!", " ", "🙂", '""']) {
         expect(await search({ query }), query).toEqual({ emails: [], total: 0 });
       }
     });
   });
 
-  describe("email_search narrows", () => {
-    test("by sender: an address, a part of one, a name", async () => {
+  describe("email_search limits the results", () => {
+    test("by sender: an address, a part of one, or a name", async () => {
       for (const from of ["amontero@merriwellgas.example", "AMONTERO@MerriwellGas.example", "merriwellgas"]) {
         const { emails } = await search({ query: "Merriwell gas", from, limit: 50 });
         expect(emails.length).toBeGreaterThan(3);
@@ -171,7 +171,7 @@ describe("email search", () => {
       expect(idsOf(none)).not.toContain(DUES);
     });
 
-    test("by date: including sent_after, excluding sent_before", async () => {
+    test("by date: sent_after is included, sent_before is excluded", async () => {
       const found = async (days: object) => idsOf(await search({ query: "umpire", ...days })).includes(DUES);
       expect(await found({ sent_after: "2000-04-10" })).toBe(true);
       expect(await found({ sent_after: "2000-04-11" })).toBe(false);
@@ -219,7 +219,7 @@ describe("email search", () => {
       expect(found.total).toBeGreaterThanOrEqual(found.emails.length);
     });
 
-    test("random strings, also as a filter", async () => {
+    test("random strings, even as a filter", async () => {
       const texts = fc.oneof(fc.string({ unit: "binary", minLength: 1, maxLength: 60 }), fc.string({ minLength: 1 }));
       await fc.assert(
         fc.asyncProperty(texts, texts, async (query, from) => {
@@ -237,7 +237,7 @@ describe("email search", () => {
   });
 });
 
-describe("email get", () => {
+describe("the email_get tool", () => {
   const LONG = "<9104454.1075840737295.JavaMail.demo@kestrel>";
   const DUES_COPY = "<29360411.1075840803805.JavaMail.demo@kestrel>";
   const read = (message_id: string, more = {}) => demo.value<ReadMail>("email_get", { message_id, ...more });
@@ -259,7 +259,7 @@ describe("email get", () => {
       expect(refusal.error).toContain(what);
     });
 
-    test("an offset after the body, with the body's length", async () => {
+    test("an offset after the end of the body, and states the body's length", async () => {
       const whole = (await read(DUES)).body.length;
       for (const offset of [whole, whole + 1, 1e9]) {
         expect(await demo.refusal("email_get", { message_id: DUES, offset })).toEqual({
@@ -298,19 +298,19 @@ describe("email get", () => {
       expect(mail.cc).toEqual(["joanne.petrosky@kestrelplains.example"]);
     });
 
-    test("the same email for each of its Message-IDs, with the requested id", async () => {
+    test("the same email for each of its Message-IDs, and repeats the requested id", async () => {
       const [one, other] = [await read(DUES), await read(DUES_COPY)];
       expect(one.message_id).toBe(DUES);
       expect(other).toEqual({ ...one, message_id: DUES_COPY });
       expect(one.body).toContain("dues are $40");
     });
 
-    test("an email for an id without brackets, or with surrounding blanks", async () => {
+    test("an email for an id that has no angle brackets or is surrounded by blanks", async () => {
       expect((await read(DUES.slice(1, -1))).message_id).toBe(DUES);
       expect((await read(` ${DUES}\n`)).message_id).toBe(DUES);
     });
 
-    test("an email by the id of a copy in another mailbox", async () => {
+    test("an email for the id of a copy in another mailbox", async () => {
       // okafor-d/sent/2. and hale-m/inbox/128. are copies of one email.
       const ids = demo.db
         .prepare(
@@ -325,7 +325,7 @@ describe("email get", () => {
       expect(bodies.size).toBe(1);
     });
 
-    test("any imported email outside a task", async () => {
+    test("any imported email if called outside a task", async () => {
       const id = "<12224738.1075840196582.JavaMail.demo@kestrel>";
       expect((await demo.refusal("email_get", { message_id: id })).kind).toBe("invalid_email");
       const mail = await demo.value<ReadMail>("email_get", { message_id: id }, { inbox: null });
@@ -357,14 +357,14 @@ describe("email get", () => {
       expect(first.body + second.body).toBe(body);
     });
 
-    test.each([1000, 7919, 20_000])("has pages of %i that together contain all of it", async (size) => {
+    test.each([1000, 7919, 20_000])("has pages of %i characters that together contain all of it", async (size) => {
       const read = await pages(size);
       expect(read).toHaveLength(Math.ceil(whole().length / size));
       expect(read.map((page) => page.body).join("")).toBe(whole());
       expect(read.map((page) => page.body_from)).toEqual(read.map((_, i) => i * size));
     });
 
-    test("is complete if the page is long enough, without mentioning pages", async () => {
+    test("is complete, and no pages are mentioned, if the page is long enough", async () => {
       const [page, ...more] = await pages(whole().length);
       expect(more).toEqual([]);
       expect(page?.body).toBe(whole());
@@ -372,7 +372,7 @@ describe("email get", () => {
       expect(page).not.toHaveProperty("body_length");
     });
 
-    test("can start anywhere", async () => {
+    test("can be read from any offset", async () => {
       const page = await read(LONG, { offset: 20_001 });
       expect(page).toMatchObject({ body: whole().slice(20_001), body_from: 20_001, next_offset: null });
     });
@@ -409,7 +409,7 @@ describe("return_final_answer", () => {
     ["42", ["<a@b>", "<c@d>"]],
     ["I don't know", []],
     ["", []],
-  ])("ends with %j and the sources %j unchanged", async (answer, sources) => {
+  ])("ends the task with %j and the sources %j, unchanged", async (answer, sources) => {
     const result = await demo.tool("return_final_answer").call({ answer, sources }, context);
     expect(result).toEqual({ ok: true, value: { accepted: true }, final: { answer, sources } });
   });

@@ -36,7 +36,7 @@ describe.each(KINDS)("a tool of the kind %s", (kind) => {
   });
 
   it.each([{}, { do: "dance" }, { do: "echo", word: 5 }, { do: "echo", more: 1 }, "echo", null])(
-    "is not called with %j",
+    "is not called if the arguments are %j",
     async (args) => {
       expect(await own.tool(kind).call(args, context)).toMatchObject({ ok: false, kind: "bad_arguments" });
     },
@@ -55,7 +55,7 @@ describe.each(KINDS)("a tool of the kind %s", (kind) => {
     expect(await own.tool(kind).call({ do: "echo", word: "again" }, context)).toMatchObject({ ok: true });
   });
 
-  it("rejects with the task's own reason when the task is aborted, before or during a call", async () => {
+  it("rejects with the task's own reason if the task is aborted, before or during a call", async () => {
     const reason = new Error("the task is over");
     const over = AbortSignal.abort(reason);
     await expect(own.tool(kind).call({ do: "echo" }, { ...context, signal: over })).rejects.toBe(reason);
@@ -66,7 +66,7 @@ describe.each(KINDS)("a tool of the kind %s", (kind) => {
     await expect(call).rejects.toBe(reason);
   });
 
-  it("truncates a long result, with a note", async () => {
+  it("truncates a long result, and adds a note", async () => {
     const result = await own.tool(kind, { maxResultChars: 1_000 }).call({ do: "huge" }, context);
     expect(result).toMatchObject({ ok: true, value: { truncated: true, characters: 300_010 } });
     expect(result.ok && JSON.stringify(result.value).length).toBeLessThan(1_200);
@@ -75,7 +75,7 @@ describe.each(KINDS)("a tool of the kind %s", (kind) => {
     expect(result).toMatchObject({ value: { beginning } });
   });
 
-  it("must not return more bytes than allowed", async () => {
+  it("cannot return more bytes than allowed", async () => {
     const result = await own.tool(kind, { maxBytes: 100_000 }).call({ do: "huge" }, context);
     expect(result).toMatchObject({ ok: false, error: expect.stringContaining("more than 100000 bytes") });
   });
@@ -94,7 +94,7 @@ describe.each(KINDS)("a tool of the kind %s", (kind) => {
     expect(JSON.stringify(result)).not.toContain(SECRET);
   });
 
-  it("names a missing variable, and stores no value in the file", async () => {
+  it("reports a missing variable by name, and stores no value in the file", async () => {
     const bare = await openOwnTools({});
     expect(await bare.tool(kind).call({ do: "echo" }, context)).toMatchObject({
       ok: false,
@@ -108,7 +108,7 @@ describe.each(KINDS)("a tool of the kind %s", (kind) => {
     ["a limit out of bounds", { timeoutMs: 0 }],
     ["an unknown setting", { time_out: 3 }],
     ["an invalid result schema", { resultSchema: { type: "nothing" } }],
-  ])("is not created with %s", (_, config) => {
+  ])("is not created if it has %s", (_, config) => {
     expect(() => own.tool(kind, config)).toThrow(/Cannot use the config of tool/);
   });
 });
@@ -127,7 +127,7 @@ test("a URL can contain only the tool's parameters", () => {
 });
 
 it.each(["POST /mcp HTTP/1.0\r\n\r\n", "POST /mcp HTTP/1.0\r\nHost:\r\n\r\n"])(
-  "a request without a host to a loopback address is refused: %j",
+  "a loopback server refuses a request that has no host: %j",
   async (words) => {
     let asked = 0;
     const serverFor = () => {
@@ -143,7 +143,7 @@ it.each(["POST /mcp HTTP/1.0\r\n\r\n", "POST /mcp HTTP/1.0\r\nHost:\r\n\r\n"])(
   },
 );
 
-it("an internal error is reported as one, and does not affect the next request", async () => {
+it("an MCP server reports an internal error as one, and handles the next request", async () => {
   const serverFor = () => {
     throw new Error("a wire has come loose");
   };
@@ -156,7 +156,7 @@ it("an internal error is reported as one, and does not affect the next request",
   await listener.close();
 });
 
-describe("connections", () => {
+describe("connections to MCP servers", () => {
   let db: TestDb;
   let mcp: McpConnections;
   const env = { PATH: process.env.PATH ?? "" };
@@ -185,7 +185,7 @@ describe("connections", () => {
     return (answer as unknown as { value: { pid: number } }).value.pid;
   };
 
-  it("share one connection among all calls, including concurrent ones", async () => {
+  it("are shared by all calls, including concurrent ones", async () => {
     const pids = await Promise.all(Array.from({ length: 8 }, () => pidOf()));
     expect(new Set(pids).size).toBe(1);
     expect(await pidOf("pid", { OTHER: "1" })).not.toBe(pids[0]);
@@ -207,7 +207,7 @@ describe("connections", () => {
     await expect(mcp.to(server(), fresh())).rejects.toThrow("closed");
   });
 
-  it("use the protocol revision 2026-07-28 with a server that supports nothing else", async () => {
+  it("use the MCP revision 2026-07-28 if a server supports nothing else", async () => {
     const http = await startModernHttpServer();
     const servers = [
       { command: [process.execPath, modernServerFile(db.folder)], env },
@@ -224,7 +224,7 @@ describe("connections", () => {
     await http.close();
   });
 
-  it("start a program again that exits after any first request but initialize", async () => {
+  it("restart a program that exits if its first request is not initialize", async () => {
     const at = { command: [process.execPath, impatientServerFile(db.folder)], env };
     const client = await mcp.to(at, fresh());
     expect(await callServerTool(client, "era", {}, patient())).toEqual({ ok: true, value: { era: "early" } });
@@ -267,7 +267,7 @@ describe("connections", () => {
     await expect(connecting).rejects.toBe(reason);
   });
 
-  it("list the tools of a list that also contains other things", async () => {
+  it("list the tools even if the server's list also contains other things", async () => {
     const { tools, malformed } = await listServerTools(
       await mcp.to(server({ MALFORMED: "1" }), fresh()),
       fresh(),
@@ -277,7 +277,7 @@ describe("connections", () => {
     expect(malformed).toBe(3);
   });
 
-  it("send headers and content to no other host after a redirect", async () => {
+  it("send no headers or content to another host after a redirect", async () => {
     const received: unknown[] = [];
     const stranger = createServer((request, response) => {
       received.push(request.headers);

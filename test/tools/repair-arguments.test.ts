@@ -18,18 +18,18 @@ const schema = {
 
 describe("repairArguments", () => {
   it.each([
-    ["an array as JSON text", { sources: '["<a@b>"]' }, { sources: ["<a@b>"] }],
+    ["an array as a JSON string", { sources: '["<a@b>"]' }, { sources: ["<a@b>"] }],
     ["one string for an array", { sources: "<a@b>" }, { sources: ["<a@b>"] }],
-    ["null for a required array", { sources: null }, { sources: [] }],
-    ["null for an optional parameter", { limit: null, query: "a" }, { query: "a" }],
-    ["a whole number as text", { limit: "5" }, { limit: 5 }],
-    ["a number as text", { score: " 0.5 " }, { score: 0.5 }],
-    ["a whole number as text for a number", { score: "5" }, { score: 5 }],
-    ["a boolean as text", { exact: "true" }, { exact: true }],
+    ["null if an array is required", { sources: null }, { sources: [] }],
+    ["null if the parameter is optional", { limit: null, query: "a" }, { query: "a" }],
+    ["a whole number as a string", { limit: "5" }, { limit: 5 }],
+    ["a number as a string", { score: " 0.5 " }, { score: 0.5 }],
+    ["a whole number as a string if a number is expected", { score: "5" }, { score: 5 }],
+    ["a boolean as a string", { exact: "true" }, { exact: true }],
     ["a boolean in Python's spelling", { exact: "False" }, { exact: false }],
-    ["a Python list as text", { sources: "['<a@b>', \"<c@d>\",]" }, { sources: ["<a@b>", "<c@d>"] }],
-    ["an empty string for an optional number", { limit: "", query: "a" }, { query: "a" }],
-    ["an object as JSON text", { filter: '{"a":1}' }, { filter: { a: 1 } }],
+    ["a Python list as a string", { sources: "['<a@b>', \"<c@d>\",]" }, { sources: ["<a@b>", "<c@d>"] }],
+    ["an empty string if an optional number is expected", { limit: "", query: "a" }, { query: "a" }],
+    ["an object as a JSON string", { filter: '{"a":1}' }, { filter: { a: 1 } }],
   ])("repairs %s", (_, args, value) => {
     const repaired = repairArguments(schema, args);
     expect(repaired.value).toEqual(value);
@@ -39,10 +39,10 @@ describe("repairArguments", () => {
   it.each([
     ["valid arguments", { query: "5", limit: 5, sources: [] }],
     ["null if the schema allows it", { day: null }],
-    ["null for a required string", { query: null }],
-    ["a number for a string", { query: 5 }],
-    ["a fraction for a whole number", { limit: "2.5" }],
-    ["words for a number", { limit: "ten" }],
+    ["null if a string is required", { query: null }],
+    ["a number if a string is expected", { query: 5 }],
+    ["a fraction if a whole number is expected", { limit: "2.5" }],
+    ["words if a number is expected", { limit: "ten" }],
     ["an unknown parameter", { other: "5" }],
     ["something that is not an object", ["query"]],
   ])("does not change %s", (_, args) => {
@@ -72,7 +72,7 @@ describe("a tool call with repaired arguments", () => {
     );
   });
 
-  it("is refused with its original arguments if the repair does not make them valid", async () => {
+  it("is refused with its original arguments if they are still invalid after the repair", async () => {
     const { kind, error } = await demo.refusal("return_final_answer", { answer: 42, sources: "<a@b>" });
     expect(kind).toBe("bad_arguments");
     expect(error).toContain("sources");

@@ -46,7 +46,7 @@ async function savedNotebook(path: string): Promise<Notebook> {
 }
 
 describe("run_notebook", needs("notebooks", await hasNotebooks(sandboxed)), () => {
-  test("runs every cell in the notebook's folder, and saves it in place with its outputs", async () => {
+  test("runs every cell in the notebook's folder, and saves the notebook with its outputs", async () => {
     await writeNotebook("work/a.ipynb", [
       { markdown: "# Sums" },
       "import os\nprint(os.getcwd())",
@@ -79,7 +79,7 @@ describe("run_notebook", needs("notebooks", await hasNotebooks(sandboxed)), () =
     expect(await call("run_shell", { command: "ls work" })).toMatchObject({ value: { stdout: "a.ipynb\nmade\n" } });
   });
 
-  test("reports the failed cell and its error, and saves the output until then", async () => {
+  test("reports the failed cell and its error, and saves the output up to there", async () => {
     await writeNotebook("fails.ipynb", ["print('before')", "1 / 0", "print('after')"]);
     const result = await call("run_notebook", { path: "fails.ipynb" });
     expect(result).toMatchObject({
@@ -126,7 +126,7 @@ describe("run_notebook", needs("notebooks", await hasNotebooks(sandboxed)), () =
     });
   }, 120_000);
 
-  test("uses Python if the notebook's kernel is not installed, and lists pictures without showing them", async () => {
+  test("uses Python if the notebook's kernel is not installed, and lists pictures but does not show them", async () => {
     const show =
       "from IPython.display import display\ndisplay({'image/png': 'aGk=', 'text/plain': '<Figure>'}, raw=True)\nprint('x' * 50_000)";
     await writeNotebook("picture.ipynb", [show], "conda-of-somebody");
@@ -157,7 +157,7 @@ describe("run_notebook", needs("notebooks", await hasNotebooks(sandboxed)), () =
   });
 });
 
-describe("run_notebook without its packages", needs("sandbox", sandboxed !== null), () => {
+describe("run_notebook, if its packages are missing,", needs("sandbox", sandboxed !== null), () => {
   test("names the missing package on a machine without nbclient", async () => {
     await call("write_file", { path: "a.ipynb", content: "{}" });
     const python = `#!/bin/sh\nunset PYTHONPATH\nexec /usr/bin/python3 -S "$@"\n`;

@@ -27,7 +27,7 @@ describe("run_shell", needs("sandbox", sandboxed !== null), () => {
     });
   });
 
-  test("runs in another folder, given relative to the home folder or absolutely", async () => {
+  test("runs in another folder if given a path, absolute or relative to the home folder", async () => {
     await shell({ command: "mkdir -p work" });
     for (const cwd of ["work", "~/work", "/home/user/work/"]) {
       expect(await shell({ command: "pwd", cwd })).toMatchObject({ value: { stdout: "/home/user/work\n" } });
@@ -38,7 +38,7 @@ describe("run_shell", needs("sandbox", sandboxed !== null), () => {
     });
   });
 
-  test("stops a command after its timeout, and returns its output so far", async () => {
+  test("stops a command after its timeout, and returns the output so far", async () => {
     expect(await shell({ command: "echo begun; sleep 60", timeout_seconds: 1 })).toEqual({
       ok: true,
       value: {
@@ -69,7 +69,7 @@ describe("run_shell", needs("sandbox", sandboxed !== null), () => {
     expect(await shell({ command: `kill ${pid}` })).toMatchObject({ value: { exit_code: 0 } });
   });
 
-  test("ends with its task", async () => {
+  test("stops when its task ends", async () => {
     const stop = new AbortController();
     const running = shell({ command: "sleep 300; true" }, stop.signal);
     const started = () => shell({ command: "grep -lx sleep /proc/[0-9]*/comm" });
@@ -83,7 +83,7 @@ describe("run_shell", needs("sandbox", sandboxed !== null), () => {
 });
 
 describe("execute_python in a machine", needs("sandbox", sandboxed !== null), () => {
-  test("runs in the folder of the task's files, and can import modules there", async () => {
+  test("runs in the folder that contains the task's files, and can import modules from there", async () => {
     await shell({ command: "echo 'value = 7' > helper.py; echo data > input.txt" });
     expect(await python("import helper\nprint(helper.value, open('input.txt').read().strip(), __name__)")).toEqual({
       ok: true,
@@ -105,7 +105,7 @@ describe("execute_python in a machine", needs("sandbox", sandboxed !== null), ()
     expect(await python("import sys\nsys.exit(4)")).toMatchObject({ value: { exit_code: 4, stdout: "" } });
   });
 
-  test("accepts a long program and prints non-ASCII characters", async () => {
+  test("accepts a long program, and prints non-ASCII characters", async () => {
     expect(await python(`${"# ä comment\n".repeat(15_000)}print("größer")`)).toMatchObject({
       value: { stdout: "größer\n", exit_code: 0 },
     });

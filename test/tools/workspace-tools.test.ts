@@ -41,8 +41,8 @@ function call(id: string, args: JsonValue, changes: Partial<ToolContext> = {}, p
 
 const lines = (count: number) => Array.from({ length: count }, (_, i) => `line ${i + 1}`);
 
-describe("files:", () => {
-  test("a written file is listed and read with line numbers", async () => {
+describe("files in a workspace:", () => {
+  test("a written file is listed, and read with line numbers", async () => {
     const written = await call("write_file", { path: "notes/a.txt", content: "first\r\nsecond\n\nlast" });
     expect(written).toEqual({ ok: true, value: { path: "notes/a.txt", bytes: 19 } });
     expect(await call("list_files", {})).toEqual({
@@ -76,7 +76,7 @@ describe("files:", () => {
     expect(files).toHaveLength(200);
   });
 
-  test("a long file has pages, each line once", async () => {
+  test("a long file has pages, which contain each line once", async () => {
     await call("write_file", { path: "long", content: `${lines(450).join("\n")}\n` });
     const read: string[] = [];
     for (let offset: number | null = 1; offset !== null; ) {
@@ -111,11 +111,11 @@ describe("files:", () => {
     ["write_file", { path: "a/../../b", content: "" }, '".."'],
     ["write_file", { path: "a" }, "content"],
     ["list_files", { path: "missing" }, "does not exist"],
-  ])("%s %j is refused so that the model can continue", async (id, args, why) => {
+  ])("%s %j is refused in a way that lets the model continue", async (id, args, why) => {
     expect(await call(id, args)).toEqual({ ok: false, kind: "bad_arguments", error: expect.stringContaining(why) });
   });
 
-  test("an empty file is read as zero lines, and a line after the last is an error", async () => {
+  test("an empty file is read as zero lines, and a line number after the last line is an error", async () => {
     await call("write_file", { path: "empty", content: "" });
     expect(await call("read_file", { path: "empty" })).toMatchObject({
       value: { content: "", total_lines: 0, last_line: 0 },
@@ -123,7 +123,7 @@ describe("files:", () => {
     expect(await call("read_file", { path: "empty", offset: 2 })).toMatchObject({ kind: "bad_arguments" });
   });
 
-  test("report a missing workspace", async () => {
+  test("a missing workspace is reported", async () => {
     for (const [id, args] of [
       ["list_files", {}],
       ["execute_python", { code: "print(1)" }],
@@ -137,13 +137,13 @@ describe("files:", () => {
 describe("execute_python", () => {
   const nowhere: Python = async () => ({ ok: false, why: "bubblewrap is not installed", hint: "Install it." });
 
-  test("is refused without a sandbox, with the programs to install", async () => {
+  test("is refused if there is no sandbox, and the error lists the programs to install", async () => {
     const refused = await call("execute_python", { code: "print(1)" }, {}, nowhere);
     expect(refused).toMatchObject({ ok: false, kind: "failed" });
     expect(refused).toMatchObject({ error: expect.stringMatching(/bubblewrap is not installed.*Install it/) });
   });
 
-  test("runs, shares the files, and reports errors", needs("sandbox", choice.ok), async () => {
+  test("runs programs, shares the files, and reports errors", needs("sandbox", choice.ok), async () => {
     await call("write_file", { path: "numbers.txt", content: "3\n4\n" });
     const code = "print(sum(map(int, open('numbers.txt'))))\nopen('sum.txt', 'w').write('seven')";
     expect(await call("execute_python", { code })).toEqual({
@@ -172,7 +172,7 @@ describe("execute_python", () => {
     });
   });
 
-  test("reports that it was stopped, and why", needs("sandbox", choice.ok), async () => {
+  test("reports that a program was stopped, and why", needs("sandbox", choice.ok), async () => {
     expect(await call("execute_python", { code: "print('begun')\nwhile True: pass" })).toEqual({
       ok: true,
       value: {
@@ -186,7 +186,7 @@ describe("execute_python", () => {
     });
   });
 
-  test("ends with its task, and leaves nothing", needs("sandbox", choice.ok), async () => {
+  test("stops when its task ends, and leaves nothing", needs("sandbox", choice.ok), async () => {
     const stop = new AbortController();
     let files = "";
     await workspace.use(async (folders) => {
@@ -201,7 +201,7 @@ describe("execute_python", () => {
     expect(existsSync(files)).toBe(false);
   });
 
-  test("runs on the bare host only on request, and without the host's environment", onHost, async () => {
+  test("runs on the bare host only if requested, and without the host's environment", onHost, async () => {
     const code = "import os\nprint(os.path.isdir('/etc'), sorted(os.environ))\nopen('a', 'w').write('here')";
     expect(await call("execute_python", { code }, {}, findHostPython)).toMatchObject({
       value: { stdout: expect.stringMatching(/^True \['HOME', 'LANG', ('LC_CTYPE', )?'PATH', ('PWD', )?'TMPDIR'/) },
@@ -214,7 +214,7 @@ describe("execute_python", () => {
     });
   });
 
-  test("ends detached processes on the bare host with the task", onHost, async () => {
+  test("ends detached processes on the bare host when the task ends", onHost, async () => {
     const stop = new AbortController();
     let files = "";
     await workspace.use(async (folders) => {

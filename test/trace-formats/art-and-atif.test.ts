@@ -24,7 +24,7 @@ function groups(traces: readonly ExportedTrace[], reward = "semanticScore") {
 }
 
 describe("the ART format", () => {
-  it("groups the epochs of a question, with the reward of each", () => {
+  it("groups a question's epochs, each with its reward", () => {
     const { read, report } = groups([ANSWERED, BY_TOOL, SECOND_EPOCH, CUT_OFF]);
     expect(read.map(({ trajectories }) => trajectories.map(({ reward }) => reward))).toEqual([
       [0.5],
@@ -38,7 +38,7 @@ describe("the ART format", () => {
     expect(groups([BY_TOOL, SECOND_EPOCH]).report.notes).toEqual([expect.stringContaining("log probabilities")]);
   });
 
-  it("leaves out traces without a reward or without a reply to train on", () => {
+  it("leaves out traces that have no reward, or no reply to train on", () => {
     const { read, report } = groups(ALL_KINDS, "exactMatch");
     expect(read.flatMap(({ trajectories }) => trajectories.map(({ metadata }) => metadata.trace_id))).toEqual(
       ["1", "by_tool", "epoch_2", "refused", "cut_off", "out_of_turns"].map((id) => `trace_${id}`),
@@ -115,13 +115,13 @@ describe("the ATIF format", () => {
     expect(trajectory(BROKEN_OFF).extra).toMatchObject({ error: BROKEN_OFF.error, ending: "model_error" });
   });
 
-  it("leaves earlier chats out, and writes only the question of a task that never started", () => {
+  it("leaves out earlier chats, and writes only the question if a task never started", () => {
     expect(trajectory(CHAT).steps.map(({ message }) => message)).toEqual(["You search.", "When is the call?", "", ""]);
     expect(trajectory(CHAT).agent.version).toBe("3");
     expect(trajectory(NOT_STARTED).steps).toMatchObject([{ source: "user", message: "Plot it." }]);
   });
 
-  it("assigns an external agent's only turn to the last reply, and results without a call to the reply before", () => {
+  it("assigns an external agent's only turn to the last reply, and results without a call to the previous reply", () => {
     const { steps } = trajectory(PROGRAM);
     expect(steps[2]).toMatchObject({ message: "I look.", observation: { results: [{ content: "found" }] } });
     expect(steps.map(({ llm_call_count }) => llm_call_count)).toEqual([undefined, undefined, undefined, 1]);

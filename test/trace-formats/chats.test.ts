@@ -25,7 +25,7 @@ const weights = (trace: ExportedTrace) =>
 
 describe("the chat format", () => {
   it.each(["openai", "hf"] as const)(
-    "writes only traces with an answer, for all kinds of traces in the dialect %s",
+    "writes only traces that have an answer, for all kinds of traces in the dialect %s",
     (dialect) => {
       const { read, report } = chats(ALL_KINDS, dialect);
       // Answer by tool (two epochs), refused, truncated, the chat and the suite task.
@@ -38,7 +38,7 @@ describe("the chat format", () => {
     },
   );
 
-  it("repeats an answer that was given through a tool, without weight", () => {
+  it("repeats an answer that was given through a tool, but gives it no weight", () => {
     const [line] = chats([BY_TOOL]).read;
     expect(line?.messages.slice(-2)).toEqual([
       { role: "tool", tool_call_id: "c3", content: "Answered." },
@@ -47,7 +47,7 @@ describe("the chat format", () => {
     expect(line).toMatchObject({ parallel_tool_calls: true, tools: [{ function: { name: "email_search" } }, {}, {}] });
   });
 
-  it("writes arguments as text or as objects, depending on the dialect", () => {
+  it("writes arguments as strings or as objects, depending on the dialect", () => {
     const call = (dialect: "openai" | "hf") => chats([BY_TOOL], dialect).read[0]?.messages[2];
     expect(call("openai")).toMatchObject({ tool_calls: [{ function: { arguments: '{"query":"call"}' } }, {}] });
     expect(call("hf")).toMatchObject({
@@ -57,7 +57,7 @@ describe("the chat format", () => {
     expect(chats([BY_TOOL], "hf").read[0]).not.toHaveProperty("parallel_tool_calls");
   });
 
-  it("gives no weight to truncated, empty or wrong replies, nor to replies of earlier chats", () => {
+  it("gives no weight to truncated, empty or wrong replies, or to replies in earlier chats", () => {
     expect(weights(CUT_OFF)).toEqual([0, 0, 1]);
     expect(weights(REFUSED)).toEqual([1]);
     expect(weights(CHAT)).toEqual([0, 1, 1, 0]);
@@ -67,7 +67,7 @@ describe("the chat format", () => {
     expect(weights({ ...BY_TOOL, messages })).toEqual([0, 1, 0]);
   });
 
-  it("leaves out malformed calls in the dialect without weights", () => {
+  it("leaves out malformed calls if the dialect has no weights", () => {
     const messages = BY_TOOL.messages.map((message) =>
       message.role === "assistant"
         ? { ...message, toolCalls: message.toolCalls.map((call) => ({ ...call, arguments: {}, invalid: "{no" })) }
@@ -88,7 +88,7 @@ describe("the chat format", () => {
     expect(chats([{ ...BY_TOOL, turns }]).report.leftOut).toEqual({ "over 65,536 tokens": 1 });
   });
 
-  it("reports the number of lines and tokens, and that there are too few lines", () => {
+  it("reports the number of lines and tokens, and says if there are too few lines", () => {
     expect(chats([BY_TOOL, SUITE]).report.notes).toEqual([
       "2 lines of about 110 tokens.",
       "Trainers for this format require at least 10 lines.",
@@ -132,7 +132,7 @@ describe("the lines of chats", () => {
     unnamed_tool: [GOOD.replace('"name":"email_get",', ""), false],
   };
 
-  it("match the types, and broken lines do not", () => {
+  it("match the types, but broken lines do not", () => {
     const files = Object.entries(CASES).map(([name, [json]]) => {
       const file = join(folder, `${name}.ts`);
       writeFileSync(
@@ -157,7 +157,7 @@ describe("the lines of chats", () => {
 const stepsOf = (trace: typeof ANSWERED) => iofoldSteps(trace).map((line) => stepShape.parse(JSON.parse(line)));
 
 describe("the iofold format", () => {
-  it("writes a step per model call, followed by a step per tool call of it", () => {
+  it("writes one step per model call, followed by one step per tool call in it", () => {
     expect(
       stepsOf(ANSWERED).map(({ step_id, metadata }) => [step_id, metadata.parent_span_id, metadata.span_name]),
     ).toEqual([
@@ -168,7 +168,7 @@ describe("the iofold format", () => {
     ]);
   });
 
-  it("adds prompt and question to the first model call, and each message only once", () => {
+  it("adds the prompt and the question to the first model call, and contains each message only once", () => {
     const added = stepsOf(ANSWERED).flatMap((step) => step.messages_added);
     expect(added.map(({ role, content }) => [role, content])).toEqual([
       ["system", "You search."],
@@ -192,7 +192,7 @@ describe("the iofold format", () => {
     expect(last).toMatchObject({ output: "On Friday.", metadata: { tokens_input: null, tokens_output: null } });
   });
 
-  it("stores the results of a reply's calls, and errors for refused and never executed calls", () => {
+  it("stores the results of a reply's calls, and errors for calls that were refused or never executed", () => {
     expect(stepsOf(ANSWERED)[0]?.tool_calls).toEqual([
       { tool_name: "email_search", arguments: { query: "call" }, result: { total: 1 }, error: null },
       { tool_name: "email_get", arguments: {}, result: null, error: "not JSON" },
@@ -201,13 +201,13 @@ describe("the iofold format", () => {
     expect(stepsOf(ANSWERED)[2]).toMatchObject({ input: {}, output: null, error: "not JSON" });
   });
 
-  it("writes one step with the error for a task that failed before any reply", () => {
+  it("writes one step with the error if a task failed before any reply", () => {
     const steps = stepsOf(FAILED);
     expect(steps).toMatchObject([{ step_id: "trace_2_turn1", output: null, error: "401 no", tool_calls: [] }]);
     expect(steps[0]?.messages_added).toHaveLength(2);
   });
 
-  it("writes the error only into the last model step for a task that failed later", () => {
+  it("writes the error only into the last model step if a task failed later", () => {
     const steps = stepsOf({ ...ANSWERED, ending: "timeout", error: "too late" });
     expect(steps.map((step) => step.error)).toEqual([null, null, "not JSON", "too late"]);
   });
@@ -223,7 +223,7 @@ it.each([
   expect(traceSchema.strict().parse(JSON.parse(lines[0] ?? ""))).toEqual(trace);
 });
 
-it("every format writes lines without line ends in them, whatever the mail contains", () => {
+it("every format writes lines that contain no line ends, whatever the mail contains", () => {
   const trace = { ...ANSWERED, answer: "one\ntwo\r\nthree\u2028four" };
   for (const [name, format] of Object.entries(FORMATS)) {
     if (!("lines" in format)) continue;

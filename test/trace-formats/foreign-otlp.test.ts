@@ -259,21 +259,21 @@ function vercel(version: 4 | 5): readonly Given[] {
 
 describe("an OpenInference trace", () => {
   it.each([
-    ["with call ids", { "tool_call.id": "c1", "input.value": '{"query":"annex"}' }],
-    ["without call ids", { "tool.parameters": '{"query":"annex"}' }],
-  ])("is read with messages, calls %s, results, tokens, model and reasoning", async (_, attributes) => {
+    ["that have ids", { "tool_call.id": "c1", "input.value": '{"query":"annex"}' }],
+    ["that have no ids", { "tool.parameters": '{"query":"annex"}' }],
+  ])("is read with its messages, calls %s, results, tokens, model and reasoning", async (_, attributes) => {
     const { trace, tools } = await read(...openInference(attributes));
     expect(trace).toMatchObject({ ...EXPECTED, sessionId: "s1", agentId: "agent" });
     expect(tools).toEqual([TOOL]);
   });
 
-  it("takes calls and results from the conversation if spans of its tools are missing", async () => {
+  it("takes calls and results from the conversation if the spans of its tools are missing", async () => {
     const [root, first, , last] = openInference({}) as [Given, Given, Given, Given];
     const { trace } = await read(root, first, last);
     expect(trace).toMatchObject(EXPECTED);
   });
 
-  it("is read from plain values, either text or the JSON of a chat completion", async () => {
+  it("is read from plain values, either text or a chat completion as JSON", async () => {
     const plain = { ...LLM, "input.value": "What did the annex cost?", "output.value": "$1.2 million." };
     const { trace } = await read({ name: "llm", attributes: plain });
     expect(trace).toMatchObject({ question: EXPECTED.question, answer: EXPECTED.answer, messages: [{}, {}] });
@@ -290,7 +290,7 @@ describe("an OpenInference trace", () => {
 
 describe("a Vercel AI SDK trace", () => {
   it.each([4, 5] as const)(
-    "of version %i is read with messages, calls, results, tokens, model and reasoning",
+    "in version %i is read with its messages, calls, results, tokens, model and reasoning",
     async (version) => {
       const { trace, tools } = await read(...vercel(version));
       expect(trace).toMatchObject({ ...EXPECTED, agentId: "mail-agent" });
@@ -355,18 +355,18 @@ it("readOtlp counts a model call inside another model call once", async () => {
   expect(trace.turns).toHaveLength(1);
 });
 
-describe("a file without conversations", () => {
+describe("an OTLP file whose spans contain no conversation", () => {
   const http = [{ name: "GET /", attributes: { "http.method": "GET" } }];
   const silent = [{ name: "chat", attributes: { "gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 5 } }];
 
   it.each([
-    ["without model calls", http],
-    ["whose writer records no messages", silent],
-  ])("%s is refused", async (_, spans) => {
+    ["if it has no model calls", http],
+    ["if its writer records no messages", silent],
+  ])("is refused %s", async (_, spans) => {
     await expect(readAll(tracesData(spans))).rejects.toThrow("none of its spans contains a model's messages");
   });
 
-  it("is read as far as possible and reported", async () => {
+  it("is reported, but does not prevent other spans from being read", async () => {
     const { traces, lacking } = await readAll(tracesData(http, "b".repeat(32)), tracesData(vercel(5)));
     expect(traces).toHaveLength(1);
     expect(lacking).toMatchObject({ "neither model calls nor messages, so they were not imported": 1 });

@@ -89,50 +89,50 @@ describe("an .eval file", () => {
   it("is read completely", async () => expect(await read(LOG)).toBe(DISTINCT));
 
   it.each([
-    ["cut at its end", LOG.subarray(0, -30), "FILE: cannot be read as a zip: "],
-    ["cut in its middle", LOG.subarray(0, LOG.length / 2), "FILE: cannot be read as a zip: "],
-    ["of other things", evalFile({ "a.txt": "x" }), "FILE: is a zip without header.json or _journal/start.json"],
+    ["if it is truncated at its end", LOG.subarray(0, -30), "FILE: cannot be read as a zip: "],
+    ["if it is truncated in the middle", LOG.subarray(0, LOG.length / 2), "FILE: cannot be read as a zip: "],
+    ["if it contains no log", evalFile({ "a.txt": "x" }), "FILE: is a zip without header.json or _journal/start.json"],
     [
-      "with a header of another version",
+      "if its header has another version",
       evalFile({ "header.json": '{"version":3}' }),
       "FILE, header.json: version: only",
     ],
-    ["with a header that is no JSON", evalFile({ "header.json": "{" }), "FILE, header.json: is not JSON."],
+    ["if its header is not JSON", evalFile({ "header.json": "{" }), "FILE, header.json: is not JSON."],
     [
-      "with a header nested too deep",
+      "if its header is nested too deeply",
       evalFile({ "header.json": "[".repeat(9_999) }),
       "FILE, header.json: is nested more",
     ],
     [
-      "with half a sample",
+      "if a sample is truncated",
       evalFile({ "header.json": HEADER, "samples/1.json": '{"id":1,"epoch":0}' }),
       "FILE, samples/1.json: epoch: ",
     ],
     [
-      "that says a wrong size",
+      "if it states a wrong size",
       zipOfEntry("{}", deflateRawSync("x".repeat(5_000)), 8),
       "FILE: cannot be read as a zip: ",
     ],
     [
-      "that claims 3 GB",
+      "if it claims to have 3 GB",
       zipOfEntry("{}", deflateRawSync("{}"), 8, 3e9),
       "FILE: cannot be read as a zip: header.json is larger",
     ],
     [
-      "of an unknown compression",
+      "if its compression is unknown",
       zipOfEntry("{}", Buffer.from("{}"), 14),
       "FILE: cannot be read as a zip: header.json: unsup",
     ],
     [
-      "of broken Zstandard",
+      "if its Zstandard data is broken",
       zipOfEntry("{}", Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xff, 0xff]), 93),
       "FILE: cannot be read as a zip: ",
     ],
-  ])("%s is refused", async (_, bytes, message) => {
+  ])("is refused %s", async (_, bytes, message) => {
     expect(await read(bytes)).toContain(message);
   });
 
-  it("with Zstandard compression, as written by Inspect, is read", async () => {
+  it("is read if it is compressed with Zstandard, as Inspect writes it", async () => {
     const text = JSON.stringify({ version: 7 });
     expect(await read(zipOfEntry(text, zstandard(text), 93))).toContain("FILE, header.json: version: only");
   });
@@ -140,7 +140,7 @@ describe("an .eval file", () => {
   it.each([
     ["Deflate", zipOfEntry("{}", deflateRawSync(Buffer.alloc(300_000_000)), 8, 1_000)],
     ["Zstandard", zipOfEntry("{}", zstandardBomb(300_000_000), 93, 1_000)],
-  ])("that expands with %s to far more than its stated size is refused before it is unpacked", async (_, bomb) => {
+  ])("is refused before it is unpacked if its %s data expands to far more than the stated size", async (_, bomb) => {
     const before = process.memoryUsage().rss;
     expect(await read(bomb)).toContain("FILE: cannot be read as a zip: header.json: ");
     expect(process.memoryUsage().rss - before).toBeLessThan(150_000_000);
@@ -167,7 +167,7 @@ describe("damage to", () => {
     ["an .eval file", LOG],
     ["a .json log", Buffer.from(JSON_LOG)],
     ["ATIF trajectories", Buffer.from(ATIF)],
-  ])("%s is reported in one line or is harmless", async (_, whole) => {
+  ])("%s is harmless, or is reported in one line", async (_, whole) => {
     const expected = await read(whole);
     await fc.assert(
       fc.asyncProperty(damaged, async ({ at, to, isCut }) => {
@@ -185,19 +185,19 @@ describe("a .json log", () => {
   it("is read completely", async () => expect(await read(JSON_LOG)).toBe(ALL_KINDS.length));
 
   it.each([
-    ["whose samples come first", '{"samples":[{}],"eval":{}}', "FILE: has its samples before its header."],
-    ["that ends early", JSON_LOG.slice(0, -40), "FILE: ends in the middle of its JSON."],
-    ["with a sample that is none", `{"version":2,"eval":{},"samples":[1]}`, "FILE: eval.created: "],
-    ["that is a list", "[1]", "FILE: is not a JSON object."],
-    ["of a bare text", '"x"', "FILE: is not a JSON object."],
-    ["with an invalid name", '{"a\\x": 1}', "FILE, line 1: is not JSON."],
-  ])("%s is refused", async (_, text, message) => expect(await read(text)).toContain(message));
+    ["if its samples come first", '{"samples":[{}],"eval":{}}', "FILE: has its samples before its header."],
+    ["if it ends early", JSON_LOG.slice(0, -40), "FILE: ends in the middle of its JSON."],
+    ["if one of its samples is invalid", `{"version":2,"eval":{},"samples":[1]}`, "FILE: eval.created: "],
+    ["if it is a list", "[1]", "FILE: is not a JSON object."],
+    ["if it is a plain string", '"x"', "FILE: is not a JSON object."],
+    ["if its name is invalid", '{"a\\x": 1}', "FILE, line 1: is not JSON."],
+  ])("is refused %s", async (_, text, message) => expect(await read(text)).toContain(message));
 
   it.each([
     ["lists that are null", { events: null, messages: null }, { turns: [], messages: [] }],
-    ["a stop reason of any name", { events: [modelEvent("toString")] }, { turns: [{ finishReason: "other" }] }],
+    ["a stop reason with any name", { events: [modelEvent("toString")] }, { turns: [{ finishReason: "other" }] }],
     ["an invalid start time", { started_at: "yesterday" }, { startedAt: "2026-01-02T03:04:05.000Z" }],
-  ])("with %s in a sample is read", async (_, changes, expected) => {
+  ])("is read if a sample contains %s", async (_, changes, expected) => {
     const sample = { id: 1, epoch: 1, input: "q", target: "a", ...changes };
     writeFileSync(path, `${HEADER.slice(0, -1)},"samples":[${JSON.stringify(sample)}]}`);
     for await (const { trace } of (await openImport(path)).traces()) expect(trace).toMatchObject(expected);
@@ -221,24 +221,24 @@ describe("a .json log", () => {
 describe("an ATIF file", () => {
   it.each([
     [
-      "of another version",
+      "if it has another version",
       '{"schema_version":"ATIF-v9"}',
       "FILE, line 1: schema_version: only ATIF-v1.x is supported.",
     ],
-    ["without steps", trajectory({ steps: [] }), "FILE, line 1: steps: has no steps."],
+    ["if it has no steps", trajectory({ steps: [] }), "FILE, line 1: steps: has no steps."],
     [
-      "with arguments in a text",
+      "if arguments are a string",
       trajectory({ steps: [callStep("{}")] }),
       "FILE, line 1: steps.0.tool_calls.0.arguments: ",
     ],
-    ["that ends early", ATIF.slice(0, -20), `FILE, line ${ALL_KINDS.length}: is not JSON.`],
-  ])("%s is refused", async (_, text, message) => expect(await read(text)).toContain(message));
+    ["if it ends early", ATIF.slice(0, -20), `FILE, line ${ALL_KINDS.length}: is not JSON.`],
+  ])("is refused %s", async (_, text, message) => expect(await read(text)).toContain(message));
 
   it("is read even if it spans many lines", async () => {
     expect(await read(JSON.stringify(JSON.parse(trajectory({ steps: [callStep({})] })), null, 2))).toBe(1);
   });
 
-  it("is refused if art-e's own fields are invalid, and otherwise read as another program's", async () => {
+  it("is refused if art-e's own fields are invalid, and otherwise read as another program's file", async () => {
     const [line = ""] = FORMATS.atif.lines([ANSWERED], contextOf());
     const changed = (changes: object) => {
       const value = JSON.parse(line);
@@ -270,13 +270,13 @@ describe("an Inspect log from another program", () => {
     expect(await read(log({ samples: {} }))).toBe("FILE: samples is not a list.");
   });
 
-  it("ends a sample with a limit of any name", async () => {
+  it("ends a sample at a limit with any name", async () => {
     for (const type of ["constructor", "__proto__", "toString", "message"]) {
       expect(await read(log({ samples: [{ ...sample, limit: { type, limit: 1 } }] }))).toBe(1);
     }
   });
 
-  it("loses invalid times", async () => {
+  it("loses times that are invalid", async () => {
     const agent = { name: "a", version: "1", model_name: "m" };
     const steps = ["yesterday", "5", "2026-01-02T03:04:05+01:00"].map((timestamp, i) => ({
       ...{ step_id: i + 1, timestamp, source: "agent", message: "x" },

@@ -74,8 +74,8 @@ describe("hostile traces", () => {
     }));
 });
 
-describe("hostile traces as Inspect logs", needs("exports"), () => {
-  it("can be read as JSON and as zip", () => {
+describe("hostile traces in Inspect logs", needs("exports"), () => {
+  it("can be read as JSON and from a zip file", () => {
     const some = traces.slice(0, OF_INSPECT);
     const text = [...FORMATS["inspect-json"].pieces(some, context())].join("");
     const log = readJsonLog(received(text), "viewer") as { samples: unknown[] };

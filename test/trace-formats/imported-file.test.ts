@@ -7,6 +7,7 @@ import { FORMATS } from "../../src/trace-formats/formats.js";
 import type { ImportedTrace } from "../../src/trace-formats/imported-trace.js";
 import { openImport } from "../../src/trace-formats/open-import.js";
 import { contextOf } from "./context.js";
+import { CHAT, SUITE } from "./kinds-of-traces.js";
 import { ANSWERED } from "./traces.js";
 
 const folder = mkdtempSync(join(tmpdir(), "art-e-"));
@@ -33,19 +34,19 @@ const FILES = {
   "inspect-json": [[...FORMATS["inspect-json"].pieces(TRACES, contextOf())].join("")],
 } as const;
 
-describe.each(Object.entries(FILES))("a file of %s", (_, documents) => {
+describe.each(Object.entries(FILES))("a file in %s", (_, documents) => {
   const lines = documents.map((document) => `${document}\n`).join("");
   const pretty = documents.map((document) => JSON.stringify(JSON.parse(document), null, 2)).join("\n");
 
   it.each([
     ["plain", lines],
-    ["with a byte order mark", `\ufeff${lines}`],
-    ["with Windows line ends", lines.replaceAll("\n", "\r\n")],
+    ["if it starts with a byte order mark", `\ufeff${lines}`],
+    ["if it has Windows line ends", lines.replaceAll("\n", "\r\n")],
     ["pretty-printed", pretty],
-    ["pretty-printed with a byte order mark", `\ufeff${pretty}`],
-    ["in gzip", gzipSync(lines)],
-    ["in gzip, pretty-printed with a byte order mark", gzipSync(`\ufeff${pretty}`)],
-    ["in two parts of gzip", Buffer.concat([gzipSync(lines.slice(0, 500)), gzipSync(lines.slice(500))])],
+    ["if it is pretty-printed and starts with a byte order mark", `\ufeff${pretty}`],
+    ["if it is gzipped", gzipSync(lines)],
+    ["if it is gzipped and pretty-printed, and starts with a byte order mark", gzipSync(`\ufeff${pretty}`)],
+    ["if it consists of two gzip members", Buffer.concat([gzipSync(lines.slice(0, 500)), gzipSync(lines.slice(500))])],
   ])("is read %s", async (_name, content) => {
     expect(ids(await read(content))).toEqual(ids(TRACES));
   });
@@ -55,6 +56,17 @@ describe.each(Object.entries(FILES))("a file of %s", (_, documents) => {
       /cannot be unpacked with gzip: unexpected end/,
     );
   });
+});
+
+it.each([ANSWERED, SUITE, CHAT])("a trace that an earlier version exported gets its kind: $kind", async (trace) => {
+  for (const format of ["jsonl", "atif", "inspect-json"] as const) {
+    const written = FORMATS[format];
+    const pieces = "pieces" in written ? written.pieces([trace], contextOf()) : written.lines([trace], contextOf());
+    const file = [...pieces].join("");
+    const earlier = file.replace(new RegExp(String.raw`\\?"kind\\?": ?\\?"${trace.kind}\\?",\s*`), "");
+    expect(earlier.length, format).toBeLessThan(file.length);
+    expect(await read(earlier), format).toEqual(await read(file));
+  }
 });
 
 it("readDocuments finds the end of a document wherever a chunk ends", async () => {
@@ -69,14 +81,14 @@ it("readDocuments finds the end of a document wherever a chunk ends", async () =
 
 it.each([
   ["in UTF-16", Buffer.from(`\ufeff${FILES.jsonl[0]}`, "utf16le"), "is in UTF-16"],
-  ["that is an .eval file in gzip", gzipSync("PK\u0003\u0004"), "is an .eval file inside gzip"],
-  ["with text between its documents", `${FILES.jsonl[0]}\nhello\n${FILES.jsonl[1]}`, "line 2: is not JSON."],
-  ["with a bracket too many", `${FILES.jsonl[0]}}\n`, "line 1: is not JSON."],
+  ["that is a gzipped .eval file", gzipSync("PK\u0003\u0004"), "is an .eval file inside gzip"],
+  ["that contains text between its documents", `${FILES.jsonl[0]}\nhello\n${FILES.jsonl[1]}`, "line 2: is not JSON."],
+  ["that contains one bracket too many", `${FILES.jsonl[0]}}\n`, "line 1: is not JSON."],
 ])("openImport refuses a file %s", async (_, content, message) => {
   await expect(read(content)).rejects.toThrow(message);
 });
 
-it("parseImported reads NaN and infinities, which Python writes, as null and leaves strings unchanged", async () => {
+it("parseImported reads NaN and infinities, which Python writes, as null, and leaves strings unchanged", async () => {
   const said = JSON.stringify({ ...ANSWERED, answer: 'NaN "-Infinity" \\', scores: { semanticScore: { value: 7 } } });
   for (const number of ["NaN", "Infinity", "-Infinity"]) {
     const [trace] = await read(said.replace('"value":7', `"value":${number}`));

@@ -44,12 +44,15 @@ const TURN = {
 describe("an Inspect log", () => {
   it.each([
     ["a sandbox event with an output", { event: "sandbox", action: "exec", cmd: "ls", result: 0, output: "a.txt" }],
-    ["an event with numbers for texts", { event: "info", id: 5, type: 7, span_id: 1, function: {}, timestamp: 0 }],
-    ["an event with a list of tools that are names", { event: "custom", tools: ["bash"], error: 404, pending: "no" }],
-    ["an event of a kind that is not known", { event: "of tomorrow", output: [], arguments: "x", working_time: "1 s" }],
+    [
+      "an event that has numbers instead of strings",
+      { event: "info", id: 5, type: 7, span_id: 1, function: {}, timestamp: 0 },
+    ],
+    ["an event whose list of tools contains names", { event: "custom", tools: ["bash"], error: 404, pending: "no" }],
+    ["an event of an unknown kind", { event: "of tomorrow", output: [], arguments: "x", working_time: "1 s" }],
     ["an event without a kind", { output: 1 }],
     ["an event that is not an object", "text"],
-  ])("with %s is read, with its model calls", async (_, event) => {
+  ])("is read, with its model calls, if it contains %s", async (_, event) => {
     const trace = await read({ events: [event, MODEL_EVENT, event] });
     expect(trace.turns).toMatchObject([TURN]);
     expect(trace.toolCalls).toEqual([]);
@@ -65,17 +68,17 @@ describe("an Inspect log", () => {
     ["store", []],
     ["attachments", { x: 5 }],
     ["model_usage", { "m/n": 5 }],
-  ])("with an odd %s is read", async (field, value) => {
+  ])("is read even if the %s is odd", async (field, value) => {
     expect(await read({ [field]: value, events: [MODEL_EVENT] })).toMatchObject({ taskId: 1, turns: [TURN] });
   });
 
-  it("reads a score of NaN as missing", async () => {
+  it("has a missing score if the score is NaN", async () => {
     const scores = { loss: { value: 7 }, correct: { value: "C" } };
     const trace = await read({ scores }, (text) => text.replace('"value":7', '"value":NaN'));
     expect(trace.scores).toEqual({ correct: { value: 1 } });
   });
 
-  it("reads the reasoning of replies, and the summary of redacted reasoning", async () => {
+  it("has the reasoning of replies, and the summary of redacted reasoning", async () => {
     const reply = (part: object) => ({
       role: "assistant",
       content: [
@@ -96,13 +99,13 @@ describe("an Inspect log", () => {
     ]);
   });
 
-  it("reads the sample's tokens if model events are missing", async () => {
+  it("has the sample's tokens if model events are missing", async () => {
     const trace = await read({ model_usage: { "m/n": USAGE }, output: { choices: [{ stop_reason: "stop" }] } });
     expect(trace.turns).toMatchObject([{ ...TURN, model: "m/n", latencyMs: 0 }]);
   });
 });
 
-it("a written log lists each sample id once, as read_eval_log_samples requires", () => {
+it("a written Inspect log lists each sample id once, as read_eval_log_samples requires", () => {
   const traces = [BY_TOOL, SECOND_EPOCH, { ...BY_TOOL, traceId: "trace_9", taskId: "a-b" }];
   const log = JSON.parse([...FORMATS["inspect-json"].pieces(traces, contextOf())].join(""));
   expect(log.eval.dataset).toMatchObject({ samples: 2, sample_ids: [8, "a-b"] });

@@ -48,7 +48,7 @@ const events = (trace: ExportedTrace, name: string): Any[] =>
   sample(trace).events.filter(({ event }: Any) => event === name);
 
 describe("an Inspect log", needs("exports"), () => {
-  it.each(["python", "viewer"] as const)("with all kinds of traces is read by %s", (reader) => {
+  it.each(["python", "viewer"] as const)("that contains all kinds of traces can be read by %s", (reader) => {
     const { names, samples, header } = readEvalFile(evalBytes(ALL_KINDS), reader);
     expect(names).toEqual([
       "_journal/start.json",
@@ -62,7 +62,7 @@ describe("an Inspect log", needs("exports"), () => {
     expect(log).toMatchObject(header);
   });
 
-  it.each(["python", "viewer"] as const)("without traces, or with chats, is read by %s", (reader) => {
+  it.each(["python", "viewer"] as const)("that contains no traces, or chats, can be read by %s", (reader) => {
     readJsonLog(json([]), reader);
     readJsonLog(json([], null), reader);
     readJsonLog(json([CHAT], null), reader);
@@ -74,7 +74,7 @@ describe("an Inspect log", needs("exports"), () => {
 describe("the header of an Inspect log", () => {
   const head = (traces: readonly ExportedTrace[], run: RunRow | null = RUN): Any => JSON.parse(json(traces, run));
 
-  it("describes the run without private paths", () => {
+  it("describes the run, but contains no private paths", () => {
     expect(head([BY_TOOL, SECOND_EPOCH])).toMatchObject({
       ...{ version: 2, status: "success", invalidated: false, tags: ["nightly"] },
       eval: {
@@ -89,7 +89,7 @@ describe("the header of an Inspect log", () => {
     expect(head([], { ...RUN, status: "interrupted" }).status).toBe("cancelled");
   });
 
-  it("contains means over tasks of means over epochs", () => {
+  it("contains means over tasks, each of which is a mean over epochs", () => {
     const { results, reductions } = head([ANSWERED, BY_TOOL, SECOND_EPOCH, FAILED]);
     const score = (name: string) => results.scores.find((each: Any) => each.name === name);
     expect(score("exactMatch")).toMatchObject({
@@ -105,7 +105,7 @@ describe("the header of an Inspect log", () => {
     ]);
   });
 
-  it("counts cached tokens only in the total", () => {
+  it("includes cached tokens only in the total", () => {
     expect(head([BY_TOOL, SECOND_EPOCH]).stats.model_usage).toEqual({
       "acme/best": {
         ...{ input_tokens: 700, output_tokens: 50, total_tokens: 2150 },
@@ -116,7 +116,7 @@ describe("the header of an Inspect log", () => {
 });
 
 describe("a sample of an Inspect log", () => {
-  it("has letters for verdicts and for rates with 1 as the best value, otherwise numbers, and no score without a value", () => {
+  it("has letters for verdicts and for rates whose best value is 1, numbers otherwise, and no score if there is no value", () => {
     const values = Object.entries<Any>(sample(BY_TOOL).scores).map(([name, { value }]) => [name, value]);
     expect(Object.fromEntries(values)).toEqual({
       ...{ exactMatch: "C", hallucination: 1, semanticScore: 0.5, judgeScore: "P", judgeCorrect: "I" },
@@ -176,7 +176,7 @@ describe("a sample of an Inspect log", () => {
     expect(without).toMatchObject({ tools: [], tool_choice: "none" });
   });
 
-  it("omits the end time of a call that took longer than any date", () => {
+  it("leaves out the end time of a call that took longer than any date allows", () => {
     const turns = ANSWERED.turns.map((turn) => ({ ...turn, latencyMs: 1e308 }));
     const [first] = events({ ...ANSWERED, turns }, "model");
     expect(first.completed).toBe(first.timestamp);
@@ -203,7 +203,7 @@ describe("a sample of an Inspect log", () => {
     expect(sample(ANSWERED).messages[2].tool_calls[1]).toMatchObject({ arguments: {}, parse_error: "{broken" });
   });
 
-  it("contains a finally failed call without a reply", () => {
+  it("contains a call that failed every time and has no reply", () => {
     expect(events(kinds.BROKEN_OFF, "model").map(({ error, output }: Any) => [error, output.choices.length])).toEqual([
       [undefined, 1],
       [kinds.BROKEN_OFF.error, 0],

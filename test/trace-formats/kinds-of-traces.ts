@@ -158,6 +158,7 @@ export const CHAT: ChatTrace = (() => {
   const { runId, taskId, epoch, task, judge, ...shared } = BY_TOOL;
   return {
     ...shared,
+    kind: "chat",
     traceId: "trace_chat",
     messages: [
       ...start.slice(0, 1),
@@ -176,6 +177,7 @@ export const CHAT: ChatTrace = (() => {
 
 export const SUITE: SuiteTrace = {
   ...BY_TOOL,
+  kind: "suite",
   traceId: "trace_suite",
   taskId: "a1b2-c3",
   task: {

@@ -19,7 +19,7 @@ beforeEach(async () => {
 
 afterEach(() => collector.stop());
 
-describe("span delivery", () => {
+describe("delivering spans", () => {
   const KEY = "Basic c2VjcmV0LWtleQ==";
 
   const spansOf = (trace: typeof ANSWERED) => otlpSpans(trace, { content: true, tools: [] });
@@ -36,7 +36,7 @@ describe("span delivery", () => {
   }
 
   describe("a span in protobuf", () => {
-    it("decodes to the original span with OpenTelemetry's own definitions", async () => {
+    it("is decoded to the original span by OpenTelemetry's own definitions", async () => {
       const spans = [...spansOf(ANSWERED), ...spansOf(FAILED)];
       expect(await deliver([spans])).toEqual({ delivered: spans.length, rejected: 0, shortened: 0, messages: [] });
       const [request] = collector.taken;
@@ -48,7 +48,7 @@ describe("span delivery", () => {
       expect(request?.spans).toEqual(spans.map(decoded));
     });
 
-    it("decodes correctly whatever the trace contains", async () => {
+    it("is decoded correctly, whatever the trace contains", async () => {
       const traces = fc.sample(hostileTrace, { numRuns: 200, seed: 7 });
       const spans = traces.map(spansOf);
       await deliver(spans);
@@ -67,7 +67,7 @@ describe("span delivery", () => {
       expect(new Set(collector.spans.map(({ traceId, spanId }) => traceId + spanId)).size).toBe(delivered);
     });
 
-    it("is sent without its largest texts, with a note, if it alone is too large", async () => {
+    it("is sent without its largest texts, but with a note, if it is too large on its own", async () => {
       const messages = ANSWERED.messages.map((message) =>
         message.role === "tool" ? { ...message, content: "y".repeat(5_000_000) } : message,
       );
@@ -80,7 +80,7 @@ describe("span delivery", () => {
   });
 
   describe("a server that does not accept spans immediately", () => {
-    it.each([429, 502, 503, 504])("gets the request again after the status %i", async (status) => {
+    it.each([429, 502, 503, 504])("receives the request again after the status %i", async (status) => {
       collector.answers = [{ status, headers: { "retry-after": "0" } }, { status }, "drop"];
       expect(await deliver([spansOf(ANSWERED)])).toMatchObject({ delivered: 5 });
       expect(collector.requests).toBe(4);
@@ -100,7 +100,7 @@ describe("span delivery", () => {
       [404, "<html>none</html>", "the server returned 404"],
       [307, "", "the server returned 307, which is a redirect: use the URL that it redirects to"],
     ])(
-      "does not get the request again after the status %i, and the error explains it without the key",
+      "does not receive the request again after the status %i, and the error explains it but does not show the key",
       async (status, body, expected) => {
         const type = body.startsWith("<") ? "text/html" : "application/json";
         collector.always = { status, headers: { "content-type": type, location: "http://127.0.0.1:1/" }, body };
@@ -151,7 +151,7 @@ describe("span delivery", () => {
   }
 });
 
-describe("live delivery", () => {
+describe("delivering during a run", () => {
   const NEVER = new AbortController().signal;
   /** The number for each trace in these tests. */
   const SPANS = 5;
@@ -176,15 +176,15 @@ describe("live delivery", () => {
     for (let i = 0; i < count; i++) live.add(liveTrace(i));
   }
 
-  describe("a live delivery", () => {
-    it("delivers every trace before it ends", async () => {
+  describe("delivery during a run", () => {
+    it("sends every trace before it ends", async () => {
       const live = delivery();
       add(live, 30);
       expect(await live.close(NEVER)).toMatchObject({ delivered: 30 * SPANS, dropped: 0, reasons: [] });
       expect(collector.spans).toHaveLength(30 * SPANS);
     });
 
-    it("delivers before it ends, and again if a trace is added after everything was sent", async () => {
+    it("sends traces before it ends, including one that is added after everything was sent", async () => {
       const live = delivery();
       for (let i = 1; i <= 3; i++) {
         live.add(liveTrace(i));
@@ -193,7 +193,7 @@ describe("live delivery", () => {
       expect(await live.close(NEVER)).toMatchObject({ delivered: 3 * SPANS, dropped: 0 });
     });
 
-    it("delivers everything to a server that drops connections and returns 429 and 503", async () => {
+    it("sends everything even if the server drops connections and returns 429 and 503", async () => {
       collector.answers = ["drop", { status: 429, headers: { "retry-after": "0" } }, { status: 503 }];
       const live = delivery();
       add(live, 10);
@@ -205,7 +205,7 @@ describe("live delivery", () => {
     it.each<[string, Answer]>([
       ["the server returned 400: bad", { status: 400, body: "bad" }],
       ["the server returned 503", { status: 503 }],
-    ])("counts refused traces with the reason: %s", async (reason, answer) => {
+    ])("counts refused traces, with the reason: %s", async (reason, answer) => {
       collector.always = answer;
       const live = delivery();
       add(live, 3);
@@ -250,7 +250,7 @@ describe("live delivery", () => {
       expect({ delivered, dropped, reasons }).toEqual({ delivered: SPANS, dropped: SPANS, reasons: ["no such thing"] });
     });
 
-    it("sends scores after the spans, and counts refused ones", async () => {
+    it("sends scores after the spans, and counts the refused ones", async () => {
       const server = { url: `${collector.url}/v1/traces`, headers: {}, retry: RETRY };
       const scores = scoreDestination("phoenix", server);
       const live = delivery({ scores });

@@ -13,7 +13,7 @@ const linesOf = (trace: Parameters<typeof otlpLines>[0], content = true) => otlp
 const spansIn = (trace: typeof ANSWERED) => spansOf(tracesDataSchema.parse(JSON.parse(linesOf(trace)[0] ?? "")));
 
 describe("an OTLP trace", () => {
-  it("is a line that follows the rules", () => {
+  it("is one line that follows the OTLP rules", () => {
     for (const trace of [ANSWERED, FAILED, ...ALL_KINDS]) {
       const lines = linesOf(trace);
       expect(lines).toHaveLength(1);
@@ -21,7 +21,7 @@ describe("an OTLP trace", () => {
     }
   });
 
-  it("contains the agent's span, and below it the model and tool calls by start time", () => {
+  it("contains the agent's span and, below it, the model and tool calls by start time", () => {
     const spans = spansIn(ANSWERED);
     expect(spans.map(({ name, kind }) => [name, kind])).toEqual([
       ["invoke_agent email-search", 1],
@@ -33,7 +33,7 @@ describe("an OTLP trace", () => {
     expect(new Set(spans.slice(1).map(({ parentSpanId }) => parentSpanId))).toEqual(new Set([spans[0]?.spanId]));
   });
 
-  it("derives its id from the UUID of the trace, and the span ids from the trace", () => {
+  it("derives its id from the trace's UUID, and the span ids from the trace", () => {
     const id = "0b9f3c9e-6a35-4a57-8a6d-0d3c5a5c0f11";
     const [root, turn] = spansIn({ ...ANSWERED, traceId: `trace_${id}` });
     expect(root?.traceId).toBe(id.replaceAll("-", ""));
@@ -44,7 +44,7 @@ describe("an OTLP trace", () => {
     expect(problemsOf(linesOf({ ...ANSWERED, traceId: zeros })[0] ?? "")).toEqual([]);
   });
 
-  it("contains the duration of a call without the wait before it", () => {
+  it("contains the duration of a call, but not the wait before it", () => {
     const [first, ...others] = ANSWERED.turns;
     if (first === undefined) throw new Error("there is no turn");
     const [, turn] = spansIn({ ...ANSWERED, turns: [{ ...first, waitedMs: 250.5 }, ...others] });
@@ -67,7 +67,7 @@ describe("an OTLP trace", () => {
     expect(search?.get("gen_ai.tool.call.result")).toBe('{"total":1}');
   });
 
-  it("names provider and model like the conventions, and the model that answered", () => {
+  it("names provider and model as the conventions require, and the model that answered", () => {
     const turns = ANSWERED.turns.map((turn) => ({ ...turn, model: "gemini-3-001" }));
     const [, call] = spansIn({ ...ANSWERED, model: "google/gemini-3", turns }).map(valuesOf);
     expect(call?.get("gen_ai.provider.name")).toBe("gcp.gemini");
@@ -75,7 +75,7 @@ describe("an OTLP trace", () => {
     expect(call?.get("gen_ai.response.model")).toBe("gemini-3-001");
   });
 
-  it("counts cached tokens as input, and omits counts that the server did not give", () => {
+  it("counts cached tokens as input, and leaves out counts that the server did not report", () => {
     const usage = { inputTokens: 100, outputTokens: 20, cachedInputTokens: 60, cacheWriteTokens: 30 };
     const [turn, other] = ANSWERED.turns;
     if (turn === undefined || other === undefined) throw new Error("there are no turns");
@@ -94,7 +94,7 @@ describe("an OTLP trace", () => {
     expect(valuesOf(broken ?? { attributes: [] }).get("error.type")).toBe("unparsable_call");
   });
 
-  it("marks the attempts of a call without a reply as failed, without usage", () => {
+  it("marks the attempts of a call that got no reply as failed, and has no usage for them", () => {
     const retries = [{ attempt: 1, reason: "503", waitedMs: 10 }];
     const lost = { ...ANSWERED.turns[1], finishReason: "other", rawFinishReason: "server", retries, usage: null };
     const [, call] = spansIn({ ...FAILED, turns: [lost as (typeof ANSWERED.turns)[number]] });
@@ -102,7 +102,7 @@ describe("an OTLP trace", () => {
     expect(valuesOf(call ?? { attributes: [] }).get("error.type")).toBe("server");
   });
 
-  it("contains each score with a value as an evaluation", () => {
+  it("contains one evaluation per score that has a value", () => {
     const events = spansIn(ANSWERED)[0]?.events ?? [];
     expect(events.map((event) => valuesOf(event).get("gen_ai.evaluation.name"))).toEqual([
       "exactMatch",
@@ -111,7 +111,7 @@ describe("an OTLP trace", () => {
     expect(events.map((event) => valuesOf(event).get("gen_ai.evaluation.score.value"))).toEqual([0, 0.5]);
   });
 
-  it("leaves out all conversation and mail with --no-content", () => {
+  it("leaves out all conversation and mail if --no-content is given", () => {
     const judge = { value: 1, explanation: "the call is on Friday" };
     const [line = ""] = linesOf({ ...ANSWERED, scores: { judgeScore: judge } }, false);
     expect(problemsOf(line)).toEqual([]);
@@ -122,7 +122,7 @@ describe("an OTLP trace", () => {
     expect(line).toContain("judgeScore");
   });
 
-  it("contains the question of a chat, and only its own turns without earlier chats", () => {
+  it("contains the question of a chat, and only its own turns, not earlier chats", () => {
     const [line = ""] = linesOf(CHAT);
     expect(problemsOf(line)).toEqual([]);
     const [root, first] = spansOf(tracesDataSchema.parse(JSON.parse(line))).map(valuesOf);
@@ -132,7 +132,7 @@ describe("an OTLP trace", () => {
   });
 });
 
-it("otlpFormat writes one line that follows the rules for any trace", () => {
+it("otlpFormat writes one line that follows the OTLP rules for any trace", () => {
   fc.assert(
     fc.property(hostileTrace, fc.boolean(), (trace, content) => {
       const lines = otlpLines(trace, [], content);

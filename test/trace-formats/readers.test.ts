@@ -34,7 +34,7 @@ import { readEvalFile, readJsonLog } from "./inspect-reader.js";
 import { ALL_KINDS, TOOLS } from "./kinds-of-traces.js";
 import { readOtlp } from "./otlp-reader.js";
 
-describe("reader contract", async () => {
+describe("corpus readers", async () => {
   const mails = authoredMails();
 
   const expected: Omit<FiledEmail, "form">[] = expectedMails()
@@ -97,7 +97,7 @@ describe("reader contract", async () => {
   ];
 
   describe.each(FORMS)("the reader of $name", ({ source, format, held }) => {
-    it("stops when it is aborted", async () => {
+    it("stops if it is aborted", async () => {
       const { emails, error } = await readAll(await openCorpus(source, null), AbortSignal.abort(new Error("enough")));
       expect(emails).toEqual([]);
       expect(error).toEqual(new Error("enough"));
@@ -107,7 +107,7 @@ describe("reader contract", async () => {
       await expect(openCorpus(source, other)).rejects.toBeInstanceOf(UserError);
     });
 
-    it("is chosen by the content and returns the twelve emails as they were written", async () => {
+    it("is chosen by the content, and returns the twelve emails as they were written", async () => {
       const corpus = await openCorpus(source, null);
       expect(corpus.format).toBe(format);
       const { emails, bad, error } = await readAll(corpus);
@@ -118,7 +118,7 @@ describe("reader contract", async () => {
       for (const [i, email] of emails.entries()) expect(email).toMatchObject(wanted[i] ?? {});
     });
 
-    it("returns the same emails in the same order when read twice", async () => {
+    it("returns the same emails in the same order if they are read twice", async () => {
       const corpus = await openCorpus(source, format);
       expect(await readAll(corpus)).toEqual(await readAll(corpus));
     });
@@ -129,7 +129,7 @@ describe("reader contract", async () => {
       expect(bytesRead).toBe(corpus.totalBytes ?? mails.reduce((sum, { raw }) => sum + raw.length, 0));
     });
 
-    it("stops cleanly when its consumer stops early", async () => {
+    it("stops cleanly if its consumer stops early", async () => {
       const corpus = await openCorpus(source, format);
       for await (const batch of corpus.batches(new AbortController().signal)) {
         expect(batch.mails.length).toBeGreaterThan(0);
@@ -178,7 +178,7 @@ describe("the test readers accept", needs("exports"), () => {
     }
   });
 
-  it("the examples of Inspect, although the viewer needs more than the minimum", () => {
+  it("the examples from Inspect, although the viewer needs more than the minimum", () => {
     const path = join(EXPORTS, "examples/inspect");
     const read = (name: string) => readJsonLog(readFileSync(join(path, name), "utf8"), "viewer");
     expect(() => read("2026-11-20T09-00-00_art-e_tAsK1.json")).not.toThrow();
@@ -186,7 +186,7 @@ describe("the test readers accept", needs("exports"), () => {
   });
 });
 
-describe("round trip", () => {
+describe("exporting and importing", () => {
   /** Exporting, importing and exporting again must give the same bytes for the facts that a format contains. */
 
   const folder = mkdtempSync(join(tmpdir(), "art-e-"));

@@ -48,7 +48,7 @@ const THOUGHT: QuestionTrace = {
   ) as QuestionTrace["messages"],
 };
 
-it.each(Object.entries(STATES))("reasoningText reads the state of %s", (provider, value) => {
+it.each(Object.entries(STATES))("reasoningText reads the reasoning in the state of %s", (provider, value) => {
   expect(reasoningText(assistant(provider, value) as never)).toBe(WHY);
 });
 
@@ -67,7 +67,7 @@ describe("reasoning is written", () => {
     expect(JSON.parse(line).steps[3]).not.toHaveProperty("reasoning_content");
   });
 
-  it("to OTLP as a part of type reasoning, before the others", () => {
+  it("to OTLP as a part of type reasoning, before the other parts", () => {
     const [line = ""] = otlpLines(THOUGHT, []);
     expect(problemsOf(line)).toEqual([]);
     const [, first] = spansOf(tracesDataSchema.parse(JSON.parse(line))).map(valuesOf);
@@ -86,7 +86,7 @@ describe("reasoning is written", () => {
     expect(lines("openai")).not.toContain(WHY);
   });
 
-  it("to Inspect's logs as ContentReasoning before the text", needs("exports"), async () => {
+  it("to Inspect logs as ContentReasoning, before the text", needs("exports"), async () => {
     const said = { ...THOUGHT, messages: THOUGHT.messages.map((m, i) => (i === 2 ? { ...m, content: "said" } : m)) };
     const log = [...FORMATS["inspect-json"].pieces([said as QuestionTrace], contextOf({ toolsOf: () => TOOLS }))].join(
       "",

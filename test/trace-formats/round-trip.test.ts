@@ -149,14 +149,14 @@ describe("the documented table of preserved facts", () => {
 });
 
 describe("a trace after export, import and another export", () => {
-  it.each(COLUMNS)("has the same %s bytes, whatever its kind", async (column) => {
+  it.each(COLUMNS)("consists of the same %s bytes, whatever the kind of trace", async (column) => {
     for (const trace of [RICH, ...ALL_KINDS]) {
       const once = await roundTrip(column, trace);
       expect(await roundTrip(column, once), trace.traceId).toEqual(once);
     }
   });
 
-  it("contains every message in OTLP", async () => {
+  it("contains every message if the format is OTLP", async () => {
     for (const trace of ALL_KINDS) {
       const again = await roundTrip("otlp", trace);
       expect(again.messages, trace.traceId).toEqual(trace.messages);

@@ -121,7 +121,7 @@ describe("table formats", () => {
       expect(empty).toEqual({ text: null, integer: null, ms: null, date: null, texts: null });
     });
 
-    it("has its columns even without rows", async () => {
+    it("has its columns even if it has no rows", async () => {
       const { path, bytes } = parquetFile("empty.parquet", []);
       expect(await parquetReadObjects({ file: toArrayBuffer(bytes) })).toEqual([]);
       expect(await rowsOf(await openDuckdb(), `SELECT text, texts FROM '${path}'`)).toEqual([]);
@@ -150,7 +150,7 @@ describe("table formats", () => {
       expect(read.map(({ integer }) => integer)).toEqual([1n, 2n, 3n, 4n, 5n]);
     });
 
-    it("replaces surrogate halves, and omits an invalid time", async () => {
+    it("replaces surrogate halves, and leaves out an invalid time", async () => {
       const { bytes } = parquetFile("broken.parquet", [{ ...FULL, text: "cut \ud83d", timestamp: "yesterday" }]);
       const [row] = await parquetReadObjects({ file: toArrayBuffer(bytes) });
       expect(row).toMatchObject({ text: "cut \ufffd", timestamp: null });
@@ -158,7 +158,7 @@ describe("table formats", () => {
   });
 
   describe("a JSON lines table", () => {
-    it("contains an object per row with every column", () => {
+    it("contains one object per row, with every column", () => {
       const lines = [...jsonLines(COLUMNS, [FULL, EMPTY])].map((line) => JSON.parse(line));
       expect(lines).toEqual([FULL, EMPTY]);
     });
@@ -223,7 +223,7 @@ describe("the task table", () => {
     });
   });
 
-  it("separates a score from a column with the same name", () => {
+  it("distinguishes a score from a column with the same name", () => {
     const results = () => [{ ...result, scores: { Turns: 0.25 } }];
     const [row] = objects(tasksTable(["Turns"]), { ...RUN, results });
     expect(row).toMatchObject({ turns: result.turns, "score:Turns": 0.25 });
@@ -243,7 +243,7 @@ describe("the turn table", () => {
     expect(rows[0]).toMatchObject({ inputTokens: 100, cacheWriteTokens: 0, cached: false, waitedMs: null });
   });
 
-  it("omits tokens if the server did not count them", () => {
+  it("leaves out tokens if the server did not count them", () => {
     const turns = ANSWERED.turns.map((turn) => ({ ...turn, usage: null }));
     const [row] = objects(turnsTable, { ...RUN, traces: () => [{ ...ANSWERED, turns }] });
     expect(row).toMatchObject({ inputTokens: null, cacheWriteTokens: null, outputTokens: null });
@@ -251,7 +251,7 @@ describe("the turn table", () => {
 });
 
 describe("the tool call table", () => {
-  it("has arguments and results as JSON, and no result for a failed call", () => {
+  it("has arguments and results as JSON, and no result if a call failed", () => {
     const rows = objects(toolCallsTable);
     expect(rows).toHaveLength(ANSWERED.toolCalls.length);
     expect(rows[0]).toMatchObject({
@@ -263,7 +263,7 @@ describe("the tool call table", () => {
     expect(rows[1]).toMatchObject({ call: 1, result: null, error: ANSWERED.toolCalls[1]?.error });
   });
 
-  it("is empty for a results file", () => {
+  it("is empty if it is made from a results file", () => {
     expect(objects(toolCallsTable, { ...RUN, traces: null })).toEqual([]);
   });
 });
@@ -301,12 +301,12 @@ with zipfile.ZipFile(sys.argv[1]) as file:
     return path;
   }
 
-  it.each([2, 65_534, 65_535, 65_600])("with %d entries is read by Python", (count) => {
+  it.each([2, 65_534, 65_535, 65_600])("can be read by Python if it has %d entries", (count) => {
     const [found, [first, , last]] = readByPython(zipOf(count)) as [number, unknown[]];
     expect([found, first, last]).toEqual([count, ["samples/é1.json", TEXT, TIME], ["header.json", TEXT, TIME]]);
   });
 
-  it("with an entry after 4 GB is read by Python", () => {
+  it("can be read by Python if an entry starts after 4 GB", () => {
     const path = join(folder, "large.zip");
     const text = Buffer.from("far away");
     const data = deflateRawSync(text);

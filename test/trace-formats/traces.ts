@@ -16,6 +16,7 @@ function turn(startedAt: string, latencyMs: number, changes: Partial<Turn> = {})
 
 /** Two searches in the first turn (the second failed), and the answer in the second. */
 export const ANSWERED: Trace = {
+  kind: "question",
   traceId: "trace_1",
   sessionId: "session_1",
   runId: "run_1",

@@ -28,6 +28,7 @@ const HISTORY: Message[] = [
 ];
 
 const followUp = {
+  kind: "chat",
   messages: [
     { role: "system", content: "You answer." },
     ...HISTORY,
@@ -47,7 +48,7 @@ const followUp = {
 } as unknown as ChatTrace;
 
 describe("earlierCalls", () => {
-  it("returns the calls of earlier chats with their results from the messages", () => {
+  it("returns the calls in earlier chats, and takes their results from the messages", () => {
     expect(earlierCalls(followUp)).toEqual([
       { ...call("c1", "email_get"), result: MAIL, error: null },
       { ...call("c2", "email_get"), result: null, error: "There is no such email." },
@@ -55,14 +56,14 @@ describe("earlierCalls", () => {
     ]);
   });
 
-  it("returns nothing for a trace without a history", () => {
+  it("returns nothing if the trace has no history", () => {
     expect(earlierCalls({ messages: followUp.messages })).toEqual([]);
   });
 });
 
 describe("an eval of a follow-up question", () => {
   it.each(["sources_read", "sources_returned", "numbers_in_mail", "numbers_in_results"])(
-    "counts email that an earlier chat opened: %s",
+    "counts an email that an earlier chat opened: %s",
     (feature) => expect(FEATURES[feature]?.of(viewOf(followUp))).toMatchObject({ value: 1 }),
   );
 });

@@ -1,7 +1,7 @@
 import { copyFileSync, renameSync, rmSync, statSync, truncateSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Database } from "../../src/store/sqlite.js";
-import { isQuestion, type PlannedTask } from "../../src/tasks/question.js";
+import type { PlannedTask } from "../../src/tasks/question.js";
 import { type ResultWriter, threadedResultWriter } from "../../src/traces/result-writer.js";
 import { remainingPositions, saveRunTasks, tasksAt } from "../../src/traces/results-store.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
@@ -13,10 +13,10 @@ describe("planned tasks", () => {
   if (ONE === undefined || TWO === undefined) throw new Error("two questions are needed");
 
   const PLAN = [
-    { task: TWO, epoch: 1 },
-    { task: ONE, epoch: 1 },
-    { task: TWO, epoch: 2 },
-    { task: ONE, epoch: 2 },
+    { kind: "question" as const, task: TWO, epoch: 1 },
+    { kind: "question" as const, task: ONE, epoch: 1 },
+    { kind: "question" as const, task: TWO, epoch: 2 },
+    { kind: "question" as const, task: ONE, epoch: 2 },
   ];
 
   let test: TestDb;
@@ -39,11 +39,11 @@ describe("planned tasks", () => {
   describe("the remaining positions of a run", () => {
     it("include all tasks at first, in order and with the original questions", () => {
       expect(remaining("run_a", false)).toEqual(
-        PLAN.map(({ task, epoch }) => ({ task: { ...task, split: "test" }, epoch })),
+        PLAN.map((planned) => ({ ...planned, task: { ...planned.task, split: "test" } })),
       );
     });
 
-    it("include tasks without a result in this epoch and run", () => {
+    it("include tasks that have no result in this epoch and run", () => {
       saveRun(test.db, "run_b");
       saveTask(test.db, "run_b", 1, 1);
       saveTask(test.db, "run_a", 2, 1);
@@ -54,7 +54,7 @@ describe("planned tasks", () => {
       ]);
     });
 
-    it("include failed tasks only with retryFailed, based on their last attempt", () => {
+    it("include failed tasks only if retryFailed is set, based on their last attempt", () => {
       saveTask(test.db, "run_a", 1, null, "trace_1");
       saveTask(test.db, "run_a", 2, null, "trace_2");
       saveTask(test.db, "run_a", 2, 0, "trace_3");
@@ -72,9 +72,9 @@ describe("planned tasks", () => {
       expect(remaining("run_x", true)).toEqual([]);
     });
 
-    it("are found one page of the order at a time, and tasks are read a few at a time when needed", () => {
+    it("are read one page at a time, and tasks a few at a time when needed", () => {
       saveRun(test.db, "run_b");
-      const plan = Array.from({ length: 301 }, (_, i) => ({ task: ONE, epoch: i + 1 }));
+      const plan = Array.from({ length: 301 }, (_, i) => ({ kind: "question" as const, task: ONE, epoch: i + 1 }));
       saveRunTasks(test.db, "run_b", plan.slice(0, 150));
       saveRunTasks(test.db, "run_b", plan.slice(150), 150);
       test.db.exec("DELETE FROM run_tasks WHERE run_id = 'run_b' AND position BETWEEN 101 AND 200");
@@ -85,11 +85,11 @@ describe("planned tasks", () => {
       test.db.exec("UPDATE art_e_tasks SET question = 'Another?' WHERE id = 1");
       const others = [...tasks];
       expect(others.map(({ epoch }) => epoch)).toEqual([...range(2, 100), ...range(201, 301)]);
-      const isReadLater = ({ task }: PlannedTask) => isQuestion(task) && task.question === "Another?";
+      const isReadLater = ({ kind, task }: PlannedTask) => kind === "question" && task.question === "Another?";
       expect(others.filter(isReadLater).map(({ epoch }) => epoch)).toEqual([...range(21, 100), ...range(201, 301)]);
     });
 
-    it("come from the run's own split of a dataset", () => {
+    it("belong to the run's own split of a dataset", () => {
       test.db.exec("UPDATE art_e_tasks SET split = 'train' WHERE id = 1");
       expect(left()).toEqual([
         [2, 1],
@@ -99,7 +99,7 @@ describe("planned tasks", () => {
   });
 });
 
-describe("result writer", () => {
+describe("the result writer", () => {
   let test: TestDb;
   let writer: ResultWriter;
 
@@ -127,7 +127,7 @@ describe("result writer", () => {
     expect(saved()).toEqual(tasks);
   });
 
-  it("has saved a task when it reports so", async () => {
+  it("reports a task as saved only after saving it", async () => {
     for (const task of [1, 2, 3]) {
       await save(task);
       expect(saved()).toContain(task);
@@ -179,7 +179,7 @@ describe("result writer", () => {
     });
   });
 
-  describe("after the loss of the file", () => {
+  describe("after the file is lost", () => {
     it.each<[string, (path: string) => void]>([
       ["deleted", rmSync],
       [
@@ -211,7 +211,7 @@ describe("result writer", () => {
     expect(statSync(`${test.db.name}-wal`).size).toBeLessThan(64 * 1024 * 1024);
   });
 
-  it("leaves no log for the last connection to truncate", async () => {
+  it("leaves no log that the last connection would have to truncate", async () => {
     await save(1);
     expect(statSync(`${test.db.name}-wal`).size).toBeGreaterThan(0);
     await writer.close();

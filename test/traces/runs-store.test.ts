@@ -22,9 +22,9 @@ import {
 } from "../../src/traces/runs-store.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
-import { finished, QUESTIONS, SETTINGS, saveRun, saveTask } from "./saved-runs.js";
+import { finished, QUESTION_TASKS, QUESTIONS, SETTINGS, saveRun, saveTask } from "./saved-runs.js";
 
-describe("pageOfRuns", () => {
+describe("listing runs", () => {
   let test: TestDb;
 
   beforeEach(() => {
@@ -79,21 +79,21 @@ describe("pageOfRuns", () => {
   });
 
   describe("scoreSums", () => {
-    it("returns the sums of completed tasks with the score, task by task", () => {
+    it("returns the sums over completed tasks that have the score, task by task", () => {
       saveRun(test.db, "run_a");
       saveTask("run_a", 1, { scores: { exactMatch: 1, semanticScore: 0.5 } });
       saveTask("run_a", 2, { scores: { exactMatch: null, semanticScore: 0.25 } });
-      expect(scoreSums(test.db, "run_a", "semanticScore")).toEqual([
-        { n: 1, sum: 0.5 },
-        { n: 1, sum: 0.25 },
+      expect(scoreSums(test.db, "run_a", ["semanticScore", "exactMatch", "judgeCorrect"])).toEqual([
+        { scorer: "exactMatch", n: 1, sum: 1 },
+        { scorer: "semanticScore", n: 1, sum: 0.5 },
+        { scorer: "semanticScore", n: 1, sum: 0.25 },
       ]);
-      expect(scoreSums(test.db, "run_a", "exactMatch")).toEqual([{ n: 1, sum: 1 }]);
-      expect(scoreSums(test.db, "run_a", "judgeCorrect")).toEqual([]);
+      expect(scoreSums(test.db, "run_a", ["judgeCorrect"])).toEqual([]);
     });
   });
 
   describe("a run", () => {
-    it("is found under its name before another run whose id starts with the name", () => {
+    it("is found by its name before another run whose id starts with that name", () => {
       saveRun(test.db, "run_a");
       saveRun(test.db, "baseline-2");
       setRunName(test.db, "run_a", "baseline");
@@ -103,7 +103,7 @@ describe("pageOfRuns", () => {
       expect(getRun(test.db, "baseline").id).toBe("baseline-2");
     });
 
-    it("is the latest if it is the newest with a result, even a failed one, and for a resume if it is the newest", () => {
+    it("is the latest if it is the newest that has a result, even a failed one, but for a resume if it is the newest", () => {
       saveRun(test.db, "run_a", "2026-01-01T00:00:00.000Z");
       saveRun(test.db, "run_b", "2026-01-02T00:00:00.000Z");
       expect(getRun(test.db, "latest").id).toBe("run_b");
@@ -114,7 +114,7 @@ describe("pageOfRuns", () => {
       expect(getRun(test.db, "latest").id).toBe("run_b");
     });
 
-    it("loses removed tags and keeps the others", () => {
+    it("loses removed tags, and keeps the others", () => {
       saveRun(test.db, "run_a");
       addRunTags(test.db, "run_a", ["x", "y", "x"]);
       removeRunTags(test.db, "run_a", ["x", "z"]);
@@ -137,7 +137,7 @@ describe("pageOfRuns", () => {
   });
 });
 
-describe("runs", () => {
+describe("storing runs", () => {
   let test: TestDb;
 
   beforeEach(() => {
@@ -156,7 +156,7 @@ describe("runs", () => {
   }
 
   describe("an unknown run", () => {
-    it("is named in the error, whether by an id, a prefix or as the latest of none", () => {
+    it("is named in the error, whether requested by id, by prefix, or as the latest if there is none", () => {
       for (const id of ["run_nobody", "latest"]) expect(refusal(id)).toBe(`Unknown run "${id}" in ${test.db.name}.`);
       saveRun(test.db, "run_a");
       for (const id of ["run_b", "un_a", "run_a1", "RUN_A", "run_%", "run__"])
@@ -171,7 +171,7 @@ describe("runs", () => {
   });
 
   describe("a run", () => {
-    it("is found under its id, a prefix of it, and its id even if another id starts with it", () => {
+    it("is found by its id, by a prefix of it, and by its id even if another id starts with it", () => {
       saveRun(test.db, "run_abc");
       saveRun(test.db, "run_abcdef");
       saveRun(test.db, "run_b");
@@ -182,7 +182,7 @@ describe("runs", () => {
       ]);
     });
 
-    it("is the latest if it was started last, or saved last of those started at the same time", () => {
+    it("is the latest if it was started last or, of several started at the same time, saved last", () => {
       saveRun(test.db, "run_new", "2026-01-02T00:00:00.000Z");
       saveRun(test.db, "run_old", "2026-01-01T00:00:00.000Z");
       expect(getRun(test.db, "latest").id).toBe("run_new");
@@ -239,7 +239,7 @@ describe("runs", () => {
       expect(status("elsewhere:1@5")).toBe("running");
     });
 
-    it("that a killed process left running is interrupted when another process locks it", () => {
+    it("is interrupted if a killed process left it running and another process locks it", () => {
       saveRun(test.db, "run_a");
       acquireRunLock(test.db, "run_a", { name: "elsewhere:1", isGone: () => false });
       test.db.exec("UPDATE runs SET status = 'running'");
@@ -279,7 +279,7 @@ describe("runs", () => {
       expect([...iterateResults(test.db, "run_a")].map((result) => result.semanticScore)).toEqual([0.5]);
     });
 
-    it("is saved with its trace even after another task of the same writer was refused", () => {
+    it("is saved with its trace even after the same writer was refused another task", () => {
       saveRun(test.db, "run_a");
       const save = openRowWriter(test.db);
       const { trace, result } = finished("run_a", 1, 1);
@@ -291,7 +291,7 @@ describe("runs", () => {
       expect([...iterateResults(test.db, "run_a")]).toEqual([result, next.result]);
     });
 
-    it("supersedes an earlier attempt at the same epoch, which remains for its cost", () => {
+    it("replaces an earlier attempt at the same epoch, which is kept for its cost", () => {
       saveRun(test.db, "run_a");
       saveTask(test.db, "run_a", 1, null, "trace_first");
       saveTask(test.db, "run_a", 2, 0.5);
@@ -312,7 +312,7 @@ describe("runs", () => {
       expect(listRuns(test.db)[0]?.tasks).toBe(2);
     });
 
-    it("is read in the order of the task ids, only for its own run", () => {
+    it("is read in the order of task ids, only for its own run", () => {
       saveRun(test.db, "run_a");
       saveRun(test.db, "run_b");
       for (const id of [10, 9, 100, 1]) saveTask(test.db, "run_a", id, 1);
@@ -334,7 +334,7 @@ describe("runs", () => {
 
   describe("questions", () => {
     it("are stored once, however many runs use them", () => {
-      const save = () => saveTasks(test.db, QUESTIONS, QUESTIONS.questions);
+      const save = () => saveTasks(test.db, QUESTIONS, QUESTION_TASKS);
       expect(save()).toBe("0123456789abcdef");
       expect(save()).toBe("0123456789abcdef");
       const rows = test.db.prepare("SELECT id, question, message_ids, split FROM art_e_tasks ORDER BY id").all();
@@ -345,9 +345,9 @@ describe("runs", () => {
       expect(test.db.prepare("SELECT count(*) FROM datasets").pluck().get()).toBe(1);
     });
 
-    it("of one file are stored separately per split", () => {
-      saveTasks(test.db, QUESTIONS, QUESTIONS.questions);
-      saveTasks(test.db, { ...QUESTIONS, split: "train" }, QUESTIONS.questions);
+    it("are stored separately per split, even if they are in one file", () => {
+      saveTasks(test.db, QUESTIONS, QUESTION_TASKS);
+      saveTasks(test.db, { ...QUESTIONS, split: "train" }, QUESTION_TASKS);
       expect(test.db.prepare("SELECT split, count(*) AS n FROM art_e_tasks GROUP BY split").all()).toEqual([
         { split: "test", n: 2 },
         { split: "train", n: 2 },

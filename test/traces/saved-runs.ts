@@ -2,7 +2,7 @@ import type { Db } from "../../src/store/open-store.js";
 import type { QuestionSet } from "../../src/tasks/question.js";
 import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
 import { saveTasks } from "../../src/traces/results-store.js";
-import type { RunSettings } from "../../src/traces/run-settings.js";
+import type { OwnRunSettings } from "../../src/traces/run-settings.js";
 import { insertRun, type NewRun } from "../../src/traces/runs-store.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
 import type { QuestionTrace as Trace } from "../../src/traces/trace.js";
@@ -10,7 +10,8 @@ import { trace as unscored } from "../scoring/trace.js";
 
 /** Runs and finished tasks, saved in the same way as by the runner. */
 
-export const SETTINGS: RunSettings = {
+export const SETTINGS: OwnRunSettings = {
+  kind: "own",
   agentId: "email-search",
   agentVersion: 1,
   model: "script/test",
@@ -43,12 +44,14 @@ export const QUESTIONS: QuestionSet = {
   questions: [1, 2].map((id) => ({ ...unscored().task, id, question: `Question ${id}?` })),
 };
 
+export const QUESTION_TASKS = QUESTIONS.questions.map((task) => ({ kind: "question" as const, task }));
+
 export function saveRun(db: Db, id: string, startedAt = "2026-01-01T00:00:00.000Z"): NewRun {
   const run: NewRun = {
     id,
     agentId: SETTINGS.agentId,
     model: SETTINGS.model,
-    datasetId: saveTasks(db, QUESTIONS, QUESTIONS.questions),
+    datasetId: saveTasks(db, QUESTIONS, QUESTION_TASKS),
     source: QUESTIONS.source,
     revision: QUESTIONS.revision,
     split: "test",

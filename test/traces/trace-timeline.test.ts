@@ -9,7 +9,7 @@ const [aCall] = ANSWERED.toolCalls as [ToolCallRecord];
 
 const turn = (changes: Partial<Turn>): Turn => ({ ...aTurn, latencyMs: 100, waitedMs: 0, retries: [], ...changes });
 
-it("timelineOf lists waiting, model and tools of each turn in order, and the rest at the end", () => {
+it("timelineOf lists the waiting, model and tool time of each turn in order, and other time at the end", () => {
   const segments = timelineOf({
     turns: [
       turn({
@@ -51,7 +51,7 @@ it("timelineOf lists waiting, model and tools of each turn in order, and the res
   ]);
 });
 
-it("timelineOf shows undivided waiting as one segment, and nothing if no time is known", () => {
+it("timelineOf shows waiting as one segment if its parts are unknown, and nothing if no time is known", () => {
   const old = timelineOf({ turns: [turn({ waitedMs: 60 })], toolCalls: [], durationMs: 150 });
   expect(old.map(({ kind, durationMs }) => [kind, durationMs])).toEqual([
     ["waiting", 60],

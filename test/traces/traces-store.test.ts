@@ -41,9 +41,9 @@ describe("traces", () => {
   });
 
   describe("the traces of a run", () => {
-    it("are empty for an unknown run", () => expect(tasks({ runId: "run_other" })).toEqual([]));
+    it("are empty if the run is unknown", () => expect(tasks({ runId: "run_other" })).toEqual([]));
 
-    it("are complete, in the order of the task ids, and only from that run", () => {
+    it("are complete, in the order of task ids, and only from that run", () => {
       expect(tasks({})).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
       const [first] = iterateTraces(test.db, { runId: "run_new" });
       expect(first).toEqual(finished("run_new", 3, 1, "trace_new").trace);
@@ -78,7 +78,7 @@ describe("traces", () => {
       expect(getTrace(test.db, name)).toHaveProperty("taskId", task);
     });
 
-    it("of the latest run belongs to that run", () =>
+    it("belongs to the latest run if that run is requested", () =>
       expect(getTrace(test.db, "latest/3")).toHaveProperty("runId", "run_new"));
 
     it.each(["trace_other", "run_old/99", "run_old/3/2", "latest/99", "latest/", "latest/x", "trace_%"])(
@@ -106,7 +106,7 @@ describe("traces", () => {
   });
 });
 
-describe("trace selection", () => {
+describe("selecting traces", () => {
   /** Keys are task and epoch. Values are the semantic score, and a score with lower values as better. */
   const TRIES = [
     [1, 1, { semanticScore: 0.2, goldRank: 3 }],
@@ -173,12 +173,12 @@ describe("trace selection", () => {
     }
   });
 
-  it("countScores and listTaskIds return the scores with their number of tasks, and the tasks", () => {
+  it("countScores and listTaskIds return the scores with the number of tasks, and the task ids", () => {
     expect(countScores(test.db, "run")).toEqual({ semanticScore: { n: 5 }, goldRank: { n: 4 } });
     expect(listTaskIds(test.db, "run")).toEqual([1, 2, 3, 10]);
   });
 
-  it("readTraces can be iterated twice and skips a deleted trace", () => {
+  it("readTraces can be iterated twice, and skips a deleted trace", () => {
     const traces = readTraces(test.db, ["1/1", "gone", "3/1"]);
     const read = () => [...traces].map(({ taskId }) => taskId);
     expect([read(), read()]).toEqual([

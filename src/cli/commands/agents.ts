@@ -4,38 +4,39 @@ import { REASONING_EFFORTS } from "../../models/reasoning-effort.js";
 import { commandLine, shellWord } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { writeFileAtomically } from "../../platform/files.js";
+import {
+  agentName,
+  file,
+  jsonObject,
+  numberBetween,
+  OVERWRITE_FLAG,
+  oneOf,
+  runName,
+  shapeOf,
+  text,
+  toggle,
+  wholeNumber,
+  withTraits,
+  words,
+} from "../../platform/flag-values.js";
 import type { Db } from "../../store/open-store.js";
 import { table } from "../../text/format.js";
 import type { CommandContext } from "../command.js";
-import { overwriteShape } from "../flags/flags.js";
-import {
-  contradiction,
-  defineCommand,
-  file,
-  jsonObject,
-  listText,
-  numberBetween,
-  oneOf,
-  runId,
-  text,
-  wholeNumber,
-  wordList,
-} from "../flags/read-flags.js";
-import { reasoningEffort } from "../flags/request-flags.js";
-import { readText } from "../read-text.js";
+import { contradiction, defineCommand } from "../flags/define-command.js";
+import { readText } from "../flags/read-text.js";
 import type { Output } from "../terminal.js";
 
-const agentId = text.meta({ description: "Agent id" });
-const toolIds = z.array(text).meta({ description: "Tool ids" });
+const agentId = agentName.meta({ description: "Agent id" });
+const toolIds = withTraits(z.array(text), { completes: "tools" }).meta({ description: "Tool ids" });
 
 export const showAgentCommand = defineCommand(
   z.object({
-    id: text.optional().meta({ description: "Agent id, or ID@VERSION" }),
-    run: runId.optional().meta({ description: "Show the agent as it was in this run" }),
+    id: agentName.optional().meta({ description: "Agent id, or ID@VERSION" }),
+    run: runName.optional().meta({ description: "Show the agent as it was in this run" }),
   }),
   async ({ id, run }, { settings, out }) => {
     if (run !== undefined && id !== undefined) {
-      throw contradiction("--run names the agent: ID cannot be given too.", "Leave one out.");
+      throw contradiction("ID and --run cannot be combined.", "Leave one out.");
     }
     const name = run ?? id;
     if (name === undefined) {
@@ -62,12 +63,12 @@ export const listAgentsCommand = defineCommand(z.object({}), async (_, { setting
 export const importAgentCommand = defineCommand(
   z.object({
     file: file.meta({ description: "YAML file from agents export" }),
-    replace: z.boolean().default(false).meta({ description: "Replace an agent with the same id (its versions stay)" }),
+    replace: toggle.meta({ description: "Replace an agent with the same id (its versions stay)" }),
   }),
   async ({ file, replace }, context) => {
     const yaml = readText(file, "FILE");
     const { importAgent } = await import("../../agents/agent-file.js");
-    await changeAgent("imported", context, (db) => importAgent(db, yaml, file, replace).id);
+    await changeAgent("Imported", context, (db) => importAgent(db, yaml, file, replace).id);
   },
 );
 
@@ -94,7 +95,7 @@ type Registry = typeof import("../../agents/registry.js");
 
 /** Runs `change`, and prints the new version of the agent whose id `change` returns. */
 async function changeAgent(
-  did: "created" | "changed" | "imported",
+  did: "Created" | "Changed" | "Imported",
   { settings, out }: CommandContext,
   change: (db: Db, registry: Registry) => string,
 ): Promise<void> {
@@ -103,7 +104,7 @@ async function changeAgent(
   const { id, version } = await changeRegistry(settings, (db) => nameVersion(db, change(db, registry)));
   out.result(
     { id, version },
-    () => `Agent ${id} is ${did}: version ${version}. See it: ${commandLine`art-e agents show ${id}`}`,
+    () => `${did} agent ${id} (version ${version}). Show it: ${commandLine`art-e agents show ${id}`}`,
   );
 }
 
@@ -137,7 +138,7 @@ const agentShape = {
       placeholder: "N|default",
       description: "Temperature from 0 to 2, or default (the provider's) [default: the provider's]",
     }),
-  reasoningEffort: orDefault(reasoningEffort)
+  reasoningEffort: orDefault(oneOf(REASONING_EFFORTS))
     .optional()
     .meta({
       placeholder: "EFFORT",
@@ -177,17 +178,17 @@ function promptText(prompt: string): string {
 export const setAgentCommand = defineCommand(z.object(agentShape), async (flags, context) => {
   const { columns, settings } = changesOf(flags);
   if (Object.keys({ ...columns, ...settings }).length === 0) {
-    throw new UserError("flag_missing", "agents set: there is nothing to change.", "See art-e agents set --help.");
+    throw new UserError("flag_missing", "agents set needs a change.", "See art-e agents set --help.");
   }
   const change = { ...columns, settings };
-  await changeAgent("changed", context, (db, { updateAgent }) => updateAgent(db, flags.id, change).id);
+  await changeAgent("Changed", context, (db, { updateAgent }) => updateAgent(db, flags.id, change).id);
 });
 
 export const exportAgentCommand = defineCommand(
   z.object({
     id: agentId,
     output: file.optional().meta({ description: "Output file [default: stdout]", alias: "o" }),
-    ...overwriteShape,
+    ...shapeOf(OVERWRITE_FLAG),
   }),
   async ({ id, output: file, overwrite }, { settings, out }) => {
     const { readRegistry } = await import("../../agents/registry-store.js");
@@ -202,13 +203,13 @@ export const exportAgentCommand = defineCommand(
     await writeFileAtomically(file, [yaml]);
     out.result(
       { id, file },
-      () => `Agent ${id} is in ${file}. Import it elsewhere: art-e agents import ${shellWord(file)}`,
+      () => `Exported agent ${id} to ${file}. Import it into another database: art-e agents import ${shellWord(file)}`,
     );
   },
 );
 
 export const detachToolCommand = defineCommand(z.object({ id: agentId, tools: toolIds }), ({ id, tools }, context) =>
-  changeAgent("changed", context, (db, { detachTools }) => {
+  changeAgent("Changed", context, (db, { detachTools }) => {
     detachTools(db, id, tools);
     return id;
   }),
@@ -218,7 +219,7 @@ export const deleteAgentCommand = defineCommand(z.object({ id: agentId }), async
   const { changeRegistry } = await import("../../agents/registry-store.js");
   const { deleteAgent } = await import("../../agents/registry.js");
   await changeRegistry(settings, (db) => deleteAgent(db, id));
-  out.result({ id, deleted: true }, () => `Agent ${id} is deleted. Its runs and versions stay.`);
+  out.result({ id, deleted: true }, () => `Deleted agent ${id}. Its runs and versions stay.`);
 });
 
 export const listVersionsCommand = defineCommand(z.object({ id: agentId }), async ({ id }, { settings, out }) => {
@@ -226,7 +227,7 @@ export const listVersionsCommand = defineCommand(z.object({ id: agentId }), asyn
   const versions = await readRegistry(settings, (db) => describeVersions(db, id));
   out.result(versions, () =>
     versions.length === 0
-      ? `${id} has not been changed or run yet: it is at version 1.`
+      ? `${id} is at version 1. It has not been changed or run.`
       : table(
           ["version", "since (UTC)", "model", "runs", "tools"],
           versions.map(({ version, createdAt, model, runs, tools }) => [
@@ -243,7 +244,7 @@ export const listVersionsCommand = defineCommand(z.object({ id: agentId }), asyn
 export const createAgentCommand = defineCommand(
   z.object({
     ...agentShape,
-    tools: listText.transform(wordList).optional().meta({
+    tools: words.optional().meta({
       placeholder: "ID,ID",
       description: "Tool ids, separated by commas [default: email_search,email_get,return_final_answer]",
     }),
@@ -254,7 +255,7 @@ export const createAgentCommand = defineCommand(
       throw new UserError(
         "flag_missing",
         "agents create needs a --prompt.",
-        "Give the text, or a file: --prompt @FILE.",
+        "Pass the prompt, or a file: --prompt @FILE.",
       );
     }
     const agent = {
@@ -265,13 +266,13 @@ export const createAgentCommand = defineCommand(
       settings: Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null)),
       tools: flags.tools?.map((tool) => ({ id: tool })),
     };
-    await changeAgent("created", context, (db, { createAgent }) => createAgent(db, agent).id);
+    await changeAgent("Created", context, (db, { createAgent }) => createAgent(db, agent).id);
   },
 );
 
 export const cloneAgentCommand = defineCommand(
   z.object({ id: agentId, new_id: text.meta({ description: "Id of the copy" }) }),
-  ({ id, new_id }, context) => changeAgent("created", context, (db, { cloneAgent }) => cloneAgent(db, id, new_id).id),
+  ({ id, new_id }, context) => changeAgent("Created", context, (db, { cloneAgent }) => cloneAgent(db, id, new_id).id),
 );
 
 export const attachToolCommand = defineCommand(
@@ -283,7 +284,7 @@ export const attachToolCommand = defineCommand(
       .meta({ placeholder: "JSON", description: "JSON object that overrides the config of each tool" }),
   }),
   ({ id, tools, config = null }, context) =>
-    changeAgent("changed", context, (db, { attachTools }) => {
+    changeAgent("Changed", context, (db, { attachTools }) => {
       attachTools(db, id, tools, config);
       return id;
     }),

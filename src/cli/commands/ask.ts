@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
+import { agentName, day, mailbox, text } from "../../platform/flag-values.js";
+import { EXTERNAL_AGENT_FLAGS, flagsWhere, RUN_FLAGS, type RunFlagName, runSchema } from "../../runs/run-flags.js";
 import type { CitedMail } from "../../server/chat.js";
 import type { Ending } from "../../tasks/ending.js";
 import { duration, usd } from "../../text/format.js";
@@ -8,15 +10,14 @@ import { sumCost, sumUsage } from "../../traces/task-result.js";
 import type { ChatTrace } from "../../traces/trace.js";
 import type { CommandDefinition } from "../command.js";
 import { type ConfiguredFlags, readConfig } from "../config/merge-config.js";
-import { address, day, declaredIn, readFlags, text } from "../flags/read-flags.js";
-import { runSchema } from "../flags/run-flags.js";
+import { declaredIn, readFlags } from "../flags/define-command.js";
 
 const askSchema = runSchema.extend({
-  agent: text.optional().meta({
+  agent: agentName.optional().meta({
     description: "Agent [default: email-search with a model you have a key for, otherwise baseline]",
     alias: "a",
   }),
-  inbox_address: address.meta({ description: "Email address of the mailbox" }),
+  inbox_address: mailbox.meta({ description: "Email address of the mailbox" }),
   question: z
     .array(text)
     .transform((words) => words.join(" ").trim())
@@ -25,37 +26,25 @@ const askSchema = runSchema.extend({
   before: day.optional().meta({ description: "Hide emails from this date on (YYYY-MM-DD)" }),
 });
 
-/** The `run` flags that apply to a single question. They have the same meaning as in `run`. */
-const takenSchema = askSchema.pick({
-  inbox_address: true,
-  question: true,
-  agent: true,
-  modelProvider: true,
-  modelId: true,
-  baseUrl: true,
-  wireApi: true,
-  maxTurns: true,
-  maxTokens: true,
-  reasoningTokens: true,
-  temperature: true,
-  reasoningEffort: true,
-  header: true,
-  body: true,
-  price: true,
-  taskTimeout: true,
-  requestTimeout: true,
-  before: true,
-  config: true,
-  only: true,
-});
+/** The flags of `run` that apply to a single question. */
+const RUN_FLAGS_OF_ASK = flagsWhere(({ isForAsk }) => isForAsk === true);
 
-const OF_CONFIG = ["agent", "model", "limits.max-turns", "limits.task-timeout", "limits.request-timeout"] as const;
+const declaredSchema = z.object(
+  Object.fromEntries(
+    Object.entries(askSchema.shape).filter(
+      ([name]) => !(name in RUN_FLAGS) || RUN_FLAGS_OF_ASK.includes(name as RunFlagName),
+    ),
+  ),
+);
+
+/** External agents are read from the config file to be refused. */
+const CONFIGURED = [...RUN_FLAGS_OF_ASK, ...(Object.keys(EXTERNAL_AGENT_FLAGS) as RunFlagName[])];
 
 export const askCommand: CommandDefinition = (usage) => ({
-  ...declaredIn(takenSchema, usage),
+  ...declaredIn(declaredSchema, usage),
   async run(argv, context) {
-    const configured = await readConfig(argv, context, OF_CONFIG);
-    refuseAgentElsewhere(configured);
+    const configured = await readConfig(argv, context, CONFIGURED);
+    refuseExternalAgent(configured);
     const flags = readFlags(usage, askSchema, configured.argv);
     const { ask } = await import("../../server/chat.js");
     const { trace, cited } = await ask(flags, context);
@@ -65,13 +54,13 @@ export const askCommand: CommandDefinition = (usage) => ({
 });
 
 /** Throws a UserError for an agent that is not in the database. Only `art-e run` supports these agents. */
-function refuseAgentElsewhere({ path, used }: ConfiguredFlags): void {
+function refuseExternalAgent({ path, used }: ConfiguredFlags): void {
   const found = used.find(({ section, key }) => section === "agent" && key !== "id");
   if (found === undefined) return;
   throw new UserError(
     "agent_external",
-    `${path}:${found.line}: ${found.name} is an agent that art-e ask cannot ask.`,
-    `Name one of ${commandLine`art-e agents list`} with --agent, or add --config off.`,
+    `${path}:${found.line}: art-e ask does not support external agents (${found.name}).`,
+    `Pass an agent from ${commandLine`art-e agents list`} with --agent, or add --config off.`,
   );
 }
 
@@ -97,9 +86,9 @@ function answerJson(trace: ChatTrace, cited: readonly CitedMail[]) {
 }
 
 const WITHOUT: Readonly<Partial<Record<Ending, string>>> = {
-  out_of_turns: "its turns are used up",
-  tool_protocol_error: "it could not make a usable tool call",
-  timeout: "its time is over",
+  out_of_turns: "it ran out of turns",
+  tool_protocol_error: "it did not make a valid tool call",
+  timeout: "it timed out",
   model_error: "its model failed",
 };
 
@@ -107,17 +96,17 @@ function answerText(trace: ChatTrace, cited: readonly CitedMail[]): string {
   const costUsd = sumCost(trace.turns);
   const without = `No answer: ${trace.error ?? WITHOUT[trace.ending] ?? trace.ending}.`;
   const turns = `${trace.turns.length} ${trace.turns.length === 1 ? "turn" : "turns"}`;
-  const cost = costUsd === null ? "of unknown price" : usd(costUsd);
+  const cost = costUsd === null ? "unknown cost" : usd(costUsd);
   return [
     trace.answer ?? without,
     "",
     ...cited.map(sourceLine),
     ...(cited.length === 0 ? [] : [""]),
-    `${trace.agentId} (${trace.model}): ${turns}, ${duration(trace.durationMs)}, ${cost}. All that was said and read: ${commandLine`art-e show ${trace.traceId}`}`,
+    `${trace.agentId} (${trace.model}): ${turns}, ${duration(trace.durationMs)}, ${cost}. Full trace: ${commandLine`art-e show ${trace.traceId}`}`,
   ].join("\n");
 }
 
 function sourceLine({ messageId, mail }: CitedMail): string {
-  if (mail === null) return `Source: ${messageId} (there is no such mail in the mailbox)`;
+  if (mail === null) return `Source: ${messageId} (not in the mailbox)`;
   return `Source: ${mail.subject || "(no subject)"}, ${mail.date?.slice(0, 10) ?? "no date"}, from ${mail.sender}\n        ${messageId}`;
 }

@@ -1,38 +1,31 @@
 import { z } from "zod";
 import { PUBLISHED } from "../../analysis/paired-comparison.js";
 import { UserError } from "../../platform/errors.js";
+import { metrics, text, toggle, wholeNumber, withTraits } from "../../platform/flag-values.js";
 import { comparisonText, publishedText } from "../../reports/comparison-text.js";
 import type { Comparison } from "../../runs/compare-stored-runs.js";
-import { defineCommand, text, wholeNumber } from "../flags/read-flags.js";
-import { metrics } from "../flags/scoring-flags.js";
+import { defineCommand } from "../flags/define-command.js";
 
 export const compareCommand = defineCommand(
   z.object({
-    runs: z
-      .array(text)
-      .min(1)
-      .meta({ description: "Baseline and the runs to compare with it: run ids, latest, or results files" }),
+    runs: withTraits(z.array(text).min(1), { completes: "runs" }).meta({
+      description: "Baseline and the runs to compare with it: run ids, latest, or results files",
+    }),
     metric: metrics.optional().meta({
       placeholder: "SCORES",
       description:
-        "Scores to compare, separated by commas. The first one decides --flips [default: accuracy, then all]",
+        "Scores to compare, separated by commas. The first one decides --flips [default: all, headline score first]",
     }),
     flips: wholeNumber(0, 100_000).default(5).meta({ description: "Number of lost and of won questions to show" }),
-    published: z
-      .boolean()
-      .default(false)
-      .meta({ description: "Show the published ART-E figures [default: for judged runs]" }),
-    force: z
-      .boolean()
-      .default(false)
-      .meta({ description: "Compare despite a different dataset, split, mail or cutoff" }),
+    published: toggle.meta({ description: "Show the published ART-E figures [default: for judged runs]" }),
+    force: toggle.meta({ description: "Compare despite a different dataset, split, mail or cutoff" }),
   }),
   async (flags, context) => {
     if (flags.runs.length < 2 && !flags.published) {
       throw new UserError(
         "runs_missing",
-        "There is one run only to compare.",
-        "Name two or more runs, or add --published.",
+        "compare needs at least two runs.",
+        "Pass two or more runs, or add --published.",
       );
     }
     const { compareStoredRuns } = await import("../../runs/compare-stored-runs.js");

@@ -4,10 +4,10 @@ import { z } from "zod";
 import { commandLine, showDatabase, showProgram } from "../../platform/command-line.js";
 import type { ExitCode } from "../../platform/errors.js";
 import { createFolder } from "../../platform/files.js";
+import { file, OVERWRITE_FLAG, shapeOf } from "../../platform/flag-values.js";
 import { programFile } from "../../platform/installation.js";
 import { type Command, type CommandContext, programCall } from "../command.js";
-import { overwriteShape } from "../flags/flags.js";
-import { defineCommand, file } from "../flags/read-flags.js";
+import { defineCommand } from "../flags/define-command.js";
 import type { Output } from "../terminal.js";
 
 const BUNDLED = fileURLToPath(programFile("fixtures/demo/"));
@@ -16,7 +16,7 @@ const BUNDLED = fileURLToPath(programFile("fixtures/demo/"));
 export const demoCommand = defineCommand(
   z.object({
     output: file.default("./demo-output").meta({ placeholder: "FOLDER", description: "Output folder", alias: "o" }),
-    ...overwriteShape,
+    ...shapeOf(OVERWRITE_FLAG),
   }),
   async ({ output, overwrite }, context) => {
     const files = prepareFolder(output);

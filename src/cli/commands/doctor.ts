@@ -7,6 +7,7 @@ import type { Owner } from "../../mail/owners.js";
 import type { AppContext } from "../../platform/app-context.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
+import { toggle } from "../../platform/flag-values.js";
 import { programVersion } from "../../platform/installation.js";
 import type { Recovery, TableDamage } from "../../runs/database-damage.js";
 import type { MachineAvailability } from "../../sandbox/open-task-machine.js";
@@ -14,19 +15,16 @@ import type { SandboxChoice } from "../../sandbox/python.js";
 import type { Db } from "../../store/open-store.js";
 import { count, mailProgress, summaryBox, table } from "../../text/format.js";
 import type { CommandContext } from "../command.js";
-import { defineCommand } from "../flags/read-flags.js";
+import { defineCommand } from "../flags/define-command.js";
 
 export const doctorCommand = defineCommand(
   z.object({
-    repair: z.boolean().default(false).meta({ description: "Rebuild the full-text index, then check" }),
+    repair: toggle.meta({ description: "Rebuild the full-text index, then check" }),
     recover: z
       .string()
       .optional()
       .meta({ description: "Copy every readable row of a damaged database to this new file" }),
-    owners: z
-      .boolean()
-      .default(false)
-      .meta({ description: "List every owner folder with its address and the address's source" }),
+    owners: toggle.meta({ description: "List every owner folder with its address and the address's source" }),
   }),
   async (flags, context) => {
     const { db } = context.settings;
@@ -169,7 +167,7 @@ async function checkDatabase(repair: boolean, context: AppContext): Promise<Data
   try {
     const checked = await withStore(context.settings, async (db) => {
       if (repair) showRepair(context, (update) => repairIndex(db, update));
-      context.note("Reading the whole file; a large one takes a while.");
+      context.note("Reading the entire file. A large file takes a while.");
       const findings = [...checkHealth(db), checkStoredValues(db)];
       return { findings, facts: await factsOf(db, path), owners: listOwners(db) };
     });
@@ -179,7 +177,7 @@ async function checkDatabase(repair: boolean, context: AppContext): Promise<Data
     const { databaseError } = await import("../../store/database-error.js");
     const known = error instanceof UserError ? error : databaseError(error, path);
     if (known === null || !existsSync(path) || !statSync(path).isFile()) throw error;
-    context.note("The database cannot be used as it is. Examining it table by table.");
+    context.note("The database is damaged. Checking each table.");
     const tables = await examine(path).catch(() => {
       throw known;
     });
@@ -230,7 +228,7 @@ async function recover(target: string, context: CommandContext): Promise<ExitCod
   const { checkDatabaseFile } = await import("../../store/open-store.js");
   checkDatabaseFile(path, true);
   checkDatabaseFile(target, false);
-  context.note(`Reading ${path} table by table; a large one takes a while.`);
+  context.note(`Reading ${path} table by table. A large file takes a while.`);
   const recovery = await recoverDatabase(path, target);
   context.out.result(recovery, () => recoveryText(recovery, path));
   return EXIT.done;

@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { file, oneOf } from "../../platform/flag-values.js";
 import { TRAINERS, writeEnvironmentClient } from "../../server/environment-clients.js";
-import { defineCommand, file, oneOf } from "../flags/read-flags.js";
+import { defineCommand } from "../flags/define-command.js";
 
 const schema = z.object({
   for: oneOf(TRAINERS).meta({ description: "Trainer: trl, verifiers or art" }),

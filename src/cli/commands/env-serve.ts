@@ -1,31 +1,34 @@
 import { z } from "zod";
 import { showDatabase } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
+import { agentName, numberAbove, oneOf, shapeOf, text, toggle, wholeNumber } from "../../platform/flag-values.js";
 import { programVersion } from "../../platform/installation.js";
+import { JUDGE_FLAGS, QUESTION_FLAGS } from "../../runs/run-flags.js";
 import { SCORER_NAMES } from "../../scoring/scorers.js";
-import { listenShape, tokenOf } from "../flags/flags.js";
-import { defineCommand, numberAbove, oneOf, text, wholeNumber } from "../flags/read-flags.js";
-import { judgeShape } from "../flags/scoring-flags.js";
-import { questionsSchema } from "../flags/selection-flags.js";
+import { defineCommand } from "../flags/define-command.js";
+import { listenShape, tokenOf } from "../flags/server-flags.js";
 import { reportFault, untilAborted } from "../terminal.js";
 
 const REWARDS = ["art", ...SCORER_NAMES] as const;
 
-const schema = questionsSchema.extend({
-  split: questionsSchema.shape.split.meta({
+const schema = z.object({
+  ...shapeOf(QUESTION_FLAGS),
+  split: QUESTION_FLAGS.split.schema.meta({
+    placeholder: "train|test",
     description: "Split for clients without a choice: train or test [default: train, or the file's only split]",
     alias: "s",
   }),
   limit: wholeNumber(0).default(0).meta({ description: "Maximum number of tasks per split (0 = all)", alias: "l" }),
-  agent: text
+  agent: agentName
     .default("email-search")
     .meta({ description: "Agent with the tools, prompt and turns for the episodes", alias: "a" }),
   model: text.default("policy").meta({ description: "Name of the trained model in traces" }),
   reward: oneOf(REWARDS)
     .default("semanticScore")
     .meta({ description: `Reward for an answer: art (ART's reward) or a scorer: ${SCORER_NAMES.join(", ")}` }),
-  ...judgeShape,
-  judge: judgeShape.judge.meta({
+  ...shapeOf(JUDGE_FLAGS),
+  judge: JUDGE_FLAGS.judge.schema.meta({
+    placeholder: "MODEL",
     description: "Judge: provider/model, art or art:provider/model [default: none]",
   }),
   judgeTimeout: numberAbove(0, 55).default(45).meta({
@@ -33,7 +36,7 @@ const schema = questionsSchema.extend({
     description: "Judge timeout in seconds, after which the semantic score decides (clients wait a minute)",
   }),
   name: text.optional().meta({ description: "Name of the run that contains the episodes" }),
-  noSave: z.boolean().default(false).meta({ description: "Do not save traces" }),
+  noSave: toggle.meta({ description: "Do not save traces" }),
   maxTurns: wholeNumber(1, 1_000).optional().meta({ description: "Maximum calls per episode [default: the agent's]" }),
   maxEpisodeTokens: wholeNumber(1).optional().meta({
     description:
@@ -49,10 +52,7 @@ const schema = questionsSchema.extend({
   cutoff: oneOf(["query_date", "off"])
     .default("query_date")
     .meta({ description: "query_date hides emails after the question's date, off shows all" }),
-  partialInboxes: z
-    .boolean()
-    .default(false)
-    .meta({ description: "Also serve questions about mailboxes that are not imported" }),
+  partialInboxes: toggle.meta({ description: "Also serve questions about mailboxes that are not imported" }),
   ...listenShape(8000),
 });
 

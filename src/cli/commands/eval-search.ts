@@ -1,10 +1,13 @@
+import { z } from "zod";
+import { shapeOf, wholeNumber } from "../../platform/flag-values.js";
 import type { SearchQuality } from "../../questions/measure-search.js";
+import { QUESTION_FLAGS } from "../../runs/run-flags.js";
 import { count, estimate, summaryBox } from "../../text/format.js";
-import { defineCommand, wholeNumber } from "../flags/read-flags.js";
-import { questionsSchema } from "../flags/selection-flags.js";
+import { defineCommand } from "../flags/define-command.js";
 
 export const evalSearchCommand = defineCommand(
-  questionsSchema.extend({
+  z.object({
+    ...shapeOf(QUESTION_FLAGS),
     limit: wholeNumber(0).default(0).meta({ description: "Maximum number of questions (0 = all)", alias: "l" }),
   }),
   async (flags, context) => {

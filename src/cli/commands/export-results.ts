@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
+import { file, listText, OVERWRITE_FLAG, oneOf, shapeOf, splitList } from "../../platform/flag-values.js";
 import { counted } from "../../reports/wording.js";
 import type { ExportedTables } from "../../runs/export-tables.js";
 import { TABLE_FORMATS, TABLES, type TableFormat, tablePath } from "../../trace-formats/tables.js";
-import { overwriteShape } from "../flags/flags.js";
-import { defineCommand, file, listText, oneOf, runNames, wordList } from "../flags/read-flags.js";
+import { defineCommand } from "../flags/define-command.js";
+import { runNames } from "../flags/run-names.js";
 
 const schema = z.object({
   runs: runNames.meta({ description: "Run ids, run names, latest, or results files [default: latest]" }),
@@ -12,7 +13,7 @@ const schema = z.object({
     .default("parquet")
     .meta({ description: `Format: ${TABLE_FORMATS.join(", ")} [default: parquet]` }),
   tables: listText
-    .transform((list) => [...new Set(wordList(list))])
+    .transform((list) => [...new Set(splitList(list))])
     .pipe(z.array(z.enum(TABLES, `expected ${TABLES.join(", ")}, or several of them`)).min(1))
     .optional()
     .meta({ placeholder: "NAME,NAME", description: `Tables: ${TABLES.join(",")} [default: all]` }),
@@ -21,7 +22,7 @@ const schema = z.object({
     description: "Output folder, with one file per table [default: stdout, for one table]",
     alias: "o",
   }),
-  ...overwriteShape,
+  ...shapeOf(OVERWRITE_FLAG),
 });
 
 type Flags = z.output<typeof schema>;
@@ -50,7 +51,7 @@ export const exportResultsCommand = defineCommand(schema, async (flags, context)
   if (settings.json) out.result({ format, ...exported }, () => "");
   else if (output !== undefined) note(written(exported));
   if (exported.withoutTraces.length > 0 && exported.tables.some(({ table }) => table !== "tasks")) {
-    note(`Only in tasks, as results files have no traces: ${exported.withoutTraces.join(", ")}.`);
+    note(`Only included in tasks, because results files do not contain traces: ${exported.withoutTraces.join(", ")}.`);
   }
 });
 
@@ -58,17 +59,17 @@ export const exportResultsCommand = defineCommand(schema, async (flags, context)
 function checkStdout({ tables, format }: Flags, json: boolean): void {
   const why =
     format === "parquet"
-      ? "Parquet is no text"
+      ? "Cannot print Parquet to stdout"
       : tables?.length !== 1
-        ? "Several tables do not fit into one output"
+        ? "Cannot print several tables to stdout"
         : json
-          ? "--json and a table both want stdout"
+          ? "Cannot print a table together with --json"
           : null;
   if (why === null) return;
   throw new UserError(
     "flag_missing",
-    `${why}: --output is needed.`,
-    "Name a folder with --output, or print one table: --tables tasks --format csv.",
+    `${why}.`,
+    "Pass a folder with --output, or print one table: --tables tasks --format csv.",
   );
 }
 

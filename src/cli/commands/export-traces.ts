@@ -1,24 +1,26 @@
 import { z } from "zod";
 import { flagName } from "../../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
+import { file, OVERWRITE_FLAG, oneOf, shapeOf, text, toggle } from "../../platform/flag-values.js";
 import { counted } from "../../reports/wording.js";
+import { OTLP_FLAGS } from "../../runs/run-flags.js";
+import { sendsTraces } from "../../runs/run-options.js";
 import { count } from "../../text/format.js";
 import type { Exported, ExportSource, TraceSelection } from "../../trace-formats/export-traces.js";
 import { FORMATS, type Format } from "../../trace-formats/formats.js";
 import { BANDS } from "../../traces/score.js";
 import type { CommandContext } from "../command.js";
-import { overwriteShape } from "../flags/flags.js";
-import { otlpShape, sendsTraces } from "../flags/otlp-flags.js";
-import { contradiction, defineCommand, file, givenFlags, oneOf, runId, text } from "../flags/read-flags.js";
-import { readTraceSelection, traceSelectionShape } from "../flags/selection-flags.js";
+import { contradiction, defineCommand, givenFlags } from "../flags/define-command.js";
+import { latestRun } from "../flags/run-names.js";
+import { readTraceSelection, traceSelectionShape } from "../flags/trace-selection.js";
 import type { Output } from "../terminal.js";
 
 const FORMAT_NAMES = Object.keys(FORMATS) as [Format, ...Format[]];
 const DIALECTS = ["openai", "hf"] as const;
 
 const schema = z.object({
-  run: runId.default("latest").meta({ description: "Run id, the start of an id, or latest" }),
-  chats: z.boolean().default(false).meta({ description: "Export the traces of all chats instead of a run" }),
+  run: latestRun,
+  chats: toggle.meta({ description: "Export the traces of all chats instead of a run" }),
   session: text.optional().meta({ placeholder: "ID", description: "Export the traces of one chat session" }),
   format: oneOf(FORMAT_NAMES)
     .default("jsonl")
@@ -35,8 +37,8 @@ const schema = z.object({
     description: "evals: a folder with the traces per band and a manifest with the reasons",
   }),
   output: file.optional().meta({ description: "Output file [default: stdout]", alias: "o" }),
-  ...overwriteShape,
-  ...otlpShape,
+  ...shapeOf(OVERWRITE_FLAG),
+  ...shapeOf(OTLP_FLAGS),
   ...traceSelectionShape,
 });
 
@@ -76,8 +78,8 @@ function sourceOf(flags: Flags, given: ReadonlySet<string>): ExportSource {
   if (!flags.chats && flags.session === undefined) return { run: flags.run };
   if (OF_RUNS.some((flag) => given.has(flag))) {
     throw contradiction(
-      "--chats and --session ask for chats, which have no scores; --run, --by, --band, --min-score, --max-score and --best-of-epochs for a run.",
-      "Export them one after the other.",
+      "--chats and --session cannot be combined with a run, --by, --band, --min-score, --max-score or --best-of-epochs.",
+      "Export them separately.",
     );
   }
   return { session: flags.session ?? null };
@@ -90,7 +92,10 @@ function refuseUnused(given: ReadonlySet<string>, format: Format): void {
     ["noContent", "otlp"],
   ] as const) {
     if (given.has(flag) && format !== of) {
-      throw contradiction(`${flagName(flag)} is of --format ${of}.`, `Add it, or leave out ${flagName(flag)}.`);
+      throw contradiction(
+        `${flagName(flag)} only applies to --format ${of}.`,
+        `Add --format ${of}, or remove ${flagName(flag)}.`,
+      );
     }
   }
 }
@@ -109,9 +114,12 @@ async function printSentTraces(
   const withScores = scores === undefined ? "" : ` and ${count(sent.scores)} scores`;
   const spans = `${count(sent.delivered)} spans${withScores}`;
   out.note(`${count(sent.traces)} traces of ${sent.runId ?? "chats"} sent to ${sent.host}: ${spans}.`);
-  if (sent.shortened > 0) out.note(`${count(sent.shortened)} spans lack their largest texts: a request holds 4 MB.`);
+  if (sent.shortened > 0)
+    out.note(
+      `${count(sent.shortened)} spans were sent without their largest texts, because a request is limited to 4 MB.`,
+    );
   if (sent.rejected > 0) out.note(`The server rejected ${count(sent.rejected)} spans.`);
-  for (const message of sent.messages) out.note(`The server says: ${message}`);
+  for (const message of sent.messages) out.note(`Message from the server: ${message}`);
   return sent.rejected > 0 ? EXIT.failed : EXIT.done;
 }
 
@@ -120,8 +128,8 @@ function refuseFileFlags(given: ReadonlySet<string>, format: string): void {
   const flag = ["output", "overwrite", ...(format === "otlp" ? [] : ["format"])].find((name) => given.has(name));
   if (flag === undefined) return;
   throw contradiction(
-    `--${flag} is for a file, and --otlp and --otlp-endpoint send the traces to a server.`,
-    "Do one after the other.",
+    `--${flag} cannot be combined with --otlp and --otlp-endpoint, which send the traces to a server.`,
+    "Run the command once for each.",
   );
 }
 
@@ -146,18 +154,15 @@ async function printEvals(
 ): Promise<void> {
   const other = ["format", "band", "failed", "chats", "session"].find((flag) => given.has(flag));
   if (other !== undefined) {
-    throw contradiction(
-      `--for evals writes the bands of a run as our own lines, and --${other} asks for something else.`,
-      `Leave out --${other}.`,
-    );
+    throw contradiction(`--for evals cannot be combined with --${other}.`, `Remove --${other}.`);
   }
   if (output === undefined)
-    throw new UserError("flag_missing", "--for evals writes a folder.", "Name it with --output.");
+    throw new UserError("flag_missing", "--for evals needs --output.", "Pass the folder: --output FOLDER.");
   const { exportScoreBands } = await import("../../trace-formats/export-traces.js");
   const manifest = await exportScoreBands({ run, folder: output, selection }, settings);
   if (settings.json) out.result({ ...manifest, output }, () => "");
   const bands = BANDS.map((band) => `${count(manifest.bands[band].count)} ${band}`).join(", ");
   const unscored = Object.values(manifest.unscored).reduce((sum, n) => sum + n, 0);
   out.note(`Traces of ${manifest.runId} by ${manifest.scorer} written to ${output}: ${bands}.`);
-  if (unscored > 0) out.note(`${count(unscored)} have no such score and are in none.`);
+  if (unscored > 0) out.note(`${count(unscored)} do not have this score and are in no band.`);
 }

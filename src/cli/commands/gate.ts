@@ -1,32 +1,32 @@
 import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
+import { OVERWRITE_FLAG, runName, shapeOf } from "../../platform/flag-values.js";
 import { gateText } from "../../reports/run-text.js";
+import { CONFIG_FLAGS, GATE_FLAGS, type RunFlagName } from "../../runs/run-flags.js";
 import type { CommandDefinition } from "../command.js";
 import { readConfig } from "../config/merge-config.js";
-import { configShape, overwriteShape } from "../flags/flags.js";
-import { declaredIn, readFlags, text } from "../flags/read-flags.js";
-import { gateShape } from "../flags/scoring-flags.js";
+import { declaredIn, readFlags } from "../flags/define-command.js";
 
 const schema = z.object({
-  name: text.meta({ description: "Run id, the start of an id, latest, or a results file" }),
-  ...overwriteShape,
-  ...gateShape,
-  ...configShape,
+  run: runName.meta({ description: "Run id, the start of an id, a run name, latest, or a results file" }),
+  ...shapeOf(OVERWRITE_FLAG),
+  ...shapeOf(GATE_FLAGS),
+  ...shapeOf(CONFIG_FLAGS),
 });
 
 export const gateCommand: CommandDefinition = (usage) => ({
   ...declaredIn(schema, usage),
   async run(argv, context) {
-    const configured = await readConfig(argv, context, ["gates"]);
+    const configured = await readConfig(argv, context, Object.keys(GATE_FLAGS) as RunFlagName[]);
     const flags = readFlags(usage, schema, configured.argv);
     const { checkOutputs } = await import("../../trace-formats/output-files.js");
     checkOutputs(
       [{ flag: "--junit", path: flags.junit, kind: "junit" }],
       [
-        { name: "the results file", path: flags.name },
+        { name: "the results file", path: flags.run },
         { name: "the baseline", path: flags.baseline },
-        { name: "the file of settings", path: configured.path },
+        { name: "the config file", path: configured.path },
       ],
       { db: context.settings.db, overwrite: flags.overwrite },
     );
@@ -35,14 +35,14 @@ export const gateCommand: CommandDefinition = (usage) => ({
     if (!openedGates.isRequested) {
       throw new UserError(
         "gate_missing",
-        "No gate is given.",
-        "Add --fail-under accuracy=0.8, --baseline RUN, or --junit FILE, or write gates into art-e.yaml.",
+        "gate needs a gate.",
+        "Add --fail-under accuracy=0.8, --baseline RUN, or --junit FILE, or add gates to art-e.yaml.",
       );
     }
     const { RunSources, unfinished } = await import("../../runs/results-file.js");
     const sources = new RunSources(context.settings.db, "newest");
     try {
-      const run = await sources.open(flags.name);
+      const run = await sources.open(flags.run);
       const why = unfinished(run.head);
       if (why !== null)
         throw new UserError("run_unfinished", why, `Finish it: ${commandLine`art-e run --resume ${run.head.runId}`}`);

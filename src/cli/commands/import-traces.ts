@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { file } from "../../platform/flag-values.js";
 import type { ImportedTraces } from "../../runs/imported-run.js";
 import { count } from "../../text/format.js";
-import { defineCommand, file } from "../flags/read-flags.js";
+import { defineCommand } from "../flags/define-command.js";
 
 export const importTracesCommand = defineCommand(
   z.object({

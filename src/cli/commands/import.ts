@@ -1,14 +1,15 @@
 import stringWidth from "string-width";
 import { z } from "zod";
 import { CORPUS_FORMATS } from "../../mail/email.js";
+import { EMAILS_DATASET } from "../../mail/enron-emails.js";
 import type { ImportOutcome, ImportProgress, ImportSummary, Skipped } from "../../mail/import.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
-import { EMAILS_DATASET } from "../../platform/huggingface.js";
+import { file, oneOf, text, toggle, wholeNumber } from "../../platform/flag-values.js";
 import { counted } from "../../reports/wording.js";
 import { count, mailProgress, padToWidth, summaryBox } from "../../text/format.js";
 import { programCall } from "../command.js";
-import { contradiction, defineCommand, file, oneOf, text, wholeNumber } from "../flags/read-flags.js";
+import { contradiction, defineCommand } from "../flags/define-command.js";
 import { openProgress, type Progress, type Settings } from "../terminal.js";
 
 const FILTERS = ["none", "art"] as const;
@@ -33,15 +34,15 @@ export const importCommand = defineCommand(
     ownerMap: file
       .optional()
       .meta({ description: "TSV file with owner folder and address. Overrides the address found in the mail" }),
-    strict: z.boolean().default(false).meta({ description: "Stop at the first unusable email, and import nothing" }),
+    strict: toggle.meta({ description: "Stop at the first unusable email, and import nothing" }),
   }),
   async (flags, context) => {
     const { settings, out, letSignalsEnd } = context;
     const { source, csvPath, limit, batchSize, filter, ownerMap, strict } = flags;
     if (source.length > 0 && csvPath !== undefined && source.join() !== csvPath) {
       throw contradiction(
-        `SOURCE ${source.join(" ")} and --csv-path ${csvPath} name different sources.`,
-        "Leave --csv-path out, and name all of them as SOURCE.",
+        `SOURCE (${source.join(", ")}) and --csv-path (${csvPath}) differ.`,
+        "Remove --csv-path, and pass all sources as SOURCE.",
       );
     }
     const sources = csvPath === undefined ? source : [csvPath];
@@ -87,10 +88,10 @@ function importSummary({ summary, seconds, skippedFile }: ImportOutcome, file: s
   const rows: [string, string][] = [
     ["Read", count(summary.read)],
     ["Forms", formCounts(summary.forms)],
-    ["Stored", `${count(summary.stored)} new messages, ${count(summary.distinct)} of them distinct mails`],
-    ["Duplicates", `${count(summary.duplicates)} were here already`],
+    ["Stored", `${count(summary.stored)} new messages (${count(summary.distinct)} distinct emails)`],
+    ["Duplicates", `${count(summary.duplicates)} already existed`],
   ];
-  if (summary.renamed > 0) rows.push(["Renamed", `${count(summary.renamed)} bore the Message-ID of a different mail`]);
+  if (summary.renamed > 0) rows.push(["Renamed", `${count(summary.renamed)} had the Message-ID of a different email`]);
   if (dropped !== null) {
     rows.push([
       "Dropped by ART's rules",
@@ -105,7 +106,7 @@ function importSummary({ summary, seconds, skippedFile }: ImportOutcome, file: s
   rows.push(["Inboxes", `${count(summary.inboxes)}${unresolved}`]);
   rows.push(["Time", `${seconds.toFixed(1)} s`]);
   const shown = skipped.first.map(({ where, reason }) => `skipped ${where}: ${reason}`);
-  if (skippedFile !== null) shown.push(`All skipped mails: ${skippedFile}`);
+  if (skippedFile !== null) shown.push(`All skipped emails: ${skippedFile}`);
   return [summaryBox(`ART-E Import (${summary.format} into ${file})`, rows), ...shown].join("\n");
 }
 

@@ -9,19 +9,17 @@ import { shellWord } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { linkStatOf, statOf } from "../../platform/file-stats.js";
 import { checkWritable, writeFileAtomically } from "../../platform/files.js";
+import { file, toggle } from "../../platform/flag-values.js";
 import { programFile } from "../../platform/installation.js";
 import { registryIdSchema } from "../../tools/tool.js";
 import type { CommandContext } from "../command.js";
-import { CONFIG_NAME } from "../find-config.js";
-import { defineCommand, file } from "../flags/read-flags.js";
+import { CONFIG_NAME } from "../config/find-config.js";
+import { defineCommand } from "../flags/define-command.js";
 
 const SCHEMA = fileURLToPath(programFile("schema/config.schema.json"));
 
 const schema = z.object({
-  yes: z
-    .boolean()
-    .default(false)
-    .meta({ description: "Ask no questions, use defaults based on the available API keys" }),
+  yes: toggle.meta({ description: "Ask no questions, use defaults based on the available API keys" }),
   output: file
     .default(CONFIG_NAME)
     .meta({ description: `New config file (must not exist) [default: ${CONFIG_NAME}]`, alias: "o" }),
@@ -30,12 +28,12 @@ const schema = z.object({
 export const initCommand = defineCommand(schema, async ({ yes, output }, context) => {
   checkWritable("--output", output);
   if (linkStatOf(output) !== undefined) {
-    throw new UserError("config_exists", `${output} exists, and is not written over.`, "Name another: -o FILE.");
+    throw new UserError("config_exists", `${output} already exists.`, "Pass another file: -o FILE.");
   }
   const answers = yes ? defaultAnswers(context.settings.env) : await askSettings(context);
   await writeFileAtomically(output, [configTemplate(answers, schemaFrom(dirname(output)))]);
   const run = output === CONFIG_NAME ? "art-e run" : `art-e run --config ${shellWord(output)}`;
-  context.out.result({ path: output, ...answers }, () => `${output} is written. What it would take: ${run} --dry-run`);
+  context.out.result({ path: output, ...answers }, () => `Created ${output}. Estimate the run: ${run} --dry-run`);
 });
 
 /**
@@ -98,7 +96,7 @@ function readAgent(line: string): string {
   if (registryIdSchema.safeParse(line).success) return line;
   throw new UserError(
     "agent_id_invalid",
-    `${line} is no id of an agent.`,
+    `${line} is not a valid agent id.`,
     "An id has 1 to 64 letters, digits, - or _.",
   );
 }
@@ -107,14 +105,14 @@ function readTasks(line: string): ConfigAnswers["tasks"] {
   if (line === PUBLISHED) return null;
   const stats = statOf(line);
   if (stats !== undefined) return { kind: stats.isDirectory() ? "suite" : "dataset", path: line };
-  throw new UserError("file_missing", `There is no file or folder ${line}.`, "Name one, or give an empty line.");
+  throw new UserError("file_missing", `${line} does not exist.`, "Enter a file or a folder, or an empty line.");
 }
 
 function noAnswer(): UserError {
   return new UserError(
     "answer_missing",
-    "There was no answer to a question.",
-    "Answer on a terminal, or take the defaults: art-e init --yes.",
+    "init needs an answer to each question.",
+    "Run it in a terminal, or use the defaults: art-e init --yes.",
   );
 }
 
@@ -133,37 +131,37 @@ interface ConfigAnswers {
 export function configTemplate({ agent, model, tasks }: ConfigAnswers, schema: string): string {
   return `# yaml-language-server: $schema=${schema}
 #
-# Settings of art-e run, gate, score, ask and stats. Flags win over this file. Paths start from the folder of this file.
-# Keys have no place here: they come from the environment, or from .env (ANTHROPIC_API_KEY=...).
-# What each setting means, with all others: art-e run --help. What a run would take: art-e run --dry-run
+# Settings of art-e run, gate, score, ask and stats. Flags override this file. Paths are relative to its folder.
+# Keys do not belong here. Put them into the environment or .env (ANTHROPIC_API_KEY=...).
+# All settings: art-e run --help. Cost estimate: art-e run --dry-run
 
-# art-e agents list shows the agents.
+# List the agents: art-e agents list
 agent: ${written(agent)}
 model: ${written(model)}
 
 ${tasksText(tasks)}
 run:
-  # 0: all of them
+  # 0 = all tasks
   limit: 10
-  # How often each is asked
+  # Number of times to ask each question
   # epochs: 3
   # output: results.json
 
 limits:
-  # Tasks under way at once; auto: as many as the server takes
+  # Concurrent tasks, or auto (as many as the server accepts)
   concurrency: auto
-  # The run stops there, and can be resumed: US dollars, failed tasks
+  # The run stops at these limits and can be resumed: US dollars, failed tasks
   # max-cost: 5
   # max-failures: 10%
-  # Requests and tokens a minute
+  # Requests and tokens per minute
   # rpm: 500
   # tpm: 200000
 
 # The model that judges the answers: provider/model, art (the published protocol), or off.
-# Without this line: a cheap model of the agent's provider, where there is a key.
+# The default is a cheap model of the agent's provider, if there is a key.
 # judge: anthropic/claude-haiku-5-5
 
-# What a run must reach: art-e run and art-e gate end with exit code 3 where it does not.
+# Minimum results. art-e run and art-e gate exit with code 3 if they are missed.
 # gates:
 #   fail-under:
 #     sources: 0.7
@@ -171,7 +169,7 @@ limits:
 #   baseline: baseline.json
 #   junit: junit.xml
 
-# Several runs, one after another, each with what differs from the above: art-e run --only cheap
+# Several runs, one after another, each with the settings that differ. One of them: art-e run --only cheap
 # runs:
 #   cheap:
 #     model: openai/gpt-6-luna

@@ -1,13 +1,14 @@
 import { z } from "zod";
 import { EXIT, UserError } from "../../platform/errors.js";
+import { file, shapeOf } from "../../platform/flag-values.js";
 import { calibrationText } from "../../reports/run-text.js";
-import { defineCommand, file } from "../flags/read-flags.js";
-import { judgeShape } from "../flags/scoring-flags.js";
+import { JUDGE_FLAGS } from "../../runs/run-flags.js";
+import { defineCommand } from "../flags/define-command.js";
 
 export const calibrateCommand = defineCommand(
   z.object({
     labels: file.meta({ description: "JSON Lines file with question, gold, answer and a person's label" }),
-    ...judgeShape,
+    ...shapeOf(JUDGE_FLAGS),
   }),
   async (options, context) => {
     const { out } = context;
@@ -15,8 +16,8 @@ export const calibrateCommand = defineCommand(
     const { judge, figures, shortfall } = await calibrateJudge(options, context);
     out.result({ judge, ...figures }, () => calibrationText(judge, figures));
     if (figures.unscored === figures.labels) {
-      const why = shortfall?.replace(/^art-e: /, "") ?? "There was no answer to judge";
-      throw new UserError("judge_silent", `${why}.`, "Nothing can be compared until the judge answers.", EXIT.failed);
+      const why = shortfall?.replace(/^art-e: /, "") ?? "The judge returned no verdict";
+      throw new UserError("judge_silent", `${why}.`, "Check the judge's model and key.", EXIT.failed);
     }
     if (shortfall !== null) out.note(`${shortfall}.`);
   },

@@ -3,11 +3,12 @@ import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { z } from "zod";
 import { EXIT, UserError } from "../../platform/errors.js";
+import { day, mailbox, text, toggle, wholeNumber } from "../../platform/flag-values.js";
 import { isLoopback } from "../../platform/http.js";
 import type { MailOffer } from "../../tools/mcp-server.js";
 import { type CommandContext, PROGRAM } from "../command.js";
-import { tokenOf } from "../flags/flags.js";
-import { address, contradiction, day, defineCommand, text, wholeNumber } from "../flags/read-flags.js";
+import { contradiction, defineCommand } from "../flags/define-command.js";
+import { tokenOf } from "../flags/server-flags.js";
 import { untilAborted } from "../terminal.js";
 
 const DEFAULT_PORT = 8788;
@@ -15,10 +16,10 @@ const DEFAULT_PORT = 8788;
 /** Writes only protocol messages to stdout, unless --http is used. Ends when the client closes stdin, or on Ctrl-C. */
 export const mcpCommand = defineCommand(
   z.object({
-    inbox: address.meta({ description: "Email address of the mailbox" }),
+    inbox: mailbox.meta({ description: "Email address of the mailbox" }),
     before: day.optional().meta({ description: "Hide emails from this date on (YYYY-MM-DD)" }),
-    http: z.boolean().default(false).meta({ description: "Use streamable HTTP instead of stdio" }),
-    printConfig: z.boolean().default(false).meta({ description: "Print the configuration for MCP clients, and exit" }),
+    http: toggle.meta({ description: "Use streamable HTTP instead of stdio" }),
+    printConfig: toggle.meta({ description: "Print the configuration for MCP clients, and exit" }),
     host: text.default("127.0.0.1").meta({
       placeholder: "ADDRESS",
       description: "With --http: address to listen on (ART_E_TOKEN is required if it is not loopback)",
@@ -30,12 +31,12 @@ export const mcpCommand = defineCommand(
   async (flags, context, argv) => {
     const httpOnly = ["host", "port"].find((name) => argv[name] !== undefined);
     if (httpOnly !== undefined && !flags.http) {
-      throw contradiction(`--${httpOnly} is for --http, which is not given.`, "Add --http.");
+      throw contradiction(`--${httpOnly} requires --http.`, "Add --http.");
     }
     if (flags.printConfig && flags.http) {
       throw contradiction(
-        "--print-config is for programs that start the server, --http for those that call it.",
-        "Leave one of them out; over HTTP a client needs the address only.",
+        "--print-config and --http cannot be combined.",
+        "Remove one of them. Over HTTP, a client only needs the URL.",
       );
     }
     // Imported here, because `--help` does not need these modules.
@@ -108,8 +109,8 @@ async function overHttp(
   if (token === null && !isLoopback(host)) {
     throw new UserError(
       "token_unusable",
-      `--host ${host} would let others in, and ART_E_TOKEN is not set.`,
-      "Make one: openssl rand -hex 24.",
+      `--host ${host} accepts other machines and requires a token, but ART_E_TOKEN is not set.`,
+      "Create a token: openssl rand -hex 24.",
     );
   }
   const { listenMcp, mailServer } = await import("../../tools/mcp-server.js");
@@ -118,8 +119,8 @@ async function overHttp(
     (error: NodeJS.ErrnoException) => {
       throw new UserError(
         "port_unusable",
-        `Port ${port} of ${host} cannot be listened on: ${error.code ?? error.message}.`,
-        "Choose another with --port; 0 takes any that is free.",
+        `Cannot listen on port ${port} of ${host}: ${error.code ?? error.message}.`,
+        "Pass another port with --port (0 = any free port).",
         EXIT.failed,
       );
     },

@@ -1,6 +1,18 @@
 import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
+import {
+  file,
+  numberAbove,
+  numberBetween,
+  OVERWRITE_FLAG,
+  shapeOf,
+  text,
+  toggle,
+  url,
+  wholeNumber,
+  withTraits,
+} from "../../platform/flag-values.js";
 import { programVersion } from "../../platform/installation.js";
 import { openInBrowser } from "../../platform/processes.js";
 import type { CheckedDataset } from "../../questions/check-questions.js";
@@ -8,19 +20,10 @@ import type { DatasetReview, ReviewSummary } from "../../questions/dataset-revie
 import type { EstimatedCalls, MakingEstimate } from "../../questions/estimate-making.js";
 import type { MadeQuestions } from "../../questions/make-questions.js";
 import { PATTERNS_MODEL } from "../../questions/question-models.js";
+import { QUESTION_FLAGS } from "../../runs/run-flags.js";
 import { count, estimate, summaryBox, table, usd } from "../../text/format.js";
-import { overwriteShape, tokenOf } from "../flags/flags.js";
-import {
-  contradiction,
-  defineCommand,
-  file,
-  numberAbove,
-  numberBetween,
-  text,
-  url,
-  wholeNumber,
-} from "../flags/read-flags.js";
-import { questionsSchema } from "../flags/selection-flags.js";
+import { contradiction, defineCommand } from "../flags/define-command.js";
+import { tokenOf } from "../flags/server-flags.js";
 import { reportFault, untilAborted } from "../terminal.js";
 
 /** Milliseconds that running requests get to finish when the server stops. */
@@ -32,7 +35,7 @@ export const reviewQuestionsCommand = defineCommand(
     port: wholeNumber(0, 65_535)
       .default(0)
       .meta({ description: "Port of the page, on this machine only [default: any free port]" }),
-    noOpen: z.boolean().default(false).meta({ description: "Print the page's URL without opening a browser" }),
+    noOpen: toggle.meta({ description: "Print the page's URL without opening a browser" }),
   }),
   async ({ file, port, noOpen }, context) => {
     const { settings, note, out, signal } = context;
@@ -47,7 +50,7 @@ export const reviewQuestionsCommand = defineCommand(
         token: tokenOf({}, settings),
         report: (fault, requestId) => reportFault(fault, requestId, context.out),
       });
-      note(`art-e: review ${file} at ${server.url} - every decision is saved at once; Ctrl-C ends`);
+      note(`art-e: review ${file} at ${server.url} - every decision is saved immediately. Press Ctrl-C to stop`);
       if (!noOpen && !(await openInBrowser(server.url))) note("art-e: no browser could be opened here");
       await untilAborted(signal);
       await server.close(GRACE_MS, async () => undefined);
@@ -69,7 +72,7 @@ function reviewText({ path, reviewedPath }: DatasetReview, { counts, agreement }
       ["To decide", count(waiting)],
       ["Same as the checks", estimate(agreement.all)],
       ...agreement.byCheck.map((one) => [`  ${one.check}`, estimate(one.agreement)] as const),
-      ...(isSome ? [["Written", `${reviewedPath}: what was accepted or edited`] as const] : []),
+      ...(isSome ? [["Written", `${reviewedPath}: accepted and edited questions`] as const] : []),
     ]),
     ...(isSome ? ["", `Next: ${commandLine`art-e run --agent baseline --dataset ${reviewedPath} --limit 0`}`] : []),
   ].join("\n");
@@ -85,13 +88,13 @@ function madeText(made: MadeQuestions): string {
       ["Questions", count(made.questions) + (made.shortfall === null ? "" : ` (${made.shortfall})`)],
       ["Kinds", listed(made.byKind)],
       ["Unanswerable", count(made.unanswerable)],
-      ["Easy", `${count(made.easy)} repeat a phrase of their mail`],
+      ["Easy", `${count(made.easy)} repeat a phrase of their email`],
       ["Checked by", made.checker ?? "rules alone"],
       [
         "Cost",
         `${costText(made.costUsd)} for ${count(made.calls)} calls, ${count(made.cachedReplies)} more from the cache`,
       ],
-      ["Written", `${made.output}, and how each was made: ${made.provenance}`],
+      ["Written", `${made.output}, and the origin of each question: ${made.provenance}`],
     ]),
     ...(made.hint === null ? [] : [made.hint]),
     ...(refused.length === 0
@@ -100,7 +103,7 @@ function madeText(made: MadeQuestions): string {
     ...(isSynthetic
       ? [
           "",
-          "These questions are synthetic: templates filled with values that patterns find. Good for the search, not for a verdict.",
+          "These questions are synthetic: templates filled with values found by patterns. Use them to test the search, not to judge agents.",
         ]
       : []),
     "",
@@ -161,7 +164,9 @@ const checkerShape = {
 
 export const makeQuestionsCommand = defineCommand(
   z.object({
-    inbox: z.array(text).default([]).meta({ description: "Mailboxes [default: all imported ones]" }),
+    inbox: withTraits(z.array(text), { completes: "mailboxes" })
+      .default([])
+      .meta({ description: "Mailboxes [default: all imported ones]" }),
     number: wholeNumber(1, 10_000).default(100).meta({ description: "Number of questions", alias: "n" }),
     output: file.meta({ description: "Output dataset: .jsonl, .csv or .parquet", alias: "o" }),
     model: text.default(PATTERNS_MODEL).meta({
@@ -184,8 +189,8 @@ export const makeQuestionsCommand = defineCommand(
     minChars: wholeNumber(1, 5_000)
       .default(40)
       .meta({ description: "Minimum characters per email; a Chinese, Japanese or Korean one counts as four" }),
-    dryRun: z.boolean().default(false).meta({ description: "Estimate calls, tokens and cost without calling a model" }),
-    ...overwriteShape,
+    dryRun: toggle.meta({ description: "Estimate calls, tokens and cost without calling a model" }),
+    ...shapeOf(OVERWRITE_FLAG),
   }),
   async ({ dryRun, ...options }, context) => {
     const { estimateMaking } = await import("../../questions/estimate-making.js");
@@ -201,7 +206,8 @@ export const makeQuestionsCommand = defineCommand(
 );
 
 export const checkQuestionsCommand = defineCommand(
-  questionsSchema.extend({
+  z.object({
+    ...shapeOf(QUESTION_FLAGS),
     file: file.optional().meta({ description: "File of questions (like --dataset)" }),
     limit: wholeNumber(0).default(0).meta({ description: "Maximum number of questions (0 = all)", alias: "l" }),
     checker: text
@@ -211,7 +217,7 @@ export const checkQuestionsCommand = defineCommand(
   }),
   async ({ file, ...given }, context) => {
     if (file !== undefined && given.dataset !== undefined) {
-      throw contradiction("A FILE and --dataset are given.", "Give one of them.");
+      throw contradiction("FILE and --dataset cannot be combined.", "Remove one of them.");
     }
     const flags = { ...given, dataset: file ?? given.dataset };
     const { refuseContradictions } = await import("../../questions/dataset.js");
@@ -232,7 +238,7 @@ function checkedText({ source, checker, questions, unchecked, costUsd }: Checked
       ],
       ["Checked by", checker ?? "rules alone (a model: --checker)"],
       ["Doubtful", count(doubtful.length)],
-      ["Easy", `${count(questions.filter(({ easy }) => easy).length)} repeat a phrase of their mail`],
+      ["Easy", `${count(questions.filter(({ easy }) => easy).length)} repeat a phrase of their email`],
       ...(checker === null ? [] : [["Cost", costText(costUsd)] as [string, string]]),
     ]),
     ...(doubtful.length === 0

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
+import { text, toggle } from "../../platform/flag-values.js";
 import type { QueueStatus } from "../../queue/status.js";
 import { count, table } from "../../text/format.js";
-import { queueShape, queueUrlOf } from "../flags/flags.js";
-import { contradiction, defineCommand, text } from "../flags/read-flags.js";
+import { contradiction, defineCommand } from "../flags/define-command.js";
+import { queueShape, queueUrlOf } from "../flags/queue-flag.js";
 
 export const queueStatusCommand = defineCommand(z.object(queueShape), async (flags, { settings, out }) => {
   const url = queueUrlOf(flags, settings);
@@ -28,30 +29,30 @@ function statusText({ queue, runs, workers }: QueueStatus): string {
   return [
     `The queue at ${queue}:`,
     ...(runs.length === 0
-      ? ["No run is there."]
-      : [table(["run", "agent", "waiting", "under way", "to take in", "workers"], runRows)]),
-    workers.length === 0
-      ? "No worker is there."
-      : table(["worker", "version", "under way", "answered", "runs"], workerRows),
+      ? ["No runs."]
+      : [table(["run", "agent", "waiting", "running", "to save", "workers"], runRows)]),
+    workers.length === 0 ? "No workers." : table(["worker", "version", "running", "answered", "runs"], workerRows),
   ].join("\n");
 }
 
 export const cleanQueueCommand = defineCommand(
   z.object({
     ...queueShape,
-    id: text.optional().meta({ description: "Run id, or the start of an id" }),
-    all: z.boolean().default(false).meta({ description: "All runs on the queue" }),
+    run: text.optional().meta({ description: "Run id, or the start of an id" }),
+    all: toggle.meta({ description: "All runs on the queue" }),
   }),
-  async ({ id, all, queue }, { settings, out }) => {
+  async ({ run: id, all, queue }, { settings, out }) => {
     if ((id === undefined) !== all) {
-      throw contradiction("Name one run, or give --all.", "See art-e queue status.");
+      throw contradiction("queue clean needs RUN or --all.", "List the runs: art-e queue status.");
     }
     const url = queueUrlOf({ queue }, settings);
     const { cleanQueue } = await import("../../queue/status.js");
     const removed = await cleanQueue(url, id);
     if (id !== undefined && removed.length === 0) {
-      throw new UserError("run_unknown", `No run "${id}" is on the queue.`, "See art-e queue status.");
+      throw new UserError("run_unknown", `No run "${id}" is on the queue.`, "List the runs: art-e queue status.");
     }
-    out.result({ removed }, () => (removed.length === 0 ? "There was no run." : `Removed: ${removed.join(", ")}`));
+    out.result({ removed }, () =>
+      removed.length === 0 ? "There were no runs to remove." : `Removed: ${removed.join(", ")}`,
+    );
   },
 );

@@ -2,14 +2,15 @@ import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
 import { writeFileAtomically } from "../../platform/files.js";
+import { file, OVERWRITE_FLAG, oneOf, shapeOf, text, toggle } from "../../platform/flag-values.js";
 import { openInBrowser } from "../../platform/processes.js";
 import { markdownReport, reportFigures } from "../../reports/markdown-report.js";
 import { TRACE_PLACEMENTS } from "../../reports/report-data.js";
 import type { WrittenPage, writeCsvSummaries } from "../../runs/write-report.js";
 import { count, megabytes } from "../../text/format.js";
 import type { CommandContext } from "../command.js";
-import { overwriteShape } from "../flags/flags.js";
-import { contradiction, defineCommand, file, oneOf, runId, runNames, text } from "../flags/read-flags.js";
+import { contradiction, defineCommand } from "../flags/define-command.js";
+import { runNames } from "../flags/run-names.js";
 
 /** Writes tables of runs into a folder and reports the file names. Replaces only tables of earlier reports. */
 export async function writeSummaries(
@@ -35,7 +36,6 @@ const reportSchema = z.object({
   runs: runNames.meta({
     description: "Run ids, latest, or results files. Several runs are compared with the first [default: latest]",
   }),
-  run: runId.optional().meta({ description: "One run, like RUNS: its id or name, the start of its id, or latest" }),
   format: oneOf(FORMATS)
     .default("html")
     .meta({ description: "html (a page), md (for a pull request), csv (one line per task)" }),
@@ -47,8 +47,8 @@ const reportSchema = z.object({
   output: file
     .optional()
     .meta({ description: "Output file [default: stdout, or art-e-report.html if stdout is a terminal]", alias: "o" }),
-  ...overwriteShape,
-  open: z.boolean().default(false).meta({ description: "Open the page in the browser" }),
+  ...shapeOf(OVERWRITE_FLAG),
+  open: toggle.meta({ description: "Open the page in the browser" }),
   traces: oneOf(TRACE_PLACEMENTS).optional().meta({
     description:
       "Conversations: embed (in the page), folder (next to it), none, auto (embed up to 5 MB) [default: auto]",
@@ -65,14 +65,6 @@ function defaultOutput({ format, csv, open }: ReportFlags, { settings }: Command
   return isPage && (open || (process.stdout.isTTY && !settings.json)) ? DEFAULT_PAGE : undefined;
 }
 
-function runsOf({ runs, run }: ReportFlags, argv: Readonly<Record<string, unknown>>): ReportFlags["runs"] {
-  if (run === undefined) return runs;
-  if (Array.isArray(argv.runs) && argv.runs.length > 0) {
-    throw contradiction("RUNS and --run both name runs.", "Pass all of them as RUNS.");
-  }
-  return [run];
-}
-
 /** `output` is the specified file or the default. */
 function refuseContradictions(
   { format, traces, output, csv, open }: ReportFlags,
@@ -81,27 +73,30 @@ function refuseContradictions(
 ): void {
   const beside = ["output", "format", "traces", "open"].find((name) => argv[name] !== undefined);
   if (csv !== undefined && beside !== undefined) {
-    throw contradiction(`--csv writes tables instead of the report, and --${beside} is for that.`, "Give one of them.");
-  }
-  if (traces !== undefined && format !== "html") {
-    throw contradiction(`--traces is for --format html; ${format} has no conversations.`, "Leave it out.");
-  }
-  if (open && format !== "html") {
-    throw contradiction(`--open opens a page, and ${format} is none.`, "Leave it out.");
-  }
-  if (traces === "folder" && output === undefined) {
     throw contradiction(
-      "--traces folder puts the folder beside the page, and the page goes to stdout.",
-      "Give --output.",
+      `--csv writes tables instead of the report and cannot be combined with --${beside}.`,
+      "Remove one of them.",
     );
   }
+  if (traces !== undefined && format !== "html") {
+    throw contradiction(`--traces only applies to --format html.`, "Leave it out.");
+  }
+  if (open && format !== "html") {
+    throw contradiction(`--open only applies to --format html.`, "Leave it out.");
+  }
+  if (traces === "folder" && output === undefined) {
+    throw contradiction("--traces folder cannot be used if the page goes to stdout.", "Pass --output FILE.");
+  }
   if (settings.json && format === "csv" && output === undefined) {
-    throw contradiction("--json and --format csv both want stdout.", "Give --output, or leave one of them out.");
+    throw contradiction(
+      "--json and --format csv cannot both print to stdout.",
+      "Pass --output FILE, or remove one of them.",
+    );
   }
 }
 
 export const reportCommand = defineCommand(reportSchema, async (given, context, argv) => {
-  const flags = { ...given, runs: runsOf(given, argv), output: given.output ?? defaultOutput(given, context) };
+  const flags = { ...given, output: given.output ?? defaultOutput(given, context) };
   refuseContradictions(flags, context, argv);
   const { resultsFiles } = await import("../../runs/results-file.js");
   const inputs = resultsFiles(flags.runs, "report");
@@ -118,7 +113,7 @@ export const reportCommand = defineCommand(reportSchema, async (given, context, 
     await reportPage(flags, context);
     const address = flags.output === undefined ? null : pathToFileURL(flags.output).href;
     if (flags.open && address !== null && !(await openInBrowser(address))) {
-      context.note(`No browser could be started here: open ${address}`);
+      context.note(`Cannot start a browser. Open ${address}`);
     }
   } else await reportSummary(flags, context);
 });
@@ -168,7 +163,7 @@ function printPage({ head, bytes }: WrittenPage, output: string | undefined, con
 
 function whereConversationsAre(traces: WrittenPage["head"]["traces"]): string {
   if (traces.kind === "folder") {
-    return `their conversations are in the folder ${traces.folder} beside it: keep the two together.`;
+    return `its conversations are in the folder ${traces.folder}. Keep both in the same place.`;
   }
   if (traces.kind === "embed") return "their conversations are in the page.";
   return `without their conversations: ${commandLine`art-e show RUN/TASK`} shows them.`;

@@ -1,26 +1,30 @@
 import { API_KEY_VARIABLES, isProvider } from "../../models/model-names.js";
 import { Interrupted } from "../../platform/app-context.js";
-import { limitHeapGrowth } from "../../platform/async.js";
-import { commandLine } from "../../platform/command-line.js";
+import { commandLine, flagName } from "../../platform/command-line.js";
+import type { Environment } from "../../platform/environment.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
+import { limitHeapGrowth } from "../../platform/heap-growth.js";
 import { programVersion } from "../../platform/installation.js";
 import { LIMIT_FLAGS } from "../../runs/budget.js";
 import type { OpenMonitor, OpenQueue } from "../../runs/execute-run.js";
-import { agentOfNewRun, outputsOf, type RunRequest } from "../../runs/run-options.js";
+import { RUN_FLAG_GROUPS, type RunOptions, runSchema } from "../../runs/run-flags.js";
+import { agentOfNewRun, inputsOf, outputsOf, type RunRequest, sendsTraces } from "../../runs/run-options.js";
 import type { RunStop, SessionEnd } from "../../runs/run-tasks.js";
 import type { RunPage } from "../../server/run-page.js";
-import { checkOutputs, type InputFile, replayFile } from "../../trace-formats/output-files.js";
+import { checkOutputs, type InputFile } from "../../trace-formats/output-files.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { type ConfiguredFlags, explainConfigured, readConfiguredRuns } from "../config/merge-config.js";
-import { tokenOf, withProtocol } from "../flags/flags.js";
-import { sendsTraces } from "../flags/otlp-flags.js";
-import { contradiction, declaredIn, givenFlags, readFlags } from "../flags/read-flags.js";
-import { RUN_FLAG_GROUPS, type RunFlags, runSchema } from "../flags/run-flags.js";
-import { printEstimate, printTotals, terminalProgress } from "../output/run-output.js";
+import { contradiction, declaredIn, givenFlags, readFlags } from "../flags/define-command.js";
+import { printEstimate, printTotals, terminalProgress } from "../output/print-run.js";
+
+/** Names as typed, per group. */
+const FLAG_GROUPS = Object.fromEntries(
+  Object.entries(RUN_FLAG_GROUPS).map(([title, names]) => [title, names.map((name) => flagName(name).slice(2))]),
+);
 
 export const runCommand: CommandDefinition = (usage) => ({
   ...declaredIn(runSchema, usage),
-  flagGroups: RUN_FLAG_GROUPS,
+  flagGroups: FLAG_GROUPS,
   async run(argv, context) {
     limitHeapGrowth();
     const runs = await prepareRuns(await readConfiguredRuns(argv, context), context);
@@ -58,8 +62,7 @@ async function executeRun({ configured, flags, request }: PreparedRun, context: 
   // A run that could not start answering has nothing to show in a table.
   const isEmpty = end.totals.totalTasks === 0 && end.stopped !== null && end.stopped.by !== "user";
   if (!isEmpty || context.settings.json) printTotals(end.totals, gates, { ...flags, output }, context);
-  if (shortfall !== null)
-    context.note(`${shortfall}. Ask again: ${commandLine`art-e score --run ${end.totals.runId}`}`);
+  if (shortfall !== null) context.note(`${shortfall}. Retry: ${commandLine`art-e score --run ${end.totals.runId}`}`);
   const code = exitCodeOf(end, context);
   const { throwIfMissed } = await import("../../runs/gates.js");
   throwIfMissed(end.totals.runId, gates);
@@ -71,14 +74,14 @@ function exitCodeOf(end: SessionEnd, { note }: CommandContext): ExitCode {
   if (end.stopped !== null) throw stoppedError(end, end.stopped);
   if (notRunnableTasks > 0) {
     note(
-      `art-e: ${notRunnableTasks} of ${totalTasks} tasks cannot be run here, and are in no average. Why: ${commandLine`art-e export-traces --run ${runId} --failed`}; leave them out: --runnable`,
+      `art-e: ${notRunnableTasks} of ${totalTasks} tasks cannot run on this machine, and averages exclude them. See why: ${commandLine`art-e export-traces --run ${runId} --failed`}; exclude them: --runnable`,
     );
   }
   const tried = totalTasks - notRunnableTasks;
   if (failedTasks * 2 <= tried && (tried > 0 || totalTasks === 0)) return EXIT.done;
   if (tried === 0) return EXIT.gate;
   note(
-    `art-e: ${failedTasks} of ${tried} tasks failed. See why: ${commandLine`art-e export-traces --run ${runId} --failed`}; answer them again: ${commandLine`art-e run --resume ${runId} --retry-failed`}`,
+    `art-e: ${failedTasks} of ${tried} tasks failed. See why: ${commandLine`art-e export-traces --run ${runId} --failed`}; retry them: ${commandLine`art-e run --resume ${runId} --retry-failed`}`,
   );
   return EXIT.gate;
 }
@@ -142,8 +145,8 @@ function throwIfAnyFailed(ended: readonly EndedRun[], runs: readonly PreparedRun
   const notBegun = runs.slice(ended.length).map(nameOf);
   if (notBegun.length > 0 || ended.some(({ exitCode }) => exitCode === EXIT.interrupted)) {
     const last = ended.at(-1)?.error;
-    const rest = notBegun.length === 0 ? "" : ` Not begun: ${notBegun.join(", ")}. ${again(notBegun, runs)}`;
-    throw new Interrupted(`${last instanceof Interrupted ? last.message : "stopped between two runs."}${rest}`);
+    const rest = notBegun.length === 0 ? "" : ` Not started: ${notBegun.join(", ")}. ${again(notBegun, runs)}`;
+    throw new Interrupted(`${last instanceof Interrupted ? last.message : "interrupted between two runs."}${rest}`);
   }
   const failed = ended.filter(({ exitCode }) => exitCode !== EXIT.done);
   const worst = WORST_FIRST.find((code) => failed.some(({ exitCode }) => exitCode === code));
@@ -151,7 +154,7 @@ function throwIfAnyFailed(ended: readonly EndedRun[], runs: readonly PreparedRun
   throw new UserError(
     "runs_failed",
     `${failed.length} of ${runs.length} runs did not pass: ${failed.map(({ name, exitCode }) => `${name} (exit code ${exitCode})`).join(", ")}.`,
-    `Each said why above. ${again(
+    `See the errors above. ${again(
       failed.map(({ name }) => name),
       runs,
     )}`,
@@ -160,7 +163,7 @@ function throwIfAnyFailed(ended: readonly EndedRun[], runs: readonly PreparedRun
 }
 
 function again(names: readonly string[], [first]: readonly PreparedRun[]): string {
-  return `To run them: ${commandLine`art-e run --config ${first?.configured.path ?? "FILE"} --only ${names.join(",")}`}`;
+  return `Run them again: ${commandLine`art-e run --config ${first?.configured.path ?? "FILE"} --only ${names.join(",")}`}`;
 }
 
 const nameOf = ({ configured }: PreparedRun) => configured.run ?? "";
@@ -170,7 +173,7 @@ function stoppedError({ totals, asked }: SessionEnd, stopped: RunStop): Error {
   const { runId, totalTasks, model } = totals;
   const saved = `${totalTasks} of ${asked} tasks are saved.`;
   const resume = commandLine`art-e run --resume ${runId}`;
-  if (stopped.by === "user") return new Interrupted(`run ${runId} stopped: ${saved} Go on with: ${resume}`);
+  if (stopped.by === "user") return new Interrupted(`run ${runId} stopped: ${saved} Continue: ${resume}`);
   const { why } = stopped;
   const hint = `${saved} ${hintFor(stopped, { resume, model, hasAnswers: totalTasks > 0 })}`;
   return new UserError("run_stopped", `Run ${runId} stopped: ${why}${why.endsWith(".") ? "" : "."}`, hint, EXIT.failed);
@@ -182,30 +185,30 @@ function hintFor(
 ): string {
   switch (stopped.by) {
     case "limit":
-      if (stopped.flag === "--max-failures") return `Go on with: ${resume}`;
-      return `Go on with a higher limit: ${resume} ${stopped.flag} ${LIMIT_FLAGS[stopped.flag]}`;
+      if (stopped.flag === "--max-failures") return `Continue: ${resume}`;
+      return `Continue with a higher limit: ${resume} ${stopped.flag} ${LIMIT_FLAGS[stopped.flag]}`;
     case "key":
-      return `Check ${keyOf(model)} and the account behind it; when it is accepted: ${resume}`;
+      return `Check ${keyOf(model)} and the account behind it; once the provider accepts it, continue: ${resume}`;
     case "account":
-      if (model.startsWith("human/")) return `Continue with: ${resume}`;
-      return `See that the account behind ${keyOf(model)} has credit and its limits have reset; then continue: ${resume}`;
+      if (model.startsWith("human/")) return `Continue: ${resume}`;
+      return `Check that the account behind ${keyOf(model)} has credit and is below its limits, then continue: ${resume}`;
     case "model":
       if (model.startsWith("command/"))
-        return `See that the program is there and can be started; then go on with: ${resume}`;
+        return `Check that the program exists and can be started, then continue: ${resume}`;
       if (/^(playground|endpoint)\//.test(model)) {
-        return `Check ${addressFlag(model)}, and that the server has this agent; if both are right: ${resume}. Another one is a new run (-a AGENT).`;
+        return `Check ${addressFlag(model)}, and that the server has this agent, then continue: ${resume}. Another agent needs a new run (-a AGENT).`;
       }
       return hasAnswers
-        ? `Go on with a model that the server has: ${resume} --force --model-id PROVIDER/NAME`
-        : "Begin again with a model that the server has (--model-id PROVIDER/NAME), and check --base-url where one is given.";
+        ? `Continue with a model of the server: ${resume} --force --model-id PROVIDER/NAME`
+        : "Start a new run with a model of the server (--model-id PROVIDER/NAME), and check --base-url.";
     case "server":
-      return `See that it runs and can be reached; then go on with: ${resume}${movedHint(model)}`;
+      return `Check that it is running and reachable, then continue: ${resume}${movedHint(model)}`;
   }
 }
 
 /** Local servers often restart on another port. */
 function movedHint(model: string): string {
-  return /^(openai|playground|endpoint)\//.test(model) ? ` (at another address: add ${addressFlag(model)} URL)` : "";
+  return /^(openai|playground|endpoint)\//.test(model) ? ` (at another URL: add ${addressFlag(model)} URL)` : "";
 }
 
 function addressFlag(model: string): string {
@@ -222,7 +225,7 @@ function keyOf(model: string): string {
 /** A run whose flags have been checked, before it costs anything. */
 interface PreparedRun {
   readonly configured: ConfiguredFlags;
-  readonly flags: RunFlags;
+  readonly flags: RunOptions;
   readonly request: RunRequest;
 }
 
@@ -246,7 +249,7 @@ async function prepareRun(
   taken: readonly InputFile[],
   { settings }: CommandContext,
 ): Promise<PreparedRun> {
-  const preset = await withProtocol(configured.argv, settings.env);
+  const preset = await withPresets(configured.argv, settings.env);
   const flags = readFlags("run", runSchema, preset);
   const { refuseContradictions } = await import("../../questions/dataset.js");
   refuseContradictions(flags);
@@ -255,27 +258,24 @@ async function prepareRun(
   const request = { ...flags, queue, tags, given: givenFlags(preset) };
   if (flags.stats) return { configured, flags, request };
   if (flags.watch && flags.dryRun) {
-    throw contradiction("--watch and --dry-run are given.", "Nothing runs that could be watched.");
+    throw contradiction("--watch and --dry-run cannot be combined.", "Remove one of them.");
   }
   sendsTraces(flags);
-  if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(flags);
-  const inputs = [{ name: "the file of settings", path: configured.path }, ...inputsOf(flags), ...taken];
+  if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(request);
+  const inputs = [{ name: "the config file", path: configured.path }, ...inputsOf(flags), ...taken];
   checkOutputs(outputsOf(flags), inputs, { db: settings.db, overwrite: flags.overwrite });
   return { configured, flags, request };
 }
 
-function inputsOf({ dataset, baseline, oracle, modelId, judge }: RunFlags): readonly InputFile[] {
-  return [
-    { name: "the dataset", path: dataset },
-    { name: "the baseline", path: baseline },
-    { name: "the oracle file", path: oracle },
-    { name: "the file of replies", path: replayFile(modelId) },
-    { name: "the judge's file of replies", path: replayFile(judge) },
-  ];
-}
-
 function outputsOfRun({ configured, flags }: PreparedRun): readonly InputFile[] {
   return outputsOf(flags).map(({ flag, path }) => ({ name: `${flag} of the run ${configured.run}`, path }));
+}
+
+/** Adds the values of `--protocol` for unspecified flags. */
+async function withPresets(argv: ConfiguredFlags["argv"], env: Environment): Promise<ConfiguredFlags["argv"]> {
+  if (argv.protocol === undefined) return argv;
+  const { withProtocol } = await import("../flags/art-protocol.js");
+  return withProtocol(argv, env);
 }
 
 /** Calls `use` with a monitor. With --watch, the monitor also serves the run's page. */
@@ -286,6 +286,7 @@ async function withRunPage<T>(
   use: (openMonitor: OpenMonitor) => Promise<T>,
 ): Promise<T> {
   if (!watch) return use(openMonitor);
+  const { tokenOf } = await import("../flags/server-flags.js");
   const token = tokenOf({}, context.settings);
   const { RunPage } = await import("../../server/run-page.js");
   let page: RunPage | null = null;

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
+import { text, toggle, wholeNumber, withTraits } from "../../platform/flag-values.js";
 import { deletedRunsText, runDetailsText, runTable } from "../../reports/run-text.js";
-import { defineCommand, runId, text, wholeNumber } from "../flags/read-flags.js";
-import { runFilterShape } from "../flags/selection-flags.js";
+import { defineCommand } from "../flags/define-command.js";
+import { runFilterShape } from "../flags/run-filters.js";
+import { latestRun, oneRun } from "../flags/run-names.js";
 import { terminalColumns } from "../terminal.js";
-
-const runName = text.meta({ description: "Run id, the start of an id, a run name, or latest" });
 
 export const listRunsCommand = defineCommand(
   z.object({
@@ -19,28 +19,25 @@ export const listRunsCommand = defineCommand(
     const { runs, total } = await runsWithHeadlines(filter, limit, settings);
     const isFiltered = Object.values(filter).some((value) => value !== undefined);
     out.result(runs, () => (total === 0 && isFiltered ? "No run matches." : runTable(runs, terminalColumns())));
-    if (total > runs.length) out.note(`${total - runs.length} older ones are not listed: --limit 0 lists all.`);
+    if (total > runs.length) out.note(`${total - runs.length} older runs are not shown. List all: --limit 0.`);
   },
 );
 
-const yesFlag = z
-  .boolean()
-  .default(false)
-  .meta({ description: "Delete the runs (without this flag, they are only listed)" });
+const yesFlag = toggle.meta({ description: "Delete the runs (without this flag, they are only listed)" });
 
 export const pruneRunsCommand = defineCommand(
   z.object({
     ...runFilterShape,
     keep: wholeNumber(0).optional().meta({ description: "Keep the N newest matching runs" }),
-    empty: z.boolean().default(false).meta({ description: "Only runs without a completed task" }),
+    empty: toggle.meta({ description: "Only runs without a completed task" }),
     yes: yesFlag,
   }),
   async ({ yes, keep = 0, ...which }, context, argv) => {
     if (argv.keep === undefined && Object.values(which).every((value) => value === undefined || value === false)) {
       throw new UserError(
         "flag_missing",
-        "Nothing says which runs.",
-        "Give --before, --keep, --empty, or another flag.",
+        "runs prune needs a filter.",
+        "Pass --before, --keep, --empty or another filter.",
       );
     }
     const { pruneRuns } = await import("../../runs/stored-runs.js");
@@ -51,9 +48,9 @@ export const pruneRunsCommand = defineCommand(
 
 export const tagRunCommand = defineCommand(
   z.object({
-    run: runName,
+    run: oneRun,
     tags: z.array(text).min(1, "expected a tag").meta({ description: "Tags" }),
-    remove: z.boolean().default(false).meta({ description: "Remove the tags" }),
+    remove: toggle.meta({ description: "Remove the tags" }),
   }),
   async ({ run, tags, remove }, context) => {
     const { tagRun } = await import("../../runs/stored-runs.js");
@@ -67,13 +64,8 @@ const LISTED = 20;
 
 export const showRunCommand = defineCommand(
   z.object({
-    run: runId
-      .default("latest")
-      .meta({ description: "Run id, the start of an id, a run name, or latest [default: latest]" }),
-    all: z
-      .boolean()
-      .default(false)
-      .meta({ description: `List all tasks instead of the first ${LISTED}` }),
+    run: latestRun,
+    all: toggle.meta({ description: `List all tasks instead of the first ${LISTED}` }),
   }),
   async ({ run, all }, { settings, out }) => {
     const { runDetails } = await import("../../runs/stored-runs.js");
@@ -85,9 +77,9 @@ export const showRunCommand = defineCommand(
 export const renameRunCommand = defineCommand(
   z
     .object({
-      run: runName,
+      run: oneRun,
       name: text.optional().meta({ description: "Name" }),
-      remove: z.boolean().default(false).meta({ description: "Remove the name" }),
+      remove: toggle.meta({ description: "Remove the name" }),
     })
     .refine(({ name, remove }) => (name === undefined) === remove, {
       path: ["name"],
@@ -97,7 +89,7 @@ export const renameRunCommand = defineCommand(
     const { renameRun } = await import("../../runs/stored-runs.js");
     const labels = await renameRun(run, name, context);
     context.out.result(labels, () =>
-      labels.name === null ? `Run ${labels.id} has no name now.` : `Run ${labels.id} is named "${labels.name}".`,
+      labels.name === null ? `Run ${labels.id} no longer has a name.` : `Run ${labels.id} is named "${labels.name}".`,
     );
   },
 );
@@ -105,9 +97,9 @@ export const renameRunCommand = defineCommand(
 export const noteRunCommand = defineCommand(
   z
     .object({
-      run: runName,
+      run: oneRun,
       note: text.optional().meta({ description: "Note" }),
-      remove: z.boolean().default(false).meta({ description: "Remove the note" }),
+      remove: toggle.meta({ description: "Remove the note" }),
     })
     .refine(({ note, remove }) => (note === undefined) === remove, {
       path: ["note"],
@@ -117,14 +109,16 @@ export const noteRunCommand = defineCommand(
     const { noteRun } = await import("../../runs/stored-runs.js");
     const labels = await noteRun(run, note, context);
     context.out.result(labels, () =>
-      labels.note === null ? `Run ${labels.id} has no note now.` : `Run ${labels.id}: ${labels.note}`,
+      labels.note === null ? `Run ${labels.id} no longer has a note.` : `Run ${labels.id}: ${labels.note}`,
     );
   },
 );
 
 export const deleteRunsCommand = defineCommand(
   z.object({
-    runs: z.array(text).min(1, "expected a run").meta({ description: "Run ids, starts of ids, or run names" }),
+    runs: withTraits(z.array(text).min(1, "expected a run"), { completes: "runs" }).meta({
+      description: "Run ids, starts of ids, or run names",
+    }),
     yes: yesFlag,
   }),
   async ({ runs, yes }, context) => {

@@ -1,15 +1,16 @@
 import { z } from "zod";
+import { address, day, mailbox, oneOf, text, toggle, wholeNumber } from "../../platform/flag-values.js";
 import { correctedWords, explainedScore, searchHits } from "../../reports/search-text.js";
-import { address, day, defineCommand, oneOf, text, wholeNumber } from "../flags/read-flags.js";
+import { defineCommand } from "../flags/define-command.js";
 
 const ORDERS = ["best", "newest"] as const;
 
 export const searchCommand = defineCommand(
   z.object({
-    inbox_address: address.meta({ description: "Email address of the mailbox" }),
+    inbox_address: mailbox.meta({ description: "Email address of the mailbox" }),
     words: z
       .array(text)
-      .min(1, "expected words to look for")
+      .min(1, "expected words to search for")
       .meta({ description: "Words to search for, or an entire question" }),
     limit: wholeNumber(1, 50).default(10).meta({ description: "Number of emails, from 1 to 50", alias: "l" }),
     order: oneOf(ORDERS)
@@ -20,7 +21,7 @@ export const searchCommand = defineCommand(
     after: day.optional().meta({ description: "Only emails sent on or after this date" }),
     before: day.optional().meta({ description: "Only emails sent before this date" }),
     cutoff: day.optional().meta({ description: "Search like for a question with this date (later emails are hidden)" }),
-    explain: z.boolean().default(false).meta({ description: "Show the parts of each score, and corrected words" }),
+    explain: toggle.meta({ description: "Show the parts of each score, and corrected words" }),
   }),
   async (flags, { settings, out }) => {
     const { searchMailbox, explainSearch } = await import("../../tools/search-mailbox.js");

@@ -1,12 +1,13 @@
 import { z } from "zod";
 import { showDatabase } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
+import { shapeOf, text, toggle, wholeNumber } from "../../platform/flag-values.js";
 import { programVersion } from "../../platform/installation.js";
 import { openInBrowser } from "../../platform/processes.js";
-import { listenShape, tokenOf } from "../flags/flags.js";
-import { otlpShape, sendsTraces } from "../flags/otlp-flags.js";
-import { defineCommand, text, wholeNumber } from "../flags/read-flags.js";
-import { extrasFlags } from "../flags/request-flags.js";
+import { OTLP_FLAGS, REQUEST_FLAGS } from "../../runs/run-flags.js";
+import { sendsTraces } from "../../runs/run-options.js";
+import { defineCommand } from "../flags/define-command.js";
+import { listenShape, tokenOf } from "../flags/server-flags.js";
 import { reportFault, untilAborted } from "../terminal.js";
 
 /** Milliseconds between heartbeats on silent streams. */
@@ -31,12 +32,12 @@ export const serveCommand = defineCommand(
     grace: wholeNumber(0, 3_600)
       .default(10)
       .meta({ placeholder: "SECONDS", description: "Seconds for running chats to finish when the server stops" }),
-    ...extrasFlags,
-    allowPrograms: z.boolean().default(false).meta({
+    ...shapeOf(REQUEST_FLAGS),
+    allowPrograms: toggle.meta({
       description: "Let tools created over HTTP run programs, read the environment and reach private addresses",
     }),
-    open: z.boolean().default(false).meta({ description: "Open the playground in the browser" }),
-    ...otlpShape,
+    open: toggle.meta({ description: "Open the playground in the browser" }),
+    ...shapeOf(OTLP_FLAGS),
   }),
   async (flags, context) => {
     sendsTraces(flags);

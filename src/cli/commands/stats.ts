@@ -1,25 +1,26 @@
 import { z } from "zod";
 import { scorersAmong } from "../../analysis/paired-comparison.js";
 import { EXIT } from "../../platform/errors.js";
+import { metrics, OVERWRITE_FLAG, oneOf, shapeOf, text, toggle } from "../../platform/flag-values.js";
 import { corpusSummary, datasetSummary, runSummary, runTable } from "../../reports/run-text.js";
 import { suiteAnalysisText } from "../../reports/suite-text.js";
 import { sliceTable } from "../../reports/wording.js";
+import { CONFIG_FLAGS, DATASET_FLAGS, type RunFlagName } from "../../runs/run-flags.js";
 import type { RunTotals } from "../../traces/run-totals.js";
 import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../../traces/task-slices.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { readConfig } from "../config/merge-config.js";
-import { configShape, overwriteShape } from "../flags/flags.js";
-import { contradiction, declaredIn, oneOf, readFlags, runId, text } from "../flags/read-flags.js";
-import { metrics } from "../flags/scoring-flags.js";
-import { datasetSchema } from "../flags/selection-flags.js";
+import { contradiction, declaredIn, readFlags } from "../flags/define-command.js";
+import { optionalRun } from "../flags/run-names.js";
 import { terminalColumns } from "../terminal.js";
 import { writeSummaries } from "./report.js";
 
+const datasetSchema = z.object(shapeOf(DATASET_FLAGS));
+
 const schema = datasetSchema.extend({
-  run_id: text.optional().meta({ description: "Run id or name, the start of an id, or latest (like --run)" }),
-  corpus: z.boolean().default(false).meta({ description: "Describe the imported mail, with its fingerprint" }),
-  run: runId.optional().meta({ description: "Run id or name, the start of an id, or latest" }),
-  runs: z.boolean().default(false).meta({ description: "List the runs, like art-e runs list" }),
+  run: optionalRun,
+  corpus: toggle.meta({ description: "Describe the imported mail, with its fingerprint" }),
+  runs: toggle.meta({ description: "List the runs, like art-e runs list" }),
   by: oneOf(SLICES)
     .optional()
     .meta({
@@ -33,23 +34,22 @@ const schema = datasetSchema.extend({
   csv: text
     .optional()
     .meta({ placeholder: "FOLDER", description: "With --run: also write tables to this folder, like report --csv" }),
-  ...overwriteShape,
-  ...configShape,
+  ...shapeOf(OVERWRITE_FLAG),
+  ...shapeOf(CONFIG_FLAGS),
 });
-
-/** Config file settings that select a dataset. */
-const OF_CONFIG = ["dataset.file", "dataset.split", "dataset.use-json", "dataset.revision"] as const;
 
 export const statsCommand: CommandDefinition = (usage) => ({
   ...declaredIn(schema, usage),
   async run(argv, context) {
-    const hasKind = argv.run_id !== undefined || argv.run !== undefined || argv.corpus === true || argv.runs === true;
-    const configured = hasKind ? { argv } : await readConfig(argv, context, OF_CONFIG);
+    const hasKind = argv.run !== undefined || argv.corpus === true || argv.runs === true;
+    const configured = hasKind
+      ? { argv }
+      : await readConfig(argv, context, Object.keys(DATASET_FLAGS) as RunFlagName[]);
     const read = readFlags(usage, schema, configured.argv);
     const { refuseContradictions } = await import("../../questions/dataset.js");
     refuseContradictions(read);
     const latest = hasKind || choosesDataset(argv, read) ? null : await latestRun(context);
-    const flags = { ...read, run: runOf(read) ?? latest ?? undefined };
+    const flags = { ...read, run: read.run ?? latest ?? undefined };
     refuseCombinations(flags, argv.metric !== undefined);
     if (flags.corpus) await printCorpusFigures(context);
     else if (flags.runs) await printRuns(context);
@@ -58,11 +58,6 @@ export const statsCommand: CommandDefinition = (usage) => ({
     return EXIT.done;
   },
 });
-
-function runOf({ run_id, run }: z.output<typeof schema>): string | undefined {
-  if (run_id !== undefined && run !== undefined) throw contradiction("RUN_ID and --run both name a run.", "Pass one.");
-  return run_id ?? run;
-}
 
 /** Returns whether flags or the config file select a dataset. */
 function choosesDataset(argv: Readonly<Record<string, unknown>>, { dataset }: z.output<typeof schema>): boolean {
@@ -89,14 +84,14 @@ function refuseCombinations(flags: z.output<typeof schema>, hasMetric: boolean):
     flags.dataset !== undefined && "--dataset",
   ].filter((flag) => flag !== false);
   if (kinds.length > 1) {
-    throw contradiction(`${kinds.join(" and ")} ask for different figures.`, "Give one at a time.");
+    throw contradiction(`${kinds.join(" and ")} cannot be combined.`, "Run the command once for each.");
   }
   if (flags.csv !== undefined && flags.run === undefined) {
-    throw contradiction("--csv goes with --run RUN.", "Give both, or leave it out.");
+    throw contradiction("--csv requires a run.", "Add --run RUN, or remove --csv.");
   }
   const incomplete = flags.by === undefined ? hasMetric && "--metric" : flags.run === undefined && "--by";
   if (incomplete !== false) {
-    throw contradiction(`${incomplete} goes with --run RUN --by SLICE.`, "Give both, or leave it out.");
+    throw contradiction(`${incomplete} requires --run RUN --by SLICE.`, `Add them, or remove ${incomplete}.`);
   }
 }
 
@@ -137,7 +132,7 @@ function checkSlice({ suite, runId }: RunTotals, by: SliceName): void {
   const slices: readonly string[] = suite === undefined ? QUESTION_SLICES : SUITE_SLICES;
   if (slices.includes(by)) return;
   const over = suite === undefined ? "questions about mailboxes" : `tasks of the suite ${suite.name}`;
-  throw contradiction(`--by ${by}: ${runId} is a run over ${over}.`, `Give one of ${slices.join(", ")}.`);
+  throw contradiction(`--by ${by}: ${runId} is a run over ${over}.`, `Available: ${slices.join(", ")}.`);
 }
 
 /** Also used by `run --stats`. */

@@ -1,18 +1,18 @@
 import { z } from "zod";
 import { commandLine, shellWord } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
+import { file, folder, oneOf, shapeOf, text, wholeNumber, withTraits } from "../../platform/flag-values.js";
 import type { JsonObject } from "../../platform/json.js";
+import { counted } from "../../reports/wording.js";
+import { FUNCTIONS_FLAG, QUESTION_FLAGS, SUITE_RESOURCE_FLAGS, SUITE_SELECTION_FLAGS } from "../../runs/run-flags.js";
 import type { ListedSuiteTask, ShownTask } from "../../suites/show-tasks.js";
 import type { FunctionCall, SuiteTask } from "../../tasks/suite-task.js";
 import { table } from "../../text/format.js";
-import { defineCommand, file, folder, oneOf, text, wholeNumber } from "../flags/read-flags.js";
-import {
-  functionsShape,
-  questionsSchema,
-  suiteDir,
-  suiteResourceShape,
-  suiteSelectionShape,
-} from "../flags/selection-flags.js";
+import { defineCommand } from "../flags/define-command.js";
+
+const suiteDir = folder.meta({
+  description: "Suite folder with examples/<tool>/<id>/<id>.json, or with Harbor tasks",
+});
 
 export const writeImageCommand = defineCommand(
   z.object({
@@ -29,8 +29,8 @@ export const writeImageCommand = defineCommand(
 export const showTaskCommand = defineCommand(
   z.object({
     dir: suiteDir,
-    id: text.meta({ description: "Task id, or the start of an id" }),
-    ...suiteResourceShape,
+    id: withTraits(text, { completes: "suiteTasks" }).meta({ description: "Task id, or the start of an id" }),
+    ...shapeOf(SUITE_RESOURCE_FLAGS),
   }),
   async ({ dir, id, ...sources }, context) => {
     const { showTask } = await import("../../suites/show-tasks.js");
@@ -99,13 +99,13 @@ function argumentText(args: JsonObject): string {
 const indent = (text: string) => text.replace(/^/gm, "  ");
 
 export const listTasksCommand = defineCommand(
-  z.object({ dir: suiteDir, ...suiteSelectionShape, ...suiteResourceShape }),
+  z.object({ dir: suiteDir, ...shapeOf(SUITE_SELECTION_FLAGS), ...shapeOf(SUITE_RESOURCE_FLAGS) }),
   async ({ dir, ...flags }, context) => {
     const { listTasks } = await import("../../suites/show-tasks.js");
     const list = await listTasks(dir, flags, context);
     const { out } = context;
     if (list.unreadable > 0)
-      out.note(`Tasks that cannot be read: ${list.unreadable}. art-e suite check ${shellWord(dir)} says why.`);
+      out.note(`${counted(list.unreadable, "task")} cannot be read. See why: art-e suite check ${shellWord(dir)}`);
     out.result(list, () => [taskTable(list.tasks), "", ...countLines(list.tasks)].join("\n"));
   },
 );
@@ -135,7 +135,7 @@ function countLines(tasks: readonly ListedSuiteTask[]): string[] {
   const others = obstacles.length === 0 ? "" : `; the others: ${countEach(obstacles.map(({ state }) => state))}`;
   return [
     `${tasks.length} ${tasks.length === 1 ? "task" : "tasks"}${tasks.length === 0 ? "" : ": "}${countEach(tasks.map(({ takes }) => takes))}`,
-    `run here: ${tasks.length - obstacles.length}${others}`,
+    `runnable on this machine: ${tasks.length - obstacles.length}${others}`,
     ...missing,
   ];
 }
@@ -150,7 +150,8 @@ function countEach(words: readonly string[]): string {
 const SUITES = ["art-e"] as const;
 
 export const exportSuiteCommand = defineCommand(
-  questionsSchema.extend({
+  z.object({
+    ...shapeOf(QUESTION_FLAGS),
     suite: oneOf(SUITES).meta({ description: "art-e: the questions about mailboxes" }),
     limit: wholeNumber(0).default(10).meta({ description: "Maximum number of tasks (0 = all)", alias: "l" }),
     output: file.meta({ placeholder: "FOLDER", description: "New suite folder (must not exist)", alias: "o" }),
@@ -173,7 +174,7 @@ export const checkSuiteCommand = defineCommand(
   z.object({
     dir: suiteDir,
     oracle: file.optional().meta({ description: "Grade the lines of an oracle file, and compare with their scores" }),
-    ...functionsShape,
+    ...shapeOf(FUNCTIONS_FLAG),
   }),
   async ({ dir, oracle, functions }, context) => {
     const { checkText, oracleText } = await import("../../reports/suite-check-text.js");

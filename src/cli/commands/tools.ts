@@ -2,27 +2,26 @@ import { z } from "zod";
 import type { ImportedTools, ToolDescription } from "../../agents/add-tool.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
-import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../platform/json.js";
-import { firstLine } from "../../reports/wording.js";
-import { table } from "../../text/format.js";
 import {
-  address,
-  contradiction,
   day,
-  defineCommand,
   folder,
   jsonObject,
-  listText,
+  mailbox,
   numberAbove,
   oneOf,
   text,
   wholeNumber,
-  wordList,
-} from "../flags/read-flags.js";
-import { readText } from "../read-text.js";
+  withTraits,
+  words,
+} from "../../platform/flag-values.js";
+import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../platform/json.js";
+import { counted, firstLine } from "../../reports/wording.js";
+import { table } from "../../text/format.js";
+import { contradiction, defineCommand } from "../flags/define-command.js";
+import { readText } from "../flags/read-text.js";
 import type { Output } from "../terminal.js";
 
-const toolId = text.meta({ description: "Tool id" });
+const toolId = withTraits(text, { completes: "tools" }).meta({ description: "Tool id" });
 
 export const listToolsCommand = defineCommand(
   z.object({ category: text.optional().meta({ placeholder: "NAME", description: "Only tools of this category" }) }),
@@ -41,7 +40,7 @@ export const listToolsCommand = defineCommand(
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-const names = listText.transform(wordList);
+const names = words;
 
 /** Tool settings for adding and changing a tool. */
 const toolShape = {
@@ -109,11 +108,11 @@ function readJson(written: string, flag: string): JsonObject {
   try {
     parsed = jsonValueSchema.parse(JSON.parse(json));
   } catch (cause) {
-    throw new UserError("flag_invalid", `${flag}: expected JSON.`, "Give a JSON object, or @FILE.", 2, { cause });
+    throw new UserError("flag_invalid", `${flag}: expected JSON.`, "Pass a JSON object, or @FILE.", 2, { cause });
   }
   const object = jsonObjectSchema.safeParse(parsed);
   if (object.success) return object.data;
-  throw new UserError("flag_invalid", `${flag}: expected a JSON object.`, "A JSON Schema of type object is one.");
+  throw new UserError("flag_invalid", `${flag}: expected a JSON object.`, "Pass a JSON Schema of type object.");
 }
 
 export const testToolCommand = defineCommand(
@@ -124,7 +123,7 @@ export const testToolCommand = defineCommand(
       placeholder: "JSON",
       description: "JSON object that overrides the tool's config, like an agent's config",
     }),
-    inbox: address.optional().meta({ description: "Call it like in a task for this mailbox" }),
+    inbox: mailbox.optional().meta({ description: "Call it like in a task for this mailbox" }),
     before: day.optional().meta({ description: "Hide emails from this date on (YYYY-MM-DD)" }),
   }),
   async ({ id, arguments: json = "{}", config = null, inbox = null, before = null }, { settings, out, signal }) => {
@@ -162,7 +161,7 @@ export const setToolCommand = defineCommand(
     const { changeRegistry } = await import("../../agents/registry-store.js");
     const { changeTool } = await import("../../agents/add-tool.js");
     await changeRegistry(settings, (db) => changeTool(db, id, described, settings, signal));
-    printToolChange(id, "changed", out);
+    printToolChange(id, "Changed", out);
   },
 );
 
@@ -170,7 +169,7 @@ export const deleteToolCommand = defineCommand(z.object({ id: toolId }), async (
   const { changeRegistry } = await import("../../agents/registry-store.js");
   const { deleteTool } = await import("../../agents/registry.js");
   await changeRegistry(settings, (db) => deleteTool(db, id));
-  out.result({ id, deleted: true }, () => `Tool ${id} is deleted.`);
+  out.result({ id, deleted: true }, () => `Deleted tool ${id}.`);
 });
 
 export const showToolCommand = defineCommand(z.object({ id: toolId }), async ({ id }, { settings, out }) => {
@@ -220,7 +219,7 @@ export const addToolCommand = defineCommand(
       throw new UserError(
         "flag_missing",
         "tools add needs the tool itself.",
-        "Name one of --http URL, --command PROGRAM, --module FILE, --handler-key KEY, --mcp SERVER.",
+        "Pass one of --http URL, --command PROGRAM, --module FILE, --handler-key KEY, --mcp SERVER.",
       );
     }
     const { changeRegistry } = await import("../../agents/registry-store.js");
@@ -232,10 +231,10 @@ export const addToolCommand = defineCommand(
       printImported(imported, out);
       return;
     }
-    if (id === undefined) throw new UserError("flag_missing", "tools add needs ID.", "Choose one for the new tool.");
+    if (id === undefined) throw new UserError("flag_missing", "tools add needs ID.", "Pass an id for the new tool.");
     const described = toolDescription(flags);
     const tool = await changeRegistry(settings, (db) => addTool(db, id, described, settings, signal));
-    printToolChange(tool.id, "added", out);
+    printToolChange(tool.id, "Added", out);
   },
 );
 
@@ -245,25 +244,25 @@ function refuseNames(flags: AddFlags): void {
   const wrong = names.find((name) => flags[name] !== undefined);
   if (wrong === undefined) return;
   throw contradiction(
-    `--mcp takes names and schemas from its server: ${wrong === "id" ? `"${flags.id}"` : `--${wrong}`} cannot be given too.`,
-    "Choose how their ids begin with --prefix.",
+    `${wrong === "id" ? "ID" : `--${wrong}`} cannot be combined with --mcp, which takes names and schemas from its server.`,
+    "Pass a prefix for the tool ids with --prefix.",
   );
 }
 
 function printImported({ added, skipped }: ImportedTools, out: Output): void {
   out.result({ added: added.map(({ id }) => id), skipped }, () =>
     [
-      `${added.length} tools are added${added.length === 0 ? "." : ":"}`,
+      `${counted(added.length, "tool")} added${added.length === 0 ? "." : ":"}`,
       ...added.map(({ id, description }) => `  ${id}: ${firstLine(description, 100)}`),
       ...skipped.map(({ name, why }) => `Left out: ${name}: ${why}`),
     ].join("\n"),
   );
 }
 
-function printToolChange(id: string, change: "added" | "changed", out: Output): void {
+function printToolChange(id: string, change: "Added" | "Changed", out: Output): void {
   out.result(
     { id },
     () =>
-      `Tool ${id} is ${change}. Test it: ${commandLine`art-e tools test ${id} '{…}'`}\nAttach it: ${commandLine`art-e agents attach AGENT ${id}`}`,
+      `${change} tool ${id}. Test it: ${commandLine`art-e tools test ${id} '{…}'`}\nAttach it: ${commandLine`art-e agents attach AGENT ${id}`}`,
   );
 }

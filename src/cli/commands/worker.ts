@@ -1,10 +1,12 @@
 import { hostname } from "node:os";
 import { z } from "zod";
 import type { CorpusServer } from "../../mail/corpus-transfer.js";
-import { limitHeapGrowth } from "../../platform/async.js";
+import { concurrency, file, folder, toggle, url, wholeNumber } from "../../platform/flag-values.js";
+import { limitHeapGrowth } from "../../platform/heap-growth.js";
 import type { CommandContext } from "../command.js";
-import { concurrency, queueShape, queueUrlOf, tokenOf } from "../flags/flags.js";
-import { contradiction, defineCommand, file, folder, url, wholeNumber } from "../flags/read-flags.js";
+import { contradiction, defineCommand } from "../flags/define-command.js";
+import { queueShape, queueUrlOf } from "../flags/queue-flag.js";
+import { tokenOf } from "../flags/server-flags.js";
 
 const schema = z.object({
   ...queueShape,
@@ -22,10 +24,9 @@ const schema = z.object({
   grace: wholeNumber(0, 86_400)
     .default(30)
     .meta({ placeholder: "SECONDS", description: "Seconds for running tasks to finish when the worker stops" }),
-  allowPrograms: z
-    .boolean()
-    .default(false)
-    .meta({ description: "Answer runs whose tools run programs or send requests, with this machine's permissions" }),
+  allowPrograms: toggle.meta({
+    description: "Answer runs whose tools run programs or send requests, with this machine's permissions",
+  }),
   suite: folder.optional().meta({ description: "Suite folder. Also answers its tasks, in machines on this computer" }),
   fetchCorpus: url.optional().meta({
     description: "Download the mail from art-e serve at this URL into the cache folder, instead of --db",
@@ -51,6 +52,6 @@ function corpusOf(
   if (fetchCorpus !== undefined && !hasDb) return { url: fetchCorpus, token: tokenOf({ tokenFile }, settings) };
   if (fetchCorpus === undefined && tokenFile === undefined) return null;
   throw fetchCorpus === undefined
-    ? contradiction("--token-file is for --fetch-corpus.", "Give both, or neither.")
-    : contradiction("--fetch-corpus and --db are given.", "Give one of them.");
+    ? contradiction("--token-file requires --fetch-corpus.", "Add --fetch-corpus URL, or remove --token-file.")
+    : contradiction("--fetch-corpus and --db cannot be combined.", "Remove one of them.");
 }

@@ -4,10 +4,11 @@ import { z } from "zod";
 import { API_KEY_VARIABLES } from "../../models/model-names.js";
 import { didYouMean, flagName } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
+import { traitsOf } from "../../platform/flag-values.js";
 import { isLoopback, parseHttpUrl } from "../../platform/http.js";
 import { readYamlDocument, type YamlDocument, YamlError } from "../../platform/yaml.js";
-import { describe } from "../flags/read-flags.js";
-import { type RunFlags, runSchema } from "../flags/run-flags.js";
+import { type ConfigSection, flagsWhere, RUN_FLAGS, type RunFlagName, runSchema } from "../../runs/run-flags.js";
+import { describe } from "../flags/define-command.js";
 
 /**
  * Throws a UserError for dangerous settings in a file that was found in the folder and not specified by the user. Such
@@ -16,24 +17,24 @@ import { type RunFlags, runSchema } from "../flags/run-flags.js";
  */
 export function refuseUntrusted(settings: readonly ConfigSetting[], path: string): void {
   const found = settings.find(
-    ({ trusted, value }) =>
-      trusted === "program" ||
-      (trusted === "address" && !isOfThisMachine(value)) ||
-      (trusted === "variables" && /\$\{/.test(String(value))),
+    ({ risk, value }) =>
+      risk === "program" ||
+      (risk === "address" && !isOfThisMachine(value)) ||
+      (risk === "variables" && /\$\{/.test(String(value))),
   );
   if (found === undefined) return;
-  const does = DANGERS[found.trusted ?? "program"];
+  const does = DANGERS[found.risk ?? "program"];
   throw new UserError(
     "config_untrusted",
-    `${path}:${found.line}: ${found.name} ${does}, in a file that --config does not name.`,
+    `${path}:${found.line}: ${found.name} ${does}, in a config file that was not passed with --config.`,
     `If you trust the file: --config ${path}.`,
   );
 }
 
-const DANGERS: Readonly<Record<NonNullable<ConfigField["trusted"]>, string>> = {
-  program: "names a program to run",
-  address: "names a server that keys may be sent to",
-  variables: "sends variables of the environment to a server",
+const DANGERS: Readonly<Record<NonNullable<ConfigField["risk"]>, string>> = {
+  program: "runs a program",
+  address: "can send keys to a server",
+  variables: "sends environment variables to a server",
 };
 
 function isOfThisMachine(address: unknown): boolean {
@@ -42,8 +43,8 @@ function isOfThisMachine(address: unknown): boolean {
 
 /** A setting as written in the file. */
 export interface ConfigSetting {
-  readonly flag: ConfigField["flag"];
-  readonly trusted: ConfigField["trusted"];
+  readonly flag: RunFlagName;
+  readonly risk: ConfigField["risk"];
   readonly section: string;
   readonly key: string;
   /** Path in the file, such as `limits.max-cost` or `runs.NAME.limits.max-cost`. */
@@ -89,12 +90,12 @@ function settingsOf(
 ): ConfigSetting[] {
   return Object.entries(sections).flatMap(([section, settings]) =>
     Object.entries((settings ?? {}) as Record<string, unknown>).flatMap(([key, given]) => {
-      const field = (SECTIONS as Record<string, Record<string, ConfigField>>)[section]?.[key];
+      const field = fieldsOf(section)?.[key];
       if (field === undefined || given === undefined) return [];
-      const { flag, trusted } = field;
+      const { flag, risk } = field;
       const at = [...parents, section, key];
       const value = fromFile(given, field, dirname(path));
-      return { section, key, name: at.join("."), flag, trusted, value, line: document.lineOf(at) ?? 1 };
+      return { section, key, name: at.join("."), flag, risk, value, line: document.lineOf(at) ?? 1 };
     }),
   );
 }
@@ -104,7 +105,7 @@ function readDocument(text: string, path: string): YamlDocument {
     return readYamlDocument(text);
   } catch (error) {
     if (!(error instanceof YamlError)) throw error;
-    throw invalidConfig(path, error.line, error.message, "Write it as YAML; art-e init writes an example.");
+    throw invalidConfig(path, error.line, error.message, "art-e init writes an example.");
   }
 }
 
@@ -134,12 +135,12 @@ function firstConfigError({ issues }: z.ZodError, document: YamlDocument, path: 
     return { issue, at, key, line: document.lineOf(at, key) };
   });
   const [first] = placed.sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
-  if (first === undefined) throw new Error("a schema refuses with an issue");
+  if (first === undefined) throw new Error("a schema reports an issue");
   const { issue, at, key, line } = first;
   if (key !== undefined) return unknownKeyError(path, line, at.map(String), key);
   const message = issue.message.replace(/\.$/, "");
   const where = at.length === 0 ? "" : `${at.join(".")}: `;
-  return invalidConfig(path, line, `${where}${message}`, "art-e run --help says what each setting may be.");
+  return invalidConfig(path, line, `${where}${message}`, "See art-e run --help for the values of each setting.");
 }
 
 /**
@@ -184,7 +185,7 @@ const OF_FILE = ["database", "runs"];
 /** Suggests a key by its name in another section, by its flag, or by the nearest name in this section. */
 function probablyMeant(key: string, section: string | undefined, known: readonly string[]): string {
   const word = flagName(key.replaceAll("_", "-").replace(/^-+/, "")).slice("--".length);
-  if (OF_FILE.includes(word)) return `${word} is for the whole file, beside its sections. `;
+  if (OF_FILE.includes(word)) return `${word} belongs at the top level of the file, next to the sections. `;
   const near = didYouMean(word, known);
   if (near !== "") return near;
   const elsewhere = Object.entries(SECTIONS).flatMap(([name, fields]) =>
@@ -194,12 +195,12 @@ function probablyMeant(key: string, section: string | undefined, known: readonly
   );
   if (elsewhere.length > 0) return `Did you mean ${elsewhere.join(" or ")}? `;
   return Object.keys(shape).some((flag) => flagName(flag) === `--${word}`)
-    ? `--${word} is for the command line only. `
+    ? `--${word} only works on the command line. `
     : "";
 }
 
 function fieldsOf(section: string | undefined): Readonly<Record<string, ConfigField>> | undefined {
-  return section === undefined ? undefined : (SECTIONS as Record<string, Record<string, ConfigField>>)[section];
+  return (SECTIONS as Readonly<Record<string, Readonly<Record<string, ConfigField>>>>)[section ?? ""];
 }
 
 const SECRET_NAMES = /api[-_]?key|token$|secret|password|credential|_key$/i;
@@ -217,209 +218,71 @@ function secretInFile(what: string): UserError {
   const variables = Object.values(API_KEY_VARIABLES).flat().join(", ");
   return new UserError(
     "config_secret_refused",
-    `${what} has no place in this file.`,
-    `Keys come from the environment, or from .env: ${variables}.`,
+    `${what} does not belong in this file.`,
+    `Put keys into the environment or .env: ${variables}.`,
   );
 }
 
-/** A setting of the config file: its allowed values and the corresponding flag. */
-interface ConfigField {
-  readonly flag: keyof RunFlags;
+/** A setting of the config file and the corresponding flag. */
+interface ConfigField extends Pick<ReturnType<typeof traitsOf>, "path" | "risk"> {
+  readonly flag: RunFlagName;
   /** Converts the value in the file into the value typed for the flag. */
   readonly schema: z.ZodType;
-  /**
-   * The value is a path relative to the config file. `source` can also be a name, if no such file exists, and `model`
-   * contains a path only in the form replay/FILE.
-   */
-  readonly path?: "file" | "source" | "model";
-  /**
-   * The setting runs a program, or sends keys or variables to an address. Allowed only in a file passed with --config.
-   */
-  readonly trusted?: "address" | "program" | "variables";
 }
 
 const { shape } = runSchema;
 
-/** A setting with the same syntax as on the command line. */
-function field(flag: keyof RunFlags, more: Omit<ConfigField, "flag" | "schema"> = {}): ConfigField {
-  return { flag, schema: required(shape[flag]), ...more };
-}
-
-function required(schema: z.ZodType): z.ZodType {
-  const isOptional = schema instanceof z.ZodOptional || schema instanceof z.ZodDefault;
-  return isOptional ? required(schema.unwrap() as z.ZodType) : schema;
-}
-
-/** A setting with its own syntax, converted to text and checked with the flag's schema. */
-function fieldAs(flag: keyof RunFlags, form: z.ZodType<string>): ConfigField {
-  const schema = form.superRefine((text, context) => {
-    const [issue] = required(shape[flag]).safeParse(text).error?.issues ?? [];
-    if (issue !== undefined) context.addIssue({ code: "custom", message: issue.message });
-  });
-  return { flag, schema };
-}
-
-/** A mapping of names to values, for a flag that accepts NAME=VALUE and can be repeated. */
-function namedValues(flag: keyof RunFlags, value: z.ZodType): ConfigField {
-  const schema = z
-    .record(z.string(), value, "expected NAME: VALUE")
-    .transform((values) =>
-      Object.entries(values).map(
-        ([name, given]) => `${name}=${flag.endsWith("eader") ? given : JSON.stringify(given)}`,
-      ),
-    )
-    .superRefine((written, context) => {
-      const [issue] = required(shape[flag]).safeParse(written).error?.issues ?? [];
+/** The flag's value has the same syntax in the file, unless it has its own, which is checked with the flag's schema. */
+function configField(flag: RunFlagName): ConfigField {
+  const typed = withoutDefault(shape[flag]);
+  const { inConfig, path, risk } = traitsOf(typed);
+  const schema =
+    inConfig?.superRefine((value, context) => {
+      const [issue] = typed.safeParse(value).error?.issues ?? [];
       if (issue !== undefined) context.addIssue({ code: "custom", message: issue.message });
-    });
-  return { flag, schema, trusted: "variables" };
+    }) ?? typed;
+  return { flag, schema, ...(path === undefined ? {} : { path }), ...(risk === undefined ? {} : { risk }) };
 }
 
-const listed = (item: z.ZodType<string | number>) =>
-  z.array(item, "expected a list, such as [a, b]").transform((items) => items.join(","));
+function withoutDefault(schema: z.ZodType): z.ZodType {
+  const hasDefault = schema instanceof z.ZodOptional || schema instanceof z.ZodDefault;
+  return hasDefault ? withoutDefault(schema.unwrap() as z.ZodType) : schema;
+}
 
-const names = listed(z.string("expected a text"));
+const SECTION_INFO: Readonly<
+  Record<
+    ConfigSection,
+    { readonly description: string /** Key of a section written as a text. */; readonly main?: string }
+  >
+> = {
+  agent: { description: "The agent to test: its id, or an external agent", main: "id" },
+  model: { description: "The model that the agent uses", main: "id" },
+  dataset: { description: "Questions about mailboxes. The default is the published dataset", main: "file" },
+  suite: { description: "Suite tasks instead of questions", main: "folder" },
+  run: { description: "Number of tasks and repetitions, scorers, and output files" },
+  limits: { description: "Limits for a run, a task and a request" },
+  judge: { description: "The model that judges the answers, or off", main: "model" },
+  gates: { description: "Minimum results for art-e run and art-e gate" },
+  traces: { description: "OTLP server for traces. Its keys come from OTEL_EXPORTER_OTLP_HEADERS" },
+};
 
-const thresholds = z
-  .record(z.string(), z.number("expected a number"), "expected METRIC: VALUE, such as accuracy: 0.8")
-  .transform((limits) =>
-    Object.entries(limits)
-      .map(([metric, limit]) => `${metric}=${limit}`)
-      .join(","),
-  );
-
-const PRICE = "expected US dollars for a million tokens";
-const dollars = z.number(PRICE).nonnegative(PRICE);
-const prices = z
-  .strictObject({ input: dollars, output: dollars, cached: dollars.optional() }, "expected input and output")
-  .transform(({ input, output, cached }) => [input, output, ...(cached === undefined ? [] : [cached])].join(","));
-
-const numberOr = (word: z.ZodType<string>, message: string) =>
-  z.union([z.number(message), word], message).transform(String);
+const SECTION_NAMES = Object.keys(SECTION_INFO) as ConfigSection[];
 
 /** The settings of each section, by key. */
-export const SECTIONS = {
-  agent: {
-    id: field("agent"),
-    command: field("agentCommand", { trusted: "program" }),
-    url: field("agentUrl", { trusted: "address" }),
-    "api-url": field("apiUrl", { trusted: "address" }),
-    workspace: field("workspace"),
-    "tell-task": field("tellTask"),
-  },
-  model: {
-    id: field("modelId", { path: "model" }),
-    provider: field("modelProvider"),
-    "base-url": field("baseUrl", { trusted: "address" }),
-    "wire-api": field("wireApi"),
-    "max-tokens": field("maxTokens"),
-    "reasoning-tokens": field("reasoningTokens"),
-    "reasoning-effort": field("reasoningEffort"),
-    temperature: field("temperature"),
-    headers: namedValues("header", z.string("expected a text")),
-    body: namedValues("body", z.unknown()),
-    price: fieldAs("price", prices),
-  },
-  dataset: {
-    file: field("dataset", { path: "file" }),
-    split: field("split"),
-    "use-json": field("useJson"),
-    revision: field("revision"),
-    "min-realism": field("minRealism"),
-    "max-sources": field("maxSources"),
-    ids: fieldAs("ids", listed(z.number("expected a number"))),
-    inbox: field("inbox"),
-    "exclude-known-bad": field("excludeKnownBad"),
-    "partial-inboxes": field("partialInboxes"),
-    cutoff: field("cutoff"),
-    protocol: field("protocol"),
-  },
-  suite: {
-    folder: field("suite", { path: "file" }),
-    task: fieldAs("task", names),
-    tool: field("tool"),
-    tag: fieldAs("tag", names),
-    index: field("index"),
-    counterparts: field("counterparts"),
-    runnable: field("runnable"),
-    oracle: field("oracle", { path: "file" }),
-    functions: field("functions", { path: "file", trusted: "program" }),
-    "account-settings": field("accountSettings", { path: "file" }),
-  },
-  run: {
-    limit: field("limit"),
-    epochs: field("epochs"),
-    shuffle: field("shuffle"),
-    seed: field("seed"),
-    scorers: fieldAs("scorers", names),
-    cache: field("cache"),
-    output: field("output", { path: "file" }),
-    record: field("record", { path: "file" }),
-  },
-  limits: {
-    "max-cost": field("maxCost"),
-    "max-task-cost": field("maxTaskCost"),
-    "max-run-tokens": field("maxRunTokens"),
-    "max-time": field("maxTime"),
-    "max-failures": fieldAs("maxFailures", numberOr(z.string(), "expected a number of tasks, or a share such as 5%")),
-    "max-turns": field("maxTurns"),
-    "task-timeout": field("taskTimeout"),
-    "request-timeout": field("requestTimeout"),
-    concurrency: fieldAs("concurrency", numberOr(z.literal("auto"), "expected auto, or a whole number from 1 to 9999")),
-    rpm: field("rpm"),
-    tpm: field("tpm"),
-  },
-  judge: {
-    model: field("judge", { path: "model" }),
-    votes: field("judgeVotes"),
-    "base-url": field("judgeBaseUrl", { trusted: "address" }),
-    "reasoning-effort": field("judgeReasoningEffort"),
-    headers: namedValues("judgeHeader", z.string("expected a text")),
-    body: namedValues("judgeBody", z.unknown()),
-  },
-  gates: {
-    "fail-under": fieldAs("failUnder", thresholds),
-    "min-coverage": field("minCoverage"),
-    baseline: field("baseline", { path: "source" }),
-    "no-worse-than": field("noWorseThan"),
-    metric: field("metric"),
-    junit: field("junit", { path: "file" }),
-  },
-  traces: {
-    otlp: field("otlp"),
-    "otlp-endpoint": field("otlpEndpoint", { trusted: "address" }),
-    scores: field("scores"),
-    "no-content": field("noContent"),
-  },
-} satisfies Record<string, Readonly<Record<string, ConfigField>>>;
+export const SECTIONS = Object.fromEntries(SECTION_NAMES.map((section) => [section, fieldsIn(section)])) as Readonly<
+  Record<ConfigSection, Readonly<Record<string, ConfigField>>>
+>;
 
-export type SectionName = keyof typeof SECTIONS;
-
-/** Main keys of sections that can be written as a single text, which is the value of this key. */
-const MAIN_KEYS: Readonly<Partial<Record<SectionName, string>>> = {
-  agent: "id",
-  model: "id",
-  dataset: "file",
-  suite: "folder",
-  judge: "model",
-};
-
-const DESCRIPTIONS: Readonly<Record<SectionName, string>> = {
-  agent: "The agent to test: its id, or where it runs",
-  model: "The model that the agent uses",
-  dataset: "Questions about mailboxes: the published ones without file",
-  suite: "Tasks of a suite's folder, instead of questions",
-  run: "How many tasks, how often, what is scored and written",
-  limits: "What a run, a task and a request may take",
-  judge: "The model that judges the answers; off: none",
-  gates: "What a run must reach, for art-e run and art-e gate",
-  traces: "Where traces are sent; keys come from OTEL_EXPORTER_OTLP_HEADERS",
-};
+function fieldsIn(section: ConfigSection): Readonly<Record<string, ConfigField>> {
+  const flags = flagsWhere(({ config }) => config?.startsWith(`${section}.`) === true);
+  return Object.fromEntries(flags.map((flag) => [RUN_FLAGS[flag].config?.split(".")[1] ?? "", configField(flag)]));
+}
 
 /** A section is null (only comments), a text for its main key, or an object with its settings. */
-const sections = Object.fromEntries(
-  Object.entries(SECTIONS).map(([name, fields]) => [name, sectionSchema(name as SectionName, fields).optional()]),
-) as Record<SectionName, z.ZodOptional<ReturnType<typeof sectionSchema>>>;
+const sections = Object.fromEntries(SECTION_NAMES.map((name) => [name, sectionSchema(name).optional()])) as Record<
+  ConfigSection,
+  z.ZodOptional<ReturnType<typeof sectionSchema>>
+>;
 
 const EXPECTED = "expected sections such as agent, dataset and limits";
 
@@ -430,7 +293,7 @@ const runName = z
     /^[\p{L}\p{N}][\p{L}\p{N}._-]{0,49}$/u,
     "expected a name of up to 50 letters, digits, dots, dashes, underscores",
   )
-  .regex(/\D/, "expected a name that is no number");
+  .regex(/\D/, "expected a name that is not a number");
 
 export const configSchema = z.strictObject(
   {
@@ -447,20 +310,21 @@ export const configSchema = z.strictObject(
         "expected NAME: with sections below it",
       )
       .optional()
-      .describe("Runs by their names, in order, each with what differs from the sections of the file"),
+      .describe("Runs by name, in order. Each has the settings that differ from the sections of the file"),
   },
   EXPECTED,
 );
 
-function sectionSchema(name: SectionName, fields: Readonly<Record<string, ConfigField>>) {
+function sectionSchema(name: ConfigSection) {
+  const fields = SECTIONS[name];
+  const { description, main: key } = SECTION_INFO[name];
   const settings = z.strictObject(
     Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, described(field).optional()])),
     `expected settings such as ${Object.keys(fields).slice(0, 3).join(", ")}`,
   );
-  const key = MAIN_KEYS[name];
   const main = key === undefined ? undefined : fields[key]?.schema;
   const forms = main === undefined ? [settings] : [main.transform((value) => ({ [key ?? ""]: value })), settings];
-  return z.union([...forms, z.null().transform(() => ({}))]).meta({ id: name, description: DESCRIPTIONS[name] });
+  return z.union([...forms, z.null().transform(() => ({}))]).meta({ id: name, description });
 }
 
 /** Describes the setting with the help text of its flag. */

@@ -1,11 +1,12 @@
 import { join, parse } from "node:path";
 import { didYouMean, flagName } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
+import { splitList } from "../../platform/flag-values.js";
+import { flagsWhere, RUN_FLAGS, type RunFlagName } from "../../runs/run-flags.js";
 import type { CommandContext } from "../command.js";
-import { type OpenedConfig, openConfig } from "../find-config.js";
-import { contradiction, wordList } from "../flags/read-flags.js";
-import type { RunFlags } from "../flags/run-flags.js";
-import type { ConfigFile, ConfigSetting, SectionName } from "./config-schema.js";
+import { contradiction } from "../flags/define-command.js";
+import type { ConfigFile, ConfigSetting } from "./config-schema.js";
+import { type OpenedConfig, openConfig } from "./find-config.js";
 
 /** Adds the config file's lines to an error about flags that come from the file. Returns any other error unchanged. */
 export function explainConfigured(error: unknown, { path, used }: ConfiguredFlags): unknown {
@@ -16,26 +17,19 @@ export function explainConfigured(error: unknown, { path, used }: ConfiguredFlag
   return new UserError(error.code, error.message, `${error.hint} ${origins}`, error.exitCode, { cause: error });
 }
 
-/** Settings that specify a run's output files. */
-const OUTPUTS: readonly (keyof RunFlags)[] = ["output", "record", "junit"];
-
 /** Returns the run names in `--only`, in the order of the file, or all run names without the flag. */
 export function namesOfRuns(only: unknown, { runs }: ConfigFile, path: string): string[] {
   const known = [...runs.keys()];
   if (typeof only !== "string") return known;
   if (known.length === 0) {
-    throw new UserError(
-      "config_runs_missing",
-      `--only: ${path} has no runs.`,
-      "Write runs: into it, or leave --only out.",
-    );
+    throw new UserError("config_runs_missing", `--only: ${path} has no runs.`, "Add runs to it, or remove --only.");
   }
-  const names = wordList(only);
+  const names = splitList(only);
   const unknown = names.find((name) => !runs.has(name));
   if (unknown === undefined && names.length > 0) return known.filter((name) => names.includes(name));
   throw new UserError(
     "config_run_unknown",
-    unknown === undefined ? "--only names no run." : `--only: ${path} has no run ${unknown}.`,
+    unknown === undefined ? "--only: expected run names." : `--only: ${path} has no run ${unknown}.`,
     `${didYouMean(unknown ?? "", known)}It has ${known.join(", ")}.`,
   );
 }
@@ -48,14 +42,14 @@ export function settingsOfRun(name: string, { settings, runs }: ConfigFile): Con
   const own = runs.get(name) ?? [];
   const flags = Object.fromEntries(own.map(({ flag, value }) => [flag, value]));
   const shared = mergeConfig(flags, settings).used.map((setting) =>
-    OUTPUTS.includes(setting.flag) ? { ...setting, value: withRunName(setting.value, name) } : setting,
+    RUN_FLAGS[setting.flag].writes !== undefined ? { ...setting, value: withRunName(setting.value, name) } : setting,
   );
   return [...shared, ...own];
 }
 
 /** Returns the flags for one of several runs, with the run's name added to the names of output files. */
 function flagsOfRun(argv: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
-  const outputs = OUTPUTS.filter((flag) => argv[flag] !== undefined);
+  const outputs = flagsWhere(({ writes }) => writes !== undefined).filter((flag) => argv[flag] !== undefined);
   return { ...argv, ...Object.fromEntries(outputs.map((flag) => [flag, withRunName(argv[flag], name)])) };
 }
 
@@ -77,27 +71,24 @@ export interface ConfiguredFlags {
   readonly run: string | null;
 }
 
-/** A section, or one of its settings, such as `run.scorers`. */
-type ConfigName = SectionName | `${SectionName}.${string}`;
-
 /**
  * Adds the settings of a config file to the flags. The file is specified with `--config`, otherwise it is art-e.yaml in
- * the working directory or next to the database. With `--only`, the settings of that run are also added. `names`
- * restricts the settings to those used by the command. Throws a UserError for an invalid file.
+ * the working directory or next to the database. With `--only`, the settings of that run are also added. `flags`
+ * restricts the settings to those of some flags. Throws a UserError for an invalid file.
  */
 export async function readConfig(
   argv: Argv,
   context: CommandContext,
-  names?: readonly ConfigName[],
+  flags?: readonly RunFlagName[],
 ): Promise<ConfiguredFlags> {
   const opened = await openConfig(argv, context);
   if (opened === null) return withoutFile(argv);
 
   const only = argv.only === undefined ? [] : namesOfRuns(argv.only, opened.file, opened.path);
   if (only.length > 1) {
-    throw contradiction(`--only names ${only.length} runs.`, "Name one of them here.");
+    throw contradiction(`--only: expected one run, not ${only.length}.`, "Pass one of them.");
   }
-  return configure(argv, opened, { run: only[0] ?? null, names }, context);
+  return configure(argv, opened, { run: only[0] ?? null, flags }, context);
 }
 
 /**
@@ -112,8 +103,8 @@ export async function readConfiguredRuns(argv: Argv, context: CommandContext): P
   const runs = namesOfRuns(argv.only, opened.file, opened.path);
   if (runs.length > 1 && argv.name !== undefined) {
     throw contradiction(
-      `--name is for one run, and ${opened.path} has ${runs.join(", ")}.`,
-      "Name one with --only, or leave --name out: each run has its name in the file as a tag.",
+      `--name only applies to one run, but ${opened.path} has ${runs.join(", ")}.`,
+      "Select one with --only, or remove --name. Each run is tagged with its name in the file.",
     );
   }
   if (runs.length <= 1) return [await configure(argv, opened, { run: runs[0] ?? null }, context)];
@@ -125,20 +116,19 @@ const withoutFile = (argv: Argv): ConfiguredFlags => ({ argv, path: null, used: 
 interface Wanted {
   readonly run: string | null;
   /** Settings to use, or undefined for all settings of the file. */
-  readonly names?: readonly ConfigName[] | undefined;
+  readonly flags?: readonly RunFlagName[] | undefined;
 }
 
 async function configure(
   argv: Argv,
   { file, path, isNamed }: OpenedConfig,
-  { run, names }: Wanted,
+  { run, flags }: Wanted,
   { note }: CommandContext,
 ): Promise<ConfiguredFlags> {
   const { refuseUntrusted } = await import("./config-schema.js");
   const all = run === null ? file.settings : settingsOfRun(run, file);
-  const isRead = ({ section, key }: ConfigSetting) =>
-    names === undefined || names.some((name) => name === section || name === `${section}.${key}`);
-  const { used, replaced } = mergeConfig(argv, all.filter(isRead));
+  const read = flags === undefined ? all : all.filter(({ flag }) => flags.includes(flag));
+  const { used, replaced } = mergeConfig(argv, read);
   if (!isNamed) refuseUntrusted(used, path);
   const whose = run === null ? "" : ` for ${run}`;
   if (used.length > 0) note(`Settings of ${path}${whose}: ${namesOf(used)}.${leftOut(replaced)}`);
@@ -154,30 +144,6 @@ function leftOut(replaced: readonly ConfigSetting[]): string {
 
 type Argv = Readonly<Record<string, unknown>>;
 
-/** Flags that replace entire sections of the file if their values differ from the file. */
-const REPLACES: readonly (readonly [flags: readonly (keyof RunFlags)[], sections: readonly SectionName[]])[] = [
-  [
-    ["agent", "agentCommand", "agentUrl", "apiUrl"],
-    ["agent", "model"],
-  ],
-  [["modelId", "modelProvider"], ["model"]],
-  [
-    ["suite", "dataset", "useJson", "revision"],
-    ["dataset", "suite"],
-  ],
-  [["judge", "noJudge"], ["judge"]],
-  [["protocol"], ["agent", "judge"]],
-];
-
-/** Flags set by --protocol, in addition to the agent and the judge. */
-const OF_PROTOCOL: readonly (keyof RunFlags)[] = ["split", "limit", "maxSources", "excludeKnownBad", "cutoff"];
-
-/** Settings that are not stored with a run. They come from the file even with --resume and --repeat. */
-const NOT_STORED = {
-  sections: ["gates", "traces"] satisfies SectionName[] as readonly string[],
-  flags: ["concurrency", "rpm", "tpm", "requestTimeout", "cache"] satisfies (keyof RunFlags)[] as readonly string[],
-};
-
 /** Separates the settings that still apply from those replaced by flags. */
 export function mergeConfig(
   argv: Argv,
@@ -188,8 +154,8 @@ export function mergeConfig(
   const isReplaced = ({ flag, section }: ConfigSetting) =>
     argv[flag] !== undefined ||
     sections.has(section) ||
-    (argv.protocol !== undefined && OF_PROTOCOL.includes(flag)) ||
-    (ofStoredRun && !NOT_STORED.sections.includes(section) && !NOT_STORED.flags.includes(flag));
+    (argv.protocol !== undefined && isSetByProtocol(flag) && !replacedBy("protocol").includes(section)) ||
+    (ofStoredRun && RUN_FLAGS[flag].isPerSession !== true);
   return {
     used: settings.filter((setting) => !isReplaced(setting)),
     replaced: settings.filter(isReplaced),
@@ -200,5 +166,17 @@ export function mergeConfig(
 function replacedSections(argv: Argv, settings: readonly ConfigSetting[]): ReadonlySet<string> {
   const differs = (name: string) =>
     argv[name] !== undefined && !settings.some(({ flag, value }) => flag === name && value === argv[name]);
-  return new Set(REPLACES.flatMap(([flags, sections]) => (flags.some(differs) ? sections : [])));
+  return new Set(
+    flagsWhere(({ replaces }) => replaces !== undefined)
+      .filter(differs)
+      .flatMap(replacedBy),
+  );
+}
+
+function replacedBy(flag: RunFlagName): readonly string[] {
+  return RUN_FLAGS[flag].replaces ?? [];
+}
+
+function isSetByProtocol(flag: RunFlagName): boolean {
+  return RUN_FLAGS[flag].artProtocol !== undefined;
 }

@@ -16,8 +16,6 @@ import { type EarlierCall, earlierCalls } from "../../traces/earlier-calls.js";
 import { sumCost } from "../../traces/task-result.js";
 import {
   askedOf,
-  isChatTrace,
-  isSuiteTrace,
   listedMails,
   openedMail,
   type ReturnedMail,
@@ -448,7 +446,7 @@ export function viewOf(trace: EvaluatedTrace): VisibleTrace {
   const toolCalls = withParsedResults(trace.toolCalls);
   const results = [...earlierCalls(trace), ...toolCalls];
   return {
-    isSuite: "task" in trace && isSuiteTrace(trace),
+    isSuite: trace.kind === "suite",
     question: askedOf(trace),
     inbox,
     queryDate,
@@ -466,8 +464,8 @@ export function viewOf(trace: EvaluatedTrace): VisibleTrace {
 }
 
 export function mailboxOf(trace: EvaluatedTrace): Pick<VisibleTrace, "inbox" | "queryDate"> {
-  if (isChatTrace(trace)) return { inbox: trace.inbox, queryDate: trace.queryDate };
-  const { inbox_address: inbox = null, query_date: queryDate = null } = questionOf(trace.task) ?? {};
+  if (trace.kind === "chat") return { inbox: trace.inbox, queryDate: trace.queryDate };
+  const { inbox_address: inbox = null, query_date: queryDate = null } = questionOf(trace) ?? {};
   return { inbox, queryDate };
 }
 

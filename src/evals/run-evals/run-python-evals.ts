@@ -7,7 +7,7 @@ import type { PythonSandbox } from "../../sandbox/python.js";
 import { type PythonRun, runPython, type StopReason } from "../../sandbox/run-python.js";
 import { openWorkspace, readText, WorkspaceRefusal, writeText } from "../../sandbox/workspace.js";
 import { questionOf } from "../../tasks/question.js";
-import { askedOf, isChatTrace, isSuiteTrace } from "../../traces/trace.js";
+import { askedOf } from "../../traces/trace.js";
 import type { EvalOf, EvaluatedTrace } from "../definition.js";
 import { failedOutcome, type MeasuredOutcome } from "../eval-outcome.js";
 import { mailboxOf, withParsedResults } from "./features.js";
@@ -240,7 +240,7 @@ function endingOf({ stopped, exitCode, stderr }: PythonRun): string {
  * trace has the format of export-traces, without scores, the judge's verdict, the grade and the task. Gold answers,
  * scores and verdicts are in the second argument, and only if the eval is marked `reference`.
  */
-function evalArguments(trace: EvaluatedTrace, reference: boolean) {
+export function evalArguments(trace: EvaluatedTrace, reference: boolean) {
   const { scores: _, messages, ...rest } = trace;
   const visible: Record<string, unknown> = {
     ...rest,
@@ -254,8 +254,8 @@ function evalArguments(trace: EvaluatedTrace, reference: boolean) {
       user_message: askedOf(trace),
       inbox,
       query_date: queryDate,
-      task_id: isChatTrace(trace) ? null : trace.taskId,
-      suite: !isChatTrace(trace) && isSuiteTrace(trace) ? trace.task.suite : null,
+      task_id: trace.kind === "chat" ? null : trace.taskId,
+      suite: trace.kind === "suite" ? trace.task.suite : null,
     },
     task_metadata: reference ? referenceOf(trace) : {},
     trace: visible,
@@ -264,14 +264,14 @@ function evalArguments(trace: EvaluatedTrace, reference: boolean) {
 
 /** Returns facts that are not part of the trace itself. */
 function referenceOf(trace: EvaluatedTrace) {
-  if (isChatTrace(trace)) return { scores: trace.scores };
-  const question = questionOf(trace.task);
+  if (trace.kind === "chat") return { scores: trace.scores };
+  const question = questionOf(trace);
   return {
     expected_output: question?.answer ?? null,
     expected_sources: question?.message_ids ?? [],
     scores: trace.scores,
     judge: trace.judge,
-    ...(isSuiteTrace(trace) ? { grade: trace.grade } : {}),
+    ...(trace.kind === "suite" ? { grade: trace.grade } : {}),
   };
 }
 

@@ -4,7 +4,7 @@ import { parseJsonOrNull } from "../../platform/json.js";
 import { isDontKnow } from "../../text/abstention.js";
 import { MONTH_NAMES, matchesDay, parseDatesAndTimes, parseNumbers } from "../../text/dates-and-numbers.js";
 import { STOP_WORDS } from "../../text/stop-words.js";
-import { isChatTrace, isSuiteTrace, type QuestionTrace } from "../../traces/trace.js";
+import type { QuestionTrace } from "../../traces/trace.js";
 import {
   type Assertion,
   type Condition,
@@ -56,7 +56,7 @@ export function regressionCaseOf(trace: QuestionTrace, frequencyOf: (word: strin
 
 /** Whether the trace answers a question with a gold answer. */
 export function hasGold(trace: EvaluatedTrace): trace is QuestionTrace {
-  return !isChatTrace(trace) && !isSuiteTrace(trace) && trace.task.answer.trim() !== "";
+  return trace.kind === "question" && trace.task.answer.trim() !== "";
 }
 
 /** Runs data evals on one trace. The trace is prepared once for all of them. */
@@ -149,7 +149,7 @@ function matchesPattern(pattern: string, text: string): boolean {
 
 /** Scores 1 if the answer meets the case for its task. The eval does not apply to tasks without a case. */
 export function runCases({ cases }: Pick<EvalOf<"cases">, "cases">, trace: EvaluatedTrace): EvalOutcome {
-  const wanted = isChatTrace(trace) ? undefined : cases.find(({ task }) => task === trace.taskId);
+  const wanted = trace.kind === "chat" ? undefined : cases.find(({ task }) => task === trace.taskId);
   if (wanted === undefined) return { score: null, reason: "no case for this task", error: null };
   const answer = trace.answer ?? "";
   const missing = wanted.must_contain.filter((term) => !containsTerm(answer, term));

@@ -1,5 +1,5 @@
 import { serveCalls } from "../../platform/worker-rpc.js";
-import { copyMail, type MailCopy } from "./corpus-writer.js";
+import { copyMail, type MailCopy } from "./copy-mail.js";
 
 /** Entry point of the thread that `copyMailOnThread` starts. */
 

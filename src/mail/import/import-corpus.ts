@@ -1,12 +1,13 @@
 import { hash } from "node:crypto";
 import { UserError } from "../../platform/errors.js";
+import { sumOrNull } from "../../statistics/sum-or-null.js";
 import type { Db } from "../../store/open-store.js";
-import { sumOrNull } from "../../text/dates-and-numbers.js";
 import { readCorpusStats, updateFingerprint } from "../corpus.js";
 import type { BadEmail, CorpusSource, Email, FiledEmail, MailForm } from "../email.js";
 import { resolveOwners } from "../owners.js";
 import { rebuildCorpusIndex } from "./corpus-index.js";
-import { openCorpusWriter, type StorableMail, toStorableMail } from "./corpus-writer.js";
+import { openCorpusWriter } from "./corpus-writer.js";
+import { type StorableMail, toStorableMail } from "./storable-mail.js";
 
 export interface NamedSource {
   /** Name as entered by the user. Stored in the database. */

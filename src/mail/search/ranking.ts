@@ -1,4 +1,4 @@
-import { insertTopK } from "../../platform/async.js";
+import { insertTopK } from "../../platform/top-k.js";
 import { ALL_POSITIONS, type PositionRange } from "../date-range.js";
 import type { PositionSet, SearchableMail } from "../mailbox-positions.js";
 import type { TermPostings } from "./fts5-postings.js";

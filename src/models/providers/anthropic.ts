@@ -3,20 +3,13 @@ import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import { type Endpoint, urlBelow, withExtraHeaders } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
+import { attempt, type Reply } from "../http-attempt.js";
 import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
 import { sdkFetch, sdkReply, withDeadline } from "../provider-http.js";
+import { modelNameSchema, responseIdSchema } from "../reply-fields.js";
 import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
 import { AdaptiveParameters, anthropicRules } from "../request-parameters.js";
-import {
-  attempt,
-  modelNameSchema,
-  type Reply,
-  readArguments,
-  responseIdSchema,
-  sendableToolName,
-  uniqueIds,
-  wellFormed,
-} from "../tool-calls.js";
+import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
 import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 
 const PROVIDER = "anthropic";

@@ -9,21 +9,14 @@ import {
   openaiHeaders,
 } from "../endpoint.js";
 import { brokeOff, finishReasonOf } from "../finish-reasons.js";
+import { attempt, type Reply } from "../http-attempt.js";
 import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
 import { joinObjects, jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
+import { modelNameSchema, responseIdSchema } from "../reply-fields.js";
 import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
 import { AdaptiveParameters, openaiRules } from "../request-parameters.js";
-import {
-  attempt,
-  modelNameSchema,
-  type Reply,
-  readArguments,
-  responseIdSchema,
-  sendableToolName,
-  uniqueIds,
-  wellFormed,
-} from "../tool-calls.js";
+import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
 import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 
 const PROVIDER = "openai-chat";

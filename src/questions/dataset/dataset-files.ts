@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { basename, extname, resolve } from "node:path";
 import type { FileMetaData } from "hyparquet";
 import { z } from "zod";
-import { chunk, yieldBetween } from "../../platform/async.js";
+import { chunk, yieldBetween } from "../../platform/batches.js";
 import { sha256Of } from "../../platform/download.js";
 import { UserError } from "../../platform/errors.js";
 import { requireRegularFile, unescapeFormula } from "../../platform/files.js";

@@ -23,13 +23,12 @@ import {
   fileUrl,
   type Hub,
   hubHints,
-  QUESTIONS_DATASET,
-  QUESTIONS_REVISION,
   resolveRevision,
 } from "../../platform/huggingface.js";
 import { DEFAULT_RETRY } from "../../platform/retry-delay.js";
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import type { QuestionSet, Split } from "../../tasks/question.js";
+import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../published-dataset.js";
 import { DEFAULT_SPLIT, jsonLinesRows, loadQuestionFile, parquetRows, validateQuestions } from "./dataset-files.js";
 
 export interface QuestionRequest extends Omit<HubRequest, "split"> {

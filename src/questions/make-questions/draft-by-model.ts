@@ -7,7 +7,7 @@ import {
   forcedToolCall,
   type ModelRequest,
 } from "../../models/model.js";
-import { chunk } from "../../platform/async.js";
+import { chunk } from "../../platform/batches.js";
 import { type Passage, QUESTION_KINDS, type QuestionKind } from "../provenance.js";
 
 /** Minimum length, in characters, for a quoted passage to prove anything. */

@@ -4,11 +4,11 @@ import type { Redis } from "ioredis";
 import pLimit from "p-limit";
 import { type RateLimiterAbstract, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
 import { BudgetReached } from "../../models/call-budget.js";
+import { connectionOf } from "../../models/connections.js";
 import { parseModelName } from "../../models/model-names.js";
-import { connectionOf } from "../../models/open-model.js";
 import type { SharedLimiter } from "../../models/rate-limiter.js";
 import type { Environment } from "../../platform/environment.js";
-import type { RunSettings } from "../../traces/run-settings.js";
+import type { OwnRunSettings } from "../../traces/run-settings.js";
 import { limitKey, pauseKey } from "../connection/redis.js";
 
 interface SharedLimitsOptions {
@@ -125,7 +125,7 @@ function greatestCommonDivisor(a: number, b: number): number {
  * Returns a hash of the provider's account, equal on machines that share its key. The key cannot be derived from it.
  */
 export function accountOf(
-  { model, baseUrl, wireApi }: Pick<RunSettings, "model" | "baseUrl" | "wireApi">,
+  { model, baseUrl, wireApi }: Pick<OwnRunSettings, "model" | "baseUrl" | "wireApi">,
   env: Environment,
 ): string {
   const { provider } = parseModelName(model, null);

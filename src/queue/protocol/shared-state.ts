@@ -5,7 +5,7 @@ import { LIMIT_REASONS } from "../../models/model.js";
 import { jsonObjectSchema, parseJsonOrNull } from "../../platform/json.js";
 import { LIMIT_FLAGS, type LimitFlag, type LimitReached, type RunSpending } from "../../runs/budget.js";
 import { questionSchema } from "../../tasks/question.js";
-import { NO_LIMITS, type RunLimits, runLimitsSchema, runSettingsSchema } from "../../traces/run-settings.js";
+import { NO_LIMITS, ownRunSettingsSchema, type RunLimits, runLimitsSchema } from "../../traces/run-settings.js";
 import { compressJson, limitKey, PREFIX, queueName, RUNS, readCompressed } from "../connection/redis.js";
 
 /** Milliseconds without an update after which a worker is gone. */
@@ -147,7 +147,7 @@ export async function withdrawRun(redis: Redis, runId: string): Promise<void> {
 }
 
 /** Version of the messages. Increases when a message changes its meaning. */
-export const PROTOCOL = 2;
+export const PROTOCOL = 3;
 
 const toolSchema = z.strictObject({
   tool: z.strictObject({
@@ -174,7 +174,7 @@ export const runManifestSchema = z.strictObject({
   corpusFingerprint: z.string(),
   /** The tasks' suite and the SHA-256 of its task files, or null for questions. */
   suite: z.strictObject({ name: z.string(), digest: z.string() }).nullable(),
-  settings: runSettingsSchema,
+  settings: ownRunSettingsSchema,
   tools: z.array(toolSchema),
   requests: z.strictObject({
     timeoutMs: z.number().positive(),

@@ -1,10 +1,10 @@
+import { baseUrlOf, hasKey } from "../../models/connections.js";
 import { isProvider } from "../../models/model-names.js";
-import { baseUrlOf, hasKey } from "../../models/open-model.js";
 import { type RequestExtras, variablesOf } from "../../models/request-extras.js";
 import type { Environment } from "../../platform/environment.js";
 import { trimEndOf } from "../../platform/strings.js";
 import type { IdentifiedSuite } from "../../suites/suite.js";
-import type { RunSettings } from "../../traces/run-settings.js";
+import type { OwnRunSettings } from "../../traces/run-settings.js";
 import type { RunManifest } from "./shared-state.js";
 
 export interface WorkerTerms {
@@ -51,7 +51,6 @@ export function refusalOf(manifest: RunManifest, terms: WorkerTerms): string | n
   }
   const missing = suiteRefusal(manifest.suite, terms.suite);
   if (missing !== null) return missing;
-  if (settings.elsewhere !== undefined) return "its agent is external";
   if (settings.model.startsWith("replay/")) return "its replies are in a file on another machine";
   const outside = tools.find(({ tool }) => !CONTAINED_HANDLERS.has(tool.handlerKey));
   if (outside !== undefined && !terms.allowPrograms) {
@@ -79,7 +78,7 @@ function suiteRefusal(wanted: RunManifest["suite"], own: WorkerTerms["suite"]): 
  * fields, is sent only to its provider, or to the base URL in this machine's environment.
  */
 function addressRefusal(
-  requested: Pick<RunSettings, "model" | "baseUrl"> & RequestExtras,
+  requested: Pick<OwnRunSettings, "model" | "baseUrl"> & RequestExtras,
   env: Environment,
 ): string | null {
   const { model, baseUrl } = requested;

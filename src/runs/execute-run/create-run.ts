@@ -1,5 +1,5 @@
 import { readFingerprint } from "../../mail/corpus.js";
-import { chunk, yieldBetween } from "../../platform/async.js";
+import { chunk, yieldBetween } from "../../platform/batches.js";
 import { type Db, type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../../store/open-store.js";
 import type { PlannedTask, TaskSet } from "../../tasks/question.js";
 import { saveRunTasks, saveTasks, tasksAt } from "../../traces/results-store.js";
@@ -53,8 +53,7 @@ export async function createRun(db: Db, request: NewRunRequest): Promise<RunSess
   for (const many of chunk(tasks, A_TRANSACTION)) {
     await withWriteTransaction(db, waiting, async () => {
       for await (const some of yieldBetween(chunk(many, AT_ONCE))) {
-        const these = some.map(({ task }) => task);
-        saveTasks(db, set, these);
+        saveTasks(db, set, some);
       }
     });
   }

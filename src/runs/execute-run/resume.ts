@@ -2,16 +2,17 @@ import type { Suite } from "../../agents/agent.js";
 import { getVersion } from "../../agents/registry-store.js";
 import { readFingerprint } from "../../mail/corpus.js";
 import type { AppContext } from "../../platform/app-context.js";
-import { yieldBetween } from "../../platform/async.js";
-import { commandLine, flagName } from "../../platform/command-line.js";
+import { yieldBetween } from "../../platform/batches.js";
+import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { checkWritable } from "../../platform/files.js";
 import { artESuite } from "../../questions/dataset.js";
 import { type Db, type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../../store/open-store.js";
-import { isQuestion, moveSuiteTask, type PlannedTask } from "../../tasks/question.js";
+import { moveSuiteTask, type PlannedTask } from "../../tasks/question.js";
 import { toolsDigest } from "../../tools/load-tools.js";
 import type { AttachedTool } from "../../tools/tool.js";
 import { attemptPages, remainingPositions, tasksAt } from "../../traces/results-store.js";
+import type { ExecutedRunSettings } from "../../traces/run-settings.js";
 import {
   acquireRunLock,
   getRun,
@@ -22,17 +23,10 @@ import {
 } from "../../traces/runs-store.js";
 import type { TaskResult } from "../../traces/task-result.js";
 import { createModel } from "../model-of-run.js";
-import type { LocatedSuite } from "../plan-run/locate-suite.js";
-import {
-  createRunOnce,
-  limitsOf,
-  newRunId,
-  outputToKeep,
-  type RunPlan,
-  SELECTS_SUITE_TASKS,
-  toolsNow,
-} from "../plan-run.js";
-import type { RunOptionName, RunOptions, RunRequest } from "../run-options.js";
+import type { ExecutedRun, LocatedSuite } from "../plan-run/locate-suite.js";
+import { createRunOnce, limitsOf, newRunId, outputToKeep, type RunPlan, toolsNow } from "../plan-run.js";
+import type { RunOptions } from "../run-flags.js";
+import { type RunRequest, refuseFlags } from "../run-options.js";
 import { differences, movedServers, raisedLimits, requestedSettings, unusedAddress } from "../settings-from-options.js";
 import type { RunSession } from "./create-run.js";
 
@@ -43,9 +37,8 @@ import type { RunSession } from "./create-run.js";
 export async function planResume(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { given } = request;
   const found = getRun(db, name, "newest");
-  refuseOptionsOfNewRun(given, "resume", found);
-  refuseImported(found, "be resumed");
-  const { run, changes: suiteChanges } = await locate(db, found, request, context);
+  refuseFlagsOfNewRun(given, "resume", found);
+  const { run, changes: suiteChanges } = await locate(db, executedRun(found, "be resumed"), request, context);
   const requested = requestedSettings(run.settings, request, context);
   const changes = [...differences(run.settings, requested), ...changedSince(db, run), ...suiteChanges];
   const limits = limitsOf(request, run.limits);
@@ -53,8 +46,8 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
   if (changes.length > 0 && !request.force) {
     throw new UserError(
       "run_differs",
-      `Run ${run.id} cannot go on as it was begun: ${changes.join("; ")}.`,
-      `Leave out the flags that differ, or continue anyway and record the difference: ${commandLine`art-e run --resume ${run.id} --force`}, with the same flags.`,
+      `Cannot resume run ${run.id} unchanged: ${changes.join("; ")}.`,
+      `Remove the flags that differ, or continue anyway and record the difference: ${commandLine`art-e run --resume ${run.id} --force`}, with the same flags.`,
     );
   }
   const settings =
@@ -83,35 +76,35 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
 
 /** Returns the `changes` field of a run's settings, with earlier changes first. */
 function withChanges(
-  { settings }: RunRow,
+  { settings }: ExecutedRun,
   changes: readonly string[],
   moved: readonly string[],
-): Pick<RunRow["settings"], "changes"> {
+): Pick<ExecutedRunSettings, "changes"> {
   const all = [...(settings.changes ?? []), ...changes, ...moved];
   return all.length === 0 ? {} : { changes: all };
 }
 
-function noteServers(moved: readonly string[], run: RunRow, request: RunRequest, context: AppContext): void {
+function noteServers(moved: readonly string[], run: ExecutedRun, request: RunRequest, context: AppContext): void {
   for (const move of moved) context.note(`art-e: ${move}. The run records it.`);
   const unused = unusedAddress(run.settings, request, context.settings.env);
   if (unused !== null) context.note(`art-e: ${unused}`);
 }
 
 /** Returns the run with the current folder of its suite. Questions are in the database. */
-async function locate(db: Db, run: RunRow, { suite }: RunRequest, context: AppContext): Promise<LocatedSuite> {
+async function locate(db: Db, run: ExecutedRun, { suite }: RunRequest, context: AppContext): Promise<LocatedSuite> {
   if (run.split !== "suite") return { run, changes: [] };
   // Imported only now, because runs over questions do not need suites.
   const { locateSuite } = await import("../plan-run/locate-suite.js");
   return locateSuite(db, run, suite, context);
 }
 
-function changedSince(db: Db, run: RunRow): string[] {
+function changedSince(db: Db, run: ExecutedRun): string[] {
   const { settings } = run;
   return [
     ...mailChangedSince(db, run),
     // A repeat uses the tools of the original run, even if they have changed since.
     ...(settings.repeats !== undefined ||
-    settings.elsewhere !== undefined ||
+    settings.kind === "external" ||
     toolsDigest(db, settings.agentId) === settings.toolsDigest
       ? []
       : ["the agent's tools have changed since"]),
@@ -129,17 +122,16 @@ export function mailChangedSince(db: Db, { corpusFingerprint }: RunRow): string[
 export async function planRepeat(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { given } = request;
   const found = getRun(db, name);
-  refuseOptionsOfNewRun(given, "repeat", found);
-  refuseImported(found, "be repeated");
-  const { run, changes: suiteChanges } = await locate(db, found, request, context);
+  refuseFlagsOfNewRun(given, "repeat", found);
+  const { run, changes: suiteChanges } = await locate(db, executedRun(found, "be repeated"), request, context);
   const requested = requestedSettings(run.settings, request, context);
   const changes = [...differences(run.settings, requested), ...mailChangedSince(db, run), ...suiteChanges];
   const moved = [...movedServers(run.settings, requested), ...raisedLimits(run.settings, requested)];
   if (changes.length > 0 && !request.force) {
     throw new UserError(
       "run_differs",
-      `Run ${run.id} cannot be repeated as it was: ${changes.join("; ")}.`,
-      "Leave out what differs, or add --force to repeat it all the same and have the difference recorded.",
+      `Cannot repeat run ${run.id} unchanged: ${changes.join("; ")}.`,
+      "Remove the flags that differ, or pass --force to repeat it anyway and record the difference.",
     );
   }
   const concurrency = given.has("concurrency") ? request.concurrency : run.settings.concurrency;
@@ -152,8 +144,9 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
   noteServers(moved, run, request, context);
   const tasks: PlannedTask[] = [];
   const positions = Array.from({ length: run.totalTasks }, (_, i) => i + 1);
-  for await (const { task, epoch } of yieldBetween(tasksAt(db, run.id, positions))) {
-    tasks.push({ task: isQuestion(task) ? task : moveSuiteTask(task, run.dataset.source), epoch });
+  for await (const planned of yieldBetween(tasksAt(db, run.id, positions))) {
+    const { kind, task } = planned;
+    tasks.push(kind === "question" ? planned : { ...planned, task: moveSuiteTask(task, run.dataset.source) });
   }
   const runId = newRunId();
   const limits = limitsOf(request, run.limits);
@@ -174,83 +167,49 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
 }
 
 /**
- * Refuses runs that cannot be answered from this database. The agent of an imported run, with its prompt and tools,
- * exists only where the run was made, and this database contains only its traces.
+ * Returns the run if it can be answered from this database, otherwise throws a UserError. The agent of an imported run,
+ * with its prompt and tools, exists only where the run was made, and this database contains only its traces.
  */
-function refuseImported({ id, settings: { imported, environment } }: RunRow, what: string): void {
-  if (environment !== undefined) {
+function executedRun(run: RunRow, what: string): ExecutedRun {
+  const { id, settings } = run;
+  if (settings.kind === "training") {
     throw new UserError(
       "run_of_environment",
-      `Run ${id} cannot ${what}: its tasks were episodes of a training environment, and its model was a trainer's.`,
+      `Run ${id} cannot ${what}: it is a training run, and its model belongs to a trainer.`,
       "Serve the environment again: art-e env serve.",
     );
   }
-  if (imported === undefined) return;
+  if (settings.kind !== "imported") return { ...run, settings };
   throw new UserError(
     "run_imported",
-    `Run ${id} cannot ${what}: it was imported from ${imported.file}, and its agent is not in this database.`,
-    "Do it where the run was made, or answer its questions anew: art-e run -a AGENT --dataset FILE.",
+    `Run ${id} cannot ${what}: it was imported from ${settings.imported.file}, and its agent is not in this database.`,
+    "Use the database of the original run, or answer its questions again: art-e run -a AGENT --dataset FILE.",
   );
 }
 
 /** Returns the suite that opens a stored run's tasks. The tasks are in the database and are not listed again. */
 async function suiteOfRun(
-  { split, dataset, settings }: RunRow,
+  { split, dataset, settings }: ExecutedRun,
   options: RunOptions,
   context: AppContext,
 ): Promise<Suite> {
   if (split !== "suite") return artESuite(settings.cutoff, options, context);
   // Imported only now, because runs over questions do not need machines.
   const { openSuite } = await import("../../suites/suite.js");
-  const { functions, oracle, cutoff } = settings;
+  const { functions, cutoff } = settings;
+  const oracle = settings.kind === "own" ? settings.oracle : undefined;
   const { accountSettings } = options;
   return openSuite(dataset.source, { limit: null, functions, oracle, cutoff, accountSettings }, context);
 }
 
-/** Options that select tasks. A stored run has its tasks in the database. */
-const SELECTS_TASKS: readonly RunOptionName[] = [
-  "split",
-  "dataset",
-  "useJson",
-  "revision",
-  "limit",
-  "minRealism",
-  "maxSources",
-  "ids",
-  "inbox",
-  "excludeKnownBad",
-  "shuffle",
-  "seed",
-  "epochs",
-  "price",
-  "protocol",
-  ...SELECTS_SUITE_TASKS,
-];
-
-const RESUME_ONLY: readonly RunOptionName[] = ["resume", "retryFailed", "agent"];
-
-function refuseOptionsOfNewRun(
-  given: ReadonlySet<string>,
-  how: "resume" | "repeat",
-  { id: runId, split }: RunRow,
-): void {
-  const names = [
-    ...SELECTS_TASKS,
-    // --suite can specify where the run's suite is now.
-    ...(split === "suite" ? [] : (["suite"] as const)),
-    ...(how === "resume" ? [] : RESUME_ONLY),
-  ];
-  const other = names.find((name) => given.has(name));
-  if (other === undefined) return;
-  const message =
-    how === "resume"
-      ? `--resume answers what is missing of run ${runId}: ${flagName(other)} cannot choose anything else.`
-      : `--repeat asks what run ${runId} asked, with the agent it had: ${flagName(other)} cannot change that.`;
-  throw new UserError("flags_contradict", message, "Leave it out, or begin a new run.");
+/** Refuses flags of new runs, and those that do not apply to the tasks of the stored run. */
+function refuseFlagsOfNewRun(given: ReadonlySet<string>, how: "resume" | "repeat", { split }: RunRow): void {
+  refuseFlags(how, given);
+  refuseFlags(split === "suite" ? "suite" : "questions", given);
 }
 
-function toolsOfRun(db: Db, { settings }: RunRow): readonly AttachedTool[] {
-  if (settings.elsewhere !== undefined) return [];
+function toolsOfRun(db: Db, { settings }: ExecutedRun): readonly AttachedTool[] {
+  if (settings.kind === "external") return [];
   return getVersion(db, settings.agentId, settings.agentVersion).tools;
 }
 

@@ -6,6 +6,7 @@ import type { Db } from "../../store/open-store.js";
 import { suiteDifferences } from "../../suites/suite-content.js";
 import { openSuiteFolder, type SuiteFolder } from "../../suites/suite-folder.js";
 import { suiteTasksOf } from "../../traces/results-store.js";
+import type { ExecutedRunSettings } from "../../traces/run-settings.js";
 import type { RunRow } from "../../traces/runs-store.js";
 
 /**
@@ -13,9 +14,14 @@ import type { RunRow } from "../../traces/runs-store.js";
  * input, setup and gold files are only in the folder.
  */
 
+/** A stored run that art-e can continue or repeat. */
+export interface ExecutedRun extends RunRow {
+  readonly settings: ExecutedRunSettings;
+}
+
 export interface LocatedSuite {
   /** The run with its source, and the paths in its settings that moved with it, changed to this folder. */
-  readonly run: RunRow;
+  readonly run: ExecutedRun;
   /**
    * Descriptions of how the folder differs from the suite that the run was created with. Empty if the content is the
    * same.
@@ -31,7 +37,7 @@ export interface LocatedSuite {
  */
 export async function locateSuite(
   db: Db,
-  run: RunRow,
+  run: ExecutedRun,
   named: string | undefined,
   { settings, signal, note }: AppContext,
 ): Promise<LocatedSuite> {
@@ -75,15 +81,18 @@ function* movedPaths(path: string, folders: readonly string[]): Generator<string
  * Returns the run at its new root. An oracle file or function module in the same checkout moved together with the
  * suite.
  */
-function movedTo(root: string, run: RunRow): RunRow {
+function movedTo(root: string, run: ExecutedRun): ExecutedRun {
   const before = run.dataset.source;
   if (root === before) return run;
-  const { oracle, functions } = run.settings;
-  const settings = {
+  const { functions } = run.settings;
+  const moved = {
     ...run.settings,
-    ...(oracle === undefined ? {} : { oracle: movedPath(oracle, before, root) }),
     ...(functions === undefined ? {} : { functions: movedPath(functions, before, root) }),
   };
+  const settings =
+    moved.kind === "own" && moved.oracle !== undefined
+      ? { ...moved, oracle: movedPath(moved.oracle, before, root) }
+      : moved;
   return { ...run, settings, dataset: { ...run.dataset, source: root } };
 }
 

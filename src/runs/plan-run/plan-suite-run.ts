@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
+import { externalAgentOf, externalModelName, FLAG_OF, usesMailHere } from "../../agents/external-agent.js";
 import { getAgent } from "../../agents/registry-store.js";
 import { isEvalScore } from "../../evals/definition.js";
 import { pinEvals } from "../../evals/use-evals.js";
 import { checkMailboxes } from "../../mail/corpus.js";
 import type { AppContext } from "../../platform/app-context.js";
-import { flagName } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import type { Db } from "../../store/open-store.js";
 import { type AttachedInbox, attachedInbox, questionOfTask } from "../../suites/email-task.js";
@@ -13,64 +13,39 @@ import { openSuiteFolder } from "../../suites/suite-folder.js";
 import { needsMachine } from "../../suites/task-needs.js";
 import type { PlannedSuiteTask } from "../../tasks/question.js";
 import type { SuiteTask } from "../../tasks/suite-task.js";
-import type { AgentTarget, RunSettings } from "../../traces/run-settings.js";
-import { agentTargetOf, FLAG_OF, refuseFlagsTargetIgnores, targetModelName, usesMailHere } from "../external-agent.js";
+import type { AgentTarget, ExecutedRunSettings } from "../../traces/run-settings.js";
 import { createModel, modelNameOf } from "../model-of-run.js";
 import { newRunPlan, type RunPlan } from "../plan-run.js";
+import type { RunOptions } from "../run-flags.js";
+import { agentOfNewRun, chosenScorers, type RunRequest, recordedScorers, refuseFlags } from "../run-options.js";
 import {
-  agentOfNewRun,
-  chosenScorers,
-  type RunOptionName,
-  type RunOptions,
-  type RunRequest,
-  recordedScorers,
-} from "../run-options.js";
-import { externalAgentSettings, newRunSettings, oracleSettings } from "../settings-from-options.js";
+  externalAgentSettings,
+  newRunSettings,
+  oracleSettings,
+  refuseFlagsTargetIgnores,
+} from "../settings-from-options.js";
 
 /** Plans a new run over a suite's tasks. Includes all selected tasks unless --limit is given. */
 export async function planSuiteRun(db: Db, folder: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { given } = request;
-  refuse(OF_DATASETS, given, "is not for tasks of a suite");
+  refuseFlags("suite", given);
   // API_URL in the environment is only for questions, because most suites' tasks cannot be done through that API.
-  const target = agentTargetOf(request, { ...context.settings.env, API_URL: undefined });
+  const target = externalAgentOf(request, { ...context.settings.env, API_URL: undefined });
   if (target !== undefined) refuseFlagsTargetIgnores(target, request);
-  const oracle = oracleSettings(modelOf(db, target, request), request.oracle, openSuiteFolder(folder));
+  const oracle = await oracleSettings(modelOf(db, target, request), request.oracle, openSuiteFolder(folder));
   const limit = given.has("limit") && request.limit > 0 ? request.limit : null;
   const suite = await openSuite(folder, { ...request, ...oracle, limit }, context);
   const list = await suite.list();
-  const mail = suiteMail(list.tasks);
+  const tasks = list.tasks.map(({ task }) => task);
+  const mail = suiteMail(tasks);
   refuseMailFlags(given, mail);
-  refuseMachineTasks(target, list.tasks);
+  refuseMachineTasks(target, tasks);
   if (mail.inboxes.length > 0 && usesMailHere(target)) checkMailboxes(db, mail.inboxes, request.partialInboxes);
-  const settings = { ...(await suiteSettings(db, target, list.tasks, request, context)), ...oracle };
+  const unaided = await suiteSettings(db, target, tasks, request, context);
+  const settings = unaided.kind === "own" ? { ...unaided, ...oracle } : unaided;
   const model = await createModel(settings, request, context);
   return newRunPlan(db, { suite, list, settings, model }, request);
 }
-
-const OF_DATASETS: readonly RunOptionName[] = [
-  "split",
-  "dataset",
-  "useJson",
-  "revision",
-  "minRealism",
-  "maxSources",
-  "ids",
-  "inbox",
-  "excludeKnownBad",
-  "protocol",
-];
-
-const OF_MAIL: readonly RunOptionName[] = ["cutoff", "partialInboxes"];
-
-const OF_ANSWERS: readonly RunOptionName[] = [
-  "judge",
-  "noJudge",
-  "judgeVotes",
-  "judgeBaseUrl",
-  "judgeReasoningEffort",
-  "judgeHeader",
-  "judgeBody",
-];
 
 interface SuiteMail {
   readonly inboxes: readonly AttachedInbox[];
@@ -83,10 +58,8 @@ function suiteMail(tasks: readonly SuiteTask[]): SuiteMail {
 }
 
 function refuseMailFlags(given: ReadonlySet<string>, { inboxes, hasAnswers }: SuiteMail): void {
-  if (inboxes.length === 0) refuse(OF_MAIL, given, "is for tasks about a mailbox (attach_inbox), and none of these is");
-  if (!hasAnswers) {
-    refuse(OF_ANSWERS, given, "is for tasks with a gold answer (email_answer), and none of these has one");
-  }
+  if (inboxes.length === 0) refuseFlags("suite without mail", given);
+  if (!hasAnswers) refuseFlags("suite without answers", given);
 }
 
 /**
@@ -98,22 +71,16 @@ function refuseMachineTasks(target: AgentTarget | undefined, tasks: readonly Sui
   if (first === undefined) return;
   throw new UserError(
     "flags_contradict",
-    `${FLAG_OF[target.kind]}: ${others.length + 1} of ${tasks.length} tasks are graded by what is left in a machine, which an agent there cannot reach (${first.id}).`,
-    "Use --agent-command or an agent of this program, or select tasks that are graded by the answer (email_answer).",
+    `${FLAG_OF[target.kind]}: ${others.length + 1} of ${tasks.length} tasks are graded by their machine, which this agent cannot reach (${first.id}).`,
+    "Use --agent-command or an agent in art-e, or select tasks that are graded by the answer (email_answer).",
   );
 }
 
-function refuse(names: readonly RunOptionName[], given: ReadonlySet<string>, why: string): void {
-  const other = names.find((name) => given.has(name));
-  if (other === undefined) return;
-  throw new UserError("flags_contradict", `${flagName(other)} ${why}.`, "Leave it out.");
-}
-
-function modelOf(db: Db, target: AgentTarget | undefined, options: RunOptions): string {
+function modelOf(db: Db, target: AgentTarget | undefined, options: RunRequest): string {
   const agentId = agentOfNewRun(options);
   return target === undefined
     ? modelNameOf(options, getAgent(db, agentId)).id
-    : targetModelName(target, agentId, options);
+    : externalModelName(target, agentId, options);
 }
 
 /** Only tasks with a gold answer are judged. */
@@ -123,7 +90,7 @@ async function suiteSettings(
   tasks: readonly PlannedSuiteTask[],
   asked: RunRequest,
   context: AppContext,
-): Promise<RunSettings> {
+): Promise<ExecutedRunSettings> {
   const { inboxes, hasAnswers } = suiteMail(tasks);
   const options = hasAnswers ? asked : { ...asked, noJudge: true };
   const agentId = agentOfNewRun(options);

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { access, constants, mkdir, readdir, rmdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isProcessAlive } from "../../platform/async.js";
+import { isProcessAlive } from "../../platform/processes.js";
 import { readOrEmpty } from "../limits.js";
 
 /** Limits for all processes of one cgroup together. */

@@ -6,7 +6,7 @@ import type { Hono } from "hono";
 import { limitConnections } from "../../platform/connection-limit.js";
 import { UserError } from "../../platform/errors.js";
 import { isLoopback } from "../../platform/http.js";
-import type { Access } from "../api-error.js";
+import type { Access } from "../access.js";
 import type { Env } from "./route.js";
 
 /** Time limits for receiving a request. */

@@ -5,7 +5,7 @@ import type { OpenAPIHono, RouteConfig } from "@hono/zod-openapi";
 import type { Context, MiddlewareHandler } from "hono";
 import { z } from "zod";
 import type { CorpusCopies } from "../../mail/corpus-transfer.js";
-import { ByteBudget } from "../../platform/async.js";
+import { ByteBudget } from "../../platform/byte-budget.js";
 import { jsonDepth, MAX_JSON_DEPTH } from "../../platform/json.js";
 import { ApiError } from "../api-error.js";
 import type { ChatServices } from "../chat.js";

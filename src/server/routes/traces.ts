@@ -17,7 +17,7 @@ import {
   updateFeedback,
 } from "../../traces/chats-store.js";
 import { getRun } from "../../traces/runs-store.js";
-import { askedOf, type ChatTrace, isChatTrace, RATINGS, type Trace } from "../../traces/trace.js";
+import { askedOf, type ChatTrace, RATINGS, type Trace } from "../../traces/trace.js";
 import { getTrace, pageOfTraces, type TraceSummary } from "../../traces/traces-store.js";
 import { ApiError } from "../api-error.js";
 import { cursorQuery, defineRoute, pageEnd, type Route, readCursor, type Services } from "../app/route.js";
@@ -102,7 +102,7 @@ function traceSummaryJson({ id, runId, taskId, agentId, sessionId, startedAt, du
 }
 
 function headJson(trace: Trace | ChatTrace) {
-  const isChat = isChatTrace(trace);
+  const isChat = trace.kind === "chat";
   return {
     id: trace.traceId,
     trace_id: trace.traceId,

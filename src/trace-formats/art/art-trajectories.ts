@@ -3,7 +3,7 @@ import type { JsonObject } from "../../platform/json.js";
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import type { TaskId } from "../../tasks/question.js";
 import { sumCost, sumUsage } from "../../traces/task-result.js";
-import { isChatTrace, stepsOf } from "../../traces/trace.js";
+import { stepsOf } from "../../traces/trace.js";
 import {
   type ExportContext,
   type ExportedTrace,
@@ -119,7 +119,7 @@ function metadataOf(trace: ExportedTrace): Record<string, string | number> {
   return {
     task_id: taskIdOf(trace),
     epoch: epochOf(trace),
-    ...(isChatTrace(trace) ? { session_id: trace.sessionId } : { run_id: trace.runId }),
+    ...(trace.kind === "chat" ? { session_id: trace.sessionId } : { run_id: trace.runId }),
     trace_id: trace.traceId,
     agent_id: trace.agentId,
     model: trace.model,

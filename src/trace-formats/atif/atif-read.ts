@@ -58,6 +58,7 @@ function toTrace(trajectory: Trajectory, lacking: NamedCounts): ChatTrace {
   if (turns.length > 0) lacking.add("no call durations");
   if (turns.every(({ usage }) => usage === null)) lacking.add("no tokens");
   return {
+    kind: "chat",
     traceId,
     sessionId: trajectory.session_id || `session_${traceId}`,
     agentId: agent.name || "agent",

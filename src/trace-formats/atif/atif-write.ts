@@ -5,7 +5,6 @@ import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import {
   askedOf,
   type CallStep,
-  isChatTrace,
   ownMessages,
   type Step,
   stepsOf,
@@ -13,6 +12,7 @@ import {
   toTraceFacts,
 } from "../../traces/trace.js";
 import {
+  agentVersionOf,
   argumentsObject,
   type ExportContext,
   type ExportedTrace,
@@ -36,7 +36,7 @@ export function atifTrajectory(trace: ExportedTrace, context: ExportContext): st
     trajectory_id: trace.traceId,
     agent: {
       name: trace.agentId,
-      version: String("agentVersion" in trace ? trace.agentVersion : (context.run?.settings.agentVersion ?? 0)),
+      version: String(agentVersionOf(trace, context.run) ?? 0),
       model_name: trace.model,
       ...(tools.length === 0 ? {} : { tool_definitions: tools }),
     },
@@ -131,6 +131,6 @@ function totals(steps: readonly AtifStep[]): JsonObject {
 
 /** The other known facts about the trace, under their field names. Earlier chats in its session are left out. */
 function extraOf(trace: ExportedTrace): JsonObject {
-  if (!isChatTrace(trace)) return toTraceFacts(trace);
+  if (trace.kind !== "chat") return toTraceFacts(trace);
   return toTraceFacts({ ...trace, messages: [...ownMessages(trace)], historyLength: 0 });
 }

@@ -5,20 +5,26 @@ import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import { NamedCounts } from "../../statistics/intervals.js";
 import { questionOf, type TaskId } from "../../tasks/question.js";
 import type { RunRow } from "../../traces/runs-store.js";
-import { type ChatTrace, isChatTrace, type Trace } from "../../traces/trace.js";
+import type { ChatTrace, Trace } from "../../traces/trace.js";
 
 /** The gold answer, or an empty string if there is none, for example for a task graded by its output files. */
 export function goldOf(trace: ExportedTrace): string {
-  return isChatTrace(trace) ? "" : (questionOf(trace.task)?.answer ?? "");
+  return trace.kind === "chat" ? "" : (questionOf(trace)?.answer ?? "");
 }
 
 /** A chat does not belong to a task, so each chat is treated as a separate task. */
 export function taskIdOf(trace: ExportedTrace): TaskId {
-  return isChatTrace(trace) ? trace.traceId : trace.taskId;
+  return trace.kind === "chat" ? trace.traceId : trace.taskId;
 }
 
 export function epochOf(trace: ExportedTrace): number {
-  return isChatTrace(trace) ? 1 : trace.epoch;
+  return trace.kind === "chat" ? 1 : trace.epoch;
+}
+
+/** Returns the version of the agent, or null if it is unknown. External agents have no version. */
+export function agentVersionOf(trace: ExportedTrace, run: RunRow | null): number | null {
+  if (trace.kind === "chat") return trace.agentVersion;
+  return run === null || run.settings.kind === "external" ? null : (run.settings.agentVersion ?? null);
 }
 
 /** Tool names that providers accept. */

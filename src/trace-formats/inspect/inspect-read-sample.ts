@@ -19,7 +19,7 @@ export function toTrace(sample: Sample, header: LogHeader, numbers: TaskNumbers,
   if (fields.turns.length === 0) lacking.add("no model calls");
   if (gold.trim() === "" || question === "") {
     lacking.add(NO_GOLD);
-    return { ...fields, agentVersion: 0, question, inbox, queryDate, historyLength: 0 };
+    return { kind: "chat", ...fields, agentVersion: 0, question, inbox, queryDate, historyLength: 0 };
   }
   if (inbox === null) lacking.add(`no mailbox, so ${NO_INBOX} is used instead`);
   if (queryDate === null) lacking.add("no cutoff date, so the sample's date is used instead");
@@ -30,12 +30,12 @@ export function toTrace(sample: Sample, header: LogHeader, numbers: TaskNumbers,
   };
   if (String(task.id) !== String(id)) lacking.add("no numeric id, so they were numbered");
   const runId = header.eval.eval_id || header.eval.run_id || `${header.eval.task}_${header.eval.created}`;
-  return { ...fields, runId, taskId: task.id, epoch, task, judge: null };
+  return { kind: "question", ...fields, runId, taskId: task.id, epoch, task, judge: null };
 }
 
 const NO_INBOX = "unknown";
 
-type Fields = Omit<QuestionTrace, "runId" | "taskId" | "epoch" | "task" | "judge">;
+type Fields = Omit<QuestionTrace, "kind" | "runId" | "taskId" | "epoch" | "task" | "judge">;
 
 function fieldsOf(sample: Sample, header: LogHeader, lacking: NamedCounts): Fields {
   const { eval: spec } = header;

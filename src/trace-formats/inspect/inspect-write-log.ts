@@ -14,7 +14,7 @@ import {
   type TextFormat,
   taskIdOf,
 } from "../export-traces/exported-trace.js";
-import { inspectSample, inspectSummary, isError, modelUsage } from "./inspect-write-sample.js";
+import { inspectSample, inspectSummary, isError, modelUsage, taskCostLimit } from "./inspect-write-sample.js";
 import { DeflatedList, ZipWriter } from "./zip-writer.js";
 
 /** Inspect's viewer does not show the samples of larger JSON files. */
@@ -135,8 +135,10 @@ function specAndPlan(tally: LogTally, context: ExportContext): JsonObject {
 function runMetadata({ corpusFingerprint, dataset, settings }: RunRow): JsonObject {
   return {
     corpus_fingerprint: corpusFingerprint,
-    agent_version: settings.agentVersion,
-    task_timeout_ms: settings.taskTimeoutMs,
+    ...(settings.kind === "external" || settings.agentVersion === undefined
+      ? {}
+      : { agent_version: settings.agentVersion }),
+    ...(settings.taskTimeoutMs === undefined ? {} : { task_timeout_ms: settings.taskTimeoutMs }),
     ...(dataset.revision === null ? {} : { dataset_revision: dataset.revision }),
   };
 }
@@ -148,7 +150,7 @@ function runId({ run }: ExportContext): string {
 /** The suite's name, or `art-e` for the benchmark. */
 function taskName({ first }: LogTally, run: RunRow | null): string {
   if (run === null) return "chats";
-  return first !== null && "grade" in first ? first.task.suite : "art-e";
+  return first?.kind === "suite" ? first.task.suite : "art-e";
 }
 
 /** Returns only the base name of a local file, because its path may be private. */
@@ -160,12 +162,16 @@ function datasetName(run: RunRow | null): string {
 
 function taskArgs(run: RunRow | null): JsonObject {
   if (run === null) return {};
-  const selected = Object.entries(run.settings.selection).filter(([, value]) => value !== null && value !== undefined);
+  const selected = Object.entries(run.settings.selection ?? {}).filter(
+    ([, value]) => value !== null && value !== undefined,
+  );
   return { split: run.split, ...(Object.fromEntries(selected) as Record<string, JsonValue>) };
 }
 
 function generateConfig(run: RunRow | null): JsonObject {
-  const { maxTokens, temperature, reasoningEffort } = run?.settings ?? {};
+  if (run === null || run.settings.kind === "external" || run.settings.kind === "training") return {};
+  const { maxTokens, temperature } = run.settings;
+  const reasoningEffort = run.settings.kind === "own" ? run.settings.reasoningEffort : undefined;
   return {
     ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
     ...(reasoningEffort === undefined ? {} : { reasoning_effort: reasoningEffort }),
@@ -175,10 +181,11 @@ function generateConfig(run: RunRow | null): JsonObject {
 
 function limits(run: RunRow | null): JsonObject {
   if (run === null) return {};
-  const { maxTurns, taskTimeoutMs, maxTaskCostUsd } = run.settings;
+  const { maxTurns, taskTimeoutMs } = run.settings;
+  const maxTaskCostUsd = taskCostLimit(run);
   return {
     turn_limit: maxTurns,
-    time_limit: Math.ceil(taskTimeoutMs / 1000),
+    ...(taskTimeoutMs === undefined ? {} : { time_limit: Math.ceil(taskTimeoutMs / 1000) }),
     ...(maxTaskCostUsd === null ? {} : { cost_limit: maxTaskCostUsd }),
   };
 }

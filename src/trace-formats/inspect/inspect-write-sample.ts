@@ -6,13 +6,12 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../platform/js
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import { isScorerName, SCORERS } from "../../scoring/scorers.js";
 import { canBeRetried } from "../../tasks/ending.js";
+import type { RunRow } from "../../traces/runs-store.js";
 import { sumCost, sumUsage, timesOf } from "../../traces/task-result.js";
 import {
   askedOf,
   type CallStep,
   FACTS_KEY,
-  isChatTrace,
-  isSuiteTrace,
   type Step,
   stepsOf,
   type ToolCallRecord,
@@ -105,7 +104,7 @@ function figuresOf(trace: ExportedTrace): JsonObject {
 function metadataOf(trace: ExportedTrace): JsonObject {
   const { ending, agentId, sessionId, traceId, sources } = trace;
   const shared = { ending, agent_id: agentId, session_id: sessionId, trace_id: traceId, sources };
-  if (isChatTrace(trace)) {
+  if (trace.kind === "chat") {
     const { inbox, queryDate } = trace;
     return {
       ...shared,
@@ -113,7 +112,7 @@ function metadataOf(trace: ExportedTrace): JsonObject {
       ...(queryDate === null ? {} : { query_date: queryDate }),
     };
   }
-  if (isSuiteTrace(trace)) {
+  if (trace.kind === "suite") {
     const { suite, tool, snapshot, tags } = trace.task;
     return { ...shared, suite, tool, snapshot, tags, state: trace.grade.state, reason: trace.grade.reason };
   }
@@ -131,6 +130,12 @@ function evalError(trace: ExportedTrace): JsonObject {
   return { message, traceback: message, traceback_ansi: message };
 }
 
+/** Returns the maximum US dollars per task, or null if it is unlimited or unknown. */
+export function taskCostLimit(run: RunRow | null): number | null {
+  const { settings } = run ?? {};
+  return settings?.kind === "own" || settings?.kind === "imported" ? (settings.maxTaskCostUsd ?? null) : null;
+}
+
 interface SampleLimit {
   readonly type: "turn" | "time" | "cost";
   readonly limit: number;
@@ -142,7 +147,7 @@ function limitField(trace: ExportedTrace, { run }: ExportContext): { readonly li
     return { limit: { type: "time", limit: (run?.settings.taskTimeoutMs ?? trace.durationMs) / 1000 } };
   }
   if (trace.ending !== "out_of_budget") return {};
-  return { limit: { type: "cost", limit: run?.settings.maxTaskCostUsd ?? 0 } };
+  return { limit: { type: "cost", limit: taskCostLimit(run) ?? 0 } };
 }
 
 /** Letters that the viewer colors. Inspect converts C to 1, P to 0.5, and I and N to 0. */

@@ -2,7 +2,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import pLimit from "p-limit";
 import { z } from "zod";
-import { chunk } from "../../platform/async.js";
+import { chunk } from "../../platform/batches.js";
 import { UserError } from "../../platform/errors.js";
 import { connectionFault, parseRetryAfter } from "../../platform/http.js";
 import { parseJsonOrNull } from "../../platform/json.js";

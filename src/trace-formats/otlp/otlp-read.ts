@@ -42,7 +42,7 @@ export function readOtlp(file: string): ImportSource {
           continue;
         }
         for (const { attributes } of spans) tools.add(toolsOf(attributes));
-        const isOwn = "task" in trace;
+        const isOwn = trace.kind !== "chat";
         hasContent ||= isOwn || trace.messages.length > 0;
         if (!isOwn) lacking.add(NO_GOLD);
         if (trace.messages.length === 0) lacking.add("no messages");
@@ -64,7 +64,7 @@ const NOTHING_READ =
   "none of its spans contains a model's messages. Check that the writer records inputs and outputs, and that it follows the GenAI conventions, OpenInference, the AI SDK or OpenLLMetry";
 
 function isEmpty(trace: ImportedTrace): boolean {
-  return !("task" in trace) && trace.turns.length + trace.messages.length + trace.toolCalls.length === 0;
+  return trace.kind === "chat" && trace.turns.length + trace.messages.length + trace.toolCalls.length === 0;
 }
 
 /** The spans of one trace, by role. */
@@ -131,14 +131,16 @@ function toTrace(spans: TraceSpans): ImportedTrace {
   if (runId !== undefined) {
     const epoch = Math.max(1, countOf(attributes, "art_e.epoch") ?? 1);
     const judge = jsonOf(attributes, "art_e.judge", judgementSchema) ?? null;
-    if (question !== undefined) return { ...fields, runId, epoch, judge, taskId: question.id, task: question };
+    const ofRun = { ...fields, runId, epoch, judge };
+    if (question !== undefined) return { kind: "question", ...ofRun, taskId: question.id, task: question };
     if (suiteTask !== undefined && grade !== undefined) {
-      return { ...fields, runId, epoch, judge, taskId: suiteTask.id, task: suiteTask, grade };
+      return { kind: "suite", ...ofRun, taskId: suiteTask.id, task: suiteTask, grade };
     }
   }
   const said = (calls[0]?.input ?? []).filter(({ role }) => role !== "system");
   const asked = said.findLastIndex(({ role }) => role === "user");
   return {
+    kind: "chat",
     ...fields,
     agentVersion: countOf(attributes, "art_e.agent_version") ?? 0,
     question: questionOf(spans, said[asked]),
@@ -161,7 +163,7 @@ function questionOf({ root, agent }: TraceSpans, asked: Message | undefined): st
 function fieldsOf(
   spans: TraceSpans,
   calls: readonly Conversation[],
-): Omit<Trace, "runId" | "taskId" | "epoch" | "task" | "judge"> {
+): Omit<Trace, "kind" | "runId" | "taskId" | "epoch" | "task" | "judge"> {
   const { root, agent, models, tools } = spans;
   const { attributes, traceId } = root;
   const answer = answerOf(spans, calls);

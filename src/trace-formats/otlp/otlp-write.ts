@@ -5,7 +5,7 @@ import { programVersion } from "../../platform/installation.js";
 import type { JsonValue } from "../../platform/json.js";
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import { isFailure } from "../../tasks/ending.js";
-import { askedOf, isChatTrace, type Turn } from "../../traces/trace.js";
+import { askedOf, type Turn } from "../../traces/trace.js";
 import type { ExportedTrace, LineFormat } from "../export-traces/exported-trace.js";
 import {
   type AnyValue,
@@ -251,7 +251,7 @@ function systemOf({ messages: [first] }: ExportedTrace): string | null {
 
 /** Indices of the replies in `said`, without replies from earlier chats. */
 function ownReplies(trace: ExportedTrace, said: readonly Message[]): number[] {
-  const history = isChatTrace(trace) ? trace.historyLength : 0;
+  const history = trace.kind === "chat" ? trace.historyLength : 0;
   return [...said.keys()].filter((at) => at >= history && said[at]?.role === "assistant");
 }
 
@@ -331,10 +331,10 @@ function contentOf(trace: ExportedTrace): Attributes {
     "output.value": text(answer ?? undefined),
     "art_e.sources": texts(trace.sources),
     "art_e.later_messages": jsonText(later),
-    ...(isChatTrace(trace)
+    ...(trace.kind === "chat"
       ? { "art_e.inbox": text(trace.inbox ?? undefined), "art_e.query_date": text(trace.queryDate ?? undefined) }
       : { "art_e.task": jsonText(trace.task), "art_e.judge": jsonText(trace.judge ?? undefined) }),
-    "art_e.grade": jsonText("grade" in trace ? trace.grade : undefined),
+    "art_e.grade": jsonText(trace.kind === "suite" ? trace.grade : undefined),
   };
 }
 
@@ -346,7 +346,7 @@ function ownAttributes(trace: ExportedTrace): Attributes {
     "art_e.model": text(model),
     "art_e.ending": text(ending),
     "art_e.max_turns": integer(maxTurns),
-    ...(isChatTrace(trace)
+    ...(trace.kind === "chat"
       ? { "art_e.agent_version": integer(trace.agentVersion), "art_e.history_length": integer(trace.historyLength) }
       : {
           "art_e.run.id": text(trace.runId),

@@ -11,8 +11,11 @@ interface ResultPage extends OffsetPageJson {
   readonly taskResults: readonly TaskResult[];
 }
 
-/** The results of a run, in pages of 100, loaded when opened. */
-export function resultList(runId: string): HTMLElement {
+/**
+ * The results of a run, in pages of 100, loaded when opened. `headline` returns the run's headline scorer, or null if
+ * no task is scored yet.
+ */
+export function resultList(runId: string, headline: () => string | null): HTMLElement {
   const path = `/api/runs/${encodeURIComponent(runId)}/results`;
   const results: TaskResult[] = [];
   const body = h("div");
@@ -27,7 +30,7 @@ export function resultList(runId: string): HTMLElement {
       replaceChildren(
         body,
         h("p", { class: "hint" }, `${results.length} of ${next.total_count}`),
-        resultTable(results),
+        resultTable(results, headline()),
       );
     } catch (error) {
       failure.replaceChildren(errorNotice((error as Error).message));
@@ -43,7 +46,7 @@ export function resultList(runId: string): HTMLElement {
   return element;
 }
 
-function resultTable(results: readonly TaskResult[]): HTMLElement {
+function resultTable(results: readonly TaskResult[], headline: string | null): HTMLElement {
   return table(
     "Results",
     ["Task", "Question", "Answer", "Right answer", "Score", "Ending", "Time"],
@@ -52,7 +55,7 @@ function resultTable(results: readonly TaskResult[]): HTMLElement {
       clipped(result.question),
       clipped(result.agentAnswer || "–"),
       clipped(result.groundTruth),
-      scoreText(result.semanticScore),
+      scoreText(headline === null ? null : result.scores[headline]),
       result.ending,
       duration(result.executionTimeMs),
     ]),

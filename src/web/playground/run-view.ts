@@ -67,7 +67,7 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
     status,
     ...parts.map(({ element }) => element),
     ...(isRunPage ? [] : [reportButton(id)]),
-    resultList(id),
+    resultList(id, () => progress?.scores[0]?.scorer ?? null),
     h("p", {}, h("a", { href: `#traces?run_id=${encodeURIComponent(id)}` }, "All traces of this run")),
   );
 }

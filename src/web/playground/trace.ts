@@ -84,9 +84,9 @@ export function mailWords(calls: readonly { readonly result: unknown }[]): (mess
 
 /** Facts about the mailbox of a task or chat. */
 export function mailboxFacts(trace: Trace | ChatTrace): Fact[] {
-  if ("grade" in trace) return [];
+  if (trace.kind === "suite") return [];
   const { inbox, queryDate } =
-    "task" in trace ? { inbox: trace.task.inbox_address, queryDate: trace.task.query_date } : trace;
+    trace.kind === "question" ? { inbox: trace.task.inbox_address, queryDate: trace.task.query_date } : trace;
   return [
     ["Mailbox", inbox ?? "any"],
     ["Date", queryDate ?? "no cutoff"],
@@ -95,8 +95,8 @@ export function mailboxFacts(trace: Trace | ChatTrace): Fact[] {
 
 /** The gold answer, or the reason for the grade of a suite task. Chats have neither. */
 export function rightAnswer(trace: Trace | ChatTrace): Fact[] {
-  if (!("task" in trace)) return [];
-  return "grade" in trace ? [["Grade", trace.grade.reason]] : [["Right answer", trace.task.answer]];
+  if (trace.kind === "chat") return [];
+  return trace.kind === "suite" ? [["Grade", trace.grade.reason]] : [["Right answer", trace.task.answer]];
 }
 
 function retriesText({ turns }: Trace | ChatTrace): string | null {

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
 
-describe("compare", () => {
+describe("comparing runs", () => {
   const { artE, readJson, write } = workFolder({ mail: MAIL });
   const RUN = `run -a baseline --dataset ${QUESTIONS} --quiet`;
 
@@ -14,8 +14,8 @@ describe("compare", () => {
 
   const idOf = (file: string): string => readJson(file).runId;
 
-  describe("compare", () => {
-    it("reports which of two runs is better, how certain that is, at what cost, and which questions changed", async () => {
+  describe("art-e compare", () => {
+    it("reports which of two runs is better, how certain that is, what it cost, and which questions changed", async () => {
       const { code, stdout, stderr } = await artE("compare full.json short.json --metric sources,semantic --flips 2");
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       const [full, short] = [idOf("full.json"), idOf("short.json")];
@@ -38,7 +38,9 @@ describe("compare", () => {
       const names = comparisons[0].metrics.map(({ metric }: { metric: string }) => metric);
       expect(names).toEqual(expect.arrayContaining(["exactMatch", "semanticScore", "costUsd", "modelAndToolTimeMs"]));
       expect(new Set(names).size).toBe(names.length);
-      expect(comparisons[0].metrics[0]).toMatchObject({ metric: "exactMatch", test: "mcnemar", p: 1, verdict: null });
+      expect(names[0]).toBe("semanticScore");
+      const exactMatch = comparisons[0].metrics[names.indexOf("exactMatch")];
+      expect(exactMatch).toMatchObject({ test: "mcnemar", p: 1, verdict: null });
       expect(published).toBeNull();
     });
 
@@ -51,7 +53,7 @@ describe("compare", () => {
         expect({ wins, losses, verdict }).toEqual({ wins: 0, losses: 0, verdict: null });
     });
 
-    it("shows the published figures next to a run, and how the run's conditions differ", async () => {
+    it("shows the published figures next to a run, and the differences between their conditions", async () => {
       const { code, stdout } = await artE("compare full.json --published");
       expect(code).toBe(0);
       expect(stdout).toMatch(/^ART-E 14B +0\.960 +1\.1 s +\$0\.850 +published$/m);
@@ -61,13 +63,13 @@ describe("compare", () => {
       );
     });
 
-    it("refuses runs over other mail or with another cutoff unless forced", async () => {
+    it("refuses runs over different mail or with different cutoffs unless forced", async () => {
       const other = { ...readJson("short.json"), runId: "run_other", corpusFingerprint: "0".repeat(64) };
       write("other.json", JSON.stringify({ ...other, settings: { ...other.settings, cutoff: "off" } }));
       const refused = await artE("compare full.json other.json");
       expect(refused).toMatchObject({ code: 2, stdout: "" });
       expect(refused.stderr).toMatch(
-        /^art-e: run_\S+ and run_other cannot be compared\. They differ in the mail: fingerprint \w{12} and 000000000000; the cutoff: query_date and off\.\n/,
+        /^art-e: Cannot compare run_\S+ and run_other\. They differ in the mail: fingerprint \w{12} and 000000000000; the cutoff: query_date and off\.\n/,
       );
       const forced = await artE("compare full.json other.json --force");
       expect(forced.code).toBe(0);
@@ -75,10 +77,10 @@ describe("compare", () => {
     });
 
     it.each([
-      ["compare full.json", "There is one run only to compare."],
-      ["compare full.json none.json", "There is no results file none.json."],
+      ["compare full.json", "compare needs at least two runs."],
+      ["compare full.json none.json", "Results file none.json does not exist."],
       ["compare full.json run_none", 'Unknown run "run_none" in ./art-e.db.'],
-      ["compare full.json broken.json", "broken.json is no results file of art-e: runId: "],
+      ["compare full.json broken.json", "broken.json is not a results file of art-e: runId: "],
       ["compare full.json short.json --metric f1", 'Unknown metric "f1".'],
       ["compare full.json short.json --flips -1", "--flips: expected a whole number"],
     ])("refuses %s", async (line, message) => {
@@ -89,7 +91,7 @@ describe("compare", () => {
     });
   });
 
-  describe("stats", () => {
+  describe("art-e stats", () => {
     it("describes the latest run by default", async () => {
       const { stdout } = await artE("stats --run latest --json");
       const named = { code: 0, stdout, stderr: "" };
@@ -99,8 +101,8 @@ describe("compare", () => {
     });
   });
 
-  describe("stats --run --by", () => {
-    it("prints a table of the slice with denominators and intervals", async () => {
+  describe("art-e stats --run --by", () => {
+    it("prints a table of slices with denominators and intervals", async () => {
       const { code, stdout } = await artE("stats --run latest --by year --metric sources,semantic");
       expect(code).toBe(0);
       const [heading, , ...rows] = stdout.trimEnd().split("\n");
@@ -112,11 +114,11 @@ describe("compare", () => {
     });
 
     it.each([
-      ["stats --split test --by year", "--by goes with --run RUN --by SLICE."],
-      ["stats latest --run latest", "RUN_ID and --run both name a run."],
-      ["stats latest --corpus", "--corpus and --run ask for different figures."],
-      ["report latest --run latest", "RUNS and --run both name runs."],
-      ["stats --run latest --metric sources", "--metric goes with --run RUN --by SLICE."],
+      ["stats --split test --by year", "--by requires --run RUN --by SLICE."],
+      ["stats one --run two", "RUN (one) and --run (two) differ."],
+      ["stats latest --corpus", "--corpus and --run cannot be combined."],
+      ["report latest --run other", "RUNS (latest) and --run (other) differ."],
+      ["stats --run latest --metric sources", "--metric requires --run RUN --by SLICE."],
       [
         "stats --run latest --by month",
         "--by: expected inbox or realism or sources or year or tool or difficulty or guidance or app or tag.",
@@ -130,7 +132,7 @@ describe("compare", () => {
   });
 });
 
-describe("gate", () => {
+describe("gates", () => {
   const { artE, path, read, readJson, write } = workFolder({ mail: MAIL });
   const RUN = `run -a baseline --dataset ${QUESTIONS} -l 30`;
 
@@ -139,7 +141,7 @@ describe("gate", () => {
     expect(await artE(`${RUN} -o short.json --max-turns 2 --quiet`)).toMatchObject({ code: 0 });
   });
 
-  describe("gate", () => {
+  describe("art-e gate", () => {
     it("passes a run that meets every threshold", async () => {
       const { code, stdout, stderr } = await artE(
         "gate base.json --fail-under sources=0.5,found=0.9 --baseline base.json",
@@ -179,7 +181,7 @@ describe("gate", () => {
       ]);
     });
 
-    it("exits with code 3 if a run may be worse than its baseline by the margin or more", async () => {
+    it("exits with code 3 if a run might be worse than its baseline by the margin or more", async () => {
       const { code, stderr } = await artE("gate short.json --baseline base.json --no-worse-than 0.1 --metric sources");
       expect(code).toBe(3);
       expect(stderr).toMatch(
@@ -189,7 +191,7 @@ describe("gate", () => {
       expect(better.code).toBe(0);
     });
 
-    it("writes JUnit XML of the requested metric", async () => {
+    it("writes JUnit XML for the requested metric", async () => {
       const { code, stdout } = await artE("gate base.json --junit junit.xml --metric sources");
       expect({ code, stdout }).toEqual({ code: 0, stdout: "JUnit:  junit.xml\n" });
       const right = readJson("base.json").taskResults.filter(
@@ -219,9 +221,9 @@ describe("gate", () => {
     });
 
     it.each([
-      ["gate base.json", "No gate is given."],
+      ["gate base.json", "gate needs a gate."],
       ["gate base.json --fail-under accuracy", "--fail-under: expected METRIC=VALUE"],
-      ["gate base.json --fail-under f1=0.5", 'There is no metric "f1".'],
+      ["gate base.json --fail-under f1=0.5", 'Unknown metric "f1".'],
       ["gate base.json --no-worse-than 0.1", "--no-worse-than goes with --baseline."],
       ["gate base.json --fail-under sources=0.5 --min-coverage 0.5", "--min-coverage goes with --fail-under eval:NAME"],
       ["gate base.json --metric sources", "--metric goes with --baseline or --junit."],
@@ -232,7 +234,7 @@ describe("gate", () => {
         "gate base.json --baseline base.json --no-worse-than 1",
         "--no-worse-than 1: accuracy is from 0 to 1, so nothing",
       ],
-      ["gate base.json --baseline none.json", "There is no results file none.json."],
+      ["gate base.json --baseline none.json", "Results file none.json does not exist."],
       ["gate base.json --junit no/where.xml", "--junit: Cannot write no/where.xml: the folder no does not exist."],
     ])("refuses %s", async (line, message) => {
       const { code, stdout, stderr } = await artE(line);
@@ -241,8 +243,8 @@ describe("gate", () => {
     });
   });
 
-  describe("run with gates", () => {
-    it("checks the finished run: exit code, box, document, JUnit and step summary", async () => {
+  describe("art-e run with gates", () => {
+    it("applies the gates to the finished run, and shows them in the exit code, box, document, JUnit file and step summary", async () => {
       const line = `${RUN} --fail-under sources=0.99 --baseline base.json --junit run.xml -o gated.json`;
       const summary = path("summary.md");
       write("summary.md", "before\n");
@@ -257,25 +259,25 @@ describe("gate", () => {
       expect(readJson("gated.json").totalTasks).toBe(30);
     });
 
-    it("includes the gates in its document with --json", async () => {
+    it("includes the gates in its document if --json is given", async () => {
       const { code, stdout } = await artE(`${RUN} --fail-under found=0.5 --json --quiet`);
       expect(code).toBe(0);
       expect(JSON.parse(stdout).gates).toEqual([expect.objectContaining({ scorer: "foundGold", passed: true })]);
     });
 
-    it("compares with the previous run if the baseline is latest", async () => {
+    it("compares with the previous run if --baseline is latest", async () => {
       const before = JSON.parse((await artE("stats --run latest --json")).stdout).runId;
       const { stdout } = await artE(`${RUN} --baseline latest --json --quiet`);
       expect(JSON.parse(stdout).gates[0]).toMatchObject({ baseline: before, passed: true });
     });
 
-    it("spends nothing if the baseline has other questions", async () => {
+    it("spends nothing if the baseline has different questions", async () => {
       const runs = async () => JSON.parse((await artE("stats --runs --json")).stdout).length;
       const before = await runs();
       const { code, stderr } = await artE(`${RUN} --cutoff off --baseline base.json`);
       expect(code).toBe(2);
       expect(stderr).toContain(
-        "--baseline base.json cannot be compared with this run. They differ in the cutoff: query_date and off.",
+        "--baseline base.json: cannot compare it with this run. They differ in the cutoff: query_date and off.",
       );
       expect((await artE(`${RUN} --fail-under f1=1`)).code).toBe(2);
       expect(await runs()).toBe(before);

@@ -21,7 +21,7 @@ beforeAll(() => {
   );
 });
 
-describe("stats of a dataset", () => {
+describe("art-e stats of a dataset", () => {
   it("prints the published runner's box with two additional lines", async () => {
     const box = [
       RULE,
@@ -41,7 +41,7 @@ describe("stats of a dataset", () => {
     expect(await artE("run --stats --csv-path small_test.jsonl --db no.db")).toEqual(shown);
   });
 
-  it("prints one document with --json, including the source of the questions", async () => {
+  it("prints one document, including the source of the questions, if --json is given", async () => {
     const { stdout } = await artE("stats --dataset small_test.jsonl --json");
     expect(JSON.parse(stdout)).toMatchObject({
       split: "test",
@@ -58,7 +58,7 @@ describe("stats of a dataset", () => {
   });
 });
 
-describe("stats of the mail", () => {
+describe("art-e stats of the mail", () => {
   it("prints the number of emails, their dates and their owners", async () => {
     const { code, stdout } = await artE("stats --corpus");
     expect(code).toBe(0);
@@ -80,7 +80,7 @@ describe("stats of the mail", () => {
     );
   });
 
-  it("prints one document with these fields with --json", async () => {
+  it("prints one document with the documented fields if --json is given", async () => {
     const { stdout } = await artE("stats --corpus --json");
     expect(JSON.parse(stdout)).toEqual({
       messages: 516,
@@ -95,10 +95,10 @@ describe("stats of the mail", () => {
   });
 });
 
-describe("stats of runs", () => {
+describe("art-e stats of runs", () => {
   const run = `run -a baseline --dataset ${QUESTIONS} -l 2 --quiet`;
 
-  it("lists runs newest first with --runs, and shows one by id prefix or as latest with --run", async () => {
+  it("lists runs newest first with --runs, and shows one run by its id prefix or as latest with --run", async () => {
     const first = JSON.parse((await artE(`${run} --json`)).stdout).runId;
     const summary = (await artE(`${run}`)).stdout;
     const lines = (await artE("stats --runs")).stdout.trimEnd().split("\n");

@@ -41,7 +41,7 @@ beforeAll(async () => {
   write("labels.jsonl", lines.map((line: object) => JSON.stringify(line)).join("\n"));
 });
 
-describe("labels", () => {
+describe("art-e evals with labels", () => {
   it("derives labels from scores by band, skips scores between the bands, and prefers a person's labels", async () => {
     const byScore = await json("evals label --from scores --score sourcesCorrect --criterion cites");
     const scores = readJson("results.json").taskResults.map(
@@ -78,14 +78,14 @@ describe("labels", () => {
       '{"trace": "latest/1", "label": "good"}\n{"trace": "latest/1", "label": "bad"}',
       /odd.jsonl: line 1 labels latest\/1 good, but line 2 labels it bad/,
     ],
-  ])("refuses a label file with %j, naming its line", async (content, message) => {
+  ])("refuses a label file that contains %j, and names the line", async (content, message) => {
     write("odd.jsonl", content);
     const { code, stderr } = await artE("evals label --from odd.jsonl");
     expect(code).toBe(2);
     expect(stderr).toMatch(message);
   });
 
-  it("accepts conflicting labels in a file if a person labeled a trace again, or another person did", async () => {
+  it("accepts conflicting labels in a file if a person labeled a trace again, or if another person did", async () => {
     const label = (changes: object) => JSON.stringify({ trace: "latest/1", label: "good", ...changes });
     const lines = [label({}), label({ label: "bad", again: true }), label({ label: "bad", annotator: "mo" })];
     write("again.jsonl", lines.join("\n"));
@@ -95,7 +95,7 @@ describe("labels", () => {
 });
 
 describe("an eval made from labels", () => {
-  it("is selected on the training half and validated on the held-out half, and validations are counted", async () => {
+  it("is selected on the training half and validated on the held-out half, and its validations are counted", async () => {
     await json("evals label --from labels.jsonl");
     const { evals, candidates } = await json("evals suggest --cases");
     expect(evals.map(({ stored }: { stored: { definition: { name: string } } }) => stored.definition.name)).toEqual([
@@ -143,7 +143,7 @@ describe("an eval made from labels", () => {
     expect(await json("evals use short_answer")).toEqual({ name: "short_answer", version: 1, retired: null });
   });
 
-  it("runs as a score of a stored run, with the rate corrected for the eval's errors", async () => {
+  it("scores a stored run, and the rate is corrected for the eval's errors", async () => {
     const { evals, traces } = await json(`evals run short_answer --run ${runId}`);
     expect(traces).toBe(73);
     expect(evals).toHaveLength(1);
@@ -168,7 +168,7 @@ describe("an eval made from labels", () => {
     expect(await artE(`report ${runId} -o report.md --format md`)).toMatchObject({ code: 0 });
   });
 
-  it("runs next to other scorers in run and score, with its version recorded", async () => {
+  it("works next to other scorers in run and score, and its version is recorded", async () => {
     const line = `run -a baseline --dataset ${QUESTIONS} -l 3 --scorers eval:short_answer,tokenF1 -o three.json --quiet`;
     expect(await artE(line)).toMatchObject({ code: 0, stderr: "" });
     const { settings, taskResults } = readJson("three.json");
@@ -179,7 +179,7 @@ describe("an eval made from labels", () => {
     expect(readJson("again.json").taskResults[0].scores["eval:short_answer"]).toBeTypeOf("number");
     expect(await artE("score --scorers eval:nobody")).toMatchObject({ code: 2 });
     expect((await artE(`run -a baseline --dataset ${QUESTIONS} --scorers eval:`)).stderr).toContain(
-      "there is no scorer eval:",
+      "unknown scorer eval:",
     );
     const compared = await artE(`compare ${runId} latest --metric eval:short_answer`);
     expect(compared.stdout).toContain("eval:short_answer");
@@ -194,7 +194,7 @@ describe("an eval made from labels", () => {
     expect((await artE("evals test regression_cases")).stderr).toContain("so nothing is held out");
   });
 
-  it("is not validated for another criterion or with contradictory lines", async () => {
+  it("is not validated if the labels have another criterion or contradictory lines", async () => {
     await json("evals label --from reversed.jsonl --criterion reversed");
     expect((await artE("evals test short_answer --criterion reversed")).code).toBe(3);
     expect((await artE("evals use short_answer")).stderr).toContain("was tested for overall and reversed");
@@ -210,7 +210,7 @@ describe("an eval made from labels", () => {
     );
   });
 
-  it("is not measured with few labels", async () => {
+  it("is not measured if there are few labels", async () => {
     write("few.jsonl", read("labels.jsonl").split("\n").slice(0, 30).join("\n"));
     await json("evals label --from few.jsonl --criterion few");
     expect((await artE("evals suggest --criterion few")).stderr).toMatch(
@@ -220,7 +220,7 @@ describe("an eval made from labels", () => {
   });
 });
 
-describe("versions", () => {
+describe("versions of an eval", () => {
   it("have a parent if refined, and retire their predecessor when used", async () => {
     write("brief.json", EVAL());
     await json("evals import brief.json");
@@ -258,7 +258,7 @@ describe("versions", () => {
     write("bad.jsonl", read("labels.jsonl").replaceAll('"good"', '"bad"'));
     await json("evals label --from bad.jsonl --criterion all_bad");
     const { stdout } = await artE("evals review --criterion all_bad");
-    expect(stdout).toMatch(/^Bad traces of the training half that no eval fails: \d+/);
+    expect(stdout).toMatch(/^Bad traces of the training half that pass all evals: \d+/);
   });
 });
 
@@ -277,7 +277,7 @@ describe("eval files", () => {
     });
   });
 
-  it("include their test results for a database without labels, unless they were changed since", async () => {
+  it("contain their test results, for a database without labels, unless they were changed since", async () => {
     await json("evals export short_answer -o proved");
     const file = readJson("proved/short_answer.json");
     expect(file.validation).toMatchObject({ criterion: "overall", thresholds: "usable", rejections: [] });
@@ -327,7 +327,7 @@ describe("eval files", () => {
 
   it("are refused if the file is missing or the folder is empty", async () => {
     mkdirSync(path("empty"));
-    expect((await artE("evals import empty")).stderr).toContain("does not contain .json or .py files");
+    expect((await artE("evals import empty")).stderr).toContain("does not contain .json, .py, .ts or .js files");
     expect((await artE("evals import nowhere.json")).stderr).toContain("Cannot read the eval nowhere.json");
     write("grader.ts", "export const grade = () => true;");
     expect((await artE("evals import grader.ts")).stderr).toContain(
@@ -336,8 +336,8 @@ describe("eval files", () => {
   });
 });
 
-describe("evals commands", () => {
-  it("use and run a template without labels", async () => {
+describe("the evals commands", () => {
+  it("use and run a template even if there are no labels", async () => {
     expect(await json("evals add has_source")).toMatchObject({
       ...{ name: "has_source", version: 1, status: "draft", isNew: true },
       pass: { all: [{ feature: "sources", at_least: 1 }] },
@@ -358,7 +358,7 @@ describe("evals commands", () => {
     await json("evals retire few_turns@1");
   });
 
-  it("judge the literal content of an answer", async () => {
+  it("judge what an answer literally contains", async () => {
     const said = ["--contains", "Monday", "--lacks", "don't know", "--matches", "(?i)at \\d+"];
     expect((await json(["evals", "add", "names_day", ...said])).answer.all).toEqual([
       { contains: "Monday" },
@@ -380,11 +380,11 @@ describe("evals commands", () => {
     await json("evals retire endless@1");
     expect((await artE("evals add bad --matches (")).stderr).toContain("art-e: matches: ");
     expect((await artE("evals add both --contains x --at-most 3")).code).toBe(2);
-    expect((await artE("evals add --contains x")).stderr).toContain("The eval has no name");
+    expect((await artE("evals add --contains x")).stderr).toContain("evals add needs NAME.");
     for (const name of ["names_day", "short_words", "is_json"]) await json(`evals retire ${name}@1`);
   });
 
-  it("export labels exactly as imported, to the requested place", async () => {
+  it("export labels exactly as imported, to the requested path", async () => {
     await json("evals label --from labels.jsonl --criterion out");
     await json("evals labels --criterion out -o out.jsonl");
     await json("evals label --from out.jsonl --criterion back");
@@ -418,7 +418,7 @@ describe("evals commands", () => {
 
 describe("a criterion", () => {
   it("is a sentence that a person writes and revises", async () => {
-    expect((await artE("evals criteria polite")).stderr).toContain('There is no criterion "polite"');
+    expect((await artE("evals criteria polite")).stderr).toContain('Unknown criterion "polite"');
     await json(["evals", "criteria", "polite", "The answer is polite."]);
     expect(await json("evals criteria polite")).toEqual([
       { name: "polite", sentence: "The answer is polite.", labelled: 0 },

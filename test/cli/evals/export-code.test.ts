@@ -65,7 +65,7 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     }
   });
 
-  it("give the verdicts of the rules on every trace when real Python runs them", async () => {
+  it("give the same verdict on every trace as the rules when real Python runs them", async () => {
     await json(`evals export ${names.map((name) => `${name}@1`).join(" ")} --format python -o code`);
     for (const name of names) {
       const lines = python([`code/${name}.py`, "traces.jsonl"]).map((line) => JSON.parse(line));
@@ -81,7 +81,7 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     expect(read("code/short.py")).not.toContain("def numbers_in_mail");
   });
 
-  it("can be imported again as Python evals with the same verdicts in the sandbox", async () => {
+  it("can be imported again as Python evals, and give the same verdicts in the sandbox", async () => {
     const imported = await json("evals import code");
     expect(imported.map(({ name }: { name: string }) => name).sort()).toEqual([...names].sort());
     for (const { name, version } of imported) expect({ name, version }).toEqual({ name, version: 2 });
@@ -122,7 +122,7 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     expect(lines.at(-1)).toEqual(["alone", { pass: true, score: 1, reason: "all conditions are met" }]);
   });
 
-  it("are Python source code as Inspect scorers", async () => {
+  it("are Python source code if exported as Inspect scorers", async () => {
     await json("evals export short@1 polite@1 --format inspect -o scorers");
     expect(read("scorers/short_scorer.py")).toContain("@scorer(metrics=[accuracy(), stderr()])\ndef short():");
     for (const name of ["short", "polite"])
@@ -163,7 +163,7 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     );
   });
 
-  it("keep a rubric for promptfoo literal, even if it contains template syntax", async () => {
+  it("leave a promptfoo rubric's text literal, even if it contains template syntax", async () => {
     const rubrics = [
       "No {% endraw %} {{ 7 * 7 }}",
       "{%- endraw -%}",
@@ -197,7 +197,7 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     expect(python(["-B", "-c", program.join("\n")])).toEqual(["1.0 it is", "0.0 It is rude.", "None"]);
   });
 
-  it("refuse an unknown format", async () => {
+  it("cannot have an unknown format", async () => {
     expect((await artE("evals export --format xml")).stderr).toContain(
       "--format: expected json or python or promptfoo or inspect.",
     );

@@ -108,7 +108,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
     expect(provider.requests).toHaveLength(0);
   });
 
-  it("is retried after 429, fixes broken code, and does not save refused, repeated or copied evals", async () => {
+  it("is retried after 429 and fixes broken code, but its refused, repeated or copied evals are not saved", async () => {
     let refusals = 1;
     answer = (request) =>
       refusals-- > 0 ? { fail: "status", status: 429, headers: { "retry-after": "0" } } : reply(request);
@@ -135,7 +135,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
     expect(spentUsd).toBeCloseTo(calls * CALL_USD, 10);
   });
 
-  it("receives only training labels and traces, as data", () => {
+  it("receives only the labels and traces of the training half, as data", () => {
     const all = texts();
     expect(all.length).toBeGreaterThan(20);
     expect(held.length).toBeGreaterThan(20);
@@ -155,7 +155,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
     expect(again.variations[0]).toMatchObject({ name: "generated_correctness", version: 1 });
   });
 
-  it("writes evals that are validated on the held-out half, and a rubric that the model applies to each trace", async () => {
+  it("writes evals that are validated on the held-out half, and a rubric that is applied to each trace", async () => {
     const tested = async (name: string) => {
       const { code, stdout } = await artE(`evals test ${name} --json`, variables());
       expect(code).toBe(0);
@@ -184,7 +184,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
       expect(scores["eval:generated_safety"]).toBe(agentAnswer.split(/\s+/).length <= 14 ? 1 : 0);
   });
 
-  it("is not charged twice for a reply after the program was killed", async () => {
+  it("is not paid twice for a reply if the program was killed afterwards", async () => {
     const answered = new Set<string>();
     let left = 3;
     answer = (request) => {

@@ -25,14 +25,14 @@ async function label(lines: readonly string[], flags: readonly string[] = []) {
 }
 
 describe("labeling in the terminal", () => {
-  it("saves each label immediately, explains unknown input, and ends with the input", async () => {
+  it("saves each label immediately, explains unknown input, and stops at the end of the input", async () => {
     const { summary, stderr } = await label(["g", "b the price is of another year", "x", "s", "t", "good"]);
     expect(summary).toMatchObject({ labelled: 4, labels: { good: 2, bad: 1, neutral: 0, skip: 1 } });
-    expect(stderr).toContain('"x" is none of g, b, s, t and q.');
+    expect(stderr).toContain('Unknown key "x". Press g, b, s, t or q.');
     expect(stderr).toContain("Gold:");
   });
 
-  it("repeats a tenth of the traces, and reports how often the labels agree", async () => {
+  it("shows a tenth of the traces twice, and reports how often the labels agree", async () => {
     const { summary, stderr } = await label([...Array.from({ length: 20 }, () => "g"), "q"]);
     expect(stderr).toContain("asked again");
     expect(summary.labelled).toBe(20);
@@ -41,11 +41,11 @@ describe("labeling in the terminal", () => {
     expect(summary.selfAgreement.value).toBeLessThanOrEqual(1);
   });
 
-  it("stores labels per criterion, and ends when all traces are labeled", async () => {
+  it("stores labels per criterion, and stops when all traces are labeled", async () => {
     const all = Array.from({ length: 40 }, () => "b");
     expect((await label(all, ["--criterion", "tone"])).summary).toMatchObject({ labels: { bad: 30 } });
     const { code, stderr } = await label([], ["--criterion", "tone"]);
     expect(code).toBe(2);
-    expect(stderr).toContain("Every trace has a person's label.");
+    expect(stderr).toContain("All traces are labeled by a person.");
   });
 });

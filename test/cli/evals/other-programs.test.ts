@@ -21,7 +21,7 @@ function foreign(value: unknown): unknown {
 
 const EVALS = ["numbers_from_mail", "no_repeated_call", "addresses_from_tools", "short_answer"];
 
-describe.each(["otlp", "atif"])("traces of another program, as %s", (format) => {
+describe.each(["otlp", "atif"])("traces from another program, imported as %s,", (format) => {
   const db = `${format}.db`;
   let answers: { traceId: string; answer: string }[] = [];
 
@@ -58,7 +58,7 @@ describe.each(["otlp", "atif"])("traces of another program, as %s", (format) => 
     expect(Object.keys(scores)).toEqual(expect.arrayContaining(EVALS.map((name) => `eval:${name}`)));
   });
 
-  it("are labeled, and validate evals", async () => {
+  it("can be labeled, and evals can be validated with them", async () => {
     const lines = answers.map(({ traceId, answer }) =>
       JSON.stringify({ trace: traceId, label: answer.split(/\s+/).length > 14 ? "bad" : "good", drawn: "all" }),
     );
@@ -73,9 +73,9 @@ describe.each(["otlp", "atif"])("traces of another program, as %s", (format) => 
   });
 });
 
-it("refuses to judge chats, a run and a trace together", async () => {
+it("evals run refuses to judge chats, a run and a trace together", async () => {
   expect(await artE("evals run has_source --chats --run latest")).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("--run, --chats and --trace do not go together"),
+    stderr: expect.stringContaining("A run, --chats and --trace cannot be combined"),
   });
 });

@@ -31,7 +31,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     write("gold.py", SHORT.replace("words <= 14", 'task_metadata["expected_output"] != ""'));
   });
 
-  it("are imported from files, and their inputs are derived from their code", async () => {
+  it("are imported from files, and their inputs are derived from the code", async () => {
     const imported = await json("evals import brief.py raises.py gold.py");
     expect(imported.map(({ name, version }: { name: string; version: number }) => [name, version])).toEqual([
       ["brief", 1],
@@ -57,7 +57,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     );
   });
 
-  it("are validated, used and run as scores like any other", async () => {
+  it("are validated, used and run as scores like other evals", async () => {
     const { agreement, passed, latencyMs } = await json("evals test brief");
     expect({ passed, errors: agreement.errors, tpr: agreement.truePositiveRate.value }).toEqual({
       passed: true,
@@ -89,7 +89,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     expect(await scoresOfChat()).not.toHaveProperty("eval:gold");
   });
 
-  it("are refused by a test with the reason if they raise an error, and do not count as score 0", async () => {
+  it("are refused with the reason if they raise an error during the test, which does not count as score 0", async () => {
     expect((await artE("evals test raises")).stderr).toMatch(
       /raises@1: it failed on \d+ of \d+ held-out traces: KeyError: 'nothing' \(line 3\)\./,
     );
@@ -124,7 +124,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     expect(stdout).toMatch(/it judges only \d+% of the bad traces \(minimum 80%\)/);
   });
 
-  it("fail on unseen questions if they memorize answers, even under other ids", async () => {
+  it("fail on unseen questions if they memorize answers, even if the ids differ", async () => {
     // Every question twice, the second time under another id.
     await json(`export-traces --run ${runId} -o all.jsonl --overwrite`);
     const lines = read("all.jsonl").trimEnd().split("\n");

@@ -25,9 +25,9 @@ function query(sql: string): Record<string, unknown>[] {
   }
 }
 
-it.each(STATEMENTS)("%s", (sql) => expect(query(sql)).not.toEqual([]));
+it.each(STATEMENTS)("the SQL on the page about the database works: %s", (sql) => expect(query(sql)).not.toEqual([]));
 
-it("finds a mailbox and a month by an index, with the same emails as the program", async () => {
+it("the SQL on the page about the database uses an index for a mailbox and a month, and finds the same emails as the program", async () => {
   const indexed = STATEMENTS.filter((sql) => sql.includes("mail_order"));
   expect(indexed).toHaveLength(2);
   for (const sql of indexed) {

@@ -154,7 +154,7 @@ describe("an import killed at any moment", () => {
 });
 
 describe("a file that an import writes to", () => {
-  it("serves its old mail to other readers, then all of the new mail", LONG, async () => {
+  it("gives other readers its old mail, and later all of the new mail", LONG, async () => {
     copyFileSync(path("old.db"), path("read.db"));
     const open = new Database(path("read.db"));
     const count = () => open.prepare("SELECT count(*) FROM emails").pluck().get() as number;
@@ -175,7 +175,7 @@ describe("a file that an import writes to", () => {
     expect((await start(search).ended).code).toBe(0);
   });
 
-  it("makes a second import wait for the first, and contains both completely", LONG, async () => {
+  it("makes a second import wait for the first, and contains the mail of both", LONG, async () => {
     copyFileSync(path("old.db"), path("twice.db"));
     const runs = ["a", "b"].map(() => start("import big.csv --db twice.db --json --quiet").ended);
     const ended = await Promise.all(runs);
@@ -186,7 +186,7 @@ describe("a file that an import writes to", () => {
     doctor("twice.db");
   });
 
-  it("refuses a second import after a timeout, and names the process that has it open", LONG, async () => {
+  it("refuses a second import after a timeout, and the error names the process that has it open", LONG, async () => {
     copyFileSync(path("old.db"), path("held.db"));
     const holder = new Database(path("held.db"));
     holder.pragma("journal_mode = WAL");
@@ -210,7 +210,7 @@ describe("a file that an import writes to", () => {
     expect(filesOf("made.db")).toEqual([]);
   });
 
-  it("is complete after two concurrent imports into a new file", LONG, async () => {
+  it("is complete if two imports write to it concurrently when it is new", LONG, async () => {
     for (let i = 0; i < 2; i++) {
       const ended = await Promise.all([1, 2].map(() => artE(`import ${MAIL} --db race.db --quiet`)));
       const refused = ended.filter(({ code }) => code !== 0);
@@ -234,7 +234,7 @@ describe("Ctrl-C during an import", () => {
     const { code, stdout, stderr } = await run.ended;
     expect({ code, stdout }).toEqual({ code: 130, stdout: "" });
     expect(stderr.split("\n").filter(Boolean)).toEqual([
-      "Stopping; once more to stop at once.",
+      "Stopping. Press Ctrl-C again to stop immediately.",
       `art-e: import stopped: ${db} is as it was before. Run the same command to start again.`,
     ]);
     expect(filesOf(db)).toEqual(files);
@@ -268,14 +268,14 @@ describe("a full disk", () => {
     doctor(db);
   }
 
-  it.each([4, 2_000])("leaves no new file if it has %d KiB", expectNoFile);
-  it.each([1_000])("leaves an existing file unchanged if it has %d KiB", expectOldFile);
-  it.each([100, 1_000, 4_000])("leaves no new file if it has %d KiB", STRESS, expectNoFile);
-  it.each([2_000, 4_000])("leaves an existing file unchanged if it has %d KiB", STRESS, expectOldFile);
+  it.each([4, 2_000])("leaves no new file if %d KiB are free", expectNoFile);
+  it.each([1_000])("leaves an existing file unchanged if %d KiB are free", expectOldFile);
+  it.each([100, 1_000, 4_000])("leaves no new file if %d KiB are free", STRESS, expectNoFile);
+  it.each([2_000, 4_000])("leaves an existing file unchanged if %d KiB are free", STRESS, expectOldFile);
 });
 
 describe("an unwritable folder", () => {
-  it("is reported before anything is read", async () => {
+  it("is reported before any mail is read", async () => {
     write("file", "");
     const ended = await artE("import big.csv --db file/art-e.db --quiet");
     expect(ended.code).not.toBe(0);
@@ -338,7 +338,7 @@ describe("a source that ends early", () => {
   });
 });
 
-describe("an import with unusable parts in its source", () => {
+describe("an import from a source with unusable parts", () => {
   const good = (n: number) => `Message-ID: <${n}@example.com>\nFrom: a@example.com\nSubject: mail ${n}\n\nHello.\n`;
 
   async function imported(source: string) {
@@ -351,7 +351,7 @@ describe("an import with unusable parts in its source", () => {
     return { summary: JSON.parse(ended.stdout), skipped: list.split("\n").filter(Boolean) };
   }
 
-  it("lists a CSV field of more than 64 MB, and imports the rest", LONG, async () => {
+  it("lists a CSV field of more than 64 MB as skipped, and imports the rest", LONG, async () => {
     const file = openSync(path("wide.csv"), "w");
     writeSync(
       file,
@@ -371,7 +371,7 @@ describe("an import with unusable parts in its source", () => {
     expect(skipped).toEqual(["wide.csv row 3\tit is larger than 64 MB"]);
   });
 
-  it("lists CSV rows with NULs, too few fields or no fields", async () => {
+  it("lists CSV rows that contain NULs, too few fields or no fields as skipped", async () => {
     const rows = [
       ["file", "message"],
       ["a/inbox/1.", good(1).replace("Hello", "Hel\0lo")],
@@ -393,7 +393,7 @@ describe("an import with unusable parts in its source", () => {
     db.close();
   });
 
-  it("lists archive entries with a path outside the archive, and writes nothing there", async () => {
+  it("lists archive entries whose path is outside the archive as skipped, and writes nothing there", async () => {
     const content = Buffer.from(good(9));
     await writeTar(
       path("evil.tar"),

@@ -14,12 +14,12 @@ import { runLengthParquet } from "../../mail/run-length-parquet.js";
 import { sendFile, sendJson, startHub } from "../../platform/hub-server.js";
 import { BIN, boxLines, demoQuestion, MAIL, MARCUS, workFolder } from "../art-e.js";
 
-describe("import", () => {
+describe("importing mail", () => {
   const { artE, path, read, write } = workFolder();
   const RULE = "═".repeat(60);
 
-  describe("import", () => {
-    it("reports in a box the emails read and stored, and when repeated, that all were already stored", async () => {
+  describe("art-e import", () => {
+    it("reports the emails read and stored in a box, and says if all of them were already stored", async () => {
       const first = await artE(`import ${MAIL}`);
       expect(first).toMatchObject({ code: 0, stderr: "" });
       expect(first.stdout.replace(/Time: .+/, "Time: #")).toBe(
@@ -29,8 +29,8 @@ describe("import", () => {
           RULE,
           "Read:       517",
           "Forms:      maildir 517",
-          "Stored:     516 new messages, 311 of them distinct mails",
-          "Duplicates: 1 were here already",
+          "Stored:     516 new messages (311 distinct emails)",
+          "Duplicates: 1 already existed",
           "Skipped:    0",
           "Inboxes:    3",
           "Time: #",
@@ -46,12 +46,12 @@ describe("import", () => {
       const again = boxLines((await artE(`import -c ${MAIL}`)).stdout);
       expect(again).toMatchObject({
         Read: "517",
-        Stored: "0 new messages, 0 of them distinct mails",
-        Duplicates: "517 were here already",
+        Stored: "0 new messages (0 distinct emails)",
+        Duplicates: "517 already existed",
       });
     });
 
-    it("writes only one document with --json, and prefers --db to ART_E_DB", async () => {
+    it("writes only one document with --json, and uses --db instead of ART_E_DB", async () => {
       const { code, stdout, stderr } = await artE(`import ${MAIL} --db json.db --json`, { ART_E_DB: "by-variable.db" });
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       expect(JSON.parse(stdout)).toEqual({
@@ -83,7 +83,7 @@ describe("import", () => {
       expect(read("by-variable.db")).toMatch(/^SQLite format 3/);
     });
 
-    it("reports the number of emails that each rule of --filter art dropped, and uses an owner's address from --owner-map", async () => {
+    it("reports how many emails each rule of --filter art dropped, and takes an owner's address from --owner-map", async () => {
       write("owners.tsv", "hale-m\tMarcus.Hale@elsewhere.example\n");
       const { stdout } = await artE(`import ${MAIL} --db art.db --filter art --owner-map owners.tsv`);
       expect(boxLines(stdout)["Dropped by ART's rules"]).toMatch(
@@ -105,11 +105,11 @@ describe("import", () => {
       expect(boxLines(stdout).Skipped).toMatch(/^1: 1 because it does not have an email header/);
       expect(stdout).toMatch(/^skipped .*doe-j\/inbox\/␛\[2J2\.: it does not have an email header/m);
       expect(stdout).not.toContain("\u001b");
-      expect(stdout).toMatch(/^All skipped mails: mixed\.db\.skipped\.tsv$/m);
+      expect(stdout).toMatch(/^All skipped emails: mixed\.db\.skipped\.tsv$/m);
       expect(read("mixed.db.skipped.tsv")).toMatch(/^\S+doe-j\/inbox\/\S+\tit does not have an email header .*\n$/);
     });
 
-    it("fails if every email was skipped, and with --strict at the first skipped one", async () => {
+    it("fails if every email was skipped, and with --strict at the first skipped email", async () => {
       mkdirSync(path("bad/doe-j/inbox"), { recursive: true });
       write("bad/doe-j/inbox/1.", "no mail\n");
       const { code, stdout } = await artE("import bad --db bad.db --format maildir --json");
@@ -137,7 +137,7 @@ describe("import", () => {
     );
   });
 
-  it("imports many multipart emails without a warning", async () => {
+  it("imports many multipart emails, and prints no warning", async () => {
     const part = "--b\nContent-Type: text/plain\n\nhello\n--b\nContent-Type: text/csv\n\n1,2\n--b--\n";
     const head = "From: a@x.example\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b";
     mkdirSync(path("parts"));
@@ -147,7 +147,7 @@ describe("import", () => {
     expect(JSON.parse(stdout)).toMatchObject({ read: 12, stored: 12 });
   });
 
-  describe("import without a source", () => {
+  describe("art-e import of the published mail", () => {
     const COMMIT = "0123456789abcdef0123456789abcdef01234567";
 
     /** A separate hub with the mail dataset in N shards, each with all emails. */
@@ -191,7 +191,7 @@ describe("import", () => {
       expect(hub.seen).toHaveLength(3);
     });
 
-    it("downloads only the needed files with a limit, and the others when they are needed", async () => {
+    it("downloads only the needed files if there is a limit, and the others when they are needed", async () => {
       await using hub = await mailHub(3);
       const variables = { HF_ENDPOINT: hub.endpoint };
       const taken = () => hub.seen.flatMap((request) => /train-0000(\d)/.exec(request.path)?.[1] ?? []);
@@ -207,7 +207,7 @@ describe("import", () => {
       expect(taken()).toEqual(["0", "1", "2"]);
     });
 
-    it("fails if the download fails, with instructions for a manual download", async () => {
+    it("fails if the download fails, and explains how to download the mail manually", async () => {
       await using hub = await startHub((_, response) => response.writeHead(404).end());
       const { code, stdout, stderr } = await artE("import --db none.db --quiet", { HF_ENDPOINT: hub.endpoint });
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
@@ -216,7 +216,7 @@ describe("import", () => {
   });
 });
 
-describe("import from saved mail", () => {
+describe("art-e import from saved mail", () => {
   /** Mail as people usually have it: saved emails, zipped archives, several at the same time. */
 
   const { artE, write } = workFolder();
@@ -248,7 +248,7 @@ describe("import from saved mail", () => {
     "Content-Type: multipart/mixed; boundary=b\n",
   );
 
-  it("imports one saved email, and finds and reads its attachments and forwarded emails", async () => {
+  it("imports one saved email, so that its attachments and forwarded emails can be found and read", async () => {
     write("report.eml", WITH_ATTACHMENT);
     const imported = await artE("import report.eml --db eml.db --json");
     expect(JSON.parse(imported.stdout)).toMatchObject({ format: "eml", read: 1, stored: 1, skipped: { mails: 0 } });
@@ -261,7 +261,7 @@ describe("import from saved mail", () => {
     expect(stdout).toContain("----- Forwarded mail: inner -----");
   });
 
-  it("imports a zipped mbox like the mbox, with its name as the owner", async () => {
+  it("imports a zipped mbox like the mbox itself, and uses its name as the owner", async () => {
     write("me.mbox", mbox(mail("1", "one"), mail("2", "two")));
     write("me.mbox.gz", gzipSync(mbox(mail("1", "one"), mail("2", "two"))));
     const plain = JSON.parse((await artE("import me.mbox --db plain.db --json")).stdout);
@@ -292,8 +292,8 @@ describe("import from saved mail", () => {
     expect(imported.stdout).toContain("ART-E Import (mbox, eml into several.db)");
     expect(boxLines(imported.stdout)).toMatchObject({
       Read: "4",
-      Stored: "3 new messages, 3 of them distinct mails",
-      Duplicates: "1 were here already",
+      Stored: "3 new messages (3 distinct emails)",
+      Duplicates: "1 already existed",
     });
     const limited = await artE("import a.mbox b.mbox.gz c.eml --db limited.db --limit 2 --json");
     expect(JSON.parse(limited.stdout)).toMatchObject({ read: 2, stored: 2 });
@@ -315,12 +315,12 @@ describe("import from saved mail", () => {
     const two = await artE("import good.eml --csv-path bad.bin --db none.db");
     expect({ code: two.code, stderr: two.stderr }).toEqual({
       code: 2,
-      stderr: expect.stringContaining("SOURCE good.eml and --csv-path bad.bin name different sources."),
+      stderr: expect.stringContaining("SOURCE (good.eml) and --csv-path (bad.bin) differ."),
     });
   });
 });
 
-describe("own mail", () => {
+describe("the user's own mail", () => {
   const { artE, write, path } = workFolder();
 
   interface Mail {
@@ -380,7 +380,7 @@ describe("own mail", () => {
       .join("");
   }
 
-  it("is imported from an mbox and found: received, sent and from a list", async () => {
+  it("is imported from an mbox, and is found whether received, sent or from a mailing list", async () => {
     write("my.mbox", mbox(MAILS));
     expect((await artE("import my.mbox --quiet")).code).toBe(0);
     const answers: unknown[] = [];
@@ -402,7 +402,7 @@ describe("own mail", () => {
     ]);
   });
 
-  it("shows only the correspondence with an address when queried as that address", async () => {
+  it("is limited to the correspondence with an address if that address is queried", async () => {
     const ask = async (question: string) =>
       JSON.parse((await artE(["ask", "piet@maas.example", question, "--json", "--quiet"])).stdout);
     expect((await ask("Who has the red bicycle?")).sources[0]?.messageId).toBe("<2@my.example>");
@@ -411,13 +411,13 @@ describe("own mail", () => {
     );
   });
 
-  it("suggests similar addresses for an unknown address", async () => {
+  it("is refused for an unknown address, with similar addresses as suggestions", async () => {
     const { code, stderr } = await artE(["ask", "mine@my.example", "What?"]);
     expect(code).toBe(2);
     expect(stderr).toContain("Similar addresses: me@my.example.");
   });
 
-  it("offers the same mailbox to any MCP client", async () => {
+  it("is the same mailbox for any MCP client", async () => {
     const client = new Client({ name: "test", version: "1" });
     const args = [BIN, "mcp", "--inbox", "me@my.example", "--db", path("art-e.db")];
     await client.connect(new StdioClientTransport({ command: process.execPath, args }));
@@ -432,7 +432,7 @@ describe("own mail", () => {
   });
 });
 
-describe("hostile import", () => {
+describe("importing hostile mail", () => {
   const { artE, path, read, write } = workFolder();
 
   const mail = (id: string, headers: string, body: string) =>
@@ -453,7 +453,7 @@ describe("hostile import", () => {
   const OPEN_TAGS = mail("tags", "Content-Type: text/html\n", "<b>".repeat(300_000));
 
   describe("does not get stuck on one email", () => {
-    it("for any repetition in its headers and body", { timeout: 60_000 }, async () => {
+    it("that repeats anything in its headers and body", { timeout: 60_000 }, async () => {
       mkdirSync(path("inbox/own-o/inbox"), { recursive: true });
       for (const [name, text] of Object.entries(HOSTILE)) write(`inbox/own-o/inbox/${name}`, text);
       const { code, stdout } = await artE("import inbox --db slow.db --json");
@@ -522,7 +522,7 @@ describe("hostile import", () => {
   });
 });
 
-describe("hostile parquet", () => {
+describe("a hostile Parquet file", () => {
   const { artE, write } = workFolder({ mail: MAIL });
   const MAIL_COLUMNS = "message_id subject from to cc bcc date body".split(" ");
   const QUESTION_COLUMNS = Object.keys(demoQuestion(1));
@@ -535,7 +535,7 @@ describe("hostile parquet", () => {
     ["stats --dataset lying.parquet", QUESTION_COLUMNS, 10, "has 100,000,000 values"],
     ["stats --dataset none.parquet", ["other"], MANY, "it claims 100,000,000 rows in"],
   ])(
-    "%s: refuses a run of a hundred million rows in a few hundred bytes, with the count",
+    "is refused if a few hundred bytes encode a hundred million rows, with the count: %s",
     async (line, columns, rows, why) => {
       const file = line.match(/\w+\.parquet/)?.[0] ?? "";
       const bytes = runLengthParquet({ columns, rows, values: MANY });

@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { boxLines, demoQuestion, MAIL, MARCUS, QUESTIONS, workFolder } from "../art-e.js";
 
-describe("search and show", () => {
+describe("art-e search and show", () => {
   const { artE, path, write } = workFolder({ mail: MAIL });
   const PHRASE = "Merriwell base quantity";
 
@@ -17,7 +17,7 @@ describe("search and show", () => {
     return Array.isArray(found) ? found : found.emails;
   }
 
-  describe("search", () => {
+  describe("art-e search", () => {
     it("shows emails as an agent would find them, and how to read one", async () => {
       const { code, stdout, stderr } = await artE(`search ${MARCUS} ${PHRASE} -l 2`);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -47,7 +47,7 @@ describe("search and show", () => {
       );
     });
 
-    it("names words that occur in no email in any spelling with --explain, and the words used instead", async ({
+    it("names the words that occur in no email in any spelling, and the words used instead, with --explain", async ({
       expect,
     }) => {
       const asked = ["search", MARCUS, "Meriwell citygate confi", "-l", "1", "--explain"];
@@ -61,7 +61,7 @@ describe("search and show", () => {
       expect(emails[0].snippet).toMatch(/Merriwell/);
     });
 
-    it("refuses to explain scores when sorting by date", async () => {
+    it("refuses to explain scores if the emails are sorted by date", async () => {
       const { code, stderr } = await artE(`search ${MARCUS} quantity --order newest --explain`);
       expect([code, stderr]).toEqual([2, expect.stringContaining("--explain cannot be combined with --order newest")]);
     });
@@ -89,7 +89,7 @@ describe("search and show", () => {
       expect(JSON.parse(stdout).total).toBeGreaterThan(0);
     });
 
-    it("searches like ART with --order newest: all words, newest first", async () => {
+    it("searches like ART with --order newest: for all words, newest emails first", async () => {
       const { code, stdout } = await artE(`search ${MARCUS} base quantity --order newest --json`);
       expect(code).toBe(0);
       const found: Hit[] = JSON.parse(stdout);
@@ -117,8 +117,8 @@ describe("search and show", () => {
     });
   });
 
-  describe("show", () => {
-    it("prints an email for its Message-ID", async () => {
+  describe("art-e show", () => {
+    it("prints an email if given its Message-ID", async () => {
       const [id = ""] = demoQuestion(3).message_ids;
       const { code, stdout, stderr } = await artE(["show", id]);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -148,7 +148,7 @@ describe("search and show", () => {
     });
   });
 
-  describe("an email with control characters and bidi marks", () => {
+  describe("an email that contains control characters and bidi marks", () => {
     const NASTY = "\u001b[2J zebra \u0007bell \u009b31m \u202eevil\u202c \u200fmark \u2066isolate";
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the output must not contain them.
     const RAW = /[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}]/u;
@@ -172,7 +172,7 @@ describe("search and show", () => {
     it.each([
       ["search", ["search", OWNER, "zebra"]],
       ["show", ["show", id]],
-    ])("is escaped in the terminal by %s", async (_, words) => {
+    ])("is escaped by %s in the terminal", async (_, words) => {
       const { code, stdout } = await artE([...words, "--db", "nasty.db"]);
       expect(code).toBe(0);
       expect(stdout).toContain("␛[2J zebra ␇bell");
@@ -191,11 +191,11 @@ describe("search and show", () => {
   });
 });
 
-describe("eval-search", () => {
+describe("art-e eval-search", () => {
   const { artE, write } = workFolder({ mail: MAIL });
   const EVAL = `eval-search --dataset ${QUESTIONS}`;
 
-  it("measures all dataset questions, in a box", async () => {
+  it("measures the search on all questions of the dataset, and prints a box", async () => {
     const { code, stdout, stderr } = await artE(EVAL);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(Object.keys(boxLines(stdout))).toEqual([
@@ -209,7 +209,7 @@ describe("eval-search", () => {
     });
   });
 
-  it("writes one document for the selected questions with --json", async () => {
+  it("writes one document about the selected questions if --json is given", async () => {
     const { stdout } = await artE(`${EVAL} --ids 3,4 --json`);
     const share = expect.toSatisfy((value) => typeof value === "number" && value >= 0 && value <= 1);
     const ms = expect.any(Number);

@@ -5,20 +5,20 @@ import { type Question, questionSchema } from "../../../src/tasks/question.js";
 import { encodeTable, questionsTable, TABLE_FORMATS } from "../../../src/trace-formats/tables.js";
 import { demoQuestions, jsonLines, MAIL, MARCUS, workFolder } from "../art-e.js";
 
-describe("formats", () => {
+describe("question files", () => {
   /** Datasets in each readable format, and estimates for making questions. */
 
   const { artE, path, read, write } = workFolder({ mail: MAIL });
   const never = new AbortController().signal;
   const load = async (name: string) => (await loadQuestionFile(path(name), "test", never)).questions;
 
-  describe("questions make", () => {
+  describe("art-e questions make", () => {
     beforeAll(async () => {
       expect(await artE("questions make -n 12 -o my.jsonl --quiet")).toMatchObject({ code: 0 });
     });
 
     it.each(["csv", "parquet"])(
-      "writes the same questions as .%s, and how each was made to a second file",
+      "writes the same questions as .%s, and a second file that records how each one was made",
       async (format) => {
         expect(await artE(`questions make -n 12 -o as-${format}.${format} --quiet`)).toMatchObject({ code: 0 });
         expect(await load(`as-${format}.${format}`)).toEqual(await load("my.jsonl"));
@@ -30,7 +30,7 @@ describe("formats", () => {
       },
     );
 
-    it("keeps every string that a spreadsheet would change", async () => {
+    it("leaves strings unchanged that a spreadsheet would change", async () => {
       const hard: readonly Question[] = [
         "+1 713 555-0142",
         "=1+1",
@@ -60,10 +60,10 @@ describe("formats", () => {
     });
   });
 
-  describe("questions make --dry-run", () => {
+  describe("art-e questions make --dry-run", () => {
     const line = `questions make --inbox ${MARCUS} -n 12 -o none.jsonl --dry-run`;
 
-    it("estimates calls, tokens and cost without a key or a call", async () => {
+    it("estimates calls, tokens and cost even if there is no key, and makes no call", async () => {
       const { code, stdout } = await artE(
         `${line} --model anthropic/claude-haiku-4-5 --checker openai/gpt-6-luna --json`,
       );
@@ -78,7 +78,7 @@ describe("formats", () => {
       expect(() => read("none.jsonl")).toThrow();
     });
 
-    it("names the free parts, and the parts with an unknown price", async () => {
+    it("names the free parts, and the parts whose price is unknown", async () => {
       expect((await artE(line)).stdout).toMatch(
         /Written by: +offline\/patterns, without a call\nChecked by: +rules alone\nCost: +about \$0\.00/,
       );
@@ -86,7 +86,7 @@ describe("formats", () => {
     });
   });
 
-  describe("questions check", () => {
+  describe("art-e questions check", () => {
     it("accepts the file as an argument or with --dataset, but not both", async () => {
       write("two.jsonl", read("my.jsonl"));
       const [named, flagged] = [
@@ -100,7 +100,7 @@ describe("formats", () => {
   });
 });
 
-describe("questions review", () => {
+describe("art-e questions review", () => {
   /** Serves the review page over HTTP. The page itself is tested in a browser. */
 
   const { artE, read, start, write } = workFolder({ mail: MAIL });
@@ -139,7 +139,7 @@ describe("questions review", () => {
   it.each([
     ["a missing file", "none.jsonl", /no such file/],
     ["unreadable decisions", "broken.jsonl", /Cannot read broken\.review\.jsonl: line 1: id:/],
-    ["the reviewed file of another dataset", "taken.jsonl", /taken\.reviewed\.jsonl exists/],
+    ["a reviewed file that belongs to another dataset", "taken.jsonl", /taken\.reviewed\.jsonl exists/],
   ])("refuses %s", async (_, file, message) => {
     for (const name of ["broken.jsonl", "taken.jsonl"]) write(name, JSON.stringify(demoQuestions[0]));
     write("broken.review.jsonl", '{"decision":"accepted"}\n');

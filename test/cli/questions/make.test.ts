@@ -10,20 +10,20 @@ const call = (name: string, args: object): Answer => ({
   usage: { inputTokens: 1_000, outputTokens: 100, cachedInputTokens: 0 },
 });
 
-describe("make", () => {
+describe("making and checking questions", () => {
   /** Questions from patterns and from a model over HTTP, all of them checked. */
 
   const { artE, read, write } = workFolder({ mail: MAIL });
   const made = (file: string) => jsonLines(read(file)).map((line) => questionSchema.parse(line));
   const provenance = (file: string) => jsonLines(read(file)).map((line) => questionProvenanceSchema.parse(line));
 
-  describe("with patterns", () => {
+  describe("art-e questions make with patterns", () => {
     beforeAll(async () => {
       const { code, stderr } = await artE("questions make -n 20 -o patterns.jsonl --quiet");
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     });
 
-    it("writes questions for every mailbox whose answers the search can find", async () => {
+    it("writes questions for every mailbox, whose answers the search can find", async () => {
       const questions = made("patterns.jsonl");
       expect(questions.map(({ id }) => id)).toEqual(questions.map((_, i) => i + 1));
       expect(new Set(questions.map((one) => one.inbox_address)).size).toBe(3);
@@ -58,7 +58,7 @@ describe("make", () => {
       expect(await artE("run -a baseline --dataset patterns.jsonl -l 2 --quiet")).toMatchObject({ code: 0 });
     });
 
-    it("writes other questions for another seed, and puts whole mailboxes into a split", async () => {
+    it("writes different questions if the seed differs, and keeps each mailbox in one split", async () => {
       await artE("questions make -n 20 --seed 2 --train 0.34 -o split.jsonl");
       const texts = (file: string) => made(file).map(({ question }) => question);
       expect(texts("split.jsonl")).not.toEqual(texts("patterns.jsonl"));
@@ -75,7 +75,7 @@ describe("make", () => {
       expect(stdout).toContain("(no more questions can be made from the mail)");
     });
 
-    it("names --min-chars if many emails are too short", async () => {
+    it("mentions --min-chars if many emails are too short", async () => {
       const some = await artE("questions make -n 500 --min-chars 600 -o long.jsonl");
       expect(some.stdout).toMatch(/^Pass --min-chars 300 to include more of the \d+ emails that are too short\.$/m);
       const none = await artE("questions make -n 5 --min-chars 5000 -o none.jsonl");
@@ -84,7 +84,7 @@ describe("make", () => {
     });
   });
 
-  describe("given a wrong flag", () => {
+  describe("art-e questions make", () => {
     it.each([
       [
         "an unknown mailbox",
@@ -98,11 +98,11 @@ describe("make", () => {
       ],
       ["the database", "-o art-e.db.jsonl --db art-e.db.jsonl", /art-e\.db\.jsonl/],
       [
-        "a limit for a model without a price",
+        "a cost limit for a model whose price is unknown",
         "-o x.jsonl --model openai/unheard-of --base-url http://127.0.0.1:9 --max-cost 1",
         /price of openai\/unheard-of is unknown/,
       ],
-      ["nothing to write to", "", /--output/],
+      ["a missing output path", "", /--output/],
     ])("refuses %s", async (_, flags, message) => {
       const { code, stderr } = await artE(`questions make ${flags}`);
       expect(code).toBe(2);
@@ -116,7 +116,7 @@ describe("make", () => {
     });
   });
 
-  describe("with a model", () => {
+  describe("art-e questions make with a model", () => {
     let provider: FakeProvider;
     afterEach(() => provider.close());
 
@@ -176,7 +176,7 @@ describe("make", () => {
         ANTHROPIC_BASE_URL: provider.url,
       });
 
-    it("keeps questions that the checker confirms, and makes no request twice for the same command", async () => {
+    it("keeps the questions that the checker confirms, and makes no request again for the same command", async () => {
       await serve({ write: (request, batch) => [written(request, batch)] });
       const first = await make(`--inbox ${MARCUS} -n 3 --unanswerable 0 -o model.jsonl --json`);
       expect(first).toMatchObject({ code: 0 });
@@ -239,7 +239,7 @@ describe("make", () => {
         "correct",
         "the answer is known without any email",
       ],
-    ])("refuses a question that %s", async (_, check, verdict, reason) => {
+    ])("refuses a question if %s", async (_, check, verdict, reason) => {
       await serve({ write: (request, batch) => [written(request, batch)], ...(check && { check }), verdict });
       const { code, stderr } = await make(
         `--inbox ${MARCUS} -n 2 --unanswerable 0 -o refused.jsonl --cache-dir ${verdict}${reason.length}`,
@@ -264,7 +264,7 @@ describe("make", () => {
       expect(gold.length).toBeLessThan(11);
     });
 
-    it("replaces a refused question with a similar one, and warns about an unknown price", async () => {
+    it("replaces a refused question with a similar one, and warns if the price is unknown", async () => {
       await serve({
         write: (request, batch) => [
           ...[1, 2, 3].map(() => written(request, batch, { answer: "It said 987654321" })),
@@ -288,13 +288,13 @@ describe("make", () => {
       expect(again.stdout).toMatch(/^Cost: +unknown: no price is known for the model for 5 calls/m);
     });
 
-    it("limits the calls to the requested number of questions", async () => {
+    it("limits the calls according to the requested number of questions", async () => {
       await serve({ write: (request, batch) => [0, 1, 2].map((i) => written(request, 3 * batch + i)) });
       const { stdout } = await make(`--inbox ${MARCUS} -n 1 --unanswerable 0 -o one.jsonl --cache-dir one --json`);
       expect(JSON.parse(stdout)).toMatchObject({ questions: 1, calls: 5 });
     });
 
-    it("stops at --max-cost, writes the finished questions, and continues from there", async () => {
+    it("stops at --max-cost, writes the finished questions, and continues from there when called again", async () => {
       await serve({ write: (request, batch) => [written(request, batch)] });
       const line = `-n 12 --unanswerable 0 -o paid.jsonl --overwrite --json --cache-dir paid`;
       const short = JSON.parse((await make(`${line} --max-cost 0.085`)).stdout);
@@ -318,7 +318,7 @@ describe("make", () => {
       expect(stderr).not.toContain("test-key");
     });
 
-    it("stops after some replies without questions, and leaves the existing dataset unchanged", async () => {
+    it("stops after several replies that contain no questions, and leaves the existing dataset unchanged", async () => {
       await serve({ write: (request, batch) => [written(request, batch)] });
       await make(`-n 1 --unanswerable 0 -o before.jsonl --cache-dir before`);
       const before = read("before.jsonl");
@@ -341,7 +341,7 @@ describe("make", () => {
       expect(stderr).toContain("8 times in a row. Last reason: the checker's reply could not be read");
     });
 
-    it("requests the same dates when a batch succeeds that failed before", async () => {
+    it("requests the same dates again if a batch that failed before succeeds", async () => {
       let fails = true;
       await serve({
         write: (request) => {
@@ -359,8 +359,8 @@ describe("make", () => {
     });
   });
 
-  describe("questions check", () => {
-    it("lists questions that rules mark as doubtful", async () => {
+  describe("art-e questions check", () => {
+    it("lists the questions that the rules mark as doubtful", async () => {
       const question = (id: number, changes: object) => ({
         id,
         question: `What is number ${id} about, if anything?`,
@@ -393,7 +393,7 @@ describe("make", () => {
       ]);
     });
 
-    it("stops if the checker fails every time, and names the error", async () => {
+    it("stops if the checker fails every time, and shows the error", async () => {
       const provider = await startFakeProvider(() => ({ fail: "status", status: 400, message: "no such tool" }));
       const { code, stderr } = await artE(
         `questions check --dataset ${MAIL}/../questions.jsonl --checker anthropic/claude-haiku-4-5 --cache-dir failing`,
@@ -477,15 +477,15 @@ describe("a question that cites two emails", () => {
   }
 
   it.each([
-    ["that are both needed", { earlier: false, later: false }, "each_mail: all cited emails are needed"],
-    ["that both give the answer", { earlier: true, later: true }, "each_mail: each cited email is enough"],
-  ])("is kept for emails %s", async (_, answers, reason) => {
+    ["are both needed", { earlier: false, later: false }, "each_mail: all cited emails are needed"],
+    ["both give the answer", { earlier: true, later: true }, "each_mail: each cited email is enough"],
+  ])("is kept if the emails %s", async (_, answers, reason) => {
     const { questions, checks } = await make("what", answers);
     expect(questions).toBe(1);
     expect(checks).toContain(reason);
   });
 
-  it("is refused if one of them is superfluous", async () => {
+  it("is refused if one of the emails is superfluous", async () => {
     const { questions, refused } = await make("what", { earlier: false, later: true });
     expect(questions).toBe(0);
     expect(refused).toContain("some cited emails are superfluous");

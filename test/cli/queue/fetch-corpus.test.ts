@@ -54,7 +54,7 @@ function cuttingProxy(target: () => string, seen: { path: string; headers: Incom
   });
 }
 
-describe("worker --fetch-corpus", needs("redis"), () => {
+describe("art-e worker --fetch-corpus", needs("redis"), () => {
   let redis: RedisServer;
   let serving: Started;
   let url = "";
@@ -92,7 +92,7 @@ describe("worker --fetch-corpus", needs("redis"), () => {
     return { ...worker, said: () => said };
   }
 
-  it("answers questions with downloaded mail, resumes an interrupted download, and downloads the mail once", async () => {
+  it("answers questions from downloaded mail, resumes an interrupted download, and downloads the mail once", async () => {
     const seen: { path: string; headers: IncomingHttpHeaders }[] = [];
     const proxy = cuttingProxy(() => url, seen);
     servers.push(proxy);
@@ -117,7 +117,7 @@ describe("worker --fetch-corpus", needs("redis"), () => {
     expect(read("art-e.db")).not.toContain(TOKEN);
   });
 
-  it("downloads only the mail, without the coordinator's runs, agents and chats", async () => {
+  it("downloads only the mail, not the coordinator's runs, agents and chats", async () => {
     const files = readdirSync(path("cache/corpus"));
     expect(files.filter((name) => !/\.db(-wal|-shm)?$/.test(name))).toEqual([]);
     const db = new Database(path(join("cache/corpus", files.find((name) => name.endsWith(".db")) ?? "")));
@@ -174,11 +174,11 @@ describe("worker --fetch-corpus", needs("redis"), () => {
       /its schema differs from this program's/,
     ],
     [
-      "sends other mail than announced",
+      "sends different mail than announced",
       { change: (db) => db.exec("DELETE FROM messages WHERE message_id = (SELECT min(message_id) FROM messages)") },
       /its mail does not match the announced fingerprint/,
     ],
-    ["sends more than announced", { bytes: 4_096 }, /it is larger than announced/],
+    ["sends more mail than announced", { bytes: 4_096 }, /it is larger than announced/],
   ])("refuses a server that %s", async (_, changes, message) => {
     const cache = `refusing-${servers.length}`;
     const { code, stderr } = await artE(line(await lyingServer(changes), cache), queue());
@@ -244,8 +244,8 @@ describe("worker --fetch-corpus", needs("redis"), () => {
       [line(url, "x"), {}, /returned 401.*\n.*Set ART_E_TOKEN/],
       [line(elsewhere, "x"), withToken, /returned 404.*\n.*Check that art-e serve runs at this URL/],
       [line("ftp://x", "x"), {}, /--fetch-corpus: expected the URL of art-e serve/],
-      [`${line(url, "x")} --db own.db`, {}, /--fetch-corpus and --db are given/],
-      ["worker --token-file own.db", {}, /--token-file is for --fetch-corpus/],
+      [`${line(url, "x")} --db own.db`, {}, /--fetch-corpus and --db cannot be combined/],
+      ["worker --token-file own.db", {}, /--token-file requires --fetch-corpus/],
     ];
     for (const [words, variables, message] of refused) {
       const { code, stderr } = await artE(words, { ...queue(), ...variables });

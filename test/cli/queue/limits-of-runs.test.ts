@@ -57,14 +57,14 @@ describe("a run over a queue with two workers", needs("redis"), () => {
     await provider?.close();
   });
 
-  it("starts no more requests than --rpm allows one process", async () => {
+  it("sends no more requests than --rpm allows one process", async () => {
     // Two per second: the eighth starts three seconds after the first. On a busy machine the first arrives late.
     expect(await artE(`${LINE} -l 8 --rpm 120`, variables())).toMatchObject({ code: 0 });
     expect(times).toHaveLength(8);
     expect((times[7] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(1_500);
   });
 
-  it("waits when the --tpm limit is used up, except for running calls", async () => {
+  it("waits when the --tpm limit is reached, but lets running calls finish", async () => {
     const run = start(`${LINE} -l 20 --tpm 3000`, variables());
     const waiting = async () =>
       (await listWorkers(redis.client)).map(({ runs }) => Object.values(runs).map(({ waitingFor }) => waitingFor));
@@ -131,7 +131,7 @@ describe("a run over a queue with two workers", needs("redis"), () => {
     expect(whole.spent.usage.inputTokens).toBe(spent.usage.inputTokens + 900 * (24 - totalTasks));
   });
 
-  it("stops at --max-failures, counting the failures of both workers", async () => {
+  it("stops at --max-failures, which counts the failures of both workers", async () => {
     answer = async ({ question }) => {
       await new Promise((resolve) => setTimeout(resolve, 50));
       return question.length % 2 === 0 ? { fail: "status", status: 400 } : ANSWER;
@@ -161,7 +161,7 @@ describe("a run over a queue with two workers", needs("redis"), () => {
     expect(meanwhile.length).toBeLessThanOrEqual(2 * SLOTS);
   });
 
-  it("judges at the workers, with their keys, and counts the cost", async () => {
+  it("judges in the workers, with their keys, and counts the cost", async () => {
     answer = ({ tools }) =>
       tools.includes("return_final_answer")
         ? ANSWER
@@ -186,7 +186,7 @@ describe("a run over a queue with two workers", needs("redis"), () => {
     expect(times.length / 2).toBeLessThanOrEqual(7 + SLOTS);
   });
 
-  it("repeats a run, makes no request again with --cache, and runs the coordinator's evals", async () => {
+  it("can be repeated without another request if --cache is given, and uses the coordinator's evals", async () => {
     const brief = {
       name: "has_answer",
       version: 1,

@@ -93,13 +93,13 @@ describe("a run over a queue", needs("redis"), () => {
     return () => count() - before;
   }
 
-  describe("with two workers, only one surviving", () => {
+  describe("with two workers, one of which survives,", () => {
     let dying: Worker;
     beforeAll(() => {
       [dying] = [worker("a"), worker("b")];
     });
 
-    it("repeats only the running tasks of a killed worker", async () => {
+    it("repeats only the tasks that a killed worker was running", async () => {
       const asked = countAsked();
       let ofDying = 0;
       const isBusy = new Promise<void>((resolve) => {
@@ -132,7 +132,7 @@ describe("a run over a queue", needs("redis"), () => {
       expect(provider.requests.length - before).toBe(TASKS);
     });
 
-    it("adds the missing tasks again when Redis has lost everything", async () => {
+    it("adds the missing tasks again after Redis lost everything", async () => {
       const asked = countAsked();
       const run = artE(LINE, variables());
       await provider.received(provider.requests.length + 12);
@@ -144,7 +144,7 @@ describe("a run over a queue", needs("redis"), () => {
   });
 
   /** Long enough for locks to expire. */
-  describe("with separate workers per test", { tags: ["slow"] }, () => {
+  describe("with new workers", { tags: ["slow"] }, () => {
     afterEach(() => workers.close());
 
     it("continues after Redis was killed and restarted", async () => {
@@ -163,7 +163,7 @@ describe("a run over a queue", needs("redis"), () => {
       await expect.poll(asked).toBeLessThanOrEqual(TASKS + 8);
     });
 
-    it("fails a task that kills its worker three times, with the reason", async () => {
+    it("fails a task that kills its worker three times, and gives the reason", async () => {
       const poison = demoQuestions.find(({ id }) => id === expectedIds[5])?.question;
       let deaths = 0;
       onRequest = async ({ question }, name) => {

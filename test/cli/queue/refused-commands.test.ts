@@ -62,7 +62,7 @@ describe("a queue whose Redis refuses commands", needs("redis"), () => {
     return (await ended).code;
   };
 
-  it.each(Object.entries(REFUSALS))("keeps every paid token while it answers %s", async (kind, refuse) => {
+  it.each(Object.entries(REFUSALS))("loses no paid token while Redis answers %s", async (kind, refuse) => {
     const before = provider.requests.length;
     const run = start(`${LINE} -o ${kind}.json`, variables());
     await provider.received(before + 20);
@@ -89,7 +89,9 @@ describe("a queue whose Redis refuses commands", needs("redis"), () => {
     }
   });
 
-  it("keeps every paid token if the refusal outlasts the locks of the tasks", { tags: ["slow"] }, async () => {
+  it("loses no paid token if Redis refuses commands for longer than the task locks last", {
+    tags: ["slow"],
+  }, async () => {
     await workers.close();
     both = ["f", "g"].map((name) => workers.start(name, "--concurrency 4 --lock 2", variables()));
     const before = provider.requests.length;
@@ -104,7 +106,7 @@ describe("a queue whose Redis refuses commands", needs("redis"), () => {
     expect(provider.requests.length - before).toBe(2 * TASKS);
   });
 
-  describe("when a signal comes while Redis is away", () => {
+  describe("if a signal comes while Redis is unavailable", () => {
     /** Waits until the run has paid for calls, and kills Redis while further tasks run. */
     const loseRedis = async () => {
       const before = provider.requests.length;
@@ -145,7 +147,7 @@ describe("a queue whose Redis refuses commands", needs("redis"), () => {
       expect((await run.ended).code).toBe(130);
     });
 
-    it("ends a run at the first signal, and answers only the missing tasks after a resume", async () => {
+    it("ends a run at the first signal, and a resume answers only the missing tasks", async () => {
       const before = provider.requests.length;
       const run = await loseRedis();
       run.child.kill("SIGINT");
@@ -160,7 +162,7 @@ describe("a queue whose Redis refuses commands", needs("redis"), () => {
     });
   });
 
-  describe("with a fault that does not pass", () => {
+  describe("if the fault does not pass", () => {
     it("ends both a worker and a run with one line if a key has the wrong type", async () => {
       const before = provider.requests.length;
       // The run lasts long enough for both to join it.
@@ -189,7 +191,7 @@ describe("a queue whose Redis refuses commands", needs("redis"), () => {
       }
     });
 
-    it("leaves out a run whose description has the wrong type, and answers the others", async () => {
+    it("skips a run whose description has the wrong type, and answers the others", async () => {
       await redis.client.hset("art-e:runs", "run_x", "attempt");
       await redis.client.lpush("art-e:{run_x}:manifest", "x");
       for (const worker of both) {

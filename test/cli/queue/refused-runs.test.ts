@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { programVersion } from "../../../src/platform/installation.js";
 import { RunQueue } from "../../../src/queue/protocol/run-queue.js";
 import { PROTOCOL, publishRun, type RunManifest, withdrawRun } from "../../../src/queue/protocol/shared-state.js";
-import type { RunSettings } from "../../../src/traces/run-settings.js";
+import type { OwnRunSettings } from "../../../src/traces/run-settings.js";
 import { needs } from "../../machine-requirements.js";
 import { freePort, type RedisServer, startRedis } from "../../queue/redis-server.js";
 import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
@@ -27,7 +27,7 @@ describe("a queue", needs("redis"), () => {
     redis = await startRedis();
     await artE(`${LINE} -o five.json`);
     const { settings, corpusFingerprint } = readJson("five.json") as {
-      settings: RunSettings;
+      settings: OwnRunSettings;
       corpusFingerprint: string;
     };
     described = {
@@ -56,7 +56,7 @@ describe("a queue", needs("redis"), () => {
     handlerConfig: { argv: ["touch", "evil"] },
     category: "x",
   };
-  const withSettings = (changed: Partial<RunSettings>) => ({ settings: { ...described.settings, ...changed } });
+  const withSettings = (changed: Partial<OwnRunSettings>) => ({ settings: { ...described.settings, ...changed } });
 
   it.each<[string, () => Partial<RunManifest>, RegExp]>([
     [
@@ -113,7 +113,7 @@ describe("a queue", needs("redis"), () => {
     expect(await artE(LINE, env())).toMatchObject({ code: 0 });
   });
 
-  it("refuses an invalid task by name, and does not run it", async () => {
+  it("refuses an invalid task, naming it, and does not run it", async () => {
     const runId = "run_tasks";
     const queue = new RunQueue(redis.client, runId);
     await publishRun(redis.client, { ...described, runId }, "1");
@@ -130,15 +130,18 @@ describe("a queue", needs("redis"), () => {
   });
 
   it.each([
-    ["--concurrency 4", "--concurrency is not for a run over a queue: each worker has its own."],
-    ["--record replies.jsonl", "--record is not for a run over a queue"],
+    [
+      "--concurrency 4",
+      "--concurrency does not apply to a run over a queue, because its tasks are answered on other machines.",
+    ],
+    ["--record replies.jsonl", "--record does not apply to a run over a queue"],
     ["--agent-command cat", "An external agent is asked from this machine only."],
-  ])("refuses a run with %s", async (flags, message) => {
+  ])("refuses a run if %s is given", async (flags, message) => {
     const { code, stderr } = await artE(`run -a baseline --dataset ${QUESTIONS} --quiet ${flags}`, env());
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
   });
 
-  it("is named without its password if it is unreachable or needs one", async () => {
+  it("is shown without its password if it is unreachable or requires one", async () => {
     const port = await freePort();
     const gone = await artE(`${LINE} --queue redis://:hidden-word@127.0.0.1:${port}`);
     expect(gone.code).toBe(1);
@@ -153,7 +156,7 @@ describe("a queue", needs("redis"), () => {
     await locked.close();
   });
 
-  it("is refused on a server that evicts keys, which would lose tasks", async () => {
+  it("is refused if the server evicts keys, because tasks would be lost", async () => {
     await redis.client.config("SET", "maxmemory", "100mb");
     await redis.client.config("SET", "maxmemory-policy", "allkeys-lru");
     const { code, stderr } = await artE("queue status", env());

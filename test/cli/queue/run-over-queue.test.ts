@@ -11,7 +11,7 @@ import { interruptTwice, jsonLines, MAIL, QUESTIONS, ROOT, type Started, workFol
 import { providerVariables, shell, startScriptedAgent } from "../suites/scripted-agent.js";
 import { comparable, Workers } from "./queue-setup.js";
 
-describe("run over queue", () => {
+describe("running over a queue", () => {
   /** Runs over a queue have the same results as runs in one process. */
 
   const folder = workFolder({ mail: MAIL });
@@ -99,7 +99,7 @@ describe("run over queue", () => {
       expect(read("art-e.db")).not.toContain(PASSWORD);
     });
 
-    it("finishes the workers' tasks at Ctrl-C, stops at the second one, and is resumed; workers end the same way", async () => {
+    it("finishes the workers' tasks at the first Ctrl-C, stops at the second, and can be resumed. Workers end the same way", async () => {
       delayMs = 100;
       const before = provider.requests.length;
       const own = { ...queue(), ...keys() };
@@ -109,7 +109,7 @@ describe("run over queue", () => {
       first.child.kill("SIGINT");
       const once = await first.ended;
       expect(once.code).toBe(130);
-      expect(once.stderr).toMatch(/Stopping: \d+ tasks? under way will be finished/);
+      expect(once.stderr).toMatch(/Stopping: \d+ tasks? in flight will be finished/);
       const saved = Number(/(\d+) of 40 tasks are saved/.exec(once.stderr)?.[1]);
       expect(2 * saved).toBe(provider.requests.length - before);
       const second = start("run --resume latest", own);
@@ -128,14 +128,14 @@ describe("run over queue", () => {
   });
 });
 
-describe("the real questions over a queue", needs("redis"), () => {
+describe("the published questions over a queue", needs("redis"), () => {
   /** The real questions over real mail have the same results with two workers as in one process. */
 
   const folder = workFolder();
   const { artE, path, read, readJson } = folder;
   const TASKS = 60;
 
-  describe("with real mail", slow(needs("real-mail")), () => {
+  describe("about real mail", slow(needs("real-mail")), () => {
     let redis: RedisServer;
     let provider: FakeProvider;
     const workers = new Workers(folder, () => redis.url);
@@ -168,7 +168,7 @@ describe("the real questions over a queue", needs("redis"), () => {
       return jsonLines(read(name));
     };
 
-    it("have the same answers, sources and scores", async () => {
+    it("have the same answers, sources and scores as in one process", async () => {
       const line = `run -a email-search --dataset ${join(ENRON, "questions.jsonl")} -l 0 --no-judge --quiet`;
       const model = "--model-id anthropic/claude-sonnet-4-5";
       expect(await artE(`${line} ${model} -o here.json`, variables())).toMatchObject({ code: 0 });
@@ -200,7 +200,7 @@ describe("a suite over a queue", needs("redis"), () => {
   const [KILNS, LAMPS] = ["142a807f", "8cb2db91"];
   const { artE, path, readJson, start } = workFolder();
 
-  describe("with machines", needs("sandbox", machinesStart), () => {
+  describe("whose tasks have machines", needs("sandbox", machinesStart), () => {
     let redis: RedisServer;
     let provider: FakeProvider;
     const workers: Started[] = [];
@@ -231,7 +231,7 @@ describe("a suite over a queue", needs("redis"), () => {
       return { said: () => text };
     }
 
-    it("has the same grades as a run in one process, from a worker without mail, and refuses other folders", async () => {
+    it("has the same grades as a run in one process if the worker has no mail, and refuses other folders", async () => {
       cpSync(SUITE, path("same/demo"), { recursive: true });
       cpSync(SUITE, path("other/demo"), { recursive: true });
       const folder = path("other/demo/examples/terminal");
@@ -268,7 +268,7 @@ describe("a suite over a queue", needs("redis"), () => {
   });
 });
 
-describe("tls", () => {
+describe("a queue with TLS", () => {
   /** A Redis server with TLS (rediss://) and a self-signed certificate. */
 
   const folder = workFolder({ mail: MAIL });
@@ -278,7 +278,7 @@ describe("tls", () => {
   const canTls =
     spawnSync("sh", ["-c", "ldd $(command -v redis-server) | grep -q libssl && openssl version"]).status === 0;
 
-  describe("rediss://", needs("redis", canTls), () => {
+  describe("at rediss://", needs("redis", canTls), () => {
     let redis: RedisServer;
     const workers = new Workers(folder, () => redis.url);
     /** Node's own way to trust a certificate. */
@@ -308,7 +308,7 @@ describe("tls", () => {
       await redis?.close();
     });
 
-    it("carries a run", async () => {
+    it("can be used for a run", async () => {
       const line = `run -a baseline --model-id offline/baseline --dataset ${QUESTIONS} -l 2 --quiet -o over.json`;
       expect(await start(line, trusted()).ended).toMatchObject({ code: 0, stderr: "" });
       expect(readJson("over.json")).toMatchObject({ totalTasks: 2, completedTasks: 2 });

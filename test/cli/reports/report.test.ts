@@ -6,7 +6,7 @@ import { openStore } from "../../../src/store/open-store.js";
 import { saveSuiteRun, suiteTrace, withCall } from "../../reports/suite-run.js";
 import { demoQuestion, MAIL, QUESTIONS, workFolder } from "../art-e.js";
 
-describe("report", () => {
+describe("art-e report", () => {
   const { artE, path, read, write } = workFolder({ mail: MAIL });
 
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describe("report", () => {
     return JSON.parse(inflateRawSync(Buffer.from(packed ?? "", "base64")).toString());
   }
 
-  it("writes a page of the newest run with its conversations, and says so", async () => {
+  it("writes a page about the newest run and its conversations, and says so", async () => {
     const { code, stdout, stderr } = await artE("report -o page.html");
     expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
     expect(stderr).toMatch(/^3 tasks written to page\.html \(0\.\d MB\); their conversations are in the page\.\n$/);
@@ -52,28 +52,28 @@ describe("report", () => {
     ]);
   });
 
-  it("puts the conversations into a folder next to the page, and replaces them later", async () => {
+  it("puts the conversations into a folder next to the page, and replaces them the next time", async () => {
     for (const _ of ["once", "again"]) {
       const { code, stderr } = await artE("report --traces folder -o beside.html");
       expect(code).toBe(0);
-      expect(stderr).toContain("their conversations are in the folder beside-traces beside it: keep the two together.");
+      expect(stderr).toContain("its conversations are in the folder beside-traces. Keep both in the same place.");
     }
     expect(readdirSync(path("beside-traces")).sort()).toEqual(["0-1-1.js", "0-2-1.js", "0-4-1.js", "READ-ME.txt"]);
     expect(readdirSync(path("")).filter((name) => name.endsWith(".tmp"))).toEqual([]);
     expect(read("beside.html")).toContain("'strict-dynamic'");
   });
 
-  it("leaves a folder unchanged that no report created", async () => {
+  it("does not touch a folder that no report created", async () => {
     mkdirSync(path("mine-traces"));
     write("mine-traces/diary.txt", "dear diary");
     const { code, stderr } = await artE("report --traces folder -o mine.html");
     expect(code).toBe(2);
-    expect(stderr).toContain("mine-traces, where the conversations would go, is there already and is not of a report.");
+    expect(stderr).toContain("mine-traces: it already exists and does not belong to a report.");
     expect(read("mine-traces/diary.txt")).toBe("dear diary");
     expect(existsSync(path("mine.html"))).toBe(false);
   });
 
-  it("writes a smaller page without conversations to stdout", async () => {
+  it("writes a smaller page, without conversations, to stdout", async () => {
     const { code, stdout, stderr } = await artE("report --traces none");
     expect(code).toBe(0);
     expect(stdout.startsWith("<!doctype html>\n")).toBe(true);
@@ -112,9 +112,9 @@ describe("report", () => {
   });
 
   it.each([
-    ["report --format csv --traces none", "--traces is for --format html; csv has no conversations."],
-    ["report --traces folder", "--traces folder puts the folder beside the page, and the page goes to stdout."],
-    ["report latest latest", /^art-e: The run run_\S+ is named twice\.$/m],
+    ["report --format csv --traces none", "--traces only applies to --format html."],
+    ["report --traces folder", "--traces folder cannot be used if the page goes to stdout."],
+    ["report latest latest", /^art-e: Run run_\S+ is listed twice\.$/m],
     ["report run_nowhere", 'Unknown run "run_nowhere"'],
     ["report -o nowhere/page.html", "--output: Cannot write nowhere/page.html: the folder nowhere does not exist."],
     ["report --format pdf", "--format: expected html or md or csv."],
@@ -141,7 +141,7 @@ describe("report", () => {
   });
 });
 
-describe("suite report", () => {
+describe("reporting on a suite", () => {
   /** Reports on suite runs by the built program: tables, Markdown, figures and comparison. */
 
   const { artE, path, read, write } = workFolder();
@@ -163,8 +163,8 @@ describe("suite report", () => {
 
   const rowsOf = (file: string): Record<string, string>[] => parse(read(file), { columns: true, bom: true });
 
-  describe("report --csv", () => {
-    it("writes the tasks and their summaries as tables that a spreadsheet does not execute", async () => {
+  describe("art-e report", () => {
+    it("writes the tasks and their summaries with --format csv, as tables in which a spreadsheet executes nothing", async () => {
       const { code, stdout, stderr } = await artE("report run_before --csv tables");
       expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
       const names = ["durations", "pairs", "scores", "slices", "states", "steps", "tasks", "tools"].map(
@@ -204,10 +204,10 @@ describe("suite report", () => {
       const stats = await artE("stats --run run_before --csv figures --json");
       expect(JSON.parse(stats.stdout).runId).toBe("run_before");
       expect(read("figures/pairs.csv")).toBe(pairs);
-      expect((await artE("stats --split test --csv figures")).stderr).toMatch(/^art-e: --csv goes with --run RUN\.$/m);
+      expect((await artE("stats --split test --csv figures")).stderr).toMatch(/^art-e: --csv requires a run\.$/m);
     });
 
-    it("overwrites no other file", async () => {
+    it("overwrites only its own files", async () => {
       mkdirSync(path("mine"));
       write("mine/tools.csv", "name,price\nsaw,3\n");
       write("plain", "text");
@@ -222,7 +222,7 @@ describe("suite report", () => {
       });
       expect(await artE("report --csv mine -o page.html")).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining("--output is for that"),
+        stderr: expect.stringContaining("cannot be combined with --output"),
       });
     });
   });
@@ -237,7 +237,7 @@ describe("suite report", () => {
     expect(stdout).not.toContain("Mailbox");
   });
 
-  it("prints the analysis below the totals in stats --run, by suite slices with --by", async () => {
+  it("stats --run prints the analysis below the totals, and per suite slice with --by", async () => {
     const { stdout } = await artE("stats --run run_before");
     expect(stdout).toMatch(/^Graded: +2 of 3; 1 not graded and not in any average$/m);
     expect(stdout).toMatch(/^Solved: +0\.500 \[.+\] n=2$/m);
@@ -256,7 +256,7 @@ describe("suite report", () => {
     });
   });
 
-  it("pairs the tasks that are graded in both runs in compare", async () => {
+  it("compare pairs the tasks that are graded in both runs", async () => {
     const { code, stdout } = await artE("compare run_before run_after");
     expect(code).toBe(0);
     expect(stdout).toContain(

@@ -6,7 +6,7 @@ import { type FakeProvider, startFakeProvider } from "../../providers/fake-provi
 import { BIN, demoQuestion, jsonLines, MAIL, MARCUS, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 
-describe("ask", () => {
+describe("art-e ask", () => {
   const { artE, path } = workFolder({ mail: MAIL });
   const question = demoQuestion(1);
 
@@ -24,8 +24,8 @@ describe("ask", () => {
     provider = null;
   });
 
-  describe("without a key", () => {
-    it("answers with the offline baseline, says that it is one, and leaves a trace", async () => {
+  describe("if no key is set", () => {
+    it("answers with the offline baseline, says so, and saves a trace", async () => {
       const { code, stdout, stderr } = await artE(["ask", question.inbox_address, question.question]);
       expect([code, stderr]).toEqual([0, expect.stringContaining("No API key is set")]);
       expect(stderr).toContain("offline baseline, which is not a language model");
@@ -78,8 +78,8 @@ describe("ask", () => {
     });
   });
 
-  describe("with a key", () => {
-    it("uses the requested agent and model, with mailbox and date in the prompt", async () => {
+  describe("if a key is set", () => {
+    it("uses the requested agent and model, and the prompt contains the mailbox and the date", async () => {
       provider = await startFakeProvider((request) =>
         request.turn === 0
           ? { toolCalls: [{ name: "email_get", arguments: { message_id: question.message_ids[0] ?? "" } }] }
@@ -96,9 +96,9 @@ describe("ask", () => {
       const { code, stdout, stderr } = await artE(["ask", question.inbox_address, question.question], variables);
       expect([code, stderr]).toEqual([0, "Asking email-search with openai/gpt-6.1-sol.\n"]);
       expect(stdout).toMatch(/^42\n\nSource: /);
-      expect(stdout).toContain("Source: <made@up> (there is no such mail in the mailbox)");
+      expect(stdout).toContain("Source: <made@up> (not in the mailbox)");
       expect(stdout).toMatch(
-        /email-search \(openai\/gpt-6\.1-sol\): 2 turns, .*\$0\.\d+\. All that was said and read: art-e show trace_/,
+        /email-search \(openai\/gpt-6\.1-sol\): 2 turns, .*\$0\.\d+\. Full trace: art-e show trace_/,
       );
       expect(JSON.stringify(provider.requests[0]?.body)).toContain(question.inbox_address);
     });
@@ -112,17 +112,17 @@ describe("ask", () => {
       expect(traces()).toBe(before);
     });
 
-    it("exits with code 1 and no answer if an agent uses up its turns", async () => {
+    it("exits with code 1 and without an answer if an agent uses up its turns", async () => {
       provider = await startFakeProvider(() => ({
         toolCalls: [{ name: "email_search", arguments: { query: "x", inbox_id: MARCUS } }],
       }));
       const variables = { OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: provider.baseUrl("openai-chat") };
       const { code, stdout } = await artE(["ask", MARCUS, "What?", "--max-turns", "2", "--quiet"], variables);
-      expect([code, stdout]).toEqual([1, expect.stringMatching(/^No answer: its turns are used up\./)]);
+      expect([code, stdout]).toEqual([1, expect.stringMatching(/^No answer: it ran out of turns\./)]);
     });
   });
 
-  it("lists the available addresses if the mailbox is not one of them", async () => {
+  it("lists the available addresses if the mailbox is unknown", async () => {
     const { code, stderr } = await artE(["ask", "me@my.example", "What?"]);
     expect([code, stderr]).toEqual([
       2,
@@ -131,10 +131,10 @@ describe("ask", () => {
   });
 });
 
-describe("demo", () => {
+describe("art-e demo", () => {
   const { artE, path, read, readJson, write } = workFolder();
 
-  it("shows the whole process without a key: mail, a run, its results and traces", async () => {
+  it("shows the whole process without a key: mail, a run, its results and its traces", async () => {
     // The demo does not use the server that the environment names for other runs.
     const { code, stdout, stderr } = await artE("demo", { API_URL: "http://127.0.0.1:9" });
     expect(code).toBe(0);
@@ -153,7 +153,7 @@ describe("demo", () => {
     expect(read("demo-output/report.html")).toContain("<!doctype html>");
   });
 
-  it("adds a run when repeated, keeps other files in its folder, and writes one document with --json", async () => {
+  it("adds a run if repeated, keeps other files in its folder, and writes one document with --json", async () => {
     write("demo-output/mine.txt", "kept");
     const questions = "--dataset demo-output/../question.jsonl --db demo-output/demo.db";
     write("question.jsonl", `${JSON.stringify(demoQuestion(1))}\n`);
@@ -170,7 +170,7 @@ describe("demo", () => {
     expect(runs.map((run: { totalTasks: number }) => run.totalTasks).sort()).toEqual([1, 73, 73]);
   });
 
-  it("refuses a file as its folder", async () => {
+  it("refuses to use a file as its folder", async () => {
     write("taken", "");
     const { code, stderr } = await artE("demo -o taken");
     expect(code).toBe(2);

@@ -16,7 +16,7 @@ import {
   workFolder,
 } from "../art-e.js";
 
-describe("before a run", () => {
+describe("checks before a run", () => {
   const { artE, path, write } = workFolder({ mail: MAIL });
 
   /** A dataset of two questions, one of them about a person whose own mailbox is not in the demo. */
@@ -35,12 +35,12 @@ describe("before a run", () => {
     expect(more).toEqual([""]);
   }
 
-  describe("run is refused", () => {
+  describe("art-e run is refused", () => {
     it.each([
       ["anthropic", "", "ANTHROPIC_API_KEY"],
       ["openai", "--model-id openai/gpt-4.1", "OPENAI_API_KEY"],
       ["google", "--model-id google/gemini-2.5-pro", "GOOGLE_API_KEY or GEMINI_API_KEY"],
-    ])("without a key for %s", (provider, flags, variables) =>
+    ])("if there is no key for %s", (provider, flags, variables) =>
       refused(
         `run -a email-search ${flags} --dataset ${QUESTIONS}`,
         `No API key for ${provider}: ${variables} is not set.`,
@@ -48,46 +48,46 @@ describe("before a run", () => {
       ),
     );
 
-    it("with an unknown agent", () =>
+    it("if the agent is unknown", () =>
       refused(
         "run -a nobody",
-        'There is no agent "nobody".',
-        "The agents are: art-e, baseline, data-worker, email-search, noop, oracle",
+        'Unknown agent "nobody".',
+        "Available: art-e, baseline, data-worker, email-search, noop, oracle",
       ));
 
-    it("with a model that no provider offers", () =>
+    it("if no provider offers the model", () =>
       refused(
         "run -a art-e --model-id acme/best",
         'Unknown provider "acme" in --model-id acme/best.',
         "Available: anthropic,",
       ));
 
-    it("without a database", () =>
+    it("if there is no database", () =>
       refused(
         "run -a baseline --db no.db",
         "Cannot open the database no.db: the file does not exist.",
         "Import mail first",
       ));
 
-    it("with a database of another program", () => {
+    it("if the database belongs to another program", () => {
       write("notes.db", "not a database");
       return refused("run -a baseline --db notes.db", "Cannot use notes.db: it is not a SQLite file.", "--db");
     });
 
-    it("without any mail", () => {
+    it("if the database contains no mail", () => {
       openStore(path("empty.db"), { mustExist: false }).close();
       const line = `run -a baseline --db empty.db --dataset ${QUESTIONS}`;
       return refused(line, "empty.db does not contain any mail.", "art-e import SOURCE");
     });
 
-    it("with a question about a mailbox that is not imported", () =>
+    it("if a question is about a mailbox that is not imported", () =>
       refused(
         `run -a baseline --dataset ${otherInbox()}`,
         "1 of 2 questions are about mailboxes that were not imported: amontero@",
         "--partial-inboxes",
       ));
 
-    it("with an output file in a missing folder", () =>
+    it("if the output file's folder does not exist", () =>
       refused(
         "run -a baseline -o no/results.json",
         "--output: Cannot write no/results.json: the folder no does not exist.",
@@ -95,35 +95,35 @@ describe("before a run", () => {
       ));
 
     it.each([
-      ["that does not exist", "no.jsonl", "Cannot read questions from no.jsonl: no such file"],
-      ["with a row that is not a question", "bad-row.jsonl", 'bad-row.jsonl: line 2, field "answer" is missing'],
-    ])("with a dataset %s", (_, file, message) => {
+      ["does not exist", "no.jsonl", "Cannot read questions from no.jsonl: no such file"],
+      ["contains a row that is not a question", "bad-row.jsonl", 'bad-row.jsonl: line 2, field "answer" is missing'],
+    ])("if the dataset %s", (_, file, message) => {
       write("bad-row.jsonl", `${JSON.stringify(demoQuestion(1))}\n{"id": 2, "question": "Who?"}\n`);
       return refused(`run -a baseline --dataset ${file}`, message, /Parquet|columns|row|path/);
     });
 
-    it("when the flags leave no question", () =>
+    it("if the flags leave no question", () =>
       refused(
         `run -a baseline --dataset ${QUESTIONS} --inbox nobody@kestrelplains.example`,
         "None of the 73 questions",
         "No question is about --inbox nobody@kestrelplains.example.",
       ));
 
-    it("when a mailbox is misspelled", () =>
+    it("if a mailbox is misspelled", () =>
       refused(
         `run -a baseline --dataset ${QUESTIONS} --inbox marcus.hal@kestrelplains.example`,
         "None of the 73 questions",
         "Did you mean marcus.hale@kestrelplains.example?",
       ));
 
-    it("when the flags leave no question for a mailbox", () =>
+    it("if the flags leave no question for a mailbox", () =>
       refused(
         `run -a baseline --dataset ${QUESTIONS} --inbox ruth.whitlock@kestrelplains.example --ids 1`,
         "None of the 73 questions",
         "Relax --min-realism, --max-sources, --ids or --inbox.",
       ));
 
-    it("without starting a run", async () => {
+    it("before a run is started", async () => {
       expect((await artE("stats --runs")).stdout).toBe("No runs yet. Start one with art-e run -a AGENT.\n");
     });
   });
@@ -144,7 +144,7 @@ describe("before a run", () => {
     ])("is reported in one line: %s", (line, message, hint) => refused(line, message, hint));
   });
 
-  it("run answers questions about a partly imported mailbox with --partial-inboxes", async () => {
+  it("art-e run answers questions about a partly imported mailbox with --partial-inboxes", async () => {
     const { code, stdout } = await artE(`run -a baseline --dataset ${otherInbox()} --partial-inboxes`);
     expect({ code, tasks: boxLines(stdout).Tasks }).toEqual({
       code: 0,
@@ -156,7 +156,7 @@ describe("before a run", () => {
 describe("--unsafe-host-python", () => {
   const { artE, readJson } = workFolder({ mail: MAIL });
 
-  it("is recorded with the run, and cannot be added when resuming", async () => {
+  it("is recorded with the run, and cannot be added on resume", async () => {
     const run = `run -a baseline --dataset ${QUESTIONS} -l 1 --quiet`;
     expect(await artE(`${run} --unsafe-host-python -o unsafe.json`)).toMatchObject({ code: 0 });
     expect(readJson("unsafe.json").settings.unsafeHostPython).toBe(true);
@@ -215,13 +215,13 @@ describe("execute_python", () => {
   }
 
   describe.each(MACHINES)("on %s", (_, start, said) => {
-    it("isolates the code in tools test, or refuses it", async () => {
+    it("isolates the code, or refuses it, in tools test", async () => {
       const { stdout } = await start(["tools", "test", "execute_python", JSON.stringify({ code })]);
       expect(stdout).toMatch(said);
       expect(stdout).not.toContain("REACHED");
     });
 
-    it("isolates the code in a run, or refuses it", async () => {
+    it("isolates the code, or refuses it, in a run", async () => {
       expect(await start(run(`${Date.now()}.json`))).toMatchObject({ code: 0 });
       const result = await toolResult();
       expect(result).toMatch(said);
@@ -233,7 +233,7 @@ describe("execute_python", () => {
       expect(stdout).toContain('"bytes": 1');
     });
 
-    it("isolates the code in ask, or refuses it", async () => {
+    it("isolates the code, or refuses it, in ask", async () => {
       const { stdout } = await start(["ask", MARCUS, "How much?", "-a", "coder", "--json"]);
       const asked = JSON.stringify(provider.requests.at(-1)?.body);
       expect(stdout).not.toBe("");
@@ -243,7 +243,7 @@ describe("execute_python", () => {
   });
 
   it(
-    "is reported as missing by doctor on a machine without a sandbox",
+    "is reported by doctor as unavailable if the machine has no sandbox",
     needs("sandbox", existsSync(BWRAP)),
     async () => {
       const { stdout } = await withoutSandbox(["doctor", "--json"]);
@@ -251,7 +251,7 @@ describe("execute_python", () => {
     },
   );
 
-  it("reaches the host if the run allows it, so the other tests would detect it", async () => {
+  it("reaches the host if the run allows it, which proves that the other tests would notice", async () => {
     expect(await artE([...run("unsafe.json"), "--unsafe-host-python"], variables())).toMatchObject({ code: 0 });
     expect(await toolResult()).toContain("REACHED");
   });

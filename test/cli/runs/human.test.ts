@@ -24,8 +24,8 @@ function type(line: string, input: readonly string[], isOpen = false) {
 
 const RUN = `run -a human --dataset ${QUESTIONS} --no-judge`;
 
-describe("run -a human", () => {
-  it("lets a person search, read and answer with sources, and records a trace like any agent's", async () => {
+describe("art-e run -a human", () => {
+  it("lets a person search, read and answer with sources, and records the same kind of trace as for any agent", async () => {
     const { question, answer } = demoQuestion(1);
     const { ended } = type(`${RUN} --ids 1 -o human.json`, [
       "search adder index",
@@ -39,9 +39,9 @@ describe("run -a human", () => {
     expect(stderr).toContain(question);
     expect(stderr).toContain("as of 2000-04-17");
     expect(stderr).toContain("They authorised me to sign at index plus 4.5");
-    expect(stderr).toContain("99 is not the number of an email");
+    expect(stderr).toContain("99 is not the number of a listed email");
     const { taskResults, settings } = resultsSchema.parse(readJson("human.json"));
-    expect(settings).toMatchObject({ agentId: "human", model: "human/terminal", elsewhere: { kind: "human" } });
+    expect(settings).toMatchObject({ agentId: "human", model: "human/terminal", externalAgent: { kind: "human" } });
     expect(settings.taskTimeoutMs).toBe(24 * 3_600_000);
     expect(taskResults[0]).toMatchObject({
       ...{ agentAnswer: answer, semanticScore: 1, sourcesCorrect: true, foundGold: true, readGold: true },
@@ -63,7 +63,7 @@ describe("run -a human", () => {
     expect(stderr).toMatch(/no-such@mail/);
   });
 
-  it("takes an abstention, explains wrong commands and repeats the question", async () => {
+  it("accepts an abstention, explains wrong commands and repeats the question", async () => {
     const { ended } = type(`${RUN} --ids 1 -o unknown.json`, [
       "search",
       "read 7",
@@ -75,7 +75,7 @@ describe("run -a human", () => {
     ]);
     const { code, stderr } = await ended;
     expect(code).toBe(0);
-    for (const text of ["give some words", "give the number of an email", "no more of an email", "give the answer"]) {
+    for (const text of ["enter some words", "enter the number of an email", "no further text", "enter the answer"]) {
       expect(stderr).toContain(text);
     }
     expect(stderr.split(demoQuestion(1).question)).toHaveLength(3);
@@ -85,16 +85,16 @@ describe("run -a human", () => {
     });
   });
 
-  it("stops at the end of the input and continues with --resume", async () => {
+  it("stops at the end of the input, and continues with --resume", async () => {
     const first = await type(`${RUN} -l 3 -o resumed.json`, ["unknown", "search adder"]).ended;
     expect(first.code).toBe(1);
-    expect(first.stderr).toContain("1 of 3 tasks are saved. Continue with:");
+    expect(first.stderr).toContain("1 of 3 tasks are saved. Continue:");
     const second = await type("run --resume latest", ["unknown", "unknown"]).ended;
     expect(second.code).toBe(0);
     expect(resultsSchema.parse(readJson("resumed.json"))).toMatchObject({ totalTasks: 3, status: "completed" });
   });
 
-  it("stops at the second Ctrl-C, and saves no half-answered question", async () => {
+  it("stops at the second Ctrl-C, and does not save the unanswered question", async () => {
     const { child, said, ended } = type(`${RUN} -l 2 -o stopped.json`, ["unknown", "search adder"], true);
     await expect.poll(() => said.stderr.split("> ").length, { timeout: 20_000 }).toBeGreaterThanOrEqual(4);
     child.kill("SIGINT");

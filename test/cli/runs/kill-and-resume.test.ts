@@ -139,7 +139,7 @@ async function expectNothingLost(times: number): Promise<void> {
   for (const run of runs) expect(run).toMatchObject({ status: "completed", tasks: TASKS, totalTasks: TASKS });
 }
 
-describe("a killed run loses no finished task, answers none twice, and bills all replies except replies for running tasks", () => {
+describe("a killed run loses no finished task, answers none twice, and bills all replies except those for running tasks,", () => {
   it("3 times", () => expectNothingLost(3));
   it(`${MANY} times`, { timeout: MANY * 60_000, tags: ["slow"] }, () => expectNothingLost(MANY));
 });

@@ -2,7 +2,7 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { Usage } from "../../../src/models/model.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { boxLines, demoQuestions, jsonLines, MAIL, MARCUS, QUESTIONS, workFolder } from "../art-e.js";
-import { resultsSchema } from "../results-schema.js";
+import { ownResultsSchema, resultsSchema } from "../results-schema.js";
 
 describe("models and money", () => {
   /** The cost and the model of a run, over a provider's own protocol. */
@@ -80,7 +80,7 @@ describe("models and money", () => {
   });
 
   describe("--dry-run", () => {
-    it("prices each call, so that many short calls do not count as one long prompt", async () => {
+    it("prices each call separately, so that many short calls do not count as one long prompt", async () => {
       const usage = { inputTokens: 60_000, outputTokens: 1_000, cachedInputTokens: 0 };
       const provider = await provide((turn) => ({
         toolCalls: [
@@ -101,7 +101,7 @@ describe("models and money", () => {
     });
   });
 
-  describe("another model in the replies", () => {
+  describe("a reply from another model", () => {
     const usage = { inputTokens: 100_000, outputTokens: 0, cachedInputTokens: 0 };
 
     it("is reported once, kept in traces, results and reports, and used for the price", async () => {
@@ -134,7 +134,7 @@ describe("models and money", () => {
       expect(resultsSchema.parse(readJson("same.json")).answeredBy).toEqual({ "claude-sonnet-5-5-20260928": 2 });
     });
 
-    it("is reported by ask, and for a judge", async () => {
+    it("is also reported by ask, and for a judge", async () => {
       const provider = await answering(usage, "claude-opus-5-5");
       const asked = await artE(["ask", MARCUS, "What is new?", "--model-id", "claude-sonnet-4-5"], keyed(provider));
       expect(asked.stderr).toContain("Requested anthropic/claude-sonnet-4-5, but replies are from claude-opus-5-5");
@@ -148,7 +148,7 @@ describe("models and money", () => {
     });
   });
 
-  describe("a bare model name", () => {
+  describe("a model name without a provider", () => {
     const usage = { inputTokens: 1_000, outputTokens: 0, cachedInputTokens: 0 };
 
     it("selects the provider of a known vendor", async () => {
@@ -158,7 +158,7 @@ describe("models and money", () => {
       expect(resultsSchema.parse(readJson("bare.json"))).toMatchObject({ model: "openai/gpt-4.1", costUsd: 0.002 });
     });
 
-    it("is refused for an unknown vendor, with the spelling that works", async () => {
+    it("is refused if the vendor is unknown, and the error shows the spelling that works", async () => {
       const provider = await answering(usage);
       const { code, stderr } = await artE(`${RUN} -l 1 --model-id llama3`, keyed(provider));
       expect({ code, requests: provider.requests.length }).toEqual({ code: 2, requests: 0 });
@@ -168,7 +168,7 @@ describe("models and money", () => {
       expect(provider.requests[0]?.body).toMatchObject({ model: "llama3" });
     });
 
-    it("is completed in an agent too", async () => {
+    it("is also completed in an agent", async () => {
       expect(
         (await artE(["agents", "create", "bare", "--prompt", "Answer.", "--model", "gemini-3.8-flash"])).code,
       ).toBe(0);
@@ -178,7 +178,7 @@ describe("models and money", () => {
     });
   });
 
-  it("reports the successor of a model that the server no longer offers", async () => {
+  it("a model that the server no longer offers is reported with its successor", async () => {
     const provider = await provide(() => ({ fail: "status", status: 404, message: "model: claude-sonnet-4-5" }));
     const { code, stderr } = await artE(`${RUN} -l 2 --model-id claude-sonnet-4-5`, keyed(provider));
     expect(code).toBe(1);
@@ -186,7 +186,7 @@ describe("models and money", () => {
   });
 });
 
-describe("cache and replay", () => {
+describe("caching and replaying", () => {
   /** Runs with stored replies, from the cache and from a recording. */
 
   const { artE, readJson } = workFolder({ mail: MAIL });
@@ -211,7 +211,7 @@ describe("cache and replay", () => {
 
   /** Everything but ids and clock times. */
   function repeatable(file: string) {
-    const { taskResults, settings, limits: _limits, ...totals } = resultsSchema.parse(readJson(file));
+    const { taskResults, settings, limits: _limits, ...totals } = ownResultsSchema.parse(readJson(file));
     const { runId: _, startedAt: __, completedAt: ___, totalTimeMs: ____, ...rest } = totals;
     const { avgExecutionTimeMs: _____, avgToolTimeMs: _t, model: ______, ...figures } = rest;
     // A replay sends nothing.
@@ -235,7 +235,7 @@ describe("cache and replay", () => {
   }
 
   describe("--cache", () => {
-    it("sends no request twice, including epochs, and reports the saved cost", async () => {
+    it("sends no request twice, even for several epochs, and reports the saved cost", async () => {
       await changing();
       const line = `${RUN} -l 4 --epochs 2 --cache`;
       expect(await run(`${line} -o first.json`)).toMatchObject({ code: 0, stderr: "" });
@@ -260,7 +260,7 @@ describe("cache and replay", () => {
       expect(await turnsOf("again.json")).toEqual(marked);
     });
 
-    it("continues an interrupted run, including the stored replies", async () => {
+    it("lets an interrupted run continue, including the stored replies", async () => {
       await changing();
       const stopped = await run(`${RUN} -l 3 --cache --concurrency 1 --max-cost ${TURN_USD * 1.5} --json`);
       expect(JSON.parse(stopped.stdout)).toMatchObject({ totalTasks: 1, cachedReplies: 0 });
@@ -277,7 +277,7 @@ describe("cache and replay", () => {
       await changing();
       const { code, stderr } = await run(`${RUN} --model-id offline/baseline --cache`);
       expect(code).toBe(2);
-      expect(stderr).toContain("--cache is not for offline/baseline: it asks no server.");
+      expect(stderr).toContain("--cache does not apply to offline/baseline, which does not call a server.");
     });
   });
 

@@ -17,7 +17,7 @@ import {
 import { demoQuestions, interruptTwice, jsonLines, MAIL, QUESTIONS, type Started, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 
-describe("agent command", () => {
+describe("an agent command", () => {
   const { artE, path, readJson, start } = workFolder({ mail: MAIL });
   const AGENT = join(import.meta.dirname, "../agents/mcp-agent.mjs");
 
@@ -40,7 +40,7 @@ describe("agent command", () => {
 
   const logLines = (name: string) => readFileSync(path(name), "utf8").trim().split("\n");
 
-  it("answers with our tools, is reused, and has all its calls in the trace", async () => {
+  it("answers with our tools, is used for several questions, and has all its calls in the trace", async () => {
     const { code, stderr } = await run(commandOf("a.log"), "-a mine -l 6 --concurrency 2 -o a.json --price 1,2");
     expect([code, stderr]).toEqual([0, ""]);
     const results = resultsSchema.parse(readJson("a.json"));
@@ -50,9 +50,9 @@ describe("agent command", () => {
       completedTasks: 6,
     });
     expect(results.settings).toMatchObject({
-      agentVersion: 0,
+      kind: "external",
       tools: ["email_search", "email_get"],
-      elsewhere: { kind: "command", argv: [process.execPath, AGENT, path("a.log"), "answer"] },
+      externalAgent: { kind: "command", argv: [process.execPath, AGENT, path("a.log"), "answer"] },
     });
     // The tools are bound to the mailbox, so the gold email is found as with any agent, and the answer's source is
     // scored.
@@ -75,7 +75,7 @@ describe("agent command", () => {
     expect(log.join("\n")).toContain(`${trace.task.inbox_address} ${trace.task.query_date} 10 http://127.0.0.1:`);
   });
 
-  it("is started again for the next question if it dies, and its end is reported", async () => {
+  it("is started again for the next question if it dies, and its exit is reported", async () => {
     const { code } = await run(commandOf("b.log", "crash"), "-l 2 --concurrency 1 -o b.json");
     expect(code).toBe(3);
     const { taskResults } = readJson("b.json");
@@ -105,31 +105,31 @@ describe("agent command", () => {
     for (const pid of pids) await expect.poll(() => isRunning(pid), { timeout: 20_000 }).toBe(false);
   }, 120_000);
 
-  it("ends a task as garbage, an error or empty if it replies that way", async () => {
+  it("ends a task as garbage, an error or empty, depending on its reply", async () => {
     await run(commandOf("d.log", "garbage,error,silent"), "--ids 1,2,3 --concurrency 1 -o d.json");
     expect(readJson("d.json").taskResults).toMatchObject([
-      { ending: "model_error", error: expect.stringMatching(/no answer \(answer: .*\): \{"id": 5/) },
+      { ending: "model_error", error: expect.stringMatching(/not an answer \(answer: .*\): \{"id": 5/) },
       { ending: "model_error", error: expect.stringContaining("my model is down") },
       { ending: "out_of_turns" },
     ]);
     expect(readJson("d.json").taskResults[2]).not.toHaveProperty("error");
   });
 
-  it("stops the run if it cannot be started, and the resume needs --force for a fixed command", async () => {
+  it("stops the run if it cannot be started, and resuming with a corrected command requires --force", async () => {
     const first = await run("no-such-program --x", "-l 1");
     expect(first.code).toBe(1);
-    expect(first.stderr).toContain("no-such-program cannot be started: ENOENT");
+    expect(first.stderr).toContain("no-such-program: ENOENT");
     expect(first.stderr).toContain(
-      "See that the program is there and can be started; then go on with: art-e run --resume",
+      "Check that the program exists and can be started, then continue: art-e run --resume",
     );
-    expect(first.stderr).not.toContain("a model that the server has");
+    expect(first.stderr).not.toContain("a model of the server");
     const other = await artE(args(commandOf("e.log"), "--resume latest"));
-    expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining("elsewhere was ") });
+    expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining("externalAgent was ") });
     const forced = await artE(args(commandOf("e.log"), "--resume latest --force"));
     expect([forced.code, forced.stderr]).toEqual([0, ""]);
   });
 
-  it("is repeated and resumed with its original settings", async () => {
+  it("has its original settings if the run is repeated or resumed", async () => {
     await run(commandOf("f.log"), "-a mine --ids 1");
     const again = await artE("run --repeat latest --json --quiet");
     expect([again.code, JSON.parse(again.stdout).completedTasks]).toEqual([0, 1]);
@@ -140,17 +140,17 @@ describe("agent command", () => {
   });
 
   it.each([
-    ["--api-url http://x.example", "name different agents"],
-    ["--model-id openai/gpt-4.1", "--model-id does not reach"],
-    ["--record r.jsonl", "--record does not reach"],
-    ["-w ws", "--workspace is for --api-url"],
-  ])("is refused with %s", async (flags, message) => {
+    ["--api-url http://x.example", "select different agents"],
+    ["--model-id openai/gpt-4.1", "--model-id does not apply to an external agent"],
+    ["--record r.jsonl", "--record does not apply to an external agent"],
+    ["-w ws", "--workspace requires --api-url"],
+  ])("is refused if %s is given too", async (flags, message) => {
     const { code, stderr } = await run("true", flags);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
   });
 });
 
-describe("api url", () => {
+describe("art-e run --api-url", () => {
   // No mail on this machine: the server has it.
   const { artE, start, readJson } = workFolder();
   let server: FakePlayground | null = null;
@@ -174,7 +174,7 @@ describe("api url", () => {
     return { chunks: answerFrames({ final: { answer: asked.answer, sources: asked.message_ids } }) };
   }
 
-  it("runs a server's agent with the same results, scores and traces as a local one", async () => {
+  it("runs a server's agent, with the same results, scores and traces as a local one", async () => {
     const { url, seen } = await serving(golden);
     const { code, stderr } = await artE(`${RUN} -l 12 --api-url ${url}/ -w ws_1 -o a.json`);
     expect([code, stderr]).toEqual([0, ""]);
@@ -191,7 +191,10 @@ describe("api url", () => {
       readGold: 1,
       costUsd: null,
     });
-    expect(results.settings.elsewhere).toEqual({ kind: "api", url, workspace: "ws_1", tellTask: false });
+    expect(results.settings).toMatchObject({
+      kind: "external",
+      externalAgent: { kind: "api", url, workspace: "ws_1", tellTask: false },
+    });
     const [trace] = jsonLines((await artE("export-traces")).stdout);
     expect(trace).toMatchObject({
       model: "playground/agent_1",
@@ -204,7 +207,7 @@ describe("api url", () => {
     const { url, seen } = await serving(golden);
     const variables = { API_URL: url, WORKSPACE_ID: "ws_env", API_TOKEN: "token-of-the-server" };
     const { code, stderr } = await artE(`run -a agent_1 --dataset ${QUESTIONS} -l 1 --no-progress`, variables);
-    expect([code, stderr]).toEqual([0, expect.stringContaining(`The agent is one of ${url}, as API_URL says.`)]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining(`Using the agent at ${url} (API_URL).`)]);
     expect(seen[0]?.headers).toMatchObject({ "x-workspace-id": "ws_env", authorization: "Bearer token-of-the-server" });
   });
 
@@ -226,7 +229,7 @@ describe("api url", () => {
     const resume = "run --resume latest --retry-failed --quiet";
     for (const other of ["-w ws_2", "-a agent_2", "--tell-task"]) {
       const refused = await artE(`${resume} ${other}`);
-      expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("cannot go on as it was begun") });
+      expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("Cannot resume run") });
     }
     const before = seen.length;
     // The environment does not matter to a run with a recorded server.
@@ -247,7 +250,7 @@ describe("api url", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("closes the streams at Ctrl-C and keeps finished tasks", async () => {
+  it("closes the streams at Ctrl-C, and keeps finished tasks", async () => {
     const { url, seen, open } = await serving((chat, number) =>
       number < 2 ? golden(chat) : { chunks: [frame({ type: "text-delta", text: "…" })], last: "hang" },
     );
@@ -259,7 +262,7 @@ describe("api url", () => {
     await expect.poll(open, { timeout: 20_000 }).toBe(0);
   });
 
-  it("sends another model, and the mailbox in the question, if requested", async () => {
+  it("sends a different model, and the mailbox in the question, if requested", async () => {
     const { url, seen } = await serving(golden);
     const more = "--model-id openai/gpt-4.1 --tell-task --max-turns 4";
     const { code } = await artE(`${RUN} -l 1 --api-url ${url} ${more} -o c.json`);
@@ -273,7 +276,7 @@ describe("api url", () => {
     expect(readJson("c.json").model).toBe("openai/gpt-4.1");
   });
 
-  it("calls an OpenAI-compatible endpoint, and counts its tokens", async () => {
+  it("calls an OpenAI-compatible endpoint with --agent-url, and counts its tokens", async () => {
     const { url, seen } = await serving(({ body }) => {
       const asked = demoQuestions.find(({ question }) => question === body.messages[1].content);
       const content = JSON.stringify({ answer: asked?.answer, sources: asked?.message_ids });
@@ -295,17 +298,17 @@ describe("api url", () => {
       exactMatchAccuracy: 1,
       sourcesCorrect: 1,
     });
-    expect(results.settings.elsewhere).toEqual({ kind: "endpoint", url: `${url}/v1` });
+    expect(results.settings).toMatchObject({ externalAgent: { kind: "endpoint", url: `${url}/v1` } });
     expect(results.costUsd).toBeCloseTo((5 * (1_000 * 2 + 10 * 10)) / 1e6);
   });
 
   it.each([
-    ["--api-url ftp://x", "expected the address of a server"],
-    ["--api-url http://user:secret@x.example", "expected the address of a server"],
-    ["--api-url http://x.example --max-cost 1", "--max-cost does not reach"],
-    ["--api-url http://x.example --cutoff off", "--cutoff off has no say"],
+    ["--api-url ftp://x", "expected a server URL"],
+    ["--api-url http://user:secret@x.example", "expected a server URL"],
+    ["--api-url http://x.example --max-cost 1", "--max-cost does not apply to an external agent"],
+    ["--api-url http://x.example --cutoff off", "--cutoff off does not apply to an external agent"],
     ["--agent-url http://x.example --max-cost 1", "the price of endpoint/agent_1 is unknown"],
-    ["--tell-task", "--tell-task is for --api-url"],
+    ["--tell-task", "--tell-task requires --api-url"],
   ])("refuses %s before the first request", async (flags, message) => {
     const { code, stderr } = await artE(`${RUN} ${flags}`);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
@@ -335,8 +338,8 @@ interface Results {
 describe.each([
   ["the demo", MAIL, QUESTIONS, 24, {}],
   ["real Enron mail", join(ENRON, "emails.csv"), join(ENRON, "questions.jsonl"), 60, slow(needs("real-mail"))],
-])("agents of art-e serve, over %s", (_name, mail, questions, tasks, options) => {
-  describe("called by art-e run", options, () => {
+])("the agents of art-e serve, over %s", (_name, mail, questions, tasks, options) => {
+  describe("if called by art-e run", options, () => {
     const { artE, start, readJson } = workFolder({ mail });
     let server: Started;
     let url = "";
@@ -375,7 +378,7 @@ describe.each([
       expect(there.endings).toEqual(here.endings);
     });
 
-    it("give the same answers with --agent-url, without visible tool calls", async () => {
+    it("give the same answers with --agent-url, but show no tool calls", async () => {
       const there = await run("endpoint.json", "--agent-url", `${url}/v1`);
       const answers = (results: Results) =>
         results.taskResults.map(({ taskId, ending, agentAnswer }) => [taskId, ending, agentAnswer]);

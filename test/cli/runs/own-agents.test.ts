@@ -15,7 +15,7 @@ const done = async (line: string | readonly string[], variables = {}) => {
 const json = async (line: string) => JSON.parse(await done(`${line} --json`));
 
 describe("a custom agent", () => {
-  it("is created from a file, given a tool, run, changed, and its run repeated exactly", async () => {
+  it("can be created from a file, given a tool, run and changed, and its run can be repeated exactly", async () => {
     write("prompt.txt", "For {{inbox_address}} on {{query_date}}, {{max_turns}} turns:\n{{tools}}\n");
     expect(await done("agents create mine --prompt @prompt.txt --model offline/baseline --max-turns 7")).toContain(
       "version 1",
@@ -61,7 +61,7 @@ describe("a custom agent", () => {
     expect(trace.messages[0].content).toContain("\n- days: Days.");
   });
 
-  it("gets several tools in one command, or loses them all, including a tool with a built-in handler", async () => {
+  it("can get several tools in one command, or lose them all, including a tool with a built-in handler", async () => {
     await done("agents create several --prompt Find. --tools return_final_answer");
     await done(["tools", "add", "read_pages", "--handler-key", "email_get", "--config", '{"pageSize": 3000}']);
     expect(await json("tools show read_pages")).toMatchObject({
@@ -79,15 +79,18 @@ describe("a custom agent", () => {
     expect(await toolsOf()).toEqual(["read_pages"]);
   });
 
-  it.each(["-a baseline", "-l 5", "--ids 1", "--resume latest"])("is not repeated with %s", async (flag) => {
-    const { code, stderr } = await artE(`run --repeat latest ${flag}`);
-    expect({ code, stderr }).toEqual({
-      code: 2,
-      stderr: expect.stringContaining(flag.split(" ")[0] === "-a" ? "--agent" : "--"),
-    });
-  });
+  it.each(["-a baseline", "-l 5", "--ids 1", "--resume latest"])(
+    "cannot have its run repeated if %s is given",
+    async (flag) => {
+      const { code, stderr } = await artE(`run --repeat latest ${flag}`);
+      expect({ code, stderr }).toEqual({
+        code: 2,
+        stderr: expect.stringContaining(flag.split(" ")[0] === "-a" ? "--agent" : "--"),
+      });
+    },
+  );
 
-  it("is not repeated with other limits, unless --force records them", async () => {
+  it("can have its run repeated with other limits only if --force records them", async () => {
     expect(await artE("run --repeat latest --max-turns 2")).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("maxTurns was 7"),
@@ -96,7 +99,7 @@ describe("a custom agent", () => {
     expect(JSON.parse(read("forced.json")).settings.changes).toEqual(["maxTurns was 7 and would be 2"]);
   });
 
-  it("is copied to another database in one file", async () => {
+  it("can be copied to another database in one file", async () => {
     await done("agents clone art-e carried --db a.db");
     await done("agents export carried -o carried.yaml --db a.db");
     await done("agents import carried.yaml --db b.db");
@@ -107,7 +110,7 @@ describe("a custom agent", () => {
     expect(stderr).toMatch(/^art-e: bad\.yaml:\d+: .*colour/);
   });
 
-  it("accepts flags before the subcommand too", async () => {
+  it("can be managed with flags before the subcommand too", async () => {
     await done("agents --overwrite -o early.yaml export art-e");
     expect(read("early.yaml")).toContain("id: art-e");
     await done("agents --replace import carried.yaml --db b.db");
@@ -116,31 +119,31 @@ describe("a custom agent", () => {
   it.each([
     ["agents create x", "needs a --prompt"],
     ["agents create", "agents create needs ID."],
-    ["agents create x --prompt @none.txt", "there is no such file"],
+    ["agents create x --prompt @none.txt", "the file does not exist"],
     ["agents create x --prompt {{y}}", "{{y}}"],
-    ["agents set art-e --name x", "came with art-e"],
-    ["agents set carried --db a.db", "nothing to change"],
+    ["agents set art-e --name x", "is built in"],
+    ["agents set carried --db a.db", "agents set needs a change"],
     ["agents list --model x", "agents list does not take --model."],
     ["agents show art-e more", 'agents show does not take "more".'],
-    ["agents show --run latest art-e", "ID cannot be given too"],
+    ["agents show --run latest art-e", "ID and --run cannot be combined"],
     ["agents set mine --tools email_get", "agents set does not take --tools."],
     ["agents detach art-e", "agents detach needs TOOLS."],
     ["tools add x --handler-key none --description d", 'Unknown handler_key "none"'],
-    ["tools add x --handler-key http", "has a flag of its own"],
-    ["tools add x --command true --handler-key email_get --description d", "name two tools"],
-    ["tools add x --command true --config {} --description d", "--config is not for"],
-    ["agents show art-e@99", "no version 99"],
+    ["tools add x --handler-key http", "has its own flag"],
+    ["tools add x --command true --handler-key email_get --description d", "define two tools"],
+    ["tools add x --command true --config {} --description d", "--config does not apply to"],
+    ["agents show art-e@99", "does not have a version 99"],
     ["agents fly", "Unknown command: agents fly."],
     ["agents clone art-e", "agents clone needs NEW_ID."],
     ["agents --quiet", "agents needs a subcommand."],
     ["tools add x", "needs the tool itself"],
-    ["tools add x --command true", "needs a --description"],
-    ["tools add x --command true --http http://a.b --description d", "name two tools"],
-    ["tools add x --command true --method GET --description d", "--method is not for"],
+    ["tools add x --command true", "--description is missing"],
+    ["tools add x --command true --http http://a.b --description d", "define two tools"],
+    ["tools add x --command true --method GET --description d", "--method does not apply to"],
     ["tools test email_get nonsense", "expected a JSON object"],
-    ["tools set days --http http://a.b", "another tool"],
+    ["tools set days --http http://a.b", "Cannot change the kind of tool"],
     ["tools set days --mcp program", "tools set does not take --mcp."],
-    ["tools add x --mcp program", '"x" cannot be given too'],
+    ["tools add x --mcp program", "ID cannot be combined with --mcp"],
     ["tools list --inbox a@b.c", "tools list does not take --inbox."],
     ["judge frob", "Unknown command: judge frob."],
     ["judge calibrate", "judge calibrate needs LABELS."],
@@ -151,8 +154,8 @@ describe("a custom agent", () => {
   });
 });
 
-describe("tools test", () => {
-  it("calls a tool like in a task, and exits with code 1 if it fails", async () => {
+describe("art-e tools test", () => {
+  it("calls a tool as in a task, and exits with code 1 if the call fails", async () => {
     const search = ["tools", "test", "email_search", JSON.stringify({ query: "base quantity", inbox_id: MARCUS })];
     const all = JSON.parse(await done([...search, "--inbox", MARCUS, "--json"]));
     const before = JSON.parse(await done([...search, "--inbox", MARCUS, "--before", "2001-03-06", "--json"]));
@@ -194,7 +197,7 @@ describe("tools test", () => {
   it("calls tools that --mcp imported, and a program with quoted arguments", async () => {
     const file = stdioServerFile(path(""));
     expect(await done(["tools", "add", "--mcp", `'${process.execPath}' "${file}"`, "--prefix", "m"])).toContain(
-      "5 tools are added:\n  m_behave: ",
+      "5 tools added:\n  m_behave: ",
     );
     expect(await done(["tools", "test", "m_behave", '{"do": "echo", "word": "hi"}'])).toContain('"word": "hi"');
     const program = `'${process.execPath}' -e 'process.stdin.on("end", () => console.log("[1]")).resume()'`;

@@ -8,11 +8,11 @@ import { SELF_SIGNED } from "../../providers/self-signed.js";
 import { toReplyBody } from "../../providers/wire-reply.js";
 import type { ParsedRequest, WireFormat } from "../../providers/wire-request.js";
 import { boxLines, demoQuestion, demoQuestions, everyFile, jsonLines, MAIL, QUESTIONS, workFolder } from "../art-e.js";
-import { resultsSchema } from "../results-schema.js";
+import { ownResultsSchema, resultsSchema } from "../results-schema.js";
 
 const providers: FakeProvider[] = [];
 
-describe("providers", () => {
+describe("model providers", () => {
   const { artE, path, readJson } = workFolder({ mail: MAIL });
   /** Not in a format that `scrub` detects, so it is redacted only because it is the key. */
   const KEY = "wombat-3141592653589793-key";
@@ -49,7 +49,7 @@ describe("providers", () => {
   const refusing = (status: number) =>
     provide(() => ({ fail: "status", status, message: `the key ${KEY} is revoked`, code: "bad_key" }));
 
-  describe("a run over a provider's own protocol scores the model's answers, and stores no key", () => {
+  describe("a run that uses a provider's own protocol scores the model's answers, and stores no key", () => {
     type BaseUrl = (format: WireFormat) => string;
 
     it.each<[string, string, (url: BaseUrl) => { flags: string; variables: Record<string, string> }]>([
@@ -59,7 +59,7 @@ describe("providers", () => {
         (url) => ({ flags: "", variables: { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: url("anthropic") } }),
       ],
       [
-        "openai with OPENAI_BASE_URL",
+        "with openai and OPENAI_BASE_URL",
         "openai/gpt-4.1",
         (url) => ({
           flags: "--model-id openai/gpt-4.1",
@@ -67,7 +67,7 @@ describe("providers", () => {
         }),
       ],
       [
-        "openai with --base-url, in the responses format",
+        "with openai and --base-url, in the responses format",
         "openai/acme/best",
         (url) => ({
           flags: `--model-provider openai --model-id acme/best --wire-api responses --base-url ${url("openai-chat")}`,
@@ -110,7 +110,7 @@ describe("providers", () => {
   });
 
   describe("a run through a proxy", () => {
-    it("tunnels https, and NO_PROXY excludes hosts", async () => {
+    it("sends https through a tunnel, and NO_PROXY excludes hosts", async () => {
       const body = toReplyBody("openai-chat", { content: "42" }, 1, "mine");
       const server = createServer(SELF_SIGNED, (_, response) => {
         response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
@@ -143,7 +143,7 @@ describe("providers", () => {
   describe("the key and the base URL", () => {
     const { artE, write } = workFolder({ mail: MAIL });
 
-    it("come from .env in the working folder: its URL gets its own key, any other URL the environment's", async () => {
+    it("come from .env in the working folder. Its URL gets its own key, and any other URL gets the environment's", async () => {
       const provider = await perfectAgent();
       write(".env", `ANTHROPIC_API_KEY="key-of-the-file"\nANTHROPIC_BASE_URL=${provider.url}\n`);
       const run = `${RUN} -l 1 --json`;
@@ -156,7 +156,7 @@ describe("providers", () => {
     });
   });
 
-  describe("a run whose provider refuses", () => {
+  describe("a run whose provider refuses requests", () => {
     const variables = ({ url }: FakeProvider) => ({ ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: url });
 
     it("ends with code 3 if every task fails, gives the reason, and never shows the refused key", async () => {
@@ -164,7 +164,7 @@ describe("providers", () => {
       const { code, stdout, stderr } = await artE(`${RUN} -o failed.json`, variables(provider));
       expect(code).toBe(3);
       expect(stderr).toMatch(/^art-e: 3 of 3 tasks failed\. See why: art-e export-traces --run run_\S+ --failed; /);
-      expect(stderr).toMatch(/; answer them again: art-e run --resume run_\S+ --retry-failed\n$/);
+      expect(stderr).toMatch(/; retry them: art-e run --resume run_\S+ --retry-failed\n$/);
       const box = boxLines(stdout);
       expect(box).toMatchObject({ Scores: "- (no task was completed)", Endings: "model_error 3" });
 
@@ -182,7 +182,7 @@ describe("providers", () => {
       expect(stdout + stderr + exported.stdout).not.toContain(KEY);
     });
 
-    it("ends immediately with code 1 if its key is refused, leaves every task unanswered, and never shows the key", async () => {
+    it("ends immediately with code 1 if its key is refused, leaves all tasks unanswered, and never shows the key", async () => {
       const provider = await refusing(401);
       const line = `${RUN} -o refused.json --concurrency 2`;
       const { code, stdout, stderr } = await artE(line, variables(provider));
@@ -190,22 +190,22 @@ describe("providers", () => {
       const { taskResults, runId } = resultsSchema.parse(readJson("refused.json"));
       expect(taskResults).toEqual([]);
       expect(stderr).toBe(
-        `art-e: Run ${runId} stopped: anthropic/claude-sonnet-5-5: 401 the key [key] is revoked.\n       0 of 3 tasks are saved. Check the key in ANTHROPIC_API_KEY and the account behind it; when it is accepted: art-e run --resume ${runId}\n`,
+        `art-e: Run ${runId} stopped: anthropic/claude-sonnet-5-5: 401 the key [key] is revoked.\n       0 of 3 tasks are saved. Check the key in ANTHROPIC_API_KEY and the account behind it; once the provider accepts it, continue: art-e run --resume ${runId}\n`,
       );
       expect(stdout).toBe("");
       expect(provider.requests.length).toBeLessThanOrEqual(2);
       expect(stdout + stderr).not.toContain(KEY);
     });
 
-    it("reports a model's refusal without advice that cannot help", async () => {
+    it("reports a model's refusal, and gives no advice that cannot help", async () => {
       const provider = await refusing(404);
       const { code, stdout, stderr } = await artE(`${RUN} --concurrency 2`, variables(provider));
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-      expect(stderr).toContain("0 of 3 tasks are saved. Begin again with a model that the server has (--model-id");
+      expect(stderr).toContain("0 of 3 tasks are saved. Start a new run with a model of the server (--model-id");
       expect(stderr).not.toContain("--resume");
     });
 
-    it("counts failures separately and as wrong if half of the tasks fail", async () => {
+    it("counts failures separately, and as wrong, if half of the tasks fail", async () => {
       const refused = demoQuestion(21).question;
       const provider = await provide((request) =>
         request.question === refused
@@ -222,14 +222,14 @@ describe("providers", () => {
     });
   });
 
-  it("store the key in no file of the working folder, including the database", () => {
+  it("never have their key stored in a file in the working folder, not even in the database", () => {
     const files = everyFile(path(""));
     expect(files.map(({ name }) => name)).toContain(path("art-e.db"));
     for (const { name, bytes } of files) expect(bytes.includes(KEY), name).toBe(false);
   });
 });
 
-describe("protocol", () => {
+describe("the published protocol", () => {
   /** `run --protocol art`, and how `compare --published` describes such a run. */
 
   /** The questions of corbt/enron_emails_sample_questions that OpenPipe's ART omits. */
@@ -258,12 +258,12 @@ describe("protocol", () => {
   const keys = () => ({ ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
   const run = (line: string) => artE(`run --protocol art --dataset copy.jsonl ${line}`, keys());
 
-  describe("run --protocol art", () => {
-    it("sets agent, questions, cutoff and judge together, also for a question file", async () => {
+  describe("art-e run --protocol art", () => {
+    it("sets agent, questions, cutoff and judge together, even if a question file is given", async () => {
       const { code, stderr } = await run("-o art.json");
       expect(code).toBe(0);
       expect(stderr).toBe(
-        `--protocol art: the mail in ./art-e.db was imported without ART's filter. For it, import into a file of its own: art-e import --filter art --db FILE.\n` +
+        `--protocol art: the mail in ./art-e.db was imported without ART's filter. Import the mail into a separate file: art-e import --filter art --db FILE.\n` +
           `Left out questions ${KNOWN_BAD.join(", ")} as known to be bad, assuming that copy.jsonl is a copy of corbt/enron_emails_sample_questions.\n` +
           "art-e: the tool choice required is sent as auto to anthropic/claude-sonnet-5-5: claude-sonnet-5-5 thinks by default and does not support required tool calls while thinking.\n",
       );
@@ -285,7 +285,7 @@ describe("protocol", () => {
       expect(taskResults.every(({ scores }) => scores.judgeCorrect === 1)).toBe(true);
     });
 
-    it("is compared by compare --published, condition by condition", async () => {
+    it("creates a run that compare --published compares with the published one, condition by condition", async () => {
       const differences = async (file: string) =>
         (await artE(`compare ${file} --published`)).stdout.split("\n").find((line) => line.startsWith("run_"));
       const art = await differences("art.json");
@@ -315,35 +315,35 @@ describe("protocol", () => {
     it("is overridden by explicit flags, which are recorded", async () => {
       const { code } = await run("-a email-search -l 2 --cutoff query_date --no-judge -o own.json");
       expect(code).toBe(0);
-      const { agentId, settings, totalTasks } = resultsSchema.parse(readJson("own.json"));
+      const { agentId, settings, totalTasks } = ownResultsSchema.parse(readJson("own.json"));
       expect({ agentId, totalTasks, cutoff: settings.cutoff, judge: settings.judge }).toEqual({
         ...{ agentId: "email-search", totalTasks: 2, cutoff: "query_date", judge: null },
       });
     });
 
-    it("does not mention mail that passed ART's filter", async () => {
+    it("does not mention mail that passes ART's filter", async () => {
       expect((await artE(`import ${MAIL} --filter art --db filtered.db --quiet`)).code).toBe(0);
       const { code, stderr } = await run("-l 1 --db filtered.db -o filtered.json");
       expect({ code, stderr: stderr.includes("filter") }).toEqual({ code: 0, stderr: false });
-      expect(resultsSchema.parse(readJson("filtered.json")).settings.mailFilter).toBe("art");
+      expect(ownResultsSchema.parse(readJson("filtered.json")).settings.mailFilter).toBe("art");
     });
 
     it.each([
       [
-        "without a key for a judge",
+        "if there is no key for a judge",
         "run --protocol art -a baseline",
-        "--protocol art has the answers judged, and there is no key",
+        "--protocol art needs a judge, but no API key for one is set.",
       ],
-      ["with an unknown name", "run --protocol iofold -a baseline", "--protocol: expected art."],
+      ["if its name is unknown", "run --protocol iofold -a baseline", "--protocol: expected art."],
       [
-        "for a run with its own settings",
+        "if a run has its own settings",
         "run --resume latest --protocol art",
-        "--protocol cannot choose anything else.",
+        "--protocol does not apply to a resumed run, which keeps its tasks.",
       ],
       [
-        "for an external agent",
+        "if the agent is external",
         "run --protocol art --no-judge -a x --agent-url http://127.0.0.1:9/v1",
-        "--protocol does not reach an agent of --agent-url",
+        "--protocol does not apply to an external agent (--agent-url).",
       ],
     ])("is refused %s", async (_, line, message) => {
       const { code, stderr } = await artE(
@@ -382,13 +382,13 @@ describe("reasoning models", () => {
     return artE(`${base} --base-url ${provider.baseUrl(format)} ${flags}`, key);
   };
 
-  describe("a reply with only reasoning", () => {
+  describe("a reply that contains only reasoning", () => {
     it.each<[WireFormat, string]>([
       ["anthropic", "--model-id anthropic/claude-opus-5"],
       ["openai-responses", "--model-id openai/gpt-5-mini --wire-api responses"],
       ["openai-chat", "--model-id openai/gpt-5-mini --wire-api chat"],
       ["google", "--model-id google/gemini-2.5-pro"],
-    ])("costs a turn but not the task over %s", async (format, flags) => {
+    ])("over %s costs a turn but does not fail the task", async (format, flags) => {
       const { code, stderr } = await run(await thinker(), format, flags, `${format}.json`);
       expect([code, stderr]).toEqual([0, ""]);
       const results = resultsSchema.parse(readJson(`${format}.json`));
@@ -396,8 +396,8 @@ describe("reasoning models", () => {
     });
   });
 
-  describe("adjusted settings", () => {
-    it("are in the settings and every turn, with the omitted fields and reasons, and are reported", async () => {
+  describe("adjusted request settings", () => {
+    it("are in the run's settings and in every turn, with the omitted fields and the reasons, and are reported", async () => {
       const provider = await thinker();
       expect(await artE("agents create forced --prompt Answer. --tool-choice required")).toMatchObject({ code: 0 });
       const flags = "-a forced --model-id anthropic/claude-opus-5 --temperature 0 --max-tokens 500";
@@ -407,7 +407,7 @@ describe("reasoning models", () => {
         "art-e: the temperature 0 is not sent to anthropic/claude-opus-5: claude-opus-5 does not support a temperature.\n",
       );
       expect(stderr).toContain("art-e: the tool choice required is sent as auto to anthropic/claude-opus-5: ");
-      const { settings, runId } = resultsSchema.parse(readJson("forced.json"));
+      const { settings, runId } = ownResultsSchema.parse(readJson("forced.json"));
       expect(settings).toMatchObject({ maxTokens: 500, temperature: 0, toolChoice: "required" });
       const { sent } = settings;
       expect(sent).toMatchObject({ maxTokens: 16_884, temperature: null, toolChoice: "auto" });
@@ -435,12 +435,12 @@ describe("reasoning models", () => {
       ]);
     });
 
-    it("are the requested ones for a model that accepts all", async () => {
+    it("are the requested ones if the model accepts all of them", async () => {
       const provider = await thinker();
       const flags = "--model-id anthropic/claude-sonnet-4-5 --temperature 0.5";
       const { code, stderr } = await run(provider, "anthropic", flags, "plain.json");
       expect([code, stderr]).toEqual([0, ""]);
-      expect(resultsSchema.parse(readJson("plain.json")).settings.sent).toEqual({
+      expect(ownResultsSchema.parse(readJson("plain.json")).settings.sent).toEqual({
         maxTokens: 2048,
         temperature: 0.5,
         toolChoice: "auto",

@@ -40,7 +40,7 @@ async function run(model: string, path: string, reply: (body: Body, n: number) =
   return readJson("results.json").taskResults[0];
 }
 
-describe("a recipe of docs/models.md", () => {
+describe("a recipe in docs/models.md", () => {
   it("is on the page for each provider tested here", () => {
     const page = readFileSync(join(import.meta.dirname, "../../../docs/models.md"), "utf8");
     for (const path of [
@@ -52,7 +52,7 @@ describe("a recipe of docs/models.md", () => {
     }
   });
 
-  it("runs an Azure deployment whose name does not show that it reasons", async () => {
+  it("runs an Azure deployment whose name does not show that the model reasons", async () => {
     const filters = { hate: { filtered: false, severity: "safe" } };
     const result = await run("my-deployment", "/openai/v1", (body) =>
       body.max_tokens === undefined
@@ -106,7 +106,7 @@ describe("a recipe of docs/models.md", () => {
     expect(result).toMatchObject({ ending: "answered", agentAnswer: "42" });
   });
 
-  it("runs Gemini on Vertex AI, which requires its thought signatures back", async () => {
+  it("runs Gemini on Vertex AI, which requires its thought signatures in later requests", async () => {
     const signature = { google: { thought_signature: "c2lnbmVk" } };
     const call = (fields: Record<string, JsonValue>): Record<string, JsonValue> => ({
       tool_calls: [{ id: "function-call-1", type: "function", extra_content: signature, function: fields }],

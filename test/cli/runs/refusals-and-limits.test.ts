@@ -25,7 +25,7 @@ const FINAL: Answer = {
   usage: { inputTokens: 1_000, outputTokens: 100, cachedInputTokens: 0 },
 };
 
-describe("refusals of a run", () => {
+describe("a run's refusals", () => {
   it("are listed with their reasons and numbers in the results, stats, show and every report", async () => {
     const first = provider.requests.length;
     answer = (request) =>
@@ -79,13 +79,13 @@ describe("a limit that is changed on --resume", () => {
   });
 
   it.each(["--task-timeout 50", "--max-task-cost 0.1", "--max-turns 20"])(
-    "is refused without --force if lowered or not a limit of the run: %s",
+    "is refused without --force if lowered, or if the run did not have it: %s",
     async (flag) => {
       answer = () => FINAL;
       await artE(`${RUN} -l 1 --price 1,1 --task-timeout 100 --max-task-cost 0.5`, variables());
       const { code, stderr } = await artE(`run --resume latest ${flag}`, variables());
       expect(code).toBe(2);
-      expect(stderr).toContain("cannot go on as it was begun");
+      expect(stderr).toContain("Cannot resume run");
     },
   );
 });

@@ -6,7 +6,7 @@ import { type Answer, type FakeProvider, startFakeProvider } from "../../provide
 import { type RedisServer, startRedis } from "../../queue/redis-server.js";
 import { addressOf, everyFile, jsonLines, MAIL, MARCUS, QUESTIONS, workFolder } from "../art-e.js";
 import { Workers } from "../queue/queue-setup.js";
-import { resultsSchema } from "../results-schema.js";
+import { ownResultsSchema } from "../results-schema.js";
 
 /** User settings for requests: reasoning effort, headers and body fields. */
 
@@ -49,9 +49,9 @@ async function requestsOf<T>(work: () => Promise<T>) {
   return { ended, bodies: seen.map(({ body }) => body as Body), headers: seen.map(({ headers }) => headers) };
 }
 
-const settings = (name: string) => resultsSchema.parse(readJson(name)).settings;
+const settings = (name: string) => ownResultsSchema.parse(readJson(name)).settings;
 
-describe("--body of run", () => {
+describe("art-e run --body", () => {
   it.each<[string, string, Body]>([
     [
       "pins OpenRouter's provider",
@@ -77,7 +77,7 @@ describe("--body of run", () => {
     expect(settings("body.json").extraBody).toEqual(expected);
   });
 
-  it("refuses fields that art-e sets and invalid JSON in one line, before the first request", async () => {
+  it("refuses fields that art-e sets, and invalid JSON, in one line before the first request", async () => {
     for (const [flag, said] of [
       ["messages=[]", "--body: messages is set by art-e itself."],
       ["temperature=1", "--body: temperature has its own setting, --temperature."],
@@ -93,7 +93,7 @@ describe("--body of run", () => {
   });
 });
 
-describe("--header of run", () => {
+describe("art-e run --header", () => {
   it("sends variables and literal values, and stores neither in any file", async () => {
     const { ended, headers } = await requestsOf(() =>
       run(
@@ -138,21 +138,21 @@ describe("--header of run", () => {
     expect(headers[0]).toMatchObject({ "x-pin": "another", "x-g": SECRETS.GATEWAY_KEY });
   });
 
-  it("names an unset variable before the first request", async () => {
+  it("reports an unset variable before the first request", async () => {
     const { ended, bodies } = await requestsOf(() => run("--header", "X-Key=${NOWHERE}"));
     expect(ended).toMatchObject({ code: 2 });
     expect(ended.stderr).toContain("--header X-Key: the environment variable NOWHERE is not set.");
     expect(bodies).toEqual([]);
   });
 
-  it("is refused for a model without a server, and for an agent with its own", async () => {
+  it("is refused for a model without a server, and for an agent that has its own model", async () => {
     const offline = await artE(`run -a baseline --dataset ${QUESTIONS} -l 1 --header X-A=b`);
     expect(offline).toMatchObject({ code: 2, stderr: expect.stringContaining("offline/baseline sends none") });
     const command = await artE(["run", "--agent-command", "cat", "--body", "seed=1", "--dataset", QUESTIONS]);
     expect(command).toMatchObject({ code: 2, stderr: expect.stringContaining("--body") });
   });
 
-  it("reaches an external agent's endpoint", async () => {
+  it("sends headers to an external agent's endpoint", async () => {
     const agent = await startFakeProvider(() => ({ content: "42" }));
     const line = ["run", "-a", "my-agent", "--agent-url", agent.baseUrl("openai-chat"), "--dataset", QUESTIONS];
     const more = ["-l", "1", "--no-judge", "--header", "X-G=${GATEWAY_KEY}", "--body", "seed=1", "--quiet"];
@@ -181,7 +181,7 @@ describe("--reasoning-effort", () => {
     expect(stderr).toContain("--reasoning-effort: expected none or minimal or low");
   });
 
-  it("is an agent setting, which run overrides and default removes", async () => {
+  it("can be set in an agent. A run can override it, and default removes it", async () => {
     await artE("agents clone email-search thinker");
     expect((await artE("agents set thinker --reasoning-effort low")).code).toBe(0);
     expect((await artE("agents show thinker")).stdout).toContain("reasoningEffort low");
@@ -196,7 +196,7 @@ describe("--reasoning-effort", () => {
     expect(removed.bodies[0]).not.toHaveProperty("reasoning_effort");
   });
 
-  it("is omitted if the server refuses it, reported, and recorded as adjusted", async () => {
+  it("is omitted, reported, and recorded as adjusted if the server refuses it", async () => {
     refuse = (body) => (body.reasoning_effort === undefined ? null : "Unknown parameter: 'reasoning_effort'.");
     const { ended } = await requestsOf(() =>
       artE([...RUN, "--no-judge", "-l", "2", "--reasoning-effort", "high", "-o", "refused.json"], variables()),
@@ -213,7 +213,7 @@ describe("--reasoning-effort", () => {
 });
 
 describe("a resumed or compared run", () => {
-  it("refuses other efforts and fields unless forced, and compare names them", async () => {
+  it("refuses different efforts and fields unless forced, and compare lists them", async () => {
     await run("--reasoning-effort", "low", "--body", "seed=1", "--name", "first");
     for (const flags of [
       ["--reasoning-effort", "high"],
@@ -259,7 +259,7 @@ describe("the judge", () => {
     expect(ofJudge(same.bodies)).toEqual([]);
   });
 
-  it("must be configured for its flags", async () => {
+  it("must be configured if its flags are given", async () => {
     const { code, stderr } = await run("--judge-reasoning-effort", "low");
     expect(code).toBe(2);
     expect(stderr).toContain("--judge-reasoning-effort requires a judge, but");
@@ -267,7 +267,7 @@ describe("the judge", () => {
 });
 
 describe("the config file", () => {
-  it("contains effort, headers and fields of the model and of the judge", async () => {
+  it("can contain effort, headers and fields of the model and of the judge", async () => {
     write(
       "request.yaml",
       `agent: email-search
@@ -298,13 +298,13 @@ judge: { model: openai/judge-1, reasoning-effort: none, body: { seed: 3 } }
     const owned = await artE(line, variables());
     write("art-e.yaml", "");
     expect(untrusted).toMatchObject({ code: 2 });
-    expect(untrusted.stderr).toContain("model.body sends variables of the environment to a server");
+    expect(untrusted.stderr).toContain("model.body sends environment variables to a server");
     expect(owned).toMatchObject({ code: 2, stderr: expect.stringContaining("Host is set by art-e itself") });
   });
 });
 
 describe("a chat", () => {
-  it("has all request settings with ask", async () => {
+  it("in art-e ask has all request settings", async () => {
     const flags = ["--model-id", "openai/m", "--reasoning-effort", "low", "--body", "seed=5", "--header", "X-A=b"];
     const line = ["ask", MARCUS, "What", "is", "it?", ...flags];
     const { ended, bodies, headers } = await requestsOf(() => artE(line, variables()));
@@ -313,7 +313,7 @@ describe("a chat", () => {
     expect(headers[0]).toMatchObject({ "x-a": "b" });
   });
 
-  it("has the server's headers and fields, and its agent's effort", async () => {
+  it("on a server has the server's headers and fields, and its agent's effort", async () => {
     await artE("agents clone email-search served");
     await artE("agents set served --reasoning-effort minimal --model openai/m");
     const serving = folder.start(

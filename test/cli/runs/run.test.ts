@@ -19,11 +19,11 @@ import {
 } from "../art-e.js";
 import { answersOf, resultsSchema, shippedSchema, totalsSchema } from "../results-schema.js";
 
-describe("run", () => {
+describe("running an agent", () => {
   const { artE, path, read, readJson, write } = workFolder({ mail: MAIL });
   const RUN = `run -a baseline --dataset ${QUESTIONS}`;
 
-  describe("run -a baseline over all of the demo's questions", () => {
+  describe("art-e run -a baseline over all of the demo's questions", () => {
     let one: Ended;
     let sixteen: Ended;
 
@@ -33,7 +33,7 @@ describe("run", () => {
       sixteen = await artE(`${RUN} -l 0 --concurrency 16 -o sixteen.json --json --no-progress`);
     });
 
-    it("succeeds with no output on stderr", () => {
+    it("succeeds, and writes nothing to stderr", () => {
       expect([one, sixteen]).toMatchObject([
         { code: 0, stderr: "" },
         { code: 0, stderr: "" },
@@ -93,7 +93,7 @@ describe("run", () => {
       expect(foundGold).toBeCloseTo(mean(taskResults.map((task) => Number(task.foundGold))), 12);
     });
 
-    it("prints the totals in a box, and the paths of the results", () => {
+    it("prints the totals and the paths of the results in a box", () => {
       const { runId, avgSemanticScore, totalTimeMs } = readJson("one.json");
       expect(one.stdout).toContain("\nART-E Benchmark Results: baseline (offline/baseline)\n");
       expect(boxLines(one.stdout)).toMatchObject({
@@ -118,13 +118,13 @@ describe("run", () => {
       expect(totalsSchema.parse(totals)).toEqual(head);
     });
 
-    it("leaves no partial file next to the results", () => {
+    it("leaves no unfinished file next to the results", () => {
       expect(readdirSync(path("")).sort()).toEqual(["art-e.db", "one.json", "sixteen.json"]);
     });
   });
 
-  describe("run", () => {
-    it("answers ten questions and stores them in the database without --output, --limit or --quiet", async () => {
+  describe("art-e run", () => {
+    it("answers ten questions and stores them in the database if --output, --limit and --quiet are missing", async () => {
       const { code, stdout } = await artE(`${RUN}`);
       expect(code).toBe(0);
       expect(boxLines(stdout).Tasks).toBe("10 of the test split: 10 completed, 0 failed");
@@ -133,7 +133,7 @@ describe("run", () => {
       expect(JSON.parse(stored.stdout)).toMatchObject({ runId: boxLines(stdout).Run, completedTasks: 10 });
     });
 
-    it("keeps replies with --record, and replays the same answers without any request", async () => {
+    it("saves replies with --record, and replays the same answers later without any request", async () => {
       const ids = "--ids 3,9,21";
       await artE(`${RUN} ${ids} --record replies.jsonl -o recorded.json`);
       const { code } = await artE(`${RUN} ${ids} --model-id replay/replies.jsonl -o replayed.json`);
@@ -172,7 +172,7 @@ describe("run", () => {
   });
 });
 
-describe("selection", () => {
+describe("selecting questions", () => {
   const { artE, readJson } = workFolder({ mail: MAIL });
   const REVISION = "0123456789abcdef0123456789abcdef01234567";
   let runs = 0;
@@ -188,16 +188,16 @@ describe("selection", () => {
   const idsOf = (questions: readonly Question[]) => questions.map((question) => question.id).sort((a, b) => a - b);
   const FILE = `--dataset ${QUESTIONS}`;
 
-  describe("run answers only", () => {
-    it("the first --limit questions", async () => {
+  describe("art-e run answers only", () => {
+    it("the first questions if --limit is given", async () => {
       expect(await answered(`${FILE} -l 3`)).toEqual(idsOf(demoQuestions.slice(0, 3)));
     });
 
-    it("questions with --ids, in any order", async () => {
+    it("the questions in --ids, in any order", async () => {
       expect(await answered(`${FILE} --ids 40,7,12`)).toEqual([7, 12, 40]);
     });
 
-    it("questions with --inbox, in any spelling", async () => {
+    it("questions about the mailbox in --inbox, in any spelling", async () => {
       const own = demoQuestions.filter((question) => question.inbox_address === MARCUS);
       expect(await answered(`${FILE} --inbox ${MARCUS.toUpperCase()} -l 0`)).toEqual(idsOf(own));
     });
@@ -214,7 +214,7 @@ describe("selection", () => {
       expect(await answered(`${FILE} --max-sources 1 -l 0`)).toEqual(idsOf(few));
     });
 
-    it("a random selection with --shuffle, the same for the same --seed", async () => {
+    it("a random selection if --shuffle is given, which is the same for the same --seed", async () => {
       const first = await answered(`${FILE} --shuffle --seed 7 -l 4`);
       expect(first).toHaveLength(4);
       expect(await answered(`${FILE} --shuffle --seed 7 -l 4`)).toEqual(first);
@@ -222,7 +222,7 @@ describe("selection", () => {
     });
   });
 
-  describe("run takes the questions from the hub at HF_ENDPOINT", () => {
+  describe("art-e run takes the questions from the hub at HF_ENDPOINT", () => {
     it("as a Parquet file of one revision, without known bad questions", async () => {
       const rows = demoQuestions.map((question) => ({ ...question, message_ids: [...question.message_ids] }));
       const bytes = parquetOf(rows);
@@ -236,7 +236,7 @@ describe("selection", () => {
       expect(await answered(flags, { HF_ENDPOINT: hub.endpoint })).toEqual(idsOf(good));
     });
 
-    it("at a pinned revision of known size by default", async () => {
+    it("at a pinned revision, whose size is known, by default", async () => {
       const pinned = "abc84674cefc28ca4bf2cd3f0f0c9c860d690d70";
       const known = `/datasets/corbt/enron_emails_sample_questions/resolve/${pinned}/data/test-00000-of-00001.parquet`;
       const rows = demoQuestions
@@ -253,7 +253,7 @@ describe("selection", () => {
       expect(stderr).toMatch(/the file has \d+ bytes, not 267520/);
     });
 
-    it("as JSON rows with --use-json", async () => {
+    it("as JSON rows if --use-json is given", async () => {
       await using hub = await startHub((_, response) =>
         sendJson(response, {
           rows: demoQuestions.slice(0, 4).map((row, i) => ({ row_idx: i, row, truncated_cells: [] })),
@@ -289,7 +289,7 @@ describe("task times", () => {
   const run = (line: string) =>
     artE(`${RUN} ${line}`, { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
 
-  it("separates model time, tool time and waiting", async () => {
+  it("consist of model time, tool time and waiting time", async () => {
     await busyAtFirst(1);
     const waited = await run("-o waited.json");
     expect(waited.code).toBe(0);
@@ -322,7 +322,7 @@ describe("task times", () => {
     expect(shown).toMatch(/^ {10}[Mtsx~.w-]{58,62}\n {10}M model .+ pauses before retries \d\.\d s/m);
   });
 
-  it("shows the parts in reports, and excludes waiting from compare's verdict", async () => {
+  it("are shown in reports, and compare's verdict excludes waiting time", async () => {
     expect((await artE("report latest --format csv -o tasks.csv")).code).toBe(0);
     expect(read("tasks.csv")).toContain("executionTimeMs,modelTimeMs,toolTimeMs,waitingTimeMs");
     expect((await artE("report latest --format md")).stdout).toMatch(/\| Waiting per task \| [1-9]\.\d s \|/);

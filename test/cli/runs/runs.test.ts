@@ -4,7 +4,7 @@ import { type FakeProvider, startFakeProvider } from "../../providers/fake-provi
 import { demoQuestions, MAIL, QUESTIONS, workFolder } from "../art-e.js";
 import { openTerminal, type TerminalScreen } from "../terminal-screen.js";
 
-describe("runs", () => {
+describe("commands about runs", () => {
   const { artE } = workFolder({ mail: MAIL });
   const RUN = `run -a baseline --dataset ${QUESTIONS} --quiet --json`;
   let provider: FakeProvider;
@@ -25,8 +25,8 @@ describe("runs", () => {
 
   const json = async (line: string) => JSON.parse((await artE(`${line} --json`)).stdout);
 
-  describe("runs list", () => {
-    it("shows score, cost and progress of each run, newest first, and that no judge was used", async () => {
+  describe("art-e runs list", () => {
+    it("shows each run's score, cost and progress, newest first, and says if no judge was used", async () => {
       const { code, stdout } = await artE("runs list");
       expect(code).toBe(0);
       const [heading, , newest, oldest, empty, note] = stdout.split("\n");
@@ -42,7 +42,7 @@ describe("runs", () => {
       expect([empty, note]).toEqual(["", expect.stringMatching(/^\* Not judged: the score is/)]);
     });
 
-    it("names the most frequent error in the totals of a run", async () => {
+    it("shows the most frequent error in the totals of a run", async () => {
       expect((await artE(`stats --run ${failed}`)).stdout).toMatch(/^Errors: +.*400.* \(2 tasks\)$/m);
       expect((await json(`stats --run ${failed}`)).mostFrequentError).toMatchObject({ tasks: 2 });
       expect(await json(`stats --run ${good}`)).not.toHaveProperty("mostFrequentError");
@@ -56,22 +56,22 @@ describe("runs", () => {
       expect(listed).toMatchObject({ costUsd, completedTasks, id: good });
     });
 
-    it("lists only matching runs, and says how many are not listed", async () => {
+    it("lists only matching runs, and says how many others there are", async () => {
       expect(await json("runs list --agent baseline --status completed")).toHaveLength(1);
       expect((await artE("runs list --status running")).stdout).toBe("No run matches.\n");
-      expect((await artE("runs list --limit 1")).stderr).toBe("1 older ones are not listed: --limit 0 lists all.\n");
+      expect((await artE("runs list --limit 1")).stderr).toBe("1 older runs are not shown. List all: --limit 0.\n");
       const { code, stderr } = await artE("runs list --status dead");
       expect([code, stderr.split("\n")[0]]).toEqual([2, "art-e: --status: expected running or completed or stopped."]);
     });
   });
 
-  describe("runs show", () => {
+  describe("art-e runs show", () => {
     it("shows the latest run, even if all of its tasks failed", async () => {
       expect((await artE("runs show")).stdout).toMatch(new RegExp(`Run: +${failed}`));
       expect((await artE("export-traces --run latest --failed")).stdout.trim().split("\n")).toHaveLength(2);
     });
 
-    it("shows a run, its worst task first, with a working hint", async () => {
+    it("shows a run, its worst task first, with a hint that works", async () => {
       const { stdout } = await artE(`runs show ${good}`);
       expect(stdout).toContain(`Run:               ${good}`);
       const scores = [...stdout.matchAll(/^\d+ +\w+ +(\d\.\d{3}) /gm)].map(([, score]) => Number(score));
@@ -81,7 +81,7 @@ describe("runs", () => {
       expect((await artE(hint)).code).toBe(0);
     });
 
-    it("lists failed tasks first, without a score", async () => {
+    it("lists failed tasks first, and shows no score for them", async () => {
       const { tasks, headline } = await json(`runs show ${failed}`);
       expect(headline).toBeNull();
       expect(tasks).toHaveLength(2);
@@ -89,8 +89,8 @@ describe("runs", () => {
     });
   });
 
-  describe("names, notes and tags", () => {
-    it("are stored, found, and accepted instead of an id by other commands", async () => {
+  describe("the names, notes and tags of runs", () => {
+    it("are stored, can be searched for, and are accepted by other commands instead of an id", async () => {
       expect((await artE(["runs", "rename", good, "before the fix"])).stdout).toBe(
         `Run ${good} is named "before the fix".\n`,
       );
@@ -105,14 +105,14 @@ describe("runs", () => {
     });
 
     it.each([
-      [["rename", "RUN", "latest"], 'NAME: "latest" cannot name a run.'],
-      [["rename", "RUN", "run_1"], 'NAME: "run_1" cannot name a run.'],
-      [["rename", "RUN", "results.json"], 'NAME: "results.json" cannot name a run.'],
-      [["rename", "RUN", "a\nb"], "cannot name a run."],
+      [["rename", "RUN", "latest"], 'NAME: "latest" is not a valid run name.'],
+      [["rename", "RUN", "run_1"], 'NAME: "run_1" is not a valid run name.'],
+      [["rename", "RUN", "results.json"], 'NAME: "results.json" is not a valid run name.'],
+      [["rename", "RUN", "a\nb"], "is not a valid run name."],
       [["rename", "run_none", "x"], 'Unknown run "run_none"'],
       [["rename", "RUN"], "NAME: expected a name, or --remove."],
       [["note", "RUN", "x", "--remove"], "NOTE: expected a note, or --remove."],
-      [["tag", "RUN", "two words"], 'TAGS: "two words" cannot be a tag.'],
+      [["tag", "RUN", "two words"], 'TAGS: "two words" is not a valid tag.'],
     ])("are refused: %j", async (line, message) => {
       const { code, stderr } = await artE(["runs", ...line.map((part) => (part === "RUN" ? failed : part))]);
       expect(code).toBe(2);
@@ -122,15 +122,15 @@ describe("runs", () => {
     it("belong to one run until they are removed", async () => {
       await artE(["runs", "rename", good, "mine"]);
       const { code, stderr } = await artE(["runs", "rename", failed, "mine"]);
-      expect([code, stderr.split("\n")[0]]).toEqual([2, `art-e: Run ${good} has the name "mine".`]);
-      expect((await artE(["runs", "rename", good, "--remove"])).stdout).toBe(`Run ${good} has no name now.\n`);
+      expect([code, stderr.split("\n")[0]]).toEqual([2, `art-e: Run ${good} already has the name "mine".`]);
+      expect((await artE(["runs", "rename", good, "--remove"])).stdout).toBe(`Run ${good} no longer has a name.\n`);
       expect((await artE(["runs", "rename", failed, "mine"])).code).toBe(0);
       await artE(["runs", "rename", failed, "--remove"]);
     });
   });
 
-  describe("runs delete and prune", () => {
-    it("only list runs without --yes, and delete them with their traces with it", async () => {
+  describe("art-e runs delete and prune", () => {
+    it("only list the runs if --yes is missing, and otherwise delete them with their traces", async () => {
       const { runId, taskResults } = await json(`${RUN} -l 2`);
       expect(taskResults ?? []).toBeDefined();
       const listed = await artE(`runs delete ${runId}`);
@@ -138,7 +138,7 @@ describe("runs", () => {
       expect((await artE(`show ${runId}/1`)).code).toBe(0);
       expect((await artE(`runs delete ${runId} --yes`)).stdout).toMatch(/1 run deleted, with results and traces\.\n$/);
       expect((await artE(`show ${runId}/1`)).code).toBe(2);
-      expect((await artE("runs delete latest --yes")).stderr).toContain("latest is not deleted");
+      expect((await artE("runs delete latest --yes")).stderr).toContain("cannot delete latest");
     });
 
     it("delete matching runs, except for the newest N and all labeled ones", async () => {
@@ -151,12 +151,12 @@ describe("runs", () => {
       expect((await json("runs prune --agent baseline --keep 1 --yes")).deleted).toBe(true);
       expect((await json("runs list --agent baseline")).map(({ id }: { id: string }) => id)).toEqual([ids[2], good]);
       expect((await json("runs prune --empty --yes")).runs).toMatchObject([{ id: failed }]);
-      expect((await artE("runs prune --yes")).stderr).toContain("Nothing says which runs.");
+      expect((await artE("runs prune --yes")).stderr).toContain("runs prune needs a filter.");
     });
   });
 
-  describe("run --name", () => {
-    it("names a new run, and its repeat differently", async () => {
+  describe("art-e run --name", () => {
+    it("names a new run, and must be different for its repeat", async () => {
       const named = JSON.parse((await artE([...`${RUN} -l 1 --name`.split(" "), "first try"])).stdout);
       expect(JSON.parse((await artE(["runs", "show", "first try", "--json"])).stdout)).toMatchObject({
         name: "first try",
@@ -167,9 +167,9 @@ describe("runs", () => {
     });
 
     it.each([
-      [`${RUN} -l 1 --name second`, /^Run run_\S+ has the name "second"\.$/],
-      [`${RUN} -l 1 --name latest`, /^--name: "latest" cannot name a run\.$/],
-      ["run --resume latest --name third --json", /^--name names a new run, and --resume goes on with one\.$/],
+      [`${RUN} -l 1 --name second`, /^Run run_\S+ already has the name "second"\.$/],
+      [`${RUN} -l 1 --name latest`, /^--name: "latest" is not a valid run name\.$/],
+      ["run --resume latest --name third --json", /^--name names a new run, but --resume continues an existing one\.$/],
     ])("refuses %s before the first request", async (line, message) => {
       const before = await json("runs list --limit 0");
       const { code, stderr } = await artE(line);
@@ -182,7 +182,7 @@ describe("runs", () => {
   });
 });
 
-describe("progress on terminal", () => {
+describe("progress on a terminal", () => {
   const { path } = workFolder({ mail: MAIL });
   let provider: FakeProvider;
   let terminal: TerminalScreen;
@@ -205,7 +205,7 @@ describe("progress on terminal", () => {
   /** The progress line. */
   const progressOf = (screen: string) => screen.split("\n").findLast((line) => line.includes("Answering ")) ?? "";
 
-  describe("the progress of a run on a terminal", needs("terminal"), () => {
+  describe("the progress of a run", needs("terminal"), () => {
     it.each([80, 120])("fits %i columns, and disappears after Ctrl-C", async (columns) => {
       provider = await stalling();
       terminal = openTerminal(path("."), columns, { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
@@ -217,13 +217,15 @@ describe("progress on terminal", () => {
       if (columns === 120) expect(line).toContain("  2 running  240 tokens");
 
       terminal.press("C-c");
-      const stopping = await terminal.until((shown) => shown.includes("Stopping: 2 tasks under way"));
+      const stopping = await terminal.until((shown) => shown.includes("Stopping: 2 tasks in flight"));
       expect(progressOf(stopping.slice(stopping.indexOf("Stopping: ")))).not.toBe("");
       terminal.press("C-c");
-      const ended = await terminal.until((shown) => /Go on with: .*\n\$$/.test(shown));
+      const ended = await terminal.until((shown) => /Continue: .*\n\$$/.test(shown));
       expect(ended).not.toContain("Answering ");
       expect(ended).not.toContain("^C");
-      expect(ended).toMatch(/Stopping: 2 tasks under way will be finished; once more to stop now\.\n═+\n/);
+      expect(ended).toMatch(
+        /Stopping: 2 tasks in flight will be finished\. Press Ctrl-C again to stop immediately\.\n═+\n/,
+      );
     });
   });
 });

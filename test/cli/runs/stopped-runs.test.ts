@@ -8,7 +8,7 @@ import { type FakeProvider, startFakeProvider } from "../../providers/fake-provi
 import { boxLines, demoQuestions, MAIL, MARCUS, QUESTIONS, ROOT, startProgram, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 
-describe("ended by signal", () => {
+describe("programs ended by a signal", () => {
   /** A signal ends the program, even if a thread is busy. */
 
   const { path, start, write } = workFolder({ mail: MAIL });
@@ -40,26 +40,29 @@ describe("ended by signal", () => {
   it.each([
     ["SIGTERM", "once", "closes"],
     ["SIGINT", "twice", "stays"],
-  ] as const)("%s %s ends a program whose thread is in a long statement, which %s", async (signal, often, how) => {
-    write("busy.mjs", BUSY);
-    write("busy-thread.mjs", THREAD);
-    const { child, ended } = startProgram(path(""), process.execPath, [path("busy.mjs"), how], {});
-    const says = (stream: "stdout" | "stderr", word: string) =>
-      new Promise<void>((resolve) => {
-        child[stream]?.on("data", (text: string) => text.includes(word) && resolve());
-      });
-    const stopping = says("stderr", "Stopping");
-    await says("stdout", "busy");
-    // Within the statement, not before it: after another second of processor time.
-    const worked = () => spawnSync("ps", ["-o", "time=", "-p", String(child.pid)], { encoding: "utf8" }).stdout;
-    const before = worked();
-    await expect.poll(worked).not.toBe(before);
-    child.kill(signal);
-    await stopping;
-    if (often === "twice") child.kill(signal);
-    await ended;
-    expect(child.signalCode ?? child.exitCode).toBe(signal);
-  });
+  ] as const)(
+    "%s ends a program if sent %s during a long statement in a thread (the thread %s)",
+    async (signal, often, how) => {
+      write("busy.mjs", BUSY);
+      write("busy-thread.mjs", THREAD);
+      const { child, ended } = startProgram(path(""), process.execPath, [path("busy.mjs"), how], {});
+      const says = (stream: "stdout" | "stderr", word: string) =>
+        new Promise<void>((resolve) => {
+          child[stream]?.on("data", (text: string) => text.includes(word) && resolve());
+        });
+      const stopping = says("stderr", "Stopping");
+      await says("stdout", "busy");
+      // Within the statement, not before it: after another second of processor time.
+      const worked = () => spawnSync("ps", ["-o", "time=", "-p", String(child.pid)], { encoding: "utf8" }).stdout;
+      const before = worked();
+      await expect.poll(worked).not.toBe(before);
+      child.kill(signal);
+      await stopping;
+      if (often === "twice") child.kill(signal);
+      await ended;
+      expect(child.signalCode ?? child.exitCode).toBe(signal);
+    },
+  );
 
   // Other tests cover the other signals for both programs.
   it.each([
@@ -74,7 +77,7 @@ describe("ended by signal", () => {
   });
 });
 
-describe("dead server", () => {
+describe("a dead server", () => {
   /**
    * An unresponsive server: the run does not wait for it to the end. The waits between HTTP attempts are the real ones.
    */
@@ -105,7 +108,7 @@ describe("dead server", () => {
     const { code, stdout, stderr } = await artE(`${RUN} -l 6`, { ...key, ANTHROPIC_BASE_URL: url });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(
-      /^art-e: Run run_\S+ stopped: the server does not answer \(connection refused\): anthropic\/\S+ connection failed: .*ECONNREFUSED.* \(after 6 attempts\)\.\n {7}0 of 6 tasks are saved\. See that it runs and can be reached; then go on with: art-e run --resume run_\S+\n$/,
+      /^art-e: Run run_\S+ stopped: the server does not answer \(connection refused\): anthropic\/\S+ connection failed: .*ECONNREFUSED.* \(after 6 attempts\)\.\n {7}0 of 6 tasks are saved\. Check that it is running and reachable, then continue: art-e run --resume run_\S+\n$/,
     );
     provider = await startFakeProvider(() => ({ content: "an answer" }));
     // The URL belongs to the run: another one requires --force.
@@ -116,7 +119,7 @@ describe("dead server", () => {
   });
 
   it.each(["anthropic/claude-sonnet-4-5", "openai/gpt-4.1", "google/gemini-2.5-flash"])(
-    "stops the run immediately with the reason if it sends web pages to %s",
+    "stops the run immediately, and the reason is shown, if it sends web pages to %s",
     async (model) => {
       const server = createHttpServer((request, response) => {
         request.resume().on("end", () => response.end("<!DOCTYPE html><html><body>Log in</body></html>"));
@@ -134,7 +137,7 @@ describe("dead server", () => {
   );
 });
 
-describe("resume", () => {
+describe("resuming a run", () => {
   const { artE, read, readJson, write } = workFolder({ mail: MAIL });
   const USAGE = { inputTokens: 10_000, outputTokens: 1_000, cachedInputTokens: 0 };
   /** At $2 and $10 per million. */
@@ -178,14 +181,14 @@ describe("resume", () => {
   }
 
   describe("--max-cost", () => {
-    it("stops a run with the command to resume it, applies until replaced, and the results file keeps its path", async () => {
+    it("stops a run, shows the command to resume it, and applies until replaced, and the results file keeps its path", async () => {
       const before = provider.requests.length;
       const { code, stderr, stdout } = await run(`${RUN} -l 6 --max-cost ${LIMIT} -o stopped.json`);
       const stopped = resultsSchema.parse(readJson("stopped.json"));
       const { runId } = stopped;
       expect(code).toBe(1);
       expect(stderr).toBe(
-        `art-e: Run ${runId} stopped: --max-cost ${LIMIT} is reached: $0.0600 spent.\n       2 of 6 tasks are saved. Go on with a higher limit: art-e run --resume ${runId} --max-cost USD\n`,
+        `art-e: Run ${runId} stopped: --max-cost ${LIMIT} is reached: $0.0600 spent.\n       2 of 6 tasks are saved. Continue with a higher limit: art-e run --resume ${runId} --max-cost USD\n`,
       );
       expect(stopped).toMatchObject({ status: "interrupted", plannedTasks: 6, totalTasks: 2, completedTasks: 2 });
       expect(stopped.limits).toMatchObject({ maxCostUsd: LIMIT, maxTokens: null });
@@ -196,7 +199,7 @@ describe("resume", () => {
       // The limit belongs to the run: it applies if not given again, and is shown.
       expect(await run(`run --resume ${runId}`)).toMatchObject({
         code: 1,
-        stderr: expect.stringContaining(`art-e: limits of run ${runId}: --max-cost ${LIMIT}. Give one again`),
+        stderr: expect.stringContaining(`art-e: limits of run ${runId}: --max-cost ${LIMIT}. Pass one again`),
       });
       expect(provider.requests.length - before).toBe(2);
       expect(await run(`run --resume latest --max-cost ${TASK_USD * 3}`)).toMatchObject({ code: 1 });
@@ -234,7 +237,7 @@ describe("resume", () => {
     });
   });
 
-  describe("limits", () => {
+  describe("limits of a run", () => {
     it.each([
       ["--max-run-tokens 11000", "--max-run-tokens 11000 is reached: 11000 used."],
       ["--max-time 0.0000001", "--max-time is over."],
@@ -246,18 +249,18 @@ describe("resume", () => {
       const asked = provider.requests.length;
       const again = await run("run --resume latest");
       expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining(why) });
-      expect(again.stderr).toContain(`${flag.replace("0.0000001", "1e-7")}. Give one again to change it.`);
+      expect(again.stderr).toContain(`${flag.replace("0.0000001", "1e-7")}. Pass one again to change it.`);
       expect(provider.requests.length - asked).toBe(flag.startsWith("--max-failures") ? 1 : 0);
       down = new Set();
     });
 
-    it("apply to a run's repeat too, and are shown", async () => {
+    it("apply when the run is repeated, and are shown", async () => {
       const { code, stderr } = await run(`run --repeat ${stoppedId}`);
       expect(code).toBe(1);
-      expect(stderr).toMatch(/^art-e: limits of run run_\S+: --max-cost 0\.06\. Give one again/);
+      expect(stderr).toMatch(/^art-e: limits of run run_\S+: --max-cost 0\.06\. Pass one again/);
     });
 
-    it("end a task as out_of_budget before its next turn with --max-task-cost, shown only in that task", async () => {
+    it("end a task as out_of_budget before its next turn if --max-task-cost is reached, and only that task shows it", async () => {
       const line = `run -a email-search --dataset ${QUESTIONS} --ids 1,21 --concurrency 1 -o dear.json --base-url ${dear.url}`;
       expect((await run(`${line} --max-task-cost ${TASK_USD * 1.5}`)).code).toBe(0);
       const { taskResults, endings, failedTasks } = resultsSchema.parse(readJson("dear.json"));
@@ -285,7 +288,7 @@ describe("resume", () => {
   });
 
   describe("--resume", () => {
-    it("is refused with changed settings, exit code 2 and a list of differences, and changes nothing", async () => {
+    it("is refused if settings changed, with exit code 2 and a list of differences, and changes nothing", async () => {
       const before = provider.requests.length;
       const { code, stdout, stderr } = await run(
         `run --resume ${stoppedId} --max-turns 3 --temperature 0.5 --cutoff off --model-id anthropic/claude-haiku-4-5`,
@@ -293,14 +296,14 @@ describe("resume", () => {
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
       const [said, hint] = stderr.split("\n");
       expect(said).toBe(
-        `art-e: Run ${stoppedId} cannot go on as it was begun: model was "anthropic/claude-sonnet-5-5" and would be "anthropic/claude-haiku-4-5"; maxTurns was 10 and would be 3; temperature was null and would be 0.5; cutoff was "query_date" and would be "off".`,
+        `art-e: Cannot resume run ${stoppedId} unchanged: model was "anthropic/claude-sonnet-5-5" and would be "anthropic/claude-haiku-4-5"; maxTurns was 10 and would be 3; temperature was null and would be 0.5; cutoff was "query_date" and would be "off".`,
       );
       expect(hint).toContain("--force");
       expect(provider.requests.length).toBe(before);
       expect(await stopped()).toMatchObject({ status: "interrupted", tasks: 2 });
     });
 
-    it("continues at another base URL of the server, and records it", async () => {
+    it("continues at another base URL of the server, and records the URL", async () => {
       const runId = await stoppedRun();
       const elsewhere = await startFakeProvider(() => ({ content: "an answer", usage: USAGE }));
       try {
@@ -316,7 +319,7 @@ describe("resume", () => {
       }
     });
 
-    it("names the recorded server if the environment has another one", async () => {
+    it("names the recorded server if the environment specifies another one", async () => {
       const runId = await stoppedRun();
       const { code, stderr } = await artE(`run --resume ${runId} --max-cost 9`, {
         ...variables(),
@@ -324,18 +327,18 @@ describe("resume", () => {
       });
       expect(code).toBe(0);
       expect(stderr).toContain(
-        `art-e: the model server is ${provider.url}, as the run began, and not that of ANTHROPIC_BASE_URL. To change it: --base-url URL`,
+        `art-e: the model server is still ${provider.url}, not the one in ANTHROPIC_BASE_URL. To change it, pass --base-url URL`,
       );
     });
 
-    it("does not count the original settings as a change", async () => {
+    it("does not treat the original settings as a change", async () => {
       const runId = await stoppedRun();
       const line = `run --resume ${runId} --max-cost 9 -a email-search --max-turns 10 --cutoff query_date --task-timeout 600 --json`;
       const { code, stdout } = await run(line);
       expect({ code, tasks: JSON.parse(stdout).totalTasks }).toEqual({ code: 0, tasks: 6 });
     });
 
-    it("applies changes with --force and records each in the results file", async () => {
+    it("applies changes with --force, and records each in the results file", async () => {
       const runId = await stoppedRun();
       const { code } = await run(`run --resume ${runId} --max-cost 9 --max-turns 3 --force -o forced.json`);
       expect(code).toBe(0);
@@ -345,18 +348,20 @@ describe("resume", () => {
     });
 
     it.each(["-l 3", "--epochs 2", "--shuffle", `--dataset ${QUESTIONS}`, "--price 1,2", "--ids 1"])(
-      "is refused with %s, because a run's tasks cannot be chosen again",
+      "is refused if %s is given, because a run's tasks cannot be chosen again",
       async (flag) => {
         const { code, stderr } = await run(`run --resume latest ${flag}`);
         expect(code).toBe(2);
-        expect(stderr).toContain(`${flag.replace("-l 3", "--limit 3").split(" ")[0]} cannot choose anything else.`);
+        expect(stderr).toContain(
+          `${flag.replace("-l 3", "--limit 3").split(" ")[0]} does not apply to a resumed run, which keeps its tasks.`,
+        );
       },
     );
 
     it.each(["--force", "--retry-failed"])("is required by %s", async (flag) => {
       const { code, stderr } = await run(`${RUN} ${flag}`);
       expect(code).toBe(2);
-      expect(stderr).toContain(`${flag} is for --resume, which is not given.`);
+      expect(stderr).toContain(`${flag} does not apply to a new run.`);
     });
 
     it("answers only the failed tasks again with --retry-failed", async () => {

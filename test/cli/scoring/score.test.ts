@@ -35,7 +35,7 @@ const RUN = `run -a email-search --model-id openai/agent --price 1,1 --dataset $
 const results = (name: string): BenchmarkResult => resultsSchema.parse(readJson(name));
 const verdictsOf = ({ taskResults }: BenchmarkResult) => taskResults.map(({ scores }) => scores.judgeCorrect);
 
-describe("run", () => {
+describe("art-e run with scorers", () => {
   it("uses all scorers except the judge by default if the base URL is not the vendor's own", async () => {
     const before = judged();
     expect(await artE(`${RUN} -l 2 -o plain.json`, variables())).toMatchObject({ code: 0, stderr: "" });
@@ -71,7 +71,7 @@ describe("run", () => {
     expect(stdout + stderr).not.toContain(KEY);
   });
 
-  it("sends the same request to the same judge only once, across runs", async () => {
+  it("never sends the same request to the same judge twice, even in another run", async () => {
     const before = judged();
     await artE(`${RUN} -l 5 --judge openai/judge-1 --judge-votes 3 -o again.json`, variables());
     expect(judged()).toBe(before);
@@ -79,7 +79,7 @@ describe("run", () => {
     expect(results("again.json").taskResults.map(({ judgeCostUsd }) => judgeCostUsd)).toEqual([0, 0, 0, 0, 0]);
   });
 
-  it("requests one word with --judge art", async () => {
+  it("requests only one word from the judge with --judge art", async () => {
     expect(await artE(`${RUN} -l 2 --judge art:openai/judge-1 -o art.json`, variables())).toMatchObject({ code: 0 });
     expect(results("art.json").settings.judge).toMatchObject({ protocol: "art", votes: 1 });
     expect(verdictsOf(results("art.json"))).toEqual([1, 1]);
@@ -90,7 +90,7 @@ describe("run", () => {
     const { code, stderr } = await artE(`${RUN} -l 2 --judge openai/judge-down -o down.json`, variables());
     expect(code).toBe(0);
     expect(stderr).toMatch(
-      /^art-e: the judge openai\/judge-down gave no verdict on 2 of 2 answers: the judge failed: .*\. Ask again: art-e score --run run_/s,
+      /^art-e: the judge openai\/judge-down gave no verdict on 2 of 2 answers: the judge failed: .*\. Retry: art-e score --run run_/s,
     );
     expect(verdictsOf(results("down.json"))).toEqual([null, null]);
     judgeIsDown = false;
@@ -98,22 +98,22 @@ describe("run", () => {
     expect(verdictsOf(results("down.json"))).not.toContain(null);
   });
 
-  it("refuses another judge with --resume, and uses its own without a flag", async () => {
+  it("refuses a different judge with --resume, and uses the run's judge if no flag is given", async () => {
     const begun = JSON.parse((await artE(`${RUN} -l 3 --judge openai/judge-1 --json`, variables())).stdout);
     const other = await artE(`run --resume ${begun.runId} --judge openai/judge-2`, variables());
     expect(other.code).toBe(2);
-    expect(other.stderr).toMatch(/cannot go on as it was begun: judge was .*judge-1.* and would be .*judge-2/);
+    expect(other.stderr).toMatch(/Cannot resume run \S+ unchanged: judge was .*judge-1.* and would be .*judge-2/);
     expect((await artE(`run --resume ${begun.runId} --no-judge`, variables())).stderr).toContain("judge was");
     expect((await artE(`run --resume ${begun.runId} --scorers tokenF1`, variables())).stderr).toContain("scorers was");
     expect(await artE(`run --resume ${begun.runId}`, variables())).toMatchObject({ code: 0, stderr: "" });
     expect(await artE(`run --resume ${begun.runId} --judge openai/judge-1`, variables())).toMatchObject({ code: 0 });
   });
 
-  it("estimates the number of judge calls with --dry-run, and makes none", async () => {
+  it("estimates the number of judge calls with --dry-run, and makes no call", async () => {
     const before = provider.requests.length;
     const line = `${RUN} -l 4 --dry-run --judge openai/judge-9 --judge-votes 3`;
     expect(JSON.parse((await artE(`${line} --json`, variables())).stdout)).toMatchObject({ tasks: 4, judgeCalls: 12 });
-    expect((await artE(line, variables())).stdout).toContain("12 calls of openai/judge-9, not in the cost");
+    expect((await artE(line, variables())).stdout).toContain("12 calls to openai/judge-9, not included in the cost");
     expect(provider.requests).toHaveLength(before);
   });
 
@@ -124,7 +124,7 @@ describe("run", () => {
   });
 });
 
-describe("score", () => {
+describe("art-e score", () => {
   it("grades a stored run again without calling its agent", async () => {
     await artE(`${RUN} -l 0 -o before.json --scorers tokenF1`, variables());
     const before = results("before.json");
@@ -180,13 +180,13 @@ describe("score", () => {
     [
       "an unknown scorer",
       "--scorers tokenF1,rogueL",
-      "there is no scorer rogueL; there are exactMatch, semanticScore, tokenF1",
+      "unknown scorer rogueL. Available: exactMatch, semanticScore, tokenF1",
     ],
-    ["an empty scorer list", "--scorers ,", "no scorer is named"],
-    ["a judge without its provider", "--judge gpt-4.1", 'Unknown judge model "gpt-4.1".'],
+    ["an empty list of scorers", "--scorers ,", "expected scorers"],
+    ["a judge whose provider is missing", "--judge gpt-4.1", 'Unknown judge model "gpt-4.1".'],
     ["a judge that is not a model", "--judge offline/baseline", 'Unknown judge model "offline/baseline".'],
     ["both --judge and --no-judge", "--judge openai/judge-1 --no-judge", "--no-judge and --judge cannot be combined."],
-    ["votes without a judge", "--no-judge --judge-votes 3", "--judge-votes requires a judge, but --judge is off."],
+    ["votes if there is no judge", "--no-judge --judge-votes 3", "--judge-votes requires a judge, but --judge is off."],
     ["an unknown run", "--run run_x", 'Unknown run "run_x"'],
   ])("refuses %s", async (_, flags, message) => {
     const { code, stderr, stdout } = await artE(`score ${flags}`, variables());
@@ -194,7 +194,7 @@ describe("score", () => {
     expect(stderr).toContain(message);
   });
 
-  it("requires a judge for judge scores, and the judge's API key", async () => {
+  it("requires a judge, and its API key, for judge scores", async () => {
     await artE(`${RUN} -l 1 --no-judge`, variables());
     const without = await artE("score --scorers judgeCorrect");
     expect(without.stderr).toContain("judgeCorrect needs a judge, and there is none.");
@@ -202,11 +202,11 @@ describe("score", () => {
   });
 });
 
-describe("judge calibrate", () => {
+describe("art-e judge calibrate", () => {
   const label = (answer: string, verdict: unknown) =>
     JSON.stringify({ question: "How much?", gold: "$40", answer, label: verdict });
 
-  it("reports how far the judge agrees with people, and the disagreements", async () => {
+  it("reports how well the judge agrees with people, and lists the disagreements", async () => {
     // The judge accepts every text of even length, whatever its content.
     const even = ["ab", "abcd", "abcdef"].map((answer) => answer);
     const odd = ["abc", "abcde"];
@@ -250,7 +250,7 @@ describe("judge calibrate", () => {
     expect(stderr).toContain("gave no verdict on 1 of 2 answers");
   });
 
-  it("fails with the reason without a single verdict", async () => {
+  it("fails with the reason if there is not a single verdict", async () => {
     judgeIsDown = true;
     const labels = write("silent.jsonl", `${label("other 1", true)}\n${label("other 2", false)}\n`);
     const { code, stderr } = await artE(`judge calibrate ${labels} --judge openai/judge-silent`, variables());
@@ -258,10 +258,10 @@ describe("judge calibrate", () => {
     expect(stderr).toMatch(
       /^art-e: the judge openai\/judge-silent gave no verdict on 2 of 2 answers: the judge failed: /m,
     );
-    expect(stderr).toContain("Nothing can be compared until the judge answers.");
+    expect(stderr).toContain("Check the judge's model and key.");
   });
 
-  it("accepts 200 labels without a warning", async () => {
+  it("accepts 200 labels, and prints no warning", async () => {
     slow = 20;
     const many = Array.from({ length: 200 }, (_, i) => label(`answer ${i}`, i % 2 === 0));
     const labels = write("many.jsonl", many.join("\n"));
@@ -275,8 +275,8 @@ describe("judge calibrate", () => {
     ["a missing label", '{"question": "a", "gold": "b", "answer": "c"}', "line 1: label:"],
     ["a label in another language", label("a", "maybe"), "label must be correct, partly, wrong"],
     ["a label named like an inherited property", label("a", "constructor"), "label must be correct, partly, wrong"],
-    ["nothing", "\n", "holds no labels."],
-  ])("refuses a file with %s", async (_, text, message) => {
+    ["nothing", "\n", "contains no labels."],
+  ])("refuses a file that contains %s", async (_, text, message) => {
     const { code, stderr } = await artE(`judge calibrate ${write("bad.jsonl", text)}`, variables());
     expect(code).toBe(2);
     expect(stderr).toContain(message);
@@ -284,6 +284,6 @@ describe("judge calibrate", () => {
 
   it("requires a judge", async () => {
     const labels = write("one.jsonl", label("a", true));
-    expect((await artE(`judge calibrate ${labels}`)).stderr).toContain("There is no judge to calibrate.");
+    expect((await artE(`judge calibrate ${labels}`)).stderr).toContain("No judge to calibrate.");
   });
 });

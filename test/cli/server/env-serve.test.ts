@@ -11,7 +11,7 @@ async function serve(line: string): Promise<{ url: string; started: Started }> {
 }
 
 describe("art-e env serve", () => {
-  it("loses and duplicates no acknowledged trace if killed in the middle", async () => {
+  it("loses or duplicates no acknowledged trace if killed in the middle", async () => {
     const acknowledged: string[] = [];
     for (let kill = 0; kill < 2; kill++) {
       const { url, started } = await serve("--name killed");
@@ -36,7 +36,7 @@ describe("art-e env serve", () => {
     expect((await artE("runs list")).stdout).toMatch(new RegExp(`killed .*stopped +${ids.length}/${ids.length}`));
   });
 
-  it("makes a run that the other commands accept", async () => {
+  it("creates a run that the other commands accept", async () => {
     const { url, started } = await serve("--name played --reward exactMatch");
     const client = await connect(url);
     for (let index = 0; index < 3; index++) {
@@ -59,14 +59,14 @@ describe("art-e env serve", () => {
       ["interrupted", undefined],
     ]);
     const resumed = await artE("run --resume played");
-    expect([resumed.code, resumed.stderr]).toEqual([2, expect.stringContaining("episodes of a training environment")]);
+    expect([resumed.code, resumed.stderr]).toEqual([2, expect.stringContaining("it is a training run")]);
   });
 
   it("refuses invalid arguments in one line", async () => {
     for (const [flags, message] of [
-      ["--reward art", "--reward art needs a judge"],
+      ["--reward art", "--reward art requires a judge"],
       ["--reward nonsense", "--reward: expected art or"],
-      ["--agent nobody", 'There is no agent "nobody"'],
+      ["--agent nobody", 'Unknown agent "nobody"'],
       ["--host 0.0.0.0", "other machines can reach the server, but no token is set"],
       ["--split train", "all 73 questions belong to the test split."],
     ] as const) {

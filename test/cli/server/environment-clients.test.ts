@@ -77,28 +77,28 @@ beforeAll(async () => {
   }
 });
 
-describe("rewards of an episode", () => {
+describe("an episode's rewards", () => {
   let offline: (score: string) => number[];
   beforeAll(async () => {
     offline = await runOffline();
   });
   afterAll(stop);
 
-  it("equal the run scores of the same policy for 64 trl threads, task by task", async () => {
+  it("equal a run's scores for the same policy over 64 trl threads, task by task", async () => {
     const rewards = await python(await serve("--reward semanticScore --no-save"), "trl_rollouts.py", "test");
     expect(rewards.map(({ index }) => index)).toEqual([...rewards.keys()]);
     expect(rewards.map(({ reward }) => reward)).toEqual(offline("semanticScore"));
     await stop();
   });
 
-  describe("from one server", () => {
+  describe("if one server is used", () => {
     let url = "";
     beforeAll(async () => {
       url = await serve("--reward sourcesF1");
     });
 
     it.each(["verifiers", "art"])(
-      "equal a run's scores for %s, also for a plain-text reply, and with the agent's instructions",
+      "equal a run's scores for %s, even for a plain-text reply, and the agent's instructions apply",
       async (trainer) => {
         const lines = await python(url, `${trainer}.py`);
         const rewards = (model: string) => lines.filter((line) => line.model === model).map(({ reward }) => reward);
@@ -150,7 +150,7 @@ it(
   },
 );
 
-describe("env client", () => {
+describe("art-e env client", () => {
   it.each([
     ["", "--for"],
     ["--for nemo", "--for: expected trl or verifiers or art"],
@@ -164,7 +164,7 @@ describe("env client", () => {
     expect(read("there.py")).toBe("# mine");
   });
 
-  it("names the server's URL if it cannot be reached", async () => {
+  it("shows the server's URL if it cannot be reached", async () => {
     const args = ["-c", "import art_e_trl; art_e_trl.mail_rows()"];
     const { code, stderr } = await startProgram(path("."), "python3", args, variables("http://127.0.0.1:9")).ended;
     expect(code).toBe(1);

@@ -47,7 +47,7 @@ async function keepsItsToken({ url, started }: { url: string; started: Started }
 }
 
 describe("art-e serve", () => {
-  it("has the same results for a run as a local run, logs one JSON line per request, and ends on request", async () => {
+  it("runs an agent with the same results as locally, logs one JSON line per request, and stops when requested", async () => {
     const { url, started } = await serve("");
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:/);
     const chat = { ...says("How much are the softball dues?"), variables: { inbox_address: MARCUS } };
@@ -79,7 +79,7 @@ describe("art-e serve", () => {
     await keepsItsToken(await serve(`--token-file ${write("token.txt", `${TOKEN}\n`)}`));
   });
 
-  it("reads its token from the environment, and calls the named models", async () => {
+  it("reads its token from the environment, and calls the specified models", async () => {
     const keys = { ANTHROPIC_API_KEY: "sk-test", OPENAI_BASE_URL: "http://127.0.0.1:9/v1" };
     const served = await serve("--json", { ART_E_TOKEN: TOKEN, ...keys });
     const answer = await fetch(`${served.url}/api/models`, { headers: AUTHORIZATION });
@@ -95,10 +95,10 @@ describe("art-e serve", () => {
   it.each([
     ["--host 0.0.0.0", "no token is set"],
     ["--token short", "at least 16 characters"],
-    ["--token-file nowhere", "there is no such file"],
+    ["--token-file nowhere", "the file does not exist"],
     ["--cors http://a.example/path", "expected one origin"],
     ["--port 70000", "--port: expected a whole number from 0 to 65535"],
-    [`--token ${TOKEN} --token-file x`, "--token and --token-file are given"],
+    [`--token ${TOKEN} --token-file x`, "--token and --token-file cannot be combined"],
   ])("refuses %s", async (line, complaint) => {
     const { code, stderr } = await artE(`serve ${line}`);
     expect(code).toBe(2);

@@ -5,10 +5,10 @@ import { z } from "zod";
 import { configTemplate } from "../../../src/cli/commands/init.js";
 import { configSchema, parseConfig, refuseUntrusted, SECTIONS } from "../../../src/cli/config/config-schema.js";
 import { mergeConfig, namesOfRuns, settingsOfRun } from "../../../src/cli/config/merge-config.js";
-import { describe as describeFlag } from "../../../src/cli/flags/read-flags.js";
-import { runSchema } from "../../../src/cli/flags/run-flags.js";
+import { describe as describeFlag } from "../../../src/cli/flags/define-command.js";
 import { flagName } from "../../../src/platform/command-line.js";
 import { UserError } from "../../../src/platform/errors.js";
+import { runSchema } from "../../../src/runs/run-flags.js";
 
 function refusedBy(work: () => unknown): UserError {
   try {
@@ -89,20 +89,25 @@ gates: {baseline: latest, junit: ../junit.xml}
     ["limits: {maxCost: 3}", 1, "limits has no setting maxCost.", "Did you mean max-cost?"],
     ["max-cost: 3", 1, "There is no section max-cost.", "Did you mean limits.max-cost?"],
     ["suite: {judge-votes: 3}", 1, "suite has no setting judge-votes.", "Did you mean judge.votes?"],
-    ["run: {resume: latest}", 1, "run has no setting resume.", "--resume is for the command line only."],
+    ["run: {resume: latest}", 1, "run has no setting resume.", "--resume only works on the command line."],
     ["limits: {max-run-token: 5}", 1, "limits has no setting max-run-token.", "Did you mean max-run-tokens?"],
     ["run:\n  epochs: 0", 2, "run.epochs: expected a whole number from 1 to 1000.", ""],
     ["limits:\n  max-cost:", 2, "limits.max-cost: expected a number above 0, at most 9007199254740991.", ""],
     ["limits: {concurrency: many}", 1, "limits.concurrency: expected auto, or a whole number from 1 to 9999.", ""],
     ["limits: {concurrency: 0}", 1, "limits.concurrency: expected auto, or a whole number from 1 to 9999.", ""],
-    ["limits: {max-failures: few}", 1, "limits.max-failures: expected a number of tasks, or a share such as 5%.", ""],
+    [
+      "limits: {max-failures: few}",
+      1,
+      "limits.max-failures: expected a number of tasks, or a percentage such as 5%.",
+      "",
+    ],
     ["gates:\n  fail-under:\n    found: high", 3, "gates.fail-under.found: expected a number.", ""],
     ["gates: {fail-under: 0.8}", 1, "gates.fail-under: expected METRIC: VALUE, such as accuracy: 0.8.", ""],
     ["dataset: {split: dev}", 1, "dataset.split: expected train or test.", ""],
     ["run: {scorers: tokenF1}", 1, "run.scorers: expected a list, such as [a, b].", ""],
     ["agent: [a]", 1, "agent: expected settings such as id, command, url.", ""],
-    ["limits: low", 1, "limits: expected settings such as max-cost, max-task-cost, max-run-tokens.", ""],
-    ["model: {price: {input: -1, output: 1}}", 1, "model.price.input: expected US dollars for a million tokens.", ""],
+    ["limits: low", 1, "limits: expected settings such as max-turns, concurrency, rpm.", ""],
+    ["model: {price: {input: -1, output: 1}}", 1, "model.price.input: expected US dollars per million tokens.", ""],
     ["database: 3", 1, "database: expected a path.", ""],
     ["runs: [a]", 1, "runs: expected NAME: with sections below it.", ""],
     ["runs:\n  a: baseline", 2, "runs.a: expected sections such as agent, dataset and limits.", ""],
@@ -114,8 +119,13 @@ gates: {baseline: latest, junit: ../junit.xml}
     ],
     ["runs:\n  a:\n    limits: {max-cots: 1}", 3, "runs.a.limits has no setting max-cots.", "Did you mean max-cost?"],
     ["runs:\n  a:\n    limts: {}", 3, "runs.a has no section limts.", "Did you mean limits?"],
-    ["runs:\n  a: {runs: {}}", 2, "runs.a has no section runs.", "runs is for the whole file, beside its sections."],
-    ["run: {database: x.db}", 1, "run has no setting database.", "database is for the whole file"],
+    [
+      "runs:\n  a: {runs: {}}",
+      2,
+      "runs.a has no section runs.",
+      "runs belongs at the top level of the file, next to the sections.",
+    ],
+    ["run: {database: x.db}", 1, "run has no setting database.", "database belongs at the top level of the file"],
     ["rnus: {}", 1, "There is no section rnus.", "Did you mean runs"],
     ["- agent", 1, "expected sections such as agent, dataset and limits.", ""],
     ["agent: a\nagent: b", 2, "Map keys must be unique.", ""],
@@ -128,7 +138,7 @@ gates: {baseline: latest, junit: ../junit.xml}
   });
 
   it.each([
-    ["a key of that name", "model:\n  api-key: abc", 2],
+    ["a setting named like a key", "model:\n  api-key: abc", 2],
     ["a provider's variable", "agent: a\nOPENAI_API_KEY: abc", 2],
     ["a string that looks like a key, even in a comment", "agent: a\n# was sk-ant-0123456789abcdefghij", 2],
     ["a key in a program's arguments", "agent: {command: 'x --key sk-0123456789abcdefghij'}", 1],
@@ -143,7 +153,7 @@ gates: {baseline: latest, junit: ../junit.xml}
   });
 });
 
-describe("a config file with flags", () => {
+describe("a config file combined with flags", () => {
   const { settings: FILE } = parseConfig(
     `
 agent: mine
@@ -162,24 +172,24 @@ gates: {fail-under: {found: 0.9}}
 
   it.each([
     ["none", {}, ALL],
-    ["the flag of a setting", { limit: 5 }, without("run.limit")],
-    ["a disabled boolean", { shuffle: false }, without("run.shuffle")],
-    ["another agent with its own model", { agent: "baseline" }, without("agent", "model")],
-    ["the same agent", { agent: "mine" }, without("agent")],
-    ["a command agent", { agentCommand: "x" }, without("agent", "model")],
-    ["another model, with another server and price", { modelId: "google/z" }, without("model")],
-    ["another base URL", { baseUrl: "http://localhost:2" }, without("model.base-url")],
-    ["another file", { dataset: "b.jsonl" }, without("dataset")],
-    ["a suite", { suite: "s" }, without("dataset")],
-    ["no judge", { noJudge: true }, without("judge")],
+    ["if a setting's flag is given", { limit: 5 }, without("run.limit")],
+    ["if a boolean is disabled", { shuffle: false }, without("run.shuffle")],
+    ["if another agent has its own model", { agent: "baseline" }, without("agent", "model")],
+    ["if the agent is the same", { agent: "mine" }, without("agent")],
+    ["if an agent command is given", { agentCommand: "x" }, without("agent", "model")],
+    ["if another model is given, with another server and price", { modelId: "google/z" }, without("model")],
+    ["if another base URL is given", { baseUrl: "http://localhost:2" }, without("model.base-url")],
+    ["if another file is given", { dataset: "b.jsonl" }, without("dataset")],
+    ["if a suite is given", { suite: "s" }, without("dataset")],
+    ["if no judge is wanted", { noJudge: true }, without("judge")],
     [
-      "the published protocol",
+      "if the published protocol is given",
       { protocol: "art" },
       without("agent", "judge", "dataset.split", "dataset.max-sources", "run.limit"),
     ],
-    ["a stored run, which keeps its settings", { resume: "latest" }, ["limits.rpm", "gates.fail-under"]],
-    ["a repeated run", { repeat: "latest", rpm: 5 }, ["gates.fail-under"]],
-  ])("loses only the overridden settings: %s", (_, argv, expected) => {
+    ["if a stored run is resumed, which keeps its settings", { resume: "latest" }, ["limits.rpm", "gates.fail-under"]],
+    ["if a run is repeated", { repeat: "latest", rpm: 5 }, ["gates.fail-under"]],
+  ])("loses only the settings that are overridden, %s", (_, argv, expected) => {
     expect(used(argv)).toEqual(expected);
     const { replaced } = mergeConfig(argv, FILE);
     expect(replaced.length).toBe(ALL.length - expected.length);
@@ -204,7 +214,7 @@ runs:
   );
   const values = (run: string) => Object.fromEntries(settingsOfRun(run, FILE).map(({ name, value }) => [name, value]));
 
-  it("applies common settings to all runs, and adds their names to shared output files", () => {
+  it("applies common settings to all runs, and adds the run's name to shared output files", () => {
     expect(values("plain")).toEqual({
       "agent.id": "mine",
       "model.id": "openai/x",
@@ -217,7 +227,7 @@ runs:
     });
   });
 
-  it("lets a run override settings, and drops settings of another agent or dataset", () => {
+  it("lets a run override settings, and drops settings that belong to another agent or dataset", () => {
     const model = values("other-model");
     expect(model).toMatchObject({ "runs.other-model.model.id": "openai/y", "runs.other-model.run.limit": 5 });
     expect(Object.keys(model)).not.toEqual(expect.arrayContaining(["model.id"]));
@@ -248,7 +258,7 @@ runs:
   });
 });
 
-describe("a config file that --config does not name", () => {
+describe("a config file that --config does not specify", () => {
   const check = (text: string) => refuseUntrusted(parseConfig(text, "art-e.yaml").settings, "art-e.yaml");
 
   it.each([
@@ -264,12 +274,12 @@ describe("a config file that --config does not name", () => {
   ])("must not set servers or programs: %s", (text) => {
     expect(refusedBy(() => check(text))).toMatchObject({
       code: "config_untrusted",
-      message: expect.stringMatching(/^art-e\.yaml:1: \w+\.[a-z-]+ names a (server|program) /),
+      message: expect.stringMatching(/^art-e\.yaml:1: \w+\.[a-z-]+ (can send keys to a server|runs a program)/),
       hint: "If you trust the file: --config art-e.yaml.",
     });
   });
 
-  it("can name a server on this machine", () => {
+  it("can specify a server on this machine", () => {
     check("model: {id: openai/x, base-url: 'http://localhost:8000/v1'}\nagent: {url: 'http://127.0.0.1:9'}");
   });
 });
@@ -294,11 +304,11 @@ const COMMAND_LINE_ONLY =
   );
 
 describe("the JSON Schema of the config file", () => {
-  it("is current in the package", async () => {
+  it("is up to date in the package", async () => {
     await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot("../../../schema/config.schema.json");
   });
 
-  it("has every flag of run except flags that are typed every time", () => {
+  it("has every flag of run, except flags that must be typed every time", () => {
     const flags = Object.values(SECTIONS).flatMap((fields) => Object.values(fields).map(({ flag }) => flag as string));
     expect(new Set(flags).size).toBe(flags.length);
     expect([...flags, ...COMMAND_LINE_ONLY].sort()).toEqual(Object.keys(runSchema.shape).sort());
@@ -325,7 +335,7 @@ describe("the JSON Schema of the config file", () => {
 
   it.each([
     ["strings for the main keys", "agent: baseline\nmodel: a/b\ndataset: x.jsonl\njudge: off\n", true],
-    ["sections of comments", "agent: baseline\nlimits:\n  # max-cost: 5\n", true],
+    ["sections that contain only comments", "agent: baseline\nlimits:\n  # max-cost: 5\n", true],
     ["runs", "agent: baseline\nruns:\n  a:\n  b: {limits: {max-cost: 1}}\n", true],
     ["an unknown setting of a run", "runs: {a: {limits: {max-cots: 1}}}\n", false],
     ["a number as the name of a run", "runs: {7: {limits: {max-cost: 1}}}\n", false],
@@ -341,7 +351,7 @@ describe("the JSON Schema of the config file", () => {
   });
 });
 
-describe("the file that init writes", () => {
+describe("the file that art-e init writes", () => {
   const answers = { agent: "email-search", model: "openai/gpt-6.1-sol" };
   const uncommented = (text: string) =>
     text.replace(/^(\s*)# (?!yaml-language-server)(\s*[a-z-]+:(?: .*)?)$/gm, "$1$2");
@@ -350,7 +360,7 @@ describe("the file that init writes", () => {
     ["the published questions", null],
     ["a file of questions", { kind: "dataset", path: "odd: name #1.jsonl" }],
     ["a suite", { kind: "suite", path: "suites/x" }],
-  ] as const)("is accepted for %s, even with all commented settings enabled", (_, tasks) => {
+  ] as const)("is accepted for %s, even if all commented settings are enabled", (_, tasks) => {
     const text = configTemplate({ ...answers, tasks }, "schema.json");
     const values = (of: string) =>
       new Map(parseConfig(of, "art-e.yaml").settings.map(({ name, value }) => [name, value]));

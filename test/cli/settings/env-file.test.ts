@@ -27,7 +27,7 @@ beforeEach(() => {
 
 const RUN = `run -a email-search --dataset ${QUESTIONS} -l 1 --no-judge --quiet`;
 
-describe("a base URL in .env with the key in the environment", () => {
+describe("a base URL in .env, if the key is in the environment,", () => {
   it.each([
     ["ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "--model-id anthropic/claude-sonnet-4-5", "--base-url"],
     ["OPENAI_BASE_URL", "OPENAI_API_KEY", "--model-id openai/gpt-4.1", "--base-url"],
@@ -44,13 +44,13 @@ describe("a base URL in .env with the key in the environment", () => {
     }
   });
 
-  it("is used if also given as a flag, with the environment's key", async () => {
+  it("is used, with the environment's key, if it is also given as a flag", async () => {
     write(".env", `ANTHROPIC_BASE_URL=${url}\n`);
     await artE(`${RUN} --base-url ${url}`, { ANTHROPIC_API_KEY: KEY });
     expect(received).toEqual([expect.stringContaining(KEY)]);
   });
 
-  it("is refused for a judge, also when a run is resumed", async () => {
+  it("is refused for a judge, even if a run is resumed", async () => {
     write(".env", `OPENAI_BASE_URL=${url}\n`);
     const judged = `run -a baseline --dataset ${QUESTIONS} -l 1 --quiet --judge openai/gpt-4.1-mini`;
     const { code, stderr } = await artE(judged, { OPENAI_API_KEY: KEY });
@@ -86,7 +86,7 @@ describe("a base URL in .env with the key in the environment", () => {
     ]);
   });
 
-  it("is refused for the token of a playground server and of the hub", async () => {
+  it("is refused for the token of a playground server or of the hub", async () => {
     write(".env", `API_URL=${url}\nHF_ENDPOINT=${url}\n`);
     const api = await artE(`run -a agent_1 --dataset ${QUESTIONS} -l 1 --quiet`, { API_TOKEN: KEY });
     expect([api.code, api.stderr]).toEqual([2, expect.stringContaining("pass its URL with --api-url")]);
@@ -124,7 +124,7 @@ describe("a base URL in .env", () => {
     expect(code).toBe(0);
   });
 
-  it("needs no key for a server without authentication", async () => {
+  it("needs no key if the server requires none", async () => {
     write(".env", `OPENAI_BASE_URL=${url}\n`);
     await artE(`${RUN} --model-id openai/mine`);
     expect(received).toEqual([expect.stringContaining("no-key-needed")]);
@@ -132,7 +132,7 @@ describe("a base URL in .env", () => {
 });
 
 describe("a line of .env that sets nothing", () => {
-  it("is reported with its number, and not shown", async () => {
+  it("is reported with its line number, and its content is not shown", async () => {
     write(".env", "# keys\nANTHROPIC_API_KEY sk-secret-of-mine\nexport A=1\n\nB='two\nlines'\nC = 3\njust words\n");
     const { code, stderr } = await artE("agents list");
     expect([code, stderr]).toEqual([

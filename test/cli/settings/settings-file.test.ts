@@ -6,7 +6,7 @@ import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { BIN, MAIL, MARCUS, QUESTIONS, workFolder } from "../art-e.js";
 
-describe("config file", () => {
+describe("settings files", () => {
   const { artE, path, read, readJson, write } = workFolder({ mail: MAIL });
 
   beforeAll(() => {
@@ -28,8 +28,8 @@ gates:
     write("ci/nightly.yaml", NIGHTLY);
   });
 
-  describe("run", () => {
-    it("takes settings without a flag from --config, and says so", async () => {
+  describe("art-e run", () => {
+    it("takes settings that no flag overrides from --config, and says so", async () => {
       const { code, stdout, stderr } = await artE("run --config ci/nightly.yaml -l 4 --json");
       expect({ code, stderr }).toEqual({
         code: 0,
@@ -56,7 +56,7 @@ gates:
       expect(stderr).toContain("missed 1 of 2 gates: exactMatch");
     });
 
-    it("finds art-e.yaml in its folder, otherwise next to the database, and reads none with --config off", async () => {
+    it("finds art-e.yaml in its folder, otherwise next to the database, and reads no file with --config off", async () => {
       write("data/art-e.yaml", NIGHTLY);
       const here = await artE(`run --dry-run --dataset ${QUESTIONS} --db data/mail.db`);
       expect(here.stderr).toBe("Settings of art-e.yaml: agent.id.\n");
@@ -78,7 +78,7 @@ gates:
       });
     });
 
-    it("names the position of an unusable flag in the file", async () => {
+    it("shows where in the file an unusable flag is", async () => {
       write("art-e.yaml", `agent: baseline\nrun:\n  seed: 4\n`);
       const { code, stderr } = await artE(`run --dataset ${QUESTIONS}`);
       expect(code).toBe(2);
@@ -89,13 +89,13 @@ gates:
     it("does not overwrite the file with its results", async () => {
       const { code, stderr } = await artE(`run --dataset ${QUESTIONS} -o art-e.yaml --overwrite`);
       expect(code).toBe(2);
-      expect(stderr).toContain("art-e.yaml is the file of settings, which would be overwritten.");
+      expect(stderr).toContain("art-e.yaml is the config file, which would be overwritten.");
       expect(read("art-e.yaml")).toBe("agent: baseline\n");
     });
 
     it("refuses a missing or malformed file", async () => {
       const missing = await artE("run --config nowhere.yaml");
-      expect(missing.stderr).toContain("--config: nowhere.yaml cannot be read: there is no such file.");
+      expect(missing.stderr).toContain("--config: cannot read nowhere.yaml: the file does not exist.");
       write("art-e.yaml", "agent: baseline\nlimits: {max-cots: 3}\n");
       const wrong = await artE("run --json");
       expect(wrong.code).toBe(2);
@@ -117,7 +117,7 @@ gates:
     });
   });
 
-  describe("gate", () => {
+  describe("art-e gate", () => {
     it("takes its thresholds from the file, unless given as flags", async () => {
       expect(await artE("run --config ci/nightly.yaml --quiet")).toMatchObject({ code: 0 });
       const passed = await artE("gate latest --config ci/nightly.yaml");
@@ -131,12 +131,12 @@ gates:
     it("fails if the file does not contain thresholds", async () => {
       const { code, stderr } = await artE("gate latest");
       expect(code).toBe(2);
-      expect(stderr).toContain("or write gates into art-e.yaml.");
+      expect(stderr).toContain("or add gates to art-e.yaml.");
     });
   });
 });
 
-describe("runs of a file", () => {
+describe("several runs in one file", () => {
   const { artE, path, readJson, write } = workFolder({ mail: MAIL });
 
   const FILE = `agent: baseline
@@ -158,8 +158,8 @@ runs:
     write("ci/nightly.yaml", FILE);
   });
 
-  describe("a file with runs", () => {
-    it("runs each in order, continues after a missed gate, and returns the worst exit code", async () => {
+  describe("a settings file with several runs", () => {
+    it("starts each run in order, continues after a missed gate, and returns the worst exit code", async () => {
       const { code, stdout, stderr } = await artE("run --config ci/nightly.yaml");
       expect(code).toBe(3);
       expect([...stderr.matchAll(/^Run (\S+) \((\d) of 3\)$/gm)].map(([, name, n]) => `${name} ${n}`)).toEqual([
@@ -179,7 +179,7 @@ runs:
       expect([readJson("ci/results-easy.json").totalTasks, readJson("ci/three.json").totalTasks]).toEqual([4, 3]);
     });
 
-    it("gives each run its name as a tag", async () => {
+    it("tags each run with its name", async () => {
       const { stdout } = await artE("runs list --tag short --json");
       expect(JSON.parse(stdout)).toMatchObject([{ tags: ["short"], totalTasks: 3 }]);
     });
@@ -194,7 +194,7 @@ runs:
       ]);
     });
 
-    it("runs only the runs in --only, with unchanged output names for a single one", async () => {
+    it("runs only the runs in --only, and keeps the output names if there is only one", async () => {
       const { code, stderr } = await artE("run --config ci/nightly.yaml --only short -o mine.json");
       expect({ code, stderr }).toEqual({
         code: 0,
@@ -204,12 +204,12 @@ runs:
       expect(readJson("mine.json").totalTasks).toBe(3);
     });
 
-    it("continues after a run that cannot start", async () => {
+    it("continues if a run cannot start", async () => {
       write("ci/nightly.yaml", FILE.replace("easy:", "easy: {agent: nobody}"));
       const { code, stderr } = await artE("run --config ci/nightly.yaml --only easy,short");
       expect(code).toBe(2);
       expect(stderr).toContain("1 of 2 runs did not pass: easy (exit code 2).");
-      expect(stderr).toContain('art-e: There is no agent "nobody".');
+      expect(stderr).toContain('art-e: Unknown agent "nobody".');
       expect((await artE("run --config ci/nightly.yaml --only easy")).code).toBe(2);
     });
 
@@ -221,10 +221,10 @@ runs:
       write("ci/nightly.yaml", FILE.replace("limit: 3,", "seed: 3,"));
       expect((await artE("run --config ci/nightly.yaml")).stderr).toContain("--seed is runs.short.run.seed at");
       const named = await artE("run --config ci/nightly.yaml --name x");
-      expect(named.stderr).toContain("--name is for one run, and ci/nightly.yaml has easy, strict, short.");
+      expect(named.stderr).toContain("--name only applies to one run, but ci/nightly.yaml has easy, strict, short.");
     });
 
-    it("estimates each with --dry-run", async () => {
+    it("estimates the cost of each run with --dry-run", async () => {
       const { code, stdout } = await artE("run --config ci/nightly.yaml --dry-run --json --quiet");
       expect(code).toBe(0);
       expect(JSON.parse(stdout).runs.map(({ name, tasks }: { name: string; tasks: number }) => [name, tasks])).toEqual([
@@ -234,26 +234,26 @@ runs:
       ]);
     });
 
-    it("has gates for each run, also for a finished one", async () => {
+    it("has gates for each run, which also apply to a finished one", async () => {
       expect((await artE("gate latest --config ci/nightly.yaml --only strict")).code).toBe(3);
       expect((await artE("gate latest --config ci/nightly.yaml --only easy")).code).toBe(0);
       expect((await artE("gate latest --config ci/nightly.yaml --only easy,strict")).stderr).toContain(
-        "--only names 2 runs.",
+        "--only: expected one run, not 2.",
       );
     });
 
-    it("resumes a stored run without starting the runs in the file", async () => {
+    it("lets a stored run be resumed without starting the runs in the file", async () => {
       const { code, stderr } = await artE("run --resume latest --config ci/nightly.yaml");
       expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("gates.fail-under.") });
       expect(stderr).not.toContain("of 3)");
     });
 
-    it("needs a file for --only", async () => {
-      expect((await artE("run -a baseline --only easy")).stderr).toContain("--only names runs of a file of settings");
+    it("is required for --only", async () => {
+      expect((await artE("run -a baseline --only easy")).stderr).toContain("--only needs a config file.");
     });
   });
 
-  describe("other commands that read the file", () => {
+  describe("other commands that read the settings file", () => {
     it("use its database, unless a flag or ART_E_DB overrides it", async () => {
       renameSync(path("art-e.db"), path("mail.db"));
       try {
@@ -291,7 +291,7 @@ runs:
       write("art-e.yaml", "agent: {url: 'http://localhost:1/v1'}\n");
       const elsewhere = await artE(["ask", MARCUS, "Who approved the outage?"]);
       expect(elsewhere.code).toBe(2);
-      expect(elsewhere.stderr).toContain("art-e.yaml:1: agent.url is an agent that art-e ask cannot ask.");
+      expect(elsewhere.stderr).toContain("art-e.yaml:1: art-e ask does not support external agents (agent.url).");
     });
 
     it("use its dataset, unless a run or the mail is requested: stats", async () => {
@@ -303,7 +303,7 @@ runs:
   });
 });
 
-describe("init", () => {
+describe("art-e init", () => {
   const { artE, path, read, write } = workFolder({ mail: MAIL });
 
   beforeEach(() => rmSync(path("art-e.yaml"), { force: true }));
@@ -323,8 +323,8 @@ describe("init", () => {
   it("asks three questions, each until the answer is usable, and writes a file that run accepts", async () => {
     const { code, stderr } = await answer("two words", "baseline", "", "nowhere.jsonl", QUESTIONS);
     expect(code).toBe(0);
-    expect(stderr).toContain("two words is no id of an agent.");
-    expect(stderr).toContain("There is no file or folder nowhere.jsonl.");
+    expect(stderr).toContain("two words is not a valid agent id.");
+    expect(stderr).toContain("nowhere.jsonl does not exist.");
     expect(stderr.match(/\? \[/g)).toHaveLength(5);
     expect(parse(read("art-e.yaml"))).toMatchObject({
       agent: "baseline",
@@ -349,7 +349,7 @@ describe("init", () => {
     expect(() => read("art-e.yaml")).toThrow("ENOENT");
   });
 
-  it("asks nothing with --yes, and selects a provider by the available keys", async () => {
+  it("asks nothing with --yes, and selects a provider for which there is a key", async () => {
     expect(await artE("init --yes")).toMatchObject({ code: 0, stderr: "" });
     expect(parse(read("art-e.yaml"))).toMatchObject({ agent: "baseline", model: "offline/baseline" });
     const { stdout } = await artE("init --yes -o keyed.yaml --json", { OPENAI_API_KEY: "not-a-real-key" });
@@ -361,11 +361,11 @@ describe("init", () => {
   it("never overwrites a file", async () => {
     write("art-e.yaml", "agent: mine\n");
     const { code, stderr } = await artE("init --yes");
-    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("art-e.yaml exists") });
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("art-e.yaml already exists") });
     expect(read("art-e.yaml")).toBe("agent: mine\n");
   });
 
-  it("names the JSON Schema of this installation, for editors", async () => {
+  it("writes the path of this installation's JSON Schema, for editors", async () => {
     await artE("init --yes");
     const [, schema = ""] = /^# yaml-language-server: \$schema=(.+)\n/.exec(read("art-e.yaml")) ?? [];
     expect(schema).toMatch(/\/schema\/config\.schema\.json$/);

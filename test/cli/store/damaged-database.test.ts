@@ -69,8 +69,8 @@ function ids(sql: string, file = "art-e.db"): string[] {
   }
 }
 
-describe("reading a damaged database", () => {
-  it("exports the other traces when one is damaged, and names it", async () => {
+describe("a command that reads a damaged database", () => {
+  it("exports the other traces if one is damaged, and names it", async () => {
     const [damaged = "", ...others] = ids("SELECT id FROM traces ORDER BY id");
     change("UPDATE traces SET trace = substr(trace, 1, 100) WHERE id = ?", damaged);
     const { code, stdout, stderr } = await artE("export-traces --db damaged.db");
@@ -83,7 +83,7 @@ describe("reading a damaged database", () => {
     expect(stderr).toContain(`table traces, row ${damaged}, column trace: it is not JSON.`);
   });
 
-  it("lists runs when a result is damaged, and names it", async () => {
+  it("lists runs if a result is damaged, and names it", async () => {
     const [runId = ""] = ids("SELECT id FROM runs");
     change("UPDATE results SET result = 'x' WHERE task_id = 7");
     const { code, stdout, stderr } = await artE("runs list --db damaged.db");
@@ -91,7 +91,7 @@ describe("reading a damaged database", () => {
     expect(stderr).toContain(`table results, row ${runId}/7/1, column result: it is not JSON.`);
   });
 
-  it("names the damaged trace that a command requests", async () => {
+  it("names the requested trace if it is damaged", async () => {
     change("UPDATE traces SET trace = '{}' WHERE task_id = 7");
     const { code, stderr } = await artE("show latest/7 --db damaged.db");
     expect(code).toBe(1);
@@ -99,7 +99,7 @@ describe("reading a damaged database", () => {
     expect(stderr).toContain("art-e doctor --recover NEW.db");
   });
 
-  it("ends every command with a result or an error that names the damage", async () => {
+  it("ends with a result, or with an error that names the damage", async () => {
     const failures: string[] = [];
     let calls = 0;
     for (const [i, damage] of damages.entries()) {
@@ -131,8 +131,8 @@ function zeroPages(table: string, kind: string, count: number): void {
   writeFileSync(path("damaged.db"), bytes);
 }
 
-describe("doctor on a damaged database", () => {
-  it("reports the faults and the readable rows of each damaged table", async () => {
+describe("art-e doctor on a damaged database", () => {
+  it("reports the faults, and the readable rows of each damaged table", async () => {
     zeroPages("traces", "leaf", 2);
     const { code, stdout } = await artE("doctor --json --quiet --db damaged.db");
     expect(code).toBe(1);
@@ -145,7 +145,7 @@ describe("doctor on a damaged database", () => {
     expect(readable + (lost ?? 0)).toBe(73);
   });
 
-  it("examines a file whose header is damaged", async () => {
+  it("examines a file even if its header is damaged", async () => {
     copyDamaged(path("art-e.db"), path("damaged.db"), headerDamage("page size"));
     const { code, stdout } = await artE("doctor --db damaged.db --quiet");
     expect(code).toBe(1);
@@ -161,7 +161,7 @@ function headerDamage(field: string): Damage {
   return damage;
 }
 
-describe("doctor --recover", () => {
+describe("art-e doctor --recover", () => {
   async function recover(): Promise<{ tables: Record<string, number>; stderr: string }> {
     for (const ending of ["", "-wal", "-shm"]) rmSync(path(`new.db${ending}`), { force: true });
     const { code, stdout, stderr } = await artE("doctor --recover new.db --db damaged.db --json");
@@ -178,7 +178,7 @@ describe("doctor --recover", () => {
     });
   }
 
-  it("saves the rows on undamaged pages, and leaves a sound database and the damaged file as it was", async () => {
+  it("saves the rows on undamaged pages, and leaves a sound database and the damaged file unchanged", async () => {
     zeroPages("traces", "leaf", 2);
     const before = readFileSync(path("damaged.db"));
     const { tables } = await recover();
@@ -200,17 +200,23 @@ describe("doctor --recover", () => {
     "schema format",
     "user version",
     "application id",
-  ])("saves everything when the %s in the header is wrong", async (field) => {
+  ])("saves everything if the %s in the header is wrong", async (field) => {
     copyDamaged(path("art-e.db"), path("damaged.db"), headerDamage(field));
     expect((await recover()).tables).toMatchObject({ mails: 311, messages: 516, runs: 1, traces: 73, results: 73 });
     await expectSound();
   });
 
-  it("saves everything when the first page is lost", async () => {
+  it("saves everything if the first page is lost", async () => {
     const zeroes = damages.find(({ name }) => name === "zeroes in the first page") as Damage;
     copyDamaged(path("art-e.db"), path("damaged.db"), zeroes);
     expect((await recover()).tables).toMatchObject({ mails: 311, runs: 1, traces: 73, results: 73 });
     await expectSound();
+  });
+
+  it("adds the kind to the traces of an earlier version", async () => {
+    change("UPDATE traces SET trace = json_remove(trace, '$.kind')");
+    expect((await recover()).tables).toMatchObject({ runs: 1, traces: 73 });
+    expect(new Set(ids("SELECT trace ->> '$.kind' FROM traces", "new.db"))).toEqual(new Set(["question"]));
   });
 
   it("writes the traces of a lost run to a file that can be imported", async () => {
@@ -221,7 +227,7 @@ describe("doctor --recover", () => {
     expect((await artE("runs list --db new.db")).stdout).toContain("73/73");
   });
 
-  it("refuses an existing file, and a file without any table", async () => {
+  it("refuses an existing file, and a file that contains no table", async () => {
     copyFileSync(path("art-e.db"), path("there.db"));
     expect(await artE("doctor --recover there.db --db art-e.db")).toMatchObject({
       code: 2,

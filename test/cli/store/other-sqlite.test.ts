@@ -102,8 +102,8 @@ function locksOf(pid: number | undefined, file: string): string[] {
 
 const COUNT = "SELECT count(*) FROM results";
 
-describe("a run concurrent with another program's SQLite", () => {
-  it("holds a lock on its database while tasks are running", needs("linux"), async () => {
+describe("a run, while another program's SQLite opens its database,", () => {
+  it("holds a lock on the database while tasks are running", needs("linux"), async () => {
     const file = newDatabase();
     const provider = await startProvider();
     provider.allow(20);
@@ -115,7 +115,7 @@ describe("a run concurrent with another program's SQLite", () => {
     expect(locks).toContain("READ");
   });
 
-  it("keeps every saved result when it is killed after `sqlite3` has read", needs("sqlite3"), async () => {
+  it("keeps every saved result if it is killed after `sqlite3` has read", needs("sqlite3"), async () => {
     for (let i = 0; i < REPEATS; i++) {
       const file = newDatabase();
       const provider = await startProvider();
@@ -131,7 +131,7 @@ describe("a run concurrent with another program's SQLite", () => {
     }
   });
 
-  it("leaves the file intact when another run starts after Python has read", async () => {
+  it("leaves the file intact if another run starts after Python has read", async () => {
     for (let i = 0; i < REPEATS; i++) {
       const file = newDatabase();
       const provider = await startProvider();
@@ -147,7 +147,7 @@ describe("a run concurrent with another program's SQLite", () => {
     }
   });
 
-  it("stops with an error when its -wal file is deleted", async () => {
+  it("stops with an error if the -wal file is deleted", async () => {
     const file = newDatabase();
     const provider = await startProvider();
     provider.allow(20);
@@ -192,7 +192,7 @@ describe("a run concurrent with another program's SQLite", () => {
   }
 });
 
-describe("art-e env serve concurrent with another program's SQLite", () => {
+describe("art-e env serve, while another program's SQLite opens its database,", () => {
   async function serve(file: string): Promise<{ url: string; started: Started }> {
     const started = start(`env serve --port 0 --dataset ${QUESTIONS} --name played --db ${file}`);
     return { url: await addressOf(started), started };
@@ -207,7 +207,7 @@ describe("art-e env serve concurrent with another program's SQLite", () => {
     client.close();
   }
 
-  it("holds a lock on its database between episodes", needs("linux"), async () => {
+  it("holds a lock on the database between episodes", needs("linux"), async () => {
     const file = newDatabase();
     const { url, started } = await serve(file);
     await play(url, 2);
@@ -217,7 +217,7 @@ describe("art-e env serve concurrent with another program's SQLite", () => {
     expect(locks).toContain("READ");
   });
 
-  it("keeps every acknowledged episode when it is killed after Python has read", async () => {
+  it("keeps every acknowledged episode if it is killed after Python has read", async () => {
     for (let i = 0; i < REPEATS; i++) {
       const file = newDatabase();
       const { url, started } = await serve(file);

@@ -36,7 +36,7 @@ function answerOf(result: TaskResult) {
 
 beforeAll(() => ran(`${EXPORT} -o mail`));
 
-describe("suite export art-e", () => {
+describe("art-e suite export art-e", () => {
   it("scores every question like art-e run", async () => {
     await ran("run -a baseline --suite mail --index test_all.json -o tasks.json");
     const [questions, tasks] = [resultsOf("results.json"), resultsOf("tasks.json")];
@@ -57,7 +57,7 @@ describe("suite export art-e", () => {
     expect(taskSolved?.n).toBe(73);
   });
 
-  it("hides the gold from the agent, and shows it to readers of the trace", async () => {
+  it("hides the gold answers from the agent, and shows them to readers of the trace", async () => {
     const { stdout } = await artE("export-traces --run latest --format jsonl");
     const traces = stdout
       .trim()
@@ -75,7 +75,7 @@ describe("suite export art-e", () => {
     expect(traces).toHaveLength(73);
   });
 
-  it("writes the same tasks again, and never overwrites anything", async () => {
+  it("writes the same tasks again, and never overwrites other files", async () => {
     await ran(`${EXPORT} -o again`);
     expect(readdirSync(path("again/examples/email"))).toEqual(readdirSync(path("mail/examples/email")));
     expect(read("again/test_all.json")).toBe(read("mail/test_all.json"));
@@ -87,7 +87,7 @@ describe("suite export art-e", () => {
     expect(readdirSync(path("."))).toEqual(before);
   });
 
-  it("writes a suite without findings in suite check, list and the oracle", async () => {
+  it("writes a suite for which suite check, list and the oracle report no problems", async () => {
     const check = await artE("suite check mail");
     expect(check).toMatchObject({ code: 0, stdout: "mail: 73 tasks read, 0 errors, 0 warnings\n" });
     expect((await artE("suite list mail")).stdout).toContain("73 tasks: 73 mailbox");
@@ -100,15 +100,15 @@ describe("suite export art-e", () => {
   });
 });
 
-describe("a suite of questions", () => {
-  it("can be scored again with some scorers", async () => {
+describe("a suite made from questions", () => {
+  it("can be scored again by some of its scorers", async () => {
     await ran("run -a baseline --suite mail --limit 3 --scorers rougeL");
     const again = await artE("score --run latest --no-judge --json");
     expect(again.code).toBe(0);
     expect(Object.keys(JSON.parse(again.stdout).scores)).toEqual(expect.arrayContaining(["tokenF1", "taskScore"]));
   });
 
-  it("is refused if its mailboxes are not imported, or its arguments are wrong", async () => {
+  it("is refused if its mailboxes are not imported, or if its arguments are wrong", async () => {
     const [id = ""] = (readJson("mail/test_all.json") as { email: string[] }).email;
     const elsewhere = await artE(`run -a baseline --suite mail --db other.db`);
     expect(elsewhere).toMatchObject({ code: 2, stderr: expect.stringContaining("does not contain any mail") });

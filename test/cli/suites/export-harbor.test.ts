@@ -49,8 +49,8 @@ function mailboxOf(task: string, folder = "tasks"): Mail[] {
     .map((line) => JSON.parse(line));
 }
 
-describe("env export --format harbor", () => {
-  it("writes one folder per question, with everything that a task needs", () => {
+describe("art-e env export --format harbor", () => {
+  it("writes one folder per question, which contains everything that a task needs", () => {
     expect(readdirSync(path("tasks"))).toEqual(["README.md", "dataset.toml", ...demoQuestions.map(idOf)].sort());
     for (const question of demoQuestions) {
       const task = path(`tasks/${idOf(question)}`);
@@ -105,7 +105,7 @@ describe("env export --format harbor", () => {
   });
 
   it(
-    "includes the same for real mail, according to the raw files, without revealing an answer",
+    "includes the same emails as the raw files for real mail, and does not reveal an answer",
     needs("real-mail"),
     async () => {
       const linesOf = (file: string) => readFileSync(join(ENRON, file), "utf8").trim().split("\n");
@@ -148,7 +148,7 @@ describe("env export --format harbor", () => {
     },
   );
 
-  it("pins each task to its files", () => {
+  it("records the hashes of each task's files", () => {
     const { dataset, tasks } = parse(read("tasks/dataset.toml")) as {
       dataset: { name: string };
       tasks: { name: string; digest: string }[];
@@ -165,7 +165,7 @@ describe("env export --format harbor", () => {
     );
   });
 
-  it("accepts a selection, an organization and an image name", async () => {
+  it("accepts a selection of questions, an organization and an image name", async () => {
     const flags = `--inbox ${MARCUS} -l 2 --org me --docker-image reg.example/me/art-e:{task}`;
     const { stdout } = await artE(`env export --dataset ${QUESTIONS} ${flags} -o two --json`);
     expect(JSON.parse(stdout)).toMatchObject({ folder: path("two"), tasks: 2, withoutGoldMail: [] });
@@ -179,7 +179,7 @@ describe("env export --format harbor", () => {
   it.each([
     ["-o tasks", "tasks: it already exists"],
     ["-o new --org ../x", "--org: expected letters"],
-    ["-o new --docker-image python:3.12-slim", "--docker-image: expected the name of an image with {task} in it"],
+    ["-o new --docker-image python:3.12-slim", "--docker-image: expected an image name that contains {task}"],
     ["-o new --format tb", "--format"],
     ["", "--output"],
   ])("refuses %s", async (flags, message) => {
@@ -188,13 +188,13 @@ describe("env export --format harbor", () => {
     expect(readdirSync(path(".")).filter((name) => name.startsWith("new"))).toEqual([]);
   });
 
-  it("reports tasks without gold mail in their mailbox", async () => {
+  it("reports tasks whose mailbox does not contain the gold mail", async () => {
     const [question] = demoQuestions;
     const file = write("early.jsonl", `${JSON.stringify({ ...question, query_date: "1999-12-31" })}\n`);
     const { code, stderr } = await artE(`env export --dataset ${file} -l 0 -o early`);
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: expect.stringContaining("no gold mail up to their day: 1 (test-"),
+      stderr: expect.stringContaining("Tasks without gold emails in the mailbox on their date: 1 (test-"),
     });
   });
 

@@ -110,7 +110,7 @@ async function run(callsFor: (name: string) => readonly ScriptedCall[], flags = 
 }
 
 describe("an agent", needs("sandbox", machinesStart), () => {
-  it("that leaves harmful files is graded, and the files are removed", async () => {
+  it("is graded if it leaves harmful files, which are then removed", async () => {
     suite = writeTasks(NAMES);
     const { code, results } = await run((name) => LEAVE[name]?.calls ?? [], "--concurrency 3");
     expect(code).toBe(0);
@@ -122,7 +122,7 @@ describe("an agent", needs("sandbox", machinesStart), () => {
     expect(await leftInSandboxes()).toEqual([]);
   });
 
-  it("that searches for gold files, scripts, other tasks, the host, its network and its keys finds nothing", async () => {
+  it("finds nothing if it searches for gold files, scripts, other tasks, the host, its network and its keys", async () => {
     suite = writeTasks(["one", "two"]);
     const commands = () =>
       [...LOOK, ...SECOND_LOOK].map((command) =>
@@ -145,7 +145,7 @@ describe("an agent", needs("sandbox", machinesStart), () => {
     }
   });
 
-  it("works in parallel with three others without seeing their files and processes", async () => {
+  it("works in parallel with three others, and does not see their files and processes", async () => {
     suite = writeTasks(["1", "2", "3", "4"]);
     let ready = 0;
     const look = "ls ~ /tmp /dev/shm; pgrep -af sleep; curl -s http://127.0.0.1:8002/mine";

@@ -10,7 +10,7 @@ const DEMO = join(ROOT, "fixtures/suites/demo");
 const TASK = "84401e16-fcb1-5115-a576-2bce8b3d06fe";
 const FOLDER = `examples/terminal/${TASK}`;
 
-describe("suite folders with the same task definitions", needs("sandbox", machinesStart), () => {
+describe("suite folders that contain the same task definitions", needs("sandbox", machinesStart), () => {
   const { artE, path } = workFolder();
 
   const copy = (folder: string) => cpSync(DEMO, path(folder), { recursive: true });
@@ -67,7 +67,7 @@ describe("suite folders with the same task definitions", needs("sandbox", machin
   it.each([
     ["a", "b"],
     ["b", "a"],
-  ])("are each graded with their own gold files, %s first", async (first, second) => {
+  ])("are each graded with their own gold files, with %s first", async (first, second) => {
     const scores: Record<string, unknown> = {};
     for (const folder of [first, second]) {
       scores[folder] = (await run(`--suite ${folder}/demo --oracle oracle.jsonl`)).score;
@@ -75,7 +75,7 @@ describe("suite folders with the same task definitions", needs("sandbox", machin
     expect(scores).toEqual({ a: 1, b: 0 });
   });
 
-  it("are recorded per run, also if all files are the same", async () => {
+  it("are recorded per run, even if all files are the same", async () => {
     copy("new/renamed");
     rmSync(path("b"), { recursive: true });
     copy("b/demo");
@@ -89,8 +89,8 @@ describe("suite folders with the same task definitions", needs("sandbox", machin
     expect(b).toEqual({ source: path("b/demo"), dataset_id });
   });
 
-  describe("resume", () => {
-    it("continues in the folder that --suite names", async () => {
+  describe("art-e run --resume", () => {
+    it("continues in the folder that --suite specifies", async () => {
       const { runId } = await run("--suite a/demo --oracle oracle.jsonl");
       interrupt(runId);
       renameSync(path("a"), path("new"));
@@ -105,7 +105,7 @@ describe("suite folders with the same task definitions", needs("sandbox", machin
       expect(query("SELECT source FROM runs WHERE id = ?", runId)).toEqual({ source: path("new/demo") });
     });
 
-    it("finds a suite that was moved together with the database, with its own oracle file", async () => {
+    it("finds a suite that was moved together with the database, and its oracle file", async () => {
       copy("old/suites/demo");
       const db = path("old/art-e.db");
       const begun = await artE(`run -a oracle --suite old/suites/demo --task ${TASK} --json --quiet --db ${db}`);
@@ -130,7 +130,7 @@ describe("suite folders with the same task definitions", needs("sandbox", machin
       ["an input file", "answer"],
       ["the task definition", "definition"],
       ["the task itself", "task"],
-    ])("refuses a folder with a changed %s", async (_, what) => {
+    ])("refuses a folder if %s changed", async (_, what) => {
       const { runId } = await run("--suite a/demo --oracle oracle.jsonl");
       interrupt(runId);
       const definition = `a/demo/${FOLDER}/${TASK}.json`;
@@ -153,7 +153,7 @@ describe("suite folders with the same task definitions", needs("sandbox", machin
     });
   });
 
-  it("repeats a run in the folder that --suite names", async () => {
+  it("can be repeated in the folder that --suite specifies", async () => {
     const { runId } = await run("--suite a/demo --oracle oracle.jsonl");
     renameSync(path("a"), path("new"));
     const repeated = await artE(`run --repeat ${runId} --suite new/demo --json --quiet`);
@@ -165,8 +165,8 @@ describe("suite folders with the same task definitions", needs("sandbox", machin
 
   it.each([
     ["outside the task's folder", "outside"],
-    ["a link to a file outside it", "link"],
-  ])("do not grade a task whose gold file is %s", async (_, where) => {
+    ["a link to a file outside the task's folder", "link"],
+  ])("do not grade a task if its gold file is %s", async (_, where) => {
     const definition = `a/demo/${FOLDER}/${TASK}.json`;
     const task = JSON.parse(readFileSync(path(definition), "utf8"));
     const { local_expected } = task.evaluation.arguments;

@@ -25,8 +25,8 @@ describe("external agents", () => {
     server = null;
   });
 
-  describe("a program", needs("sandbox", machinesStart), () => {
-    it("works in its task's machine over MCP, and is graded by the files it left there", async () => {
+  describe("that are a program", needs("sandbox", machinesStart), () => {
+    it("work in the task's machine over MCP, and are graded by the files they left there", async () => {
       const command = program("machine-agent.mjs", "machine.log");
       const line = ["run", "--suite", SUITE, "--task", "142a807f,84401e16", "--agent-command", command, "-a", "mine"];
       const { code, stderr } = await artE([...line, "--quiet", "-o", path("machine.json")]);
@@ -101,9 +101,7 @@ describe("external agents", () => {
       for (const flag of ["--api-url", "--agent-url"]) {
         const { code, stderr } = await artE(`run --suite ${SUITE} -a mine ${flag} http://127.0.0.1:9`);
         expect(code).toBe(2);
-        expect(stderr).toMatch(
-          new RegExp(`^art-e: ${flag}: 20 of 20 tasks are graded by what is left in a machine, .*\n`),
-        );
+        expect(stderr).toMatch(new RegExp(`^art-e: ${flag}: 20 of 20 tasks are graded by their machine, .*\n`));
       }
     });
   });
@@ -129,8 +127,8 @@ describe("offline agents", () => {
       .parse(readJson(file))
       .taskResults.map(({ taskId, ending, suite }) => [`${taskId}`.slice(0, 8), ending, suite?.score]);
 
-  describe("run --suite without a model", needs("sandbox", machinesStart), () => {
-    it("scores 1 with the oracle's files in place, and 0 if nothing was done", async () => {
+  describe("in art-e run --suite", needs("sandbox", machinesStart), () => {
+    it("score 1 with the oracle's files in place, and 0 if nothing was done", async () => {
       for (const [agent, score] of [
         ["oracle", 1],
         ["noop", 0],
@@ -145,7 +143,7 @@ describe("offline agents", () => {
       }
     });
 
-    it("resumes the oracle's run with its original file", async () => {
+    it("resume the oracle's run with its original file", async () => {
       const suite = path("demo");
       cpSync(SUITE, suite, { recursive: true });
       const TASK = "142a807f-2837-51cf-879a-45809fa50acf";
@@ -185,8 +183,8 @@ describe("offline agents", () => {
         stderr: expect.stringContaining(message),
       });
 
-    it("is only for suite tasks, and only for its agent", async () => {
-      await refused("-a oracle --dataset none.jsonl", "The model offline/oracle is for tasks of a suite.");
+    it("is accepted only for suite tasks, and only for its agent", async () => {
+      await refused("-a oracle --dataset none.jsonl", "The model offline/oracle only answers suite tasks.");
       await refused(
         `--suite ${SUITE} -a noop --oracle o.jsonl`,
         "--oracle is for the agent oracle, and the agent's model",

@@ -6,10 +6,10 @@ import type { FakeProvider } from "../../providers/fake-provider.js";
 import { machinesStart } from "../../suites/machines-start.js";
 import { flowbookTask, spiderTask, writeSuite } from "../../suites/write-suite.js";
 import { everyFile, workFolder } from "../art-e.js";
-import { resultsSchema } from "../results-schema.js";
+import { ownResultsSchema, resultsSchema } from "../results-schema.js";
 import { providerVariables, python, shell, startScriptedAgent } from "./scripted-agent.js";
 
-describe("account settings", () => {
+describe("suites with accounts", () => {
   /** Account settings reach only the machines of tasks tagged account, and nothing that is stored, shown or sent. */
 
   const { artE, path, readJson } = workFolder();
@@ -117,7 +117,7 @@ describe("account settings", () => {
   }
 
   describe("account settings", needs("sandbox", machinesStart), () => {
-    it("are available in the machine of a task tagged account, and not visible elsewhere", async () => {
+    it("are available in the machine of a task tagged account, and are not visible elsewhere", async () => {
       const suite = suiteWith(JSON.stringify(FILLED));
       const { code, stdout, stderr } = await run(suite, "");
       expect({ code, stderr: stderr.includes("Error") }).toEqual({ code: 3, stderr: false });
@@ -140,7 +140,7 @@ describe("account settings", () => {
       expect(holdsSecret([...everyFile(path(".")), ...sent, ...printed])).toEqual([]);
     });
 
-    it("come from the user's folder, and from variables, which take precedence", async () => {
+    it("come from the user's folder, or from variables, which take precedence", async () => {
       const suite = suiteWith(null);
       const own = path("accounts");
       mkdirSync(join(own, "lakehouse"), { recursive: true });
@@ -234,8 +234,8 @@ export const evaluation = {
 
   const ADD = shell("awk '{ s += $1 } END { print s }' numbers.txt > sum.txt");
 
-  describe("a module", () => {
-    it("sets up and grades tasks in both dialects", needs("sandbox", machinesStart), async () => {
+  describe("in a module", () => {
+    it("set up and grade tasks in both dialects", needs("sandbox", machinesStart), async () => {
       const suite = writeSuite(FILES);
       const module = write("functions.mjs", MODULE);
       provider = await startScriptedAgent(() => [ADD]);
@@ -244,7 +244,7 @@ export const evaluation = {
       // A resumed run has its original functions.
       const more = "run --resume latest --max-run-tokens 1000000 --quiet -o results.json";
       expect(await artE(more, providerVariables(provider))).toMatchObject({ code: 0 });
-      const { taskResults, settings } = resultsSchema.parse(readJson("results.json"));
+      const { taskResults, settings } = ownResultsSchema.parse(readJson("results.json"));
       expect(settings.functions).toBe(module);
       expect(taskResults.map(({ suite: graded }) => [graded?.score, graded?.state, graded?.reason])).toEqual([
         [1, "success", ""],
@@ -255,7 +255,7 @@ export const evaluation = {
       ]);
     });
 
-    it("is used by suite check, which reports missing functions without it", async () => {
+    it("are used by suite check, which otherwise reports them as missing", async () => {
       const suite = writeSuite(FILES);
       const codes = async (flags: string) => {
         const { stdout } = await artE(`suite check ${suite} --json ${flags}`);
@@ -266,7 +266,7 @@ export const evaluation = {
       expect(await codes(`--functions ${write("functions.mjs", MODULE)}`)).not.toContain("function_unknown");
     });
 
-    it("grades the files that an oracle line specifies", needs("sandbox", machinesStart), async () => {
+    it("grade the files that an oracle line specifies", needs("sandbox", machinesStart), async () => {
       const suite = writeSuite(FILES);
       const line = {
         suite: suite.split("/").at(-1),
@@ -293,7 +293,7 @@ export const evaluation = {
       ],
       ["its getters.vm_file has the name of a built-in function", "export const getters = { vm_file() {} }"],
       ["its setUp.execute has the name of a built-in function", "module.exports = { setUp: { execute() {} } }"],
-    ])("is refused in one line: %s", async (what, text) => {
+    ])("are refused in one line: %s", async (what, text) => {
       const suite = writeSuite(FILES);
       const module = path(`wrong-${what.length}.js`);
       if (text !== null) writeFileSync(module, text);
@@ -304,7 +304,7 @@ export const evaluation = {
       });
     });
 
-    it("is never loaded from a suite", async () => {
+    it("are never loaded from a suite", async () => {
       const marker = join(path("."), "loaded");
       const evil = `require("node:fs").writeFileSync(${JSON.stringify(marker)}, "")`;
       const names = ["functions.js", "functions.mjs", "index.js", "settings/functions.js", "examples/functions.js"];
@@ -313,11 +313,11 @@ export const evaluation = {
       expect(() => readJson("loaded")).toThrow("ENOENT");
     });
 
-    it("is only for suite tasks", async () => {
+    it("are accepted only for suite tasks", async () => {
       const { code, stderr } = await artE("run -a baseline --functions x.js");
       expect({ code, stderr }).toEqual({
         code: 2,
-        stderr: expect.stringContaining("--functions is for tasks of a suite, and --suite is not given."),
+        stderr: expect.stringContaining("--functions does not apply to questions about mailboxes."),
       });
     });
   });

@@ -145,9 +145,9 @@ function countResults(): number {
   }
 }
 
-describe("real tasks, killed in the middle and resumed", needs("suites"), () => {
+describe("a real task, killed in the middle and resumed,", needs("suites"), () => {
   it(
-    "score 1 if done right and 0 if not, each once, and leave no machine behind",
+    "scores 1 if done right and 0 if not, only once, and leaves no machine behind",
     needs("notebooks", machinesStart && canRunNotebooks),
     async () => {
       mkdirSync(path("suite"), { recursive: true });

@@ -5,7 +5,7 @@ import { needs, SUITES } from "../../machine-requirements.js";
 import { machinesStart } from "../../suites/machines-start.js";
 import { workFolder } from "../art-e.js";
 
-describe("suite check --oracle of a real suite", needs("suites"), () => {
+describe("art-e suite check --oracle of a real suite", needs("suites"), () => {
   /** Both real suites, graded with an agent's possible files: gold files for 1, the untouched start for 0. */
 
   const { artE } = workFolder();
@@ -13,7 +13,7 @@ describe("suite check --oracle of a real suite", needs("suites"), () => {
   it.each([
     ["flowbook", { equal: 52, different: 0, skipped: 178 }],
     ["spider2v", { equal: 168, different: 0, skipped: 62 }],
-  ])("gives %s the same scores as the origin's own evaluators", async (name, counts) => {
+  ])("gives %s the same scores as the original evaluators", async (name, counts) => {
     const { stdout } = await artE(`suite check ${join(SUITES, name)} --oracle ${SUITES}/oracle/oracle.jsonl --json`);
     const { lines, ...found } = JSON.parse(stdout);
     const unequal = lines.filter((line: { score: number | null; expected: number }) => line.score !== line.expected);
@@ -23,7 +23,7 @@ describe("suite check --oracle of a real suite", needs("suites"), () => {
   });
 });
 
-describe("suite check --oracle, by scripts and servers", needs("suites"), () => {
+describe("art-e suite check --oracle, if scripts and servers do the work,", needs("suites"), () => {
   /**
    * Tasks of the real suites that are graded by a script or a running server. The data does not include their scripts
    * and packages, so stand-ins written here follow the tasks' instructions.

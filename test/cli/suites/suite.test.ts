@@ -10,7 +10,7 @@ import { providerVariables, shell, startScriptedAgent } from "./scripted-agent.j
 
 const SUITE = join(ROOT, "fixtures/suites/demo");
 
-describe("suite", () => {
+describe("suite commands", () => {
   const ORACLE = join(SUITE, "oracle.jsonl");
   const WEATHER = "575c7366-13f2-5bed-a55f-7b62b88b38c7";
   const CATCHES = "84401e16-fcb1-5115-a576-2bce8b3d06fe";
@@ -22,7 +22,7 @@ describe("suite", () => {
     return path(name);
   }
 
-  describe("suite list", () => {
+  describe("art-e suite list", () => {
     it("prints a table of the tasks, and the number of tasks per class", needs("sandbox", machinesStart), async () => {
       const { code, stdout, stderr } = await artE(`suite list ${SUITE} --tool terminal --counterparts abstract`);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -36,7 +36,7 @@ describe("suite", () => {
       feda7272-9969-567e-9182-097176c6c8f0  terminal  cli,data_transformation,abstract          3        check_yaml_file and compare_json_file  files   yes
 
       5 tasks: 3 files, 2 script
-      run here: 5
+      runnable on this machine: 5
       "
     `);
     });
@@ -74,7 +74,7 @@ describe("suite", () => {
       const { code, stdout, stderr } = await artE(`suite list ${suite} --json`);
       expect(code).toBe(0);
       expect(JSON.parse(stdout)).toMatchObject({ unreadable: 1 });
-      expect(stderr).toContain("Tasks that cannot be read: 1. art-e suite check");
+      expect(stderr).toContain("1 task cannot be read. See why: art-e suite check");
     });
 
     it.each([
@@ -96,7 +96,7 @@ describe("suite", () => {
     });
   });
 
-  describe("suite show", () => {
+  describe("art-e suite show", () => {
     it("prints an entire task", needs("sandbox", machinesStart), async () => {
       const { code, stdout } = await artE(`suite show ${SUITE} feda7272`);
       expect(code).toBe(0);
@@ -131,7 +131,7 @@ describe("suite", () => {
     `);
     });
 
-    it("prints the task as JSON, with its findings from check", async () => {
+    it("prints the task as JSON, with the problems that suite check finds", async () => {
       const { task, takes, findings } = JSON.parse((await artE(`suite show ${SUITE} 25fa --json`)).stdout);
       expect(task).toMatchObject({ dialect: "spider2v", snapshot: "excel", evaluation: { conjunction: "and" } });
       expect(takes).toBe("files");
@@ -143,14 +143,14 @@ describe("suite", () => {
     });
   });
 
-  describe("suite check", () => {
-    it("succeeds without errors", async () => {
+  describe("art-e suite check", () => {
+    it("succeeds if there are no errors", async () => {
       const { code, stdout } = await artE(`suite check ${SUITE}`);
       expect(code).toBe(0);
       expect(stdout.trimEnd().split("\n").at(-1)).toBe("demo: 20 tasks read, 0 errors, 4 warnings");
     });
 
-    it("fails with errors, each with its file and field", async () => {
+    it("fails if there are errors, and lists each with its file and field", async () => {
       const suite = copyOf("faulty");
       rmSync(join(suite, `examples/terminal/${CATCHES}/catches_gold.csv`));
       const { code, stdout } = await artE(`suite check ${suite}`);
@@ -169,7 +169,7 @@ describe("suite", () => {
       expect(json.warnings).toHaveLength(4);
     });
 
-    it("lists ten findings per kind", async () => {
+    it("lists at most ten problems per kind", async () => {
       const suite = copyOf("many");
       for (const style of ["abstract", "verbose"]) {
         const index = JSON.parse(readFileSync(join(suite, `test_${style}.json`), "utf8"));
@@ -190,11 +190,11 @@ describe("suite", () => {
     });
   });
 
-  describe("suite check --oracle", () => {
+  describe("art-e suite check --oracle", () => {
     const line = (changes: object) =>
       `${JSON.stringify({ suite: "demo", uuid: CATCHES, state: "gold", expected_score: 1, ...changes })}\n`;
 
-    it("gives the scores in the demo suite's oracle file", async () => {
+    it("gives the demo suite the scores in its oracle file", async () => {
       const lines = readFileSync(ORACLE, "utf8").split("\n");
       const oracle = write("files.jsonl", lines.filter((one) => one.includes('"grading": "files"')).join("\n"));
       const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${oracle} --json`);
@@ -215,7 +215,7 @@ describe("suite", () => {
       });
     });
 
-    it("fails if a score differs, and says which", async () => {
+    it("fails if a score differs, and says which one", async () => {
       const oracle = write("wrong.jsonl", line({ files: { "/home/user/Desktop/catches.csv": "catches.csv" } }));
       const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${oracle}`);
       expect(code).toBe(1);
@@ -223,7 +223,7 @@ describe("suite", () => {
       expect(stdout.trimEnd().split("\n").at(-1)).toBe("0 equal, 1 different, 0 skipped");
     });
 
-    it("skips lines of other suites and of unsupported machines, and names the missing requirements", async () => {
+    it("skips lines for other suites and unsupported machines, and lists the missing requirements", async () => {
       const suite = copyOf("demo");
       write("demo/snapshots.json", JSON.stringify({ base: { commands: { "no-such-program": null } } }));
       const server = { cmd: ["true"] };
@@ -249,7 +249,7 @@ describe("suite", () => {
       });
     });
 
-    it("reads derived files from the oracle file's folder, and omits removed files", async () => {
+    it("reads derived files from the oracle file's folder, and leaves out removed files", async () => {
       write("derived.csv", "boat,arrivals,total_kg\nSkua,2,190\nPetrel,3,275\nFulmar,1,40\n");
       const result = "/home/user/Desktop/catches.csv";
       const derived = { [result]: "derived.csv" };
@@ -263,7 +263,7 @@ describe("suite", () => {
       expect(JSON.parse(stdout)).toMatchObject({ equal: 3, different: 0, skipped: 0 });
     });
 
-    it("continues if a file is missing, and says so, and refuses a path outside the folder", async () => {
+    it("continues if a file is missing, and says so, but refuses a path outside the folder", async () => {
       const gold = { "/home/user/Desktop/catches.csv": "catches_gold.csv" };
       const lines = [
         line({ files: { ...gold, "/home/user/none.zip": "none.zip" } }),
@@ -278,7 +278,7 @@ describe("suite", () => {
       expect(report.lines[1]).toMatchObject({ score: null, status: "setup_error" });
     });
 
-    it("counts an unknown task as different", async () => {
+    it("counts an unknown task as a differing score", async () => {
       const oracle = write("unknown.jsonl", line({ uuid: "none" }));
       const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${oracle} --json`);
       expect({ code, report: JSON.parse(stdout) }).toMatchObject({ code: 1, report: { different: 1 } });
@@ -287,9 +287,13 @@ describe("suite", () => {
     it.each([
       ["invalid JSON", "{", ":1 is not JSON"],
       ["a relative path", line({ files: { "out.csv": "gold.csv" } }), ":1: files.out.csv: "],
-      ["a process with an unknown ready condition", line({ processes: [{ cmd: ["a"], ready: "soon" }] }), ".0.ready: "],
-      ["a missing score", line({ expected_score: undefined }), ":1: expected_score: "],
-    ])("refuses a file with %s", async (_, content, message) => {
+      [
+        "a process whose ready condition is unknown",
+        line({ processes: [{ cmd: ["a"], ready: "soon" }] }),
+        ".0.ready: ",
+      ],
+      ["a line without a score", line({ expected_score: undefined }), ":1: expected_score: "],
+    ])("refuses a file that contains %s", async (_, content, message) => {
       const oracle = write("refused.jsonl", content);
       const { code, stdout, stderr } = await artE(`suite check ${SUITE} --oracle ${oracle}`);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -298,7 +302,7 @@ describe("suite", () => {
   });
 });
 
-describe("run suite", () => {
+describe("running a suite", () => {
   const [KILNS, WEATHER, LAMPS] = ["142a807f", "575c7366", "8cb2db91"];
   const { artE, readJson } = workFolder();
   let provider: FakeProvider;
@@ -322,7 +326,7 @@ describe("run suite", () => {
 
   const run = (line: string) => artE(`run ${line}`, providerVariables(provider));
 
-  describe("run --suite", needs("sandbox", machinesStart), () => {
+  describe("art-e run --suite", needs("sandbox", machinesStart), () => {
     it("lets an agent work in each task's machine, and grades the resulting files", async () => {
       const line = `--suite ${SUITE} --task ${KILNS},${WEATHER},${LAMPS} -a data-worker --quiet --json -o results.json`;
       const { code, stdout, stderr } = await run(line);
@@ -342,7 +346,7 @@ describe("run suite", () => {
       expect(shown.stdout).not.toMatch(/_gold|north\.conf|test-key|ANTHROPIC/);
     });
 
-    it("resumes a run that a limit interrupted, and names the flags that a suite run does not accept", async () => {
+    it("resumes a run that a limit stopped, and lists the flags that a suite run does not accept", async () => {
       const begun = await run(
         `--suite ${SUITE} --task ${KILNS},${LAMPS} -a data-worker --max-run-tokens 1 --concurrency 1 --quiet`,
       );
@@ -354,7 +358,9 @@ describe("run suite", () => {
       const refused = await run(`--suite ${SUITE} -a data-worker --judge art`);
       expect(refused).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining("--judge is for tasks with a gold answer"),
+        stderr: expect.stringContaining(
+          "--judge does not apply to these suite tasks: none of them has a gold answer (email_answer).",
+        ),
       });
       const none = await run(`--suite ${SUITE} --tool airbyte -a data-worker`);
       expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining("No task in demo matches the selection") });
@@ -362,7 +368,7 @@ describe("run suite", () => {
   });
 });
 
-describe("suite docs", () => {
+describe("the documentation of suites", () => {
   /** The example in the docs: the demo's oracle file is graded with the documented result. */
 
   const { artE, path } = workFolder();
@@ -370,7 +376,7 @@ describe("suite docs", () => {
   const [, line = "", shown = ""] = /^\$ art-e (suite check \S+ --oracle \S+)\n(.+)$/m.exec(PAGE) ?? [];
 
   it(
-    "gives every line of the demo's oracle file its expected score, including scripts and running servers",
+    "shows the demo's oracle file, and every line gets its expected score, including scripts and running servers",
     needs("sandbox", machinesStart),
     async () => {
       symlinkSync(join(ROOT, "fixtures"), path("fixtures"));

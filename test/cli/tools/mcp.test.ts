@@ -61,7 +61,7 @@ function post(url: string, headers: Record<string, string>, body = "{}"): Promis
   });
 }
 
-describe("--print-config", () => {
+describe("art-e mcp --print-config", () => {
   it("prints a configuration that starts the server in any folder and with any PATH", async () => {
     const { code, stdout } = await artE(`mcp --inbox ${MARCUS} --before 2001-06-01 --print-config`);
     expect(code).toBe(0);
@@ -73,14 +73,17 @@ describe("--print-config", () => {
     expect(args).toEqual(expect.arrayContaining(["--before", "2001-06-01"]));
   });
 
-  it("is refused for an unknown mailbox, and with --http", async () => {
+  it("is refused if the mailbox is unknown, or with --http", async () => {
     expect(await artE("mcp --inbox nobody@nowhere.example --print-config")).toMatchObject({ code: 2, stdout: "" });
     const both = await artE(`mcp --inbox ${MARCUS} --print-config --http`);
-    expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining("--http for those that call it") });
+    expect(both).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--print-config and --http cannot be combined"),
+    });
   });
 });
 
-it("replies over stdio to invalid messages, continues, writes nothing else, and ends with its input", async () => {
+it("art-e mcp replies to invalid messages over stdio and continues, writes nothing else, and exits when its input ends", async () => {
   const lines = ["no json", '{"x": 1}', '{"jsonrpc": "2.0", "id": 7, "method": "ping"}'];
   const args = [BIN, "mcp", "--inbox", MARCUS, "--db", path("art-e.db"), "--verbose"];
   const server = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
@@ -99,7 +102,7 @@ it("replies over stdio to invalid messages, continues, writes nothing else, and 
   expect(await closed).toBe(0);
 });
 
-describe.each(["stdio", "http"])("the server over %s", (transport) => {
+describe.each(["stdio", "http"])("the MCP server over %s", (transport) => {
   let client: Client;
   let server: Started | null = null;
   beforeAll(async () => {
@@ -137,7 +140,7 @@ describe.each(["stdio", "http"])("the server over %s", (transport) => {
     expect(JSON.parse((read.content as { text: string }[])[0]?.text ?? "")).toEqual(read.structuredContent);
   });
 
-  it("refuses another mailbox, an email elsewhere, an invalid call and an unknown tool with a message", async () => {
+  it("refuses another mailbox, an email in another mailbox, an invalid call and an unknown tool, with a message", async () => {
     const calls = [
       { name: "email_search", arguments: { query: "x", inbox_id: "dana.okafor@kestrelplains.example" } },
       { name: "email_get", arguments: { message_id: "<nowhere@example>" } },
@@ -157,7 +160,7 @@ describe.each(["stdio", "http"])("the server over %s", (transport) => {
     ]);
   });
 
-  it("lists the mailbox's emails newest first in pages, each one once", async () => {
+  it("lists the mailbox's emails newest first in pages, each email once", async () => {
     const all: { uri: string; description?: string | undefined }[] = [];
     let cursor: string | undefined;
     do {
@@ -204,7 +207,7 @@ describe.each(["stdio", "http"])("the server over %s", (transport) => {
   });
 });
 
-describe("the protocol revision 2026-07-28", () => {
+describe("the MCP revision 2026-07-28", () => {
   const modern = () =>
     new ModernClient({ name: "test", version: "1" }, { versionNegotiation: { mode: { pin: "2026-07-28" } } });
 
@@ -227,7 +230,7 @@ describe("the protocol revision 2026-07-28", () => {
     await use(client);
   });
 
-  it("is served over HTTP, next to earlier ones", async () => {
+  it("is served over HTTP, in addition to earlier revisions", async () => {
     const { server, url } = await listening(["--inbox", MARCUS]);
     const client = modern();
     await client.connect(new ModernHttp(new URL(url)) as Parameters<ModernClient["connect"]>[0]);
@@ -240,7 +243,7 @@ describe("the protocol revision 2026-07-28", () => {
   });
 });
 
-describe("--before", () => {
+describe("art-e mcp --before", () => {
   it("hides later mail from tools, lists, resources and completions", async () => {
     const all = await overStdio(["--inbox", MARCUS]);
     const late = (await all.listResources()).resources[0];
@@ -266,7 +269,7 @@ describe("--before", () => {
   });
 });
 
-describe("over HTTP", () => {
+describe("art-e mcp --http", () => {
   it("refuses web pages, other host names, other paths, other methods and endless bodies", async () => {
     const { server, url } = await listening(["--inbox", MARCUS]);
     const ping = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
@@ -300,7 +303,7 @@ describe("over HTTP", () => {
     expect((await server.ended).code).toBe(0);
   });
 
-  it("requires a token from other machines, says so before it starts, and reports a port in use", async () => {
+  it("requires a token if other machines can connect, says so before it starts, and reports a port in use", async () => {
     const without = await artE(["mcp", "--inbox", MARCUS, "--http", "--host", "0.0.0.0", "--port", "0"]);
     expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining("ART_E_TOKEN") });
     const { server, url } = await listening(["--inbox", MARCUS, "--host", "0.0.0.0"], {
@@ -318,15 +321,15 @@ describe("over HTTP", () => {
     expect((await server.ended).code).toBe(0);
   });
 
-  it("refuses a short token, and a port without --http", async () => {
+  it("refuses a short token, and a port if --http is missing", async () => {
     const short = await artE(["mcp", "--inbox", MARCUS, "--http", "--port", "0"], { ART_E_TOKEN: "short" });
     expect(short).toMatchObject({ code: 2, stderr: expect.stringContaining("at least 16 characters") });
     const stdio = await artE(["mcp", "--inbox", MARCUS, "--port", "0"]);
-    expect(stdio).toMatchObject({ code: 2, stderr: expect.stringContaining("--port is for --http") });
+    expect(stdio).toMatchObject({ code: 2, stderr: expect.stringContaining("--port requires --http") });
   });
 });
 
-it("requires a mailbox, and lists the available ones", async () => {
+it("art-e mcp requires a mailbox, and lists the available ones", async () => {
   expect(await artE("mcp")).toMatchObject({ code: 2, stderr: expect.stringContaining("--inbox is missing") });
   const { code, stderr } = await artE("mcp --inbox nobody@nowhere.example");
   expect(code).toBe(2);

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { answerFrames, frame, startPlayground } from "../../providers/fake-playground.js";
 import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
 
-describe("without a database, and without creating one,", () => {
+describe("if there is no database, and without creating one,", () => {
   const { artE, path } = workFolder();
 
-  it("agents list shows the agents of a new one", async () => {
+  it("art-e agents list shows the agents that a new database would have", async () => {
     const { code, stdout, stderr } = await artE("agents list");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatchInlineSnapshot(`
@@ -24,7 +24,7 @@ describe("without a database, and without creating one,", () => {
     `);
   });
 
-  it("agents show prints one, with its prompt and tools", async () => {
+  it("art-e agents show prints an agent with its prompt and tools", async () => {
     const { code, stdout } = await artE("agents show art-e");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^art-e: ART-E Agent\n/);
@@ -35,7 +35,7 @@ describe("without a database, and without creating one,", () => {
     expect(stdout).toContain("{{inbox_address}}");
   });
 
-  it("agents show --json prints one document", async () => {
+  it("art-e agents show --json prints one document", async () => {
     expect(JSON.parse((await artE("agents show baseline --json")).stdout)).toMatchObject({
       id: "baseline",
       model: "offline/baseline",
@@ -47,7 +47,7 @@ describe("without a database, and without creating one,", () => {
     });
   });
 
-  it("tools list shows one category", async () => {
+  it("art-e tools list shows one category", async () => {
     const { code, stdout, stderr } = await artE("tools list --category email");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatchInlineSnapshot(`
@@ -61,14 +61,14 @@ describe("without a database, and without creating one,", () => {
     `);
   });
 
-  it("tools list --json shows all, with their parameters", async () => {
+  it("art-e tools list --json shows all tools with their parameters", async () => {
     const tools = JSON.parse((await artE("tools list --json")).stdout);
     const ids = tools.map((tool: { id: string }) => tool.id);
     expect(ids).toEqual(expect.arrayContaining(["email_search", "read_email", "execute_python"]));
     for (const tool of tools) expect(tool.parametersSchema).toMatchObject({ type: "object" });
   });
 
-  it("tools show prints one, with its parameters as JSON Schema", async () => {
+  it("art-e tools show prints a tool with its parameters as JSON Schema", async () => {
     const { code, stdout } = await artE("tools show email_get");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^email_get: Read Email\n/);
@@ -77,12 +77,12 @@ describe("without a database, and without creating one,", () => {
     expect(JSON.parse(parameters)).toMatchObject({ required: ["message_id"] });
   });
 
-  it("all of them leave the folder empty", () => {
+  it("all of these commands leave the folder empty", () => {
     expect(readdirSync(path(""))).toEqual([]);
   });
 });
 
-describe("tool secrets", () => {
+describe("the secrets of tools", () => {
   /** A tool's results and errors must contain neither a forbidden address nor the truncated end of a key. */
 
   const { artE, write, path } = workFolder({ mail: MAIL });
@@ -149,7 +149,7 @@ describe("tool secrets", () => {
     );
 
     it.each([400, 200])(
-      "shows no part of a key if a text with status %s is truncated in its middle",
+      "shows no part of a key if a text with status %s is truncated in the middle of the key",
       async (status) => {
         const limit = status === 400 ? 500 : 200;
         for (const shown of [6, KEY.length - 1]) {
@@ -161,7 +161,7 @@ describe("tool secrets", () => {
     );
   });
 
-  describe("a program", () => {
+  describe("a program used as a tool", () => {
     const program = async (source: string) => {
       write(`program-${++made}.mjs`, source);
       return add(["--command", `"${process.execPath}" "${path(`program-${made}.mjs`)}"`, "--env", "TOOL_KEY"]);
@@ -181,7 +181,7 @@ describe("tool secrets", () => {
     });
   });
 
-  it("an MCP server that exits shows no part of a key if only the end is kept", async () => {
+  it("an MCP server that exits shows no part of a key if only the end of its output is kept", async () => {
     const source = (words: string) =>
       `process.stderr.write("begin " + process.env.TOOL_KEY + ${words}); process.exitCode = 1;`;
     for (const kept of [6, KEY.length - 1]) {
@@ -192,7 +192,7 @@ describe("tool secrets", () => {
     }
   });
 
-  describe("a server's agent", () => {
+  describe("an agent on a server", () => {
     const run = (url: string) =>
       artE(`run -a agent_1 --dataset ${QUESTIONS} -l 1 --quiet --api-url ${url}`, { API_TOKEN: KEY });
     const everything = async () => (await artE("export-traces")).stdout;

@@ -4,7 +4,7 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import { beforeAll, describe, expect, it } from "vitest";
 import { MAIL, QUESTIONS, ROOT, workFolder } from "../art-e.js";
 
-describe("analysis docs", () => {
+describe("the documentation of analysis", () => {
   /** The queries on the analysis page return the rows that the page shows. */
 
   const { artE, path } = workFolder({ demo: "answered" });
@@ -36,7 +36,7 @@ describe("analysis docs", () => {
     return reader.getRowObjectsJson();
   }
 
-  it("show the actual years of the questions", async () => {
+  it("shows the actual years of the questions", async () => {
     const [first] = QUERIES;
     const [heading = [], , ...rows] = first?.rows ?? [];
     const found = await query(first?.sql ?? "");
@@ -46,7 +46,7 @@ describe("analysis docs", () => {
     );
   });
 
-  it("find the searches of tasks with wrong sources", async () => {
+  it("finds the searches of tasks with wrong sources", async () => {
     const { sql = "" } = QUERIES[1] ?? {};
     const found = await query(sql);
     expect(found.length).toBeGreaterThan(0);
@@ -55,7 +55,7 @@ describe("analysis docs", () => {
   });
 });
 
-describe("export docs", () => {
+describe("the documentation of exports", () => {
   /** The commands on the export pages work as printed. */
 
   const { artE, path } = workFolder({ mail: MAIL });
@@ -67,18 +67,18 @@ describe("export docs", () => {
 
   const PAGES = ["docs/inspect.md", "docs/training.md", "docs/cli/export-traces.md"];
 
-  /** Without folders, because the test has none. */
+  /** The commands without the usage line, and without folders, because the test has none. */
   const COMMANDS = PAGES.flatMap((page) =>
-    [...readFileSync(join(ROOT, page), "utf8").matchAll(/^(?:\$ )?art-e (export-traces .+)$/gm)].map(([, line = ""]) =>
-      line.replaceAll(/-o \S*\//g, "-o ").replace(/ --db \S+/, ""),
+    [...readFileSync(join(ROOT, page), "utf8").matchAll(/^(?:\$ )?art-e (export-traces [^[\n].*)$/gm)].map(
+      ([, line = ""]) => line.replaceAll(/-o \S*\//g, "-o ").replace(/ --db \S+/, ""),
     ),
   );
 
-  it.each(COMMANDS)("%s", async (command) => {
+  it.each(COMMANDS)("contains a command that works: %s", async (command) => {
     const { code, stderr } = await artE(command);
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining("written to") });
     expect(existsSync(path(command.split(" -o ")[1]?.split(" ")[0] ?? ""))).toBe(true);
   });
 
-  it("contain several commands", () => expect(COMMANDS.length).toBeGreaterThanOrEqual(5));
+  it("contains several commands", () => expect(COMMANDS.length).toBeGreaterThanOrEqual(5));
 });

@@ -20,7 +20,7 @@ beforeAll(async () => {
   for (const format of FORMATS) await artE(`export-results --format ${format} -o tables`);
 });
 
-describe("export-results", () => {
+describe("art-e export-results", () => {
   it("writes one file per table, and reports the numbers of rows", async () => {
     const { code, stdout, stderr } = await artE("export-results -o said");
     expect(readdirSync(path("said")).sort()).toEqual(FILES.map((name) => `${name}.parquet`));
@@ -32,7 +32,7 @@ describe("export-results", () => {
     );
   });
 
-  it("writes the numbers of the results file as Parquet, whose tables can be joined", async () => {
+  it("writes the numbers in the results file as Parquet tables that can be joined", async () => {
     const results = readJson("run.json");
     const duckdb = await openDuckdb();
     const [figures] = await rowsOf(
@@ -72,7 +72,7 @@ describe("export-results", () => {
     expect(jsonLines(stdout).map(({ taskId, epoch }) => `${taskId}/${epoch}`)).toContain("6/2");
   });
 
-  it("reads results files without a database, and reports the missing traces", async () => {
+  it("reads results files even if there is no database, and reports that their traces are missing", async () => {
     const { code, stderr } = await artE("export-results run.json -o from-file --format jsonl --db none.db");
     expect({ code, stderr }).toEqual({
       code: 0,
@@ -83,11 +83,11 @@ describe("export-results", () => {
     expect(turnsOnly).toMatchObject({
       code: 2,
       stdout: "",
-      stderr: expect.stringContaining(`no table turns of ${runId}`),
+      stderr: expect.stringContaining(`Cannot export the table turns of ${runId}`),
     });
   });
 
-  it("accepts several runs, and names the runs without traces", async () => {
+  it("accepts several runs, and lists the runs that have no traces", async () => {
     const other = readJson("run.json");
     write("other.json", JSON.stringify({ ...other, runId: "run_other" }));
     const { stdout, stderr } = await artE(`export-results ${runId} other.json -o both --json`);
@@ -97,17 +97,17 @@ describe("export-results", () => {
       ["tasks", 24],
       ["turns", turns],
     ]);
-    expect(stderr).toContain("Only in tasks, as results files have no traces: run_other.");
+    expect(stderr).toContain("Only included in tasks, because results files do not contain traces: run_other.");
   });
 
   it.each([
-    ["", "Parquet is no text: --output is needed."],
-    ["--format csv", "Several tables do not fit into one output: --output is needed."],
-    ["--format csv --tables tasks --json", "--json and a table both want stdout: --output is needed."],
+    ["", "Cannot print Parquet to stdout."],
+    ["--format csv", "Cannot print several tables to stdout."],
+    ["--format csv --tables tasks --json", "Cannot print a table together with --json."],
     ["--format xlsx -o x", "--format: expected parquet or csv or jsonl."],
     ["--tables task -o x", "--tables: expected tasks, turns, tool_calls, or several of them."],
-    ["latest latest -o x", "is named twice."],
-    ["missing.json -o x", "There is no results file missing.json."],
+    ["latest latest -o x", "is listed twice."],
+    ["missing.json -o x", "Results file missing.json does not exist."],
     ["-o run.json", "--output: run.json is a file."],
   ])("refuses %s", async (flags, message) => {
     const { code, stderr } = await artE(`export-results ${flags}`);
@@ -135,7 +135,7 @@ describe("export-results", () => {
     expect(stderr).toContain("db/tasks.csv is the database, which would be overwritten.");
   });
 
-  it("writes files that pandas opens like in the documentation", needs("pandas"), () => {
+  it("writes files that pandas opens as in the documentation", needs("pandas"), () => {
     const program = `
 import pandas
 tasks = pandas.read_csv("tables/tasks.csv", dtype={"taskId": str}, parse_dates=["queryDate"])

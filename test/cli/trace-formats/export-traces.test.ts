@@ -23,7 +23,7 @@ import {
   workFolder,
 } from "../art-e.js";
 
-describe("export traces", () => {
+describe("exporting traces", () => {
   const { artE, read, write } = workFolder({ mail: MAIL });
 
   /** Answers per task. Task 4 does not get a reply and fails. Semantic scores: 1, 0.5, 0. */
@@ -52,8 +52,8 @@ describe("export traces", () => {
     everything = (await artE("export-traces")).stdout;
   });
 
-  describe("export-traces", () => {
-    it("reports the written file with --json and a file", async () => {
+  describe("art-e export-traces", () => {
+    it("reports the path of the written file if --json is given", async () => {
       const { code, stdout, stderr } = await artE("export-traces -o told.jsonl --json");
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       const [{ runId }] = jsonLines(everything);
@@ -87,14 +87,14 @@ describe("export traces", () => {
       expect(stderr).toMatch(new RegExp(`^${expected.length} traces? of run_\\S+ written\\.\n$`));
     });
 
-    it("writes the same lines to a file with --output, and nothing to stdout", async () => {
+    it("writes the same lines to a file if --output is given, and nothing to stdout", async () => {
       const { code, stdout, stderr } = await artE("export-traces -o traces.jsonl");
       expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
       expect(stderr).toMatch(/^4 traces of run_\S+ written to traces\.jsonl\.\n$/);
       expect(read("traces.jsonl")).toBe(everything);
     });
 
-    it("writes one step per line with exactly iofold's fields with --format iofold", async () => {
+    it("writes one step per line, with exactly iofold's fields, with --format iofold", async () => {
       const { stdout } = await artE("export-traces --format iofold --max-score 0.5");
       const steps = jsonLines(stdout).map((step) => stepShape.parse(step));
       expect(steps.map((step) => step.metadata.span_name)).toEqual([
@@ -108,10 +108,10 @@ describe("export traces", () => {
   });
 });
 
-describe("if the reader closes the pipe", () => {
+describe("art-e export-traces, if the reader closes the pipe,", () => {
   const { path } = workFolder({ demo: "answered" });
 
-  it("ends quietly", async () => {
+  it("exits without an error message", async () => {
     // All of the demo's traces are far larger than a pipe's buffer.
     const line = `"${process.execPath}" "${BIN}" export-traces | head -n 1`;
     const { ended } = startProgram(path(""), "bash", ["-c", `set -o pipefail; ${line}`], {});
@@ -134,8 +134,8 @@ describe("export formats", () => {
   const bytes = (name: string) => readFileSync(path(name));
   const ids = (stdout: string) => jsonLines(stdout).map(({ taskId, epoch }) => `${taskId}/${epoch}`);
 
-  describe("export-traces", () => {
-    it("writes lines for trainers and their number with --format chat", async () => {
+  describe("art-e export-traces", () => {
+    it("writes lines for trainers, and reports their number, with --format chat", async () => {
       const { code, stderr } = await artE("export-traces --format chat --min-score foundGold=1 -o chat.jsonl");
       const lines = readChats(read("chat.jsonl"), "openai");
       expect({ code, stderr }).toEqual({
@@ -149,7 +149,7 @@ describe("export formats", () => {
       expect(readChats(stdout, "hf").length).toBeGreaterThanOrEqual(lines.length);
     });
 
-    it("writes trajectories with the agent's tools with --format atif", async () => {
+    it("writes trajectories that contain the agent's tools with --format atif", async () => {
       const { stdout } = await artE("export-traces --format atif");
       const trajectories = stdout.trim().split("\n").map(readAtif);
       expect(trajectories).toHaveLength(24);
@@ -160,7 +160,7 @@ describe("export formats", () => {
       });
     });
 
-    it("writes one group per question with --format art, and warns about equal rewards", async () => {
+    it("writes one group per question, and warns about equal rewards, with --format art", async () => {
       const { stdout, stderr } = await artE("export-traces --format art --reward sourcesF1");
       expect(readArtGroups(stdout).map(({ trajectories }) => trajectories.length)).toEqual(Array(12).fill(2));
       expect(stderr).toContain("allow_training_without_logprobs=True");
@@ -203,12 +203,12 @@ describe("export formats", () => {
         "No trace can meet --min-score 0.9: --max-score limits foundGold to 0.5.",
       ],
       ["--min-score high", "--min-score: expected a score such as 0.5, or METRIC=VALUE,METRIC=VALUE."],
-      ["--dialect hf", "--dialect is of --format chat."],
-      ["--reward art", "--reward is of --format art."],
-      ["--chats --band low", "--chats and --session ask for chats, which have no scores;"],
-      ["--for evals", "--for evals writes a folder."],
-      ["--for evals --band low -o x", "--band asks for something else."],
-      ["--for evals --by goldRank -o x", "for goldRank lower is better."],
+      ["--dialect hf", "--dialect only applies to --format chat."],
+      ["--reward art", "--reward only applies to --format art."],
+      ["--chats --band low", "--chats and --session cannot be combined with a run,"],
+      ["--for evals", "--for evals needs --output."],
+      ["--for evals --band low -o x", "--for evals cannot be combined with --band."],
+      ["--for evals --by goldRank -o x", "lower is better for goldRank."],
       ["--for evals -o run.json", "--output: run.json already exists and is not a folder of traces for evals."],
       ["--for evals -o no/where", "--output: Cannot write no/where: the folder no does not exist."],
     ])("refuses %s", async (flags, message) => {
@@ -225,7 +225,7 @@ describe("export formats", () => {
     });
   });
 
-  describe("export-traces --for evals", () => {
+  describe("art-e export-traces --for evals", () => {
     it("writes the bands with the reason for each trace, and replaces only its own folder", async () => {
       const { code, stderr } = await artE("export-traces --for evals --by semantic -o evals");
       expect({ code, stderr }).toEqual({
@@ -266,8 +266,8 @@ describe("export formats", () => {
     readonly traceId: string;
   }
 
-  describe("export-traces as Inspect logs", needs("exports"), () => {
-    it("are read by Python and by the viewer", async () => {
+  describe("Inspect logs from art-e export-traces", needs("exports"), () => {
+    it("can be read by Python and by the viewer", async () => {
       await artE("export-traces --format inspect -o log.eval --quiet");
       await artE("export-traces --format inspect-json -o log.json --quiet");
       for (const reader of ["python", "viewer"] as const) {
@@ -321,10 +321,10 @@ async function run({ artE }: WorkFolder, ...commands: readonly (string | readonl
   }
 }
 
-describe("exports of the demo's questions", needs("exports"), () => {
+describe("an export of the demo's questions", needs("exports"), () => {
   const folder = workFolder({ demo: "answered" });
 
-  it("are read", () => expectReadable(folder, "", 73));
+  it("can be read by other programs", () => expectReadable(folder, "", 73));
   it("can be read back when the questions were imported from a log", async () => {
     await run(
       folder,
@@ -335,48 +335,48 @@ describe("exports of the demo's questions", needs("exports"), () => {
   });
 });
 
-describe("exports of all kinds of traces", needs("exports"), () => {
+describe("an export of all kinds of traces", needs("exports"), () => {
   const folder = workFolder();
   beforeAll(async () => {
-    const runs = ALL_KINDS.map((trace) => ("grade" in trace ? { ...trace, runId: "run_suite" } : trace));
+    const runs = ALL_KINDS.map((trace) => (trace.kind === "suite" ? { ...trace, runId: "run_suite" } : trace));
     folder.write("kinds.jsonl", runs.map((trace) => JSON.stringify(trace)).join("\n"));
     await run(folder, "import-traces kinds.jsonl");
   });
 
-  it("are read with errors, refusals, truncation, epochs, parallel calls and a judge", () =>
+  it("can be read if it contains errors, refusals, truncation, epochs, parallel calls and a judge", () =>
     expectReadable(folder, "--run run_1", 10));
-  it("are read from a suite", () => expectReadable(folder, "--run run_suite", 2));
-  it("are read from chats", () => expectReadable(folder, "--chats", 1));
+  it("can be read if it is from a suite", () => expectReadable(folder, "--run run_suite", 2));
+  it("can be read if it is from chats", () => expectReadable(folder, "--chats", 1));
 });
 
-describe("exports of other programs' traces", needs("exports"), () => {
+describe("an export of other programs' traces", needs("exports"), () => {
   const folder = workFolder();
 
   it.each([
     ["inspect/2026-11-20T09-00-00_art-e_tAsK1.eval", "", 4],
     ["atif/good.json", "--chats", 1],
     ["otel/good.otlp.jsonl", "--chats", 2],
-  ])("are read: %s", async (name, flags, traces) => {
+  ])("can be read: %s", async (name, flags, traces) => {
     const db = `--db ${traces}.db`;
     await run(folder, ["import-traces", join(EXPORTS, "examples", name), ...db.split(" ")]);
     await expectReadable(folder, `${flags} ${db}`, traces);
   });
 });
 
-describe("exports of a suite's run", needs("exports"), () => {
+describe("an export of a suite's run", needs("exports"), () => {
   const folder = workFolder();
   const suite = join(ROOT, "fixtures/suites/demo");
 
-  it("are read", needs("sandbox", machinesStart), async () => {
+  it("can be read by other programs", needs("sandbox", machinesStart), async () => {
     await run(folder, `run --suite ${suite} --tool terminal -a oracle --tag cli --quiet -o results.json`);
     await expectReadable(folder, "", folder.readJson("results.json").taskResults.length);
   });
 });
 
-describe("exports of real questions", needs("exports"), () => {
+describe("an export of real questions", needs("exports"), () => {
   const folder = workFolder();
 
-  it("are read", slow(needs("real-mail")), async () => {
+  it("can be read by other programs", slow(needs("real-mail")), async () => {
     const questions = join(ENRON, "questions.jsonl");
     await run(folder, ["import", join(ENRON, "maildir.tar.gz"), "--quiet"]);
     await run(folder, ["run", "-a", "baseline", "--dataset", questions, "-l", "0", "--quiet"]);

@@ -16,7 +16,7 @@ beforeAll(async () => {
     await artE(`export-traces --format ${format} -o first.${format}`);
 });
 
-describe("import-traces", () => {
+describe("art-e import-traces", () => {
   it.each([
     ["jsonl", "jsonl"],
     ["jsonl", "otlp"],
@@ -27,7 +27,7 @@ describe("import-traces", () => {
     ["inspect", "jsonl"],
     ["atif", "atif"],
     ["atif", "jsonl"],
-  ])("restores the export of %s: %s is written again byte for byte", async (from, to) => {
+  ])("restores the export of %s, and %s can be written again byte for byte", async (from, to) => {
     const db = `--db ${from}-${to}.db`;
     const { code, stdout, stderr } = await artE(`import-traces first.${from} ${db}`);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -40,7 +40,7 @@ describe("import-traces", () => {
     else expect(again.equals(first)).toBe(true);
   });
 
-  it("makes a run that is scored, reported and shown like any other", async () => {
+  it("creates a run that can be scored, reported and shown like any other", async () => {
     const db = "--db used.db";
     await artE(`import-traces first.otlp ${db}`);
     const { code, stderr } = await artE(`score ${db} -o again.json`);
@@ -55,7 +55,7 @@ describe("import-traces", () => {
     expect(jsonLines((await artE(`export-traces --format atif ${db}`)).stdout)).toHaveLength(10);
   });
 
-  it.each(["repeat", "resume"])("makes a run that --%s refuses, with and without --force", async (how) => {
+  it.each(["repeat", "resume"])("creates a run that --%s refuses, with and without --force", async (how) => {
     const db = `--db ${how}.db`;
     await artE(`import-traces first.jsonl ${db}`);
     const before = await artE(`runs show latest --json ${db}`);
@@ -71,7 +71,9 @@ describe("import-traces", () => {
 
   it("keeps traces of every kind", async () => {
     const kinds = ALL_KINDS.map((trace, i) =>
-      "runId" in trace ? { ...trace, traceId: `trace_${i}`, runId: `run_${i}` } : { ...trace, traceId: `trace_${i}` },
+      trace.kind !== "chat"
+        ? { ...trace, traceId: `trace_${i}`, runId: `run_${i}` }
+        : { ...trace, traceId: `trace_${i}` },
     );
     write("kinds.jsonl", kinds.map((trace) => JSON.stringify(trace)).join("\n"));
     const { code, stdout } = await artE("import-traces kinds.jsonl --db kinds.db --json");
@@ -79,7 +81,7 @@ describe("import-traces", () => {
     const { runs, traces, chats } = JSON.parse(stdout);
     expect(traces + chats).toBe(kinds.length);
     for (const [i, trace] of kinds.entries()) {
-      if (!("runId" in trace)) continue;
+      if (trace.kind === "chat") continue;
       expect(runs).toContain(`run_${i}`);
       const written = await artE(`export-traces --run run_${i} --db kinds.db`);
       expect(jsonLines(written.stdout)).toContainEqual(JSON.parse(JSON.stringify(trace)));
@@ -97,7 +99,7 @@ describe("import-traces", () => {
     ],
     ["deep.jsonl", `{"traceId":${"[".repeat(500)}`, "deep.jsonl, line 1: is nested more than"],
     ["half.jsonl", `${JSON.stringify(ANSWERED)}\n{"traceId":"x"}`, "half.jsonl, line 2: sessionId: "],
-    ["twice.jsonl", `${JSON.stringify(ANSWERED)}\n${JSON.stringify(ANSWERED)}`, "is in this database already."],
+    ["twice.jsonl", `${JSON.stringify(ANSWERED)}\n${JSON.stringify(ANSWERED)}`, "is already in this database."],
     ["ids.otlp", '{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"xyz"}]}]}]}', "expected hex digits"],
   ])("refuses %s, and imports nothing from it", async (name, content, message) => {
     if (content !== null) write(name, content);
@@ -108,7 +110,7 @@ describe("import-traces", () => {
 
   it("refuses a run that already exists", async () => {
     const { code, stderr } = await artE("import-traces first.jsonl");
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("is in this database already.") });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("is already in this database.") });
   });
 
   it.each([
@@ -117,14 +119,14 @@ describe("import-traces", () => {
     ["late.json", '{"samples":[],"eval":{}}', "late.json: version: "],
     ["ends.json", '{"version":2,"eval":{"created":"x"', "ends.json, line 1: is not JSON."],
     ["new.atif", '{"schema_version":"ATIF-v2.0"}', "new.atif, line 1: schema_version: only ATIF-v1.x is supported."],
-  ])("refuses the file %s of another format in one line", async (name, content, message) => {
+  ])("refuses %s, a file in another format, in one line", async (name, content, message) => {
     write(name, content);
     const { code, stderr } = await artE(`import-traces ${name} --db none.db`);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
     expect(stderr.trim().split("\n")).toHaveLength(2);
   });
 
-  it("keeps traces of other programs as chats, and names the missing parts", needs("exports"), async () => {
+  it("imports traces from other programs as chats, and lists the missing parts", needs("exports"), async () => {
     const { code, stdout } = await artE([
       "import-traces",
       join(EXPORTS, "examples/otel/good.otlp.jsonl"),
@@ -149,7 +151,7 @@ describe("import-traces", () => {
   });
 
   it.each([["2026-11-20T09-00-00_art-e_tAsK1.json"], ["2026-11-20T09-00-00_art-e_tAsK1.eval"]])(
-    "makes a run of another program's Inspect log %s, which is scored like any other",
+    "turns another program's Inspect log %s into a run, which can be scored like any other",
     needs("exports"),
     async (name) => {
       const db = name.endsWith("eval") ? "eval.db" : "log.db";
@@ -187,7 +189,7 @@ describe("import-traces", () => {
     },
   );
 
-  it("reports missing times in an ATIF trajectory", async () => {
+  it("reports that times are missing in an ATIF trajectory", async () => {
     const steps = [
       { step_id: 1, source: "user", message: "When?" },
       { step_id: 2, source: "agent", message: "Friday." },
@@ -201,7 +203,7 @@ describe("import-traces", () => {
     expect((await artE("import-traces timed.atif --db t.db")).stdout).not.toContain("no timestamps");
   });
 
-  it("keeps another program's ATIF trajectory as a chat", needs("exports"), async () => {
+  it("imports another program's ATIF trajectory as a chat", needs("exports"), async () => {
     const { code, stdout } = await artE(["import-traces", join(EXPORTS, "examples/atif/good.json"), "--db", "a.db"]);
     expect({ code, stdout }).toEqual({
       code: 0,

@@ -15,7 +15,7 @@ beforeEach(() => {
 
 afterAll(() => collector.stop());
 
-describe("export otlp", () => {
+describe("exporting with OTLP", () => {
   const { artE, path, read } = workFolder({ mail: MAIL });
   const KEYS = { OTEL_EXPORTER_OTLP_HEADERS: "authorization=Basic%20c2VjcmV0LWtleQ==,x-scope=a%2Cb" };
 
@@ -28,7 +28,7 @@ describe("export otlp", () => {
   const send = (flags = "", variables: Record<string, string> = KEYS) =>
     artE(`export-traces --otlp-endpoint ${collector.url} ${flags}`, variables);
 
-  describe("export-traces --format otlp", () => {
+  describe("art-e export-traces --format otlp", () => {
     it("writes one valid TracesData per line", async () => {
       const { code } = await artE("export-traces --format otlp -o traces.otlp.jsonl");
       expect(code).toBe(0);
@@ -39,14 +39,14 @@ describe("export otlp", () => {
       expect(lines[0]).toContain("gen_ai.tool.definitions");
     });
 
-    it("omits messages with --no-content", async () => {
+    it("omits messages if --no-content is given", async () => {
       const { stdout } = await artE("export-traces --format otlp --no-content");
       expect(stdout.trimEnd().split("\n").flatMap(problemsOf)).toEqual([]);
       for (const id of [1, 2, 3]) expect(stdout).not.toContain(demoQuestion(id).question);
     });
   });
 
-  describe("export-traces --otlp-endpoint", () => {
+  describe("art-e export-traces --otlp-endpoint", () => {
     it("sends the selected traces with the headers from the environment, and says so", async () => {
       const { code, stderr } = await send("--ids 1,3");
       expect(code).toBe(0);
@@ -101,7 +101,7 @@ describe("export otlp", () => {
       expect(new Set(data.map(({ annotator_kind }) => annotator_kind))).toEqual(new Set(["CODE"]));
     });
 
-    it("fails without showing the key if the server refuses", async () => {
+    it("fails if the server refuses, and does not show the key", async () => {
       collector.always = { status: 401, headers: { "content-type": "text/plain" }, body: "no c2VjcmV0LWtleQ==" };
       const { code, stderr } = await send();
       expect(code).toBe(1);
@@ -111,7 +111,7 @@ describe("export otlp", () => {
       );
     });
 
-    it("leaves no key on the disk", () => {
+    it("writes no key to the disk", () => {
       const leaks = everyFile(path(".")).filter(({ bytes }) => bytes.includes("c2VjcmV0LWtleQ"));
       expect(leaks.map(({ name }) => name)).toEqual([]);
     });
@@ -124,9 +124,9 @@ describe("export otlp", () => {
         "--otlp-endpoint: expected an http or https URL without a user name or password.",
       ],
       ["--otlp-endpoint http://me:secret@x", {}, "--otlp-endpoint: expected an http or https URL"],
-      ["--otlp-endpoint http://x -o f.jsonl", {}, "--output is for a file"],
-      ["--otlp-endpoint http://x --format jsonl", {}, "--format is for a file"],
-      ["--scores langfuse", {}, "--scores sends scores beside traces, and no traces are to be sent."],
+      ["--otlp-endpoint http://x -o f.jsonl", {}, "--output cannot be combined with --otlp and --otlp-endpoint"],
+      ["--otlp-endpoint http://x --format jsonl", {}, "--format cannot be combined with --otlp and --otlp-endpoint"],
+      ["--scores langfuse", {}, "--scores only applies if traces are sent."],
       ["--otlp-endpoint http://x --scores langfuse", {}, "is not the URL at which langfuse receives spans"],
       ["--otlp-endpoint http://x --scores other", {}, "--scores: expected langfuse or phoenix."],
       ["--otlp-endpoint http://x", { OTEL_EXPORTER_OTLP_HEADERS: "secret" }, "Cannot read OTEL_EXPORTER_OTLP_HEADERS."],
@@ -143,14 +143,14 @@ describe("export otlp", () => {
   }
 });
 
-describe("live otlp", () => {
+describe("sending traces during a run", () => {
   const { artE, readJson, start } = workFolder({ mail: MAIL });
 
   const run = (flags: string, variables = {}) =>
     artE(`run -a baseline --dataset ${QUESTIONS} --limit 8 -o live.json --overwrite --no-progress ${flags}`, variables);
 
   describe("art-e run --otlp", () => {
-    it("sends every task while it runs, scored, and says so", async () => {
+    it("sends every task with its scores while the run continues, and says so", async () => {
       const { code, stderr } = await run("--otlp", { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
       expect(code).toBe(0);
       expect(stderr).toContain(`art-e: ${collector.spans.length} spans sent to ${new URL(collector.url).host}.\n`);
@@ -164,7 +164,7 @@ describe("live otlp", () => {
       expect(tools.some((definitions) => String(definitions).includes("email_search"))).toBe(true);
     });
 
-    it("omits messages with --no-content, and sends the scores to Phoenix", async () => {
+    it("omits messages if --no-content is given, and sends the scores to Phoenix", async () => {
       const { code, stderr } = await run(`--otlp-endpoint ${collector.url} --no-content --scores phoenix`);
       expect(code).toBe(0);
       expect(stderr).toMatch(/art-e: \d+ spans and \d+ scores sent to /);
@@ -174,7 +174,7 @@ describe("live otlp", () => {
     it.each([
       ["delivers every span", { status: 200 }],
       [
-        "succeeds, counting the lost spans, if the server refuses all",
+        "succeeds, and counts the lost spans, if the server still refuses all of them",
         { status: 400, headers: { "content-type": "text/plain" }, body: "no such project" },
       ],
     ])("%s after lost connections, 429 and 503", async (_, always) => {
@@ -206,7 +206,7 @@ describe("live otlp", () => {
   });
 
   describe("art-e serve --otlp", () => {
-    it("sends its chats", async () => {
+    it("sends its chats to the endpoint", async () => {
       const { child, ended } = start(`serve --port 0 --otlp-endpoint ${collector.url}`);
       const url = await new Promise<string>((resolve, reject) => {
         child.stdout?.on("data", (text: string) => resolve(/http:\S+/.exec(text)?.[0] ?? ""));

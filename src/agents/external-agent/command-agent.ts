@@ -1,0 +1,130 @@
+import { randomBytes } from "node:crypto";
+import { ModelError, reasoningUsage, type Usage } from "../../models/model.js";
+import { scrub } from "../../models/provider-errors.js";
+import { listenMcp, type MailOffer, type McpListener, mailServer } from "../../tools/mcp-server.js";
+import type { Tool, ToolContext } from "../../tools/tool.js";
+import { type AgentBackend, type AgentTask, rolloutOf, type Transcript } from "../agent.js";
+import { callTool } from "../agent-loop.js";
+import type { AgentProcesses, ProgramReply } from "./command-agent-process.js";
+
+export interface CommandAgent {
+  readonly programs: Pick<AgentProcesses, "ask">;
+  /** Returns tools whose call context binds them to the task's mailbox and machine. */
+  toolsFor(context: ToolContext): readonly Tool[];
+  readonly version: string;
+  priceOf(usage: Usage): number | null;
+}
+
+export interface OpenCommandAgent extends AgentBackend {
+  close(): Promise<void>;
+}
+
+/**
+ * Sends the task to a program and serves tools to it at a separate MCP address. The tools are bound to the task's
+ * mailbox and day, or to its machine. Every call is traced, and the address closes when the program answers.
+ */
+export async function openCommandAgent(agent: CommandAgent): Promise<OpenCommandAgent> {
+  const offers = new Map<string, MailOffer>();
+  const listener = await listenMcp({
+    host: "127.0.0.1",
+    port: 0,
+    token: null,
+    serverFor(path) {
+      const offer = offers.get(path);
+      return offer === undefined ? null : mailServer(offer);
+    },
+  });
+  return {
+    async answer(task, transcript) {
+      transcript.messages.push({ role: "user", content: task.instruction });
+      const path = `/mcp/${randomBytes(18).toString("base64url")}`;
+      offers.set(path, offerTo(task, transcript, agent));
+      const startedAt = new Date().toISOString();
+      const began = performance.now();
+      try {
+        const reply = await agent.programs.ask(toLine(task, listener, path), task.context.signal);
+        const latencyMs = Math.max(0, performance.now() - began - toolTimeOf(transcript));
+        takeDown(reply, transcript, { startedAt, latencyMs }, agent);
+        if (reply.error) throw new ModelError("server", reply.error, { retryable: false });
+        return rolloutOf(transcript, reply.answer?.trim() ?? "", reply.sources ?? []);
+      } catch (error) {
+        if (!(error instanceof ModelError)) throw error;
+        // A program's error text might contain the API key that the program received.
+        throw new ModelError(error.kind, scrub(error.message, []), { retryable: false });
+      } finally {
+        offers.delete(path);
+      }
+    },
+    close: () => listener.close(),
+  };
+}
+
+function toLine(task: AgentTask, listener: McpListener, path: string) {
+  const { id, epoch, instruction, variables, maxTurns } = task;
+  return {
+    id: `${id}/${epoch}`,
+    ...(task.context.inbox === null ? {} : { question: instruction }),
+    ...(task.context.machine === undefined ? {} : { instruction }),
+    ...variables,
+    max_turns: maxTurns,
+    tools: { mcp: { url: `${listener.origin}${path}` } },
+  };
+}
+
+function offerTo({ context }: AgentTask, transcript: Transcript, { version, toolsFor }: CommandAgent): MailOffer {
+  const tools = toolsFor(context);
+  const byId = new Map(tools.map((tool) => [tool.id, tool]));
+  const hasMachine = context.machine !== undefined;
+  let calls = 0;
+  return {
+    version,
+    instructions: hasMachine ? "The machine of one task." : "One person's mailbox, to be searched and read.",
+    tools,
+    isReadOnly: !hasMachine,
+    shelf: null,
+    async call(name, args) {
+      const call = { id: `mcp_${++calls}`, name, arguments: args };
+      const { message, record, result } = await callTool(call, 0, byId, context);
+      transcript.messages.push({ role: "assistant", content: "", toolCalls: [call] }, message);
+      transcript.toolCalls.push(record);
+      return result;
+    },
+  };
+}
+
+/**
+ * Returns the total tool time in milliseconds. It does not count as model time, because the program waits for the
+ * tools.
+ */
+function toolTimeOf({ toolCalls }: Transcript): number {
+  return toolCalls.reduce((sum, { durationMs }) => sum + durationMs, 0);
+}
+
+type Timing = { readonly startedAt: string; readonly latencyMs: number };
+
+/** Records the entire exchange as one turn, because the program's model calls are not visible. */
+function takeDown(reply: ProgramReply, transcript: Transcript, timing: Timing, { priceOf }: CommandAgent): void {
+  for (const { role, content, name } of reply.trace ?? []) {
+    if (role === "assistant") transcript.messages.push({ role, content, toolCalls: [] });
+    else if (role === "tool") transcript.messages.push({ role, content, name, toolCallId: "", isError: false });
+    else transcript.messages.push({ role, content });
+  }
+  if (reply.answer) transcript.messages.push({ role: "assistant", content: reply.answer, toolCalls: [] });
+  const usage = reply.usage
+    ? {
+        inputTokens: reply.usage.input_tokens,
+        outputTokens: reply.usage.output_tokens,
+        cachedInputTokens: reply.usage.cached_input_tokens,
+        ...reasoningUsage(reply.usage.reasoning_tokens),
+      }
+    : null;
+  transcript.turns.push({
+    ...timing,
+    finishReason: "stop",
+    rawFinishReason: "",
+    usage,
+    costUsd: reply.cost_usd ?? (usage === null ? null : priceOf(usage)),
+    retries: [],
+    cached: false,
+  });
+}

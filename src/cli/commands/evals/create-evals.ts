@@ -1,0 +1,255 @@
+import { z } from "zod";
+import { readableFunction } from "../../../evals/as-python.js";
+import type { Candidate } from "../../../evals/choose-templates.js";
+import { criterionNameSchema } from "../../../evals/criteria.js";
+import { EVAL_LANGUAGES, evalNameSchema } from "../../../evals/definition.js";
+import type { GeneratedVariation, Generation } from "../../../evals/generate.js";
+import type { Suggestion } from "../../../evals/suggest.js";
+import { commandLine } from "../../../platform/command-line.js";
+import {
+  evalName,
+  numberAbove,
+  oneOf,
+  price,
+  text,
+  toggle,
+  wholeNumber,
+  withTraits,
+} from "../../../platform/flag-values.js";
+import { evalLabel } from "../../../reports/eval-text.js";
+import { share, table, usd } from "../../../text/format.js";
+import { contradiction, defineCommand } from "../../flags/define-command.js";
+import { criterionShape, seedShape } from "../../flags/eval-flags.js";
+
+const suggestEvalsSchema = z.object({
+  name: withTraits(evalNameSchema, { completes: "evals" })
+    .default("suggested")
+    .meta({ description: "Name of the eval with all chosen conditions" }),
+  cases: toggle.meta({ description: "Also create regression cases from good answers to questions with a gold answer" }),
+  ...criterionShape,
+  ...seedShape,
+});
+
+export const suggestEvalsCommand = defineCommand(suggestEvalsSchema, async (flags, { settings, out }) => {
+  const { suggestEvals } = await import("../../../evals/suggest.js");
+  const suggestion = await suggestEvals(flags, settings);
+  const { candidates, ...rest } = suggestion;
+  const listed = candidates.map(({ measured: { template }, ...candidate }) => ({ ...template, ...candidate }));
+  out.result({ ...rest, candidates: listed }, () => suggestionText(suggestion));
+});
+
+function suggestionText({ good, bad, candidates, together, evals }: Suggestion): string {
+  const chosen = candidates.filter(({ rejection }) => rejection === null);
+  const tried = candidates.filter(({ rejection }) => rejection !== null);
+  return [
+    `Training half: ${good} good, ${bad} bad. The figures are cross-validated within it.`,
+    ...(chosen.length === 0
+      ? ["", "No template separates good from bad traces better than chance."]
+      : ["", chosenTable(chosen)]),
+    ...(chosen.length < 2
+      ? []
+      : [
+          "",
+          `Together: alignment ${share(together.alignment)}, coverage ${share(together.coverage)}, false failures ${share(together.falseFailures)}`,
+        ]),
+    "",
+    "Not chosen:",
+    ...rejectedLines(tried),
+    ...(evals.length === 0 ? [] : ["", "Saved:", ...evals.map(savedLine)]),
+  ].join("\n");
+}
+
+/** Returns one line per rejection reason, with the names of the rejected templates. */
+function rejectedLines(tried: readonly Candidate[]): string[] {
+  const names = new Map<string, string[]>();
+  for (const { measured, rejection } of tried) {
+    names.set(rejection ?? "", [...(names.get(rejection ?? "") ?? []), measured.template.name]);
+  }
+  return [...names].map(([reason, some]) => `  ${reason}: ${some.join(", ")}`);
+}
+
+function chosenTable(chosen: readonly Candidate[]): string {
+  return table(
+    ["eval", "alignment", "coverage", "false failures", "chance", "fails where"],
+    chosen.map(({ measured: { template }, alignment, chance, cut }) => [
+      template.name,
+      share(alignment.alignment),
+      share(alignment.coverage),
+      share(alignment.falseFailures),
+      share(chance),
+      template.bound === "cut"
+        ? `${template.feature} > ${cut}`
+        : "at_least" in template.bound
+          ? `${template.feature} < ${template.bound.at_least}`
+          : `${template.feature} > ${template.bound.at_most}`,
+    ]),
+  );
+}
+
+function savedLine({ stored: { definition, status }, isNew }: Suggestion["evals"][number]): string {
+  const label = evalLabel(definition);
+  const next =
+    definition.kind === "cases" ? commandLine`art-e evals use ${label}` : commandLine`art-e evals test ${label}`;
+  return `  ${label}${isNew ? "" : ` (already exists: ${status})`}   next: ${next}`;
+}
+
+const addEvalSchema = z.object({
+  name: evalNameSchema.optional().meta({ description: "Name of a template, or of the new eval" }),
+  atMost: z.number().optional().meta({ description: "Threshold for a template without its own" }),
+  contains: z.array(text).default([]).meta({ placeholder: "TEXT", description: "The answer contains this text" }),
+  lacks: z.array(text).default([]).meta({ placeholder: "TEXT", description: "The answer does not contain this text" }),
+  matches: z
+    .array(text)
+    .default([])
+    .meta({ placeholder: "REGEX", description: "The answer matches this regular expression ((?i) ignores case)" }),
+  isJson: toggle.meta({ description: "The answer is JSON" }),
+  jsonKey: z.array(text).default([]).meta({ description: "The answer is JSON with this top-level key" }),
+  rubric: text
+    .optional()
+    .meta({ placeholder: "MODEL", description: "Model that checks the criterion's sentence, as provider/name" }),
+  criterion: criterionNameSchema
+    .optional()
+    .meta({ placeholder: "NAME", description: "Criterion of the eval (see evals criteria)" }),
+});
+
+export const addEvalCommand = defineCommand(addEvalSchema, async (flags, { settings, out }) => {
+  const { name, atMost: bound = null, rubric: rubricModel = null, criterion } = flags;
+  const assertions = [
+    ...flags.contains.map((contains) => ({ contains })),
+    ...flags.lacks.map((lacks) => ({ lacks })),
+    ...flags.matches.map((matches) => ({ matches })),
+    ...(flags.isJson || flags.jsonKey.length > 0 ? [{ json: flags.jsonKey }] : []),
+  ];
+  const kinds = [bound !== null, rubricModel !== null, assertions.length > 0].filter((isGiven) => isGiven).length;
+  if (kinds > 1 || (name === undefined && kinds > 0)) {
+    throw contradiction(
+      kinds > 1 ? "--at-most, --rubric and conditions on the answer cannot be combined." : "evals add needs NAME.",
+      "Pass one of them: art-e evals add NAME --contains TEXT.",
+    );
+  }
+  if (name === undefined) {
+    const { TEMPLATES } = await import("../../../evals/templates.js");
+    const listed = TEMPLATES.map((one) => ({ name: one.name, bound: one.bound, criterion: one.criterion }));
+    out.result(listed, () =>
+      table(
+        ["template", "needs", "criterion"],
+        listed.map((one) => [one.name, one.bound === "cut" ? "--at-most" : "-", one.criterion]),
+      ),
+    );
+    return;
+  }
+  const { addEval } = await import("../../../evals/add-eval.js");
+  const { stored, isNew } = await addEval({ name, bound, assertions, rubricModel, criterion }, settings);
+  out.result({ ...stored.definition, status: stored.status, isNew }, () => savedLine({ stored, isNew }).trim());
+});
+const generateEvalsSchema = z.object({
+  model: text.meta({ description: "Model that writes the evals, as provider/name" }),
+  price: price.optional().meta({ description: "Price in US dollars per million tokens: IN,OUT[,CACHED]" }),
+  maxCost: numberAbove(0, 10_000).default(1).meta({ placeholder: "USD", description: "Maximum cost in US dollars" }),
+  name: evalNameSchema
+    .optional()
+    .meta({ placeholder: "NAME", description: "Prefix of the eval names [default: the criterion, or generated]" }),
+  language: oneOf(EVAL_LANGUAGES).default("python").meta({ description: "Language of the evals" }),
+  rounds: wholeNumber(0, 3)
+    .default(3)
+    .meta({ description: "Number of times to rewrite each eval based on contradicting labels, up to 3" }),
+  ...criterionShape,
+  ...seedShape,
+});
+
+export const generateEvalsCommand = defineCommand(generateEvalsSchema, async (flags, context) => {
+  const { generateEvals } = await import("../../../evals/generate.js");
+  const generation = await generateEvals(flags, context);
+  const { variations, ...rest } = generation;
+  context.out.result({ ...rest, variations: variations.map(toJson) }, () => generationText(generation));
+});
+
+function toJson({ variation, best, rounds, ended, rejection, saved }: GeneratedVariation) {
+  const { alignment, coverage, falseFailures, failedOn } = best?.measured ?? {};
+  return {
+    variation,
+    name: saved?.stored.definition.name ?? null,
+    version: saved?.stored.definition.version ?? null,
+    kind: best?.draft.kind ?? null,
+    criterion: best?.draft.criterion ?? null,
+    alignment,
+    coverage,
+    falseFailures,
+    failedOn,
+    rounds,
+    ended,
+    rejection,
+  };
+}
+
+function generationText({ good, bad, criteria, variations, calls, spentUsd }: Generation): string {
+  const saved = variations.flatMap((one) =>
+    one.saved === null || one.best === null ? [] : [{ ...one, stored: one.saved.stored, best: one.best }],
+  );
+  return [
+    `Training half: ${good} good, ${bad} bad. The figures below are based on these labels, which the model saw, so they do not validate the evals.`,
+    "",
+    "Criteria:",
+    ...criteria.map((criterion) => `  ${oneLine(criterion)}`),
+    ...(saved.length === 0 ? ["", "Nothing saved."] : ["", savedTable(saved)]),
+    ...(saved.length === variations.length ? [] : ["", "Not saved:"]),
+    ...variations.flatMap(({ variation, rejection }) =>
+      rejection === null ? [] : [`  ${variation}: ${oneLine(rejection)}`],
+    ),
+    "",
+    `${calls} ${calls === 1 ? "call" : "calls"}, ${usd(spentUsd)}.`,
+    ...saved
+      .slice(0, 1)
+      .map(({ stored: { definition } }) => `Next: ${commandLine`art-e evals test ${definition.name}`}`),
+  ].join("\n");
+}
+
+type SavedVariation = Pick<GeneratedVariation, "rounds" | "ended"> & {
+  readonly stored: NonNullable<GeneratedVariation["saved"]>["stored"];
+  readonly best: NonNullable<GeneratedVariation["best"]>;
+};
+
+function savedTable(saved: readonly SavedVariation[]): string {
+  return table(
+    ["eval", "kind", "alignment", "coverage", "false failures", "versions", "ended"],
+    saved.map(({ stored: { definition }, best: { measured }, rounds, ended }) => [
+      evalLabel(definition),
+      definition.kind,
+      share(measured.alignment),
+      share(measured.coverage),
+      share(measured.falseFailures),
+      String(rounds),
+      oneLine(ended),
+    ]),
+  );
+}
+
+const refineEvalSchema = z.object({
+  name: evalName.meta({ description: "Eval name, or NAME@VERSION" }),
+  ...criterionShape,
+  ...seedShape,
+});
+
+export const refineEvalCommand = defineCommand(
+  refineEvalSchema,
+  async ({ name, criterion, seed }, { settings, out }) => {
+    const { refineEval } = await import("../../../evals/suggest.js");
+    const { parent, refined } = await refineEval(name, criterion, seed, settings);
+    const label = evalLabel(parent.definition);
+    out.result({ parent: label, refined: refined?.definition ?? null }, () =>
+      refined === null
+        ? `The training labels do not contradict ${label}, so it stays as it is.`
+        : [
+            `${evalLabel(refined.definition)}, from ${label}:`,
+            "",
+            readableFunction(refined.definition),
+            "",
+            `Next: ${commandLine`art-e evals test ${evalLabel(refined.definition)}`}`,
+          ].join("\n"),
+    );
+  },
+);
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").slice(0, 200);
+}

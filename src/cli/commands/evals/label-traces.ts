@@ -1,0 +1,286 @@
+import { createInterface } from "node:readline";
+import { z } from "zod";
+import { criterionNameSchema, listCriteria, sentenceSchema, writeCriterion } from "../../../evals/criteria.js";
+import type { EvaluatedTrace } from "../../../evals/definition.js";
+import type { Labelling, TraceToLabel } from "../../../evals/labelling.js";
+import type { AnnotatorAgreement, EvalLabel, LabelSummary, TraceLabel } from "../../../evals/labels.js";
+import { commandLine } from "../../../platform/command-line.js";
+import { UserError } from "../../../platform/errors.js";
+import { file, runName, text, toggle } from "../../../platform/flag-values.js";
+import { traceText } from "../../../reports/trace-text.js";
+import { estimateText } from "../../../reports/wording.js";
+import { table } from "../../../text/format.js";
+import { askedOf } from "../../../traces/trace.js";
+import type { CommandContext } from "../../command.js";
+import { contradiction, defineCommand } from "../../flags/define-command.js";
+import { criterionShape, seedShape } from "../../flags/eval-flags.js";
+
+const annotatorName = text.max(100, "expected at most 100 characters");
+
+const labelTracesSchema = z.object({
+  run: runName.optional().meta({ description: "Run id, the start of an id, a run name, or latest [default: latest]" }),
+  from: text
+    .optional()
+    .meta({ description: "Take labels from feedback, judge, scores, or a JSON Lines file instead of asking" }),
+  score: text.optional().meta({
+    placeholder: "SCORE",
+    description:
+      "With --from scores: the score (above 0.8 is good, below 0.5 is bad) [default: the run's headline score, such as judgeCorrect]",
+  }),
+  chats: toggle.meta({ description: "Label chats instead of a run" }),
+  hard: toggle.meta({
+    description: "Label hard cases, which are excluded from all figures, instead of a random sample",
+  }),
+  annotator: annotatorName.optional().meta({
+    placeholder: "NAME",
+    description: "Name of the annotator. Also shows traces labeled by others, to measure agreement",
+  }),
+  ...criterionShape,
+  ...seedShape,
+});
+
+export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags, context) => {
+  const { from, run, chats, hard, score, criterion, seed, annotator = null } = flags;
+  if (score !== undefined && from !== "scores") {
+    throw contradiction("--score requires --from scores.", "Add --from scores, or remove --score.");
+  }
+  if (chats && (run !== undefined || from !== undefined)) {
+    throw contradiction("--chats cannot be combined with a run or --from.", "Remove one of them.");
+  }
+  if (hard && from !== undefined) {
+    throw contradiction("--hard cannot be combined with --from.", "Remove one of them.");
+  }
+  const { importLabels } = await import("../../../evals/import-labels.js");
+  if (from !== undefined) {
+    const imported = await importLabels({ ...flags, from }, context.settings);
+    const { labels, unlabelled, score: by } = imported;
+    context.out.result(imported, () => `${by === undefined ? "" : `By ${by}: `}${countsText(labels, unlabelled)}`);
+    return;
+  }
+  const { withStore } = await import("../../../store/open-store.js");
+  const { openLabelling } = await import("../../../evals/labelling.js");
+  await withStore(context.settings, async (db) => {
+    const options = { run: chats ? null : (run ?? "latest"), criterion, seed, annotator, hard };
+    const labelling = await openLabelling(db, options);
+    if (labelling.sentence !== null) context.out.note(`Good means: ${labelling.sentence}`);
+    context.out.note(
+      `On a web page: ${commandLine`art-e serve`}, then Label, or /#label/${labelling.runId ?? "chats"}.`,
+    );
+    const labelled = await askLabels(labelling, context);
+    printSummary(labelled, labelling.summary(), context);
+  });
+});
+
+/** Labels needed per kind (good or bad). Half of them are held out, and fewer than ten per kind are not informative. */
+const WANTED_LABELS = 20;
+
+function printSummary(labelled: number, summary: LabelSummary, { out }: CommandContext): void {
+  const { labels, selfAgreement, betweenAnnotators } = summary;
+  out.result({ labelled, ...summary }, () =>
+    [
+      `Labeled ${labelled}. Total: ${countsText(labels, 0)}`,
+      ...(selfAgreement.n === 0
+        ? []
+        : [`Self-agreement on ${selfAgreement.n} repeated traces: ${estimateText(selfAgreement)}`]),
+      ...(betweenAnnotators.n === 0
+        ? []
+        : [`Agreement between annotators on ${betweenAnnotators.n} traces: ${estimateText(betweenAnnotators)}`]),
+      Math.min(labels.good, labels.bad) < WANTED_LABELS
+        ? `Evals need about ${WANTED_LABELS} good and ${WANTED_LABELS} bad traces. Continue with the same command.`
+        : `Next: ${commandLine`art-e evals suggest`}`,
+    ].join("\n"),
+  );
+}
+
+function countsText(labels: LabelSummary["labels"], unlabelled: number): string {
+  const { good, bad, neutral, skip } = labels;
+  return [
+    `${good} good, ${bad} bad`,
+    ...(neutral + skip === 0 ? [] : [`excluded: ${neutral} neutral, ${skip} skipped`]),
+    ...(unlabelled === 0 ? [] : [`unlabeled: ${unlabelled}`]),
+  ].join("; ");
+}
+
+const KEYS: Readonly<Record<string, EvalLabel>> = {
+  g: "good",
+  good: "good",
+  b: "bad",
+  bad: "bad",
+  s: "skip",
+  skip: "skip",
+};
+
+const PROMPT = "g good, b bad, s skip (optionally with a reason: b wrong year), t entire trace, q quit > ";
+
+/**
+ * Shows one trace after another on stderr and reads one label per line from stdin. Saves each label immediately.
+ * Returns the number of labels.
+ */
+async function askLabels(labelling: Labelling, { signal, out }: CommandContext): Promise<number> {
+  if (labelling.waiting === 0) {
+    throw new UserError(
+      "labels_complete",
+      "All traces are labeled by a person.",
+      "Label another run, or another --criterion.",
+    );
+  }
+  const lines = createInterface({ input: process.stdin, terminal: false });
+  const stop = () => lines.close();
+  signal.addEventListener("abort", stop, { once: true });
+  const replies = lines[Symbol.asyncIterator]();
+  let labelled = 0;
+  try {
+    for (const item of labelling.traces()) {
+      const reply = await ask(item, `${labelled + 1}/${labelling.waiting}`, replies, out.note);
+      if (reply === null) break;
+      labelling.save(item, reply.label, reply.note);
+      labelled++;
+    }
+  } finally {
+    signal.removeEventListener("abort", stop);
+    lines.close();
+  }
+  return labelled;
+}
+
+interface Reply {
+  readonly label: EvalLabel;
+  readonly note: string | null;
+}
+
+/** Returns the annotator's reply, or null if the annotator quits or the input ends. */
+async function ask(
+  { trace, isRepeat }: TraceToLabel,
+  position: string,
+  replies: AsyncIterator<string>,
+  note: (text: string) => void,
+): Promise<Reply | null> {
+  note(`\n${position}${isRepeat ? "  asked again" : ""}  ${trace.traceId}\n${summaryOf(trace)}`);
+  for (;;) {
+    process.stderr.write(PROMPT);
+    const { value, done } = await replies.next();
+    const line = done === true ? "q" : value.trim();
+    const [, key = "", reason = ""] = /^(\S+)\s*(.*)$/s.exec(line) ?? [];
+    const label = KEYS[key.toLowerCase()];
+    if (label !== undefined) return { label, note: reason === "" ? null : reason };
+    if (key === "q" || key === "quit") return null;
+    if (key === "t") note(traceText(trace));
+    else note(`Unknown key "${line}". Press g, b, s, t or q.`);
+  }
+}
+
+/** Returns the most requested facts of a trace: the question, the answer, its sources, and the correct answer. */
+function summaryOf(trace: EvaluatedTrace): string {
+  const gold = trace.kind === "chat" ? null : trace.kind === "suite" ? trace.grade.reason : trace.task.answer;
+  return [
+    `Question:  ${askedOf(trace)}`,
+    `Answer:    ${trace.answer ?? `none (${trace.ending})`}`,
+    `Sources:   ${trace.sources.join(", ") || "none"}`,
+    ...(gold === null ? [] : [`Gold:      ${gold}`]),
+  ].join("\n");
+}
+
+const listLabelsSchema = z.object({
+  traces: z.array(text).default([]).meta({ description: "Only labels of these traces" }),
+  annotator: annotatorName.optional().meta({ placeholder: "NAME", description: "Only labels by this annotator" }),
+  delete: toggle.meta({ description: "Delete the labels of the traces or the annotator" }),
+  output: file.optional().meta({ description: "Write the labels to a file that --from accepts", alias: "o" }),
+  ...criterionShape,
+});
+
+export const listLabelsCommand = defineCommand(
+  listLabelsSchema,
+  async ({ criterion, traces, annotator = null, output, ...flags }, { settings, out }) => {
+    if (flags.delete && traces.length === 0 && annotator === null) {
+      throw new UserError(
+        "labels_unnamed",
+        "--delete requires traces or --annotator.",
+        "Specify the traces or the annotator whose labels to delete.",
+      );
+    }
+    const { withStore } = await import("../../../store/open-store.js");
+    const { agreementOfAnnotators, allLabels, deleteLabels } = await import("../../../evals/labels.js");
+    const { getTrace } = await import("../../../traces/traces-store.js");
+    await withStore(settings, async (db) => {
+      const ids = traces.length === 0 ? null : traces.map((name) => getTrace(db, name).traceId);
+      if (flags.delete) {
+        const deleted = deleteLabels(db, criterion, ids, annotator);
+        out.result({ deleted }, () => `Deleted ${deleted} ${deleted === 1 ? "label" : "labels"} of ${criterion}.`);
+        return;
+      }
+      const labels = allLabels(db, criterion).filter(
+        (label) => (ids?.includes(label.traceId) ?? true) && (annotator === null || label.annotator === annotator),
+      );
+      if (output !== undefined) {
+        const { labelLine } = await import("../../../evals/import-labels.js");
+        const { writeFileAtomically } = await import("../../../platform/files.js");
+        await writeFileAtomically(
+          output,
+          labels.map((label) => `${labelLine(label)}\n`),
+        );
+      }
+      const agreement = agreementOfAnnotators(db, criterion);
+      out.result({ criterion, labels, agreement, output: output ?? null }, () =>
+        output === undefined ? labelsText(labels, agreement) : `${output}: ${labels.length} labels`,
+      );
+    });
+  },
+);
+
+function labelsText(labels: readonly TraceLabel[], agreement: readonly AnnotatorAgreement[]): string {
+  if (labels.length === 0) return "No labels.";
+  return [
+    table(
+      ["trace", "label", "by", "drawn", "given", "why"],
+      labels.map(({ traceId, label, source, annotator, isRepeat, drawn, createdAt, note }) => [
+        ...[traceId, label, annotator ?? source, isRepeat ? "asked again" : drawn, createdAt.slice(0, 16)],
+        oneLine(note ?? "").slice(0, 60),
+      ]),
+    ),
+    ...(agreement.length === 0
+      ? []
+      : [
+          "",
+          table(
+            ["annotators", "shared traces", "same label (95 %)", "kappa (95 %)"],
+            agreement.map(({ annotators, agreement: rate, kappa }) => [
+              ...[annotators.join(" and "), String(rate.n), estimateText(rate), estimateText(kappa)],
+            ]),
+          ),
+        ]),
+  ].join("\n");
+}
+
+const criteriaSchema = z.object({
+  name: criterionNameSchema.optional().meta({ description: "Criterion" }),
+  sentence: sentenceSchema
+    .optional()
+    .meta({ description: "One sentence about what a good trace does. Replaces an existing one" }),
+});
+
+export const criteriaCommand = defineCommand(criteriaSchema, async ({ name, sentence }, { settings, out }) => {
+  if (name !== undefined && sentence !== undefined) {
+    const { withStore } = await import("../../../store/open-store.js");
+    await withStore(settings, (db) => writeCriterion(db, name, sentence));
+  }
+  const criteria = (await listCriteria(settings)).filter((one) => name === undefined || one.name === name);
+  if (name !== undefined && criteria.length === 0) {
+    throw new UserError(
+      "criterion_unknown",
+      `Unknown criterion "${name}".`,
+      `Describe it: ${commandLine`art-e evals criteria ${name} ${"What a good trace does."}`}`,
+    );
+  }
+  out.result(criteria, () =>
+    criteria.length === 0
+      ? "No criteria."
+      : table(
+          ["criterion", "labeled traces", "a good trace"],
+          criteria.map((one) => [one.name, String(one.labelled), one.sentence ?? "-"]),
+        ),
+  );
+});
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").slice(0, 200);
+}

@@ -1,0 +1,357 @@
+import { z } from "zod";
+import { EVAL_FORMATS, evalFiles, readableFunction } from "../../../evals/as-python.js";
+import { criterionNameSchema } from "../../../evals/criteria.js";
+import {
+  type EvalDefinition,
+  scoreNameOf,
+  THRESHOLD_NAMES,
+  type Validation,
+  validationOf,
+} from "../../../evals/definition.js";
+import type { UncaughtTrace } from "../../../evals/test-eval.js";
+import type { DescribedEval } from "../../../evals/use-evals.js";
+import { commandLine } from "../../../platform/command-line.js";
+import { EXIT } from "../../../platform/errors.js";
+import { evalName, file, oneOf, runName, text, toggle, withTraits } from "../../../platform/flag-values.js";
+import {
+  agreementTable,
+  contradictionLines,
+  evalHistoryText,
+  evalLabel,
+  evalTestText,
+} from "../../../reports/eval-text.js";
+import { estimateText, oneLine } from "../../../reports/wording.js";
+import type { EvalRun } from "../../../runs/evals-over-run.js";
+import { share, table } from "../../../text/format.js";
+import { contradiction, defineCommand } from "../../flags/define-command.js";
+import { criterionShape } from "../../flags/eval-flags.js";
+import { differentRuns } from "../../flags/run-argument.js";
+
+const namedEval = evalName.meta({ description: "Eval name, or NAME@VERSION" });
+
+const runEvalsSchema = z.object({
+  names: withTraits(z.array(text).min(1, "expected the name of an eval"), { completes: "evals" }).meta({
+    description: "Names of evals in use, or NAME@VERSION, optionally followed by a run: its id or latest",
+  }),
+  run: runName.optional().meta({ description: "Run id, the start of an id, a run name, or latest [default: latest]" }),
+  chats: toggle.meta({ description: "Use chats, and traces from other programs without a task, instead of a run" }),
+  trace: text
+    .optional()
+    .meta({ placeholder: "ID", description: "Use one trace from a run or a chat. Nothing is saved" }),
+});
+
+/** Words that are runs and not evals, in the list of names. */
+const RUN_WORD = /^(?:latest$|run_\d)/;
+
+/** Returns the evals to run, and the run that follows them or is in `--run`. */
+function evalsAndRun({ names, run }: z.output<typeof runEvalsSchema>) {
+  const last = names.at(-1) ?? "";
+  if (names.length === 1 || !RUN_WORD.test(last)) return { names, run };
+  if (run !== undefined && run !== last) throw differentRuns("RUN", [last], [run]);
+  return { names: names.slice(0, -1), run: last };
+}
+
+export const runEvalsCommand = defineCommand(runEvalsSchema, async ({ chats, trace, ...flags }, context) => {
+  const { names, run } = evalsAndRun({ ...flags, chats, trace });
+  const { runEvalsOnTrace, runEvalsOverChats, runEvalsOverRun } = await import("../../../runs/evals-over-run.js");
+  if ([run !== undefined, chats, trace !== undefined].filter((isGiven) => isGiven).length > 1) {
+    throw contradiction("A run, --chats and --trace cannot be combined.", "Remove one of them.");
+  }
+  if (trace !== undefined) {
+    const told = await runEvalsOnTrace(names, trace, context);
+    context.out.result(
+      told.map(({ definition: { name, version }, outcome }) => ({ name, version, ...outcome })),
+      () =>
+        table(
+          ["eval", "score", "why"],
+          told.map(({ definition: { name, version }, outcome: { score, reason, error } }) => [
+            `${name}@${version}`,
+            share(score),
+            error === null ? reason : `error: ${error}`,
+          ]),
+        ),
+    );
+    return;
+  }
+  const done = await (chats ? runEvalsOverChats(names, context) : runEvalsOverRun(names, run ?? "latest", context));
+  const evals = done.evals.map(({ stored: { definition }, ...figures }) => ({
+    name: definition.name,
+    version: definition.version,
+    reference: definition.reference,
+    ...figures,
+  }));
+  context.out.result({ ...done, evals }, () => runText(done));
+});
+
+function runText({ runId, traces, evals }: EvalRun): string {
+  const proved = evals.find(({ validation }) => validation === "passed");
+  return [
+    runId === null ? `${traces} chats` : `${traces} traces of ${runId}`,
+    "",
+    table(
+      ["score", "passed", "failed", "does not apply", "errors", "pass rate (95 %)", "corrected", "false alarms"],
+      evals.map(
+        ({
+          stored: { definition },
+          validation,
+          passed,
+          failed,
+          notApplicable,
+          errors,
+          passRate,
+          corrected,
+          falseAlarms,
+        }) => [
+          scoreNameOf(definition),
+          String(passed),
+          String(failed),
+          String(notApplicable),
+          String(errors),
+          estimateText(passRate),
+          corrected === null ? NOT_CORRECTED[validation] : estimateText(corrected),
+          falseAlarms === null ? NOT_CORRECTED[validation] : estimateText(falseAlarms),
+        ],
+      ),
+    ),
+    ...evals.flatMap(({ stored: { definition }, errors, firstError }) =>
+      firstError === null ? [] : ["", `${scoreNameOf(definition)} failed on ${errors} traces, first: ${firstError}`],
+    ),
+    ...(proved === undefined || runId === null
+      ? []
+      : [
+          "",
+          `As a gate: ${commandLine`art-e gate ${runId} --fail-under ${`${scoreNameOf(proved.stored.definition)}:corrected=0.9`}`}`,
+        ]),
+  ].join("\n");
+}
+
+/** Text shown instead of a corrected rate. */
+const NOT_CORRECTED: Readonly<Record<Validation, string>> = {
+  none: "not tested",
+  stale: "test is stale",
+  passed: "-",
+  rejected: "-",
+};
+
+const importEvalsSchema = z.object({
+  files: z
+    .array(text)
+    .min(1, "expected files or folders")
+    .meta({ description: "Files or folders from evals export, or Python files with an eval_function" }),
+});
+
+export const importEvalsCommand = defineCommand(importEvalsSchema, async ({ files }, { settings, out }) => {
+  const { importEvals } = await import("../../../evals/eval-files.js");
+  const imported = await importEvals(files, settings);
+  out.result(
+    imported.map(({ path, stored: { definition, status }, isNew, validation }) => ({
+      path,
+      name: definition.name,
+      version: definition.version,
+      status,
+      isNew,
+      validation,
+    })),
+    () =>
+      imported
+        .map(({ path, stored: { definition, status }, isNew, validation }) => {
+          const label = evalLabel(definition);
+          return `${path}: ${label}${isNew ? "" : ` (already exists: ${status})`}${VALIDATION_TEXT[validation ?? "kept"]}`;
+        })
+        .join("\n"),
+  );
+});
+
+const VALIDATION_TEXT = {
+  kept: "",
+  "tested here": "",
+  "of another version": "; ignored its test, which belongs to another version",
+} as const;
+
+const exportEvalsSchema = z.object({
+  names: withTraits(z.array(text), { completes: "evals" })
+    .default([])
+    .meta({ description: "Names of evals in use, or NAME@VERSION [default: all that are not retired]" }),
+  output: file.default("evals").meta({ placeholder: "FOLDER", description: "Output folder", alias: "o" }),
+  format: oneOf(EVAL_FORMATS)
+    .default("json")
+    .meta({ description: "json (can be imported again), or code: python, promptfoo, inspect" }),
+});
+
+export const exportEvalsCommand = defineCommand(
+  exportEvalsSchema,
+  async ({ names, output, format }, { settings, out }) => {
+    const { evalsToExport, writeFolder } = await import("../../../evals/eval-files.js");
+    const files = await writeFolder(output, evalFiles(await evalsToExport(names, settings), format));
+    out.result({ files }, () => files.join("\n"));
+  },
+);
+
+const listEvalsSchema = z.object({ all: toggle.meta({ description: "Include retired versions" }) });
+
+export const listEvalsCommand = defineCommand(listEvalsSchema, async ({ all }, { settings, out }) => {
+  const { describeEvals } = await import("../../../evals/use-evals.js");
+  const evals = await describeEvals(all, settings);
+  out.result(
+    evals.map(({ stored: { definition, status, createdAt }, test }) => ({ ...definition, status, createdAt, test })),
+    () => (evals.length === 0 ? `No evals. Create some: ${commandLine`art-e evals suggest`}` : evalTable(evals)),
+  );
+});
+
+/** Table of evals, or of all versions of one eval. */
+function evalTable(evals: readonly DescribedEval[]): string {
+  return table(
+    ["eval", "status", "kind", "test", "TPR", "TNR", "kappa", "criterion"],
+    evals.map(({ stored: { definition, status }, test }) => [
+      evalLabel(definition),
+      status,
+      definition.reference ? `${definition.kind}, reference` : definition.kind,
+      validationOf(test),
+      share(test?.report.agreement.truePositiveRate.value ?? null),
+      share(test?.report.agreement.trueNegativeRate.value ?? null),
+      share(test?.report.agreement.kappa.value ?? null),
+      definition.criterion,
+    ]),
+  );
+}
+
+const useEvalSchema = z.object({
+  name: namedEval,
+  anyway: toggle.meta({ description: "Even without a passed test" }),
+  criterion: criterionNameSchema.optional().meta({ description: "Criterion, for an eval tested for several criteria" }),
+});
+
+export const useEvalCommand = defineCommand(useEvalSchema, async (flags, { settings, out }) => {
+  const { useEval } = await import("../../../evals/use-evals.js");
+  const { stored, former } = await useEval(flags, settings);
+  const { definition } = stored;
+  const retired = former === null ? null : former.definition.version;
+  out.result({ name: definition.name, version: definition.version, retired }, () =>
+    [
+      `${evalLabel(definition)} is in use${retired === null ? "" : `; version ${retired} is retired`}`,
+      `Run it: ${commandLine`art-e evals run ${definition.name}`}`,
+      ...(definition.reference ? ["It needs gold answers, so it does not score chats."] : []),
+    ].join("\n"),
+  );
+});
+
+const testEvalSchema = z.object({
+  name: namedEval,
+  thresholds: oneOf(THRESHOLD_NAMES).default("usable").meta({ description: "Thresholds: usable, or gate (stricter)" }),
+  ...criterionShape,
+});
+
+export const testEvalCommand = defineCommand(testEvalSchema, async (flags, context) => {
+  const { testEval } = await import("../../../evals/test-eval.js");
+  const { stored, test } = await testEval(flags, context);
+  const { name, version } = stored.definition;
+  const passed = test.rejections.length === 0;
+  context.out.result({ name, version, passed, ...test }, () => evalTestText(stored, test));
+  return passed ? EXIT.done : EXIT.gate;
+});
+
+const showEvalSchema = z.object({
+  name: namedEval,
+  code: toggle.meta({ description: "Show the eval as a function" }),
+});
+
+/**
+ * Returns an eval's definition as lines. Code and rubric are verbatim, other fields are the same as in the eval's file.
+ */
+function definitionLines(definition: EvalDefinition): string[] {
+  const { code, rubric, ...facts } = { code: null, rubric: null, ...definition };
+  const written = code ?? rubric;
+  return [JSON.stringify(facts, null, 2), ...(written === null ? [] : ["", written.trimEnd()])];
+}
+
+export const showEvalCommand = defineCommand(showEvalSchema, async ({ name, code }, { settings, out }) => {
+  const { describeEval } = await import("../../../evals/use-evals.js");
+  const { stored, test, versions } = await describeEval(name, settings);
+  const { definition, status, createdAt } = stored;
+  if (code) {
+    const source = readableFunction(definition);
+    out.result({ name: definition.name, version: definition.version, code: source }, () => source);
+    return;
+  }
+  out.result({ ...definition, status, createdAt, test }, () =>
+    [
+      test === null
+        ? `${evalLabel(definition)}: ${definition.criterion}`
+        : evalTestText(stored, test.report, test.isStale),
+      "",
+      ...definitionLines(definition),
+      "",
+      evalTable(versions),
+    ].join("\n"),
+  );
+});
+
+const historySchema = z.object({ name: evalName.meta({ description: "Name" }) });
+
+export const evalHistoryCommand = defineCommand(historySchema, async ({ name }, { settings, out }) => {
+  const { evalHistory } = await import("../../../evals/use-evals.js");
+  const versions = await evalHistory(name, settings);
+  out.result(
+    versions.map(({ stored: { definition, status, createdAt }, tests }) => ({
+      ...definition,
+      status,
+      createdAt,
+      tests,
+    })),
+    () => evalHistoryText(versions, readableFunction),
+  );
+});
+
+const reviewEvalSchema = z.object({
+  name: evalName.optional().meta({ description: "Eval name, or NAME@VERSION" }),
+  ...criterionShape,
+});
+
+/** Maximum number of listed traces. --json lists all. */
+const LISTED = 20;
+
+export const reviewEvalCommand = defineCommand(reviewEvalSchema, async ({ name, criterion }, context) => {
+  const { out } = context;
+  const { reviewEval, reviewUncaught } = await import("../../../evals/test-eval.js");
+  if (name === undefined) {
+    const uncaught = await reviewUncaught(criterion, context);
+    out.result(uncaught, () => uncaughtText(uncaught));
+    return;
+  }
+  const { stored, agreement, contradictions } = await reviewEval(name, criterion, context);
+  const { definition } = stored;
+  out.result({ name: definition.name, version: definition.version, agreement, contradictions }, () =>
+    [
+      `${evalLabel(definition)} on the training half, which it might be based on:`,
+      "",
+      agreementTable(agreement),
+      ...(contradictions.length === 0 ? ["", "No label contradicts it."] : contradictionLines(contradictions)),
+    ].join("\n"),
+  );
+});
+
+function uncaughtText(uncaught: readonly UncaughtTrace[]): string {
+  if (uncaught.length === 0) return "Every bad trace of the training half fails an eval.";
+  const more = uncaught.length - LISTED;
+  return [
+    `Bad traces of the training half that pass all evals: ${uncaught.length}. A common cause is the next criterion.`,
+    ...uncaught
+      .slice(0, LISTED)
+      .map(
+        ({ traceId, note }) =>
+          `  ${commandLine`art-e show ${traceId}`}${note === null ? "" : `  (${oneLine(note, 100)})`}`,
+      ),
+    ...(more > 0 ? [`  ... and ${more} more; --json lists all`] : []),
+  ].join("\n");
+}
+
+const retireEvalSchema = z.object({ name: namedEval });
+
+export const retireEvalCommand = defineCommand(retireEvalSchema, async ({ name }, { settings, out }) => {
+  const { retireEval } = await import("../../../evals/use-evals.js");
+  const { definition } = await retireEval(name, settings);
+  out.result(
+    { name: definition.name, version: definition.version, status: "retired" },
+    () => `${evalLabel(definition)} is retired.`,
+  );
+});

@@ -1,0 +1,169 @@
+import { z } from "zod";
+import { flagName } from "../../platform/command-line.js";
+import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
+import { type NameKind, traitsOf } from "../../platform/flag-values.js";
+import {
+  type Argument,
+  type Command,
+  type CommandContext,
+  type CommandDefinition,
+  type Flag,
+  lastRepeated,
+} from "../command.js";
+import { argumentNames, runFlag } from "./run-argument.js";
+
+type Argv = Readonly<Record<string, unknown>>;
+
+/** Defines a command whose flags are checked against the schema. The command succeeds if `run` returns no exit code. */
+export function defineCommand<T extends z.ZodObject>(
+  schema: T,
+  // biome-ignore lint/suspicious/noConfusingVoidType: most commands return no exit code
+  run: (flags: z.output<T>, context: CommandContext, argv: Argv) => Promise<ExitCode | void>,
+): CommandDefinition {
+  return (usage) => ({
+    ...declaredIn(schema, usage),
+    run: async (argv, context) => (await run(readFlags(usage, schema, argv), context, argv)) ?? EXIT.done,
+  });
+}
+
+/**
+ * Returns the arguments and flags of a command for the parser. They are the schema's fields that have a description,
+ * and `--run` for an argument that names runs.
+ */
+export function declaredIn({ shape }: z.ZodObject, usage: string): Required<Pick<Command, "flags" | "positionals">> {
+  const names = argumentNames(usage);
+  const fields = Object.entries(shape as Readonly<Record<string, z.ZodType>>);
+  const described = fields.filter(([, field]) => describe(field) !== undefined);
+  const flags = described
+    .filter(([name]) => !names.includes(name))
+    .map(([name, field]): [string, Flag] => [flagName(name).slice("--".length), flagOf(field)]);
+  const args = described
+    .filter(([name]) => names.includes(name))
+    .sort(([a], [b]) => names.indexOf(a) - names.indexOf(b))
+    .map(([name, field]): [string, Argument] => [name, argumentOf(field)]);
+  return { positionals: Object.fromEntries(args), flags: { ...runFlag(usage), ...Object.fromEntries(flags) } };
+}
+
+function flagOf(field: z.ZodType): Flag {
+  const { alias } = field.meta() ?? {};
+  const { type, isArray, isRequired, isList, isRepeated, placeholder, completes } = typeOf(field);
+  const coerce = isRepeated ? listOf : isList ? joinRepeated : lastRepeated;
+  const options = {
+    type,
+    describe: describe(field) ?? "",
+    schema: field,
+    ...(placeholder === undefined ? {} : { placeholder }),
+    ...(completes === undefined ? {} : { completes }),
+    ...(alias === undefined ? {} : { alias }),
+    ...(isArray ? {} : { coerce }),
+  };
+  if (type === "boolean") return options;
+  return {
+    ...options,
+    requiresArg: true,
+    ...(isArray ? { array: true } : {}),
+    ...(isRequired ? { demandOption: true } : {}),
+  };
+}
+
+function argumentOf(field: z.ZodType): Argument {
+  const { isArray, completes } = typeOf(field);
+  return {
+    type: "string",
+    describe: describe(field) ?? "",
+    ...(isArray ? { array: true } : {}),
+    ...(completes === undefined ? {} : { completes }),
+  };
+}
+
+/** Joins the values of a repeated list flag into one list. */
+function joinRepeated(values: unknown): unknown {
+  return Array.isArray(values) ? values.join(",") : values;
+}
+
+/** Returns the values of a repeatable flag as an array. */
+export function listOf(values: unknown): unknown {
+  return values === undefined || Array.isArray(values) ? values : [values];
+}
+
+/**
+ * Returns a field's description. Appends the default if the description does not mention it, as in
+ * `Mails to show [default: 10]`.
+ */
+export function describe(field: z.ZodType): string | undefined {
+  const { description } = field;
+  const fallback = field instanceof z.ZodDefault ? field.def.defaultValue : undefined;
+  const isShown = typeof fallback === "number" || typeof fallback === "string";
+  return isShown && description?.includes("[default: ") === false
+    ? `${description} [default: ${fallback}]`
+    : description;
+}
+
+interface FlagType {
+  readonly type: "boolean" | "number" | "string";
+  readonly isArray: boolean;
+  readonly isList: boolean;
+  readonly isRepeated: boolean;
+  readonly isRequired: boolean;
+  readonly placeholder: string | undefined;
+  readonly completes: NameKind | undefined;
+}
+
+/** Returns the type of a field's input, which can be inside defaults and transformations. */
+function typeOf(field: z.ZodType): FlagType {
+  const { placeholder } = field.meta() ?? {};
+  if (field instanceof z.ZodOptional || field instanceof z.ZodDefault) {
+    const inner = typeOf(field.def.innerType as z.ZodType);
+    return { ...inner, isRequired: false, placeholder: placeholder ?? inner.placeholder, ...traitsOf(field) };
+  }
+  if (field instanceof z.ZodPipe) {
+    const input = typeOf(field.def.in as z.ZodType);
+    return { ...input, placeholder: placeholder ?? input.placeholder, ...traitsOf(field) };
+  }
+  const type = field instanceof z.ZodBoolean ? "boolean" : field instanceof z.ZodNumber ? "number" : "string";
+  const { isList = false, isRepeated = false, completes } = traitsOf(field);
+  return {
+    type,
+    isArray: field instanceof z.ZodArray && !isRepeated,
+    isList,
+    isRepeated,
+    isRequired: type !== "boolean",
+    placeholder: placeholder ?? choicesOf(field),
+    completes,
+  };
+}
+
+/** Longer lists of choices appear only in the flag's description. */
+const MAX_CHOICES_CHARS = 24;
+
+function choicesOf(field: z.ZodType): string | undefined {
+  if (!(field instanceof z.ZodEnum)) return undefined;
+  const choices = field.options.join("|");
+  return choices.length <= MAX_CHOICES_CHARS ? choices : undefined;
+}
+
+/**
+ * Checks a command's flags. The error names the first invalid flag as typed, or the first invalid argument in upper
+ * case.
+ */
+export function readFlags<T extends z.ZodType>(usage: string, schema: T, argv: Argv): z.output<T> {
+  const result = schema.safeParse(argv);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const name = issue?.path[0] === undefined ? null : String(issue.path[0]);
+  const written = name !== null && argumentNames(usage).includes(name) ? name.toUpperCase() : flagName(name ?? "");
+  throw new UserError(
+    "flag_invalid",
+    `${name === null ? "" : `${written}: `}${issue?.message ?? "cannot be used"}.`,
+    `See art-e ${usage.replace(/ [<[].*$/, "")} --help.`,
+  );
+}
+
+export function contradiction(message: string, hint: string): UserError {
+  return new UserError("flags_contradict", message, hint);
+}
+
+/** Returns the names of the flags on the command line. All other flags have their default values. */
+export function givenFlags(argv: Argv): ReadonlySet<string> {
+  return new Set(Object.keys(argv).filter((name) => argv[name] !== undefined && argv[name] !== false));
+}

@@ -1,0 +1,166 @@
+import { RunAggregate } from "../../analysis/aggregate.js";
+import type { RateLimiterState } from "../../models/rate-limiter.js";
+import { commandLine } from "../../platform/command-line.js";
+import { gateText, runSummary } from "../../reports/run-text.js";
+import type { RunActivity, WorkersState } from "../../runs/answer-task.js";
+import type { RunEstimate } from "../../runs/execute-run.js";
+import { count, duration, share, summaryBox, usd } from "../../text/format.js";
+import { type HeadlineScorer, headlineScorer } from "../../traces/headline-score.js";
+import type { Emit } from "../../traces/progress.js";
+import type { RunTotals } from "../../traces/run-totals.js";
+import type { Gate } from "../../traces/score.js";
+import type { TaskResult } from "../../traces/task-result.js";
+import type { CommandContext } from "../command.js";
+import type { ConfiguredFlags } from "../config/merge-config.js";
+import { openProgress, type Progress, type ProgressDetail, type Settings } from "../terminal.js";
+
+interface TerminalProgress {
+  readonly emit: Emit;
+  /** Number of tasks that were started and are not answered yet. Excludes tasks that are only being saved. */
+  underWay(): number;
+  stop(): void;
+}
+
+/**
+ * Shows a run's progress: score so far, completed tasks, cost and time left, followed by failures, the reason why
+ * requests are waiting, and tokens.
+ */
+export function terminalProgress(settings: Settings, activity: RunActivity): TerminalProgress {
+  const tally = new RunAggregate();
+  const headline = new RunningHeadline();
+  let total = 0;
+  let underWay = 0;
+  let bar: Progress | null = null;
+  const { workers = null } = activity;
+  const detail = (): ProgressDetail => {
+    const { done, failed, usage, costUsd, retries } = tally.progress;
+    const tokens = usage.inputTokens + usage.outputTokens;
+    return {
+      main: [headline.text(), `${count(done)}/${count(total)}`, tokens > 0 ? usd(costUsd) : ""]
+        .filter((part) => part !== "")
+        .join("  "),
+      more: [
+        failed > 0 ? `${count(failed)} failed` : "",
+        workers === null ? "" : workersText(workers()),
+        activity.throttle === null ? "" : flow(activity.throttle.state()),
+        retries > 0 ? `${count(retries)} retried` : "",
+        tokens > 0 ? `${count(tokens)} tokens` : "",
+      ],
+    };
+  };
+  return {
+    emit(event) {
+      if (event.type === "run_started") {
+        total = event.tasks;
+        bar = openProgress(settings, "Answering", total);
+      }
+      if (event.type === "task_started") underWay++;
+      if (event.type === "task_answered") underWay--;
+      if (event.type !== "task_finished" && event.type !== "task_kept") return;
+      tally.add(event.result);
+      headline.add(event.result);
+      bar?.update(tally.progress.done, detail());
+    },
+    underWay: () => workers?.().active ?? underWay,
+    stop: () => bar?.stop(),
+  };
+}
+
+function flow({ running, waiting, why }: RateLimiterState): string {
+  return `${running} running${waiting === 0 ? "" : `, ${waiting} waiting for ${WAITING_FOR[why ?? "concurrency"]}`}`;
+}
+
+/** Returns a text such as `2 workers (a 12/s, b 9/s), 64 tasks running, waiting for the rate`. */
+function workersText({ workers, active, waitingFor }: WorkersState): string {
+  if (workers.length === 0) return "no worker";
+  const rates = workers.map(({ name, perSecond }) => `${name} ${perSecond.toFixed(1)}/s`).join(", ");
+  const who =
+    workers.length > MOST_NAMED ? `${count(workers.length)} workers` : `${count(workers.length)} workers (${rates})`;
+  return `${who}, ${count(active)} tasks running${waitingFor === null ? "" : `, waiting for ${WAITING_FOR[waitingFor]}`}`;
+}
+
+/** Maximum number of workers listed by name. If there are more, only their number is shown. */
+const MOST_NAMED = 4;
+
+const WAITING_FOR = { concurrency: "a slot", rate: "the rate", tokens: "tokens", server: "the server" } as const;
+
+interface WrittenFiles {
+  readonly output?: string | undefined;
+  readonly record?: string | undefined;
+  readonly junit?: string | undefined;
+}
+
+/** Prints a run's totals, its gates and the files it wrote. */
+export function printTotals(
+  totals: RunTotals,
+  gates: readonly Gate[],
+  files: WrittenFiles,
+  { settings, out }: CommandContext,
+): void {
+  const judged = gates.length === 0 ? {} : { gates };
+  out.result({ ...totals, ...judged, output: files.output ?? null, db: settings.db }, () => {
+    const lines = [
+      ...gates.map((gate) => `Gate:     ${gateText(gate)}`),
+      ...(files.output === undefined ? [] : [`Results:  ${files.output}`]),
+      ...(files.junit === undefined ? [] : [`JUnit:    ${files.junit}`]),
+      ...(files.record === undefined ? [] : [`Replies:  ${files.record}`]),
+      `Traces:   ${commandLine`art-e show ${totals.runId}/TASK`}, ${commandLine`art-e export-traces --run ${totals.runId} -o traces.jsonl`}`,
+    ];
+    return [runSummary(totals), ...lines].join("\n");
+  });
+}
+
+/** Prints the estimate of `--dry-run`, and the settings from a config file. */
+export function printEstimate(
+  estimate: RunEstimate,
+  { path, used }: Pick<ConfiguredFlags, "path" | "used">,
+  { out }: CommandContext,
+): void {
+  const { agentId, model, tasks, usage, costUsd, judge, judgeCalls, seconds } = estimate;
+  const basis =
+    estimate.basis === null
+      ? "a guess, because there is no earlier run of this agent and model"
+      : `${count(estimate.basis)} tasks of earlier runs`;
+  const settings = used.map(({ name, value, line }) => ({ name, value, line }));
+  const config = used.length === 0 ? {} : { config: { path, settings } };
+  out.result({ tasks, usage, costUsd, judgeCalls, seconds, basis, ...config }, () =>
+    summaryBox(`ART-E Dry Run: ${agentId} (${model})`, [
+      ["Tasks", count(tasks)],
+      ["Tokens", `${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out`],
+      ["Cost", costUsd === null ? "unknown (pass --price IN,OUT)" : usd(costUsd)],
+      ...(judge === null
+        ? []
+        : [["Judge", `${count(judgeCalls)} calls to ${judge}, not included in the cost`] as const]),
+      ["Time", duration(seconds * 1_000)],
+      ["Basis", basis],
+      ...settings.map(({ name, value, line }) => [name, `${value} (${path}:${line})`] as const),
+    ]),
+  );
+}
+
+const LABELS: Readonly<Record<HeadlineScorer, string>> = {
+  reward: "reward",
+  judgeCorrect: "judged correct",
+  taskScore: "score",
+  semanticScore: "semantic",
+};
+
+/** Running mean of the run's headline score. */
+class RunningHeadline {
+  private readonly sums: Record<string, { readonly sum: number; readonly n: number }> = {};
+
+  add({ scores }: TaskResult): void {
+    for (const [scorer, value] of Object.entries(scores)) {
+      if (value === null) continue;
+      const { sum, n } = this.sums[scorer] ?? { sum: 0, n: 0 };
+      this.sums[scorer] = { sum: sum + value, n: n + 1 };
+    }
+  }
+
+  /** Returns an empty string if nothing has been scored yet. */
+  text(): string {
+    const scorer = headlineScorer(this.sums);
+    const sums = scorer === null ? undefined : this.sums[scorer];
+    return scorer === null || sums === undefined ? "" : `${LABELS[scorer]} ${share(sums.sum / sums.n)}`;
+  }
+}

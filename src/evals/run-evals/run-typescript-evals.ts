@@ -1,0 +1,205 @@
+// Runs evals in TypeScript and JavaScript, each in a process of its own.
+import { type ChildProcess, fork } from "node:child_process";
+import { realpathSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { writeFileAtomically } from "../../platform/files.js";
+import { programFile } from "../../platform/installation.js";
+import { JITI } from "../../platform/module-workers.js";
+import { makeTemporaryFolder } from "../../sandbox/workspace.js";
+import type { EvalOf, EvaluatedTrace } from "../definition.js";
+import { failedOutcome, type MeasuredOutcome } from "../eval-outcome.js";
+import { evalArguments } from "./run-python-evals.js";
+
+const WORKER = fileURLToPath(programFile("bin/eval-worker.mjs"));
+
+/** Time limit for loading the module, which includes compiling it. */
+const LOAD_MS = 10_000;
+const TRACE_MS = 1_000;
+const MAX_HEAP_MB = 256;
+
+/** Stops after this many traces that timed out or ended the process, in a row or in total, as for Python. */
+const MAX_LOST_IN_A_ROW = 5;
+const MAX_LOST = 25;
+
+/** A message of the process. The eval can send messages too, so they are as untrusted as its return values. */
+const messageSchema = z.union([
+  z.object({ loaded: z.literal(true) }),
+  z.object({ broken: z.string().max(2_000) }),
+  z.object({
+    id: z.int().nonnegative(),
+    ms: z.number().nonnegative(),
+    score: z.number().min(0).max(1).nullable(),
+    reason: z.string().max(2_000),
+    error: z.string().max(2_000).nullable(),
+  }),
+]);
+
+type ProcessMessage = z.output<typeof messageSchema>;
+
+/** What a process sent next, or why nothing more can come from it. */
+type Received = ProcessMessage | { readonly ended: string };
+
+/**
+ * Runs an eval over traces, one at a time. The process has no environment variables and limited memory. Node's
+ * permission model keeps it from files other than its code, from other programs and from threads, but up to Node 24 not
+ * from the network. It is killed when a trace takes too long, and the remaining traces get a new one. Anything the code
+ * does becomes an outcome. Throws only the signal's reason.
+ */
+export async function runTypescriptEval(
+  { code, reference }: Pick<EvalOf<"typescript">, "code" | "reference">,
+  traces: readonly EvaluatedTrace[],
+  signal: AbortSignal,
+): Promise<MeasuredOutcome[]> {
+  const folder = await makeTemporaryFolder("eval");
+  const outcomes: MeasuredOutcome[] = [];
+  let worker: EvalProcess | null = null;
+  let lostInARow = 0;
+  let lost = 0;
+  try {
+    await writeFileAtomically(join(folder, "eval.ts"), [code]);
+    for (const [id, trace] of traces.entries()) {
+      signal.throwIfAborted();
+      if (worker === null) {
+        worker = new EvalProcess(folder);
+        const first = await worker.receive(LOAD_MS, signal);
+        if (!("loaded" in first)) {
+          const why = "broken" in first ? first.broken : `the code could not be loaded: ${endingOf(first)}`;
+          return [...outcomes, ...traces.slice(id).map(() => failedOutcome(why))];
+        }
+      }
+      worker.send({ id, ...typescriptArguments(trace, reference) });
+      const received = await worker.receive(TRACE_MS, signal);
+      if ("id" in received && received.id === id) {
+        const { score, reason, error, ms } = received;
+        outcomes.push({ score, reason, error, ms, costUsd: 0 });
+        lostInARow = 0;
+        continue;
+      }
+      worker.kill();
+      worker = null;
+      outcomes.push(failedOutcome(endingOf(received)));
+      lost++;
+      if (++lostInARow < MAX_LOST_IN_A_ROW && lost < MAX_LOST) continue;
+      const why = `not run: the eval timed out or died on ${lost} earlier traces`;
+      return [...outcomes, ...traces.slice(id + 1).map(() => failedOutcome(why))];
+    }
+    return outcomes;
+  } finally {
+    worker?.kill();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function endingOf(received: Received): string {
+  return "ended" in received ? received.ended : "it sent a message that is not its outcome";
+}
+
+/** Returns the arguments of the function: `(input, output, trace)`. */
+function typescriptArguments(trace: EvaluatedTrace, reference: boolean) {
+  const { task, task_metadata: metadata, trace: visible } = evalArguments(trace, reference);
+  const { user_message: question, inbox, query_date: date, task_id: taskId, suite } = task;
+  const known = reference ? { reference: metadata } : {};
+  return { input: { question, inbox, date, taskId, suite, ...known }, output: trace.answer ?? "", trace: visible };
+}
+
+class EvalProcess {
+  readonly #child: ChildProcess;
+  readonly #received: Received[] = [];
+  #wake: () => void = () => undefined;
+
+  constructor(folder: string) {
+    this.#child = fork(WORKER, [join(folder, "eval.ts"), JITI], {
+      cwd: folder,
+      env: {},
+      execArgv: [`--max-old-space-size=${MAX_HEAP_MB}`, ...permissions(folder)],
+      // Discards its output, so that it cannot fill a disk.
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
+      // Its own process group, so that processes it started are killed with it.
+      detached: true,
+    });
+    const put = (received: Received) => {
+      this.#received.push(received);
+      this.#wake();
+    };
+    this.#child.on("message", (message) => {
+      const { data } = messageSchema.safeParse(message);
+      put(data ?? { ended: "it sent a message that is not its outcome" });
+    });
+    this.#child.on("error", (error) => put({ ended: `its process failed: ${error.message}` }));
+    this.#child.on("exit", (exitCode, signal) => put({ ended: endOf(exitCode, signal) }));
+  }
+
+  send(message: object): void {
+    // An ended process is reported by `receive`.
+    this.#child.send(message, () => undefined);
+  }
+
+  /** Returns the next message, or why there is none. Throws the signal's reason. */
+  async receive(timeoutMs: number, signal: AbortSignal): Promise<Received> {
+    if (this.#received.length === 0) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, timeoutMs);
+        this.#wake = () => {
+          clearTimeout(timer);
+          signal.removeEventListener("abort", this.#wake);
+          resolve();
+        };
+        signal.addEventListener("abort", this.#wake);
+      });
+    }
+    signal.throwIfAborted();
+    return this.#received.shift() ?? { ended: `it took more than ${timeoutMs / 1_000} s` };
+  }
+
+  kill(): void {
+    const { pid } = this.#child;
+    if (pid === undefined) return;
+    try {
+      process.kill(-pid, "SIGKILL");
+    } catch {
+      // It has ended already.
+    }
+  }
+}
+
+/** Returns Node's flags for reading only the eval, the worker and the compiler. */
+function permissions(folder: string): string[] {
+  const flag = process.allowedNodeEnvironmentFlags.has("--permission") ? "--permission" : "--experimental-permission";
+  const readable = [folder, WORKER, dirname(dirname(fileURLToPath(JITI)))].map((path) => realpathSync(path));
+  return [flag, ...readable.map((path) => `--allow-fs-read=${path}`)];
+}
+
+/** SIGABRT is how V8 ends at its memory limit. */
+function endOf(exitCode: number | null, signal: NodeJS.Signals | null): string {
+  if (signal === "SIGABRT" || exitCode === 134) return "it ran out of memory";
+  return signal === null ? `its process exited with code ${exitCode}` : `its process was ended by ${signal}`;
+}
+
+/** Facts about an eval's code that do not require running it. */
+interface TypescriptDescription {
+  /** The first line of the doc comment of the function, or null without one. */
+  readonly criterion: string | null;
+  /** Whether the code uses `reference`, which contains gold answers and scores. */
+  readonly usesReference: boolean;
+}
+
+const EXPORTED =
+  /(?:\/\*\*\s*((?:[^*]|\*(?!\/))*)\*\/\s*)?^export\s+(?:default\b|(?:async\s+)?function\b|(?:const|let)\s+\w+[^=\n]*=\s*(?:async\s*)?(?:\(|function\b|\w+\s*=>)|\{)|^\s*(?:module\.)?exports\b/m;
+
+/** Describes an eval's code. Returns null if it exports no function. */
+export function describeTypescript(code: string): TypescriptDescription | null {
+  const match = EXPORTED.exec(code);
+  if (match === null) return null;
+  const [line = ""] = (match[1] ?? "")
+    .split("\n")
+    .map((part) => part.replace(/^\s*\*\s?/, "").trim())
+    .filter((part) => part !== "");
+  const withoutComments = code.replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, "");
+  return {
+    criterion: line === "" ? null : line.slice(0, 1_000),
+    usesReference: /\breference\b/.test(withoutComments),
+  };
+}

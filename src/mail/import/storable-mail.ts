@@ -1,0 +1,67 @@
+import { hash } from "node:crypto";
+import type { Email, FiledEmail, HeaderNames } from "../email.js";
+import { displayNames } from "./display-names.js";
+
+/** An email ready to be stored. The reading thread prepares it, so that the storing thread has less work. */
+export interface StorableMail {
+  readonly messageId: string;
+  readonly path: string;
+  readonly owner: string | null;
+  readonly inbox: string | null;
+  /** Content hash, 32 hex digits. */
+  readonly contentHash: string;
+  /** Null if an email with this hash was passed before. */
+  readonly content: MailContent | null;
+  /** Display names for searching. Empty if they were passed before. */
+  readonly names: readonly string[];
+}
+
+/** Columns of `mails`. */
+interface MailContent {
+  readonly subject: string;
+  readonly sender: string;
+  /** JSON array of the distinct addresses: to, cc, then bcc. */
+  readonly recipients: string;
+  readonly toCount: number;
+  readonly ccCount: number;
+  readonly date: string | null;
+  readonly body: string;
+}
+
+const HASH_DIGITS = 32;
+
+/** Prepares an email for storing. `isKnown` returns whether it was called with the same key before. */
+export function toStorableMail(email: FiledEmail, isKnown: (key: string) => boolean): StorableMail {
+  const { messageId, path, owner, inbox, subject, sender, date, body } = email;
+  const { recipients, toCount, ccCount } = joinRecipients(email);
+  const contentHash = hashContent(email, recipients);
+  const content = isKnown(contentHash)
+    ? null
+    : { subject, sender, recipients: JSON.stringify(recipients), toCount, ccCount, date, body };
+  const { headerNames } = email;
+  const names =
+    headerNames === undefined || isKnown(`${contentHash}${hashNames(headerNames)}`)
+      ? []
+      : displayNames(headerNames, [sender, ...recipients]);
+  return { messageId, path, owner, inbox, contentHash, content, names };
+}
+
+function hashNames({ names, lists }: HeaderNames): string {
+  return hash("md5", [...names, ...lists].join("\n"), "base64");
+}
+
+/** Joins to, cc and bcc without repeats. In the Enron mail, every bcc repeats a cc. */
+function joinRecipients({ to, cc, bcc }: Email): { recipients: string[]; toCount: number; ccCount: number } {
+  const toCount = new Set(to).size;
+  const ccCount = new Set([...to, ...cc]).size - toCount;
+  return { recipients: [...new Set([...to, ...cc, ...bcc])], toCount, ccCount };
+}
+
+/**
+ * Emails with the same subject, body, sender, recipients (as a set) and date count as one. Readers replace NUL in all
+ * of these fields, so it can be the separator.
+ */
+function hashContent({ subject, sender, date, body }: Email, recipients: readonly string[]): string {
+  const fields = [subject, sender, [...recipients].sort().join("\0"), date ?? "", body];
+  return hash("sha256", fields.join("\0\0"), "hex").slice(0, HASH_DIGITS);
+}

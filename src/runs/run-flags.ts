@@ -1,0 +1,835 @@
+// All flags of `art-e run`, one entry each. The option types, help, docs, completion, config file and the messages
+// about flags that do not apply are derived from them. Other commands that have some of these flags use the same
+// entries.
+import { z } from "zod";
+import { type EvalScore, isEvalScore } from "../evals/definition.js";
+import { DEFAULT_MODEL, PROVIDERS } from "../models/model-names.js";
+import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
+import { parseBodyFields, parseHeaders } from "../models/request-extras.js";
+import {
+  agentName,
+  concurrency,
+  failures,
+  file,
+  folder,
+  ids,
+  mailbox,
+  modelName,
+  numberAbove,
+  numberBetween,
+  OVERWRITE_FLAG,
+  oneOf,
+  price,
+  repeated,
+  runName,
+  type SharedFlag,
+  shapeOf,
+  text,
+  thresholds,
+  toggle,
+  url,
+  wholeNumber,
+  withTraits,
+  words,
+} from "../platform/flag-values.js";
+import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../questions/published-dataset.js";
+import { isScorerName, SCORER_NAMES, type ScorerName } from "../scoring/scorers.js";
+import { SPLITS } from "../tasks/question.js";
+import { COUNTERPARTS } from "../tasks/suite-task.js";
+import { SCORE_APIS } from "../trace-formats/otlp-server.js";
+import type { OutputFile } from "../trace-formats/output-files.js";
+import type { AgentTarget } from "../traces/run-settings.js";
+
+/** A flag of `art-e run`. */
+interface RunFlag extends SharedFlag {
+  /** Section and key in the config file. Flags without one are only for the command line. */
+  readonly config?: `${ConfigSection}.${string}`;
+  /** Sections of the config file that do not apply if the flag has another value than in the file. */
+  readonly replaces?: readonly ConfigSection[];
+  /** Kinds of runs that the flag does not apply to. By default, it applies to all. */
+  readonly notFor?: readonly RunKind[];
+  /**
+   * The value is not stored with the run. A resumed run takes it from the command line or the config file, but keeps
+   * its own value of any other flag.
+   */
+  readonly isPerSession?: true;
+  /** The value with `--protocol art`. */
+  readonly artProtocol?: string | number | boolean;
+  /** `art-e ask` has the flag, too. */
+  readonly isForAsk?: true;
+  /** Name of the input file in messages, if the value is the path of one. */
+  readonly reads?: string;
+  /** Kind of the output file, if the value is the path of one. */
+  readonly writes?: OutputFile["kind"];
+}
+
+export type ConfigSection = "agent" | "model" | "dataset" | "suite" | "run" | "limits" | "judge" | "gates" | "traces";
+
+/** A property of a run that some flags do not apply to. A run can have several. */
+export type RunKind = keyof typeof RUN_KINDS;
+
+/** The kinds of runs in messages such as `--task does not apply to questions about mailboxes`, and what to do. */
+export const RUN_KINDS = {
+  questions: { name: "questions about mailboxes", todo: "or select a task suite with --suite FOLDER" },
+  suite: { name: "suite tasks" },
+  "suite without mail": { name: "these suite tasks: none of them has a mailbox (attach_inbox)" },
+  "suite without answers": { name: "these suite tasks: none of them has a gold answer (email_answer)" },
+  command: { name: "an external agent (--agent-command)" },
+  endpoint: { name: "an external agent (--agent-url)" },
+  api: { name: "an external agent (--api-url)" },
+  human: { name: "a person (-a human)" },
+  queue: {
+    name: "a run over a queue, because its tasks are answered on other machines",
+    todo: "or run without --queue (and without ART_E_QUEUE_URL)",
+  },
+  new: { name: "a new run", todo: "or add --resume RUN" },
+  resume: { name: "a resumed run, which keeps its tasks", todo: "or start a new run" },
+  repeat: { name: "a repeated run, which keeps its tasks and its agent", todo: "or start a new run" },
+} as const satisfies Record<string, { readonly name: string; readonly todo?: string }>;
+
+const EXTERNAL = ["command", "endpoint", "api", "human"] as const satisfies readonly AgentTarget["kind"][];
+/** A stored run has its tasks in the database. */
+const STORED = ["resume", "repeat"] as const;
+const ONLY_QUESTIONS = ["suite", ...STORED] as const;
+const ONLY_SUITES = ["questions", ...STORED] as const;
+
+/** Longest timer in seconds. Node stores a timer's milliseconds in 31 bits, and a longer timer fires immediately. */
+const LONGEST_TIMER_S = 2_147_483;
+
+const positive = numberAbove(0, Number.MAX_SAFE_INTEGER);
+
+type Parse<T> = (written: readonly string[]) => { ok: true; value: T } | { ok: false; problem: string };
+
+function parsedBy<T>(values: z.ZodType<string[], string[]>, parse: Parse<T>) {
+  return values.transform((written, issues): T => {
+    const parsed = parse(written);
+    if (parsed.ok) return parsed.value;
+    issues.addIssue({ code: "custom", message: parsed.problem });
+    return z.NEVER;
+  });
+}
+
+const EXPECTED_VALUES = "expected NAME: VALUE";
+
+/** HTTP headers, as NAME=VALUE in each of the repeated flags. */
+const headers = parsedBy(
+  withTraits(repeated, {
+    placeholder: "NAME=VALUE",
+    risk: "variables",
+    inConfig: z
+      .record(z.string(), z.string("expected text"), EXPECTED_VALUES)
+      .transform((values) => Object.entries(values).map(([name, value]) => `${name}=${value}`)),
+  }),
+  parseHeaders,
+);
+
+/** Fields of a request's body, as NAME=JSON in each of the repeated flags. */
+const bodyFields = parsedBy(
+  withTraits(repeated, {
+    placeholder: "NAME=JSON",
+    risk: "variables",
+    inConfig: z
+      .record(z.string(), z.unknown(), EXPECTED_VALUES)
+      .transform((values) => Object.entries(values).map(([name, value]) => `${name}=${JSON.stringify(value)}`)),
+  }),
+  parseBodyFields,
+);
+
+const reasoningEffort = oneOf(REASONING_EFFORTS);
+
+export type ScorerChoice = ScorerName | EvalScore;
+
+const scorers = words
+  .superRefine((names, context) => {
+    const unknown = names.filter((name) => !isScorerName(name) && !isEvalScore(name));
+    if (names.length === 0 || unknown.length > 0) {
+      const which = unknown.length === 0 ? "expected scorers" : `unknown scorer ${unknown.join(", ")}`;
+      context.addIssue({
+        code: "custom",
+        message: `${which}. Available: ${SCORER_NAMES.join(", ")}, and eval:NAME for evals`,
+      });
+    }
+  })
+  .transform((names) => names.filter((name): name is ScorerChoice => isScorerName(name) || isEvalScore(name)));
+
+/** Flags of the commands that read the config file. */
+export const CONFIG_FLAGS = {
+  config: {
+    schema: file.optional(),
+    help: "Config file, or off. Flags override it [default: art-e.yaml here or next to the database, if it exists]",
+    isForAsk: true,
+  },
+  only: {
+    schema: words.optional(),
+    help: "Only these runs from the config file, separated by commas",
+    isForAsk: true,
+  },
+} satisfies Record<string, RunFlag>;
+
+const GENERAL = {
+  agent: {
+    schema: agentName.optional(),
+    placeholder: "ID",
+    alias: "a",
+    help: "Agent to test (art-e agents list), or human for yourself. Required for a new run",
+    config: "agent.id",
+    replaces: ["agent", "model"],
+    notFor: ["repeat"],
+    artProtocol: "art-e",
+    isForAsk: true,
+  },
+  name: {
+    schema: text.optional(),
+    help: "Name for the new run, usable in place of its id",
+    notFor: ["resume"],
+  },
+  ...CONFIG_FLAGS,
+  watch: { schema: toggle, help: "Show the run on a web page on this machine" },
+  resume: {
+    schema: runName.optional(),
+    help: "Continue a run: its id, the start of its id, or latest",
+    notFor: ["repeat"],
+  },
+  repeat: {
+    schema: runName.optional(),
+    help: "Start a new run with the questions, agent and settings of RUN",
+  },
+  retryFailed: {
+    schema: toggle,
+    help: "With --resume: also answer failed tasks again",
+    notFor: ["new", "repeat"],
+  },
+  force: {
+    schema: toggle,
+    help: "With --resume, --repeat: continue despite changes, and record the differences",
+    notFor: ["new"],
+  },
+  dryRun: { schema: toggle, help: "Estimate tokens, cost and time without calling a model" },
+  stats: { schema: toggle, help: "Show dataset statistics and exit" },
+} satisfies Record<string, RunFlag>;
+
+const SPLIT_FLAG = {
+  split: {
+    schema: oneOf(SPLITS).optional(),
+    placeholder: "train|test",
+    alias: "s",
+    help: "Dataset split: train or test [default: test, or the file's only split]",
+    config: "dataset.split",
+    notFor: ONLY_QUESTIONS,
+    artProtocol: "test",
+  },
+} satisfies Record<string, RunFlag>;
+
+const SOURCE_FLAGS = {
+  dataset: {
+    schema: file.optional(),
+    alias: "csv-path",
+    help: `File of questions (Parquet, CSV, JSON, JSONL) instead of ${QUESTIONS_DATASET}`,
+    config: "dataset.file",
+    replaces: ["dataset", "suite"],
+    notFor: ONLY_QUESTIONS,
+    reads: "the dataset",
+  },
+  useJson: {
+    schema: toggle,
+    help: "Load the questions from the JSON rows API instead of the Parquet file",
+    config: "dataset.use-json",
+    replaces: ["dataset", "suite"],
+    notFor: ONLY_QUESTIONS,
+  },
+  revision: {
+    schema: text.optional(),
+    placeholder: "COMMIT",
+    help: `Dataset revision [default: ${QUESTIONS_REVISION.slice(0, 8)}]`,
+    config: "dataset.revision",
+    replaces: ["dataset", "suite"],
+    notFor: ONLY_QUESTIONS,
+  },
+} satisfies Record<string, RunFlag>;
+
+/** Flags that specify a dataset of questions. */
+export const DATASET_FLAGS = { ...SPLIT_FLAG, ...SOURCE_FLAGS };
+
+const QUESTION_SELECTION_FLAGS = {
+  ids: {
+    schema: ids.optional(),
+    help: "Only these task ids, separated by commas",
+    config: "dataset.ids",
+    notFor: ONLY_QUESTIONS,
+  },
+  inbox: {
+    schema: mailbox.optional(),
+    help: "Only questions about this mailbox",
+    config: "dataset.inbox",
+    notFor: ONLY_QUESTIONS,
+  },
+  minRealism: {
+    schema: numberBetween(0, 1).optional(),
+    help: "Minimum realism of the questions, from 0 to 1",
+    config: "dataset.min-realism",
+    notFor: ONLY_QUESTIONS,
+  },
+  maxSources: {
+    schema: wholeNumber(1).optional(),
+    help: "Maximum number of gold emails per question (ART: 1)",
+    config: "dataset.max-sources",
+    notFor: ONLY_QUESTIONS,
+    artProtocol: 1,
+  },
+  excludeKnownBad: {
+    schema: toggle,
+    help: "Leave out the questions that ART found to be wrong",
+    config: "dataset.exclude-known-bad",
+    notFor: ONLY_QUESTIONS,
+    artProtocol: true,
+  },
+  shuffle: { schema: toggle, help: "Ask in random order (see --seed)", config: "run.shuffle", notFor: STORED },
+  seed: {
+    schema: wholeNumber(0, 2 ** 32 - 1).optional(),
+    help: "Seed for --shuffle [default: 1]",
+    config: "run.seed",
+    notFor: STORED,
+  },
+} satisfies Record<string, RunFlag>;
+
+/** Flags that specify a dataset and select questions from it. */
+export const QUESTION_FLAGS = { ...DATASET_FLAGS, ...QUESTION_SELECTION_FLAGS };
+
+const QUESTION_RUN_FLAGS = {
+  ...SPLIT_FLAG,
+  limit: {
+    schema: wholeNumber(0).default(10),
+    alias: "l",
+    help: "Maximum number of tasks (0 = all)",
+    config: "run.limit",
+    notFor: STORED,
+    artProtocol: 100,
+  },
+  ...QUESTION_SELECTION_FLAGS,
+  epochs: {
+    schema: wholeNumber(1, 1_000).default(1),
+    help: "Number of times to ask each question",
+    config: "run.epochs",
+    notFor: STORED,
+  },
+  protocol: {
+    schema: oneOf(["art"]).optional(),
+    help: "art: the conditions of the published ART-E figures (agent art-e, the first 100 test questions with one gold email, no known bad ones, no cutoff, ART's judge). Other flags override it",
+    config: "dataset.protocol",
+    replaces: ["agent", "judge"],
+    notFor: [...ONLY_QUESTIONS, ...EXTERNAL],
+  },
+  ...SOURCE_FLAGS,
+  partialInboxes: {
+    schema: toggle,
+    help: "Also ask about mailboxes that were not imported as such",
+    config: "dataset.partial-inboxes",
+    notFor: ["suite without mail"],
+  },
+  cutoff: {
+    schema: oneOf(["query_date", "off"]).default("query_date"),
+    help: "Hide later emails: query_date or off",
+    config: "dataset.cutoff",
+    notFor: ["suite without mail"],
+    artProtocol: "off",
+  },
+} satisfies Record<string, RunFlag>;
+
+/** Flags that select suite tasks. */
+export const SUITE_SELECTION_FLAGS = {
+  task: {
+    schema: withTraits(words, { completes: "suiteTasks" }).optional(),
+    help: "Task ids, or starts of ids, separated by commas",
+    config: "suite.task",
+    notFor: ONLY_SUITES,
+  },
+  tool: {
+    schema: text.meta({ placeholder: "FOLDER" }).optional(),
+    help: "Only tasks in this folder of examples/ (or of Harbor tasks), such as jupyter",
+    config: "suite.tool",
+    notFor: ONLY_SUITES,
+  },
+  tag: {
+    schema: words.optional(),
+    help: "Only tasks with all of these tags, separated by commas",
+    config: "suite.tag",
+    notFor: ONLY_SUITES,
+  },
+  index: {
+    schema: text.meta({ placeholder: "FILE" }).optional(),
+    help: "Only tasks listed in this index file, such as test_one.json",
+    config: "suite.index",
+    notFor: ONLY_SUITES,
+  },
+  counterparts: {
+    schema: oneOf(COUNTERPARTS).optional(),
+    help: "Pairs of tasks: both (add counterparts), abstract or verbose (one of each pair)",
+    config: "suite.counterparts",
+    notFor: ONLY_SUITES,
+  },
+  runnable: {
+    schema: z.boolean().optional(),
+    help: "Only tasks that can run on this machine",
+    config: "suite.runnable",
+    notFor: ONLY_SUITES,
+  },
+} satisfies Record<string, RunFlag>;
+
+export const FUNCTIONS_FLAG = {
+  functions: {
+    schema: withTraits(file, { risk: "program" }).optional(),
+    help: "Module with custom setup and evaluation functions. It runs with your permissions",
+    config: "suite.functions",
+    notFor: ["questions", "queue"],
+  },
+} satisfies Record<string, RunFlag>;
+
+/** Flags for resources of suite tasks that are not part of the suite. */
+export const SUITE_RESOURCE_FLAGS = {
+  ...FUNCTIONS_FLAG,
+  accountSettings: {
+    schema: folder.optional(),
+    help: "Folder with VENDOR/settings.json, for tasks tagged account [default: the suite's settings/]",
+    config: "suite.account-settings",
+    notFor: ["questions", "queue"],
+  },
+} satisfies Record<string, RunFlag>;
+
+const SUITE_FLAGS = {
+  suite: {
+    schema: folder.optional(),
+    help: "Task suite folder. Runs its tasks instead of questions about mailboxes",
+    config: "suite.folder",
+    replaces: ["dataset", "suite"],
+    // A resumed suite run accepts the suite's new folder.
+    notFor: ["questions", "human"],
+  },
+  ...SUITE_SELECTION_FLAGS,
+  oracle: {
+    schema: file.optional(),
+    help: "Oracle file for the oracle agent [default: the suite's oracle.jsonl]",
+    config: "suite.oracle",
+    notFor: ["questions", "queue"],
+    reads: "the oracle file",
+  },
+  ...SUITE_RESOURCE_FLAGS,
+} satisfies Record<string, RunFlag>;
+
+/** Flags that add headers and fields to a model's requests. */
+export const REQUEST_FLAGS = {
+  header: {
+    schema: headers.optional(),
+    help: `Header to add to the model's requests (repeatable). VALUE can contain \${VARIABLE}`,
+    config: "model.headers",
+    notFor: ["command", "api", "human"],
+    isForAsk: true,
+  },
+  body: {
+    schema: bodyFields.optional(),
+    help: "Field to add to the body of the model's requests, such as seed=42 (repeatable)",
+    config: "model.body",
+    notFor: ["command", "api", "human"],
+    isForAsk: true,
+  },
+} satisfies Record<string, RunFlag>;
+
+const MODEL_FLAGS = {
+  modelId: {
+    schema: modelName.optional(),
+    placeholder: "PROVIDER/NAME",
+    help: `Model, as provider/name or name [default: the agent's, otherwise ${DEFAULT_MODEL}]`,
+    config: "model.id",
+    replaces: ["model"],
+    notFor: ["command", "endpoint", "human"],
+    reads: "the file of replies",
+    isForAsk: true,
+  },
+  modelProvider: {
+    schema: text.optional(),
+    placeholder: "NAME",
+    help: `Provider: ${PROVIDERS.join(", ")} [default: from the model name]`,
+    config: "model.provider",
+    replaces: ["model"],
+    notFor: ["command", "endpoint", "human"],
+    isForAsk: true,
+  },
+  baseUrl: {
+    schema: url.optional(),
+    help: "URL of a compatible server",
+    config: "model.base-url",
+    notFor: EXTERNAL,
+    isForAsk: true,
+  },
+  wireApi: {
+    schema: oneOf(["chat", "responses"]).optional(),
+    help: "Wire format for openai: chat or responses [default: depends on the server]",
+    config: "model.wire-api",
+    notFor: EXTERNAL,
+    isForAsk: true,
+  },
+  temperature: {
+    schema: numberBetween(0, 2).optional(),
+    help: "Temperature from 0 to 2 [default: the agent's, otherwise the provider's]",
+    config: "model.temperature",
+    notFor: EXTERNAL,
+    isForAsk: true,
+  },
+  maxTurns: {
+    schema: wholeNumber(1, 1_000).optional(),
+    help: "Maximum model calls per task [default: the agent's, 10]",
+    config: "limits.max-turns",
+    notFor: ["human"],
+    isForAsk: true,
+  },
+  maxTokens: {
+    schema: wholeNumber(1).optional(),
+    help: "Maximum tokens per reply [default: the agent's, 2048]",
+    config: "model.max-tokens",
+    notFor: EXTERNAL,
+    isForAsk: true,
+  },
+  reasoningEffort: {
+    schema: reasoningEffort.optional(),
+    placeholder: "EFFORT",
+    help: `Reasoning effort: ${REASONING_EFFORTS.join(", ")} [default: the agent's, otherwise the model's]`,
+    config: "model.reasoning-effort",
+    notFor: EXTERNAL,
+    isForAsk: true,
+  },
+  reasoningTokens: {
+    schema: wholeNumber(0).optional(),
+    help: "Additional tokens for reasoning [default: the agent's, otherwise depends on the model]",
+    config: "model.reasoning-tokens",
+    notFor: EXTERNAL,
+    isForAsk: true,
+  },
+  ...REQUEST_FLAGS,
+  price: {
+    schema: price.optional(),
+    help: "Price in US dollars per million tokens: IN,OUT[,CACHED]",
+    config: "model.price",
+    notFor: ["api", "human", ...STORED],
+    isForAsk: true,
+  },
+  cache: {
+    schema: toggle,
+    help: "Cache the model's replies, and answer from the cache",
+    config: "run.cache",
+    notFor: EXTERNAL,
+    isPerSession: true,
+  },
+  record: {
+    schema: file.optional(),
+    help: "Record the model's replies in FILE, for --model-id replay/FILE",
+    config: "run.record",
+    notFor: [...EXTERNAL, "queue"],
+    writes: "recording",
+  },
+} satisfies Record<string, RunFlag>;
+
+export const EXTERNAL_AGENT_FLAGS = {
+  agentCommand: {
+    schema: withTraits(text, { risk: "program" }).optional(),
+    placeholder: "COMMAND",
+    help: "Program that runs the agent: JSON Lines on stdin and stdout",
+    config: "agent.command",
+    replaces: ["agent", "model"],
+  },
+  agentUrl: {
+    schema: url.optional(),
+    help: "OpenAI-compatible endpoint that runs the agent with its own tools (--agent is the model)",
+    config: "agent.url",
+    replaces: ["agent", "model"],
+  },
+  apiUrl: {
+    schema: url.optional(),
+    help: "Server with the playground API that runs the agent [API_URL]",
+    config: "agent.api-url",
+    replaces: ["agent", "model"],
+  },
+  workspace: {
+    schema: text.optional(),
+    placeholder: "ID",
+    alias: "w",
+    help: "With --api-url: workspace [WORKSPACE_ID]",
+    config: "agent.workspace",
+  },
+  tellTask: {
+    schema: toggle,
+    help: "With --api-url: add the mailbox and date to the question",
+    config: "agent.tell-task",
+  },
+} satisfies Record<string, RunFlag>;
+
+const SPEED_FLAGS = {
+  concurrency: {
+    schema: concurrency,
+    placeholder: "N|auto",
+    help: "Maximum concurrent tasks, or auto (as many as the server accepts) [default: auto]",
+    config: "limits.concurrency",
+    notFor: ["human", "queue"],
+    isPerSession: true,
+  },
+  rpm: {
+    schema: positive.optional(),
+    help: "Maximum requests per minute",
+    config: "limits.rpm",
+    notFor: ["command", "human"],
+    isPerSession: true,
+  },
+  tpm: {
+    schema: positive.optional(),
+    help: "Maximum input and output tokens per minute",
+    config: "limits.tpm",
+    notFor: ["command", "api", "human"],
+    isPerSession: true,
+  },
+  queue: {
+    schema: url.optional(),
+    help: "Let the workers of a Redis server answer (art-e worker), as redis://HOST:PORT [ART_E_QUEUE_URL]",
+  },
+  requestTimeout: {
+    schema: numberAbove(0, LONGEST_TIMER_S).default(180),
+    placeholder: "SECONDS",
+    help: "Timeout per model call, in seconds",
+    config: "limits.request-timeout",
+    notFor: ["command", "endpoint", "human"],
+    isPerSession: true,
+    isForAsk: true,
+  },
+  taskTimeout: {
+    schema: numberAbove(0, LONGEST_TIMER_S).default(600),
+    placeholder: "SECONDS",
+    help: "Timeout per task, in seconds",
+    config: "limits.task-timeout",
+    isForAsk: true,
+  },
+} satisfies Record<string, RunFlag>;
+
+const LIMIT_FLAGS = {
+  maxCost: {
+    schema: positive.optional(),
+    placeholder: "USD",
+    help: "Stop the run at this cost, in US dollars (it can be resumed)",
+    config: "limits.max-cost",
+    notFor: ["api", "human"],
+  },
+  maxTaskCost: {
+    schema: positive.optional(),
+    placeholder: "USD",
+    help: "End a task at this cost, in US dollars",
+    config: "limits.max-task-cost",
+    notFor: EXTERNAL,
+  },
+  maxRunTokens: {
+    schema: wholeNumber(1).optional(),
+    help: "Stop the run after N input and output tokens",
+    config: "limits.max-run-tokens",
+    notFor: ["api", "human"],
+  },
+  maxTime: {
+    schema: numberAbove(0, LONGEST_TIMER_S / 60).optional(),
+    placeholder: "MINUTES",
+    help: "Stop the run after this time, in minutes",
+    config: "limits.max-time",
+  },
+  maxFailures: {
+    schema: failures.optional(),
+    help: "Stop the run after N failed tasks, or at a percentage: 5%",
+    config: "limits.max-failures",
+  },
+  unsafeHostPython: {
+    schema: toggle,
+    help: "Run execute_python without a sandbox, with your permissions",
+    notFor: EXTERNAL,
+  },
+} satisfies Record<string, RunFlag>;
+
+export const SCORER_FLAGS = {
+  scorers: {
+    schema: scorers.optional(),
+    help: "Additional scorers, separated by commas (eval:NAME runs an eval) [default: all]",
+    config: "run.scorers",
+  },
+} satisfies Record<string, RunFlag>;
+
+export const JUDGE_FLAGS = {
+  judge: {
+    schema: modelName.optional(),
+    placeholder: "MODEL",
+    help: "Judge: provider/model, art or art:provider/model (the published protocol), or off [default: the cheap model of the agent's provider, if there is a key]",
+    config: "judge.model",
+    replaces: ["judge"],
+    notFor: ["suite without answers"],
+    reads: "the judge's file of replies",
+  },
+  noJudge: {
+    schema: toggle,
+    help: "Same as --judge off",
+    replaces: ["judge"],
+    notFor: ["suite without answers"],
+  },
+  judgeVotes: {
+    schema: wholeNumber(1, 25).optional(),
+    help: "Number of verdicts per answer (the majority wins) [default: 1]",
+    config: "judge.votes",
+    notFor: ["suite without answers"],
+  },
+  judgeBaseUrl: {
+    schema: url.optional(),
+    help: "URL of a compatible server for the judge",
+    config: "judge.base-url",
+    notFor: ["suite without answers"],
+  },
+  judgeReasoningEffort: {
+    schema: reasoningEffort.optional(),
+    placeholder: "EFFORT",
+    help: "Reasoning effort of the judge [default: its model's]",
+    config: "judge.reasoning-effort",
+    notFor: ["suite without answers"],
+  },
+  judgeHeader: {
+    schema: headers.optional(),
+    help: `Header to add to the judge's requests (repeatable). VALUE can contain \${VARIABLE}`,
+    config: "judge.headers",
+    notFor: ["suite without answers"],
+  },
+  judgeBody: {
+    schema: bodyFields.optional(),
+    help: "Field to add to the body of the judge's requests, such as seed=42 (repeatable)",
+    config: "judge.body",
+    notFor: ["suite without answers"],
+  },
+} satisfies Record<string, RunFlag>;
+
+const OUTPUT_FLAGS = {
+  output: {
+    schema: file.optional(),
+    alias: "o",
+    help: "Save the results as a JSON file",
+    config: "run.output",
+    writes: "results",
+  },
+  ...OVERWRITE_FLAG,
+} satisfies Record<string, RunFlag>;
+
+export const GATE_FLAGS = {
+  failUnder: {
+    schema: thresholds.optional(),
+    help: "Minimum scores, such as accuracy=0.8,sources=0.7 (maximum, if lower is better). Exit code 3 if missed",
+    config: "gates.fail-under",
+    isPerSession: true,
+  },
+  minCoverage: {
+    schema: numberBetween(0, 1).optional(),
+    placeholder: "FRACTION",
+    help: "With --fail-under eval:NAME: minimum fraction of tasks that the eval must cover [default: 0.9]",
+    config: "gates.min-coverage",
+    isPerSession: true,
+  },
+  baseline: {
+    schema: withTraits(runName, { path: "source" }).optional(),
+    help: "Run or results file to compare --metric with. Exit code 3 if worse",
+    config: "gates.baseline",
+    isPerSession: true,
+    reads: "the baseline",
+  },
+  noWorseThan: {
+    schema: numberBetween(0, 1_000).optional(),
+    help: "With --baseline: maximum loss, excluded with 95% confidence [default: 0.02]",
+    config: "gates.no-worse-than",
+    isPerSession: true,
+  },
+  metric: {
+    schema: text.optional(),
+    placeholder: "SCORE",
+    help: "Score for --baseline and --junit [default: accuracy]",
+    config: "gates.metric",
+    isPerSession: true,
+  },
+  junit: {
+    schema: file.optional(),
+    help: "Write each gate and task as a test case to FILE (JUnit XML)",
+    config: "gates.junit",
+    isPerSession: true,
+    writes: "junit",
+  },
+} satisfies Record<string, RunFlag>;
+
+/** Flags for sending traces to an OTLP server. */
+export const OTLP_FLAGS = {
+  otlp: {
+    schema: toggle,
+    help: "Send the traces to the server in OTEL_EXPORTER_OTLP_ENDPOINT",
+    config: "traces.otlp",
+    isPerSession: true,
+  },
+  otlpEndpoint: {
+    schema: url.optional(),
+    help: "Send the traces to this OTLP endpoint, with the keys from OTEL_EXPORTER_OTLP_HEADERS",
+    config: "traces.otlp-endpoint",
+    isPerSession: true,
+  },
+  scores: {
+    schema: oneOf(SCORE_APIS).optional(),
+    help: `Also send the scores, to the API of ${SCORE_APIS.join(" or ")} at the same server`,
+    config: "traces.scores",
+    isPerSession: true,
+  },
+  noContent: {
+    schema: toggle,
+    help: "With --otlp: leave out messages, calls, answers and reasons",
+    config: "traces.no-content",
+    isPerSession: true,
+  },
+} satisfies Record<string, RunFlag>;
+
+/** The flags per group, in the order of the help. */
+const GROUPS = {
+  Run: GENERAL,
+  Questions: QUESTION_RUN_FLAGS,
+  "Suite tasks": SUITE_FLAGS,
+  Model: MODEL_FLAGS,
+  "External agent": EXTERNAL_AGENT_FLAGS,
+  Speed: SPEED_FLAGS,
+  Limits: LIMIT_FLAGS,
+  Scores: { ...SCORER_FLAGS, ...JUDGE_FLAGS },
+  "Results and gates": { ...OUTPUT_FLAGS, ...GATE_FLAGS },
+  "Sending traces": OTLP_FLAGS,
+};
+
+export const RUN_FLAG_GROUPS: Readonly<Record<string, readonly RunFlagName[]>> = Object.fromEntries(
+  Object.entries(GROUPS).map(([title, flags]) => [title, Object.keys(flags) as RunFlagName[]]),
+);
+
+const ALL = {
+  ...GENERAL,
+  ...QUESTION_RUN_FLAGS,
+  ...SUITE_FLAGS,
+  ...MODEL_FLAGS,
+  ...EXTERNAL_AGENT_FLAGS,
+  ...SPEED_FLAGS,
+  ...LIMIT_FLAGS,
+  ...SCORER_FLAGS,
+  ...JUDGE_FLAGS,
+  ...OUTPUT_FLAGS,
+  ...GATE_FLAGS,
+  ...OTLP_FLAGS,
+};
+
+export type RunFlagName = keyof typeof ALL;
+
+export const RUN_FLAGS: Readonly<Record<RunFlagName, RunFlag>> = ALL;
+
+/** Names of all flags that fulfil a condition. */
+export function flagsWhere(isWanted: (flag: RunFlag) => boolean): readonly RunFlagName[] {
+  return (Object.keys(RUN_FLAGS) as RunFlagName[]).filter((name) => isWanted(RUN_FLAGS[name]));
+}
+
+export const runSchema = z.object(shapeOf(ALL));
+
+/** Options of a run. Undefined options come from the agent, the stored run or a default. */
+export type RunOptions = Readonly<z.output<typeof runSchema>>;
+
+const gateShape = z.object(shapeOf(GATE_FLAGS));
+export type GateOptions = Readonly<z.output<typeof gateShape>>;

@@ -1,0 +1,157 @@
+import { describe, expect, it } from "vitest";
+import { describeTypescript, runTypescriptEval } from "../../src/evals/run-evals/run-typescript-evals.js";
+import type { QuestionTrace } from "../../src/traces/trace.js";
+import { called, trace } from "../scoring/trace.js";
+
+const never = new AbortController().signal;
+
+const traces: QuestionTrace[] = Array.from({ length: 8 }, (_, i) => ({
+  ...trace(
+    { answer: `answer ${i}`, taskId: i, toolCalls: [called("email_search", { emails: [] })] },
+    { answer: "gold" },
+  ),
+  scores: { semanticScore: { value: 0.25 } },
+}));
+
+const run = (code: string, { reference = false, over = traces, signal = never } = {}) =>
+  runTypescriptEval({ code, reference }, over, signal);
+
+/** Returns a module whose exported function has this body. */
+const body = (text: string) =>
+  `export async function evaluate(input: any, output: string, trace: any): Promise<any> {\n${text}\n}`;
+
+describe("runTypescriptEval", () => {
+  it("runs a function as the benchmark's documents write it", async () => {
+    const [first] = await run(
+      `// Checks the key terms.
+      export async function evalEmailSubjectRetrieval(
+        input: { question: string; inbox: string; date: string },
+        output: string
+      ): Promise<{ score: number; reason: string }> {
+        const expected = ['answer', 'budget', 'report'];
+        const found = expected.filter((word) => output.toLowerCase().includes(word));
+        return { score: found.length / expected.length, reason: \`found \${found.length} of \${expected.length} in \${input.inbox}\` };
+      }`,
+      { over: traces.slice(0, 1) },
+    );
+    const inbox = traces[0]?.task.inbox_address;
+    expect(first).toMatchObject({ score: 1 / 3, reason: `found 1 of 3 in ${inbox}`, error: null, costUsd: 0 });
+  });
+
+  it("scores each trace with the returned value, or null", async () => {
+    const code = `export default (input: { taskId: number }, output: string) =>
+      input.taskId % 2 ? { score: null, reason: "odd" } : { score: input.taskId / 10, reason: output };`;
+    const outcomes = await run(code);
+    expect(outcomes.map(({ score }) => score)).toEqual([0, null, 0.2, null, 0.4, null, 0.6, null]);
+    expect(outcomes[1]).toMatchObject({ reason: "odd", error: null });
+    expect(outcomes[2]).toMatchObject({ reason: "answer 2", error: null });
+  });
+
+  it("passes the trace, and gold answers and scores only to a reference eval", async () => {
+    const code = body("return { score: 1, reason: JSON.stringify([input, Object.keys(trace).sort()]) };");
+    const [plain] = await run(code, { over: traces.slice(0, 1) });
+    expect(plain?.reason).not.toMatch(/gold|semanticScore|judge|"scores"/);
+    expect(plain?.reason).toContain('"toolCalls"');
+    const [reference] = await run(code, { reference: true, over: traces.slice(0, 1) });
+    expect(reference?.reason).toMatch(/"expected_output":"gold".*"semanticScore"/);
+  });
+
+  it.each([
+    ["returns NaN", "return { score: NaN, reason: '' };", "TypeError: the score is NaN, expected 0 to 1 or null"],
+    ["returns more than 1", "return { score: 7, reason: '' };", "TypeError: the score is 7, expected 0 to 1 or null"],
+    [
+      "returns a string",
+      "return { score: '1', reason: '' };",
+      "TypeError: the score is string, expected 0 to 1 or null",
+    ],
+    ["returns a number", "return 1;", "TypeError: it returned number, expected {score, reason}"],
+    ["returns nothing", "return;", "TypeError: it returned undefined, expected {score, reason}"],
+    ["throws", "throw new RangeError('no');", "RangeError: no"],
+    ["ends the process", "process.exit(3);", "its process exited with code 3"],
+    ["loops", "for (;;);", "it took more than 1 s"],
+    ["never answers", "await new Promise(() => {});", "it took more than 1 s"],
+    // On a slow machine, the time limit comes first.
+    [
+      "takes all memory",
+      "const all = []; for (;;) all.push(new Array(1e6).fill(0.5));",
+      /ran out of memory|took more than 1 s/,
+    ],
+    [
+      "reads a file",
+      "require('node:fs').readFileSync('/etc/hostname');",
+      "Error: Access to this API has been restricted",
+    ],
+    [
+      "starts a program",
+      "require('node:child_process').execSync('id');",
+      "Error: Access to this API has been restricted",
+    ],
+    [
+      "forges an outcome",
+      "process.send({ id: 99, ms: 0, score: 1, reason: '', error: null }); for (;;);",
+      "it sent a message",
+    ],
+  ])("records an error for a trace on which the code %s, and goes on", async (_, bad, error) => {
+    const outcomes = await run(body(`if (input.taskId === 3) { ${bad} }\nreturn { score: 1, reason: "" };`));
+    expect(outcomes[3]?.error).toMatch(error);
+    expect(outcomes[3]?.score).toBeNull();
+    expect(outcomes.filter((_, i) => i !== 3).map(({ score }) => score)).toEqual([1, 1, 1, 1, 1, 1, 1]);
+  });
+
+  it("gives the code no environment variables", async () => {
+    process.env.ART_E_TEST_SECRET = "secret-value";
+    const [first] = await run(body("return { score: 1, reason: JSON.stringify(process.env) };"));
+    delete process.env.ART_E_TEST_SECRET;
+    expect(first?.reason).toBe("{}");
+  });
+
+  it("stops after five traces in a row that time out", async () => {
+    const outcomes = await run(body("for (;;);"));
+    expect(outcomes.map(({ error }) => error)).toEqual([
+      ...Array.from({ length: 5 }, () => "it took more than 1 s"),
+      ...Array.from({ length: 3 }, () => "not run: the eval timed out or died on 5 earlier traces"),
+    ]);
+  });
+
+  it.each([
+    ["does not compile", "export function evaluate( {", /SyntaxError|ParseError/],
+    ["exports two functions", "export const a = () => 1; export const b = () => 2;", /it exports 2 functions/],
+    ["exports none", "export const a = 1;", /it exports 0 functions/],
+    ["throws when it is loaded", "throw new Error('not today'); export const a = () => 1;", /not today/],
+  ])("fails on every trace if the module %s", async (_, code, why) => {
+    const outcomes = await run(code);
+    expect(outcomes).toHaveLength(8);
+    for (const { score, error } of outcomes) {
+      expect(score).toBeNull();
+      expect(error).toMatch(why);
+    }
+  });
+
+  it("throws the signal's reason, and leaves no process", async () => {
+    const reason = new Error("stopped");
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(reason), 300);
+    await expect(run(body("for (;;);"), { signal: controller.signal })).rejects.toBe(reason);
+  });
+});
+
+it.each([
+  ["export async function evalX(input, output) { return { score: 1, reason: '' }; }", null, false],
+  ["/** The answer is short. */\nexport function short(input: any, output: string) {}", "The answer is short.", false],
+  [
+    "/**\n * The answer is right.\n *\n * Compares it.\n */\nexport default ({ reference }) => ({})",
+    "The answer is right.",
+    true,
+  ],
+  ["// without a reference\nexport const check = async (input, output) => ({ score: 1, reason: '' });", null, false],
+  ["module.exports = (input, output) => ({ score: 1, reason: '' });", null, false],
+])("describeTypescript describes code %# without running it", (code, criterion, usesReference) => {
+  expect(describeTypescript(code)).toEqual({ criterion, usesReference });
+});
+
+it.each(["function local() {}", "const x = 1;", "export const x = 1;"])(
+  "describeTypescript returns null for code %# without an exported function",
+  (code) => {
+    expect(describeTypescript(code)).toBeNull();
+  },
+);

@@ -1,0 +1,111 @@
+import { describe, expect, it } from "vitest";
+import { flagName } from "../../src/platform/command-line.js";
+import { UserError } from "../../src/platform/errors.js";
+import { traitsOf } from "../../src/platform/flag-values.js";
+import {
+  flagsWhere,
+  RUN_FLAG_GROUPS,
+  RUN_FLAGS,
+  RUN_KINDS,
+  type RunFlagName,
+  type RunKind,
+} from "../../src/runs/run-flags.js";
+import { inputsOf, outputsOf, refuseFlags } from "../../src/runs/run-options.js";
+
+const words = (list: string) => list.split(" ").sort();
+
+const QUESTION_SELECTION = "split dataset useJson revision minRealism maxSources ids inbox excludeKnownBad protocol";
+const SUITE_SELECTION = "task tool tag index counterparts runnable";
+const JUDGE = "judge noJudge judgeVotes judgeBaseUrl judgeReasoningEffort judgeHeader judgeBody";
+const STORED = `${QUESTION_SELECTION} ${SUITE_SELECTION} limit shuffle seed epochs price`;
+const OWN_LOOP =
+  "protocol cache unsafeHostPython baseUrl wireApi maxTokens reasoningTokens reasoningEffort temperature record maxTaskCost";
+
+/** The flags that do not apply to each kind of run. */
+const INAPPLICABLE: Readonly<Record<RunKind, string>> = {
+  questions: `${SUITE_SELECTION} suite oracle functions accountSettings`,
+  suite: QUESTION_SELECTION,
+  "suite without mail": "cutoff partialInboxes",
+  "suite without answers": JUDGE,
+  command: `${OWN_LOOP} modelId modelProvider header body requestTimeout rpm tpm`,
+  endpoint: `${OWN_LOOP} modelId modelProvider requestTimeout`,
+  api: `${OWN_LOOP} header body maxCost maxRunTokens price tpm`,
+  human: `${OWN_LOOP} modelId modelProvider header body maxTurns maxCost maxRunTokens price requestTimeout rpm tpm concurrency suite`,
+  queue: "concurrency record functions oracle accountSettings",
+  new: "retryFailed force",
+  resume: `${STORED} name`,
+  repeat: `${STORED} agent resume retryFailed`,
+};
+
+const kinds = Object.keys(INAPPLICABLE) as RunKind[];
+
+describe("refuseFlags", () => {
+  it.each(kinds)("refuses exactly the flags that do not apply to runs of the kind %s", (kind) => {
+    const refused = (Object.keys(RUN_FLAGS) as RunFlagName[]).filter((name) => errorFor(kind, name) !== null);
+    expect(refused.sort()).toEqual(words(INAPPLICABLE[kind]));
+  });
+
+  it.each(kinds)("names the flag and the kind %s in the message, and the flag in the hint", (kind) => {
+    for (const name of words(INAPPLICABLE[kind]) as RunFlagName[]) {
+      const { message, hint, code } = errorFor(kind, name) ?? {};
+      expect(code).toBe("flags_contradict");
+      expect(message).toBe(`${flagName(name)} does not apply to ${RUN_KINDS[kind].name}.`);
+      expect(hint).toMatch(new RegExp(`^Remove ${flagName(name)}(, .+)?\\.$`));
+    }
+  });
+
+  it("accepts flags that are not given", () => {
+    for (const kind of kinds) expect(() => refuseFlags(kind, new Set())).not.toThrow();
+  });
+});
+
+function errorFor(kind: RunKind, name: RunFlagName): UserError | null {
+  try {
+    refuseFlags(kind, new Set([name]));
+    return null;
+  } catch (error) {
+    if (error instanceof UserError) return error;
+    throw error;
+  }
+}
+
+describe("RUN_FLAGS", () => {
+  it("belong to one help group each", () => {
+    expect(Object.values(RUN_FLAG_GROUPS).flat().sort()).toEqual(Object.keys(RUN_FLAGS).sort());
+  });
+
+  it("have different keys in the config file", () => {
+    const keys = Object.values(RUN_FLAGS).flatMap(({ config }) => config ?? []);
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+
+  it("count every server and program in the config file as a risk", () => {
+    const risky = flagsWhere(({ config, schema }) => config !== undefined && traitsOf(schema).risk !== undefined);
+    expect([...risky].sort()).toEqual(
+      words(
+        "agentCommand agentUrl apiUrl baseUrl body functions header judgeBaseUrl judgeBody judgeHeader otlpEndpoint",
+      ),
+    );
+  });
+});
+
+describe("outputsOf", () => {
+  it("returns the output files of a run with their flags", () => {
+    expect(outputsOf({ output: "results.json", junit: "junit.xml" })).toEqual([
+      { flag: "--record", path: undefined, kind: "recording" },
+      { flag: "--output", path: "results.json", kind: "results" },
+      { flag: "--junit", path: "junit.xml", kind: "junit" },
+    ]);
+  });
+});
+
+describe("inputsOf", () => {
+  it("returns the input files of a run, including replayed recordings", () => {
+    const files = inputsOf({ dataset: "q.jsonl", modelId: "replay/a.jsonl", judge: "art:replay/b.jsonl" });
+    expect(files.filter(({ path }) => path !== undefined)).toEqual([
+      { name: "the dataset", path: "q.jsonl" },
+      { name: "the file of replies", path: "a.jsonl" },
+      { name: "the judge's file of replies", path: "b.jsonl" },
+    ]);
+  });
+});
