@@ -30,6 +30,12 @@ const PROCESS_USERS: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
+/** Top-level files that no other module imports, with the reason. */
+const INTERNAL_AT_THE_TOP: ReadonlyMap<string, string> = new Map([
+  ["src/server/access.ts", "A reviewer of the server's access control looks for it here."],
+  ["src/web/dom.ts", "Shared by the two bundles, which nothing imports."],
+]);
+
 const namesOf = (files: readonly File[]) => files.map(({ name }) => name).sort();
 const linesOf = (text: string) => text.trimEnd().split("\n");
 
@@ -58,6 +64,18 @@ describe("src", () => {
   it("gives a reason for each disabled compiler or linter check", () => {
     const off = /@ts-(ignore|nocheck|expect-error)|biome-ignore(?! lint\/\S+: \S)/;
     expect(namesOf(SOURCES.filter(({ text }) => off.test(text)))).toEqual([]);
+  });
+
+  it("has only public files at the top of a module: those that another module imports", () => {
+    const moduleOf = (path: string) => path.split("/")[1];
+    const imported = SOURCES.flatMap(({ name, text }) =>
+      [...text.matchAll(/(?:from|import\()\s*"(\.{1,2}\/[^"]+)\.js"/g)]
+        .map(([, path = ""]) => join(dirname(name), `${path}.ts`))
+        .filter((path) => moduleOf(path) !== moduleOf(name)),
+    );
+    const isTopLevel = (name: string) => name.split("/").length === 3;
+    const unused = namesOf(SOURCES).filter((name) => isTopLevel(name) && !imported.includes(name));
+    expect(unused.filter((name) => !INTERNAL_AT_THE_TOP.has(name))).toEqual([]);
   });
 
   it("does not contain comment lines longer than 120 characters", () => {

@@ -18,7 +18,8 @@ import type {
   UnscoredTrace,
 } from "../traces/score.js";
 import type { SuiteTrace, Verdict } from "../traces/trace.js";
-import { abstention, attemptOf, falseAbstention } from "./abstention-scorers.js";
+import { artReward } from "./judge/art-rubric.js";
+import { abstention, attemptOf, falseAbstention } from "./scorers/abstention-scorers.js";
 import {
   foundAt1,
   foundAt5,
@@ -30,8 +31,7 @@ import {
   sourcesF1,
   sourcesPrecision,
   sourcesRecall,
-} from "./gold-mail-scorers.js";
-import { artReward } from "./judge/art-rubric.js";
+} from "./scorers/gold-mail-scorers.js";
 
 /** Scores the verdict that the judge recorded in the trace. */
 function byVerdict(worth: Readonly<Record<Verdict, number>>): Scorer {

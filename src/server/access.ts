@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import { bearerTokenCheck, isAllowedHost, isOwnOrigin } from "../platform/http.js";
-import { ApiError } from "./api-error.js";
+import { ApiError } from "./app/api-error.js";
 
 /** Restrictions on who can send requests. */
 export interface Access {

@@ -5,7 +5,7 @@ import { cors } from "hono/cors";
 import { etag } from "hono/etag";
 import { RunSubscriptions } from "../runs/run-progress.js";
 import { type Access, checkContentType, checkHost, checkOrigin, checkToken } from "./access.js";
-import { ApiError, toApiError } from "./api-error.js";
+import { ApiError, toApiError } from "./app/api-error.js";
 import { openHttpServer, refuseOpenAddress } from "./app/http-server.js";
 import {
   addRoute,

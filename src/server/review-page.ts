@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { DatasetReview, QuestionDetails } from "../questions/dataset-review.js";
 import { questionWordingSchema, REVIEW_DECISIONS } from "../questions/provenance.js";
 import type { Db } from "../store/open-store.js";
-import { ApiError } from "./api-error.js";
+import { ApiError } from "./app/api-error.js";
 import { type HttpServer, openHttpServer } from "./app/http-server.js";
 import { defineRoute, type Route } from "./app/route.js";
 import { addPage } from "./app/static-pages.js";

@@ -1,4 +1,4 @@
-import { ApiError } from "./api-error.js";
+import { ApiError } from "./app/api-error.js";
 
 /** Time limits of an event stream. */
 export interface StreamLimits {

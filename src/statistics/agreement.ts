@@ -1,5 +1,5 @@
-import { Z_975 } from "./distributions.js";
 import { type Estimate, NO_ESTIMATE } from "./estimate.js";
+import { Z_975 } from "./intervals/distributions.js";
 import { ClusteredMean } from "./intervals.js";
 
 /** Successes out of `n` trials. Effective numbers can be fractional. */

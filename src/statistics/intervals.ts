@@ -1,6 +1,6 @@
 import { mean } from "simple-statistics";
-import { t975, Z_975 } from "./distributions.js";
 import { type Estimate, type Interval, NO_ESTIMATE, type Scale } from "./estimate.js";
+import { t975, Z_975 } from "./intervals/distributions.js";
 
 /** Counts per name, such as the number of rejected drafts per reason. */
 export class NamedCounts {

@@ -1,5 +1,5 @@
 import { mean, sampleStandardDeviation } from "simple-statistics";
-import { Z_80, Z_975 } from "./distributions.js";
+import { Z_80, Z_975 } from "./intervals/distributions.js";
 
 interface Power {
   /**

@@ -1,6 +1,6 @@
 import { mean, sampleStandardDeviation } from "simple-statistics";
-import { belowNormal, t975 } from "./distributions.js";
 import { type Estimate, NO_ESTIMATE } from "./estimate.js";
+import { belowNormal, t975 } from "./intervals/distributions.js";
 import { quantileOfSorted } from "./quantile.js";
 import { seededRandom } from "./seeded-random.js";
 

@@ -1,9 +1,9 @@
 import type { AppContext } from "../platform/app-context.js";
 import { type Obstacle, pairTasks, type SuiteTask, type TaskEvaluation } from "../tasks/suite-task.js";
 import { checkSuite } from "./check-suite.js";
-import { findTask, type SuiteSelectionOptions, selectSuiteTasks } from "./select-tasks.js";
 import { openSuiteFolder, type SuiteFinding } from "./suite-folder.js";
 import { openTaskSources, type TaskSourceOptions } from "./task/open-task.js";
+import { findTask, type SuiteSelectionOptions, selectSuiteTasks } from "./task/select-tasks.js";
 import { type ReadTask, readSuite } from "./task/task-file.js";
 import { classifyTask, findObstacle, type TaskRequirement } from "./task-needs.js";
 

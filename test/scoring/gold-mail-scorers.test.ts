@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { abstention, falseAbstention } from "../../src/scoring/abstention-scorers.js";
+import { abstention, falseAbstention } from "../../src/scoring/scorers/abstention-scorers.js";
 import {
   foundAt1,
   foundAt5,
@@ -11,7 +11,7 @@ import {
   sourcesF1,
   sourcesPrecision,
   sourcesRecall,
-} from "../../src/scoring/gold-mail-scorers.js";
+} from "../../src/scoring/scorers/gold-mail-scorers.js";
 import { hallucination } from "../../src/scoring/scorers.js";
 import type { ToolCallRecord, Verdict } from "../../src/traces/trace.js";
 import { judged } from "./judged-trace.js";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { belowNormal, belowT, t975 } from "../../src/statistics/distributions.js";
+import { belowNormal, belowT, t975 } from "../../src/statistics/intervals/distributions.js";
 import { ClusteredMean, meanOf, NamedCounts, wilson } from "../../src/statistics/intervals.js";
 import { quantile } from "../../src/statistics/quantile.js";
 import { seededRandom } from "../../src/statistics/seeded-random.js";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type SuiteSelectionOptions, selectTasks } from "../../src/suites/select-tasks.js";
 import { openSuiteFolder, readIndexFile } from "../../src/suites/suite-folder.js";
+import { type SuiteSelectionOptions, selectTasks } from "../../src/suites/task/select-tasks.js";
 import { pairTasks } from "../../src/tasks/suite-task.js";
 import { flowbookTask, read, taskFiles, writeSuite } from "./write-suite.js";
 

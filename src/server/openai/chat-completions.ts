@@ -5,7 +5,7 @@ import type { ModelErrorKind } from "../../models/model.js";
 import type { StoredAgent } from "../../tools/tool.js";
 import { sumUsage } from "../../traces/task-result.js";
 import type { ChatTrace } from "../../traces/trace.js";
-import { ApiError, type ErrorCode, internalError } from "../api-error.js";
+import { ApiError, type ErrorCode, internalError } from "../app/api-error.js";
 import { defineRoute, type LogFields, type Route, type Services } from "../app/route.js";
 import { type AnsweredChat, type PreparedChat, prepareChat } from "../chat.js";
 import { isoTime } from "../response-shapes.js";

@@ -3,7 +3,7 @@ import type { Message } from "../../models/model.js";
 import { lastAnswer, sessionMessages } from "../../traces/chats-store.js";
 import { sumUsage } from "../../traces/task-result.js";
 import type { ChatTrace } from "../../traces/trace.js";
-import { ApiError } from "../api-error.js";
+import { ApiError } from "../app/api-error.js";
 import { defineRoute, type LogFields, type Route, type Services } from "../app/route.js";
 import { type ChatRequest, type PreparedChat, prepareChat } from "../chat.js";
 import { eventStreamResponse, readConversation } from "../routes/chats.js";

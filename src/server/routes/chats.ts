@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { AgentStep } from "../../agents/agent.js";
 import type { Message, TaskActivity, ToolCall } from "../../models/model.js";
-import { ApiError, internalError } from "../api-error.js";
+import { ApiError, internalError } from "../app/api-error.js";
 import { defineRoute, type LogFields, type Route, type Services } from "../app/route.js";
 import { type AnsweredChat, type ChatRequest, type PreparedChat, prepareChat } from "../chat.js";
 import { type ChatEvent, chatEventSchema } from "../chat-event.js";

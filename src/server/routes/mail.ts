@@ -7,7 +7,7 @@ import type { Message } from "../../models/model.js";
 import { getMail } from "../../tools/search-mailbox.js";
 import { getSession, listSessions, sessionMessages } from "../../traces/chats-store.js";
 import type { ChatSession } from "../../traces/trace.js";
-import { ApiError } from "../api-error.js";
+import { ApiError } from "../app/api-error.js";
 import { defineRoute, offsetQuery, type Route, type Services, sendFile } from "../app/route.js";
 import {
   inboxesShape,

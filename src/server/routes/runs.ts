@@ -9,7 +9,7 @@ import type { Db } from "../../store/open-store.js";
 import { pageOfResults } from "../../traces/results-store.js";
 import { getRun, type ListedRun, pageOfRuns } from "../../traces/runs-store.js";
 import { runStatusSchema } from "../../traces/task-result.js";
-import { ApiError } from "../api-error.js";
+import { ApiError } from "../app/api-error.js";
 import { defineRoute, type Env, offsetQuery, type Route, type Services } from "../app/route.js";
 import { resultPageShape, runPageShape } from "../response-shapes.js";
 

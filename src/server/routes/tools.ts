@@ -2,7 +2,7 @@ import { z } from "zod";
 import { createTool, deleteTool, updateTool } from "../../agents/registry.js";
 import type { JsonObject } from "../../platform/json.js";
 import { getTool, listTools, registryIdSchema, type StoredTool } from "../../tools/tool.js";
-import { ApiError } from "../api-error.js";
+import { ApiError } from "../app/api-error.js";
 import { defineRoute, parseJson, type Route, type Services } from "../app/route.js";
 import { isoTime, jsonObjectSchema, toolShape } from "../response-shapes.js";
 

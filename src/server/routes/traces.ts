@@ -19,7 +19,7 @@ import {
 import { getRun } from "../../traces/runs-store.js";
 import { askedOf, type ChatTrace, RATINGS, type Trace } from "../../traces/trace.js";
 import { getTrace, pageOfTraces, type TraceSummary } from "../../traces/traces-store.js";
-import { ApiError } from "../api-error.js";
+import { ApiError } from "../app/api-error.js";
 import { cursorQuery, defineRoute, pageEnd, type Route, readCursor, type Services } from "../app/route.js";
 import { feedbackShape, traceDetailsShape, tracePageShape } from "../response-shapes.js";
 

@@ -1,7 +1,7 @@
-import { UserError } from "../platform/errors.js";
-import { type COUNTERPARTS, pairTasks, type SuiteTask } from "../tasks/suite-task.js";
-import { type IndexedTask, readIndexFile, type SuiteFolder } from "./suite-folder.js";
-import { findObstacle, type TaskSources } from "./task-needs.js";
+import { UserError } from "../../platform/errors.js";
+import { type COUNTERPARTS, pairTasks, type SuiteTask } from "../../tasks/suite-task.js";
+import { type IndexedTask, readIndexFile, type SuiteFolder } from "../suite-folder.js";
+import { findObstacle, type TaskSources } from "../task-needs.js";
 
 /** The user's selection of suite tasks. Omitted options select all. */
 export interface SuiteSelectionOptions {

@@ -1,4 +1,4 @@
-import { UserError } from "../platform/errors.js";
+import { UserError } from "../../platform/errors.js";
 
 /** HTTP status per error code. The first five codes come from the compatible API. */
 const STATUS = {
