@@ -188,7 +188,7 @@ describe("a failure of an agent behind the playground API", () => {
     expect(done.answer).toBe("42");
     expect(done.messages).toHaveLength(2);
     expect(done.turns[0]?.retries.map(({ reason }) => reason)).toEqual([
-      expect.stringContaining("cut off"),
+      expect.stringContaining("incomplete"),
       expect.stringMatching(/connection failed/),
     ]);
   });
@@ -282,7 +282,7 @@ describe("a failure of an agent behind the playground API", () => {
   it("includes an endless stream", async () => {
     const megabyte = said("x".repeat(1_000_000));
     const asked = await ask(stream(...Array.from({ length: 80 }, () => megabyte)));
-    expect(failure(asked).message).toContain("longer than 64 MB");
+    expect(failure(asked).message).toContain("larger than 64 MB");
     expect(asked.server.seen).toHaveLength(1);
   });
 

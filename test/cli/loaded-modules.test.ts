@@ -50,7 +50,11 @@ function moduleName(path: string): string {
 it.each([
   ["--version", 3, /yargs|zod|cli\.ts/],
   ["--help", 130, /^zod$|better-sqlite3|^src\/(?:runs|traces|models)\//],
-  ["run --help", 290, /better-sqlite3|^src\/(?:questions\/|traces\/(?:runs|traces|results)-store)/],
+  [
+    "run --help",
+    290,
+    /better-sqlite3|^src\/(?:questions\/(?!published-dataset)|traces\/(?:runs|traces|results)-store)/,
+  ],
   ["score --help", 250, /better-sqlite3|genai-prices|^src\/(?:sandbox|mail|evals(?!\/definition))\//],
   ["serve --help", 230, /better-sqlite3|^hono$|protobufjs|^src\/(?:agents|mail)\//],
   ["ask --help", 260, /better-sqlite3|protobufjs|^src\/(?:sandbox|tools|mail)\//],
@@ -64,7 +68,7 @@ it.each([
   [`search ${MARCUS} Merriwell`, 215, /^(?:ajv|undici|re2js)$|^src\/sandbox\/|mcp/],
   [
     `run -a baseline --dataset ${QUESTIONS} -l 1`,
-    460,
+    470,
     /^undici$|genai-prices|dockerfile-ast|smol-toml|openai|anthropic/,
   ],
   ["suite list --help", 220, /better-sqlite3|^src\/sandbox\//],

@@ -329,9 +329,31 @@ describe("eval files", () => {
     mkdirSync(path("empty"));
     expect((await artE("evals import empty")).stderr).toContain("does not contain .json, .py, .ts or .js files");
     expect((await artE("evals import nowhere.json")).stderr).toContain("Cannot read the eval nowhere.json");
-    write("grader.ts", "export const grade = () => true;");
-    expect((await artE("evals import grader.ts")).stderr).toContain(
-      "Cannot read the eval grader.ts: expected JSON or Python (.py)",
+    write("grader.rb", "def grade = true");
+    expect((await artE("evals import grader.rb")).stderr).toContain(
+      "Cannot read the eval grader.rb: expected JSON, Python (.py) or TypeScript (.ts, .js)",
+    );
+  });
+
+  it("can be TypeScript, which is tested and exported like other evals", async () => {
+    write(
+      "briefAnswer.ts",
+      [
+        "/** The answer has at most 14 words. */",
+        "export async function brief(input: { question: string }, output: string): Promise<{ score: number; reason: string }> {",
+        "  const words = output.split(/\\s+/).filter((word) => word !== '').length;",
+        "  return { score: words <= 14 ? 1 : 0, reason: String(words) };",
+        "}",
+      ].join("\n"),
+    );
+    expect(await artE("evals import briefAnswer.ts")).toMatchObject({
+      code: 0,
+      stdout: "briefAnswer.ts: brief_answer@1\n",
+    });
+    const { evals } = JSON.parse((await artE("evals run brief_answer@1 --json")).stdout);
+    expect(evals).toMatchObject([{ name: "brief_answer", errors: 0 }]);
+    expect((await artE("evals export brief_answer@1 --format python -o out")).stderr).toContain(
+      "it is written in TypeScript",
     );
   });
 });
