@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { parentPort, Worker } from "node:worker_threads";
+import { type ExitCode, UserError } from "./errors.js";
 
 /** One call. Its answer carries the same id, and both are sent in batches. */
 export interface RpcCall<Call> {
@@ -11,12 +12,31 @@ export type RpcAnswer<Answer> =
   | { readonly id: number; readonly answer: Answer }
   | { readonly id: number; readonly error: RpcError };
 
+/** An error of a thread. Structured cloning would drop its class. */
 interface RpcError {
   readonly message: string;
   readonly code?: string | undefined;
+  readonly stack?: string | undefined;
+  /** The other properties of a UserError. */
+  readonly user?: { readonly code: string; readonly hint: string; readonly exitCode: ExitCode };
 }
 
 type ThrownError = Error & { readonly code?: string };
+
+function toRpcError(error: ThrownError): RpcError {
+  const { message, code, stack } = error;
+  if (!(error instanceof UserError)) return { message, code, stack };
+  return { message, stack, user: { code: error.code, hint: error.hint, exitCode: error.exitCode } };
+}
+
+function fromRpcError({ message, code, stack, user }: RpcError): Error {
+  const error =
+    user === undefined
+      ? Object.assign(new Error(message), { code })
+      : new UserError(user.code, message, user.hint, user.exitCode);
+  if (stack !== undefined) error.stack = stack;
+  return error;
+}
 
 /** Reports, inside the thread, that its code is loaded. The caller waits for this before it terminates the thread. */
 export function tellLoaded(): void {
@@ -29,7 +49,7 @@ export function tellLoaded(): void {
  */
 export function serveCalls<Call, Answer>(
   answer: (call: Call) => Answer | Promise<Answer>,
-  errorOf: (error: ThrownError) => RpcError = ({ message, code }) => ({ message, code }),
+  errorOf: (error: ThrownError) => RpcError = toRpcError,
 ): void {
   const toRpcAnswer = async ({ id, call }: RpcCall<Call>): Promise<RpcAnswer<Answer>> => {
     try {
@@ -47,7 +67,9 @@ export function serveCalls<Call, Answer>(
 export interface WorkerRpcOptions {
   readonly data: unknown;
   /** Size of V8's young generation in MB. A larger one fills with garbage, which counts as memory. */
-  readonly youngGenerationMb: number;
+  readonly youngGenerationMb?: number;
+  /** Memory limit in MB. A thread that needs more ends with ERR_WORKER_OUT_OF_MEMORY. */
+  readonly oldGenerationMb?: number;
   /** Milliseconds within which calls after a batch are sent together, because waking a thread costs time. */
   readonly batchDelayMs?: number;
 }
@@ -72,14 +94,18 @@ export class WorkerRpc<Call, Answer> {
   private gathering: NodeJS.Timeout | undefined;
   private handedOverAt = Number.NEGATIVE_INFINITY;
   private ended: Error | null = null;
-  private readonly loaded: Promise<void>;
+  /** Resolves when the code of the thread is loaded, or the thread has ended. */
+  readonly loaded: Promise<void>;
 
-  constructor(file: URL, { data, youngGenerationMb, batchDelayMs = 0 }: WorkerRpcOptions) {
+  constructor(file: URL, { data, youngGenerationMb, oldGenerationMb, batchDelayMs = 0 }: WorkerRpcOptions) {
     this.batchDelayMs = batchDelayMs;
     openThreads.add(this);
     this.worker = new Worker(file, {
       workerData: data,
-      resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMb },
+      resourceLimits: {
+        ...(youngGenerationMb === undefined ? {} : { maxYoungGenerationSizeMb: youngGenerationMb }),
+        ...(oldGenerationMb === undefined ? {} : { maxOldGenerationSizeMb: oldGenerationMb }),
+      },
     });
     this.loaded = new Promise((resolve) => {
       this.worker.on("message", (answers: readonly RpcAnswer<Answer>[]) => {
@@ -141,7 +167,7 @@ export class WorkerRpc<Call, Answer> {
     const caller = this.waiting.get(answer.id);
     this.waiting.delete(answer.id);
     if ("answer" in answer) caller?.resolve(answer.answer);
-    else caller?.reject(Object.assign(new Error(answer.error.message), { code: answer.error.code }));
+    else caller?.reject(fromRpcError(answer.error));
   }
 
   private end(error: Error): void {

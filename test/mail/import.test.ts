@@ -5,7 +5,7 @@ import { readCorpusStats, readFingerprint } from "../../src/mail/corpus.js";
 import type { CorpusBatch, CorpusSource } from "../../src/mail/email.js";
 import { openCorpus } from "../../src/mail/import/corpus-formats.js";
 import type { ImportProgress } from "../../src/mail/import/import-corpus.js";
-import { packBatch, unpackBatch } from "../../src/mail/import/reader-client.js";
+import { packBatch, unpackBatch } from "../../src/mail/import/packed-batch.js";
 import { checkHealth } from "../../src/mail/integrity.js";
 import { openMailLookup } from "../../src/mail/mail-lookup.js";
 import { UserError } from "../../src/platform/errors.js";

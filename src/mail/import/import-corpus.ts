@@ -230,9 +230,8 @@ export function prepareSource(source: CorpusSource, filter: ImportFilter): Corpu
 }
 
 function prepareMail(email: FiledEmail, filter: ImportFilter, isKnown: (key: string) => boolean): PreparedMail {
-  const { messageId, path, owner, inbox, contentHash, content, names } = toStorableMail(email, isKnown);
   const art = filter === "art" ? applyArtRules(email) : null;
-  return { messageId, path, owner, inbox, form: email.form, contentHash, content, names, art };
+  return { ...toStorableMail(email, isKnown), form: email.form, art };
 }
 
 /** ART's three rules, in the order of application. */

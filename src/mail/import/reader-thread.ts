@@ -1,33 +1,25 @@
-import { once } from "node:events";
-import { type MessagePort, parentPort, workerData } from "node:worker_threads";
-import { MimeThread } from "../mime/mime-thread-client.js";
+import { workerData } from "node:worker_threads";
+import { serveCalls } from "../../platform/worker-rpc.js";
+import { MimeDecoder } from "../mime/mime-decoder.js";
 import { setPartsDecoder } from "../mime/parse-email.js";
 import { openCorpus } from "./corpus-formats.js";
 import { prepareSource } from "./import-corpus.js";
-import { packBatch, type ReadMessage, type ReadRequest, serializeError } from "./reader-client.js";
+import { type PackedBatch, packBatch } from "./packed-batch.js";
+import type { ReadRequest } from "./read-on-thread.js";
 
-/** The reading thread. Posts the batches of a source. At most `ahead` of them wait for the main thread. */
+/** The reading thread. Each call returns the next batch of the source, or null at its end. */
 
-async function read(port: MessagePort, { path, format, filter, ahead }: ReadRequest): Promise<void> {
-  const post = (message: ReadMessage) => port.postMessage(message);
-  let free = ahead;
-  port.on("message", () => free++);
-  try {
-    const source = prepareSource(await openCorpus(path, format), filter);
-    for await (const batch of source.batches(new AbortController().signal)) {
-      while (free === 0) await once(port, "message");
-      free--;
-      post({ batch: packBatch(batch) });
-    }
-    post({ end: true });
-  } catch (error) {
-    post({ failure: serializeError(error) });
-  }
+const mime = new MimeDecoder();
+setPartsDecoder((raw) => mime.decode(raw));
+
+async function* batchesOf({ path, format, filter }: ReadRequest) {
+  const source = prepareSource(await openCorpus(path, format), filter);
+  yield* source.batches(new AbortController().signal);
 }
 
-if (parentPort !== null) {
-  const mime = new MimeThread();
-  setPartsDecoder((raw) => mime.decode(raw));
-  await read(parentPort, workerData as ReadRequest);
-  parentPort.close();
-}
+const batches = batchesOf(workerData as ReadRequest);
+
+serveCalls(async (): Promise<PackedBatch | null> => {
+  const { done, value } = await batches.next();
+  return done === true ? null : packBatch(value);
+});

@@ -17,7 +17,7 @@ export interface StorableMail {
 }
 
 /** Columns of `mails`. */
-interface MailContent {
+export interface MailContent {
   readonly subject: string;
   readonly sender: string;
   /** JSON array of the distinct addresses: to, cc, then bcc. */

@@ -1,17 +1,8 @@
-import { parentPort } from "node:worker_threads";
-import type { MimeReply, MimeRequest } from "./mime-thread-client.js";
+import { serveCalls } from "../../platform/worker-rpc.js";
 import { decodeParts } from "./parse-email.js";
 
-/** Entry point of the thread that `MimeThread` starts. Decodes one email at a time. */
-
-const port = parentPort;
-port?.on("message", ({ raw }: MimeRequest) => port.postMessage(reply(raw)));
-port?.postMessage({ ready: true } satisfies MimeReply);
-
-function reply(raw: Uint8Array): MimeReply {
-  try {
-    return { decoded: decodeParts(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)) };
-  } catch (error) {
-    return { error: `it cannot be parsed: ${String(error)}` };
-  }
-}
+/** Entry point of the thread that `MimeDecoder` starts. */
+serveCalls(
+  (raw: Uint8Array) => decodeParts(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)),
+  (error) => ({ message: String(error) }),
+);

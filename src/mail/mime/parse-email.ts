@@ -11,7 +11,7 @@ import {
   readMailFields,
   withLineFeeds,
 } from "./email-fields.js";
-import { MimeFailed } from "./mime-thread-client.js";
+import { MimeFailed } from "./mime-decoder.js";
 import { type MimePart, parseMimeTree, TNEF_TYPE } from "./parts.js";
 import { decodeTransferEncoding, transferEncodingName } from "./transfer-encoding.js";
 

@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { MimeThread } from "../../../src/mail/mime/mime-thread-client.js";
+import { MimeDecoder } from "../../../src/mail/mime/mime-decoder.js";
 import { decodeParts, setPartsDecoder } from "../../../src/mail/mime/parse-email.js";
 import { openStore } from "../../../src/store/open-store.js";
 import { expectedMails, writeParquet } from "../../mail/corpus-fixtures.js";
@@ -488,7 +488,7 @@ describe("importing hostile mail", () => {
       const { setTimeout: wait } = globalThis;
       const shorter = (run: () => void, ms?: number) => wait(run, ms !== undefined && ms > 5_300 ? 100 : ms);
       vi.spyOn(globalThis, "setTimeout").mockImplementation(shorter as typeof setTimeout);
-      const mime = new MimeThread();
+      const mime = new MimeDecoder();
       setPartsDecoder((raw) => mime.decode(raw));
       const db = openStore(path("parsed.db"), { mustExist: false });
       try {
@@ -502,6 +502,7 @@ describe("importing hostile mail", () => {
       } finally {
         vi.restoreAllMocks();
         setPartsDecoder(decodeParts);
+        await mime.close();
         db.close();
       }
     });
