@@ -208,7 +208,7 @@ describe("export formats", () => {
       ["--chats --band low", "--chats and --session cannot be combined with a run,"],
       ["--for evals", "--for evals needs --output."],
       ["--for evals --band low -o x", "--for evals cannot be combined with --band."],
-      ["--for evals --by goldRank -o x", "lower is better for goldRank."],
+      ["--for evals --by goldRank -o x", "for goldRank lower is better."],
       ["--for evals -o run.json", "--output: run.json already exists and is not a folder of traces for evals."],
       ["--for evals -o no/where", "--output: Cannot write no/where: the folder no does not exist."],
     ])("refuses %s", async (flags, message) => {
