@@ -143,10 +143,10 @@ describe("suite folders that contain the same task definitions", needs("sandbox"
         );
       }
       const refused = await artE(`run --resume ${runId} --quiet`);
-      const why = what === "task" ? "missing" : "different";
+      const why = what === "task" ? "missing from" : "different in";
       expect(refused).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining(`task ${TASK} is ${why} in ${path("a/demo")}`),
+        stderr: expect.stringContaining(`task ${TASK} is ${why} ${path("a/demo")}`),
       });
       if (what === "task") return;
       expect(await artE(`run --resume ${runId} --force --quiet`)).toMatchObject({ code: 0 });
