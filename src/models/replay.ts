@@ -40,21 +40,21 @@ export async function replayModel(path: string): Promise<Model> {
 
 /** Keeps track of which of several recorded replies to the same request comes next. */
 class Recording {
-  readonly #models: ReadonlySet<string>;
-  readonly #replies = new Map<string, Recorded[]>();
+  private readonly models: ReadonlySet<string>;
+  private readonly repliesByKey = new Map<string, Recorded[]>();
 
   constructor(entries: readonly Recorded[]) {
-    this.#models = new Set(entries.map((entry) => entry.model));
+    this.models = new Set(entries.map((entry) => entry.model));
     for (const entry of entries) {
-      const replies = this.#replies.get(entry.key);
+      const replies = this.repliesByKey.get(entry.key);
       if (replies) replies.push(entry);
-      else this.#replies.set(entry.key, [entry]);
+      else this.repliesByKey.set(entry.key, [entry]);
     }
   }
 
   next(request: ModelRequest): Completion | undefined {
-    for (const model of this.#models) {
-      const replies = this.#replies.get(requestKey(model, request));
+    for (const model of this.models) {
+      const replies = this.repliesByKey.get(requestKey(model, request));
       if (!replies) continue;
       const entry = replies.shift();
       if (entry) return outcomeOf(entry);

@@ -45,24 +45,24 @@ interface PendingCall {
 
 /** A module on its own thread. */
 class LoadedModule {
-  readonly #worker: Worker;
-  readonly #waiting = new Map<number, PendingCall>();
-  readonly #ready: Promise<JsonObject>;
-  #calls = 0;
-  #gone = false;
+  private readonly worker: Worker;
+  private readonly waiting = new Map<number, PendingCall>();
+  private readonly ready: Promise<JsonObject>;
+  private calls = 0;
+  private isGone = false;
 
   constructor({ path, env }: ModuleStart) {
-    this.#worker = new Worker(WORKER, {
+    this.worker = new Worker(WORKER, {
       workerData: { path, jiti: JITI, maxChars: MAX_CHARS },
       env: { ...env },
       stdout: true,
       stderr: true,
       resourceLimits: { maxOldGenerationSizeMb: 512 },
     });
-    this.#worker.stdout.resume();
-    this.#worker.stderr.resume();
-    this.#ready = new Promise((resolve, reject) => {
-      this.#worker.on("message", (message: unknown) => {
+    this.worker.stdout.resume();
+    this.worker.stderr.resume();
+    this.ready = new Promise((resolve, reject) => {
+      this.worker.on("message", (message: unknown) => {
         const parsedMessage = messageSchema.safeParse(message);
         if (!parsedMessage.success) return;
         if ("ready" in parsedMessage.data) resolve(parsedMessage.data.ready);
@@ -70,46 +70,46 @@ class LoadedModule {
           reject(
             new ModuleFailed(`Cannot load the module: ${parsedMessage.data.broken}`, parsedMessage.data.missingExport),
           );
-        else this.#answer(parsedMessage.data);
+        else this.answer(parsedMessage.data);
       });
       const end = (error: ModuleFailed) => {
-        this.#gone = true;
+        this.isGone = true;
         reject(error);
-        for (const { reject: fail } of this.#waiting.values()) fail(error);
-        this.#waiting.clear();
+        for (const { reject: fail } of this.waiting.values()) fail(error);
+        this.waiting.clear();
       };
-      this.#worker.on("error", (error) => end(new ModuleFailed(`The module crashed: ${error.message}`)));
-      this.#worker.on("exit", () => end(new ModuleFailed("The module was stopped. Call again if you still need it.")));
+      this.worker.on("error", (error) => end(new ModuleFailed(`The module crashed: ${error.message}`)));
+      this.worker.on("exit", () => end(new ModuleFailed("The module was stopped. Call again if you still need it.")));
     });
-    this.#ready.catch(() => undefined);
+    this.ready.catch(() => undefined);
   }
 
   get gone(): boolean {
-    return this.#gone;
+    return this.isGone;
   }
 
   async describe(): Promise<JsonObject> {
-    return this.#ready;
+    return this.ready;
   }
 
   async call(args: JsonObject, context: JsonObject): Promise<JsonValue> {
-    await this.#ready;
-    const id = ++this.#calls;
+    await this.ready;
+    const id = ++this.calls;
     return new Promise((resolve, reject) => {
-      if (this.#gone) return reject(new ModuleFailed("The module was stopped. Call again if you still need it."));
-      this.#waiting.set(id, { resolve, reject });
-      this.#worker.postMessage({ id, args, context });
+      if (this.isGone) return reject(new ModuleFailed("The module was stopped. Call again if you still need it."));
+      this.waiting.set(id, { resolve, reject });
+      this.worker.postMessage({ id, args, context });
     });
   }
 
   async end(): Promise<void> {
-    this.#gone = true;
-    await this.#worker.terminate();
+    this.isGone = true;
+    await this.worker.terminate();
   }
 
-  #answer(reply: { id: number; text: string } | { id: number; error: string }): void {
-    const waiting = this.#waiting.get(reply.id);
-    this.#waiting.delete(reply.id);
+  private answer(reply: { id: number; text: string } | { id: number; error: string }): void {
+    const waiting = this.waiting.get(reply.id);
+    this.waiting.delete(reply.id);
     if ("error" in reply) waiting?.reject(new ModuleFailed(`The tool failed: ${reply.error}`));
     else waiting?.resolve(jsonValueSchema.parse(JSON.parse(reply.text)));
   }
@@ -117,24 +117,28 @@ class LoadedModule {
 
 /** The modules of a run. Each is loaded once, and again after it was terminated. */
 export class ModuleWorkers {
-  readonly #loaded = new Map<string, LoadedModule>();
+  private readonly loaded = new Map<string, LoadedModule>();
 
   async describe(start: ModuleStart, signal: AbortSignal): Promise<JsonObject> {
-    return this.#use(start, signal, (module) => module.describe());
+    return this.use(start, signal, (module) => module.describe());
   }
 
   /** Calls a module. An abort terminates the thread, because nothing else stops a synchronous loop. */
   async call(start: ModuleStart, args: JsonObject, context: JsonObject, signal: AbortSignal): Promise<JsonValue> {
-    return this.#use(start, signal, (module) => module.call(args, context));
+    return this.use(start, signal, (module) => module.call(args, context));
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#loaded.values()].map((module) => module.end()));
+    await Promise.all([...this.loaded.values()].map((module) => module.end()));
   }
 
-  async #use<T>(start: ModuleStart, signal: AbortSignal, work: (module: LoadedModule) => Promise<T>): Promise<T> {
+  private async use<T>(
+    start: ModuleStart,
+    signal: AbortSignal,
+    work: (module: LoadedModule) => Promise<T>,
+  ): Promise<T> {
     signal.throwIfAborted();
-    const module = this.#module(start);
+    const module = this.module(start);
     const stop = () => void module.end();
     signal.addEventListener("abort", stop, { once: true });
     try {
@@ -145,12 +149,12 @@ export class ModuleWorkers {
     }
   }
 
-  #module(start: ModuleStart): LoadedModule {
+  private module(start: ModuleStart): LoadedModule {
     const key = JSON.stringify([start.path, start.env]);
-    const known = this.#loaded.get(key);
+    const known = this.loaded.get(key);
     if (known !== undefined && !known.gone) return known;
     const fresh = new LoadedModule(start);
-    this.#loaded.set(key, fresh);
+    this.loaded.set(key, fresh);
     return fresh;
   }
 }

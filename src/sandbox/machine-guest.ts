@@ -188,9 +188,9 @@ interface Pending {
 
 /** Connection to the machine's first process: sends requests and receives replies. */
 export class GuestConnection {
-  readonly #pending = new Map<number, Pending>();
-  #ended: Error | null = null;
-  #last = 0;
+  private readonly pending = new Map<number, Pending>();
+  private ended: Error | null = null;
+  private last = 0;
 
   constructor(
     private readonly requests: Writable,
@@ -201,18 +201,18 @@ export class GuestConnection {
     requests.on("error", () => undefined);
     replies.on("error", () => undefined);
     replies.on("data", (chunk: Buffer) => {
-      if (this.#ended !== null) return;
+      if (this.ended !== null) return;
       try {
-        for (const frame of reader.read(chunk)) this.#take(frame);
+        for (const frame of reader.read(chunk)) this.take(frame);
       } catch (error) {
-        this.#break(error as Error);
+        this.break(error as Error);
       }
     });
   }
 
   /** Id of the next request. A later request can refer to it. */
   get nextId(): number {
-    return this.#last + 1;
+    return this.last + 1;
   }
 
   /** Sends a request and resolves with its reply. Throws if the machine could not carry it out or has ended. */
@@ -226,39 +226,39 @@ export class GuestConnection {
 
   /** Sends a request and receives replies until `onReply` returns true. */
   stream(op: string, values: object, body: Buffer | undefined, onReply: (frame: GuestFrame) => boolean): Promise<void> {
-    if (this.#ended !== null) return Promise.reject(this.#ended);
-    const id = ++this.#last;
+    if (this.ended !== null) return Promise.reject(this.ended);
+    const id = ++this.last;
     return new Promise((resolve, reject) => {
       const settle = (frame: GuestFrame) => {
         const isLast = onReply(frame);
         if (isLast) resolve();
         return isLast;
       };
-      this.#pending.set(id, { onReply: settle, reject });
+      this.pending.set(id, { onReply: settle, reject });
       this.requests.write(toFrame({ ...values, id, op }, body));
     });
   }
 
   /** Ends the connection and rejects all pending requests with the reason. */
   end(why: Error): void {
-    this.#ended ??= why;
-    for (const { reject } of this.#pending.values()) reject(this.#ended);
-    this.#pending.clear();
+    this.ended ??= why;
+    for (const { reject } of this.pending.values()) reject(this.ended);
+    this.pending.clear();
   }
 
-  #take(frame: GuestFrame): void {
+  private take(frame: GuestFrame): void {
     const { id, error } = headSchema.parse(frame.head);
-    const pending = this.#pending.get(id);
+    const pending = this.pending.get(id);
     if (pending === undefined) return;
     if (error !== undefined) {
-      this.#pending.delete(id);
+      this.pending.delete(id);
       pending.reject(new GuestError(error));
       return;
     }
-    if (pending.onReply(frame)) this.#pending.delete(id);
+    if (pending.onReply(frame)) this.pending.delete(id);
   }
 
-  #break(error: Error): void {
+  private break(error: Error): void {
     const broken = new Error(`the task's machine sent an invalid reply: ${error.message}`);
     this.end(broken);
     this.onBroken(broken);
@@ -291,21 +291,21 @@ export function toFrame(head: object, body: Buffer = Buffer.alloc(0)): Buffer {
 
 /** Reads frames from a stream's chunks. Throws for an invalid frame, because a hostile machine can send anything. */
 export class FrameReader {
-  #chunks: Buffer[] = [];
-  #bytes = 0;
+  private chunks: Buffer[] = [];
+  private bytes = 0;
 
   *read(chunk: Buffer): Generator<GuestFrame> {
-    this.#chunks.push(chunk);
-    this.#bytes += chunk.length;
-    while (this.#bytes >= LENGTHS) {
-      const lengths = this.#join(LENGTHS);
+    this.chunks.push(chunk);
+    this.bytes += chunk.length;
+    while (this.bytes >= LENGTHS) {
+      const lengths = this.join(LENGTHS);
       const [head, body] = [lengths.readUInt32BE(0), lengths.readUInt32BE(4)];
       if (head > MOST_HEAD || body > MOST_BODY) throw new Error("its frame is too large");
       const end = LENGTHS + head + body;
-      if (this.#bytes < end) return;
-      const frame = this.#join(end);
-      this.#chunks = [frame.subarray(end)];
-      this.#bytes -= end;
+      if (this.bytes < end) return;
+      const frame = this.join(end);
+      this.chunks = [frame.subarray(end)];
+      this.bytes -= end;
       yield {
         head: JSON.parse(frame.toString("utf8", LENGTHS, LENGTHS + head)),
         body: frame.subarray(LENGTHS + head, end),
@@ -314,11 +314,11 @@ export class FrameReader {
   }
 
   /** Returns the received bytes, joined until the first chunk has at least this length. */
-  #join(bytes: number): Buffer {
-    const [first] = this.#chunks;
+  private join(bytes: number): Buffer {
+    const [first] = this.chunks;
     if (first !== undefined && first.length >= bytes) return first;
-    const all = Buffer.concat(this.#chunks);
-    this.#chunks = [all];
+    const all = Buffer.concat(this.chunks);
+    this.chunks = [all];
     return all;
   }
 }

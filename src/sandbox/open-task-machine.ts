@@ -183,55 +183,55 @@ const resultSchema = z.object({
 /** A machine in bubblewrap or Docker. Processes that a command starts live until the machine is closed. */
 export class SandboxedMachine implements TaskMachine {
   readonly canRun = true;
-  readonly #guest: GuestConnection;
-  readonly #over = new AbortController();
-  readonly #watched: Promise<void>;
-  #closing: Promise<void> | null = null;
+  private readonly guest: GuestConnection;
+  private readonly ending = new AbortController();
+  private readonly watched: Promise<void>;
+  private closing: Promise<void> | null = null;
 
   constructor(
     private readonly started: StartedGuest,
     private readonly env: Readonly<Record<string, string>>,
     private readonly limits: MachineLimits,
   ) {
-    this.#guest = new GuestConnection(started.stdin, started.stdout, (error) => void this.#end(error.message));
+    this.guest = new GuestConnection(started.stdin, started.stdout, (error) => void this.end(error.message));
     void started.ended.then((stderr) => {
-      this.#guest.end(new Error(`the task's machine has stopped: ${lastLine(stderr) || "its first process exited"}`));
-      this.#over.abort();
+      this.guest.end(new Error(`the task's machine has stopped: ${lastLine(stderr) || "its first process exited"}`));
+      this.ending.abort();
     });
-    this.#watched = started.watched === null ? Promise.resolve() : this.#watch(started.watched);
+    this.watched = started.watched === null ? Promise.resolve() : this.watch(started.watched);
   }
 
   copyIn(from: string, path: string): Promise<void> {
-    return copyIntoMachine(this.#guest, from, path, this.limits);
+    return copyIntoMachine(this.guest, from, path, this.limits);
   }
 
   copyOut(path: string, to: string): Promise<boolean> {
-    return copyOutOfMachine(this.#guest, path, to, this.limits);
+    return copyOutOfMachine(this.guest, path, to, this.limits);
   }
 
   /** Writes a file. Creates missing folders and replaces an existing file. */
   writeFile(path: string, content: string): Promise<void> {
-    return writeIntoMachine(this.#guest, path, 0o644, [Buffer.from(content)]);
+    return writeIntoMachine(this.guest, path, 0o644, [Buffer.from(content)]);
   }
 
   async makeFolder(path: string): Promise<void> {
-    await this.#guest.request("folder", { path, replace: false });
+    await this.guest.request("folder", { path, replace: false });
   }
 
   async run({ argv, cwd, env, timeoutMs }: MachineCommand, signal: AbortSignal): Promise<CommandResult> {
     signal.throwIfAborted();
     const timeout = Math.min(Math.max(1, timeoutMs), this.limits.commandMs);
-    const id = this.#guest.nextId;
+    const id = this.guest.nextId;
     const { answerMs } = this.limits;
-    let late = setTimeout(() => this.#end("it does not respond"), timeout + answerMs);
+    let late = setTimeout(() => this.end("it does not respond"), timeout + answerMs);
     const aborted = () => {
       clearTimeout(late);
-      late = setTimeout(() => this.#end("it does not respond"), answerMs);
-      this.#guest.request("stop", { command: id }).catch(() => undefined);
+      late = setTimeout(() => this.end("it does not respond"), answerMs);
+      this.guest.request("stop", { command: id }).catch(() => undefined);
     };
     signal.addEventListener("abort", aborted, { once: true });
     try {
-      const { head, body } = await this.#guest.request("run", {
+      const { head, body } = await this.guest.request("run", {
         argv,
         cwd: cwd ?? HOME,
         env: { ...this.env, ...env },
@@ -251,27 +251,27 @@ export class SandboxedMachine implements TaskMachine {
 
   /** Ends all processes in the machine. Resolves after the last one has ended. */
   close(): Promise<void> {
-    return this.#end("it was closed");
+    return this.end("it was closed");
   }
 
-  #end(why: string): Promise<void> {
-    this.#closing ??= (async () => {
-      this.#guest.end(new Error(`the task's machine has stopped: ${why}`));
-      this.#over.abort();
+  private end(why: string): Promise<void> {
+    this.closing ??= (async () => {
+      this.guest.end(new Error(`the task's machine has stopped: ${why}`));
+      this.ending.abort();
       await this.started.kill();
-      await this.#watched;
+      await this.watched;
     })();
-    return this.#closing;
+    return this.closing;
   }
 
-  #watch(pid: number): Promise<void> {
+  private watch(pid: number): Promise<void> {
     const megabytes = Math.round(this.limits.memoryBytes / 2 ** 20);
     const why = `The machine ran out of memory (${megabytes} MB): all processes were killed.`;
     const onTooMuch = async () => {
-      await this.#guest.request("end_all", { why }).catch(() => undefined);
+      await this.guest.request("end_all", { why }).catch(() => undefined);
     };
-    const onFull = () => void this.#end(`its files exceed its memory of ${megabytes} MB`);
-    return watchMemory(pid, this.limits, onTooMuch, onFull, this.#over.signal);
+    const onFull = () => void this.end(`its files exceed its memory of ${megabytes} MB`);
+    return watchMemory(pid, this.limits, onTooMuch, onFull, this.ending.signal);
   }
 }
 

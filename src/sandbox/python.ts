@@ -190,30 +190,30 @@ async function sharedLibraries(files: readonly string[]): Promise<string[]> {
 
 /** Keeps the first bytes of a program's output. Discards the rest, up to a limit that stops the program. */
 export class KeptOutput {
-  readonly #kept: Buffer[] = [];
-  #keptBytes = 0;
-  #bytes = 0;
+  private readonly kept: Buffer[] = [];
+  private keptBytes = 0;
+  private bytes = 0;
 
   constructor(stream: Readable, onTooMuch: () => void) {
     stream.on("data", (chunk: Buffer) => {
-      this.#bytes += chunk.length;
-      const room = PYTHON_LIMITS.outputBytes - this.#keptBytes;
+      this.bytes += chunk.length;
+      const room = PYTHON_LIMITS.outputBytes - this.keptBytes;
       if (room > 0) {
         const part = chunk.subarray(0, room);
-        this.#kept.push(part);
-        this.#keptBytes += part.length;
+        this.kept.push(part);
+        this.keptBytes += part.length;
       }
-      if (this.#bytes > PYTHON_LIMITS.printedBytes) onTooMuch();
+      if (this.bytes > PYTHON_LIMITS.printedBytes) onTooMuch();
     });
     stream.on("error", () => undefined);
   }
 
   get truncated(): boolean {
-    return this.#bytes > this.#keptBytes;
+    return this.bytes > this.keptBytes;
   }
 
   /** Returns the text as UTF-8. Invalid bytes become U+FFFD. */
   text(): string {
-    return Buffer.concat(this.#kept).toString("utf8");
+    return Buffer.concat(this.kept).toString("utf8");
   }
 }

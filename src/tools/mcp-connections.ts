@@ -114,9 +114,9 @@ const PROBE_MS = 15_000;
 
 /** Shares one connection per server, and reopens it if it is lost. */
 export class McpConnections {
-  readonly #clients = new Map<string, Promise<Client>>();
-  readonly #transports = new Set<Transport>();
-  #closed = false;
+  private readonly clients = new Map<string, Promise<Client>>();
+  private readonly transports = new Set<Transport>();
+  private closed = false;
 
   /**
    * Returns an open connection. `secrets` are redacted from errors. `signal` aborts only the wait, not the connection,
@@ -124,45 +124,45 @@ export class McpConnections {
    */
   async to(server: McpServer, signal: AbortSignal, secrets: readonly string[] = []): Promise<Client> {
     signal.throwIfAborted();
-    if (this.#closed) throw new McpFailed("The connections to MCP servers are closed");
+    if (this.closed) throw new McpFailed("The connections to MCP servers are closed");
     const key = JSON.stringify(server);
-    let client = this.#clients.get(key);
+    let client = this.clients.get(key);
     if (client === undefined) {
-      client = this.#connect(server, secrets, () => this.#clients.delete(key));
-      this.#clients.set(key, client);
-      client.catch(() => this.#clients.delete(key));
+      client = this.connect(server, secrets, () => this.clients.delete(key));
+      this.clients.set(key, client);
+      client.catch(() => this.clients.delete(key));
     }
     return aborting(client, signal);
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    await Promise.all([...this.#transports].map((transport) => transport.close().catch(() => undefined)));
+    this.closed = true;
+    await Promise.all([...this.transports].map((transport) => transport.close().catch(() => undefined)));
   }
 
-  async #connect(server: McpServer, secrets: readonly string[], forget: () => void): Promise<Client> {
-    const transport = this.#transport(server, secrets);
+  private async connect(server: McpServer, secrets: readonly string[], forget: () => void): Promise<Client> {
+    const transport = this.transport(server, secrets);
     try {
-      return await this.#open(transport, "auto", forget);
+      return await this.open(transport, "auto", forget);
     } catch (error) {
-      if (!hasEnded(transport) || this.#closed) throw connectFailure(error, transport, secrets);
+      if (!hasEnded(transport) || this.closed) throw connectFailure(error, transport, secrets);
     }
     // Some servers exit if the first request is not `initialize`.
-    const again = this.#transport(server, secrets);
+    const again = this.transport(server, secrets);
     try {
-      return await this.#open(again, "legacy", forget);
+      return await this.open(again, "legacy", forget);
     } catch (error) {
       throw connectFailure(error, again, secrets);
     }
   }
 
   /** `auto` requests protocol revision 2026-07-28 and falls back to `initialize`. `legacy` uses only `initialize`. */
-  async #open(transport: Transport, mode: "auto" | "legacy", forget: () => void): Promise<Client> {
+  private async open(transport: Transport, mode: "auto" | "legacy", forget: () => void): Promise<Client> {
     const versionNegotiation = { mode, probe: { timeoutMs: PROBE_MS } };
     const client = new Client({ name: "art-e", version: "1" }, { versionNegotiation });
-    this.#transports.add(transport);
+    this.transports.add(transport);
     client.onclose = () => {
-      this.#transports.delete(transport);
+      this.transports.delete(transport);
       forget();
     };
     // A restarted server does not recognize this session, so the next call opens a new one.
@@ -171,17 +171,17 @@ export class McpConnections {
     };
     try {
       await client.connect(transport, { timeout: CONNECT_MS });
-      if (this.#closed) throw new McpFailed("The connections to MCP servers are closed");
+      if (this.closed) throw new McpFailed("The connections to MCP servers are closed");
       return client;
     } catch (error) {
       await client.close().catch(() => undefined);
       await transport.close().catch(() => undefined);
-      this.#transports.delete(transport);
+      this.transports.delete(transport);
       throw error;
     }
   }
 
-  #transport(server: McpServer, secrets: readonly string[]): Transport {
+  private transport(server: McpServer, secrets: readonly string[]): Transport {
     if ("command" in server) {
       return new SupervisedStdioTransport({ argv: server.command, env: server.env }, secrets);
     }
@@ -269,7 +269,7 @@ class SupervisedStdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
-  readonly #buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
+  private readonly buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
   /** Returns the end of the server's stderr output. */
   lastWords = () => "";
   /** Whether the program exited before the transport was closed. */
@@ -280,7 +280,7 @@ class SupervisedStdioTransport implements Transport {
    */
   readonly pid = null;
   readonly stderr = null;
-  #program: SupervisedProcess | null = null;
+  private program: SupervisedProcess | null = null;
 
   constructor(
     private readonly server: ProgramStart,
@@ -289,25 +289,25 @@ class SupervisedStdioTransport implements Transport {
 
   async start(): Promise<void> {
     const program = startSupervised(this.server);
-    this.#program = program;
+    this.program = program;
     this.lastWords = lastOf(program.stderr, this.secrets);
-    program.stdout.on("data", (chunk: Buffer) => this.#read(chunk));
+    program.stdout.on("data", (chunk: Buffer) => this.read(chunk));
     void program.ended.then(() => {
-      this.hasEnded = this.#program !== null;
-      this.#program = null;
+      this.hasEnded = this.program !== null;
+      this.program = null;
       this.onclose?.();
     });
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    if (this.#program === null) throw new Error("the server has exited");
-    this.#program.stdin.write(serializeMessage(message));
+    if (this.program === null) throw new Error("the server has exited");
+    this.program.stdin.write(serializeMessage(message));
   }
 
   async close(): Promise<void> {
-    const program = this.#program;
+    const program = this.program;
     if (program === null) return;
-    this.#program = null;
+    this.program = null;
     program.stdin.end();
     const kill = setTimeout(program.kill, GRACE_MS);
     await program.ended;
@@ -315,17 +315,17 @@ class SupervisedStdioTransport implements Transport {
   }
 
   /** Reports and skips lines that are not messages, because some servers log to stdout. */
-  #read(chunk: Buffer): void {
+  private read(chunk: Buffer): void {
     try {
-      this.#buffer.append(chunk);
+      this.buffer.append(chunk);
     } catch (error) {
       this.onerror?.(error as Error);
-      this.#program?.kill();
+      this.program?.kill();
       return;
     }
     for (;;) {
       try {
-        const message = this.#buffer.readMessage();
+        const message = this.buffer.readMessage();
         if (message === null) return;
         this.onmessage?.(message);
       } catch (error) {

@@ -52,12 +52,12 @@ interface OpenQuestion {
 
 /** A program that answers one question at a time. Each question and each answer is one line of JSON. */
 export class AgentProcess {
-  readonly #program: SupervisedProcess;
-  readonly #stderr: () => string;
-  readonly #decoder = new StringDecoder("utf8");
-  #line = "";
-  #waiting: OpenQuestion | null = null;
-  #gone = false;
+  private readonly program: SupervisedProcess;
+  private readonly stderr: () => string;
+  private readonly decoder = new StringDecoder("utf8");
+  private line = "";
+  private waiting: OpenQuestion | null = null;
+  private isGone = false;
 
   /** `onStderr` receives the program's stderr as it arrives. `secrets` are redacted from the replies. */
   constructor(
@@ -65,21 +65,21 @@ export class AgentProcess {
     onStderr: (text: string) => void,
     private readonly secrets: readonly string[],
   ) {
-    this.#program = startSupervised(start);
-    this.#stderr = lastOf(this.#program.stderr, secrets);
-    this.#program.stderr.on("data", onStderr);
-    this.#program.stdout.on("data", (chunk: Buffer) => this.#read(this.#decoder.write(chunk)));
-    void this.#program.ended.then((end) => {
-      this.#gone = true;
+    this.program = startSupervised(start);
+    this.stderr = lastOf(this.program.stderr, secrets);
+    this.program.stderr.on("data", onStderr);
+    this.program.stdout.on("data", (chunk: Buffer) => this.read(this.decoder.write(chunk)));
+    void this.program.ended.then((end) => {
+      this.isGone = true;
       const why = "error" in end ? end.error : (end.signal ?? `exit code ${end.code}`);
-      const last = this.#stderr();
-      if ("error" in end) this.#fail("not_found", `cannot start ${start.argv[0]}: ${why}`);
-      else this.#fail("server", `the program ended (${why}) without an answer${last === "" ? "" : `: ${last}`}`);
+      const last = this.stderr();
+      if ("error" in end) this.fail("not_found", `cannot start ${start.argv[0]}: ${why}`);
+      else this.fail("server", `the program ended (${why}) without an answer${last === "" ? "" : `: ${last}`}`);
     });
   }
 
   get gone(): boolean {
-    return this.#gone;
+    return this.isGone;
   }
 
   /** Sends a question and returns the reply. On abort, the program and its child processes are killed. */
@@ -88,71 +88,71 @@ export class AgentProcess {
     let stop = () => {};
     try {
       return await new Promise<ProgramReply>((resolve, reject) => {
-        this.#waiting = { id: question.id, resolve, reject };
+        this.waiting = { id: question.id, resolve, reject };
         stop = () => {
           this.kill();
           reject(signal.reason);
         };
         signal.addEventListener("abort", stop, { once: true });
-        this.#program.stdin.write(`${JSON.stringify(question)}\n`);
+        this.program.stdin.write(`${JSON.stringify(question)}\n`);
       });
     } finally {
-      this.#waiting = null;
+      this.waiting = null;
       signal.removeEventListener("abort", stop);
     }
   }
 
   kill(): void {
-    this.#gone = true;
-    this.#program.kill();
+    this.isGone = true;
+    this.program.kill();
   }
 
   /** Closes the program's stdin to signal that there are no more questions, then waits for it to exit. */
   async end(): Promise<void> {
-    this.#program.stdin.end();
+    this.program.stdin.end();
     const timer = setTimeout(() => this.kill(), GRACE_MS);
-    await this.#program.ended;
+    await this.program.ended;
     clearTimeout(timer);
   }
 
-  #read(text: string): void {
-    this.#line += text;
-    for (let at = this.#line.indexOf("\n"); at !== -1; at = this.#line.indexOf("\n")) {
-      const line = this.#line.slice(0, at).trim();
-      this.#line = this.#line.slice(at + 1);
+  private read(text: string): void {
+    this.line += text;
+    for (let at = this.line.indexOf("\n"); at !== -1; at = this.line.indexOf("\n")) {
+      const line = this.line.slice(0, at).trim();
+      this.line = this.line.slice(at + 1);
       // Skips other output, such as library logs. A reply is always an object.
-      if (line.startsWith("{")) this.#take(redact(line, this.secrets));
+      if (line.startsWith("{")) this.take(redact(line, this.secrets));
     }
-    if (this.#line.length > MAX_LINE_CHARS) this.#break(`its answer is longer than ${MAX_LINE_CHARS} characters`);
+    if (this.line.length > MAX_LINE_CHARS) this.break(`its answer is longer than ${MAX_LINE_CHARS} characters`);
   }
 
-  #take(line: string): void {
+  private take(line: string): void {
     const reply = replySchema.safeParse(parseJsonOrNull(line));
     if (!reply.success) {
       const why = firstIssue(reply.error);
-      this.#break(`the program wrote a line that is not an answer (${why}): ${line.slice(0, 200)}`);
+      this.break(`the program wrote a line that is not an answer (${why}): ${line.slice(0, 200)}`);
       return;
     }
     // A late answer to an earlier question.
-    if (reply.data.id !== this.#waiting?.id) return;
-    this.#waiting.resolve(reply.data);
+    if (reply.data.id !== this.waiting?.id) return;
+    this.waiting.resolve(reply.data);
   }
 
   /** Fails the question and kills the program, because its output can no longer be parsed. */
-  #break(why: string): void {
-    this.#fail("protocol", why);
+  private break(why: string): void {
+    this.fail("protocol", why);
     this.kill();
   }
 
-  #fail(kind: ModelErrorKind, why: string): void {
-    this.#waiting?.reject(new ModelError(kind, why, { retryable: false }));
+  private fail(kind: ModelErrorKind, why: string): void {
+    this.waiting?.reject(new ModelError(kind, why, { retryable: false }));
   }
 }
 
 /** Pool with one process per concurrent question. Processes are reused, and replaced after they exit. */
 export class AgentProcesses {
-  readonly #idle: AgentProcess[] = [];
-  readonly #all = new Set<AgentProcess>();
+  private readonly idle: AgentProcess[] = [];
+  private readonly all = new Set<AgentProcess>();
 
   constructor(
     private readonly start: ProgramStart,
@@ -161,26 +161,26 @@ export class AgentProcesses {
   ) {}
 
   async ask(question: JsonObject & { readonly id: string }, signal: AbortSignal): Promise<ProgramReply> {
-    const program = this.#take();
+    const program = this.take();
     try {
       return await program.ask(question, signal);
     } finally {
-      if (program.gone) this.#all.delete(program);
-      else this.#idle.push(program);
+      if (program.gone) this.all.delete(program);
+      else this.idle.push(program);
     }
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#all].map((program) => program.end()));
+    await Promise.all([...this.all].map((program) => program.end()));
   }
 
-  #take(): AgentProcess {
-    for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
+  private take(): AgentProcess {
+    for (let idle = this.idle.pop(); idle !== undefined; idle = this.idle.pop()) {
       if (!idle.gone) return idle;
-      this.#all.delete(idle);
+      this.all.delete(idle);
     }
     const program = new AgentProcess(this.start, this.onStderr, this.secrets);
-    this.#all.add(program);
+    this.all.add(program);
     return program;
   }
 }

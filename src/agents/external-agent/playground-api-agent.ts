@@ -99,17 +99,17 @@ const failedSchema = z.object({ error: z.string() });
  * after the last result.
  */
 class PlaygroundReader {
-  #text = "";
-  #calls: OpenCall[] = [];
+  private text = "";
+  private calls: OpenCall[] = [];
   /** Calls in finished turns that do not have a result yet. */
-  readonly #open = new Map<string, OpenCall>();
-  #turnStartedAt = new Date().toISOString();
-  #turnBegan = performance.now();
-  #lastWord = this.#turnBegan;
-  #answer: { answer: string; sources: string[] } | null = null;
-  #remote: { sessionId: string | null; traceId: string | null } | undefined;
-  #ending: Ending | null = null;
-  #lastText = "";
+  private readonly open = new Map<string, OpenCall>();
+  private turnStartedAt = new Date().toISOString();
+  private turnBegan = performance.now();
+  private lastWord = this.turnBegan;
+  private answer: { answer: string; sources: string[] } | null = null;
+  private remote: { sessionId: string | null; traceId: string | null } | undefined;
+  private ending: Ending | null = null;
+  private lastText = "";
 
   /**
    * `secrets` are redacted from everything recorded. This happens in complete texts, because a key can be split across
@@ -127,21 +127,21 @@ class PlaygroundReader {
         this.endTurn();
         return;
       case "text-delta":
-        this.#text += event.text;
-        this.#lastWord = performance.now();
+        this.text += event.text;
+        this.lastWord = performance.now();
         return;
       case "tool-call":
-        this.#calls.push({
+        this.calls.push({
           id: event.toolCallId,
           name: event.toolName,
           args: "",
           startedAt: new Date().toISOString(),
           began: performance.now(),
         });
-        this.#lastWord = performance.now();
+        this.lastWord = performance.now();
         return;
       case "tool-call-args": {
-        const call = this.#calls.find(({ id }) => id === event.toolCallId);
+        const call = this.calls.find(({ id }) => id === event.toolCallId);
         if (call === undefined) return;
         call.args =
           typeof event.args === "string" && typeof call.args === "string" ? call.args + event.args : event.args;
@@ -149,16 +149,16 @@ class PlaygroundReader {
       }
       case "tool-result":
         this.endTurn();
-        this.#result(event.toolCallId, resultValue(event.result));
+        this.result(event.toolCallId, resultValue(event.result));
         return;
       case "error":
-        if (isAgentsOwn(event.errorCategory)) this.#ending = event.errorCategory;
+        if (isAgentsOwn(event.errorCategory)) this.ending = event.errorCategory;
         else throw failureOf(event);
         return;
       case "recoverable-error":
         throw failureOf(event);
       case "session-info":
-        this.#remote = { sessionId: event.sessionId ?? null, traceId: event.traceId ?? null };
+        this.remote = { sessionId: event.sessionId ?? null, traceId: event.traceId ?? null };
         return;
       default:
         return;
@@ -167,13 +167,13 @@ class PlaygroundReader {
 
   /** Records the text and calls since the last result as a turn. */
   endTurn(): void {
-    if (this.#text === "" && this.#calls.length === 0) return;
-    const text = redact(this.#text, this.secrets);
-    const toolCalls = this.#calls.map((call) => this.#toToolCall(call));
+    if (this.text === "" && this.calls.length === 0) return;
+    const text = redact(this.text, this.secrets);
+    const toolCalls = this.calls.map((call) => this.toToolCall(call));
     this.transcript.messages.push({ role: "assistant", content: text, toolCalls });
     this.transcript.turns.push({
-      startedAt: this.#turnStartedAt,
-      latencyMs: this.#lastWord - this.#turnBegan,
+      startedAt: this.turnStartedAt,
+      latencyMs: this.lastWord - this.turnBegan,
       finishReason: toolCalls.length > 0 ? "tool_calls" : "stop",
       rawFinishReason: "",
       usage: null,
@@ -181,24 +181,24 @@ class PlaygroundReader {
       retries: [],
       cached: false,
     });
-    for (const call of this.#calls) this.#open.set(call.id, call);
-    this.#lastText = toolCalls.length > 0 ? "" : text;
-    this.#text = "";
-    this.#calls = [];
+    for (const call of this.calls) this.open.set(call.id, call);
+    this.lastText = toolCalls.length > 0 ? "" : text;
+    this.text = "";
+    this.calls = [];
   }
 
   /** Returns the rollout after `[DONE]`. */
   end(): Rollout {
     this.endTurn();
-    for (const id of [...this.#open.keys()]) this.#result(id, undefined);
-    const transcript = { ...this.transcript, ...(this.#remote === undefined ? {} : { remote: this.#remote }) };
-    if (this.#answer !== null) {
-      const { answer, sources } = this.#answer;
+    for (const id of [...this.open.keys()]) this.result(id, undefined);
+    const transcript = { ...this.transcript, ...(this.remote === undefined ? {} : { remote: this.remote }) };
+    if (this.answer !== null) {
+      const { answer, sources } = this.answer;
       return { ...transcript, ending: endingOfAnswer(answer, sources), answer: answer.trim(), sources };
     }
-    const { text } = separateReasoning(this.#lastText.trim());
+    const { text } = separateReasoning(this.lastText.trim());
     // An agent that ends without an answer counts as out of turns, which is not a failure.
-    const ending = this.#ending ?? (text === "" ? "out_of_turns" : endingOfAnswer(text, []));
+    const ending = this.ending ?? (text === "" ? "out_of_turns" : endingOfAnswer(text, []));
     return {
       ...transcript,
       ending,
@@ -211,15 +211,15 @@ class PlaygroundReader {
    * Records a call's result. `told` is undefined if the server did not send a result, which return_final_answer does
    * not require.
    */
-  #result(id: string, told: JsonValue | undefined): void {
-    const call = this.#open.get(id);
+  private result(id: string, told: JsonValue | undefined): void {
+    const call = this.open.get(id);
     if (call === undefined) return;
-    this.#open.delete(id);
+    this.open.delete(id);
     const result = (told === undefined ? undefined : redactJson(told, this.secrets)) ?? {
       error: "The server did not send a result.",
     };
     const failed = failedSchema.safeParse(result);
-    const { arguments: args } = this.#toToolCall(call);
+    const { arguments: args } = this.toToolCall(call);
     this.transcript.messages.push({
       role: "tool",
       toolCallId: id,
@@ -239,14 +239,14 @@ class PlaygroundReader {
       durationMs: performance.now() - call.began,
     });
     const answer = call.name === "return_final_answer" ? answerSchema.safeParse(args) : null;
-    if (answer?.success && (told === undefined || !failed.success)) this.#answer = answer.data;
-    this.#turnStartedAt = new Date().toISOString();
-    this.#turnBegan = performance.now();
-    this.#lastWord = this.#turnBegan;
-    this.#lastText = "";
+    if (answer?.success && (told === undefined || !failed.success)) this.answer = answer.data;
+    this.turnStartedAt = new Date().toISOString();
+    this.turnBegan = performance.now();
+    this.lastWord = this.turnBegan;
+    this.lastText = "";
   }
 
-  #toToolCall({ id, name, args }: OpenCall): ToolCall {
+  private toToolCall({ id, name, args }: OpenCall): ToolCall {
     return { id, name, ...readArguments(redactJson(args, this.secrets)) };
   }
 }

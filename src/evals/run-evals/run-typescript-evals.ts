@@ -106,12 +106,12 @@ function typescriptArguments(trace: EvaluatedTrace, reference: boolean) {
 }
 
 class EvalProcess {
-  readonly #child: ChildProcess;
-  readonly #received: Received[] = [];
-  #wake: () => void = () => undefined;
+  private readonly child: ChildProcess;
+  private readonly received: Received[] = [];
+  private wake: () => void = () => undefined;
 
   constructor(folder: string) {
-    this.#child = fork(WORKER, [join(folder, "eval.ts"), JITI], {
+    this.child = fork(WORKER, [join(folder, "eval.ts"), JITI], {
       cwd: folder,
       env: {},
       execArgv: [`--max-old-space-size=${MAX_HEAP_MB}`, ...permissions(folder)],
@@ -121,41 +121,41 @@ class EvalProcess {
       detached: true,
     });
     const put = (received: Received) => {
-      this.#received.push(received);
-      this.#wake();
+      this.received.push(received);
+      this.wake();
     };
-    this.#child.on("message", (message) => {
+    this.child.on("message", (message) => {
       const { data } = messageSchema.safeParse(message);
       put(data ?? { ended: "it sent a message that is not its outcome" });
     });
-    this.#child.on("error", (error) => put({ ended: `its process failed: ${error.message}` }));
-    this.#child.on("exit", (exitCode, signal) => put({ ended: endOf(exitCode, signal) }));
+    this.child.on("error", (error) => put({ ended: `its process failed: ${error.message}` }));
+    this.child.on("exit", (exitCode, signal) => put({ ended: endOf(exitCode, signal) }));
   }
 
   send(message: object): void {
     // An ended process is reported by `receive`.
-    this.#child.send(message, () => undefined);
+    this.child.send(message, () => undefined);
   }
 
   /** Returns the next message, or why there is none. Throws the signal's reason. */
   async receive(timeoutMs: number, signal: AbortSignal): Promise<Received> {
-    if (this.#received.length === 0) {
+    if (this.received.length === 0) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, timeoutMs);
-        this.#wake = () => {
+        this.wake = () => {
           clearTimeout(timer);
-          signal.removeEventListener("abort", this.#wake);
+          signal.removeEventListener("abort", this.wake);
           resolve();
         };
-        signal.addEventListener("abort", this.#wake);
+        signal.addEventListener("abort", this.wake);
       });
     }
     signal.throwIfAborted();
-    return this.#received.shift() ?? { ended: `it took more than ${timeoutMs / 1_000} s` };
+    return this.received.shift() ?? { ended: `it took more than ${timeoutMs / 1_000} s` };
   }
 
   kill(): void {
-    const { pid } = this.#child;
+    const { pid } = this.child;
     if (pid === undefined) return;
     try {
       process.kill(-pid, "SIGKILL");

@@ -187,7 +187,7 @@ class PrivateFolders {
     const opened = new PrivateFolders(files, temporary, kept);
     try {
       // Root does not have permissions in a file system that belongs to the sandbox's user, so run as that user.
-      await opened.#eachFolder((inside, path) => copyAll(["--", `${path}/.`, HANDED], inside, kept.owner));
+      await opened.eachFolder((inside, path) => copyAll(["--", `${path}/.`, HANDED], inside, kept.owner));
       return opened;
     } catch (error) {
       await opened.close();
@@ -203,7 +203,7 @@ class PrivateFolders {
 
   /** Copies the files back to the workspace. Call it only after the sandbox has ended. */
   async keep(): Promise<void> {
-    await this.#eachFolder(async (inside, path) => {
+    await this.eachFolder(async (inside, path) => {
       const fresh = `${path}.new`;
       await remove(fresh);
       await makeFolder(fresh, this.kept.owner);
@@ -226,7 +226,7 @@ class PrivateFolders {
   }
 
   /** Calls `work` for both folders. Skips a folder that is empty on both sides. */
-  async #eachFolder(work: (inside: FileHandle, path: string) => Promise<void>): Promise<void> {
+  private async eachFolder(work: (inside: FileHandle, path: string) => Promise<void>): Promise<void> {
     for (const [inside, path] of [
       [this.files, this.kept.files],
       [this.temporary, this.kept.temporary],
@@ -270,20 +270,20 @@ async function runTool(
 
 /** Reads bwrap's status on descriptor 4, and the ready signal from inside the sandbox on descriptor 5. */
 export class BubblewrapStatus {
-  #said = "";
-  readonly #ready: Promise<unknown>;
+  private said = "";
+  private readonly whenReady: Promise<unknown>;
 
   constructor(child: ChildProcess) {
     (child.stdio[4] as Readable).setEncoding("utf8").on("data", (text: string) => {
-      this.#said += text;
+      this.said += text;
     });
     const readyPipe = (child.stdio as readonly unknown[])[5] as Readable;
-    this.#ready = Promise.race([once(readyPipe, "data"), once(child, "close")]).catch(() => undefined);
+    this.whenReady = Promise.race([once(readyPipe, "data"), once(child, "close")]).catch(() => undefined);
     readyPipe.resume();
   }
 
   get pid(): number | undefined {
-    const pid = /"child-pid": *(\d+)/.exec(this.#said)?.[1];
+    const pid = /"child-pid": *(\d+)/.exec(this.said)?.[1];
     return pid === undefined ? undefined : Number(pid);
   }
 
@@ -297,7 +297,7 @@ export class BubblewrapStatus {
    * Resolves with the ancestor of all processes in the sandbox as soon as it waits for work, or null if it has ended.
    */
   async ready(): Promise<number | null> {
-    await this.#ready;
+    await this.whenReady;
     const pid = this.pid;
     return pid === undefined || (await isGone(pid)) ? null : pid;
   }

@@ -89,12 +89,12 @@ async function handsDown(folder: string): Promise<boolean> {
 
 /** Parent cgroup that contains one cgroup per sandbox. */
 export class CgroupParent {
-  #made = 0;
+  private made = 0;
 
   constructor(private readonly folder: string) {}
 
   async create({ memoryBytes, processes, endTogether }: CgroupLimits): Promise<Cgroup> {
-    const folder = join(this.folder, `${NAME}${process.pid}-${++this.#made}`);
+    const folder = join(this.folder, `${NAME}${process.pid}-${++this.made}`);
     await mkdir(folder);
     const cgroup = new Cgroup(folder);
     try {
@@ -116,7 +116,7 @@ export class CgroupParent {
     const ended = once(child, "close").catch(() => undefined);
     let cgroup: Cgroup | null = null;
     try {
-      await this.#removeLeft();
+      await this.removeLeft();
       cgroup = await this.create(PROBE);
       if (child.pid === undefined) return false;
       await cgroup.add(child.pid);
@@ -130,7 +130,7 @@ export class CgroupParent {
     }
   }
 
-  async #removeLeft(): Promise<void> {
+  private async removeLeft(): Promise<void> {
     for (const name of await readdir(this.folder)) {
       const pid = new RegExp(`^${NAME}(\\d+)-\\d+$`).exec(name)?.[1];
       if (pid === undefined || isProcessAlive(Number(pid))) continue;

@@ -144,87 +144,87 @@ export function parsePythonJson(text: string): PythonValue {
 }
 
 class PythonJsonReader {
-  #at = 0;
+  private at = 0;
 
   constructor(private readonly text: string) {}
 
   readDocument(): PythonValue {
-    const value = this.#readValue(0);
-    this.#skipBlanks();
-    if (this.#at < this.text.length) throw this.#failure();
+    const value = this.readValue(0);
+    this.skipBlanks();
+    if (this.at < this.text.length) throw this.failure();
     return value;
   }
 
-  #readValue(depth: number): PythonValue {
+  private readValue(depth: number): PythonValue {
     if (depth > MAX_JSON_DEPTH) throw new Error(`JSON nested more than ${MAX_JSON_DEPTH} levels deep is unsupported`);
-    this.#skipBlanks();
-    const next = this.text[this.#at];
-    if (next === '"') return this.#readString();
-    if (next === "{") return this.#readObject(depth);
-    if (next === "[") return this.#readArray(depth);
-    const constant = CONSTANTS.find(([word]) => this.text.startsWith(word, this.#at));
+    this.skipBlanks();
+    const next = this.text[this.at];
+    if (next === '"') return this.readString();
+    if (next === "{") return this.readObject(depth);
+    if (next === "[") return this.readArray(depth);
+    const constant = CONSTANTS.find(([word]) => this.text.startsWith(word, this.at));
     if (constant !== undefined) {
-      this.#at += constant[0].length;
+      this.at += constant[0].length;
       return constant[1];
     }
-    NUMBER.lastIndex = this.#at;
+    NUMBER.lastIndex = this.at;
     const number = NUMBER.exec(this.text);
-    if (number === null) throw this.#failure();
-    this.#at = NUMBER.lastIndex;
+    if (number === null) throw this.failure();
+    this.at = NUMBER.lastIndex;
     return number[1] === undefined && number[2] === undefined ? BigInt(number[0]) : Number(number[0]);
   }
 
-  #readString(): string {
-    if (this.text[this.#at] !== '"') throw this.#failure();
-    let end = this.#at + 1;
+  private readString(): string {
+    if (this.text[this.at] !== '"') throw this.failure();
+    let end = this.at + 1;
     while (this.text[end] !== '"') {
-      if (end >= this.text.length) throw this.#failure();
+      if (end >= this.text.length) throw this.failure();
       end += this.text[end] === "\\" ? 2 : 1;
     }
-    const string: string = JSON.parse(this.text.slice(this.#at, end + 1));
-    this.#at = end + 1;
+    const string: string = JSON.parse(this.text.slice(this.at, end + 1));
+    this.at = end + 1;
     return string;
   }
 
-  #readObject(depth: number): PythonValue {
+  private readObject(depth: number): PythonValue {
     const entries = new Map<PythonValue, PythonValue>();
-    this.#at++;
-    if (this.#skipMark("}")) return entries;
+    this.at++;
+    if (this.skipMark("}")) return entries;
     do {
-      this.#skipBlanks();
-      const key = this.#readString();
-      if (!this.#skipMark(":")) throw this.#failure();
-      entries.set(key, this.#readValue(depth + 1));
-    } while (this.#skipMark(","));
-    if (!this.#skipMark("}")) throw this.#failure();
+      this.skipBlanks();
+      const key = this.readString();
+      if (!this.skipMark(":")) throw this.failure();
+      entries.set(key, this.readValue(depth + 1));
+    } while (this.skipMark(","));
+    if (!this.skipMark("}")) throw this.failure();
     return entries;
   }
 
-  #readArray(depth: number): PythonValue {
+  private readArray(depth: number): PythonValue {
     const items: PythonValue[] = [];
-    this.#at++;
-    if (this.#skipMark("]")) return items;
-    do items.push(this.#readValue(depth + 1));
-    while (this.#skipMark(","));
-    if (!this.#skipMark("]")) throw this.#failure();
+    this.at++;
+    if (this.skipMark("]")) return items;
+    do items.push(this.readValue(depth + 1));
+    while (this.skipMark(","));
+    if (!this.skipMark("]")) throw this.failure();
     return items;
   }
 
-  #skipMark(mark: string): boolean {
-    this.#skipBlanks();
-    if (this.text[this.#at] !== mark) return false;
-    this.#at++;
+  private skipMark(mark: string): boolean {
+    this.skipBlanks();
+    if (this.text[this.at] !== mark) return false;
+    this.at++;
     return true;
   }
 
-  #skipBlanks(): void {
-    BLANK.lastIndex = this.#at;
+  private skipBlanks(): void {
+    BLANK.lastIndex = this.at;
     BLANK.test(this.text);
-    this.#at = BLANK.lastIndex;
+    this.at = BLANK.lastIndex;
   }
 
-  #failure(): Error {
-    return new Error(`not JSON at character ${this.#at}`);
+  private failure(): Error {
+    return new Error(`not JSON at character ${this.at}`);
   }
 }
 

@@ -132,19 +132,19 @@ export class Workbook {
   readonly is1904: boolean;
   readonly relationships: readonly Relationship[];
   readonly root: XmlNode;
-  #strings: readonly string[] | null = null;
-  #styles: Stylesheet | null = null;
-  readonly #cells = new Map<string, readonly RawCell[]>();
+  private strings: readonly string[] | null = null;
+  private cachedStyles: Stylesheet | null = null;
+  private readonly cellsByPart = new Map<string, readonly RawCell[]>();
 
   /** Throws if the bytes are not a workbook. */
   constructor(bytes: Uint8Array) {
     this.package = new XlsxPackage(bytes);
-    const part = this.#findWorkbookPart();
+    const part = this.findWorkbookPart();
     this.root = this.package.read(part);
     this.relationships = this.package.relationshipsOf(part);
     const date1904 = findChild(this.root, "workbookPr")?.attributes.date1904;
     this.is1904 = date1904 !== undefined && toBoolean(date1904);
-    this.sheets = this.#findSheets();
+    this.sheets = this.findSheets();
   }
 
   /** Names of the sheets with cells. */
@@ -157,33 +157,33 @@ export class Workbook {
   }
 
   get sharedStrings(): readonly string[] {
-    this.#strings ??= findChildren(this.#readRelated("sharedStrings"), "si").map((item) =>
+    this.strings ??= findChildren(this.readRelated("sharedStrings"), "si").map((item) =>
       richText(item).replaceAll("x005F_", ""),
     );
-    return this.#strings;
+    return this.strings;
   }
 
   get styles(): Stylesheet {
-    this.#styles ??= readStyles(this.#readRelated("styles"));
-    return this.#styles;
+    this.cachedStyles ??= readStyles(this.readRelated("styles"));
+    return this.cachedStyles;
   }
 
   cellsOf(sheet: Sheet): readonly RawCell[] {
-    let cells = this.#cells.get(sheet.part);
+    let cells = this.cellsByPart.get(sheet.part);
     if (cells === undefined) {
       cells = sheet.isChartsheet ? [] : readCells(this.package.read(sheet.part));
-      this.#cells.set(sheet.part, cells);
+      this.cellsByPart.set(sheet.part, cells);
     }
     return cells;
   }
 
-  #findWorkbookPart(): string {
+  private findWorkbookPart(): string {
     const types = findChildren(this.package.read("[Content_Types].xml"), "Override");
     const override = types.find(({ attributes }) => WORKBOOK_TYPE.test(attributes.ContentType ?? ""));
     return override?.attributes.PartName?.replace(/^\//, "") ?? "xl/workbook.xml";
   }
 
-  #findSheets(): Sheet[] {
+  private findSheets(): Sheet[] {
     return findChildren(findChild(this.root, "sheets"), "sheet").flatMap(({ attributes }) => {
       const relationship = this.relationships.find(({ id }) => id === attributes.id);
       if (relationship === undefined || !this.package.has(relationship.target)) return [];
@@ -193,7 +193,7 @@ export class Workbook {
   }
 
   /** Undefined if the workbook does not have the part. */
-  #readRelated(type: string): XmlNode | undefined {
+  private readRelated(type: string): XmlNode | undefined {
     const part = this.relationships.find((relationship) => relationship.type === type)?.target;
     return part === undefined || !this.package.has(part) ? undefined : this.package.read(part);
   }
@@ -323,13 +323,13 @@ interface Relationship {
 
 /** The parts of a workbook's file, by name. */
 class XlsxPackage {
-  readonly #parts: Readonly<Record<string, Uint8Array>>;
+  private readonly parts: Readonly<Record<string, Uint8Array>>;
 
   /** Rejects a zip file whose contents are too large, without unpacking it. */
   constructor(bytes: Uint8Array) {
     let total = 0;
     let count = 0;
-    this.#parts = unzipSync(bytes, {
+    this.parts = unzipSync(bytes, {
       filter: ({ name, originalSize }) => {
         if (!/\.(xml|rels)$/.test(name)) return false;
         total += originalSize;
@@ -343,12 +343,12 @@ class XlsxPackage {
   }
 
   has(name: string): boolean {
-    return Object.hasOwn(this.#parts, name);
+    return Object.hasOwn(this.parts, name);
   }
 
   /** Parses a part. Throws if it does not exist. */
   read(name: string): XmlNode {
-    const part = this.has(name) ? this.#parts[name] : undefined;
+    const part = this.has(name) ? this.parts[name] : undefined;
     if (part === undefined) throw new Error(`the workbook does not have the part ${name}`);
     return parseXml(part);
   }

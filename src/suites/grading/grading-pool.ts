@@ -17,8 +17,8 @@ interface Waiting {
 
 /** The task's machine, which another process has opened. */
 export class RemoteMachine implements TaskMachine {
-  readonly #waiting = new Map<number, Waiting>();
-  #calls = 0;
+  private readonly waiting = new Map<number, Waiting>();
+  private calls = 0;
 
   constructor(
     readonly canRun: boolean,
@@ -26,37 +26,37 @@ export class RemoteMachine implements TaskMachine {
   ) {}
 
   async copyIn(from: string, path: string): Promise<void> {
-    await this.#ask({ op: "copyIn", from, path });
+    await this.ask({ op: "copyIn", from, path });
   }
 
   async copyOut(path: string, to: string): Promise<boolean> {
-    return (await this.#ask({ op: "copyOut", path, to })) as boolean;
+    return (await this.ask({ op: "copyOut", path, to })) as boolean;
   }
 
   async run({ argv, cwd, env, timeoutMs }: MachineCommand): Promise<CommandResult> {
     const command = { argv: [...argv], cwd, env: { ...env }, timeoutMs };
-    return (await this.#ask({ op: "run", command })) as CommandResult;
+    return (await this.ask({ op: "run", command })) as CommandResult;
   }
 
   answer(id: number, value: unknown): void {
-    this.#take(id)?.resolve(value);
+    this.take(id)?.resolve(value);
   }
 
   fail(id: number, message: string): void {
-    this.#take(id)?.reject(new Error(message));
+    this.take(id)?.reject(new Error(message));
   }
 
-  #ask(call: MachineCall): Promise<unknown> {
-    const id = ++this.#calls;
+  private ask(call: MachineCall): Promise<unknown> {
+    const id = ++this.calls;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
+      this.waiting.set(id, { resolve, reject });
       this.send(id, call);
     });
   }
 
-  #take(id: number): Waiting | undefined {
-    const waiting = this.#waiting.get(id);
-    this.#waiting.delete(id);
+  private take(id: number): Waiting | undefined {
+    const waiting = this.waiting.get(id);
+    this.waiting.delete(id);
     return waiting;
   }
 }
@@ -78,9 +78,9 @@ const AT_ONCE = 2 * availableParallelism();
  * do not delay other tasks.
  */
 export class GradingPool {
-  readonly #idle = new Set<ChildProcess>();
-  readonly #all = new Set<ChildProcess>();
-  readonly #limit = pLimit(AT_ONCE);
+  private readonly idle = new Set<ChildProcess>();
+  private readonly all = new Set<ChildProcess>();
+  private readonly limit = pLimit(AT_ONCE);
 
   constructor(
     private readonly sources: GradingSources,
@@ -90,38 +90,38 @@ export class GradingPool {
   /** Grades a task. Throws only if `signal` aborts. */
   evaluate(task: SuiteTask, machine: TaskMachine, workFolder: string, signal: AbortSignal): Promise<Grade> {
     const order = { ...this.sources, task, workFolder, canRun: machine.canRun };
-    return this.#limit(async () => {
+    return this.limit(async () => {
       signal.throwIfAborted();
-      const [idle] = this.#idle;
-      const child = idle ?? this.#start();
-      this.#idle.delete(child);
+      const [idle] = this.idle;
+      const child = idle ?? this.start();
+      this.idle.delete(child);
       const graded = await gradeIn(child, order, machine, signal, this.limits.busyMs);
       if ("unusable" in graded) {
         child.kill("SIGKILL");
         signal.throwIfAborted();
         return { score: null, state: "eval_error", reason: `grading failed: ${graded.unusable}` };
       }
-      this.#idle.add(child);
+      this.idle.add(child);
       return graded;
     });
   }
 
   async close(): Promise<void> {
-    const ended = [...this.#all].map((child) => once(child, "exit"));
-    for (const child of this.#all) child.kill("SIGKILL");
+    const ended = [...this.all].map((child) => once(child, "exit"));
+    for (const child of this.all) child.kill("SIGKILL");
     await Promise.all(ended);
   }
 
-  #start(): ChildProcess {
+  private start(): ChildProcess {
     const child = fork(PROGRAM, [], {
       serialization: "advanced",
       execArgv: [`--max-old-space-size=${this.limits.heapMb}`],
       stdio: ["ignore", "ignore", "ignore", "ipc"],
     });
-    this.#all.add(child);
+    this.all.add(child);
     child.on("exit", () => {
-      this.#all.delete(child);
-      this.#idle.delete(child);
+      this.all.delete(child);
+      this.idle.delete(child);
     });
     child.on("error", () => undefined);
     return child;

@@ -76,41 +76,41 @@ class PlainImage implements ReadDockerfile {
   readonly packages: string[] = [];
   readonly modules: { name: string; version: string | null }[] = [];
   readonly obstacles: string[] = [];
-  readonly #arguments: Record<string, string> = {};
+  private readonly arguments: Record<string, string> = {};
 
   constructor(private readonly environment: string) {}
 
   add(instruction: Instruction): void {
     try {
-      this.#add(instruction, instruction.getKeyword());
+      this.addNamed(instruction, instruction.getKeyword());
     } catch (error) {
       if (!(error instanceof ForDockerAlone)) throw error;
       this.obstacles.push(`Dockerfile:${instruction.getRange().start.line + 1}: ${error.message}`);
     }
   }
 
-  #add(instruction: Instruction, name: string): void {
+  private addNamed(instruction: Instruction, name: string): void {
     if (PASSED_OVER.has(name)) return;
-    if (name === "FROM") this.#from(instruction as From);
-    else if (name === "ARG") Object.assign(this.#arguments, this.#properties(instruction as Arg));
-    else if (name === "ENV") Object.assign(this.env, this.#properties(instruction as Env));
-    else if (name === "WORKDIR") this.#workdir(instruction);
-    else if (name === "VOLUME") this.folders.push(...this.#words(instruction).map((path) => this.#absolute(path)));
-    else if (name === "COPY" || name === "ADD") this.#copy(instruction as CopyInstruction);
-    else if (name === "RUN") this.#run(instruction);
+    if (name === "FROM") this.addFrom(instruction as From);
+    else if (name === "ARG") Object.assign(this.arguments, this.properties(instruction as Arg));
+    else if (name === "ENV") Object.assign(this.env, this.properties(instruction as Env));
+    else if (name === "WORKDIR") this.addWorkdir(instruction);
+    else if (name === "VOLUME") this.folders.push(...this.words(instruction).map((path) => this.absolute(path)));
+    else if (name === "COPY" || name === "ADD") this.copy(instruction as CopyInstruction);
+    else if (name === "RUN") this.run(instruction);
     else throw new ForDockerAlone(`${name} needs Docker`);
   }
 
-  #from(instruction: From): void {
+  private addFrom(instruction: From): void {
     if (this.base !== null) throw new ForDockerAlone("FROM starts a second stage");
-    this.base = this.#replace(instruction.getImage() ?? "");
+    this.base = this.replace(instruction.getImage() ?? "");
   }
 
   /**
    * Returns the names and values in an ARG or ENV instruction. Values can use variables from earlier lines, but not
    * from the same line.
    */
-  #properties(instruction: Arg | Env): Record<string, string> {
+  private properties(instruction: Arg | Env): Record<string, string> {
     const pairs = instruction.getProperties().map((property) => {
       const name = property.getName();
       const value = property.getValue();
@@ -118,30 +118,30 @@ class PlainImage implements ReadDockerfile {
       if (instruction.getKeyword() === "ENV" && value === null) throw new ForDockerAlone(`ENV ${name} has no value`);
       // The parsed value no longer contains backslashes, so an escaped variable looks like any other.
       if (written.includes("\\$")) throw new ForDockerAlone(`${name} with an escaped $ needs Docker`);
-      return [name, written.startsWith("'") ? (value ?? "") : this.#replace(value ?? "")];
+      return [name, written.startsWith("'") ? (value ?? "") : this.replace(value ?? "")];
     });
     return Object.fromEntries(pairs);
   }
 
-  #workdir(instruction: Instruction): void {
-    const path = splitWords(this.#replace(contentOf(instruction)), "WORKDIR").join(" ");
-    this.workdir = this.#absolute(path);
+  private addWorkdir(instruction: Instruction): void {
+    const path = splitWords(this.replace(contentOf(instruction)), "WORKDIR").join(" ");
+    this.workdir = this.absolute(path);
     this.folders.push(this.workdir);
   }
 
   /** Returns the words of the exec form (a JSON array) or, like Docker, splits at white space even within quotes. */
-  #words(instruction: Instruction): string[] {
+  private words(instruction: Instruction): string[] {
     const words = jsonWords(contentOf(instruction)) ?? instruction.getArguments().map((word) => word.getValue());
-    return words.map((word) => this.#replace(word));
+    return words.map((word) => this.replace(word));
   }
 
-  #copy(instruction: CopyInstruction): void {
+  private copy(instruction: CopyInstruction): void {
     const name = instruction.getKeyword();
     const flags = new Map(instruction.getFlags().map((flag) => [flag.getName(), flag.getValue()]));
     const unknown = [...flags.keys()].find((flag) => !["chmod", "chown", "link"].includes(flag));
     if (unknown !== undefined) throw new ForDockerAlone(`${name} --${unknown} needs Docker`);
     if (instruction.getHeredocs().length > 0) throw new ForDockerAlone(`${name} with a here-document needs Docker`);
-    const words = this.#words(instruction);
+    const words = this.words(instruction);
     const target = words.pop() ?? "";
     const sources = words.flatMap((word) => {
       const isFetched = name === "ADD" && (/^[a-z]+:\/\/|^git@/.test(word) || ARCHIVE.test(word));
@@ -151,7 +151,7 @@ class PlainImage implements ReadDockerfile {
       return found;
     });
     const isFolder = target.endsWith("/") || target === "." || sources.length > 1;
-    const into = this.#absolute(target);
+    const into = this.absolute(target);
     for (const source of sources) {
       const state = fileStateOf(this.environment, source);
       if (state !== "file" && state !== "folder") {
@@ -164,7 +164,7 @@ class PlainImage implements ReadDockerfile {
     }
   }
 
-  #run(instruction: Instruction): void {
+  private run(instruction: Instruction): void {
     const line = contentOf(instruction);
     if (/<<-?["']?\w/.test(line)) throw new ForDockerAlone("RUN with a here-document does more than install packages");
     const list = jsonWords(line);
@@ -174,17 +174,17 @@ class PlainImage implements ReadDockerfile {
         ? line
             .replace(/(^|\s)#.*$/s, "$1")
             .split(/&&|;/)
-            .map((command) => splitWords(this.#replace(command), "RUN"))
+            .map((command) => splitWords(this.replace(command), "RUN"))
         : [list];
     for (const words of commands) {
-      if (!this.#command(words.slice(words.findIndex((word) => !/^\w+=/.test(word))))) {
+      if (!this.command(words.slice(words.findIndex((word) => !/^\w+=/.test(word))))) {
         throw new ForDockerAlone(`RUN ${words.join(" ")}: does more than install packages`);
       }
     }
   }
 
   /** Applies a command that installs packages, creates folders or sets modes. Returns false for any other command. */
-  #command([program = "", ...rest]: readonly string[]): boolean {
+  private command([program = "", ...rest]: readonly string[]): boolean {
     const shell = program === "rm" ? /[|&<>`$(){}]/ : /[|&<>`$*?(){}]/;
     if (rest.some((word) => shell.test(word))) return false;
     const isPython = /^python3?$/.test(program) && rest[0] === "-m" && rest[1] === "pip";
@@ -207,10 +207,10 @@ class PlainImage implements ReadDockerfile {
         return action === "install" && !modules.includes(null) && flags.every((flag) => PIP_FLAGS.test(flag));
       }
       case "mkdir":
-        this.folders.push(...args.map((path) => this.#absolute(path)));
+        this.folders.push(...args.map((path) => this.absolute(path)));
         return flags.every((flag) => /^(-p|--parents)$/.test(flag));
       case "chmod":
-        this.modes.push(...named.map((path) => ({ path: this.#absolute(path), mode: action })));
+        this.modes.push(...named.map((path) => ({ path: this.absolute(path), mode: action })));
         return flags.length === 0;
       case "rm":
         return args.every((path) => /^\/(var\/lib\/apt|var\/cache|root\/\.cache|tmp)\//.test(path));
@@ -219,14 +219,14 @@ class PlainImage implements ReadDockerfile {
     }
   }
 
-  #absolute(path: string): string {
+  private absolute(path: string): string {
     const normal = posix.resolve(this.workdir, path);
     return normal.length > 1 ? normal.replace(/\/$/, "") : normal;
   }
 
   /** Replaces `$NAME`, `${NAME}`, `${NAME:-word}` and `${NAME:+word}`. The colon is optional. */
-  #replace(text: string): string {
-    const values: Readonly<Record<string, string>> = { PATH: DEFAULT_PATH, ...this.#arguments, ...this.env };
+  private replace(text: string): string {
+    const values: Readonly<Record<string, string>> = { PATH: DEFAULT_PATH, ...this.arguments, ...this.env };
     return text.replace(
       /(?<!\\)\$(?:(\w+)|\{([^}]*)\})/g,
       (variable: string, plain: string | undefined, braced: string = "") => {

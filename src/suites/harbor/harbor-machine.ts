@@ -21,8 +21,8 @@ import { TRIAL_FOLDERS } from "./harbor-trial.js";
  * with the files that its Dockerfile copies. Nothing is built, pulled or installed.
  */
 export class HarborMachines implements TaskMachines {
-  readonly #missing = new Map<string, Promise<string | null>>();
-  #docker: Promise<string | null> | undefined;
+  private readonly missing = new Map<string, Promise<string | null>>();
+  private docker: Promise<string | null> | undefined;
 
   /** @param hidden host folders that must not be visible in any machine */
   constructor(
@@ -33,8 +33,8 @@ export class HarborMachines implements TaskMachines {
 
   /** Returns why a task's machine cannot open. `snapshot` is the path of the task's environment in the suite. */
   async findObstacle(snapshot: string): ReturnType<TaskMachines["findObstacle"]> {
-    const asked = this.#missing.get(snapshot) ?? this.#lookFor(dirname(join(this.suiteRoot, snapshot)));
-    this.#missing.set(snapshot, asked);
+    const asked = this.missing.get(snapshot) ?? this.lookFor(dirname(join(this.suiteRoot, snapshot)));
+    this.missing.set(snapshot, asked);
     const reason = await asked;
     return reason === null ? null : { state: "not_ready", reason };
   }
@@ -44,7 +44,7 @@ export class HarborMachines implements TaskMachines {
     const environment = readEnvironment(folder);
     if (!environment.ok) throw new Error(environment.why);
     const image = imageOf(environment, folder);
-    if ((await this.#missingInDocker(image)) === null) {
+    if ((await this.missingInDocker(image)) === null) {
       const container = { ...EMPTY_SNAPSHOT, name: snapshot, env: environment.env, image };
       const machine = await openDockerMachine(container, signal, { writable: true });
       return await furnished(machine, { ...environment, copies: [], modes: [] }, signal);
@@ -64,11 +64,11 @@ export class HarborMachines implements TaskMachines {
     return await furnished(machine, environment, signal);
   }
 
-  async #lookFor(folder: string): Promise<string | null> {
+  private async lookFor(folder: string): Promise<string | null> {
     const environment = readEnvironment(folder);
     if (!environment.ok) return `environment/Dockerfile ${environment.why}`;
     const image = imageOf(environment, folder);
-    const docker = await this.#missingInDocker(image);
+    const docker = await this.missingInDocker(image);
     if (docker === null) return null;
     const [obstacle] = environment.obstacles;
     if (obstacle !== undefined) {
@@ -85,9 +85,9 @@ export class HarborMachines implements TaskMachines {
     return modules.length === 0 ? null : `its environment is not ready: python3 does not have ${modules.join(", ")}`;
   }
 
-  async #missingInDocker(image: string): Promise<string | null> {
-    this.#docker ??= missingDocker();
-    const docker = await this.#docker;
+  private async missingInDocker(image: string): Promise<string | null> {
+    this.docker ??= missingDocker();
+    const docker = await this.docker;
     return docker ?? ((await hasImage(image)) ? null : `the Docker image ${image} is missing`);
   }
 }

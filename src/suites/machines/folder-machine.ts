@@ -13,7 +13,7 @@ export class FolderMachine implements TaskMachine {
   constructor(private readonly root: string) {}
 
   async copyIn(from: string, path: string): Promise<void> {
-    const target = await this.#resolve(path);
+    const target = await this.resolve(path);
     if (target === null) throw new Error(`${path} leads through a link`);
     await mkdir(dirname(target), { recursive: true });
     await rm(target, { recursive: true, force: true });
@@ -22,7 +22,7 @@ export class FolderMachine implements TaskMachine {
   }
 
   async copyOut(path: string, to: string): Promise<boolean> {
-    const source = await this.#resolve(path);
+    const source = await this.resolve(path);
     if (source === null) return false;
     try {
       await using file = await open(source, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -44,7 +44,7 @@ export class FolderMachine implements TaskMachine {
   /**
    * Returns a path in the folder, or null if one of the parent folders is a link. `..` cannot lead out of the folder.
    */
-  async #resolve(path: string): Promise<string | null> {
+  private async resolve(path: string): Promise<string | null> {
     if (!posix.isAbsolute(path) || path.includes("\0")) throw new Error(`${path} is not an absolute path`);
     const names = posix
       .normalize(path)

@@ -87,9 +87,9 @@ type AccountFile = { readonly text: string } | { readonly missing: string };
  * environment variables, which take precedence over the files' fields.
  */
 export class AccountSettings {
-  #secrets: readonly string[] | null = null;
+  private cachedSecrets: readonly string[] | null = null;
   /** The user's own folder comes first. Its files can be links. */
-  readonly #folders: readonly { readonly path: string; readonly isOwn: boolean }[];
+  private readonly folders: readonly { readonly path: string; readonly isOwn: boolean }[];
 
   constructor(
     suite: SuiteFolder,
@@ -103,7 +103,7 @@ export class AccountSettings {
         "Pass a folder with files such as snowflake/settings.json.",
       );
     }
-    this.#folders = [
+    this.folders = [
       ...(folder === null ? [] : [{ path: folder, isOwn: true }]),
       { path: join(suite.content, "settings"), isOwn: false },
     ];
@@ -111,9 +111,9 @@ export class AccountSettings {
 
   /** Returns the contents of a file such as `snowflake/settings.json`, or why it cannot be used. */
   read(name: string): AccountFile {
-    const file = this.#find(name);
+    const file = this.find(name);
     if (file !== null && !name.endsWith(".json")) return { text: readFileSync(file, "utf8") };
-    const value = this.#merge(name, file);
+    const value = this.merge(name, file);
     if (value === undefined) {
       return { missing: file === null ? `settings/${name} is missing` : `settings/${name} is not JSON` };
     }
@@ -124,13 +124,13 @@ export class AccountSettings {
 
   /** Returns the texts that must not be shown: all filled-in values, and their usual variants. */
   secrets(): readonly string[] {
-    this.#secrets ??= secretForms(this.#names().flatMap((name) => this.#valuesOf(name)));
-    return this.#secrets;
+    this.cachedSecrets ??= secretForms(this.allNames().flatMap((name) => this.valuesOf(name)));
+    return this.cachedSecrets;
   }
 
   /** Merges a file with the variables' fields. If only a template exists, returns just those fields. */
-  #merge(name: string, file: string | null): JsonValue | undefined {
-    const template = this.#find(name + TEMPLATE_ENDING);
+  private merge(name: string, file: string | null): JsonValue | undefined {
+    const template = this.find(name + TEMPLATE_ENDING);
     const pattern = template === null ? undefined : readSettings(template);
     const names = Object.keys(isJsonObject(pattern) ? pattern : {});
     const fields = fieldsFromEnvironment(name, names, this.env);
@@ -140,14 +140,14 @@ export class AccountSettings {
   }
 
   /** Returns a file's values without the template's, which are public. */
-  #valuesOf(name: string): string[] {
-    const template = this.#find(name + TEMPLATE_ENDING);
+  private valuesOf(name: string): string[] {
+    const template = this.find(name + TEMPLATE_ENDING);
     const known = new Set(template === null ? [] : textsOf(readSettings(template)));
-    return textsOf(this.#merge(name, this.#find(name))).filter((text) => !known.has(text));
+    return textsOf(this.merge(name, this.find(name))).filter((text) => !known.has(text));
   }
 
-  #find(name: string): string | null {
-    for (const { path, isOwn } of this.#folders) {
+  private find(name: string): string | null {
+    for (const { path, isOwn } of this.folders) {
       const state = fileStateOf(path, name);
       if (state !== "file" && !(isOwn && state === "link")) continue;
       const file = join(path, name);
@@ -158,8 +158,8 @@ export class AccountSettings {
   }
 
   /** Returns the names of the JSON files that are filled in or have a template. */
-  #names(): string[] {
-    const names = this.#folders.flatMap(({ path }) => {
+  private allNames(): string[] {
+    const names = this.folders.flatMap(({ path }) => {
       if (!statOf(path)?.isDirectory()) return [];
       return readdirSync(path, { recursive: true, withFileTypes: true }).map(({ parentPath, name }) =>
         relative(path, join(parentPath, name.replace(/\.template$/, ""))),

@@ -13,8 +13,8 @@ const LAYOUT = 2;
 
 /** The documents of a suite, indexed once for all of its tasks, at the first search. */
 export class SuiteDocuments {
-  #index: Promise<DocumentIndex | null> | null = null;
-  readonly #closing = new AbortController();
+  private index: Promise<DocumentIndex | null> | null = null;
+  private readonly closing = new AbortController();
 
   /**
    * @param content the folder that contains `documents/`
@@ -34,8 +34,8 @@ export class SuiteDocuments {
     const indexes = async (signal: AbortSignal): Promise<DocumentIndex[]> => {
       own ??= listRetrieved(taskFolder).then((files) => build(files, signal));
       // Do not use this task's signal, because other tasks also wait for the suite's index.
-      this.#index ??= this.#open(this.#closing.signal);
-      const found = await untilAborted(Promise.all([own, this.#index]), signal);
+      this.index ??= this.findIndex(this.closing.signal);
+      const found = await untilAborted(Promise.all([own, this.index]), signal);
       return found.filter((index) => index !== null);
     };
     return {
@@ -58,11 +58,11 @@ export class SuiteDocuments {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(new Error("the suite is closed"));
-    (await this.#index?.catch(() => null))?.close();
+    this.closing.abort(new Error("the suite is closed"));
+    (await this.index?.catch(() => null))?.close();
   }
 
-  async #open(signal: AbortSignal): Promise<DocumentIndex | null> {
+  private async findIndex(signal: AbortSignal): Promise<DocumentIndex | null> {
     const files = await listSuiteDocuments(this.content);
     if (files.length === 0 || this.cacheFolder === null) return build(files, signal);
     const folder = join(this.cacheFolder, "documents");
@@ -221,13 +221,13 @@ class DocumentIndex {
       [all, "all_words"],
       [any, "best_match"],
     ] as const) {
-      for (const { id, path, offset } of this.#match(expression)) {
+      for (const { id, path, offset } of this.match(expression)) {
         if (hits.length >= limit) return hits;
         const count = perDocument.get(path) ?? 0;
         if (seen.has(id) || count >= MOST_OF_ONE) continue;
         seen.add(id);
         perDocument.set(path, count + 1);
-        hits.push({ path, offset, snippet: this.#snippet(expression, id), match });
+        hits.push({ path, offset, snippet: this.snippet(expression, id), match });
       }
     }
     return hits;
@@ -252,7 +252,7 @@ class DocumentIndex {
     this.db.close();
   }
 
-  #match(expression: string): Row[] {
+  private match(expression: string): Row[] {
     return this.db
       .prepare<[string], Row>(
         `SELECT p.id, d.path, p.start AS offset
@@ -266,7 +266,7 @@ class DocumentIndex {
    * Returns a snippet, only for hits because it reads the text. The cast prevents FTS5 from reading all matches up to
    * this id, which it would do for a real number.
    */
-  #snippet(expression: string, id: number): string {
+  private snippet(expression: string, id: number): string {
     const sql = `SELECT snippet(words, 1, '', '', '…', ${SNIPPET_TOKENS}) FROM words WHERE words MATCH ? AND rowid = CAST(? AS INTEGER)`;
     return this.db.prepare<[string, number], string>(sql).pluck().get(expression, id) ?? "";
   }

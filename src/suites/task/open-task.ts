@@ -76,7 +76,7 @@ export async function findSandboxedMachines(
 type MachineObstacle = Awaited<ReturnType<TaskMachines["findObstacle"]>>;
 
 class SandboxedMachines implements TaskMachines {
-  readonly #obstacles = new Map<string, Promise<MachineObstacle>>();
+  private readonly obstacles = new Map<string, Promise<MachineObstacle>>();
 
   constructor(
     private readonly snapshots: ReadonlyMap<string, Snapshot>,
@@ -84,8 +84,8 @@ class SandboxedMachines implements TaskMachines {
   ) {}
 
   async findObstacle(name: string, scripts: readonly string[]): Promise<MachineObstacle> {
-    const asked = this.#obstacles.get(name) ?? this.#lookFor(name);
-    this.#obstacles.set(name, asked);
+    const asked = this.obstacles.get(name) ?? this.lookFor(name);
+    this.obstacles.set(name, asked);
     const obstacle = await asked;
     const snapshot = this.snapshots.get(name);
     if (obstacle !== null || snapshot === undefined || isOfImage(snapshot)) return obstacle;
@@ -96,7 +96,7 @@ class SandboxedMachines implements TaskMachines {
     );
   }
 
-  async #lookFor(name: string): Promise<MachineObstacle> {
+  private async lookFor(name: string): Promise<MachineObstacle> {
     const snapshot = this.snapshots.get(name);
     if (snapshot === undefined) {
       return notReady(`unknown snapshot "${name}": add it to snapshots.json in the suite's folder`);
